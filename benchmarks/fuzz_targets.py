@@ -33,8 +33,7 @@ from gnc_cli.io.codefile import CodeFile, read_code, write_code
 from gnc_cli.io.ledger import Ledger
 from gnc_cli.known_codes.table import read_public_table
 from gnc_cli.parameters import Parameter, declared
-from gnc_cli.read_back import read_plain
-from gnc_cli.records import plain
+from gnc_cli.records import plain, read_plain
 from gnc_cli.training.checkpoints import read_run, read_tensors
 from gnc_cli.training.data.idx import read_idx
 from gnc_cli.training.data.stored import read_stored

@@ -1,21 +1,49 @@
-"""What all results share: brackets, the base record, and the one way into JSON."""
+"""What all results share: brackets, the base record, and the one way into JSON and back.
+
+A record is a frozen dataclass. Pydantic turns it into JSON, reads it back and describes it
+(`schemas.py`); it is loaded when a record is first written or read. What else is known of a figure
+stands in the metadata of its field.
+"""
 
 import dataclasses
 import json
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from enum import Enum
+from functools import cache
 from importlib import import_module
-from types import NoneType, UnionType
-from typing import Any, ClassVar, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, ClassVar, get_args, get_type_hints
 
 from gnc_cli.errors import UnavailableError
 
-SCHEMA = 1
-_HEAD = ("schema", "command", "version")
 _LARGEST_INTEGER = 2**63
 """Readers of JSON seldom take larger integers."""
+
+HIDDEN = {"exclude": True, "validation_alias": ""}
+"""Metadata of a field that is for Python alone: arrays for plots, the code itself."""
+SPREAD: dict[str, Any] = {"spread": ()}
+"""Metadata of a field whose own fields, but those named, stand beside the others in the JSON."""
+OMITTED_IF_NONE = {"exclude_if": lambda value: value is None}
+"""Metadata of a field that the JSON lacks where it is None."""
+HIGHER, LOWER = ({"json_schema_extra": {"better": way}} for way in ("higher", "lower"))
+"""Metadata of a figure: which direction is better; of a record, that of its figures."""
+
+
+class _NullIsNaN:
+    """Reads the null that stands for a number that is not finite."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Callable[[Any], Any]) -> Any:
+        from pydantic_core.core_schema import no_info_before_validator_function
+
+        def number(value: Any) -> Any:
+            return math.nan if value is None else value
+
+        return no_info_before_validator_function(number, handler(source))
+
+
+Number = Annotated[float, _NullIsNaN()]
+"""A number that may be infinite or NaN, null in JSON."""
 
 
 @dataclass(frozen=True)
@@ -29,9 +57,9 @@ class Bracket:
         ArithmeticError: lower is above upper, which is a mistake in this program.
     """
 
-    lower: float
+    lower: Number
     """Proved: the value is at least this."""
-    upper: float
+    upper: Number
     """Proved: the value is at most this."""
 
     def __post_init__(self) -> None:
@@ -80,122 +108,31 @@ class Bracket:
 
 
 @dataclass(frozen=True)
-class Rattlers:
-    """How many rows lie above the minimum, by either distance; None where not computed."""
-
-    one_vs_one: int | None
-    """Rows whose nearest neighbour is farther than the smallest chord by more than `tolerance`."""
-    one_vs_rest: int | None
-    """Rows whose one-vs-rest distance exceeds the minimum by more than `tolerance`."""
-    tolerance: float
-    """Absolute, on distances."""
-
-
-@dataclass(frozen=True)
-class Margins:
-    """The largest margins that losses on the sphere can satisfy for every class at once."""
-
-    cosface: float
-    """Additive cosine margin with features at their best: the certified lower end of rho."""
-    arcface_rad: float
-    """Additive angle: the smallest angle between two weights, radians; features on their weights
-    attain it."""
-
-
-@dataclass(frozen=True)
-class BestKnown:
-    """The best known code of (d, K), whichever command prints it."""
-
-    max_cosine: float
-    """Largest cosine of two of its rows."""
-    figure: str
-    """It as its source has it: a fraction where it is exact, else decimals, 15 at most."""
-    source: str
-    """Whom to cite: a theorem, the paper behind the table's entry, that of the construction; or
-    that this project found it."""
-    proven: bool
-    """Proved optimal for this (d, K)."""
-    kind: str
-    """`theorem`, `table`, `construction` or `solved` (by this project)."""
-    d: int
-    """Dimension and size of the code; more points or fewer dimensions than asked where it holds
-    one of that size."""
-    K: int
-    date: str | None
-    """Of the source, or of the solve; None where the code is a theorem's or a construction."""
-    table: str | None
-    """The table of known codes that it is from, with its date: `our copy of 2026-11`; and what a
-    table of the user's has, where it is not from there."""
-    how: str | None
-    """The command that found the code, where this project did."""
-
-
-class ComparisonStatus(Enum):
-    """Where a code stands beside the best known one."""
-
-    MATCHES = "matches"
-    """Equal within 1e-11 or the rounding of the table's figure, whichever is larger."""
-    WORSE = "worse"
-    IMPROVES = "improves"
-    """Below the table's figure by more than its rounding, verified in rational arithmetic."""
-    NO_ENTRY = "no_entry"
-
-
-@dataclass(frozen=True)
-class TableStamp:
-    """Which table of known codes a comparison was made with."""
-
-    rows: int
-    """Number of codes in the table."""
-    date: str
-    """Year and month, or the file's own date (ISO)."""
-    sha256: str
-    """Checksum of the table's file, in hexadecimal digits."""
-    current: bool
-    """Given by the user as current (`--table`); our copy otherwise."""
-
-    @property
-    def title(self) -> str:
-        """Which table, with its date."""
-        return f"{'the table' if self.current else 'our copy'} of {self.date}"
-
-    def __str__(self) -> str:
-        return f"{self.title} (sha256 {self.sha256})"
-
-
-HIDDEN = {"json": False}
-"""Metadata of a field that is for Python alone: arrays for plots, the code itself."""
-SPREAD: dict[str, Any] = {"spread": True, "but": ()}
-"""Metadata of a field whose own fields, but some, stand beside the others in the JSON."""
-OMITTED_IF_NONE = {"omitted": True}
-"""Metadata of a field that the JSON lacks where it is None."""
-HIGHER, LOWER = {"better": "higher"}, {"better": "lower"}
-"""Metadata of a figure: which direction is better; of a record, that of its figures."""
-
-
-@dataclass(frozen=True)
 class Result:
     """What all results share: `schema command version seconds` and the ways out."""
 
-    seconds: float = dataclasses.field(metadata=LOWER)
+    seconds: float = field(metadata=LOWER)
     """Wall time of the whole computation."""
-    version: str
-    """Version of gnc that made it."""
+    version: str = field(metadata={"exclude": True})
+    """Version of gnc that made it; rows of a result do not repeat it."""
 
+    schema: ClassVar[int] = 1
     command: ClassVar[str] = ""
-    computed: ClassVar[tuple[str, ...]] = ()
-    """Properties that stand in the JSON beside the fields."""
     labels: ClassVar[tuple[str, ...]] = ()
     """Keys of its samples that tell them apart, besides those of all commands."""
-    csv_head: ClassVar[tuple[str, ...]] = _HEAD
+    csv_head: ClassVar[tuple[str, ...]] = ("schema", "command", "version")
     """Columns of CSV before those of the record of a line."""
+
+    @property
+    def first_keys(self) -> dict[str, Any]:
+        """The first keys of the JSON."""
+        return {"schema": self.schema, "command": self.command, "version": self.version}
 
     def to_json(self) -> dict[str, Any]:
         """Plain dictionary: Python scalars, lists, no NaN (null), no arrays."""
-        body = {"schema": SCHEMA, "command": self.command, "version": self.version}
         fields = plain(self)
         seconds = fields.pop("seconds")
-        return body | fields | {"seconds": seconds}
+        return self.first_keys | fields | {"seconds": seconds}
 
     def dumps(self) -> str:
         """The JSON text that `--json` prints: one object, one line."""
@@ -213,9 +150,9 @@ class Result:
     def __repr__(self) -> str:
         """The class and its figures, without arrays, rows and what is None."""
         shown = {
-            field.name: plain(value) if isinstance(value, Enum) else value
-            for field in dataclasses.fields(self)
-            if isinstance(value := getattr(self, field.name), (str, int, float, Enum, Bracket))
+            each.name: value.value if isinstance(value, Enum) else value
+            for each in dataclasses.fields(self)
+            if isinstance(value := getattr(self, each.name), (str, int, float, Enum, Bracket))
         }
         parts = [f"{k}={v!r}" for k, v in shown.items() if k not in ("seconds", "version")]
         rows = [f"{len(self.rows)} rows"] if hasattr(self, "rows") else []
@@ -255,7 +192,9 @@ class Result:
         Keys of records are dotted. A dictionary is one cell of JSON, a list of texts one text;
         tables inside a row are left out.
         """
-        own = [name for kind in self.line_kinds for name in _columns(kind)]
+        from gnc_cli.schemas import columns
+
+        own = [name for kind in self.line_kinds for name in columns(kind)]
         names = list(dict.fromkeys([*self.csv_head, *own]))
         rows = [{name: _cell(look_up(line, name)) for name in names} for line in self.lines()]
         return names, rows
@@ -263,15 +202,23 @@ class Result:
     @property
     def line_kinds(self) -> tuple[type, ...]:
         """The records that `lines` are made of."""
-        return _row_kinds(type(self)) or (type(self),)
+        return self.row_kinds() or (type(self),)
+
+    @classmethod
+    def row_kinds(cls) -> tuple[type, ...]:
+        """The records of `rows`; none where the result is one row itself."""
+        item, *_ = get_args(get_type_hints(cls).get("rows")) or ((),)
+        return get_args(item) or (item,) if item else ()
 
     @classmethod
     def gate_keys(cls) -> dict[str, Any]:
-        """The keys of the rows that gates look at, each with its type."""
-        found = {name: hint for name, hint in keys_of(cls).items() if name != "rows"}
-        for kind in _row_kinds(cls):
-            found |= keys_of(kind)
-        return found
+        """The keys of the rows that gates look at, each with its JSON Schema."""
+        from gnc_cli.schemas import properties
+
+        keys = {name: schema for name, schema in properties(cls).items() if name != "rows"}
+        for kind in cls.row_kinds():
+            keys |= properties(kind)
+        return keys
 
     def judged(self) -> list[dict[str, Any]]:
         """The rows that gates look at."""
@@ -305,65 +252,71 @@ class Result:
 
     def _ended(self, outcome: str) -> bool:
         """Whether one of the rows, or the whole, ended so."""
-        rows = (self, *getattr(self, "rows", ()))
-        return outcome in {plain(getattr(row, "outcome", None)) for row in rows}
+        endings = [getattr(row, "outcome", None) for row in (self, *getattr(self, "rows", ()))]
+        return outcome in [getattr(ending, "value", ending) for ending in endings]
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        """How pydantic writes a result: with the keys of `SPREAD` records among its own."""
+        from pydantic_core.core_schema import wrap_serializer_function_ser_schema as wrapped
+
+        schema = handler(source)
+        own = handler.resolve_ref_schema(schema)
+        own["serialization"] = wrapped(lambda record, write: cls.spread_out(write(record)))
+        return schema
+
+    @classmethod
+    def spread_fields(cls) -> dict[str, tuple[str, ...]]:
+        """The names of `SPREAD` records, each with the keys that it leaves out."""
+        fields = dataclasses.fields(cls)
+        return {each.name: each.metadata["spread"] for each in fields if "spread" in each.metadata}
+
+    @classmethod
+    def spread_out(cls, keys: dict[str, Any]) -> dict[str, Any]:
+        """The keys of a result, in place of each `SPREAD` record those of the record."""
+        found: dict[str, Any] = {}
+        left_out = cls.spread_fields()
+        for name, value in keys.items():
+            if name not in left_out:
+                found[name] = value
+                continue
+            # What both have is the outer record's.
+            without = {*found, *left_out[name]}
+            found |= {key: part for key, part in (value or {}).items() if key not in without}
+        return found
 
 
-def _records_in(hint: Any) -> tuple[type, ...]:
-    """The records among the parts of an annotation."""
-    if isinstance(hint, type) and dataclasses.is_dataclass(hint):
-        return (hint,)
-    return tuple(record for part in get_args(hint) for record in _records_in(part))
+@cache
+def _adapter(kind: Any) -> Any:
+    """What reads and writes lists of a type; building it takes some milliseconds."""
+    from pydantic import ConfigDict, TypeAdapter
+
+    return TypeAdapter(list[kind], config=ConfigDict(arbitrary_types_allowed=True))
 
 
-def _row_kinds(result: type) -> tuple[type, ...]:
-    """The records of a result's `rows`; none where it is one row itself."""
-    hint = get_type_hints(result).get("rows")
-    return () if hint is None else _records_in(hint)
+def plain(value: Any) -> Any:
+    """`value` in JSON's own types: enums by value, records as objects, non-finite numbers null.
+
+    Integers beyond 2^63, which readers of JSON seldom take, become floats.
+    """
+    kind: Any = type(value) if dataclasses.is_dataclass(value) else Any
+    adapter = _adapter(kind)
+    (written,) = adapter.dump_python(
+        [value], mode="json", warnings=False, fallback=lambda array: array.tolist()
+    )
+    return _finite(written)
 
 
-def keys_of(record: type) -> dict[str, Any]:
-    """The keys that `plain` gives a record, of a result with its head, each with its type."""
-    hints = get_type_hints(record)
-    found: dict[str, Any] = {}
-    if issubclass(record, Result):
-        found |= {"schema": int, "command": str, "version": str}
-    for field in dataclasses.fields(record):
-        if field.metadata.get("spread"):
-            without = {*found, *field.metadata["but"]}
-            for inner in map(keys_of, _records_in(hints[field.name])):
-                found |= {key: inner[key] for key in inner if key not in without}
-        elif field.metadata.get("json", True):
-            found[field.name] = hints[field.name]
-    for name in getattr(record, "computed", ()):
-        found[name] = get_type_hints(getattr(record, name).fget)["return"]
-    return found
-
-
-def better_of(record: type) -> dict[str, str]:
-    """Which direction is better, `higher` or `lower`, of the figures of a record and of those
-    inside it, by the name of the field."""
-    found: dict[str, str] = {}
-    hints = get_type_hints(record)
-    for each in dataclasses.fields(record):
-        for inner in _records_in(hints[each.name]):
-            found |= better_of(inner)
-        found |= {each.name: each.metadata["better"]} if "better" in each.metadata else {}
-    return found
-
-
-def _columns(kind: type) -> list[str]:
-    """The dotted keys of a record's line that are columns of CSV."""
-    names: list[str] = []
-    for name, hint in keys_of(kind).items():
-        inner = [column for record in _records_in(hint) for column in _columns(record)]
-        if _is_list(hint):
-            names += [name] if str in get_args(_bare(hint)) else []
-        elif inner:
-            names += [f"{name}.{column}" for column in inner]
-        else:
-            names.append(name)
-    return list(dict.fromkeys(names))
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_finite(part) for part in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, int) and abs(value) >= _LARGEST_INTEGER:
+        return float(value)
+    return value
 
 
 def _cell(value: Any) -> Any:
@@ -373,93 +326,36 @@ def _cell(value: Any) -> Any:
     return "; ".join(value) or None if isinstance(value, list) else value
 
 
-def _bare(hint: Any) -> Any:
-    """`X` of `X | None`."""
-    if get_origin(hint) in (Union, UnionType):
-        parts = [part for part in get_args(hint) if part is not NoneType]
-        return parts[0] if len(parts) == 1 else hint
-    return hint
+def read_plain(kind: Any, value: Any, field: str = "") -> Any:
+    """The inverse of `plain`: a value of the annotation `kind`, such as a record.
 
+    Args:
+        kind: a record, a plain type, a class, or lists, tuples, dictionaries and unions of these.
+        value: as JSON or a checkpoint has it.
+        field: the dotted key of the value, for messages.
 
-def _is_list(hint: Any) -> bool:
-    return get_origin(_bare(hint)) in (tuple, list)
-
-
-def types_under(hint: Any, key: str) -> list[Any]:
-    """The types that a dotted key leads to from a type; none where there is no such key.
+    Raises:
+        ValueError: it is of another type; names the field.
 
     Example:
-        >>> types_under(Bracket | None, "lower"), types_under(Bracket, "middle")
-        ([<class 'float'>], [])
+        >>> read_plain(Bracket, {"lower": 0.5, "upper": 1.0})
+        Bracket(lower=0.5, upper=1.0)
+        >>> read_plain(Bracket, {"lower": 0.5, "upper": []})
+        Traceback (most recent call last):
+        ValueError: field 'upper': input should be a valid number, got []
     """
-    if not key:
-        return [hint]
-    part, _, rest = key.partition(".")
-    origin, parts = get_origin(hint), get_args(hint)
-    if origin in (Union, UnionType):
-        return [found for each in parts for found in types_under(each, key)]
-    if dataclasses.is_dataclass(hint):
-        keys = keys_of(hint)  # type: ignore[arg-type]
-        return types_under(keys[part], rest) if part in keys else []
-    if hint is Any or dict in (hint, origin):
-        return types_under(parts[1] if parts else Any, rest)
-    return types_under(parts[0], rest) if origin in (tuple, list) and part.isdigit() else []
+    from pydantic import ValidationError
 
-
-def key_names(hints: Iterable[Any]) -> list[str]:
-    """The dotted keys of the records among some types; those in dictionaries are not known, those
-    in lists not named.
-
-    Example:
-        >>> key_names([Bracket | None, float])
-        ['lower', 'upper']
-    """
-    found: dict[str, None] = {}
-    records = [r for hint in hints if not _is_list(hint) for r in _records_in(hint)]
-    for record in records:
-        for name, inner in keys_of(record).items():
-            found |= dict.fromkeys([name, *(f"{name}.{part}" for part in key_names([inner]))])
-    return list(found)
-
-
-def plain(value: Any) -> Any:
-    """`value` in JSON's own types: enums by value, records as objects, non-finite numbers null.
-
-    Integers beyond 2^63, which readers of JSON seldom take, become floats.
-    """
-    if isinstance(value, Enum):
-        return value.value
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return _object(value)
-    if isinstance(value, dict):
-        return {str(k): plain(v) for k, v in value.items()}
-    if hasattr(value, "tolist"):  # NumPy's arrays and scalars, without loading NumPy
-        value = value.tolist()
-    if isinstance(value, (list, tuple)):
-        return [plain(v) for v in value]
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, int) and abs(value) >= _LARGEST_INTEGER:
-        return float(value)
-    return value
-
-
-def _object(record: Any) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for field in dataclasses.fields(record):
-        value = getattr(record, field.name)
-        if field.name == "version":
-            continue  # of the whole result; its rows do not repeat it
-        if field.metadata.get("spread"):
-            # What both have is the outer record's.
-            without = {*found, *field.metadata["but"]}
-            spread = {} if value is None else plain(value)
-            found |= {k: v for k, v in spread.items() if k not in without}
-        elif field.metadata.get("json", True) and not (
-            value is None and field.metadata.get("omitted")
-        ):
-            found[field.name] = plain(value)
-    return found | {name: plain(getattr(record, name)) for name in getattr(record, "computed", ())}
+    try:
+        (read,) = _adapter(kind).validate_python([value])
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        key = ".".join(map(str, [*([field] if field else []), *first["loc"][1:]]))
+        reason, wrong = first["msg"][:1].lower() + first["msg"][1:], repr(first["input"])[:60]
+        raise ValueError(f"field {key!r}: {reason}, got {wrong}") from error
+    except ArithmeticError as error:
+        raise ValueError(f"field {field!r}: {error}") from error
+    return read
 
 
 def rows_of(result: dict[str, Any]) -> list[dict[str, Any]]:

@@ -1,21 +1,21 @@
-"""JSON Schemas (draft 2020-12) of what `--json` prints, generated from the records.
+"""JSON Schemas (draft 2020-12) of what `--json` prints, made by pydantic from the records.
 
-A record is a frozen dataclass: its fields, except hidden ones, are the keys; the docstring under a
-field describes it. Pydantic turns the types of the fields into JSON Schema; what a record prints
-beyond its fields (spread records, computed properties) is added here as `records.plain` does it.
+The docstring under a field describes it; which direction is better stands beside its type. The
+columns of CSV and the keys of gates are read from these schemas.
 """
 
 import ast
 import dataclasses
 import inspect
+import itertools
 from importlib import import_module
-from types import NoneType, UnionType
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Any
 
-from pydantic import TypeAdapter
+from pydantic import ConfigDict, TypeAdapter
+from pydantic.json_schema import GenerateJsonSchema
+from pydantic_core import core_schema
 
 from gnc_cli.errors import UsageError
-from gnc_cli.records import SCHEMA, Result
 
 RESULTS = {
     "bounds": ("gnc_cli.limits.result", ("BoundsResult",)),
@@ -42,113 +42,176 @@ def load(command: str) -> dict[str, Any]:
     """
     if command not in RESULTS:
         raise UsageError(f"{command!r} is no command; choose one of {', '.join(RESULTS)}")
-    module, names = RESULTS[command]
-    generator = _Schemas()
-    shapes = [generator.result(getattr(import_module(module), name)) for name in names]
+    described = _described(tuple[*results(command)])  # type: ignore[misc]
+    shapes = []
+    for record, reference in zip(results(command), described["prefixItems"], strict=True):
+        shape = described["$defs"][reference["$ref"].rpartition("/")[2]]
+        head = _head(record)
+        whole = {"properties": head | shape["properties"], "required": [*head, *shape["required"]]}
+        shapes.append(shape | whole)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": f"gnc {command} --json",
         "anyOf": shapes,
-        "$defs": generator.definitions,
+        "$defs": described["$defs"],
     }
 
 
-class _Schemas:
-    """The schemas of records, each once, under `definitions`."""
-
-    def __init__(self) -> None:
-        self.definitions: dict[str, Any] = {}
-
-    def result(self, record: type[Result]) -> dict[str, Any]:
-        """A whole result: with its head."""
-        head = {
-            "schema": {"const": SCHEMA},
-            "command": {"const": record.command},
-            "version": {"type": "string", "description": "Version of gnc that made it."},
-        }
-        inner = self.record(record)
-        properties = {**head, **inner["properties"]}
-        required = [*head, *inner["required"]]
-        return {**inner, "properties": properties, "required": required}
-
-    def record(self, record: type) -> dict[str, Any]:
-        """The object that `records.plain` makes of a record."""
-        hints, documents = get_type_hints(record), _documents(record)
-        properties: dict[str, Any] = {}
-        required: list[str] = []
-        for field in dataclasses.fields(record):
-            if field.name == "version" and issubclass(record, Result):
-                continue
-            if field.metadata.get("spread"):
-                # As `records.plain` does: what both have is the outer record's.
-                without = {*properties, *field.metadata["but"]}
-                for part in _records_in(hints[field.name]):
-                    spread = self.record(part)
-                    new = [key for key in spread["properties"] if key not in without]
-                    properties |= {key: spread["properties"][key] for key in new}
-                    if not _optional(hints[field.name]):
-                        required += [key for key in spread["required"] if key in new]
-            elif field.metadata.get("json", True):
-                properties[field.name] = self.value(hints[field.name])
-                if field.name in documents:
-                    properties[field.name]["description"] = documents[field.name]
-                if not field.metadata.get("omitted"):
-                    required.append(field.name)
-        for name in getattr(record, "computed", ()):
-            accessor = getattr(record, name)
-            properties[name] = self.value(get_type_hints(accessor.fget)["return"])
-            properties[name] |= {"description": accessor.__doc__ or ""}
-            required.append(name)
-        return {
-            "type": "object",
-            "description": (record.__doc__ or "").partition("\n")[0],
-            "properties": properties,
-            "required": required,
-            "additionalProperties": False,
-        }
-
-    def value(self, hint: Any) -> dict[str, Any]:
-        """The schema of one type; records by reference."""
-        if hint is NoneType:
-            return {"type": "null"}
-        if dataclasses.is_dataclass(hint) and isinstance(hint, type):
-            if hint.__name__ not in self.definitions:
-                self.definitions[hint.__name__] = {}  # a record may hold itself
-                self.definitions[hint.__name__] = self.record(hint)
-            return {"$ref": f"#/$defs/{hint.__name__}"}
-        if get_origin(hint) in (Union, UnionType):
-            return {"anyOf": [self.value(part) for part in get_args(hint)]}
-        if get_origin(hint) in (tuple, list):
-            inner = [part for part in get_args(hint) if part is not Ellipsis]
-            return {"type": "array", "items": self.value(inner[0])} if inner else {"type": "array"}
-        if hint is float:
-            # What is not finite is printed as null.
-            return {"type": ["number", "null"]}
-        schema = TypeAdapter(hint).json_schema(mode="serialization")
-        schema.pop("title", None)
-        return schema
+def results(command: str) -> list[Any]:
+    """The records that a command prints."""
+    module, names = RESULTS[command]
+    return [getattr(import_module(module), name) for name in names]
 
 
-def _records_in(hint: Any) -> list[type]:
-    parts = (hint, *get_args(hint))
-    return [p for p in parts if isinstance(p, type) and dataclasses.is_dataclass(p)]
+def gate_keys(command: str) -> dict[str, Any]:
+    """The keys that a row of the command's results may have, each with its schema."""
+    records = results(command)
+    keys = _head(records[0])
+    for record in records:
+        keys |= {key: schema for key, schema in record.gate_keys().items() if key not in keys}
+    return keys
 
 
-def _optional(hint: Any) -> bool:
-    return NoneType in get_args(hint)
+def _head(record: Any) -> dict[str, Any]:
+    """The first keys of a result."""
+    head = {name: {"const": getattr(record, name)} for name in ("schema", "command")}
+    return head | {"version": {"type": "string", "description": "Version of gnc that made it."}}
+
+
+def properties(record: Any) -> dict[str, Any]:
+    """The keys of a record, each with its schema; records in it are written out."""
+    described = _described(record)
+    return _written_out(described, described["$defs"])["properties"]
+
+
+def _described(kind: Any) -> dict[str, Any]:
+    config = ConfigDict(
+        arbitrary_types_allowed=True,
+        extra="forbid",
+        json_schema_serialization_defaults_required=True,
+    )
+    adapter = TypeAdapter(tuple[kind], config=config)
+    schema = adapter.json_schema(mode="serialization", schema_generator=_Schemas)
+    definitions = schema.get("$defs", {})
+    for definition in definitions.values():
+        del definition["title"]
+    return {**schema["prefixItems"][0], "$defs": definitions}
+
+
+class _Schemas(GenerateJsonSchema):
+    def dataclass_schema(self, schema: core_schema.DataclassSchema) -> dict[str, Any]:
+        """A record: with the docstrings of its fields, and the keys of `SPREAD` records."""
+        made, record = super().dataclass_schema(schema), schema["cls"]
+        made["description"] = (record.__doc__ or "").partition("\n")[0]
+        keys = made["properties"]
+        for name, text in _documents(record).items():
+            if name in keys:
+                keys[name]["description"] = text
+        if spread := getattr(record, "spread_fields", dict[str, Any])():
+            for name in spread:
+                inner = self.get_schema_from_definitions(keys[name]["anyOf"][0]["$ref"])
+                keys[name] = (inner or {})["properties"]
+            made["properties"] = record.spread_out(keys)
+            made["required"] = [name for name in made["required"] if name not in spread]
+        return made
+
+    def float_schema(self, schema: core_schema.FloatSchema) -> dict[str, Any]:
+        """What is not finite is printed as null."""
+        return {"type": ["number", "null"]}
+
+    def default_schema(self, schema: core_schema.WithDefaultSchema) -> dict[str, Any]:
+        return self.generate_inner(schema["schema"])
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        return False
+
+
+def _written_out(part: Any, definitions: dict[str, Any]) -> Any:
+    """A schema with the definitions in place of their names."""
+    if isinstance(part, list):
+        return [_written_out(item, definitions) for item in part]
+    if not isinstance(part, dict):
+        return part
+    if "$ref" in part:
+        part = definitions[part["$ref"].rpartition("/")[2]] | part
+    return {key: _written_out(item, definitions) for key, item in part.items() if key != "$ref"}
 
 
 def _documents(record: type) -> dict[str, str]:
     """The docstring under each field, also of inherited ones."""
     found: dict[str, str] = {}
-    for base in reversed(record.__mro__):
-        if not dataclasses.is_dataclass(base):
-            continue
-        (tree,) = ast.parse(inspect.getsource(base)).body
-        assert isinstance(tree, ast.ClassDef)
-        for field, below in zip(tree.body, tree.body[1:], strict=False):
-            if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
-                text = getattr(getattr(below, "value", None), "value", None)
-                if isinstance(below, ast.Expr) and isinstance(text, str):
-                    found[field.target.id] = " ".join(text.split())
+    for base in filter(dataclasses.is_dataclass, reversed(record.__mro__)):
+        body = ast.parse(inspect.getsource(base)).body[0].body  # type: ignore[attr-defined]
+        for field, below in itertools.pairwise(body):
+            if isinstance(field, ast.AnnAssign) and isinstance(below, ast.Expr):
+                found[ast.unparse(field.target)] = " ".join(ast.literal_eval(below.value).split())
     return found
+
+
+def columns(record: Any) -> list[str]:
+    """The dotted keys of a record that are columns of CSV: not those of tables inside it."""
+    return list(dict.fromkeys(_columns(properties(record))))
+
+
+def _columns(keys: dict[str, Any]) -> list[str]:
+    names: list[str] = []
+    for name, schema in keys.items():
+        for part in _alternatives(schema):
+            if "properties" in part:
+                names += [f"{name}.{inner}" for inner in _columns(part["properties"])]
+            elif part.get("items", {"type": "string"}).get("type") == "string":
+                names.append(name)
+    return names
+
+
+def under(schema: dict[str, Any], key: str) -> list[dict[str, Any]]:
+    """The schemas that a dotted key leads to; none where there is no such key.
+
+    Example:
+        >>> schema = {"properties": {"low": {"type": "number"}}}
+        >>> under(schema, "low"), under(schema, "high")
+        ([{'type': 'number'}], [])
+    """
+    if not key:
+        return [schema]
+    name, _, rest = key.partition(".")
+    found: list[dict[str, Any]] = []
+    for part in _alternatives(schema):
+        if name in part.get("properties", {}):
+            found += under(part["properties"][name], rest)
+        elif "items" in part and name.isdigit():
+            found += under(part["items"], rest)
+        elif part.get("additionalProperties"):  # a dictionary
+            values = part["additionalProperties"]
+            found += under({} if values is True else values, rest)
+        elif not part.keys() & {"type", "const", "properties"}:  # anything
+            found.append(part)
+    return found
+
+
+def key_names(schema: dict[str, Any]) -> list[str]:
+    """The dotted keys of a record; those in dictionaries are not known, those in lists not named.
+
+    Example:
+        >>> key_names({"properties": {"low": {"type": "number"}}})
+        ['low']
+    """
+    names: list[str] = []
+    for part in _alternatives(schema):
+        for name, inner in part.get("properties", {}).items():
+            names += [name, *(f"{name}.{rest}" for rest in key_names(inner))]
+    return list(dict.fromkeys(names))
+
+
+def better(keys: dict[str, Any], key: str) -> str | None:
+    """Which direction is better, `higher` or `lower`, of the figure under a dotted key."""
+    names, found = key.split("."), None
+    for end in range(1, len(names) + 1):
+        for schema in under({"properties": keys}, ".".join(names[:end])):
+            found = schema.get("better", found)
+    return found
+
+
+def _alternatives(schema: dict[str, Any]) -> list[dict[str, Any]]:
+    """The types of a key that may be of several, without null."""
+    return [part for part in schema.get("anyOf", [schema]) if part != {"type": "null"}]

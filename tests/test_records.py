@@ -2,10 +2,10 @@
 
 import dataclasses
 import inspect
+import math
 import pydoc
 import sys
 from dataclasses import dataclass, field
-from typing import Literal
 
 import numpy as np
 import pytest
@@ -13,8 +13,7 @@ import pytest
 import gnc_cli
 from gnc_cli import bounds
 from gnc_cli.errors import UnavailableError
-from gnc_cli.read_back import read_plain
-from gnc_cli.records import HIDDEN, SPREAD, Bracket, Result
+from gnc_cli.records import HIDDEN, SPREAD, Bracket, Result, plain, read_plain
 from tests.console.stand_in import code, sweep, ufm
 
 
@@ -86,11 +85,14 @@ def test_a_bracket_is_a_number_with_two_ends() -> None:
     assert f"{Bracket(0.123, 0.124):.2f}" == "0.12" and f"{bracket}" == str(bracket)
 
 
-def test_literals_are_read_back() -> None:
-    assert read_plain(Literal["a", 1], "a") == "a"
-    for value in ("b", True, [1]):
-        with pytest.raises(ValueError, match="field 'x' must be"):
-            read_plain(Literal["a", 1], value, "x")
+def test_records_are_read_back() -> None:
+    for record in (_Inner(0.5, Bracket(0.0, 1.0)), _Inner(), Bracket(1.0, 1.0)):
+        assert read_plain(type(record), plain(record)) == record
+    infinite = read_plain(Bracket, plain(Bracket(0.5, math.inf)))
+    assert infinite.lower == 0.5 and math.isnan(infinite.upper)
+    for value, key in (({"lower": 0.0}, "x.upper"), ({"lower": 2, "upper": 1}, "x"), ([], "x")):
+        with pytest.raises(ValueError, match=f"field '{key}'"):
+            read_plain(Bracket, value, "x")
 
 
 def test_pandas_is_named_where_it_is_not(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from gnc_cli.metrics.records import BootstrapIntervals, Evenness, Gnc2Quantiles, Neco
-from gnc_cli.records import HIDDEN, HIGHER, LOWER, Bracket, Rattlers, Result
+from gnc_cli.metrics.records import BootstrapIntervals, Evenness, Gnc2Quantiles, Neco, Rattlers
+from gnc_cli.records import HIDDEN, HIGHER, LOWER, Bracket, Result
 
 OF_THE_FILE = ("created", "gnc_version")
 """Attributes that tell files apart, not runs."""
@@ -214,9 +214,9 @@ class MeasureResult(Result):
     for arrays."""
     snapshot: str | None
     """The group of `/snapshots` in the file, or the name of the file in that folder."""
-    epoch: float | None
+    epoch: int | float | None
     """Epoch that the file or the snapshot names; None where it names none."""
-    step: float | None
+    step: int | float | None
     """Step that the file or the snapshot names; None where it names none."""
     layer: str | None
     """Layer that the file or the snapshot names; None where it names none."""
@@ -377,9 +377,9 @@ class MeasureResult(Result):
 class MeasureGroup:
     """Rows that differ only in one key (`--group seed`): mean and standard deviation."""
 
-    epoch: float | None
+    epoch: int | float | None
     """Epoch that all rows of the group have; None where they name none."""
-    step: float | None
+    step: int | float | None
     """Step that all rows have, or None."""
     layer: str | None
     """Layer that all rows have, or None."""
@@ -432,7 +432,7 @@ class MeasureSeries(Result):
 
     @classmethod
     def gate_keys(cls) -> dict[str, Any]:
-        """The keys of the rows that gates look at, each with its type."""
+        """The keys of the rows that gates look at, each with its JSON Schema."""
         return MeasureResult.gate_keys()
 
     @property

@@ -23,8 +23,7 @@ from gnc_cli.io.outputs import is_page
 from gnc_cli.io.row_files import write_rows
 from gnc_cli.limits.registry import possible_table
 from gnc_cli.parameters import Lines, Path, spelled
-from gnc_cli.read_back import read_plain
-from gnc_cli.records import flatten, plain
+from gnc_cli.records import flatten, plain, read_plain
 from gnc_cli.runtime.distributed import Processes
 from gnc_cli.runtime.together import in_all
 

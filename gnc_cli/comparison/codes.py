@@ -23,10 +23,11 @@ from gnc_cli.geometry.rounding import UNIT32, gamma, spacing
 from gnc_cli.geometry.sphere import angle_from_chord, chord, normalise
 from gnc_cli.known_codes.best import best
 from gnc_cli.known_codes.table import KnownCodes
-from gnc_cli.known_codes.verdict import TOLERANCE, passes, verdict
+from gnc_cli.known_codes.verdict import TOLERANCE, ComparisonStatus, passes, verdict
 from gnc_cli.metrics.gnc2 import predict_gnc2
+from gnc_cli.metrics.records import Rattlers
 from gnc_cli.metrics.rows import real_matrix
-from gnc_cli.records import Bracket, ComparisonStatus, Rattlers
+from gnc_cli.records import Bracket
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.predictions import FLOPS, Prediction
 from gnc_cli.runtime.threads import limit_threads, threads_for

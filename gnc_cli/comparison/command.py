@@ -10,9 +10,9 @@ from gnc_cli.console.expose import expose
 from gnc_cli.console.options import OutputOptions, Shape
 from gnc_cli.console.progress import progress_on_terminal
 from gnc_cli.console.show import note, print_line
-from gnc_cli.known_codes.verdict import TOLERANCE
+from gnc_cli.known_codes.verdict import TOLERANCE, ComparisonStatus
 from gnc_cli.parsing import number
-from gnc_cli.records import SCHEMA, ComparisonStatus, plain
+from gnc_cli.records import Result, plain
 
 if TYPE_CHECKING:
     from gnc_cli.comparison.result import CompareResult, CompareRow
@@ -24,7 +24,7 @@ def _watch(output: OutputOptions) -> Iterator[dict[str, Any]]:
     """Progress on a terminal; rows as they are ready: all with --jsonl, else a hunt's news."""
 
     def print_row(row: "CompareRow") -> None:
-        head = {"schema": SCHEMA, "command": "compare", "version": __version__}
+        head = {"schema": Result.schema, "command": "compare", "version": __version__}
         print_line(head | plain(row))
 
     def note_improvement(row: "CompareRow") -> None:

@@ -40,8 +40,7 @@ from gnc_cli.known_codes.best import Reference, best, our_copy
 from gnc_cli.known_codes.table import KnownCodes, stored_margins
 from gnc_cli.known_codes.verdict import TOLERANCE
 from gnc_cli.parameters import spelled
-from gnc_cli.read_back import read_plain
-from gnc_cli.records import plain
+from gnc_cli.records import plain, read_plain
 from gnc_cli.runtime.deadline import Deadline, Progress
 from gnc_cli.runtime.parallel import Pool
 from gnc_cli.search.result import Outcome

@@ -14,7 +14,7 @@ from gnc_cli.console.viewer import write_code_page
 from gnc_cli.escaping import in_picture
 from gnc_cli.io.outputs import is_page
 from gnc_cli.known_codes.best import Reference, best
-from gnc_cli.records import ComparisonStatus
+from gnc_cli.known_codes.verdict import ComparisonStatus
 
 _TITLES = {
     Mode.FILES: "Codes beside the best known ones",

@@ -5,20 +5,12 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from gnc_cli.known_codes.verdict import TOLERANCE
-from gnc_cli.records import (
-    HIDDEN,
-    HIGHER,
-    LOWER,
-    OMITTED_IF_NONE,
-    Bracket,
-    ComparisonStatus,
-    Rattlers,
-    Result,
-    TableStamp,
-    plain,
-    rows_of,
-)
+from pydantic import computed_field
+
+from gnc_cli.known_codes.table import TableStamp
+from gnc_cli.known_codes.verdict import TOLERANCE, ComparisonStatus
+from gnc_cli.metrics.records import Rattlers
+from gnc_cli.records import HIDDEN, HIGHER, LOWER, OMITTED_IF_NONE, Bracket, Result, plain, rows_of
 
 
 class Mode(StrEnum):
@@ -251,8 +243,8 @@ class CompareResult(Result):
     """Of files: `codes.Judged` of each row, with the arrays that pictures need."""
 
     command = "compare"
-    computed = ("counts",)
 
+    @computed_field  # type: ignore[prop-decorator]
     @property
     def counts(self) -> dict[str, int]:
         """How many rows have each status."""

@@ -16,8 +16,8 @@ from gnc_cli.io.outputs import check_apart, is_page
 from gnc_cli.known_codes.best import Table, our_copy
 from gnc_cli.known_codes.table import KnownCode, KnownCodes, SolvedMargin, stored_margins
 from gnc_cli.limits.registry import possible_table
+from gnc_cli.metrics.records import Rattlers
 from gnc_cli.parameters import Path, spelled
-from gnc_cli.records import Rattlers
 from gnc_cli.runtime.deadline import Deadline, Progress
 
 OnRow = Callable[[CompareRow], None]

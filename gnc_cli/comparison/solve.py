@@ -22,11 +22,10 @@ from gnc_cli.comparison.result import CompareRow, SolvedRow
 from gnc_cli.constructions.families.theorem_3_3 import closed_form
 from gnc_cli.io.ledger import Ledger
 from gnc_cli.known_codes.best import Reference, best
-from gnc_cli.known_codes.table import KnownCodes
+from gnc_cli.known_codes.table import KnownCodes, TableStamp
 from gnc_cli.known_codes.verdict import passes, verdict
 from gnc_cli.parameters import spelled
-from gnc_cli.read_back import read_plain
-from gnc_cli.records import TableStamp, plain
+from gnc_cli.records import plain, read_plain
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.parallel import WORTH_PROCESSES, Pool
 from gnc_cli.runtime.predictions import Prediction

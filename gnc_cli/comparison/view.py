@@ -30,7 +30,9 @@ from gnc_cli.console.numbers import (
 )
 from gnc_cli.console.table import Cell, Styled, Table, facts
 from gnc_cli.known_codes.best import our_copy
-from gnc_cli.records import ComparisonStatus, Rattlers, TableStamp
+from gnc_cli.known_codes.table import TableStamp
+from gnc_cli.known_codes.verdict import ComparisonStatus
+from gnc_cli.metrics.records import Rattlers
 
 _COLOURS = {
     ComparisonStatus.MATCHES: "green",

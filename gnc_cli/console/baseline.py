@@ -8,14 +8,13 @@ way.
 import math
 import re
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import PurePath
 from typing import Any
 
 from gnc_cli.console.check import Comparison, Finding, Joined, Key, Status
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.parsing import number
-from gnc_cli.records import better_of, look_up, rows_of
+from gnc_cli.records import look_up, rows_of
 
 IDENTITY = (
     "command",
@@ -63,16 +62,18 @@ class Allowance:
         Raises:
             DataError: the baseline has no row of the same identity.
         """
+        from gnc_cli.schemas import better, gate_keys
+
         same = self.baseline.row_for({k: look_up(row, k) for k in IDENTITY}, row)
         earlier = look_up(same, self.key)
-        better = _better(self.key, str(row.get("command")))
+        way = better(gate_keys(str(row["command"])), self.key)
         if isinstance(earlier, dict):
-            earlier = earlier.get("upper" if better == "lower" else "lower")
+            earlier = earlier.get("upper" if way == "lower" else "lower")
         if not isinstance(earlier, (int, float)) or isinstance(earlier, bool):
             return Finding(Status.FAILED, (f"{self.key} is no number in {self.baseline.name}",))
         slack = self.amount * abs(earlier) if self.relative else self.amount
-        limits = [] if better == "lower" else [Comparison(Key(self.key), ">=", earlier - slack)]
-        limits += [] if better == "higher" else [Comparison(Key(self.key), "<=", earlier + slack)]
+        limits = [] if way == "lower" else [Comparison(Key(self.key), ">=", earlier - slack)]
+        limits += [] if way == "higher" else [Comparison(Key(self.key), "<=", earlier + slack)]
         found = Joined(tuple(limits)).find(row)
         return Finding(found.status, (*found.details, f"was {earlier:.10g}"))
 
@@ -149,17 +150,6 @@ class Baseline:
         except UsageError as error:
             raise UsageError(f"--allow {text!r}: {error}") from None
         return Allowance(f"--allow {text}", key, value / 100 if relative else value, relative, self)
-
-
-def _better(key: str, command: str) -> str | None:
-    """Which direction is better, by the last part of a key whose field says it; None if unknown."""
-    from gnc_cli.schemas import RESULTS
-
-    known: dict[str, str] = {}
-    module, records = RESULTS.get(command, ("gnc_cli.records", ()))
-    for record in records:
-        known |= better_of(getattr(import_module(module), record))
-    return next((known[part] for part in reversed(key.split(".")) if part in known), None)
 
 
 def _likeness(row: dict[str, Any], other: dict[str, Any]) -> int:

@@ -98,7 +98,10 @@ def expose(
         with in_shell(*(every.keys() - own.keys())):
             check_files(everything, given)
             gates = Gates.read(gate_options)
-            gates.check_keys(_gate_keys(function.__name__) if gates.gates else {})
+            if gates.gates:
+                from gnc_cli.schemas import gate_keys
+
+                gates.check_keys(gate_keys(function.__name__))
             gates.expect(_question(function.__name__, own, arguments))
             with (
                 conversation(output.quiet, output.verbose),
@@ -172,17 +175,6 @@ def _question(name: str, own: dict[str, Parameter], given: dict[str, Any]) -> di
         if isinstance(value, (int, str)):
             asked[key] = plain(value)
     return asked
-
-
-def _gate_keys(name: str) -> dict[str, Any]:
-    """The keys that a row of the command's results may have, each with its type."""
-    from gnc_cli.schemas import RESULTS
-
-    module, records = RESULTS[name]
-    found: dict[str, Any] = {}
-    for record in records:
-        found |= getattr(import_module(module), record).gate_keys()
-    return found
 
 
 def _is_off(parameter: Parameter, value: Any) -> bool:

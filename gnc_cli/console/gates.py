@@ -15,7 +15,7 @@ from gnc_cli.console.check import Comparison, Expression, Finding, Key, Status, 
 from gnc_cli.console.options import GateOptions, Rows
 from gnc_cli.errors import ExitCode, UsageError
 from gnc_cli.parsing import number
-from gnc_cli.records import Result, key_names, types_under
+from gnc_cli.records import Result
 
 LABELS = (
     "d",
@@ -114,18 +114,20 @@ class Gates:
         """Refuse a gate on a key that no row of the result can have.
 
         Args:
-            known: the keys of rows with their types, as `Result.gate_keys` has them.
+            known: the keys of rows with their schemas, as `Result.gate_keys` has them.
 
         Raises:
             UsageError: the message names the nearest keys.
         """
+        from gnc_cli.schemas import key_names, under
+
+        names = key_names({"properties": known})
         for gate in self.gates:
             for key in gate.keys:
-                first, _, rest = key.partition(".")
-                types = types_under(known[first], rest) if first in known else []
-                if not types:
-                    raise UsageError(f"{gate.text}: {_unknown(key, known)}")
-                parts = key_names(types)
+                schemas = under({"properties": known}, key)
+                if not schemas:
+                    raise UsageError(f"{gate.text}: {_unknown(key, names)}")
+                parts = key_names({"anyOf": schemas})
                 if parts and not {"lower", "upper"} <= {*parts}:
                     named = ", ".join(f"{key}.{part}" for part in parts)
                     raise UsageError(f"{gate.text}: {key} has several parts; name one: {named}")
@@ -181,12 +183,11 @@ def _named(rows: Sequence[dict[str, Any]], places: Sequence[int]) -> str:
     return "; ".join([*named, *([f"{more} more"] if more else [])])
 
 
-def _unknown(key: str, known: Mapping[str, Any]) -> str:
+def _unknown(key: str, names: Sequence[str]) -> str:
     """What is wrong with a key that does not exist, and which are meant or exist."""
-    names = [*known, *(f"{k}.{part}" for k, hint in known.items() for part in key_names([hint]))]
     text = key.lower()
     near = difflib.get_close_matches(key, names, n=3)
-    near += [name for name in known if text in name.lower() and name not in near]
+    near += [n for n in names if "." not in n and text in n.lower() and n not in near]
     said = f"the result has no key {key!r}"
     if near:
         return f"{said}; did you mean {' or '.join(near[:3])}?"

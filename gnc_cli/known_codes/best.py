@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING
 from gnc_cli.known_codes.table import (
     KnownCode,
     KnownCodes,
+    TableStamp,
     data_folder,
     read_public_table,
     stored_margins,
     stored_table,
 )
-from gnc_cli.records import BestKnown, TableStamp
 
 if TYPE_CHECKING:
     from gnc_cli.constructions.construction import Construction, Cosine
@@ -38,6 +38,34 @@ _DIGITS = 15
 SEARCHED = 4096
 """Dimensions up to which constructions are searched, in tenths of a second; beyond, a code of so
 many dimensions counts."""
+
+
+@dataclass(frozen=True)
+class BestKnown:
+    """The best known code of (d, K), whichever command prints it."""
+
+    max_cosine: float
+    """Largest cosine of two of its rows."""
+    figure: str
+    """It as its source has it: a fraction where it is exact, else decimals, 15 at most."""
+    source: str
+    """Whom to cite: a theorem, the paper behind the table's entry, that of the construction; or
+    that this project found it."""
+    proven: bool
+    """Proved optimal for this (d, K)."""
+    kind: str
+    """`theorem`, `table`, `construction` or `solved` (by this project)."""
+    d: int
+    """Dimension and size of the code; more points or fewer dimensions than asked where it holds
+    one of that size."""
+    K: int
+    date: str | None
+    """Of the source, or of the solve; None where the code is a theorem's or a construction."""
+    table: str | None
+    """The table of known codes that it is from, with its date: `our copy of 2026-11`; and what a
+    table of the user's has, where it is not from there."""
+    how: str | None
+    """The command that found the code, where this project did."""
 
 
 @dataclass(frozen=True)

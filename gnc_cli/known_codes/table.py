@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING
 
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.io.inputs import open_input
-from gnc_cli.records import TableStamp
 
 if TYPE_CHECKING:
     import numpy as np
@@ -42,6 +41,28 @@ _LAYOUT = "d,N,cosine"
 _CLAIMED = "claimed"
 _STATUS = ("proved", "certified", "best-known", _CLAIMED, "")
 """What is known of an entry; the last where a table does not say."""
+
+
+@dataclass(frozen=True)
+class TableStamp:
+    """Which table of known codes a comparison was made with."""
+
+    rows: int
+    """Number of codes in the table."""
+    date: str
+    """Year and month, or the file's own date (ISO)."""
+    sha256: str
+    """Checksum of the table's file, in hexadecimal digits."""
+    current: bool
+    """Given by the user as current (`--table`); our copy otherwise."""
+
+    @property
+    def title(self) -> str:
+        """Which table, with its date."""
+        return f"{'the table' if self.current else 'our copy'} of {self.date}"
+
+    def __str__(self) -> str:
+        return f"{self.title} (sha256 {self.sha256})"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,12 @@
 """The verdict: where a largest cosine stands beside the best known one, and what to do about it."""
 
 from collections.abc import Callable
+from enum import Enum
 from fractions import Fraction
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
-from gnc_cli.records import ComparisonStatus, TableStamp
+from gnc_cli.known_codes.table import TableStamp
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,6 +24,17 @@ _NOISE = 1e-14
 """Below the figure by this much is no news: cosines in float64 are good to a few 1e-16."""
 _PROVED = 15
 """Decimals of the cosine that is proved of an improvement."""
+
+
+class ComparisonStatus(Enum):
+    """Where a code stands beside the best known one."""
+
+    MATCHES = "matches"
+    """Equal within 1e-11 or the rounding of the table's figure, whichever is larger."""
+    WORSE = "worse"
+    IMPROVES = "improves"
+    """Below the table's figure by more than its rounding, verified in rational arithmetic."""
+    NO_ENTRY = "no_entry"
 
 
 def comparison_status(

@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import Any
 
 from gnc_cli.geometry.sphere import angle_from_chord
+from gnc_cli.known_codes.best import BestKnown
 from gnc_cli.limits.limit import (
     LARGEST_D,
     ROUNDING,
@@ -34,7 +35,6 @@ from gnc_cli.limits.result import (
     DimensionRow,
     Status,
 )
-from gnc_cli.records import BestKnown
 
 _SAME_ANGLE = 1e-9
 """Relative. Near 1 cosines hardly differ, their angles do."""

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Union
 
 from gnc_cli.console.numbers import count, points
+from gnc_cli.known_codes.best import BestKnown
 from gnc_cli.limits.limit import Ending, Quantity
-from gnc_cli.records import HIDDEN, LOWER, SCHEMA, BestKnown, Result, keys_of, plain
+from gnc_cli.records import HIDDEN, LOWER, Result, plain
 
 Side = Literal["lower", "upper"]
 Status = Literal["exists", "excluded", "open"]
@@ -314,7 +315,7 @@ class BoundsResult(Result):
         """The question and its answer; of many pairs, K or d their number."""
         if len(self.answer.best) != 1:
             return f"BoundsResult({self.title})"
-        shown = plain(self.answer.best[0])
+        best = self.answer.best[0]
         keys = (
             "d",
             "K",
@@ -329,7 +330,7 @@ class BoundsResult(Result):
         asked = {"margin": self.margin, "max_cosine": self.max_cosine}
         said = {
             **{k: v for k, v in asked.items() if v is not None},
-            **{k: shown[k] for k in keys if shown.get(k) is not None},
+            **{k: getattr(best, k) for k in keys if getattr(best, k, None) is not None},
         }
         parts = [f"{key}={value!r}" for key, value in said.items()]
         return f"BoundsResult({self.quantity}: {', '.join(parts)})"
@@ -353,19 +354,21 @@ class BoundsResult(Result):
 
     @classmethod
     def gate_keys(cls) -> dict[str, Any]:
-        """The keys of the rows that gates look at, each with its type."""
-        own = keys_of(cls)
-        found = {key: own[key] for key in cls.csv_head}
+        """The keys of the rows that gates look at, each with its JSON Schema."""
+        from gnc_cli.schemas import properties
+
+        own = properties(cls)
+        keys = {key: own[key] for key in ("margin", "max_cosine")}
         for best in (BestBounds, DimensionBest, ClassesBest):
-            found |= keys_of(best)
-        return found
+            keys |= properties(best)
+        return keys
 
     def judged(self) -> list[dict[str, Any]]:
         """Gates look at what is known of each pair, K or d."""
         return self._lines(self.answer.best)
 
     def _lines(self, rows: tuple[Any, ...]) -> list[dict[str, Any]]:
-        head = {"schema": SCHEMA, "command": self.command, "version": self.version}
+        head = self.first_keys
         asked = {"margin": self.margin, "max_cosine": self.max_cosine}
         head |= {key: value for key, value in asked.items() if value is not None}
         return [head | plain(row) for row in rows]

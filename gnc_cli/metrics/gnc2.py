@@ -17,8 +17,8 @@ from gnc_cli.geometry.hull_products import ArrayProducts, TensorProducts
 from gnc_cli.geometry.one_vs_rest import HullSearch, minimum_one_vs_rest
 from gnc_cli.geometry.rounding import gamma
 from gnc_cli.geometry.sphere import as_points
-from gnc_cli.metrics.records import Gnc2Quantiles
-from gnc_cli.records import Bracket, Rattlers
+from gnc_cli.metrics.records import Gnc2Quantiles, Rattlers
+from gnc_cli.records import Bracket
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.devices import accelerator
 from gnc_cli.runtime.predictions import FLOPS, Prediction

@@ -9,7 +9,20 @@ __all__ = [
     "Evenness",
     "Gnc2Quantiles",
     "Neco",
+    "Rattlers",
 ]
+
+
+@dataclass(frozen=True)
+class Rattlers:
+    """How many rows lie above the minimum, by either distance; None where not computed."""
+
+    one_vs_one: int | None
+    """Rows whose nearest neighbour is farther than the smallest chord by more than `tolerance`."""
+    one_vs_rest: int | None
+    """Rows whose one-vs-rest distance exceeds the minimum by more than `tolerance`."""
+    tolerance: float
+    """Absolute, on distances."""
 
 
 @dataclass(frozen=True)

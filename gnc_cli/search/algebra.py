@@ -28,8 +28,8 @@ from gnc_cli.geometry.sphere import angle_from_chord
 from gnc_cli.io.codefile import check_stream_target
 from gnc_cli.known_codes.best import constructed
 from gnc_cli.known_codes.table import stored_codes
+from gnc_cli.metrics.records import Rattlers
 from gnc_cli.parameters import spelled
-from gnc_cli.records import Rattlers
 from gnc_cli.search.effort import LARGE, MAX_UNKNOWNS
 from gnc_cli.search.methods import TOLERANCE, assemble
 from gnc_cli.search.request import Request, RuntimeOptions, given

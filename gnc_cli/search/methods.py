@@ -13,9 +13,8 @@ from gnc_cli.geometry.sphere import normalise
 from gnc_cli.known_codes.best import best
 from gnc_cli.metrics.gnc1 import gnc1
 from gnc_cli.metrics.gnc3 import gnc3
-from gnc_cli.records import Margins
 from gnc_cli.search.request import Request, RuntimeOptions
-from gnc_cli.search.result import Outcome, SolveResult, SolveSweep, UfmMeasures
+from gnc_cli.search.result import Margins, Outcome, SolveResult, SolveSweep, UfmMeasures
 from gnc_cli.search.verdict import Judgement, judge, proved_interval, proved_upper_end
 
 TOLERANCE = 1e-7

@@ -4,20 +4,13 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
+from pydantic import computed_field
+
+from gnc_cli.known_codes.best import BestKnown
+from gnc_cli.known_codes.verdict import ComparisonStatus
+from gnc_cli.metrics.records import Rattlers
 from gnc_cli.parameters import spelled, wording
-from gnc_cli.records import (
-    HIDDEN,
-    HIGHER,
-    LOWER,
-    OMITTED_IF_NONE,
-    SPREAD,
-    BestKnown,
-    Bracket,
-    ComparisonStatus,
-    Margins,
-    Rattlers,
-    Result,
-)
+from gnc_cli.records import HIDDEN, HIGHER, LOWER, OMITTED_IF_NONE, SPREAD, Bracket, Result
 
 TITLES = {"softmax": "Softmax Code", "tammes": "Tammes code", "ufm": "UFM optimum"}
 
@@ -77,6 +70,17 @@ def _worded(advice: str) -> str:
         out=spelled("out", "FILE.h5"),
         resume=wording("--resume", "resume=True"),
     )
+
+
+@dataclass(frozen=True)
+class Margins:
+    """The largest margins that losses on the sphere can satisfy for every class at once."""
+
+    cosface: float
+    """Additive cosine margin with features at their best: the certified lower end of rho."""
+    arcface_rad: float
+    """Additive angle: the smallest angle between two weights, radians; features on their weights
+    attain it."""
 
 
 @dataclass(frozen=True)
@@ -198,7 +202,6 @@ class SolveResult(Result):
     """Arrays for plots (`history`, `one_vs_rest`, ...); never printed."""
 
     command = "solve"
-    computed = ("advice",)
 
     def __repr__(self) -> str:
         """The size, the certified distance, and how good the code is."""
@@ -206,6 +209,7 @@ class SolveResult(Result):
         said = self.verdict or self.outcome.value
         return f"SolveResult(d={self.d}, K={self.K}, rho_one_vs_rest in {rho}: {said})"
 
+    @computed_field  # type: ignore[prop-decorator]
     @property
     def advice(self) -> str:
         """One sentence: what the user may do next."""

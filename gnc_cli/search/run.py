@@ -29,7 +29,7 @@ from gnc_cli.known_codes.verdict import TOLERANCE
 from gnc_cli.limits.registry import possible_table
 from gnc_cli.metrics.gnc2 import predict_gnc2
 from gnc_cli.parameters import Path, spelled
-from gnc_cli.read_back import read_plain
+from gnc_cli.records import read_plain
 from gnc_cli.runtime.deadline import Deadline, SaveTimes
 from gnc_cli.runtime.devices import resolve_device
 from gnc_cli.runtime.parallel import processes

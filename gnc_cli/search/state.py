@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from gnc_cli.geometry.active_pairs import ActivePairs
-from gnc_cli.read_back import read_plain
+from gnc_cli.records import read_plain
 from gnc_cli.search.effort import Effort
 from gnc_cli.search.parametrisation import cyclic_orbits
 from gnc_cli.search.problem import Problem, Tammes

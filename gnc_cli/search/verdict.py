@@ -12,12 +12,12 @@ from functools import lru_cache
 from typing import Any
 
 from gnc_cli.errors import UsageError
-from gnc_cli.known_codes.best import Reference, Table, best
-from gnc_cli.known_codes.verdict import comparison_status
+from gnc_cli.known_codes.best import BestKnown, Reference, Table, best
+from gnc_cli.known_codes.verdict import ComparisonStatus, comparison_status
 from gnc_cli.limits.limit import Quantity
 from gnc_cli.limits.registry import all_limits
 from gnc_cli.parameters import spelled, wording
-from gnc_cli.records import BestKnown, Bracket, ComparisonStatus
+from gnc_cli.records import Bracket
 from gnc_cli.search.result import Optimum
 
 _MEET = 1e-9

@@ -14,7 +14,7 @@ from gnc_cli.console.numbers import (
     short,
 )
 from gnc_cli.console.table import Cell, Styled, Table, facts
-from gnc_cli.records import BestKnown
+from gnc_cli.known_codes.best import BestKnown
 from gnc_cli.search.result import (
     TITLES,
     ConstructionList,

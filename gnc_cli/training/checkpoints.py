@@ -24,7 +24,7 @@ from gnc_cli.io.formats import reader_for
 from gnc_cli.io.inputs import SIGNATURE, open_input
 from gnc_cli.io.torch_file import load_plain
 from gnc_cli.parameters import spelled
-from gnc_cli.read_back import read_plain
+from gnc_cli.records import read_plain
 from gnc_cli.training.networks.batches import Normalisation
 from gnc_cli.training.networks.training import EpochTotals, TrainingState
 

@@ -20,7 +20,7 @@ from gnc_cli.errors import DataError, OutputError, UsageError
 from gnc_cli.io.inputs import decoded, open_input
 from gnc_cli.parameters import Path, declared, spelled
 from gnc_cli.parsing import shown
-from gnc_cli.read_back import read_plain
+from gnc_cli.records import read_plain
 from gnc_cli.runtime.deadline import Deadline, Progress
 from gnc_cli.training.result import EpochRow
 

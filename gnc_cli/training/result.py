@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gnc_cli.collapse.result import FORMS, MeasureResult
-from gnc_cli.records import HIDDEN, HIGHER, LOWER, SPREAD, Bracket, Result, rows_of
+from gnc_cli.records import HIDDEN, HIGHER, LOWER, Bracket, Number, Result, rows_of
 
 _OF_A_FILE = ("file", "snapshot", "layer", "out", "attrs")
 """Measure's fields that say which file a row is from: here it is the run."""
@@ -20,7 +20,7 @@ class EpochRow:
     """Steps of the optimizer done, all epochs together."""
     lr: float
     """Learning rate of the epoch's last step."""
-    loss: float = field(metadata=LOWER)
+    loss: Number = field(metadata=LOWER)
     """Mean loss of the epoch's samples, as they were trained on."""
     running_accuracy: float
     """Share of right answers among them: in train mode, augmented, the weights moving."""
@@ -135,7 +135,7 @@ class TrainResult(Result):
     history: tuple[EpochRow, ...]
     """One row per epoch, as in metrics.jsonl."""
     measured: MeasureResult | None = field(
-        default=None, metadata=SPREAD | {"but": _OF_A_FILE}, repr=False
+        default=None, metadata={"spread": _OF_A_FILE}, repr=False
     )
     """Measure's record of the training features when they were measured last; its fields stand in
     the JSON beside those above, `epoch` a fraction where the run stopped inside one."""

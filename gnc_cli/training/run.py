@@ -18,7 +18,7 @@ from gnc_cli import __version__
 from gnc_cli.errors import DataError, UnavailableError, UsageError
 from gnc_cli.io.outputs import check_apart, is_page
 from gnc_cli.parameters import spelled
-from gnc_cli.read_back import read_plain
+from gnc_cli.records import read_plain
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.distributed import Processes
 from gnc_cli.runtime.threads import limit_threads

@@ -34,8 +34,7 @@ from gnc_cli.io.inputs import read_json
 from gnc_cli.io.ledger import Ledger
 from gnc_cli.io.provenance import creation_time, provenance_text
 from gnc_cli.parameters import spelled
-from gnc_cli.read_back import read_plain
-from gnc_cli.records import flatten, plain
+from gnc_cli.records import flatten, plain, read_plain
 from gnc_cli.runtime.distributed import Processes
 from gnc_cli.runtime.together import of_first
 from gnc_cli.training.checkpoints import link_file, write_checkpoint

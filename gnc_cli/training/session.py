@@ -10,7 +10,7 @@ from torch import nn
 
 from gnc_cli.errors import DataError
 from gnc_cli.parameters import spelled
-from gnc_cli.read_back import read_plain
+from gnc_cli.records import read_plain
 from gnc_cli.runtime.distributed import Processes
 from gnc_cli.runtime.predictions import FLOPS, Prediction
 from gnc_cli.runtime.threads import available_cores, threads_for

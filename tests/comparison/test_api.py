@@ -18,7 +18,7 @@ from gnc_cli.geometry.sphere import random_points
 from gnc_cli.io.codefile import CodeFile, write_code
 from gnc_cli.known_codes.best import our_copy
 from gnc_cli.known_codes.table import stored_margins
-from gnc_cli.records import ComparisonStatus
+from gnc_cli.known_codes.verdict import ComparisonStatus
 from tests.comparison.samples import VALIDATOR, built, only, turned
 
 

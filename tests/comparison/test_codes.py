@@ -25,7 +25,7 @@ from gnc_cli.geometry.sphere import chord, random_points
 from gnc_cli.known_codes import best as known
 from gnc_cli.known_codes.best import Reference, read_table
 from gnc_cli.known_codes.table import stored_codes
-from gnc_cli.records import ComparisonStatus
+from gnc_cli.known_codes.verdict import ComparisonStatus
 from gnc_cli.runtime.deadline import Deadline
 from tests.comparison.samples import built, only, turned, two_bases
 from tests.problems import WITH_POINTS, Problem

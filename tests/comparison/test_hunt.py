@@ -19,7 +19,7 @@ from gnc_cli.errors import DataError, OutputError, UsageError
 from gnc_cli.io.codefile import read_code
 from gnc_cli.known_codes import best as known
 from gnc_cli.known_codes.best import read_table
-from gnc_cli.records import ComparisonStatus
+from gnc_cli.known_codes.verdict import ComparisonStatus
 from gnc_cli.search import api
 from gnc_cli.search.result import Outcome
 from tests.comparison.samples import VALIDATOR

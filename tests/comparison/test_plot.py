@@ -13,7 +13,9 @@ from gnc_cli.codes.certify import contact_pairs
 from gnc_cli.comparison.codes import Judged
 from gnc_cli.comparison.plot import code_figure, packing_density, plot_compare
 from gnc_cli.comparison.result import CompareResult, FileRow, ListedRow, Mode
-from gnc_cli.records import ComparisonStatus, Rattlers, TableStamp
+from gnc_cli.known_codes.table import TableStamp
+from gnc_cli.known_codes.verdict import ComparisonStatus
+from gnc_cli.metrics.records import Rattlers
 
 STAMP = TableStamp(286, "2026-10", "0" * 64, False)
 

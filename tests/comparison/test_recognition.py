@@ -10,7 +10,7 @@ from gnc_cli import compare, solve
 from gnc_cli.comparison import recognition as module
 from gnc_cli.comparison.recognition import Recognised, recognise
 from gnc_cli.geometry.gram import row_maxima
-from gnc_cli.records import ComparisonStatus
+from gnc_cli.known_codes.verdict import ComparisonStatus
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.search.result import SolveResult
 from tests.comparison.samples import built, only

@@ -13,7 +13,7 @@ from gnc_cli.comparison.result import CompareResult, CompareRow, SolvedRow
 from gnc_cli.errors import DataError, OutputError
 from gnc_cli.known_codes import best as known
 from gnc_cli.known_codes.best import read_table
-from gnc_cli.records import ComparisonStatus
+from gnc_cli.known_codes.verdict import ComparisonStatus
 from gnc_cli.search import api
 from tests.comparison.samples import VALIDATOR
 

@@ -17,9 +17,11 @@ import numpy as np
 from gnc_cli.cli import program
 from gnc_cli.console.expose import expose
 from gnc_cli.io.arguments import validated
-from gnc_cli.records import Bracket, ComparisonStatus, Margins, Rattlers
+from gnc_cli.known_codes.verdict import ComparisonStatus
+from gnc_cli.metrics.records import Rattlers
+from gnc_cli.records import Bracket
 from gnc_cli.search import api
-from gnc_cli.search.result import Optimum, Outcome, SolveResult, SolveSweep, UfmMeasures
+from gnc_cli.search.result import Margins, Optimum, Outcome, SolveResult, SolveSweep, UfmMeasures
 
 
 def code(**changes: Any) -> SolveResult:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from gnc_cli.console.check import Status
 from gnc_cli.console.gates import Verdict
 from gnc_cli.console.report import report_text
-from gnc_cli.records import BestKnown
+from gnc_cli.known_codes.best import BestKnown
 from gnc_cli.search.result import Outcome
 from gnc_cli.search.view import view
 from tests.console.stand_in import code, sweep

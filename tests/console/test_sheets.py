@@ -16,8 +16,8 @@ from gnc_cli.collapse.result import MeasureResult
 from gnc_cli.collapse.view import view as measured
 from gnc_cli.comparison.view import view as compared
 from gnc_cli.console.table import Table, printed
+from gnc_cli.known_codes.best import BestKnown
 from gnc_cli.limits.view import view as bounded
-from gnc_cli.records import BestKnown
 from gnc_cli.search.result import Outcome
 from gnc_cli.search.view import view as solved
 from gnc_cli.training.view import view as trained

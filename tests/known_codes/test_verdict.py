@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gnc_cli.known_codes.best import Reference
-from gnc_cli.known_codes.verdict import advice, comparison_status, passes, verdict
-from gnc_cli.records import ComparisonStatus, TableStamp
+from gnc_cli.known_codes.table import TableStamp
+from gnc_cli.known_codes.verdict import ComparisonStatus, advice, comparison_status, passes, verdict
 
 KNOWN = Reference(0.5, "table", 3, 24, "a table", True, "1/2", rounding=1e-13, date="2026-10")
 OURS = TableStamp(286, "2026-10", "e2cd", current=False)

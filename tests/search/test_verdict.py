@@ -13,8 +13,9 @@ from gnc_cli.geometry.one_vs_rest import minimum_one_vs_rest
 from gnc_cli.geometry.sphere import normalise, random_points
 from gnc_cli.known_codes.best import Reference
 from gnc_cli.known_codes.table import stored_codes
+from gnc_cli.known_codes.verdict import ComparisonStatus
 from gnc_cli.limits.api import bounds
-from gnc_cli.records import Bracket, ComparisonStatus
+from gnc_cli.records import Bracket
 from gnc_cli.search import verdict as solve_verdict
 from gnc_cli.search.api import solve
 from gnc_cli.search.result import Outcome, SolveResult
