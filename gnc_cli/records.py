@@ -312,11 +312,9 @@ def _finite(value: Any) -> Any:
         return {key: _finite(part) for key, part in value.items()}
     if isinstance(value, list):
         return [_finite(part) for part in value]
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
     if isinstance(value, int) and abs(value) >= _LARGEST_INTEGER:
-        return float(value)
-    return value
+        value = float(value) if value.bit_length() < 1024 else math.inf
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _cell(value: Any) -> Any:
@@ -354,7 +352,7 @@ def read_plain(kind: Any, value: Any, field: str = "") -> Any:
         reason, wrong = first["msg"][:1].lower() + first["msg"][1:], repr(first["input"])[:60]
         raise ValueError(f"field {key!r}: {reason}, got {wrong}") from error
     except ArithmeticError as error:
-        raise ValueError(f"field {field!r}: {error}") from error
+        raise ValueError(str(error)) from error
     return read
 
 

@@ -90,9 +90,12 @@ def test_records_are_read_back() -> None:
         assert read_plain(type(record), plain(record)) == record
     infinite = read_plain(Bracket, plain(Bracket(0.5, math.inf)))
     assert infinite.lower == 0.5 and math.isnan(infinite.upper)
-    for value, key in (({"lower": 0.0}, "x.upper"), ({"lower": 2, "upper": 1}, "x"), ([], "x")):
+    wrong = {"x.upper": {"lower": 0.0}, "x.lower": {"lower": "a", "upper": 1.0}, "x": []}
+    for key, value in wrong.items():
         with pytest.raises(ValueError, match=f"field '{key}'"):
             read_plain(Bracket, value, "x")
+    with pytest.raises(ValueError, match="lower end 2.0 above"):
+        read_plain(Bracket, {"lower": 2, "upper": 1})
 
 
 def test_pandas_is_named_where_it_is_not(monkeypatch: pytest.MonkeyPatch) -> None:

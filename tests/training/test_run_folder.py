@@ -153,7 +153,10 @@ def test_metrics_cut_at_any_byte_are_mended(tmp_path_factory: Any, count: int, c
 
 @pytest.mark.parametrize(
     ("line", "said"),
-    [("hello", r"metrics\.jsonl', line 2, is no row"), ("{}", "line 2, field 'epoch' is missing")],
+    [
+        ("hello", r"metrics\.jsonl', line 2, is no row"),
+        ("{}", "line 2, field 'epoch': field required"),
+    ],
 )
 def test_foreign_lines_are_named(run: RunFolder, line: str, said: str) -> None:
     with run:
