@@ -12,7 +12,8 @@ found, stays in benchmarks/work/fuzz, and one row per round in benchmarks/work/f
 
 A find is anything but a result, a UsageError or a DataError: another exception, a warning, a
 signal, more than 5 s of a core, or more than 1 GB of memory. Finds of one kind and place count
-once. `report` reads each kept one again, and says which are still there.
+once. Native crashes, which are those of a library in C, are counted apart. `report` reads each kept
+one again, and says which are still there.
 """
 
 import argparse
@@ -66,6 +67,8 @@ _ADDRESSES = 8 << 30
 """Bytes of addresses beyond those of the libraries; more is refused to the process."""
 _LONGEST = 1 << 16
 """Bytes of an input."""
+_CRASHES = ("SIGSEGV", "SIGBUS", "SIGABRT", "SIGFPE", "SIGILL")
+"""Ends of the process that a library in C has caused."""
 _KEPT = 3
 """Inputs kept of one find."""
 _MOST_ENDS = 40
@@ -118,7 +121,7 @@ class Watched:
         for reader in self.target.readers:
             self._read(reader, data)
         self.counts.executions += 1
-        self.counts.cpu = time.process_time() - self._began + helper_seconds()
+        self.counts.cpu = time.process_time() - self._began
         over = self.counts.cpu > self._seconds
         if over or self.counts.cpu > self._told + 0.5:
             self._told = self.counts.cpu
@@ -180,12 +183,6 @@ def _place(error: BaseException) -> str:
 
 def _named(reader: Any) -> str:
     return str(getattr(reader, "__name__", None) or reader.func.__name__)
-
-
-def helper_seconds() -> float:
-    """Seconds of a core of the processes that have read HDF5 files first and have ended."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
 
 
 def child(target: str, seconds: float, folder: Path) -> None:
@@ -460,10 +457,11 @@ def section(kept: list[Row], where: str, today: Callable[[str, list[str]], str |
                 mine = finds.setdefault(kind, {**find, "count": 0, "inputs": []})
                 mine["count"] += find["count"]
                 mine["inputs"] = [*dict.fromkeys(mine["inputs"] + find["inputs"])]
-        left = 0
+        left, crashes = 0, 0
         for kind, find in finds.items():
             now = today(target, find["inputs"])
-            left += now is not None
+            left += now is not None and not now.startswith(_CRASHES)
+            crashes += kind.startswith(_CRASHES)
             found.append([target, kind, str(find["count"]), now or "mended"])
         guided = [row for row in ours if row["engine"] != _BY_HAND]
         lines.append(
@@ -474,8 +472,9 @@ def section(kept: list[Row], where: str, today: Callable[[str, list[str]], str |
                 f"{sum(row['executions'] for row in guided):,}",
                 f"{sum(row['executions'] for row in ours if row not in guided):,}",
                 str(max(row["corpus"] for row in ours)),
-                str(len(finds)),
+                str(len(finds) - crashes),
                 str(left),
+                str(crashes),
                 f"{max(row['peak_mb'] for row in ours):.0f}",
                 f"{max(row['slowest'] for row in ours):.2f}",
             ]
@@ -490,7 +489,7 @@ def section(kept: list[Row], where: str, today: Callable[[str, list[str]], str |
             "find is anything but a result or a refusal: another exception, a warning, a signal, "
             "over 5 s of a core or 1 GB of memory (the libraries take 330 MB of it); finds "
             "of one kind and place count once. After: those that the readers of this version still "
-            "show.",
+            "show. Crashes of the libraries themselves, as of HDF5, are counted apart.",
             table(
                 [
                     "target",
@@ -501,6 +500,7 @@ def section(kept: list[Row], where: str, today: Callable[[str, list[str]], str |
                     "corpus",
                     "finds before",
                     "after",
+                    "native crashes",
                     "most MB",
                     "slowest s",
                 ],

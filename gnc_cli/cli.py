@@ -11,7 +11,7 @@ from gnc_cli import __version__
 from gnc_cli.collapse.command import measure
 from gnc_cli.comparison.command import compare
 from gnc_cli.console.interruption import ABORTED
-from gnc_cli.console.process import check_surroundings, open_streams, refusal, start_reader
+from gnc_cli.console.process import check_surroundings, open_streams, refusal
 from gnc_cli.console.removed import refuse_removed
 from gnc_cli.console.show import note
 from gnc_cli.errors import ExitCode, GncError, UsageError
@@ -33,7 +33,6 @@ class OneLineErrors(TyperGroup):
         try:
             check_surroundings()
             refuse_removed(ctx.args)
-            start_reader(ctx.args)
             return super().invoke(ctx)
         except GncError as error:
             # A usage error is one in every process that torchrun started.

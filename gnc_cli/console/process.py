@@ -3,7 +3,6 @@
 import errno
 import os
 import sys
-from collections.abc import Sequence
 from io import TextIOBase, TextIOWrapper
 from typing import Any
 
@@ -39,15 +38,6 @@ def check_surroundings() -> None:
             f"this process may have {space / 1e6:.0f} MB of address space (ulimit -v), and needs "
             f"{_LEAST_SPACE / 1e6:.0f} MB or more; raise the limit"
         )
-
-
-def start_reader(words: Sequence[str]) -> None:
-    """Start the process that reads HDF5 files first, if words of a command name one: it loads the
-    HDF5 library while this process loads what the command needs."""
-    if any(os.path.isfile(word.partition(".h5")[0] + ".h5") for word in words):
-        from gnc_cli.io.hdf5_probe import start
-
-        start()
 
 
 def open_streams() -> None:

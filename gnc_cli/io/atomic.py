@@ -20,8 +20,6 @@ from typing import IO, Any
 
 from gnc_cli.errors import GncError, OutputError, UnavailableError
 
-WRITTEN: set[tuple[int, ...]] = set()
-"""Files that this process wrote, by `identity`."""
 _PIECE = 1 << 20
 """Bytes written to stdout at once."""
 
@@ -58,7 +56,6 @@ def atomic_file(
         yield file
         file.flush()
         os.fsync(file.fileno())
-        WRITTEN.add(identity(file))
         file.close()
         if not force:
             _claim(temporary, target)
@@ -77,12 +74,6 @@ def atomic_file(
             temporary.unlink()
         os.close(lock)
     _sync_folder(target.parent)
-
-
-def identity(file: IO[bytes]) -> tuple[int, ...]:
-    """What tells an open file from others, and from itself before it was last changed."""
-    status = os.fstat(file.fileno())
-    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def temporary_name(target: Path) -> Path:

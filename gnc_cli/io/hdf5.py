@@ -31,7 +31,6 @@ from gnc_cli.io.catalogue import (
     translated,
 )
 from gnc_cli.io.file_rows import FlatArray, native
-from gnc_cli.io.hdf5_probe import probe, start
 from gnc_cli.io.inputs import memory_limit
 from gnc_cli.io.layouts import moment
 from gnc_cli.io.provenance import creation_time, provenance_text
@@ -73,12 +72,10 @@ def open_hdf5(file: IO[bytes], path: str) -> Iterator[tuple[Catalogue, Any]]:
     file must not make its reader open other files.
 
     Raises:
-        DataError: not HDF5, truncated, of a newer layout, or the HDF5 library cannot bear it.
+        DataError: not HDF5, truncated, or of a newer layout.
     """
-    start()
     import h5py
 
-    probe(file, path)
     with translated(path, "HDF5"):
         h5 = h5py.File(file, "r")
     try:
@@ -94,24 +91,21 @@ def open_hdf5(file: IO[bytes], path: str) -> Iterator[tuple[Catalogue, Any]]:
             h5.close()
 
 
-def _catalogue(
-    h5: Any, file: IO[bytes], path: str, on_object: Callable[[], None] = lambda: None
-) -> Catalogue:
+def _catalogue(h5: Any, file: IO[bytes], path: str) -> Catalogue:
     size = file.seek(0, os.SEEK_END)
-    count = _counter(path, size, on_object)
+    count = _counter(path, size)
     attrs, entries = _attributes(h5, size, count), _entries(h5, file, size, count)
     place, names = _snapshots(h5)
     snapshots = {name: moment(name) | _attributes(h5[place + name], size, count) for name in names}
     return Catalogue(path, entries, attrs, snapshots, place)
 
 
-def _counter(path: str, size: int, on_object: Callable[[], None]) -> Callable[[int], None]:
+def _counter(path: str, size: int) -> Callable[[int], None]:
     """A function to call at each group, dataset and attribute, with the bytes of an attribute."""
     objects, bytes_read, end = 0, 0, time.thread_time() + _LISTING_SECONDS
 
     def count(length: int = 0) -> None:
         nonlocal objects, bytes_read
-        on_object()
         objects, bytes_read = objects + 1, bytes_read + length
         late = objects % 100 == 0 and time.thread_time() > end  # the clock itself takes time
         if late or objects > MOST_ENTRIES or bytes_read > size:
@@ -122,45 +116,6 @@ def _counter(path: str, size: int, on_object: Callable[[], None]) -> Callable[[i
             )
 
     return count
-
-
-def read_ends(
-    file: IO[bytes], on_object: Callable[[], None], listed: Callable[[], None], seconds: float
-) -> None:
-    """List a file as `open_hdf5` does, then read the first and last rows of its datasets.
-
-    Args:
-        file: HDF5 of any origin.
-        on_object: called at each group and dataset.
-        listed: called once all are listed, with the attributes of the groups.
-        seconds: after these, from then on, no further dataset is begun.
-    """
-    import h5py
-
-    with h5py.File(file, "r") as h5:
-        entries = _catalogue(h5, file, "", on_object).entries
-        size = file.seek(0, os.SEEK_END)
-        count = _counter("", size, on_object)
-        for name, entry in entries.items():
-            with contextlib.suppress(Exception):  # it may be of a group that nobody asks for
-                if entry.problem == GROUP:
-                    _attributes(h5[name], size, count)
-        listed()
-        end = time.monotonic() + seconds
-        for entry in entries.values():
-            if time.monotonic() > end:
-                return
-            with contextlib.suppress(Exception):
-                _read_ends(entry)
-
-
-def _read_ends(entry: Entry) -> None:
-    if entry.problem is None and entry.real and entry.doubt is not None and entry.doubt() is None:
-        if entry.read is None:
-            entry.load()
-        elif entry.shape[0]:
-            entry.read(0, 1)
-            entry.read(entry.shape[0] - 1, entry.shape[0])
 
 
 def read_state(catalogue: Catalogue, h5: Any) -> dict[str, Any] | None:

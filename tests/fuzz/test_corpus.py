@@ -43,10 +43,15 @@ def test_the_report_says_what_was_found_and_what_is_left() -> None:
         "slowest": 0.5,
         "finds": {"ValueError in io/npy.py:npy": find},
     }
-    other = {**row, "finds": {}, "peak_mb": 330.0}
-    made = {**other, "engine": "hand", "executions": 60, "corpus": 0}
-    left = fuzz.section([row, other, made], "a machine", lambda target, names: f"{names}")
-    assert "| npy | 2 | 3.0 | 2,000 | 60 | 7 | 1 | 1 | 330 | 0.50 |" in left
+    crash = {"SIGSEGV in io/hdf5.py:_walk": {**find, "inputs": ["c"]}}
+    other = {**row, "finds": crash, "peak_mb": 330.0}
+    made = {**other, "finds": {}, "engine": "hand", "executions": 60, "corpus": 0}
+
+    def today(target: str, names: list[str]) -> str:
+        return "SIGSEGV in io/hdf5.py:_walk" if names == ["c"] else f"{names}"
+
+    left = fuzz.section([row, other, made], "a machine", today)
+    assert "| npy | 2 | 3.0 | 2,000 | 60 | 7 | 1 | 1 | 1 | 330 | 0.50 |" in left
     assert "| npy | ValueError in io/npy.py:npy | 3 | ['a', 'b'] |" in left
     assert "| 3 | mended |" in fuzz.section([row], "a machine", lambda target, name: None)
 
