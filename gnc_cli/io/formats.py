@@ -14,12 +14,13 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import PurePath
-from typing import IO, TYPE_CHECKING, NamedTuple
+from typing import IO, NamedTuple
 
 import numpy as np
 
 from gnc_cli.errors import DataError
 from gnc_cli.io.catalogue import Catalogue, Entry, translated
+from gnc_cli.io.code import CodeFile
 from gnc_cli.io.hdf5 import open_hdf5, write_hdf5
 from gnc_cli.io.inputs import SIGNATURE, decoded, open_input, read_json
 from gnc_cli.io.layouts import NAMES
@@ -29,11 +30,8 @@ from gnc_cli.io.safetensors_file import safetensors, write_safetensors
 from gnc_cli.io.torch_file import pt, write_pt
 from gnc_cli.parameters import CODE_SUFFIXES
 
-if TYPE_CHECKING:
-    from gnc_cli.io.codefile import CodeFile
-
 Reader = Callable[[IO[bytes], str], AbstractContextManager[Catalogue]]
-Writer = Callable[[IO[bytes], "CodeFile"], None]
+Writer = Callable[[IO[bytes], CodeFile], None]
 _WORD = re.compile(r"(?!(nan|inf(inity)?)$)[^\W\d]", re.IGNORECASE)
 """How a word of a header begins."""
 _SHARDS: dict[str, Reader] = {".safetensors": safetensors, ".bin": pt}
@@ -92,7 +90,7 @@ def read_table(file: IO[bytes], path: str) -> tuple[np.ndarray, list[str]]:
             raise
 
 
-def write_txt(file: IO[bytes], code: "CodeFile") -> None:
+def write_txt(file: IO[bytes], code: CodeFile) -> None:
     """Weights, one row a line, 17 digits: enough to give every float64 back exactly."""
     np.savetxt(file, code.weights, fmt="%.17g")
 

@@ -14,7 +14,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 import numpy as np
 
@@ -30,13 +30,11 @@ from gnc_cli.io.catalogue import (
     most_unpacked,
     translated,
 )
+from gnc_cli.io.code import CodeFile
 from gnc_cli.io.file_rows import FlatArray, native
 from gnc_cli.io.inputs import memory_limit
 from gnc_cli.io.layouts import moment
 from gnc_cli.io.provenance import creation_time, provenance_text
-
-if TYPE_CHECKING:
-    from gnc_cli.io.codefile import CodeFile
 
 FORMAT = 1
 """Version of the layout, attribute `gnc_format`."""
@@ -48,7 +46,7 @@ _KEPT_BANDS = 2
 _AGAIN = "was the program that made it cut short? run it again"
 
 
-def write_hdf5(file: IO[bytes], code: "CodeFile") -> None:
+def write_hdf5(file: IO[bytes], code: CodeFile) -> None:
     """Write `code` to an open binary file that can be read and positioned.
 
     Raises:
@@ -164,7 +162,7 @@ def write_attributes(
         h5.attrs[name] = value
 
 
-def _write_arrays(h5: Any, code: "CodeFile") -> None:
+def _write_arrays(h5: Any, code: CodeFile) -> None:
     labels = code.labels
     if labels is None and code.features is not None and len(code.features) == len(code.weights):
         labels = np.arange(len(code.weights))  # a solved code: one feature a class

@@ -6,18 +6,15 @@ import os
 import warnings
 import zipfile
 from collections.abc import Iterator
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 import numpy as np
 
 from gnc_cli.errors import DataError
 from gnc_cli.io.catalogue import Catalogue, Entry, most_unpacked, translated
+from gnc_cli.io.code import CodeFile
 from gnc_cli.io.file_rows import FlatArray
 from gnc_cli.io.provenance import provenance_text
-
-if TYPE_CHECKING:
-    from gnc_cli.io.codefile import CodeFile
-
 
 _HEADERS = {
     (1, 0): np.lib.format.read_array_header_1_0,
@@ -66,12 +63,12 @@ def npz(file: IO[bytes], path: str) -> Iterator[Catalogue]:
         yield Catalogue(path, entries, attrs)
 
 
-def write_npy(file: IO[bytes], code: "CodeFile") -> None:
+def write_npy(file: IO[bytes], code: CodeFile) -> None:
     """Weights alone, float64, in NumPy's format."""
     np.lib.format.write_array(file, code.arrays()["weights"], allow_pickle=False)
 
 
-def write_npz(file: IO[bytes], code: "CodeFile") -> None:
+def write_npz(file: IO[bytes], code: CodeFile) -> None:
     """`weights`, `features` where there are any, and `provenance` (a string), uncompressed."""
     arrays = code.arrays() | {"provenance": np.array(provenance_text(code.provenance))}
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:

@@ -9,16 +9,14 @@ import json
 import math
 import os
 from collections.abc import Iterator
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 import numpy as np
 
 from gnc_cli.io.catalogue import MOST_ENTRIES, Catalogue, Entry, translated
+from gnc_cli.io.code import CodeFile
 from gnc_cli.io.file_rows import FlatArray
 from gnc_cli.io.provenance import provenance_text
-
-if TYPE_CHECKING:
-    from gnc_cli.io.codefile import CodeFile
 
 _TYPES = {
     "F64": "float64",
@@ -52,7 +50,7 @@ def safetensors(file: IO[bytes], path: str) -> Iterator[Catalogue]:
     yield Catalogue(path, entries, attrs)
 
 
-def write_safetensors(file: IO[bytes], code: "CodeFile") -> None:
+def write_safetensors(file: IO[bytes], code: CodeFile) -> None:
     """`weights` and `features`; provenance in the metadata."""
     from safetensors.numpy import save
 

@@ -16,18 +16,16 @@ import re
 import zipfile
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from typing import IO, TYPE_CHECKING, Any, ClassVar
+from typing import IO, Any, ClassVar
 
 import numpy as np
 
 from gnc_cli.errors import DataError
 from gnc_cli.io.atomic import deferring_errors
 from gnc_cli.io.catalogue import Catalogue, Entry, translated
+from gnc_cli.io.code import CodeFile
 from gnc_cli.io.layouts import put_together
 from gnc_cli.io.provenance import provenance_text
-
-if TYPE_CHECKING:
-    from gnc_cli.io.codefile import CodeFile
 
 _MOST_ITEMS = 1_000_000
 _MOST_STEPS = 10_000_000
@@ -118,7 +116,7 @@ def pt(file: IO[bytes], path: str) -> Iterator[Catalogue]:
     yield Catalogue(path, entries, attrs)
 
 
-def write_pt(file: IO[bytes], code: "CodeFile") -> None:
+def write_pt(file: IO[bytes], code: CodeFile) -> None:
     """A dictionary of torch tensors, for `torch.load(path, weights_only=True)`."""
     import torch
 
