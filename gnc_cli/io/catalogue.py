@@ -45,8 +45,8 @@ class Entry:
     """Rows start to stop, from any thread; None where the format only gives the whole."""
     step: int = 1
     """Rows that the file keeps together: reading fewer at a time costs as much."""
-    doubt: Callable[[], str | None] | None = None
-    """What speaks against the declared shape, found by a look at the storage: `declares ...`."""
+    shape_warning: Callable[[], str | None] | None = None
+    """Why the declared shape cannot be right, from the storage layout: `declares ...`."""
     remedy: str = "copy the numbers into a dataset of this file"
     """What to do about the problem."""
     note: str | None = None
@@ -187,8 +187,8 @@ def check_entry(entry: Entry, where: str, *, whole: bool = True) -> None:
             f"{where} declares shape {entry.shape}, {needed / 1e9:.3g} GB as float64, more than "
             "half of this machine's memory; is the file damaged? otherwise cut it into parts"
         )
-    if entry.doubt is not None and (doubt := entry.doubt()) is not None:
-        raise DataError(f"{where} {doubt}")
+    if entry.shape_warning is not None and (warning := entry.shape_warning()) is not None:
+        raise DataError(f"{where} {warning}")
 
 
 def checked(catalogue: Catalogue, name: str, *, whole: bool = True, words: str = "") -> Entry:

@@ -19,14 +19,20 @@ from typing import IO, NamedTuple
 import numpy as np
 
 from gnc_cli.errors import DataError
+from gnc_cli.io.array_files import (
+    npy,
+    npz,
+    safetensors,
+    write_npy,
+    write_npz,
+    write_safetensors,
+)
 from gnc_cli.io.catalogue import Catalogue, Entry, translated
 from gnc_cli.io.code import CodeFile
 from gnc_cli.io.hdf5 import open_hdf5, write_hdf5
 from gnc_cli.io.inputs import SIGNATURE, decoded, open_input, read_json
 from gnc_cli.io.layouts import NAMES
-from gnc_cli.io.npy import npy, npz, write_npy, write_npz
 from gnc_cli.io.outputs import check_suffix
-from gnc_cli.io.safetensors_file import safetensors, write_safetensors
 from gnc_cli.io.torch_file import pt, write_pt
 from gnc_cli.parameters import CODE_SUFFIXES
 

@@ -313,7 +313,7 @@ def _dataset_entry(dataset: Any, file: IO[bytes], size: int, lock: threading.Loc
         load,
         read=None if not shape else flat.read if flat is not None else _rows(dataset, lock),
         step=int(dataset.chunks[0]) if shape and dataset.chunks else 1,
-        doubt=lambda: _doubt(dataset, shape, size),
+        shape_warning=lambda: _shape_warning(dataset, shape, size),
     )
 
 
@@ -356,7 +356,7 @@ def _flat(dataset: Any, file: IO[bytes], shape: tuple[int, ...]) -> FlatArray | 
     return FlatArray(file, offset, shape, dataset.dtype)
 
 
-def _doubt(dataset: Any, shape: tuple[int, ...], size: int) -> str | None:
+def _shape_warning(dataset: Any, shape: tuple[int, ...], size: int) -> str | None:
     """Why the declared shape cannot be true, by the bytes that are stored for it."""
     declared = math.prod(shape) * dataset.dtype.itemsize
     if declared == 0:

@@ -89,8 +89,6 @@ def load_labels(
         raise DataError(refusal)
     with translated(catalogue.path, f"labels {name!r} of shape {entry.shape} {entry.dtype}"):
         values = np.asarray(entry.load())
-    if values.shape != entry.shape:
-        raise DataError(f"{where} came back as {values.shape} in place of {entry.shape}")
     if prepare is not None:
         values = prepare(values, where)
     if values.shape[1:] not in ((), (1,)):

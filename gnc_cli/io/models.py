@@ -1,7 +1,6 @@
 """Models as Hugging Face keeps them: a folder with config.json, or a repository of its hub."""
 
 import contextlib
-import json
 import os
 import re
 from collections.abc import Callable, Mapping
@@ -9,7 +8,7 @@ from typing import Any, NamedTuple
 
 from gnc_cli.errors import DataError, StoppedError, UnavailableError, UsageError
 from gnc_cli.io.catalogue import translated
-from gnc_cli.io.inputs import open_input, read_json, read_lines
+from gnc_cli.io.inputs import read_json, read_lines
 from gnc_cli.runtime.deadline import WAITS
 
 CONFIG = "config.json"
@@ -22,7 +21,6 @@ _FILES = (
 """Where a model's tensors are; the first that is there counts."""
 _TOKENIZERS = ("tokenizer.json", "vocab.json", "vocab.txt")
 """Files that list the tokens of a language model; the first that is there counts."""
-_MOST_CONFIG = 10_000_000
 _HUB = re.compile(
     r"hf:(?P<name>(\b[\w.-]+\b/)?\b[\w.-]{1,96}\b)(@(?P<revision>[\w./-]+))?(:(?P<key>.+))?"
 )
@@ -66,10 +64,9 @@ def read_model_config(folder: str) -> dict[str, Any]:
         DataError: it is missing, or holds no JSON object.
     """
     path = os.path.join(folder, CONFIG)
-    with open_input(path) as file, translated(path, "the config.json of a model"):
-        config = json.loads(file.read(_MOST_CONFIG))
-        if not isinstance(config, dict):
-            raise ValueError("it holds no JSON object")
+    config = read_json(path, "the config.json of a model")
+    if not isinstance(config, dict):
+        raise DataError(f"{path!r} holds no JSON object; expected the config.json of a model")
     return config
 
 
@@ -146,8 +143,8 @@ def fetch_model(wanted: HubName, choose: Callable[[Mapping[str, Any], list[str]]
         )
     if path.endswith(".index.json"):
         config = read_model_config(folder)
-        with open_input(path) as file, translated(path, "an index of the tensors of its model"):
-            shards = dict(json.loads(file.read(_MOST_CONFIG))["weight_map"])
+        with translated(path, "an index of the tensors of its model"):
+            shards = dict(read_json(path, "an index of the tensors of its model")["weight_map"])
             shard = str(shards.get(wanted.key or choose(config, list(shards))))
         if os.path.basename(shard) == shard and _cached(wanted, shard) is None:
             _fetch(wanted, shard)

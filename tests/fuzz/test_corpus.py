@@ -41,7 +41,7 @@ def test_the_report_says_what_was_found_and_what_is_left() -> None:
         "cpu": 90.0,
         "peak_mb": 320.0,
         "slowest": 0.5,
-        "finds": {"ValueError in io/npy.py:npy": find},
+        "finds": {"ValueError in io/array_files.py:npy": find},
     }
     crash = {"SIGSEGV in io/hdf5.py:_walk": {**find, "inputs": ["c"]}}
     other = {**row, "finds": crash, "peak_mb": 330.0}
@@ -52,7 +52,7 @@ def test_the_report_says_what_was_found_and_what_is_left() -> None:
 
     left = fuzz.section([row, other, made], "a machine", today)
     assert "| npy | 2 | 3.0 | 2,000 | 60 | 7 | 1 | 1 | 1 | 330 | 0.50 |" in left
-    assert "| npy | ValueError in io/npy.py:npy | 3 | ['a', 'b'] |" in left
+    assert "| npy | ValueError in io/array_files.py:npy | 3 | ['a', 'b'] |" in left
     assert "| 3 | mended |" in fuzz.section([row], "a machine", lambda target, name: None)
 
 
