@@ -9,7 +9,7 @@ import os
 import sys
 import tempfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import PurePath
 from typing import IO, Any
 
@@ -166,6 +166,7 @@ def write_streamed(
     provenance: dict[str, Any],
     *,
     force: bool = False,
+    entries: int = _BLOCK_ENTRIES,
 ) -> None:
     """Write rows (K, d) as `/weights` of a code file, never more than a block in memory.
 
@@ -175,32 +176,44 @@ def write_streamed(
         block: makes rows `start` to `stop`.
         provenance: as in `CodeFile`.
         force: overwrite.
+        entries: numbers that are made at once.
 
     Raises:
         UsageError: another suffix.
         OutputError: the file exists without `force`, or cannot be written.
     """
     check_stream_target(path)
+    K, d = shape
+    rows = max(1, min(K, _CHUNK_BYTES // (4 * d)))
+    step = max(rows, entries // d // rows * rows)
+    blocks = (block(start, min(start + step, K)).astype(np.float32) for start in range(0, K, step))
     if os.fspath(path) == "-":
         with tempfile.TemporaryFile() as file:
-            _stream_hdf5(file, shape, block, provenance)
+            _stream_hdf5(file, shape, rows, blocks, provenance)
             write_stdout(file)
         return
     with atomic_file(path, force=force) as target:
         if PurePath(path).suffix.lower() == ".npy":
-            _stream_npy(target, shape, block)
+            header = {"descr": "<f4", "fortran_order": False, "shape": shape}
+            np.lib.format.write_array_header_1_0(target, header)
+            for values in blocks:
+                target.write(values.astype("<f4", copy=False).tobytes())
         else:
-            _stream_hdf5(target, shape, block, provenance)
+            _stream_hdf5(target, shape, rows, blocks, provenance)
 
 
 def _stream_hdf5(
-    file: IO[bytes], shape: tuple[int, int], block: Block, provenance: dict[str, Any]
+    file: IO[bytes],
+    shape: tuple[int, int],
+    rows: int,
+    blocks: Iterable[np.ndarray],
+    provenance: dict[str, Any],
 ) -> None:
+    """`rows` are those of a chunk."""
     import h5py
 
     with deferring_errors(file) as sink, h5py.File(sink, "w") as h5:
         write_attributes(h5, "code", provenance)
-        rows = max(1, min(shape[0], _CHUNK_BYTES // (4 * shape[1])))
         weights = h5.create_dataset(
             "weights",
             shape,
@@ -211,23 +224,9 @@ def _stream_hdf5(
             shuffle=True,
             track_times=False,
         )
-        for start, values in _blocks(shape, block, rows):
+        start = 0
+        for values in blocks:
             weights[start : start + len(values)] = values
+            start += len(values)
             if sink.error is not None:
                 break
-
-
-def _stream_npy(file: IO[bytes], shape: tuple[int, int], block: Block) -> None:
-    header = {"descr": np.lib.format.dtype_to_descr(np.dtype(np.float32)), "fortran_order": False}
-    np.lib.format.write_array_header_1_0(file, {**header, "shape": shape})
-    for _, values in _blocks(shape, block, 1):
-        file.write(values.tobytes())
-
-
-def _blocks(
-    shape: tuple[int, int], block: Block, multiple: int
-) -> Iterator[tuple[int, np.ndarray]]:
-    """Blocks of whole chunks, float32."""
-    step = max(multiple, _BLOCK_ENTRIES // shape[1] // multiple * multiple)
-    for start in range(0, shape[0], step):
-        yield start, block(start, min(start + step, shape[0])).astype(np.float32)

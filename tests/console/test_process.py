@@ -118,29 +118,6 @@ def test_a_help_text_may_be_cut_short(words: tuple[str, ...]) -> None:
     assert (run.returncode, run.stderr) == (0, b"")
 
 
-@pytest.mark.parametrize("closing", [">&-", "2>&-", "<&-"])
-def test_closed_streams_get_no_traceback(closing: str) -> None:
-    command = f'"{sys.executable}" -m tests.console.stand_in prompt {" ".join(BASE)} {closing}'
-    run = subprocess.run(
-        ["bash", "-c", command],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )
-    assert run.returncode == (3 if " >&-" in f" {closing}" else 0)
-    assert "Traceback" not in run.stderr
-
-
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
-def test_a_full_disk_is_an_unwritable_output() -> None:
-    with open("/dev/full", "w") as full:
-        process = _start("prompt", *BASE, stdout=full)
-        _, stderr = process.communicate()
-    assert process.returncode == 3
-    assert "No space left" in stderr and len(stderr.splitlines()) == 1
-
-
 @pytest.mark.parametrize(
     ("words", "offered"),
     [

@@ -106,23 +106,3 @@ def test_two_runs_do_not_mix_their_rows(tmp_path: Path) -> None:
         first.append({"d": 2})
     with Ledger(path, dict, "d", None, resume=True) as second:
         assert second.rows == [{"d": 1}, {"d": 2}]
-
-
-@pytest.mark.slow
-def test_of_two_commands_with_one_rows_file_one_goes_on(tmp_path: Path) -> None:
-    words = "compare --solve --d 3 --K 5..9 --budget 1 --out rows.jsonl --resume".split()
-    both = [
-        subprocess.Popen(
-            [sys.executable, "-m", "gnc_cli", *words],
-            cwd=tmp_path,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
-        )
-        for _ in range(2)
-    ]
-    said = "".join(one.communicate()[1] for one in both)
-    assert sorted(one.returncode for one in both) in ([0, 0], [0, 3]), said
-    with Ledger(tmp_path / "rows.jsonl", dict, "d", None, resume=True) as kept:
-        assert len(kept.rows) == 5

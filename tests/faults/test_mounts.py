@@ -2,14 +2,13 @@
 
 import os
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from gnc_cli.search import run as search_run
 from tests.faults.world import inside
 
 pytestmark = pytest.mark.slow
@@ -43,28 +42,6 @@ def fill(place: Path, left: int) -> None:
     """Leave so many bytes."""
     about = os.statvfs(place)
     (place / "filler").write_bytes(bytes(about.f_bavail * about.f_frsize - left))
-
-
-SOLVE = "solve --d 3 --K 20 --restarts 1"
-CASES = [
-    (f"{SOLVE} --out small/a.h5", 8192, "cannot write 'small/a.h5': No space left on device"),
-    (f"{SOLVE} --out small/a.npz", 0, "of disk"),
-    (f"{SOLVE} --plot small/a.svg", 4096, "cannot write 'small/a.svg': No space left on device"),
-    ("measure 0.npz 1.npz --out small/rows.csv", 0, "cannot write 'small/rows.csv': No space"),
-    ("bounds --d 3..9 --K 7 --out small/a.csv", 0, "cannot write 'small/a.csv': No space"),
-    ("compare code.txt --export small/out", 0, "of disk"),
-    ("train --classes 4 --image-size 16 --epochs 1 --out small/run", 1 << 19, "of disk"),
-    ("train --classes 4 --image-size 16 --epochs 1 --out small/run", 4096, "of disk"),
-]
-
-
-@pytest.mark.parametrize(("words", "left", "said"), CASES, ids=str)
-def test_a_full_file_system(words: str, left: int, said: str, small: Path, gnc: Any) -> None:
-    fill(small, left)
-    told = gnc(*words.split())
-    assert told.exit_code == (6 if said == "of disk" else 3), (told.stderr, told.exception)
-    assert told.stderr.count("\n") == 1 and said in told.stderr, told.stderr
-    assert os.listdir(small) == ["filler"]
 
 
 def test_rows_before_a_full_file_system_are_kept(small: Path, gnc: Any) -> None:
@@ -103,31 +80,6 @@ def test_a_run_on_a_file_system_that_fills_up(
     monkeypatch.undo()
     (small / "filler").unlink()
     assert gnc(*words.split(), "--resume").exit_code == 0
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        f"{SOLVE} --out small/a.h5",
-        f"{SOLVE} --out small/a.npz",
-        f"{SOLVE} --plot small/a.svg",
-    ],
-)
-def test_a_file_system_that_turns_read_only(
-    words: str, small: Path, gnc: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    solved: Callable[..., Any] = search_run._solved
-
-    def turning(*given: Any) -> Any:
-        assert not mount("-o", "remount,ro", str(small))
-        return solved(*given)
-
-    monkeypatch.setattr(search_run, "_solved", turning)
-    told = gnc(*words.split())
-    name = words.split()[-1]
-    assert told.exit_code == 3 and told.stderr.count("\n") == 1
-    assert f"cannot write '{name}': " in told.stderr and "is not writable" in told.stderr
-    assert os.listdir(small) == []
 
 
 @pytest.mark.parametrize(

@@ -2,17 +2,13 @@
 
 import errno
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from gnc_cli import compare, solve
-from gnc_cli.errors import OutputError, UsageError
-from gnc_cli.io import codefile
+from gnc_cli.errors import OutputError
 from gnc_cli.io.atomic import atomic_file
 from gnc_cli.io.codefile import write_streamed
 from gnc_cli.io.ledger import Ledger
@@ -135,18 +131,6 @@ def test_no_output_replaces_what_it_should_not(case: Case, tmp_path: Path) -> No
         check(case)
 
 
-def test_nor_from_python(tmp_path: Path) -> None:
-    with inside(tmp_path):
-        np.save("a.npy", np.eye(4)[:, :2])
-        before = Path("a.npy").read_bytes()
-        with pytest.raises(UsageError, match="would overwrite the input init"):
-            solve(2, 4, init="a.npy", out="a.npy", force=True)
-        put("coordinates.txt", CODE)()
-        with pytest.raises(UsageError, match="would overwrite the input FILES"):
-            compare("coordinates.txt", export=tmp_path, force=True)
-        assert Path("a.npy").read_bytes() == before
-
-
 @pytest.mark.parametrize("links", [True, False])
 def test_of_two_writers_one_wins(
     links: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -176,19 +160,6 @@ def test_rows_of_another_process_are_kept(tmp_path: Path, monkeypatch: pytest.Mo
     assert path.read_text() == "theirs\n"
 
 
-@pytest.mark.slow
-def test_of_two_solves_one_says_done(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "gnc_cli", "solve", "--d", "2", "--K", "4", "--out", "a.h5"]
-    both = [
-        subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-        for _ in range(2)
-    ]
-    for one in both:
-        one.communicate()
-    assert sorted(one.returncode for one in both) == [0, 3]
-    assert os.listdir(tmp_path) == ["a.h5"]
-
-
 def test_the_first_failed_write_ends_a_stream(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -213,7 +184,6 @@ def test_the_first_failed_write_ends_a_stream(
 
     opened = os.fdopen
     monkeypatch.setattr(os, "fdopen", lambda *words: Full(opened(*words)))
-    monkeypatch.setattr(codefile, "_BLOCK_ENTRIES", 1 << 18)
     with pytest.raises(OutputError, match="No space left"):
-        write_streamed(tmp_path / "a.h5", (1 << 20, 16), block, {})
+        write_streamed(tmp_path / "a.h5", (1 << 20, 16), block, {}, entries=1 << 18)
     assert len(made) < 20 and os.listdir(tmp_path) == []

@@ -54,22 +54,3 @@ def test_the_report_says_what_was_found_and_what_is_left() -> None:
     assert "| npy | 2 | 3.0 | 2,000 | 60 | 7 | 1 | 1 | 1 | 330 | 0.50 |" in left
     assert "| npy | ValueError in io/array_files.py:npy | 3 | ['a', 'b'] |" in left
     assert "| 3 | mended |" in fuzz.section([row], "a machine", lambda target, name: None)
-
-
-def test_lines_are_told_from_those_of_other_packages() -> None:
-    from gnc_cli.parsing import integers
-
-    few, more = (
-        fuzz.lines_reached(lambda data: integers(data.decode()), text) for text in (b"1", b"1..3")
-    )
-    assert few - more and more - few
-    assert {Path(file).name for file, _ in few} == {"parsing.py"}
-
-
-def test_the_place_of_a_crash_is_the_innermost_function_of_the_package() -> None:
-    said = """Fatal Python error: Segmentation fault
-  File "/lib/h5py/_hl/group.py", line 3 in get
-  File "/here/gnc_cli/io/hdf5.py", line 9 in _walk
-  File "/here/gnc_cli/io/hdf5.py", line 5 in _entries
-"""
-    assert fuzz._last_call(said) == "io/hdf5.py:_walk"

@@ -19,7 +19,7 @@ import pytest
 import safetensors.torch
 import torch
 
-from gnc_cli.errors import DataError, GncError, UsageError
+from gnc_cli.errors import DataError, UsageError
 from gnc_cli.io.codefile import CodeFile, read_code, read_points, write_code
 from gnc_cli.io.formats import FORMATS
 from gnc_cli.parameters import CODE_SUFFIXES
@@ -43,33 +43,19 @@ def save_h5(path: Path, name: str, array: np.ndarray) -> None:
         h5[name] = array
 
 
-def save_npy(path: Path, name: str, array: np.ndarray) -> None:
-    np.save(path, array)
-
-
-def save_npz(path: Path, name: str, array: np.ndarray) -> None:
-    np.savez(path, **{name: array})
-
-
-def save_pt(path: Path, name: str, array: np.ndarray) -> None:
-    torch.save({name: torch.from_numpy(array.copy())}, path)
-
-
-def save_safetensors(path: Path, name: str, array: np.ndarray) -> None:
-    safetensors.torch.save_file({name: torch.from_numpy(array.copy())}, path)
-
-
-def save_txt(path: Path, name: str, array: np.ndarray) -> None:
-    np.savetxt(path, array, fmt="%.17g")
+def tensors(name: str, array: np.ndarray) -> dict[str, torch.Tensor]:
+    return {name: torch.from_numpy(array.copy())}
 
 
 SAVERS: dict[str, Callable[[Path, str, np.ndarray], None]] = {
     ".h5": save_h5,
-    ".npy": save_npy,
-    ".npz": save_npz,
-    ".pt": save_pt,
-    ".safetensors": save_safetensors,
-    ".txt": save_txt,
+    ".npy": lambda path, name, array: np.save(path, array),
+    ".npz": lambda path, name, array: np.savez(path, **{name: array}),
+    ".pt": lambda path, name, array: torch.save(tensors(name, array), path),
+    ".safetensors": lambda path, name, array: safetensors.torch.save_file(
+        tensors(name, array), path
+    ),
+    ".txt": lambda path, name, array: np.savetxt(path, array, fmt="%.17g"),
 }
 BINARY = [suffix for suffix in SAVERS if suffix != ".txt"]
 
@@ -172,24 +158,6 @@ def test_a_file_cut_anywhere_is_refused(tmp_path: Path, suffix: str) -> None:
         refusal(cut)
 
 
-@pytest.mark.parametrize("suffix", SUFFIXES)
-def test_flipped_bytes_never_escape_as_another_error(tmp_path: Path, suffix: str) -> None:
-    path = tmp_path / f"a{suffix}"
-    write_code(path, CodeFile(np.random.default_rng(0).standard_normal((5, 3)), np.ones((5, 3))))
-    data = path.read_bytes()
-    rng = np.random.default_rng(1)
-    for _ in range(30):
-        damaged = bytearray(data)
-        # Flips in the first half-kilobyte meet the headers of every format but zip.
-        for position in rng.integers(0, len(data), 2).tolist() + [int(rng.integers(0, 512))]:
-            damaged[position % len(data)] ^= int(rng.integers(1, 256))
-        path.write_bytes(damaged)
-        try:
-            read_points(path)
-        except GncError as error:
-            assert "\n" not in str(error)
-
-
 def test_every_suffix_of_a_code_has_a_writer_and_no_other() -> None:
     assert {*CODE_SUFFIXES} == {suffix for suffix, form in FORMATS.items() if form.writer}
 
@@ -270,20 +238,6 @@ def test_a_program_is_refused(tmp_path: Path) -> None:
         warnings.simplefilter("ignore")  # torch deprecates what it made
         torch.jit.save(torch.jit.script(torch.nn.Linear(3, 4)), tmp_path / "a.pt")
     assert "TorchScript program" in refusal(tmp_path / "a.pt")
-
-
-def test_declared_shapes_are_checked_before_memory_is_taken(tmp_path: Path) -> None:
-    with h5py.File(tmp_path / "a.h5", "w") as h5:
-        h5.create_dataset("weights", (10**7, 10**5), dtype="f8", compression="gzip")
-    assert "declares shape (10000000, 100000)" in refusal(tmp_path / "a.h5")
-    stride_zero = torch.ones(1, 1).expand(10**7, 10**5)
-    torch.save({"weights": stride_zero}, tmp_path / "a.pt")
-    assert "declares shape" in refusal(tmp_path / "a.pt")
-    header = {"descr": "<f8", "fortran_order": False, "shape": (10**7, 10**5)}
-    with open(tmp_path / "a.npy", "wb") as file:
-        np.lib.format.write_array_header_1_0(file, header)
-        file.write(bytes(800))
-    assert "truncated" in refusal(tmp_path / "a.npy")
 
 
 def test_links_stay_inside_the_file(tmp_path: Path) -> None:

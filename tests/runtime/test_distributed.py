@@ -1,11 +1,8 @@
 """Processes that meet over gloo: real ones, two on this machine."""
 
 import os
-import socket
 import subprocess
 import sys
-import textwrap
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -125,43 +122,3 @@ def test_shares_merged_are_the_whole() -> None:
         assert np.abs(first.means - one.means).max() <= 1e-12
         """
     )
-
-
-@pytest.mark.slow
-@needs_gloo
-def test_torchrun_starts_them(tmp_path: Path) -> None:
-    script = tmp_path / "two.py"
-    script.write_text(
-        textwrap.dedent(
-            """
-            from gnc_cli.runtime.distributed import Processes
-            with Processes.current() as p:
-                everyone = p.all_gather(p.rank)
-                if p.first:
-                    print("met", everyone)
-            """
-        )
-    )
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    run = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "torch.distributed.run",
-            "--nproc-per-node",
-            "2",
-            "--master-addr",
-            "127.0.0.1",
-            "--master-port",
-            str(port),
-            str(script),
-        ],
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert run.returncode == 0, run.stderr
-    assert run.stdout == "met [0, 1]\n"
