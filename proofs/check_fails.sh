@@ -21,10 +21,7 @@ refuse() {
 }
 
 refuse 'outside a section' Bisector.v '/^Open Scope/a Hypothesis sig_not_dec : False.'
-refuse 'outside a section' Optima.v '$a Context (classic : False).'
 refuse 'assume what is to be' Separation.v '0,/^Qed\.$/s/^Qed\.$/Admitted./'
-refuse 'assume what is to be' Optima.v '$a Axiom classic : False.'
-refuse 'assume what is to be' Euclidean.v '$a Parameter classic : False.'
 refuse 'hide where a name' Optima.v '$a Module ClassicalDedekindReals.'
 refuse 'not asked for' Statements.v '/^  @lemma_C4,$/d'
 refuse 'does not compile' Bisector.v 's/\(1 - form w x \+ r\) \/ 2 <=/1 - form w x + r <=/'
