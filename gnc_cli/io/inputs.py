@@ -1,7 +1,6 @@
 """Opening what the user named: a regular file, `FILE:key`, or `-` for stdin; texts; folders.
 
-Nothing here is without end: devices and named pipes are refused, stdin, texts and JSON are bounded,
-and so are walks over folders.
+Nothing here is without end: devices and named pipes are refused, stdin, texts and JSON are bounded.
 """
 
 import contextlib
@@ -20,8 +19,6 @@ from gnc_cli.parameters import Lines
 from gnc_cli.runtime.deadline import WAITS
 from gnc_cli.runtime.memory import total_memory
 
-MOST_ENTRIES = 20_000_000
-"""Files and folders of a walk; ImageNet-21k has 14 million."""
 _DESCRIPTORS = ("/dev/fd/", "/proc/self/fd/", "/dev/stdin")
 _PIECE = 1 << 20
 _MOST_JSON = 50_000_000
@@ -143,30 +140,15 @@ def _integer(text: str) -> int:
     return value
 
 
-def walk(root: str | os.PathLike[str], *, links: bool = False) -> Iterator[tuple[str, list[str]]]:
-    """Each folder below `root` that is not hidden, and the names of its files.
-
-    Raises:
-        DataError: there are more than `MOST_ENTRIES` of both; with `links` a loop has as many.
-    """
-    seen = 0
-    for place, folders, names in os.walk(root, followlinks=links):
-        seen += len(folders) + len(names)
-        if seen > MOST_ENTRIES:
-            raise DataError(
-                f"{os.fspath(root)!r} has more than {MOST_ENTRIES:,} files and folders below it; "
-                "name a folder further down (does a link lead in a circle?)"
-            )
+def walk(root: str | os.PathLike[str]) -> Iterator[tuple[str, list[str]]]:
+    """Each folder below `root` that is not hidden, and the names of its files."""
+    for place, folders, names in os.walk(root):
         folders[:] = [name for name in folders if not name.startswith(".")]
         yield place, names
 
 
 def matching(pattern: str) -> list[str]:
     """The files and folders that a glob names."""
-    if "**" in pattern:
-        fixed = pattern[: min(pattern.find(sign) for sign in "*?[" if sign in pattern)]
-        for _ in walk(os.path.dirname(fixed) or ".", links=True):
-            pass
     return glob.glob(pattern, recursive=True)
 
 

@@ -15,7 +15,6 @@ from typing import Any
 
 from gnc_cli.errors import UnavailableError
 from gnc_cli.runtime.calls import loaded
-from gnc_cli.runtime.deadline import WAITS
 
 _ALONE = datetime.timedelta(seconds=10)
 """How long the processes wait for each other where none of them was started by torchrun."""
@@ -157,16 +156,6 @@ def _start(device: Any) -> Processes:
         )
     try:
         store, rank, size = next(dist.rendezvous("env://", timeout=patience))
-        store = dist.PrefixStore("gnc", store)
-        store.set(f"here/{rank}", "")
-        here = [f"here/{other}" for other in range(size)]
-        given_up = time.monotonic() + patience.total_seconds()
-        with WAITS.waiting("the other processes"):
-            while not store.check(here):
-                if time.monotonic() > given_up:
-                    # Raises, in torch's words.
-                    store.wait(here, datetime.timedelta(milliseconds=1))
-                time.sleep(0.02)
         backend = "gloo" if device is None else "cpu:gloo,cuda:nccl"
         dist.init_process_group(backend, store=store, rank=rank, world_size=size, device_id=device)
     except (RuntimeError, ValueError) as error:

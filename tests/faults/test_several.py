@@ -157,24 +157,3 @@ def test_a_run_whose_other_process_ends(number: signal.Signals, rank: int, tmp_p
 def rows(folder: Path) -> list[str]:
     path = folder / "run/metrics.jsonl"
     return path.read_text().splitlines() if path.exists() else []
-
-
-@pytest.mark.slow
-@needs_gloo
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_one_that_waits_for_the_other_can_be_ended(number: signal.Signals, tmp_path: Path) -> None:
-    """As torchrun, whose store it is, does where the other died before they met."""
-    from torch.distributed import TCPStore
-
-    store = TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("TORCHELASTIC_USE_AGENT_STORE", "True")
-        first = started(0, store.port, "train", "--epochs", "1", folder=tmp_path)
-    try:
-        until(lambda: store.check(["gnc/here/0"]))
-        first.send_signal(number)
-        said = first.communicate(timeout=30)[1]
-    finally:
-        first.kill()
-    waited = "interrupted while waiting for the other processes; nothing was done"
-    assert first.returncode == 130 and waited in said and "Traceback" not in said, said
