@@ -33,29 +33,6 @@ def chunked(path: Path, array: np.ndarray, **options: Any) -> None:
         h5.create_dataset("f", data=array, **options)
 
 
-def plain_h5(path: Path, array: np.ndarray) -> None:
-    chunked(path, array)
-
-
-def chunks_of_rows(path: Path, array: np.ndarray) -> None:
-    chunked(path, array, chunks=(4, array.shape[1]))
-
-
-def compressed(path: Path, array: np.ndarray) -> None:
-    chunked(
-        path,
-        array,
-        chunks=(min(7, len(array)), 2),
-        compression="gzip",
-        shuffle=True,
-        fletcher32=True,
-    )
-
-
-def lzf(path: Path, array: np.ndarray) -> None:
-    chunked(path, array, chunks=(N, D), compression="lzf")
-
-
 def compact(path: Path, array: np.ndarray) -> None:
     with h5py.File(path, "w") as h5:
         plist = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
@@ -65,24 +42,9 @@ def compact(path: Path, array: np.ndarray) -> None:
         dataset.write(h5py.h5s.ALL, h5py.h5s.ALL, np.ascontiguousarray(array))
 
 
-def npz(path: Path, array: np.ndarray) -> None:
-    np.savez_compressed(path, f=array)
-
-
-def fortran(path: Path, array: np.ndarray) -> None:
-    np.save(path, np.asfortranarray(array))
-
-
-def pt(path: Path, array: np.ndarray) -> None:
-    torch.save({"f": torch.from_numpy(array.copy())}, path)
-
-
-def legacy_pt(path: Path, array: np.ndarray) -> None:
-    torch.save(torch.from_numpy(array.copy()), path, _use_new_zipfile_serialization=False)
-
-
-def numpy_pt(path: Path, array: np.ndarray) -> None:
-    torch.save({"f": array}, path)
+def compressed(path: Path, array: np.ndarray) -> None:
+    how = {"compression": "gzip", "shuffle": True, "fletcher32": True}
+    chunked(path, array, chunks=(min(7, len(array)), 2), **how)
 
 
 def safetensors_file(path: Path, array: np.ndarray) -> None:
@@ -90,24 +52,27 @@ def safetensors_file(path: Path, array: np.ndarray) -> None:
     safetensors.torch.save_file(tensors, path)
 
 
-def text(path: Path, array: np.ndarray) -> None:
-    np.savetxt(path, array, fmt="%.17g", delimiter=",")
+def tensor(array: np.ndarray) -> torch.Tensor:
+    return torch.from_numpy(array.copy())
 
 
 SAVERS: dict[str, tuple[str, Callable[[Path, np.ndarray], None]]] = {
-    "contiguous": (".h5", plain_h5),
+    "contiguous": (".h5", chunked),
     "compact": (".h5", compact),
-    "chunks": (".h5", chunks_of_rows),
+    "chunks": (".h5", lambda path, a: chunked(path, a, chunks=(4, a.shape[1]))),
     "gzip": (".h5", compressed),
-    "lzf": (".h5", lzf),
+    "lzf": (".h5", lambda path, a: chunked(path, a, chunks=(N, D), compression="lzf")),
     "npy": (".npy", np.save),
-    "fortran": (".npy", fortran),
-    "npz": (".npz", npz),
-    "pt": (".pt", pt),
-    "legacy pt": (".pt", legacy_pt),
-    "numpy pt": (".pt", numpy_pt),
+    "fortran": (".npy", lambda path, a: np.save(path, np.asfortranarray(a))),
+    "npz": (".npz", lambda path, a: np.savez_compressed(path, f=a)),
+    "pt": (".pt", lambda path, a: torch.save({"f": tensor(a)}, path)),
+    "legacy pt": (
+        ".pt",
+        lambda path, a: torch.save(tensor(a), path, _use_new_zipfile_serialization=False),
+    ),
+    "numpy pt": (".pt", lambda path, a: torch.save({"f": a}, path)),
     "safetensors": (".safetensors", safetensors_file),
-    "csv": (".csv", text),
+    "csv": (".csv", lambda path, a: np.savetxt(path, a, fmt="%.17g", delimiter=",")),
 }
 
 
