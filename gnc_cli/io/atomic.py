@@ -10,6 +10,7 @@ import functools
 import hashlib
 import os
 import secrets
+import shutil
 import socket
 import stat
 import sys
@@ -176,6 +177,18 @@ def write_text(path: str, text: str, *, force: bool = False) -> None:
     """Write `text` as UTF-8, atomically; see `atomic_file`."""
     with atomic_file(path, force=force) as file:
         file.write(text.encode())
+
+
+def unshare(path: Path) -> bool:
+    """Put a copy in the place of a file that has other names (hard links), which keep what it was.
+
+    Whether it had any.
+    """
+    if not path.is_file() or path.stat().st_nlink == 1:
+        return False
+    with open(path, "rb") as old, atomic_file(path, force=True) as new:
+        shutil.copyfileobj(old, new)
+    return True
 
 
 @contextlib.contextmanager

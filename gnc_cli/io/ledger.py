@@ -1,8 +1,8 @@
 """Rows of a long run, one JSON object per line, each safe on disk before the next one begins.
 
-A kill loses only the row being written: a line that was cut short is dropped by the next row. The
-first row of a run that replaces a file (`--force`) takes the place of all rows that were there. A
-run that fails or is killed before its first row leaves the file as it was.
+A kill loses only the row being written: a line that was cut short is dropped by the next row. Rows
+that replace those of a file are written to `FILE.part` beside it, which takes its name at the end
+of the run. A run that fails or is killed before its first row leaves the file as it was.
 """
 
 import contextlib
@@ -11,11 +11,12 @@ import json
 import logging
 import os
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Generic, TypeVar
 
 from gnc_cli.errors import DataError, OutputError
-from gnc_cli.io.atomic import check_writable
+from gnc_cli.io.atomic import check_writable, unshare
 
 _Row = TypeVar("_Row")
 _MOST_LINE = 1 << 26
@@ -27,7 +28,8 @@ _log = logging.getLogger(__name__)
 class Ledger(Generic[_Row]):
     """A file that only grows, held by one run at a time; a context that closes it.
 
-    Opening it changes nothing in a file that is there: every line is read first.
+    Opening it changes nothing in a file that is there: every line is read first. Other names of
+    the file (hard links) keep the old rows.
 
     Args:
         path: the file, or None to keep nothing.
@@ -35,8 +37,9 @@ class Ledger(Generic[_Row]):
         first: the key that each line begins with, by which a line cut short is known as ours.
         options: must be equal for the rows of two runs to be in one file; kept in each row under
             `options`. None where the folder of the file says what its rows are of.
-        resume: read the rows that are there and append to them.
-        force: replace an existing file, with the first row.
+        resume: read the rows that are there and append to them; those of `FILE.part`, if a run
+            was killed that would have replaced the file.
+        force: replace an existing file, as soon as the run has ended with a row.
 
     Raises:
         OutputError: it exists with neither `force` nor `resume`, cannot be written, or belongs to
@@ -62,27 +65,36 @@ class Ledger(Generic[_Row]):
         self._ends: list[int] = []
         """Where the line of each row ends, in bytes."""
         self._file: int | None = None
-        self._made = False
-        """The file is new, and goes again if it gets no row."""
+        self._held = contextlib.ExitStack()
+        self._fresh = False
+        """Without a row, nothing of this run stays."""
         self._name = "" if path is None else os.fspath(path)
         if path is None:
             return
-        self._path = check_writable(path, force=force, resume=resume)
-        self._made = not (resume or self._path.exists())
-        if resume and not self._path.exists():
-            _log.warning("%r does not exist yet; starting anew", self._name)
-        with self._refusing():
+        self._target = self._path = check_writable(path, force=force, resume=resume)
+        part = check_writable(f"{self._target}.part", force=force, resume=resume, follow=False)
+        there, apart = self._target.exists(), part.exists()
+        if part.is_symlink() or (apart and self._is_foreign(part)):
+            raise OutputError(
+                f"{str(part)!r} is in the way, and was not begun by a run; move it, or name "
+                "another file"
+            )
+        if resume:
+            apart = apart and part.stat().st_size > 0
+            if not (there or apart):
+                _log.warning("%r does not exist yet; starting anew", self._name)
+        with self._refusing(), self._held as held:
             # Neither resumed nor replaced: a file that another process has just made is its own.
-            how = os.O_CREAT if resume or force else os.O_CREAT | os.O_EXCL
-            how |= os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
-            self._file = os.open(self._path, how, 0o666)
-        try:
-            self._lock()
+            self._file = self._open(os.O_CREAT if resume or force else os.O_CREAT | os.O_EXCL)
+            if apart or (there and not resume):
+                self._path = part
+                self._file = self._open(os.O_CREAT)
+            if unshare(self._path):
+                self._file = self._open()
+            self._fresh = not resume
             if resume:
                 self._read()
-        except BaseException:
-            os.close(self._file)
-            raise
+            self._held = held.pop_all()
 
     def append(self, row: dict[str, Any]) -> None:
         """Write a row, on disk when this returns.
@@ -110,18 +122,25 @@ class Ledger(Generic[_Row]):
         self._ends.append(before + len(line))
 
     def keep(self, count: int) -> None:
-        """Drop the rows after the first `count`; the file stays, also without a row."""
-        self._made = False
+        """Drop the rows after the first `count`."""
         del self.rows[count:], self._ends[count:]
         self._cut()
 
+    def take_name(self) -> None:
+        """Replace the file by the rows that are here now; later ones are appended to it."""
+        with self._refusing():
+            self._cut()
+            os.replace(self._path, self._target)
+        self._path, self._fresh = self._target, False
+
     def close(self) -> None:
-        """Release the file; closing twice does no harm."""
-        if self._file is not None:
-            if self._made and not self._ends:
+        """Release the file, with the new rows if there are any; closing twice does no harm."""
+        with self._held, self._refusing():
+            if self._ends and self._path != self._target:
+                self.take_name()
+            elif self._fresh and not self._ends:
                 self._path.unlink(missing_ok=True)
-            os.close(self._file)
-        self._file = None
+        self._file, self._fresh = None, False
 
     def __enter__(self) -> "Ledger":
         return self
@@ -134,16 +153,24 @@ class Ledger(Generic[_Row]):
     ) -> None:
         self.close()
 
-    def _lock(self) -> None:
-        assert self._file is not None
+    def _is_foreign(self, part: Path) -> bool:
+        with self._refusing(), open(part, "rb") as file:
+            return not self._head.startswith(file.read(len(self._head)))
+
+    def _open(self, how: int = 0) -> int:
+        """The file at `_path`, open and locked until this is closed."""
+        file = os.open(self._path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | how, 0o666)
+        self._held.callback(os.close, file)
         try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            taken = not os.path.samestat(os.fstat(file), os.stat(self._path))
+        except OSError as error:  # else a file system without locks
+            taken = isinstance(error, (BlockingIOError, FileNotFoundError))
+        if taken:
             raise OutputError(
                 f"{self._name!r} is being written by another run; wait for it, or name another"
-            ) from error
-        except OSError:
-            pass  # a file system without locks
+            )
+        return file
 
     def _cut(self) -> int:
         """Drop what stands behind the last row; where that row ends."""

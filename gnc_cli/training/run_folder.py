@@ -28,7 +28,7 @@ from gnc_cli.collapse.inputs import SNAPSHOTS, snapshot_files
 from gnc_cli.errors import DataError, OutputError
 from gnc_cli.escaping import visible
 from gnc_cli.integrations.tensorboard import EventFile, event_files
-from gnc_cli.io.atomic import atomic_file, deferring_errors
+from gnc_cli.io.atomic import atomic_file, deferring_errors, unshare
 from gnc_cli.io.hdf5 import write_attributes
 from gnc_cli.io.inputs import read_json
 from gnc_cli.io.ledger import Ledger
@@ -109,7 +109,7 @@ class RunFolder:
                 )
         self._rows = _ledger(folder / METRICS, resume=not anew, force=anew)
         if anew:
-            self._rows.keep(0)
+            self._rows.take_name()
         for old in own_files(folder) if anew else ():
             if old.name != METRICS and (old.is_symlink() or not old.is_dir()):
                 old.unlink()
@@ -117,6 +117,7 @@ class RunFolder:
             with contextlib.suppress(OSError):  # it is not there, or holds other files
                 (folder / SNAPSHOTS).rmdir()
         try:
+            unshare(folder / LOG)
             # Without waiting: a pipe of that name has no reader.
             how = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
             self._log = os.open(folder / LOG, how, 0o666)

@@ -38,6 +38,14 @@ def test_resume_without_a_file_begins_and_says_so(
     assert caplog.messages == [f"{str(path)!r} does not exist yet; starting anew"]
 
 
+def test_each_row_is_in_the_file_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    with Ledger(path, dict, "d", OPTIONS) as ledger:
+        for count in (1, 2, 3):
+            ledger.append({"row": count})
+            assert path.read_bytes().count(b"\n") == count
+
+
 @pytest.mark.parametrize("rest", [b'{"d": 4, "opti', b'{"d', b"{"])
 def test_a_line_cut_short_is_dropped(tmp_path: Path, rest: bytes) -> None:
     path = tmp_path / "rows.jsonl"
@@ -117,6 +125,13 @@ def test_an_existing_file_is_not_overwritten(tmp_path: Path) -> None:
     assert path.read_text() == "mine\n"
 
 
+def test_two_runs_do_not_share_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    with Ledger(path, dict, "d", OPTIONS), pytest.raises(OutputError, match="another run"):
+        Ledger(path, dict, "d", OPTIONS, resume=True)
+    Ledger(path, dict, "d", OPTIONS, resume=True).close()
+
+
 def test_a_full_disk_keeps_the_rows_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "rows.jsonl"
     with Ledger(path, dict, "d", OPTIONS) as ledger:
@@ -151,17 +166,76 @@ def test_a_run_without_a_row_changes_nothing(tmp_path: Path) -> None:
     assert path.read_text() == "mine\n" and os.listdir(tmp_path) == ["rows.jsonl"]
 
 
-def test_the_first_new_row_replaces_the_old_ones(tmp_path: Path) -> None:
-    path = tmp_path / "rows.jsonl"
+def test_new_rows_replace_the_old_ones_at_the_end(tmp_path: Path) -> None:
+    path, part = tmp_path / "rows.jsonl", tmp_path / "rows.jsonl.part"
     with Ledger(path, dict, "d", OPTIONS) as ledger:
         ledger.append({"d": 3})
-        ledger.append({"d": 4})
     old = path.read_bytes()
+    killed = Ledger(path, dict, "d", OPTIONS, force=True)
+    killed.append({"d": 4})
+    assert path.read_bytes() == old
+    killed._held.close()
+    with Ledger(path, dict, "d", OPTIONS, resume=True) as ledger:
+        assert ledger.rows == [{"d": 4}] and path.read_bytes() == old
+    assert json.loads(path.read_text())["d"] == 4 and not part.exists()
+    part.touch()  # a run that was killed before its first row
+    with Ledger(path, dict, "d", OPTIONS, resume=True) as ledger:
+        assert ledger.rows == [{"d": 4}]
+    part.write_bytes(old)
     with Ledger(path, dict, "d", OPTIONS, force=True) as ledger:
-        assert path.read_bytes() == old
-        ledger.append({"d": 5})
-        assert json.loads(path.read_text())["d"] == 5
-    with Ledger(path, dict, "d", OPTIONS, force=True) as ledger:
-        ledger.keep(0)
+        ledger.take_name()
         assert path.read_bytes() == b""
-    assert path.exists()
+
+
+def test_other_rows_beside_a_file_are_refused_and_kept(tmp_path: Path) -> None:
+    path, part = tmp_path / "rows.jsonl", tmp_path / "rows.jsonl.part"
+    part.write_text('{"d": 3, "options": {}}\n')
+    with pytest.raises(OutputError, match=r"rows\.jsonl\.part' exists"):
+        Ledger(path, dict, "d", OPTIONS)
+    with pytest.raises(DataError, match="was made with"):
+        Ledger(path, dict, "d", OPTIONS, resume=True)
+    assert part.read_text() == '{"d": 3, "options": {}}\n'
+
+
+@pytest.mark.parametrize("how", ["resume", "force"])
+@pytest.mark.parametrize("kind", ["file", "link", "hanging link"])
+def test_a_part_that_is_not_ours_stays(tmp_path: Path, kind: str, how: str) -> None:
+    path, mine, part = (tmp_path / name for name in ("rows.jsonl", "mine", "rows.jsonl.part"))
+    mine.write_text("mine\n")
+    if kind == "file":
+        part.write_text("mine\n")
+    else:
+        part.symlink_to(mine if kind == "link" else "nowhere")
+    before = sorted(os.listdir(tmp_path))
+    with pytest.raises(OutputError, match=r"rows\.jsonl\.part' is in the way"):
+        Ledger(path, dict, "d", OPTIONS, **{how: True})
+    assert sorted(os.listdir(tmp_path)) == before and mine.read_text() == "mine\n"
+    assert kind != "file" or part.read_text() == "mine\n"
+
+
+@pytest.mark.parametrize("how", ["resume", "force"])
+def test_other_names_of_a_part_keep_what_it_was(tmp_path: Path, how: str) -> None:
+    path, backup = tmp_path / "rows.jsonl", tmp_path / "backup.jsonl"
+    with Ledger(backup, dict, "d", OPTIONS) as ledger:
+        ledger.append({"d": 3})
+    os.link(backup, tmp_path / "rows.jsonl.part")
+    before = backup.read_bytes()
+    with Ledger(path, dict, "d", OPTIONS, **{how: True}) as ledger:
+        ledger.append({"d": 4})
+    wanted = [3, 4] if how == "resume" else [4]
+    assert [json.loads(line)["d"] for line in path.read_text().splitlines()] == wanted
+    assert backup.read_bytes() == before
+
+
+@pytest.mark.parametrize("how", ["resume", "force"])
+def test_other_names_of_a_file_keep_what_it_was(tmp_path: Path, how: str) -> None:
+    path, backup = tmp_path / "rows.jsonl", tmp_path / "backup.jsonl"
+    with Ledger(path, dict, "d", OPTIONS) as ledger:
+        ledger.append({"d": 3})
+    os.link(path, backup)
+    before = backup.read_bytes()
+    with Ledger(path, dict, "d", OPTIONS, **{how: True}) as ledger:
+        ledger.append({"d": 4})
+        with pytest.raises(OutputError, match="another run"):
+            Ledger(path, dict, "d", OPTIONS, resume=True)
+    assert backup.read_bytes() == before != path.read_bytes()

@@ -247,6 +247,22 @@ def test_files_added_to_are_no_links(name: str, run: RunFolder) -> None:
     assert victim.read_text() == "mine, and torn"
 
 
+@pytest.mark.parametrize("goes_on", [True, False])
+def test_other_names_of_files_added_to_keep_what_they_were(goes_on: bool, run: RunFolder) -> None:
+    with run:
+        run.epoch(ROWS[0], "first")
+    folder, names = Path(run.path), ("log.txt", "metrics.jsonl")
+    before = {name: (folder / name).read_bytes() for name in names}
+    for name in names:
+        os.link(folder / name, folder.parent / name)
+    with claim(folder, goes_on=goes_on, force=not goes_on) as again:
+        again.epoch(ROWS[1], "second")
+        with pytest.raises(OutputError, match="another run"):
+            claim(folder, goes_on=True)
+    assert {name: (folder.parent / name).read_bytes() for name in names} == before
+    assert all((folder / name).read_bytes() != before[name] for name in names)
+
+
 def test_dated_runs_are_numbered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1795275000")
