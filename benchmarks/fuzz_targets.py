@@ -33,7 +33,7 @@ from gnc_cli.io.codefile import CodeFile, read_code, write_code
 from gnc_cli.io.ledger import Ledger
 from gnc_cli.known_codes.table import read_public_table
 from gnc_cli.parameters import Parameter, declared
-from gnc_cli.records import plain, read_plain
+from gnc_cli.records import read_plain
 from gnc_cli.training.checkpoints import read_run, read_tensors
 from gnc_cli.training.data.idx import read_idx
 from gnc_cli.training.data.stored import read_stored
@@ -190,7 +190,7 @@ def _result() -> tuple[dict[str, Any], dict[str, Any]]:
     """The keys of a result of `solve`, and one as a row."""
     from gnc_cli.search.result import SolveResult
 
-    return SolveResult.gate_keys(), plain(gnc_cli.solve(3, 4))
+    return SolveResult.gate_keys(), gnc_cli.solve(3, 4).to_json()
 
 
 def _text(path: str) -> str:
