@@ -1,70 +1,58 @@
 """The picture of `gnc measure --plot`: the classes of one set, or many sets over the epochs."""
 
 import os
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import cycle
 from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
-from gnc_cli.collapse.plot_epochs import (
-    COLOUR_OF_SET,
-    TITLES,
-    Line,
-    draw_gnc2,
-    draw_line,
-    draw_metrics,
-    set_epochs,
-    set_shares,
-    spaced,
-)
 from gnc_cli.collapse.result import (
-    MAIN,
     NAMES,
     OF_THE_FILE,
     ClassRow,
-    MeasureGroup,
+    Gnc2Reference,
     MeasureResult,
     MeasureSeries,
     told_apart,
 )
+from gnc_cli.console.drawing import COLOURS, Curve, draw_curves, draw_distances, open_limits
 from gnc_cli.console.numbers import count
-from gnc_cli.console.plot_style import (
-    BLUE,
-    GREEN,
-    GREY,
-    INK,
-    ORANGE,
-    PURPLE,
-    save,
-    show_heading,
-    styled,
-)
+from gnc_cli.console.plot_style import BLUE, GREEN, GREY, ORANGE, new_figure, save, styled
 from gnc_cli.escaping import in_picture
-from gnc_cli.io.outputs import check_plot_suffix
 
-COLOURS = (BLUE, ORANGE, GREEN, PURPLE, "#E69F00", "#56B4E9", INK)
+TITLES = {
+    "gnc1": "GNC1: variability within classes",
+    "gnc1_centred": "GNC1 centred: variability within classes",
+    "gnc2": "GNC2: one-vs-rest distance",
+    "gnc3": "GNC3: distance from self-duality",
+    "gnc3_centred": "GNC3 centred: distance from self-duality",
+    "accuracy": "Accuracy (solid, dots) and NCC (dashed, crosses)",
+}
+COLOUR_OF_SET = {"train": BLUE, "test": ORANGE, "ood": GREEN}
+_CLASSIC = {
+    "NC1: variability within classes": ("nc1",),
+    "NC2: norms (solid), angles (dashed), ETF (dotted)": (
+        "nc2_equinorm_means",
+        "nc2_equiangularity",
+        "nc2_etf_error",
+    ),
+    "NC3: distance from self-duality": ("nc3",),
+    "NC4: classifier agrees with nearest mean": ("nc4",),
+}
+"""Panels of `--variants classic`."""
+_SHARES = ("accuracy", "nc4")
+_STYLES = ("-", "--", ":")
+_KINDS = {"file": "reached by", "pinned": "reference"}
 _LONGEST = 18
 """Letters of a class's name that fit beside the picture."""
-_NARROW = 1e-6
-"""Distances that agree to this are one, up to rounding."""
-_MOST_LABELS = 12
-"""Lines or files that are named."""
-Row = MeasureResult | MeasureGroup
-_ACCURACY = ("accuracy", "ncc_accuracy")
-_CLASSIC = (
-    ("NC1: variability within classes", ("nc1",)),
-    (
-        "NC2: norms (solid), angles (dashed), ETF (dotted)",
-        ("nc2_equinorm_means", "nc2_equiangularity", "nc2_etf_error"),
-    ),
-    ("NC3: distance from self-duality", ("nc3",)),
-    ("NC4: classifier agrees with nearest mean", ("nc4",)),
-)
-"""Panels of `--variants classic`."""
-_SHARES = (*_ACCURACY, "nc4")
-_STYLES = ("-", "--", ":")
-_LINES = (*NAMES, "gnc2.lower", "gnc2.upper", *_ACCURACY, *MAIN)
+_MOST_NAMES = 12
+"""Lines and places that are named."""
+_MOST_REFERENCES = 3
+_MOST_LETTERS = 40
+"""Of the name of a reference."""
 
 
 def plot_measure(result: MeasureResult | MeasureSeries, path: str | os.PathLike[str]) -> None:
@@ -72,8 +60,8 @@ def plot_measure(result: MeasureResult | MeasureSeries, path: str | os.PathLike[
 
     One set: the one-vs-rest distances of its classes with GNC2 and its reference, beside the ten
     classes nearest to the hull of the others. Several: GNC1, GNC2, GNC3, NCC and accuracy over the
-    epochs, as figure 2 of the paper has them, NC1 to NC4 with `--variants classic`; groups as mean
-    lines with bands of one deviation. Layers of one moment stand side by side, in their order.
+    epochs, as figure 2 of the paper has them, NC1 to NC4 with `--variants classic`. Layers of one
+    moment stand side by side, in their order.
 
     Args:
         result: what `measure` returned.
@@ -83,34 +71,16 @@ def plot_measure(result: MeasureResult | MeasureSeries, path: str | os.PathLike[
         UsageError: unknown suffix.
         OutputError: the file cannot be written; nothing has changed.
     """
-    check_plot_suffix(path)
     with styled():
-        from matplotlib.figure import Figure
-
-        one = isinstance(result, MeasureResult)
-        figure: Any = Figure(figsize=(11.5, 5.6 if one else 7.6), layout="constrained")
         if isinstance(result, MeasureResult):
-            _draw_set(figure, result)
+            save(set_figure(result), path)
         else:
-            draw_series(figure, result)
-        figure.get_layout_engine().set(w_pad=0.14, h_pad=0.1)
-        save(figure, path)
+            save(series_figure(result), path)
 
 
-def _draw_set(figure: Any, result: MeasureResult) -> None:
-    worst = [c for c in result.worst_classes if c.one_vs_rest is not None]
-    lower, upper = result.one_vs_rest or (np.zeros(0), np.zeros(0))
-    left, right = figure.subplots(1, 2, width_ratios=(1.25, 1.0))
-    if len(lower):
-        _draw_distances(left, (lower + upper) / 2.0, result)
-    else:
-        left.set_axis_off()
-    if worst:
-        _draw_worst(right, worst)
-    else:
-        right.set_axis_off()
+def set_figure(result: MeasureResult) -> Any:
     name = os.path.basename(result.file or "arrays")
-    title = f"{name}: {result.snapshot}" if result.snapshot else name
+    name = in_picture(f"{name}: {result.snapshot}" if result.snapshot else name)
     samples = "" if result.N is None else f", N = {count(result.N)}"
     one, three = result.forms.values()
     figures = (
@@ -120,96 +90,42 @@ def _draw_set(figure: Any, result: MeasureResult) -> None:
         ("NCC accuracy", result.ncc_accuracy, ".4f"),
         ("accuracy", result.accuracy, ".4f"),
     )
-    show_heading(
-        figure,
-        f"{in_picture(title)}     d = {result.d}, K = {count(result.K)}{samples}",
-        "     ".join(f"{name} {v:{form}}" for name, v, form in figures if v is not None),
-    )
-
-
-def _draw_distances(ax: Any, distances: np.ndarray, result: MeasureResult) -> None:
-    """Histogram of the classes' one-vs-rest distances, with GNC2 and its reference marked.
-
-    Both axes are logarithmic where some classes lie far nearer to the hull than most.
-    """
-    low, high = float(distances.min()), float(distances.max())
-    bins = int(np.clip(2.0 * len(distances) ** 0.5, 12, 80))
-    outliers = has_outliers(distances)
-    edges: Any = bins
-    if outliers:
-        edges = np.geomspace(low, high, 2 * bins + 1)
-        edges[0], edges[-1] = low, high  # the logarithms rounded them
-    elif high - low < _NARROW:
-        low, high, edges = low - 0.01, high + 0.01, 21
-    ax.hist(distances, bins=edges, range=(low, high), color=BLUE, linewidth=0)
-    rho, reference = result.gnc2.lower, result.gnc2_reference
-    ax.axvline(rho, color=ORANGE, lw=1.6, label=f"GNC2 {_distance(rho)}")
-    if reference is not None:
-        kind = "optimum" if reference.proven else "reference"
-        label = f"{kind} {_distance(reference.value)}"
-        ax.axvline(reference.value, color=GREEN, lw=1.6, ls="--", label=label)
-    if outliers:
-        ax.set(xscale="log", yscale="log")
-        ax.set_ylim(bottom=0.5)
-        ax.xaxis.set_major_formatter(spaced)
+    title = f"{name}     d = {result.d}, K = {count(result.K)}{samples}"
+    facts = "     ".join(f"{word} {v:{form}}" for word, v, form in figures if v is not None)
+    figure = new_figure(11.5, 5.6, title, facts)
+    left, right = figure.subplots(1, 2)
+    lower, upper = result.one_vs_rest or (np.zeros(0), np.zeros(0))
+    if len(lower):
+        levels = [(result.gnc2.lower, "GNC2", ORANGE)]
+        if (reference := result.gnc2_reference) is not None:
+            levels.append((reference.value, _reference_word(reference), GREEN))
+        draw_distances(left, lower, upper, np.zeros(len(lower), dtype=bool), levels)
+        if len(lower) < result.K:
+            left.set_xlabel(f"classes, sorted ({count(len(lower))} of {count(result.K)})")
     else:
-        ax.locator_params(axis="x", nbins=6)
-        ax.yaxis.get_major_locator().set_params(integer=True)
-    ax.yaxis.set_major_formatter(spaced)
-    ax.margins(y=0.08)
-    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.13), ncols=2)
-    some = len(distances) < result.K
-    of = f" ({count(len(distances))} of {count(result.K)} classes)" if some else ""
-    ax.set_title(f"One-vs-rest distances{of}")
-    ax.set_xlabel("distance to the convex hull of the others")
-    ax.set_ylabel("classes")
-    ax.grid(axis="y")
-
-
-def has_outliers(distances: np.ndarray) -> bool:
-    """Whether the smallest distance is positive, and less than a tenth of the median."""
-    return bool(0.0 < distances.min() < 0.1 * np.median(distances))
-
-
-def _distance(value: float) -> str:
-    return f"{value:.4f}" if value >= 0.01 else f"{value:.3g}"
+        left.set_axis_off()
+    worst = [c for c in result.worst_classes if c.one_vs_rest is not None]
+    if worst:
+        _draw_worst(right, worst)
+    else:
+        right.set_axis_off()
+    return figure
 
 
 def _draw_worst(ax: Any, worst: Sequence[ClassRow]) -> None:
-    """A line per class, the nearest to the hull on top; on the right its nearest neighbour."""
-    ax.set_title("Classes nearest to the hull")
+    """A line per class, the nearest to the hull on top."""
     ends = np.array([(c.one_vs_rest.lower, c.one_vs_rest.upper) for c in worst if c.one_vs_rest])
-    middle, half = ends.mean(axis=1), np.ptp(ends, axis=1) / 2.0
-    place = np.arange(len(worst))
-    ax.errorbar(middle, place, xerr=half, ls="none", ecolor=BLUE, elinewidth=3.0)
-    ax.scatter(middle, place, s=46, color=[ORANGE, *[BLUE] * (len(worst) - 1)], zorder=3)
-    # A difference of rounding is none: the axis opens to what can be seen.
-    low, high = float(ends.min()), float(ends.max())
-    if 0.0 < low < 0.1 * high:
-        ax.set_xscale("log")
-        ax.xaxis.set_major_formatter(spaced)
-        ax.set_xlim(low * (low / high) ** 0.08, high * (high / low) ** 0.08)
-    else:
-        span = max(high - low, 0.02 * float(middle.max()), _NARROW)
-        ax.set_xlim(max(0.0, low - 0.15 * span), high + 0.15 * span)
-        ax.locator_params(axis="x", nbins=5)
-    ax.set_yticks(place, [_name(c.label, c.name) for c in worst])
-    ax.set_ylim(len(worst) - 0.4, -0.6)
-    beside = ax.secondary_yaxis("right")
-    beside.set_yticks(
-        place,
-        [
-            ""
-            if c.nearest is None
-            else f"{_name(c.nearest, c.nearest_name)}  {c.nearest_cosine:.3f}"
-            for c in worst
-        ],
-    )
-    beside.set_ylabel("nearest class, cosine", color=GREY)
-    for axis in (ax, beside):
-        axis.tick_params(axis="y", length=0)
-        axis.spines[["left", "right"]].set_visible(False)
-    ax.set_xlabel("distance to the convex hull of the others")
+    lines = range(len(worst))
+    half = np.ptp(ends, axis=1) / 2.0
+    ax.errorbar(ends.mean(axis=1), lines, xerr=half, fmt="o", color=BLUE, elinewidth=3.0)
+    names = [_name(c.label, c.name) for c in worst]
+    for line, c in enumerate(worst):
+        if c.nearest is not None:
+            names[line] += f" – {_name(c.nearest, c.nearest_name)}, {c.nearest_cosine:.3f}"
+    ax.set_yticks(lines, names)
+    ax.set(title="Worst classes – nearest class, cosine of the two", xlabel="one-vs-rest distance")
+    ax.set(xlim=open_limits(ends), ylim=(len(worst) - 0.5, -0.5))
+    ax.locator_params(axis="x", nbins=5)
     ax.grid()
 
 
@@ -218,140 +134,129 @@ def _name(label: int, name: str | None) -> str:
     return in_picture(text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…")
 
 
-def draw_series(figure: Any, result: MeasureSeries) -> None:
-    """The panels of what was measured, two a line, with one legend below, in an empty figure."""
-    axis, lines, ticks = lines_of(result)
+def series_figure(result: MeasureSeries) -> Any:
+    """The panels of what was measured, two per row, with one legend below."""
+    rows = result.rows
+    axis, lines, ticks = lines_of(rows)
     one, three = result.forms.values()
-    given = [row.policy.weights == "given" for row in result.rows]
-    two = TITLES["gnc2"] if all(given) else "GNC2, of class means where there are no weights"
-    every: list[tuple[str, tuple[str, ...]]] = [
-        (TITLES[one], (one,)),
-        (two, ("gnc2.lower",)),
-        (TITLES[three], (three,)),
-        ("Accuracy (solid, filled) and NCC (dashed, open)", _ACCURACY),
-    ]
-    every += _CLASSIC if any(row.policy.variants == "classic" for row in result.rows) else ()
-    panels = [
-        panel
-        for panel in every
-        if any(np.isfinite(line.y[key]).any() for line in lines for key in panel[1])
-    ]
-    columns = min(2, max(1, len(panels)))
-    rows = -(-len(panels) // columns) or 1
-    figure.set_figheight(max(7.6, 3.6 * rows))
-    axes = list(figure.subplots(rows, columns, squeeze=False, sharex=True).flat)
-    colours = _colours([line.name for line in lines])
-    joined = axis != "row"
-    for ax, (title, keys) in zip(axes, panels, strict=False):
-        ax.set_title(title)
-        ax.grid()
+    weights = all(row.policy.weights == "given" for row in rows)
+    two = TITLES["gnc2"] if weights else "GNC2, of class means where there are no weights"
+    panels = {
+        TITLES[one]: (one,),
+        two: ("gnc2.lower",),
+        TITLES[three]: (three,),
+        TITLES["accuracy"]: ("accuracy", "ncc_accuracy"),
+    }
+    if any(row.policy.variants == "classic" for row in rows):
+        panels |= _CLASSIC
+    panels = {
+        title: keys
+        for title, keys in panels.items()
+        if any(attrgetter(key)(row) is not None for key in keys for row in rows)
+    }
+    sizes = {f"d = {row.d}, K = {count(row.K)}" for row in rows}
+    files = [*told_apart(row.file or "arrays" for row in rows).values()]
+    facts = [files[0] if len(files) == 1 else f"{len(files)} files", f"{len(rows)} rows"]
+    facts += sizes if len(sizes) == 1 else []
+    height = max(4.8, 3.6 * -(-len(panels) // 2))
+    figure = new_figure(11.5, height, "Neural collapse", in_picture("     ".join(facts)))
+    # Sets of samples have their colours, as in the picture of `train`; runs come in order.
+    own = COLOUR_OF_SET if {*lines} <= {*COLOUR_OF_SET} else dict(zip(lines, cycle(COLOURS)))
+    handles: dict[str, Any] = {}
+    for at, (title, keys) in enumerate(panels.items()):
+        ax = figure.add_subplot(-(-len(panels) // 2), 2, at + 1)
+        curves = [
+            Curve(
+                name if key == keys[0] else "",
+                [x for x, _ in line],
+                [attrgetter(key)(row) for _, row in line],
+                own[name],
+                style,
+                [row.gnc2.upper for _, row in line] if key == "gnc2.lower" else None,
+            )
+            for key, style in zip(keys, _STYLES, strict=False)
+            for name, line in lines.items()
+        ]
+        log = keys[0] not in ("gnc2.lower", *_SHARES)
+        draw_curves(ax, title, curves, log=log, joined=axis != "row")
+        handles |= {name: line for line, name in zip(*ax.get_legend_handles_labels(), strict=True)}
         if keys[0] == "gnc2.lower":
-            references = [r.gnc2_reference for r in result.rows if r.gnc2_reference]
-            draw_gnc2(ax, lines, colours, references, joined)
-        elif keys[0] in _SHARES:
-            for key, style in zip(keys, _STYLES, strict=False):
-                for line, colour in zip(lines, colours, strict=True):
-                    draw_line(ax, line, key, "linear", colour, style, joined)
-            set_shares(ax)
-        else:
-            draw_metrics(ax, lines, dict(zip(keys, _STYLES, strict=False)), colours, joined)
-    for ax in axes[max(0, len(panels) - columns) : len(panels)]:
-        ax.tick_params(labelbottom=True)
+            draw_references(ax, [row.gnc2_reference for row in rows if row.gnc2_reference])
+        if keys[0] in _SHARES:
+            ax.set(ylim=(0.0, 1.04), ylabel="share of samples")
+        ax.set_xlabel("" if axis == "row" else axis)
         if ticks:
-            some = range(0, len(ticks), -(-len(ticks) // _MOST_LABELS))
+            some = range(0, len(ticks), -(-len(ticks) // _MOST_NAMES))
             ax.set_xticks(some, [ticks[i] for i in some], rotation=30, ha="right")
-        else:
-            set_epochs(ax, axis)
-    for ax in axes[len(panels) :]:
-        ax.set_axis_off()
     if len(lines) > 1:
-        handles = [
-            axes[0].plot([], [], color=colour, lw=2.2, label=line.name)[0]
-            for line, colour in zip(lines[:_MOST_LABELS], colours, strict=False)
-        ]
-        figure.legend(handles=handles, loc="outside lower center", ncols=min(4, len(handles)))
-    files = [*told_apart(row.file or "arrays" for row in result.rows).values()]
-    sizes = {f"d = {row.d}, K = {count(row.K)}" for row in result.rows}
-    facts = [files[0] if len(files) == 1 else f"{len(files)} files", f"{len(result.rows)} rows"]
-    facts += [sizes.pop()] if len(sizes) == 1 else []
-    facts += [f"mean and one deviation over {result.group}"] if result.groups else []
-    show_heading(figure, "Neural collapse", in_picture("     ".join(facts)))
+        shown = [handles[name] for name in [*lines][:_MOST_NAMES] if name in handles]
+        figure.legend(handles=shown, loc="outside lower center", ncols=4)
+    return figure
 
 
-def lines_of(result: MeasureSeries) -> tuple[str, list[Line], list[str]]:
-    """What x is (`epoch`, `step`, `layer` or `row`), a line per run or group of runs, and what the
-    places are called where x is no number.
+def draw_references(ax: Any, references: Iterable[Gnc2Reference]) -> None:
+    """The axis of GNC2 from 0, with the values that are known to be within reach."""
+    lines = []
+    for reference in [*{r.value: r for r in references}.values()][-_MOST_REFERENCES:]:
+        name = reference.source if reference.kind == "pinned" else reference.id
+        label = f"{_reference_word(reference)} {reference.value:.4f}: {name[:_MOST_LETTERS]}"
+        looks = {"color": GREY, "lw": 1.3, "ls": "--", "label": in_picture(label)}
+        lines.append(ax.axhline(reference.value, **looks))
+    ax.set_ylim(bottom=0.0)
+    if lines:
+        ax.legend(handles=lines)
 
-    A run is a file of several rows, else the files of a folder that have the same attributes; each
-    file where that would put two rows at one place.
+
+def _reference_word(reference: Gnc2Reference) -> str:
+    return _KINDS.get(reference.kind, "optimum" if reference.proven else "best known")
+
+
+def lines_of(
+    rows: Sequence[MeasureResult],
+) -> tuple[str, dict[str, list[tuple[float, MeasureResult]]], list[str]]:
+    """What x is (`epoch`, `step`, `layer` or `row`), the rows of each line with their x, and what
+    the places are called where x is no number.
+
+    A line is a set of samples of a run. A run is a file of several rows, else the files of a folder
+    that have the same attributes; each file where that would put two rows at one place.
     """
-    rows: Sequence[Row] = result.groups or result.rows
-    axis = next((k for k in ("epoch", "step") if None not in {getattr(r, k) for r in rows}), "row")
-    layers = list(dict.fromkeys(str(row.layer) for row in rows))
-    facts, ticks = ["split", "layer"], []
+    axis = next(
+        (k for k in ("epoch", "step") if all(getattr(r, k) is not None for r in rows)), "row"
+    )
+    layers = [*dict.fromkeys(str(row.layer) for row in rows)]
     if len(layers) > 1 and len({(row.epoch, row.step) for row in rows}) == 1:
-        axis, facts, ticks = "layer", ["split"], layers
-    files = [] if result.groups else [row.file or "arrays" for row in result.rows]
+        axis = "layer"
     if axis == "row":
-        ticks = _names(rows, files, [*facts, "snapshot"], attrs=bool(result.groups))
-        return axis, [_line("", range(len(rows)), rows)], ticks
-    x = [layers.index(str(row.layer)) if ticks else getattr(row, axis) for row in rows]
-    if len({*files}) == len(files):
-        names = _names(rows, [os.path.dirname(file) for file in files], facts, attrs=True)
-    if len({*files}) < len(files) or len({*zip(names, x, strict=True)}) < len(rows):
-        names = _names(rows, files, facts)
-    runs: dict[str, list[int]] = {}
-    for at, name in enumerate(names):
-        runs.setdefault(name, []).append(at)
-    lines = [_line(name, [x[i] for i in at], [rows[i] for i in at]) for name, at in runs.items()]
-    return axis, lines, ticks
+        names = _names(rows, ("split", "layer", "snapshot"), by_file=True)
+        return axis, {"": [*enumerate(rows)]}, names
+    of_layer = axis == "layer"
+    x = [layers.index(str(r.layer)) if of_layer else float(getattr(r, axis)) for r in rows]
+    keys = ("split",) if of_layer else ("split", "layer")
+    names = _names(rows, keys, by_file=False)
+    if len({*zip(names, x, strict=True)}) < len(rows):
+        names = _names(rows, keys, by_file=True)
+    lines: dict[str, list[tuple[float, MeasureResult]]] = {}
+    for name, at, row in sorted(zip(names, x, rows, strict=True), key=lambda item: item[1]):
+        lines.setdefault(name, []).append((at, row))
+    return axis, lines, layers if of_layer else []
 
 
-def _names(
-    rows: Sequence[Row], places: Sequence[str], keys: Sequence[str], attrs: bool = False
-) -> list[str]:
-    """What tells the rows apart: file or folder, attributes if asked for, fields such as split."""
-    called = told_apart(places)
-    known: list[dict[str, Any]] = []
-    for at, row in enumerate(rows):
-        facts: dict[str, Any] = {"place": called[places[at]]} if places else {}
-        for name, value in row.attrs.items() if attrs else ():
-            if name not in OF_THE_FILE:
-                text = f"{value:g}" if isinstance(value, float) else value
-                facts[f"attribute {name}"] = f"{name} = {text}"
-        facts |= {key: getattr(row, key) for key in keys}
-        known.append(facts)
-    every = dict.fromkeys(key for facts in known for key in facts)
-    differ = [key for key in every if len({str(facts.get(key)) for facts in known}) > 1]
-    return [
-        in_picture(", ".join(str(facts[key]) for key in differ if facts.get(key) is not None))
-        for facts in known
+def _names(rows: Sequence[MeasureResult], keys: Sequence[str], by_file: bool) -> list[str]:
+    """What tells the rows apart: file or folder and attributes, fields such as split."""
+    several = Counter(row.file for row in rows)
+    places = [
+        row.file or "arrays"
+        if by_file or several[row.file] > 1
+        else os.path.dirname(row.file or "")
+        for row in rows
     ]
-
-
-def _line(name: str, x: Sequence[float], rows: Sequence[Row]) -> Line:
-    order = np.argsort(np.asarray(x, dtype=float), kind="stable")
-    y, band = {}, {}
-    for key in _LINES:
-        value = attrgetter(key)
-        pairs = [
-            (row.mean.get(key), row.deviation.get(key))
-            if isinstance(row, MeasureGroup)
-            else (value(row), None)
-            for row in rows
-        ]
-        y[key], band[key] = np.array(pairs, dtype=float).reshape(-1, 2)[order].T
-    grouped = any(isinstance(row, MeasureGroup) for row in rows)
-    deviations = {key: np.nan_to_num(values) for key, values in band.items()} if grouped else None
-    return Line(name, np.asarray(x, dtype=float)[order], y, deviations)
-
-
-def _colours(names: Sequence[str]) -> list[Any]:
-    """Sets of samples have theirs, as in the picture of `train`; runs come in order."""
-    if set(names) <= set(COLOUR_OF_SET):
-        return [COLOUR_OF_SET[name] for name in names]
-    if len(names) <= len(COLOURS):
-        return list(COLOURS[: len(names)])
-    from matplotlib import colormaps
-
-    return [colormaps["viridis"](0.9 * i / (len(names) - 1)) for i in range(len(names))]
+    names = told_apart(places)
+    parts = []
+    for row, place in zip(rows, places, strict=True):
+        part = {"place": names[place]}
+        if not by_file and several[row.file] == 1:
+            part |= {k: f"{k} = {v}" for k, v in row.attrs.items() if k not in OF_THE_FILE}
+        parts.append(part | {key: getattr(row, key) or "" for key in keys})
+    every = dict.fromkeys(key for part in parts for key in part)
+    differ = [key for key in every if len({part.get(key) for part in parts}) > 1]
+    return [in_picture(", ".join(filter(None, map(part.get, differ)))) for part in parts]

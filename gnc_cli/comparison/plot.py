@@ -2,58 +2,39 @@
 
 import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from gnc_cli.comparison.result import CompareResult, CompareRow, Mode
+from gnc_cli.console.drawing import draw_code, draw_cosines
 from gnc_cli.console.numbers import count
-from gnc_cli.console.plot_style import BLUE, GREEN, GREY, INK, ORANGE, save, show_heading, styled
+from gnc_cli.console.plot_style import BLUE, GREEN, GREY, ORANGE, new_figure, save, styled
 from gnc_cli.console.viewer import write_code_page
 from gnc_cli.escaping import in_picture
 from gnc_cli.io.outputs import is_page
-from gnc_cli.known_codes.best import Reference, best
+from gnc_cli.known_codes.best import best
 from gnc_cli.known_codes.verdict import ComparisonStatus
 
-_TITLES = {
-    Mode.FILES: "Codes beside the best known ones",
-    Mode.SOLVE: "Fresh solves beside the best known codes",
-    Mode.HUNT: "Visits of a hunt beside the best known codes",
-    Mode.LIST: "Best known spherical codes",
-}
-_GAP = "size of the gap, largest cosine - best known"
 _FLOOR = 1e-13
 """Smaller gaps are rounding, the table's or ours: they lie on the floor."""
-_TICKS = {_FLOOR: "< 1e-13", 1e-9: "1e-9", 1e-5: "1e-5", 1e-1: "0.1"}
-_SIGNED_TICKS = {
-    -1e-1: "-0.1",
-    -1e-5: "-1e-5",
-    -1e-9: "-1e-9",
-    0.0: "0",
-    1e-9: "1e-9",
-    1e-5: "1e-5",
-    1e-1: "0.1",
-}
-_MOST_LABELS = 14
 _NEIGHBOURS = 8
 """Sizes above and below K whose best known codes are shown beside a code."""
-_MARKS: dict[ComparisonStatus | None, tuple[str, str, int, str]] = {
-    ComparisonStatus.MATCHES: (BLUE, "o", 30, "ties"),
-    ComparisonStatus.WORSE: (ORANGE, "o", 30, "missed"),
-    ComparisonStatus.IMPROVES: (GREEN, "^", 60, "improves"),
-    ComparisonStatus.NO_ENTRY: (GREY, "|", 30, "no entry"),
+_MARKS = {
+    ComparisonStatus.MATCHES: (BLUE, "o", "ties"),
+    ComparisonStatus.WORSE: (ORANGE, "v", "missed"),
+    ComparisonStatus.IMPROVES: (GREEN, "^", "improves"),
+    ComparisonStatus.NO_ENTRY: (GREY, "x", "no entry"),
+    None: (GREY, "x", "not compared"),
 }
-"""Colour, marker, its size and its name in the legend."""
+"""Colour, marker and its name in the legend."""
 
 
 def plot_compare(result: CompareResult, path: str | os.PathLike[str]) -> None:
     """Draw a comparison into a .png, .svg or .pdf file.
 
-    One file: its largest cosine among the best known ones of about its size, and its gap beside
-    their differences; .html is a page to turn the code. Several files: one line each with the gap.
-    Fresh solves: gaps against K, one panel for each d. The list: packing density against K, one
-    colour for each d.
+    One code: its points where d is 2 or 3, else its cosines, beside the best known codes of about
+    its size; .html is a page to turn the code. Several files: one line each with the gap. Fresh
+    solves: gaps against K, one panel for each d. The list: largest cosines against K.
 
     Raises:
         UsageError: unknown suffix.
@@ -65,12 +46,11 @@ def plot_compare(result: CompareResult, path: str | os.PathLike[str]) -> None:
         return
     with styled():
         if result.mode is Mode.LIST:
-            figure = _density_figure(result)
+            figure = _list_figure(result)
         elif len(codes) == 1 and codes[0].row.max_cosine is not None:
             figure = code_figure(codes[0])
         else:
             figure = _gap_figure(result)
-        figure.get_layout_engine().set(w_pad=0.12, h_pad=0.08)
         save(figure, path)
 
 
@@ -87,278 +67,115 @@ def _write_page(code: Any, path: str | os.PathLike[str]) -> None:
     )
 
 
-def code_figure(code: Any) -> Any:
-    """The code among the best known ones of about its size, and its gap beside theirs."""
-    from matplotlib.figure import Figure
-
-    row: CompareRow = code.row
-    sizes = range(max(2, row.K - _NEIGHBOURS), row.K + _NEIGHBOURS + 1)
-    known = {K: found for K in sizes if (found := best(row.d, K)) is not None}
-    if row.best_known is None:
-        figure = Figure(figsize=(8.0, 5.2), layout="constrained")
-        _show_neighbours(figure.add_subplot(), row, known)
-    else:
-        figure = Figure(figsize=(12.0, 5.2), layout="constrained")
-        left, right = figure.subplots(1, 2)
-        _show_neighbours(left, row, known)
-        _show_gap(right, row, known)
-    show_heading(figure, *_heading(row))
-    return figure
-
-
 def _heading(row: CompareRow) -> tuple[str, str]:
     """Title and facts of one code."""
-    said = [] if row.max_cosine is None else [f"largest cosine {row.max_cosine:.12g}"]
+    facts = [] if row.max_cosine is None else [f"largest cosine {row.max_cosine:.12g}"]
     if row.best_known is not None and row.gap is not None:
-        said += [f"best known {row.best_known:.12g}", f"gap {row.gap:.2g}"]
+        facts += [f"best known {row.best_known:.12g}", f"gap {row.gap:.2g}"]
     if row.contacts is not None:
-        said.append(f"{count(row.contacts)} contacts")
+        facts.append(f"{count(row.contacts)} contacts")
     name = f"{in_picture(row.congruent_to)}: " if row.congruent_to else ""
-    return f"{name}d = {row.d}, K = {count(row.K)}", "     ".join(said)
+    return f"{name}d = {row.d}, K = {count(row.K)}", "     ".join(facts)
 
 
-def _show_neighbours(ax: Any, row: CompareRow, known: Mapping[int, Reference]) -> None:
-    """Largest cosines against K; the code is a ring, so that what it surrounds is seen."""
+def code_figure(code: Any) -> Any:
+    """The code, and its largest cosine among those of the best known codes of about its size."""
+    row: CompareRow = code.row
+    figure = new_figure(12.0, 5.6, *_heading(row))
+    left, right = figure.subplots(1, 2)
+    if row.d <= 3 and code.contact_pairs is not None:
+        draw_code(left, code.weights, code.contact_pairs, code.rattles)
+    else:
+        levels = [] if row.best_known is None else [(row.best_known, "best known", GREEN)]
+        draw_cosines(left, code.weights, levels)
+    sizes = range(max(2, row.K - _NEIGHBOURS), row.K + _NEIGHBOURS + 1)
+    known = {K: entry for K in sizes if (entry := best(row.d, K)) is not None}
     for proven, face, name in ((True, GREEN, "proved optimal"), (False, "white", "best known")):
-        some = [(K, found.max_cosine) for K, found in known.items() if found.proven is proven]
+        some = {K: entry.max_cosine for K, entry in known.items() if entry.proven is proven}
         if some:
-            ax.scatter(
-                *zip(*some, strict=True),
-                s=46,
-                facecolors=face,
-                edgecolors=GREEN,
-                label=name,
-                zorder=3,
-            )
-    ax.scatter(
-        [row.K],
-        [row.max_cosine],
-        s=170,
-        facecolors="none",
-        edgecolors=ORANGE,
-        linewidths=1.8,
-        label="this code",
-        zorder=4,
-    )
-    ax.set(title=f"Best known codes in d = {row.d}", xlabel="K", ylabel="largest cosine")
-    _count_points(ax)
-    ax.grid()
-    ax.legend()
-
-
-def _show_gap(ax: Any, row: CompareRow, known: Mapping[int, Reference]) -> None:
-    """How far this code, and the best known ones of other sizes, are from the best known of K."""
-    at = row.best_known or 0.0
-    others = {K: found.max_cosine - at for K, found in known.items() if K != row.K}
-    gap = row.gap or 0.0
-    # Linear within rounding of 0, so that a tie lies on the line.
-    ax.set_yscale("symlog", linthresh=_FLOOR, linscale=0.5)
-    ax.axhline(0.0, color=GREY, lw=0.8)
-    if others:
-        ax.scatter(
-            others.keys(),
-            others.values(),
-            s=40,
-            facecolors="white",
-            edgecolors=GREEN,
-            label="best known code of K points",
-            zorder=3,
-            clip_on=False,
-        )
-    colour, marker, size, word = _mark(row)
-    ax.vlines(row.K, 0.0, gap, color=colour, lw=1.6)
-    ax.scatter(
-        row.K,
-        gap,
-        s=2 * size,
-        color=colour,
-        marker=marker,
-        zorder=4,
-        clip_on=False,
-        label=f"this code: {word}, gap {gap:.2g}",
-    )
-    seen = [*others.values(), gap]
-    ax.set_ylim(min(-1e-8, 4.0 * min(seen)), max(1e-8, 4.0 * max(seen)))
-    ax.set_yticks(list(_SIGNED_TICKS), list(_SIGNED_TICKS.values()))
-    ax.set_yticks([], minor=True)
-    ax.set(
-        title=f"Difference from the best known code of {count(row.K)} points",
-        xlabel="K",
-        ylabel=f"largest cosine - {at:.6g}",
-    )
-    _count_points(ax)
-    ax.grid(axis="y")
-    ax.legend(loc="upper left")
-
-
-def _count_points(ax: Any) -> None:
-    """Whole numbers along the axis of K, in groups of three."""
-    ax.xaxis.get_major_locator().set_params(integer=True)
-    ax.xaxis.set_major_formatter(lambda value, _: count(round(value)))
-
-
-# How far many codes are from the best known ones, on a log scale
+            places = some.keys(), some.values()
+            right.scatter(*places, s=46, facecolors=face, edgecolors=GREEN, label=name, zorder=3)
+    # A ring, so that what it surrounds is seen.
+    ring: dict[str, Any] = {"facecolors": "none", "edgecolors": ORANGE, "linewidths": 1.8}
+    right.scatter([row.K], [row.max_cosine], s=170, label="this code", zorder=4, **ring)
+    right.set(title=f"Best known codes in d = {row.d}", xlabel="K", ylabel="largest cosine")
+    right.locator_params(axis="x", integer=True)
+    right.grid()
+    right.legend()
+    return figure
 
 
 def _gap_figure(result: CompareResult) -> Any:
-    from matplotlib.figure import Figure
-
+    """How far many codes are from the best known ones, on a logarithmic axis."""
     rows = result.rows
-    if rows and all(row.file for row in rows):
-        figure = Figure(figsize=(9.0, 2.0 + 0.3 * len(rows)), layout="constrained")
-        _show_gaps_by_file(figure.add_subplot(), rows)
+    counts = Counter(_MARKS[row.status][2] for row in rows)
+    verdicts = ",  ".join(f"{n} {name}" for name, n in counts.items()) or "no rows"
+    by_file = all(row.file for row in rows)
+    dims = sorted({row.d for row in rows})
+    panels = 1 if by_file else len(dims)
+    height = 2.4 + 0.3 * len(rows) if by_file else 2.0 + 1.6 * panels
+    title = "Largest cosines beside the best known ones"
+    facts = f"{verdicts}     table of {result.table.date}"
+    figure = new_figure(9.5, height, title, facts)
+    axes = figure.subplots(panels, sharex=True, sharey=True, squeeze=False).flat
+    label = f"|largest cosine - best known|, at least {_FLOOR:g}"
+    if by_file:
+        _draw_gaps(axes[0], [_gap(row) for row in rows], range(len(rows)), rows)
+        names = [in_picture(f"{row.file}  ({row.d}, {count(row.K)})") for row in rows]
+        axes[0].set_yticks(range(len(rows)), names)
+        axes[0].set(xscale="log", xlabel=label, ylim=(len(rows) - 0.4, -0.6))
     else:
-        dims = sorted({row.d for row in rows}) or [0]
-        columns = 1 if len(dims) <= 6 else 2
-        lines = -(-len(dims) // columns)
-        figure = Figure(figsize=(9.5 * columns, 1.6 + 1.75 * lines), layout="constrained")
-        axes = figure.subplots(lines, columns, sharex=True, sharey=True, squeeze=False)
-        _show_gaps_by_size(figure, list(axes.T.ravel()), dims, rows)
-    counts = Counter(_mark(row)[3] for row in rows)
-    said = ",  ".join(f"{n} {name}" for name, n in counts.items()) or "no rows"
-    show_heading(figure, _TITLES[result.mode], f"{said}     table of {result.table.date}")
+        for ax, d in zip(axes, dims, strict=True):
+            some = [row for row in rows if row.d == d]
+            _draw_gaps(ax, [row.K for row in some], [_gap(row) for row in some], some)
+            ax.set(yscale="log", title=f"d = {d}")
+        axes[-1].locator_params(axis="x", integer=True)
+        axes[-1].set_xlabel("K")
+        figure.supylabel(label, fontsize=10)
+    marks = dict.fromkeys(_MARKS[row.status] for row in rows)
+    handles = [axes[0].scatter([], [], color=c, marker=m, label=name) for c, m, name in marks]
+    figure.legend(handles=handles, loc="outside lower center", ncols=len(_MARKS))
     return figure
 
 
-def _show_gaps_by_size(
-    figure: Any, axes: Sequence[Any], dims: Sequence[int], rows: Sequence[CompareRow]
-) -> None:
-    """One panel for each dimension: size of the gap against K; left-over panels are blank."""
-    for ax in axes[len(dims) :]:
-        ax.set_axis_off()
-    for ax, d in zip(axes, dims, strict=False):
-        ax.set_yscale("log")
-        ax.set_ylim(*_gap_limits(rows))
-        ax.axhline(_FLOOR, color=GREY, lw=0.8)
-        some = [row for row in rows if row.d == d]
-        for row in some:
-            colour, marker, size, _ = _mark(row)
-            ax.vlines(row.K, _FLOOR, _height(row), color=colour, lw=0.9, alpha=0.6)
-            ax.scatter(
-                row.K, _height(row), s=size, color=colour, marker=marker, zorder=3, clip_on=False
-            )
-        missed = [row for row in some if _height(row) > _FLOOR]
-        for row in missed if len(missed) <= _MOST_LABELS else ():
-            ax.annotate(
-                str(row.K),
-                (row.K, _height(row)),
-                (0, 5),
-                ha="center",
-                fontsize=8,
-                textcoords="offset points",
-                color=_mark(row)[0],
-            )
-        ax.set_title(f"d = {d}")
-        ax.grid(axis="y")
-        _count_points(ax)
-        ax.tick_params(labelbottom=True)
-        ax.set_yticks(list(_TICKS), list(_TICKS.values()))
-    figure.supxlabel("K", fontsize=10)
-    figure.supylabel(_GAP, fontsize=10)
-    _show_legend(axes[0], rows)
+def _draw_gaps(ax: Any, x: Sequence[float], y: Sequence[float], rows: Sequence[CompareRow]) -> None:
+    for at, height, row in zip(x, y, rows, strict=True):
+        colour, marker, _ = _MARKS[row.status]
+        ax.scatter(at, height, color=colour, marker=marker, zorder=3)
+    ax.grid()
 
 
-def _show_gaps_by_file(ax: Any, rows: Sequence[CompareRow]) -> None:
-    """One line for each file, from the top down: the size of its gap."""
-    ax.set_xscale("log")
-    ax.set_xlim(*_gap_limits(rows))
-    for line, row in enumerate(rows):
-        colour, marker, size, _ = _mark(row)
-        ax.hlines(line, _FLOOR, _height(row), color=colour, lw=1.0, alpha=0.6)
-        ax.scatter(_height(row), line, s=size, color=colour, marker=marker, zorder=3, clip_on=False)
-    names = [in_picture(f"{row.file}  ({row.d}, {count(row.K)})") for row in rows]
-    ax.set_yticks(range(len(rows)), names)
-    ax.set_ylim(len(rows) - 0.4, -0.6)
-    ax.set_xticks(list(_TICKS), list(_TICKS.values()))
-    ax.set_xlabel(_GAP)
-    ax.grid(axis="x")
-    _show_legend(ax, rows)
-
-
-def _mark(row: CompareRow) -> tuple[str, str, int, str]:
-    return _MARKS[row.status or ComparisonStatus.NO_ENTRY]
-
-
-def _height(row: CompareRow) -> float:
+def _gap(row: CompareRow) -> float:
     """Size of the gap, at least the floor; the floor where there is nothing to compare with."""
-    compared = row.gap is not None and row.status not in (None, ComparisonStatus.NO_ENTRY)
+    compared = row.gap is not None and row.status is not ComparisonStatus.NO_ENTRY
     return max(abs(row.gap or 0.0), _FLOOR) if compared else _FLOOR
 
 
-def _gap_limits(rows: Sequence[CompareRow]) -> tuple[float, float]:
-    return _FLOOR / 4.0, max([60.0 * _height(row) for row in rows] + [1e-8])
-
-
-def _show_legend(ax: Any, rows: Sequence[CompareRow]) -> None:
-    for colour, marker, size, name in dict.fromkeys(_mark(row) for row in rows):
-        ax.scatter([], [], s=size, color=colour, marker=marker, label=name)
-    if rows:
-        ax.legend(
-            loc="lower right",
-            bbox_to_anchor=(1.0, 1.0),
-            ncols=len(_MARKS),
-            handletextpad=0.2,
-            borderaxespad=0.1,
-        )
-
-
-# Packing density of the table
-
-
-def _density_figure(result: CompareResult) -> Any:
-    """Marks for each dimension; filled ones are proved optimal."""
-    from matplotlib import colormaps
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(10.0, 6.4), layout="constrained")
+def _list_figure(result: CompareResult) -> Any:
+    """Largest cosines of the table against K, one colour per d."""
+    rows = result.rows
+    facts = f"{count(len(rows))} codes     table of {result.table.date}"
+    figure = new_figure(10.0, 6.4, "Best known spherical codes", facts)
     ax = figure.add_subplot()
-    dims = sorted({row.d for row in result.rows})
-    least = 1.0
-    for rank, d in enumerate(dims):
-        colour = colormaps["viridis"](0.85 * rank / max(1, len(dims) - 1))
-        some = sorted((row for row in result.rows if row.d == d), key=lambda row: row.K)
-        K = np.array([row.K for row in some])
-        density = np.array([packing_density(d, row.K, row.best_known or 0.0) for row in some])
-        least = min(least, *density)
-        proven = np.array([bool(row.proven) for row in some])
-        ax.scatter(K[proven], density[proven], s=24, color=[colour], zorder=3)
-        ax.scatter(
-            K[~proven],
-            density[~proven],
-            s=14,
-            facecolors="white",
-            edgecolors=[colour],
-            linewidths=0.9,
-            zorder=3,
+    dims = sorted({row.d for row in rows}) or [2]
+    for proven, marker, name in ((True, "o", "proved optimal"), (False, "+", "best known")):
+        some = [row for row in rows if bool(row.proven) is proven]
+        marks = ax.scatter(
+            [row.K for row in some],
+            [row.best_known or 0.0 for row in some],
+            c=[row.d for row in some],
+            norm="log",
+            vmin=dims[0],
+            vmax=dims[-1],
+            marker=marker,
+            label=name,
         )
-        ax.plot([], [], "o", color=colour, ms=4, label=f"d = {d}")
-    sizes = [row.K for row in result.rows]
+    if len(dims) > 1:
+        figure.colorbar(marks, ax=ax, label="d", format="{x:,.0f}")
+    sizes = [row.K for row in rows]
     if sizes and max(sizes) > 30 * min(sizes):
         ax.set_xscale("log")
-    ax.xaxis.set_major_formatter(lambda value, _: count(round(value)))
-    ax.scatter([], [], s=24, color=INK, label="proved optimal")
-    ax.scatter([], [], s=14, facecolors="white", edgecolors=INK, label="best known")
-    figure.legend(loc="outside right upper", ncols=1 + len(dims) // 25)
-    if least < 0.1:
-        ax.set_yscale("log")
-    else:
-        ax.set_ylim(0.0, 1.02)
-    ax.set_xlabel("K")
-    ax.set_ylabel("share of the sphere under caps of half the smallest angle")
+    ax.set(xlabel="K", ylabel="largest cosine")
     ax.grid()
-    facts = f"{count(len(sizes))} codes in {len(dims)} dimensions     table of {result.table.date}"
-    show_heading(figure, _TITLES[Mode.LIST], facts)
+    ax.legend()
     return figure
-
-
-def packing_density(d: int, K: int, max_cosine: float) -> float:
-    """Share of the sphere in R^d that K caps cover whose radius is half the smallest angle.
-
-    The share of one cap of angle theta <= pi/2 is `I(sin^2 theta; (d-1)/2, 1/2) / 2`, the
-    regularised incomplete beta function; half of any angle is that small.
-    """
-    from scipy.special import betainc
-
-    half_sine_squared = (1.0 - max_cosine) / 2.0
-    share = 0.5 * float(betainc((d - 1) / 2.0, 0.5, half_sine_squared))
-    return K * share

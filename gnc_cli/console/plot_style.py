@@ -6,6 +6,7 @@ Matplotlib is used through `Figure` alone: no pyplot, no global state, no window
 import contextlib
 import io
 import os
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -53,7 +54,10 @@ _STYLE: Any = {
     "grid.linewidth": 0.8,
     "legend.frameon": False,
     "legend.fontsize": 9.0,
-    "svg.hashsalt": "gnc",  # the same picture has the same bytes
+    "figure.constrained_layout.use": True,
+    "figure.constrained_layout.w_pad": 0.12,
+    "figure.constrained_layout.h_pad": 0.08,
+    "svg.hashsalt": "gnc",
     "pdf.fonttype": 42,
 }
 
@@ -62,9 +66,15 @@ _STYLE: Any = {
 def styled() -> Iterator[None]:
     """Matplotlib's settings for our pictures, for drawing and saving inside the block.
 
-    Of the user's own settings (matplotlibrc) the fonts count, for names in any script.
+    Of the user's own settings (matplotlibrc) the fonts count, for names in any script. A
+    `matplotlibrc` of the current folder, which may be somebody else's, is not read.
     """
-    matplotlib = _matplotlib()
+    exists = os.path.exists
+    os.path.exists = lambda path: path != "matplotlibrc" and exists(path)
+    try:
+        import matplotlib
+    finally:
+        os.path.exists = exists
     with matplotlib.rc_context():
         # Looking at the backend would import pyplot.
         names = [name for name in matplotlib.rcParams if name.startswith("font.")]
@@ -74,16 +84,17 @@ def styled() -> Iterator[None]:
         yield
 
 
-def _matplotlib() -> Any:
-    """The module; its first import reads no `matplotlibrc` of the current folder, which may be
-    somebody else's."""
-    exists = os.path.exists
-    os.path.exists = lambda path: path != "matplotlibrc" and exists(path)
-    try:
-        import matplotlib
-    finally:
-        os.path.exists = exists
-    return matplotlib
+def new_figure(width: float, height: float, title: str, facts: str) -> Any:
+    """A figure of this size in inches, with a title and, in smaller letters below it, the facts."""
+    from matplotlib.figure import Figure
+    from matplotlib.text import Annotation
+
+    figure: Any = Figure(figsize=(width, height))
+    heading = figure.suptitle(title + "\n", fontsize=14, fontweight="bold", linespacing=1.2)
+    # The layout keeps room for the heading's empty second line; the facts are set into it.
+    place: Any = {"xycoords": heading, "ha": "center", "va": "bottom", "fontsize": 10}
+    figure.add_artist(Annotation(facts, (0.5, 0.0), color=INK, **place))
+    return figure
 
 
 def save(figure: Any, path: str | os.PathLike[str]) -> None:
@@ -96,18 +107,13 @@ def save(figure: Any, path: str | os.PathLike[str]) -> None:
     suffix = check_plot_suffix(path)
     undated: dict[str, dict[str, Any]] = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
     picture = io.BytesIO()
-    figure.savefig(picture, format=suffix[1:], dpi=150, metadata=undated.get(suffix))
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph")  # names in a script that the font lacks
+        # The layout's last digits differ from call to call; the same picture has the same bytes.
+        figure.draw_without_rendering()
+        figure.set_layout_engine("none")
+        for ax in figure.axes:
+            ax.set_position([round(x, 6) for x in ax.get_position(original=True).bounds])
+        figure.savefig(picture, format=suffix[1:], dpi=150, metadata=undated.get(suffix))
     with atomic_file(path, force=True) as file:
         file.write(picture.getbuffer())
-
-
-def show_heading(figure: Any, title: str, facts: str) -> None:
-    """A title and, in smaller letters below it, the facts."""
-    from matplotlib.text import Annotation
-
-    heading = figure.suptitle(title + "\n", fontsize=14, fontweight="bold", linespacing=1.2)
-    # The layout keeps room for the heading's empty second line; the facts are set into it.
-    second = Annotation(
-        facts, (0.5, 0.0), xycoords=heading, ha="center", va="bottom", fontsize=10, color=INK
-    )
-    figure.add_artist(second)

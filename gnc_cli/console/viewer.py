@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from gnc_cli.console.drawing import polylines
 from gnc_cli.console.numbers import count
 from gnc_cli.console.plot_style import BLUE, COSINES, GREY, INK, ORANGE
 from gnc_cli.escaping import in_html
@@ -30,8 +31,6 @@ _MOST_HEAT = 400
 """Rows and columns of a heat map that are put in order by clustering; more are sampled."""
 _SPACES = re.compile(" {2,}")
 """Between two facts: a page shows one space."""
-_ARC = 9
-"""Points of an arc between two contacts on the sphere."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +116,7 @@ def write_code_page(
         {
             "views": {name: _packed(points.T) for name, points in views.items()},
             "arcs": {
-                name: _packed(_lines(points, lines, weights.shape[1] <= 3))
+                name: _packed(polylines(points, lines, curved=weights.shape[1] <= 3))
                 for name, points in views.items()
             },
             "labels": labels,
@@ -272,16 +271,6 @@ def _spectral(K: int, lines: np.ndarray) -> np.ndarray:
     modes = np.linalg.eigh(root[:, None] * adjacency * root)[1][:, -4:-1]
     points = np.asarray(root[:, None] * modes)
     return points / max(float(np.linalg.norm(points, axis=1).max()), 1e-12)
-
-
-def _lines(points: np.ndarray, lines: np.ndarray, on_sphere: bool) -> np.ndarray:
-    """Contacts as one polyline (3, n) with NaN between them: arcs on a sphere, else segments."""
-    t = np.linspace(0.0, 1.0, _ARC if on_sphere else 2)[None, :, None]
-    chords = points[lines[:, :1]] * (1.0 - t) + points[lines[:, 1:]] * t
-    if on_sphere:
-        chords = chords / np.maximum(np.linalg.norm(chords, axis=2, keepdims=True), 1e-9)
-    gaps = np.full((len(lines), 1, 3), np.nan)
-    return np.concatenate([chords, gaps], axis=1).reshape(-1, 3).T
 
 
 def seriated(W: np.ndarray) -> np.ndarray:

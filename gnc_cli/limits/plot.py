@@ -6,28 +6,23 @@ Blue is what exists, orange what is excluded, and between them it is open.
 import math
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from gnc_cli.console.drawing import MOST_MARKS
 from gnc_cli.console.numbers import count, points, rounded
-from gnc_cli.console.plot_style import (
-    BLUE,
-    GREEN,
-    GREY,
-    INK,
-    ORANGE,
-    PURPLE,
-    save,
-    show_heading,
-    styled,
-)
-from gnc_cli.io.outputs import check_plot_suffix
-from gnc_cli.limits.limit import LARGEST_D, Ending, Quantity
+from gnc_cli.console.plot_style import BLUE, GREY, INK, ORANGE, new_figure, save, styled
+from gnc_cli.limits.limit import Quantity
 from gnc_cli.limits.result import (
     STATUS,
+    BestBounds,
+    BoundRow,
     BoundsResult,
-    ClassesAnswer,
+    ClassesRow,
     DimensionAnswer,
+    DimensionBest,
+    DimensionRow,
     full_names,
 )
 from gnc_cli.limits.view import angle, interval
@@ -37,14 +32,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _WIDE = 20.0
-"""A quotient of the largest and the smallest value from which on an axis is logarithmic."""
-_LARGE = 10**6
-"""Axes that reach so far show powers of ten."""
-_MOST_NAMES = 12
-_MOST_MARKS = 60
+"""An axis is logarithmic if its largest value is this many times its smallest."""
+_POWERS = "$10^{{{x:g}}}$"
+"""Of ticks on an axis of decimal logarithms."""
 _REACH = 2.0
-"""Axes of numbers of points end so many times beyond the best bound, in digits: weak bounds may be
-hundreds of digits further."""
+"""Axes of numbers of points end at this multiple of the digits of the best bounds: weak bounds may
+have hundreds of digits more."""
+_MOST_NAMES = 12
+"""Curves that a legend names."""
 
 
 def plot_bounds(result: BoundsResult, path: str | os.PathLike[str]) -> None:
@@ -57,348 +52,239 @@ def plot_bounds(result: BoundsResult, path: str | os.PathLike[str]) -> None:
         UsageError: unknown suffix.
         OutputError: the file cannot be written; nothing has changed.
     """
-    check_plot_suffix(path)
     with styled():
         save(bounds_figure(result), path)
 
 
 def bounds_figure(result: BoundsResult) -> "Figure":
     """The figure, to be drawn and saved within `styled()`."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(9.5, 6.0), layout="constrained")
-    ax = figure.add_subplot()
-    dims, sizes = (
-        sorted({getattr(b, key) for b in result.answer.best if hasattr(b, key)}) for key in "dK"
-    )
+    best = result.answer.best
+    dims, sizes = (sorted({getattr(b, key) for b in best if hasattr(b, key)}) for key in "dK")
     facts = "     ".join(_listed(key, of) for key, of in (("d", dims), ("K", sizes)) if of)
     title = result.title[:1].upper() + result.title[1:]
-    if isinstance(result.answer, DimensionAnswer):
-        draw = _dimension_bars if len(sizes) == 1 else _dimension_regions
-        draw(ax, result.answer)
-    elif isinstance(result.answer, ClassesAnswer):
-        (_classes_bars if len(dims) == 1 else _classes_regions)(ax, result.answer)
-    elif len(result.best) == 1:
-        _pair_bars(ax, result)
-        (best,) = result.best
-        title = facts.replace("     ", ", ")
-        angles = best.quantity is Quantity.ONE_VS_ONE
-        facts = f"smallest angle: {angle(best)}" if angles else f"best code: {interval(best)}"
+    if isinstance(best[0], BestBounds):
+        angles = result.quantity is Quantity.ONE_VS_ONE
+        title = f"{'Minimal angle' if angles else 'One-vs-rest distance'} of the best code"
+        if len(best) == 1:
+            title = facts.replace("     ", ", ")
+            code = angle(best[0]) if angles else interval(best[0])
+            facts = f"{'minimal angle' if angles else 'best code'}: {code}"
+    figure: Any = new_figure(9.5, 6.0, title, facts)
+    ax = figure.add_subplot()
+    if len(best) == 1:
+        bars = _draw_bars(ax, result)
+        figure.set_size_inches(9.5, 2.4 + 0.32 * bars)
     else:
-        _curves(ax, result, dims, sizes)
-        one = result.quantity is Quantity.ONE_VS_ONE
-        title = f"{'Smallest angle' if one else 'One-vs-rest distance'} of the best code"
-    show_heading(figure, title, facts)
-    handles, _ = ax.get_legend_handles_labels()
-    side: Any = "outside right upper" if len(handles) > 12 else "outside lower center"
-    figure.legend(handles=handles, loc=side, ncols=1 if len(handles) > 12 else 4)
-    layout = figure.get_layout_engine()
-    assert layout is not None
-    layout.set(w_pad=0.12, h_pad=0.08)  # type: ignore[call-arg]
+        _draw_curves(ax, result, dims, sizes)
+    figure.legend(loc="outside lower center", ncols=4)
     return figure
 
 
-# Bars: every bound of one question
+def _draw_bars(ax: "Axes", result: BoundsResult) -> int:
+    """A line for each bound of one question, the smallest first, and the interval that is open.
+
+    What guarantees or excludes nothing has no line. Returns the number of lines.
+    """
+    answer = result.answer
+    (best,) = answer.best
+    # A code in few dimensions is one in more; else it holds fewer points, or smaller distances.
+    upward = isinstance(answer, DimensionAnswer)
+    rows: list[Any] = [row for row in answer.rows if _says_something(row)]
+    bars = [(_end(row), name, row) for row, name in zip(rows, full_names(rows), strict=True)]
+    bars.sort(key=lambda bar: (bar[0], not bar[2].exists))
+    target = _target(result)
+    values = [at for at, _, _ in bars] + ([] if target is None else [target])
+    left, right = _value_axis(ax, "x", result, values)
+    some_do_not_count = False
+    for line, (at, _, row) in enumerate(bars):
+        counts = row.proven and getattr(row, "valid", True)
+        some_do_not_count |= not counts
+        colour = GREY if not counts else BLUE if row.exists else ORANGE
+        end = min(at, right)
+        ends = (end, right) if row.exists is upward else (left, end)
+        ax.hlines(line, *ends, color=colour, lw=9, alpha=0.35)
+        ax.plot(at, line, "o", color=colour)
+    ax.fill([], [], color=BLUE, alpha=0.35, label="a code exists")
+    ax.fill([], [], color=ORANGE, alpha=0.35, label="no code exists")
+    if some_do_not_count:
+        ax.fill([], [], color=GREY, alpha=0.5, label="unproved, or not applicable")
+    exists, excluded = _ends(best)
+    low = np.nan_to_num(excluded if upward else exists, nan=right if upward else left)
+    high = np.nan_to_num(exists if upward else excluded, nan=right)
+    if high > low * (1.0 + 1e-12):
+        ax.axvspan(low, high, color=GREY, alpha=0.16, lw=0, label="open")
+    ax.set_yticks(range(len(bars)), [f"{name}   {_text(row)}" for _, name, row in bars])
+    ax.set_ylim(len(bars) - 0.4, -0.6)
+    ax.grid(axis="x")
+    if target is not None:
+        ax.axvline(target, color=INK, lw=1.2, ls="--", label=result.target)
+    if isinstance(best, BestBounds) and best.status is not None:
+        ax.set_title(f"{result.target}: {STATUS[best.status]}")
+    return len(bars)
 
 
-@dataclass(frozen=True)
-class _Bar:
-    """One bound on the axis of what was asked for."""
-
-    name: str
-    at: float
-    """Where it ends."""
-    text: str
-    """Written at its line."""
-    exists: bool
-    counts: bool
-    """Grey where not: its hypothesis fails, or it is not proved."""
+def _says_something(row: BoundRow | DimensionRow | ClassesRow) -> bool:
+    if isinstance(row, DimensionRow):
+        return row.d is not None if row.exists else row.d != 2
+    return isinstance(row, BoundRow) or row.log10_K is not None
 
 
-def _bars(
-    ax: "Axes",
-    bars: Sequence[_Bar],
-    left: float,
-    right: float,
-    between: tuple[float, float],
-    *,
-    upward: bool = False,
-) -> None:
-    """A line for each bound, the smallest first, before the interval that the best leave open.
+def _end(row: Any) -> float:
+    """Where the line of a bound ends: a distance, a dimension, the logarithm of a number."""
+    if isinstance(row, BoundRow):
+        return row.distance
+    end: float | None = row.d if isinstance(row, DimensionRow) else row.log10_K
+    return math.inf if end is None else end
+
+
+def _text(row: Any) -> str:
+    """What a bound says, rounded to the safe side."""
+    if isinstance(row, DimensionRow):
+        return "every d" if row.d is None else f"d {'≥' if row.exists else '<'} {count(row.d)}"
+    if isinstance(row, ClassesRow):
+        return f"K {'≤' if row.exists else '≥'} {points(row.K, row.log10_K, not row.exists)}"
+    sign = "≥" if row.exists else "<" if row.strict else "≤"
+    unit = "" if row.angle_deg is None else "°"
+    return f"{sign} {rounded(row.distance, up=not row.exists, digits=6)}{unit}"
+
+
+def _ends(best: Any) -> tuple[float, float]:
+    """The end of what exists and that of what is excluded, NaN where none is known."""
+    if isinstance(best, BestBounds):
+        return best.distances
+    ends: Any
+    if isinstance(best, DimensionBest):
+        ends = (best.sufficient, best.necessary)
+    else:
+        ends = (best.log10_guaranteed, best.log10_excluded)
+        # Between K and K + 1 there is nothing: both ends lie halfway.
+        if best.guaranteed is not None and best.excluded == best.guaranteed + 1:
+            ends = (sum(ends) / 2.0,) * 2
+    low, high = (math.nan if end is None else float(end) for end in ends)
+    return low, high
+
+
+def _value_axis(
+    ax: "Axes", side: str, result: BoundsResult, values: Sequence[float], along: str = ""
+) -> tuple[float, float]:
+    """Prepare the axis of distances, dimensions or powers of ten for all values; its limits.
 
     Args:
-        upward: whether a code that exists at one place of the axis exists right of it too.
+        side: `x` or `y`.
+        along: of curves, what the other axis has.
     """
-    bars = sorted(bars, key=lambda bar: (bar.at, not bar.exists))
-    figure: Any = ax.figure
-    figure.set_size_inches(9.5, 2.4 + 0.32 * len(bars))
-    ax.set_xlim(left, right)
-    for line, bar in enumerate(bars):
-        colour = GREY if not bar.counts else BLUE if bar.exists else ORANGE
-        start, end = (bar.at, right) if bar.exists is upward else (left, bar.at)
-        ax.barh(
-            line,
-            max(0.0, min(end, right) - start),
-            left=start,
-            height=0.4,
-            color=colour,
-            alpha=0.35,
-        )
-        ax.plot([bar.at], [line], "o", color=colour, ms=6)
-    ax.fill([], [], color=BLUE, alpha=0.35, label="a code exists")
-    if between[1] > between[0]:
-        ax.axvspan(*between, color=GREY, alpha=0.16, lw=0, zorder=0, label="open")
-    ax.fill([], [], color=ORANGE, alpha=0.35, label="no code exists")
-    ax.set_yticks(range(len(bars)), [bar.name for bar in bars])
-    ax.set_ylim(len(bars) - 0.4, -0.6)
-    texts = ax.secondary_yaxis("right")
-    texts.set_yticks(range(len(bars)), [bar.text for bar in bars])
-    for axis in (ax.yaxis, texts.yaxis):
-        axis.set_tick_params(length=0)
-        for label, bar in zip(axis.get_ticklabels(), bars, strict=True):
-            label.set_color(INK if bar.counts else GREY)
-    for spine in (ax.spines["left"], texts.spines["right"]):
-        spine.set_visible(False)
-    ax.grid(axis="x")
+    axis: Any = getattr(ax, f"{side}axis")
+    best = result.answer.best
+    ends = [end for b in best for end in _ends(b) if not math.isnan(end)]
+    finite = [value for value in (*values, *ends) if 0.0 < value < math.inf] or [1.0]
+    largest, label = max(finite), _distance(result)
+    low, high = 0.0, 1.05 * largest
+    if isinstance(best[0], BestBounds):
+        if along != "d" and largest > _WIDE * min(end for end in (*ends, largest) if end > 0.0):
+            getattr(ax, f"set_{side}scale")("log")
+            low, high = min(finite) / 1.5, 1.5 * largest
+    elif isinstance(best[0], DimensionBest):
+        label, low, high = "d", 1.7, 2.0 * largest
+        getattr(ax, f"set_{side}scale")("log", base=2)
+        axis.set_major_formatter("{x:,.0f}")
+    else:
+        label, high = "K", min(1.12 * largest, _REACH * max([1.0, *ends]))
+        axis.get_major_locator().set_params(integer=True)
+        axis.set_major_formatter(_POWERS)
+    ax.set(**{f"{side}label": label, f"{side}lim": (low, high)})
+    return low, high
 
 
-def _pair_bars(ax: "Axes", result: BoundsResult) -> None:
-    (best,) = result.best
-    bars = []
-    for row, name in zip(result.rows, full_names(result.rows), strict=True):
-        unit = "" if row.angle_deg is None else "°"
-        sign = "≥" if row.exists else "<" if row.strict else "≤"
-        text = f"{sign} {rounded(row.distance, up=not row.exists, digits=6)}{unit}"
-        if not row.valid:
-            text += f", does not hold: {row.condition}"
-        bars.append(_Bar(name, row.distance, text, row.exists, row.valid and row.proven))
-    low, high = best.distances
-    held = [bar.at for bar in bars if bar.at > 0.0] + [_target(result) or low]
-    left, right = 0.0, 1.04 * max(held)
-    if right > _WIDE * low > 0.0:
-        left, right = min(held) ** 1.1 / max(held) ** 0.1, 1.5 * max(held)
-        ax.set_xscale("log")
-    _bars(ax, bars, left, right, (low, low if best.exact else high))
-    ax.set_xlabel(_distance(result))
-    if (target := _target(result)) is not None:
-        ax.axvline(target, color=INK, lw=1.2, ls="--", label=result.target)
-    if best.status is not None:
-        ax.set_title(f"{result.target}: {STATUS[best.status]}")
+def _draw_curves(ax: "Axes", result: BoundsResult, dims: list[int], sizes: list[int]) -> None:
+    """Where codes exist and where none do, over d for each K, or over K for each d where there are
+    fewer d."""
+    from matplotlib import colormaps
 
-
-def _dimension_bars(ax: "Axes", answer: DimensionAnswer) -> None:
-    """What guarantees or excludes no dimension has no bar."""
-    bars = []
-    rows = [r for r in answer.rows if (r.d is not None if r.exists else r.d != 2)]
-    for row, name in zip(rows, full_names(rows), strict=True):
-        text = f"d {'≥' if row.exists else '<'} {count(row.d)}"
-        if row.d is None:
-            text = "every d" if row.ending is Ending.NEVER else f"every d up to {count(LARGEST_D)}"
-        at = math.inf if row.d is None else row.d
-        bars.append(_Bar(name, at, text, row.exists, row.proven))
-    # The axis begins below d = 2, so that what ends there can be seen.
-    left, right = 1.7, 4.0 * max([2.0, *(bar.at for bar in bars if bar.at < math.inf)])
-    (best,) = answer.best
-    low, high = (
-        right if d is None else left if d == 2 else d for d in (best.necessary, best.sufficient)
-    )
-    ax.set_xscale("log")
-    _bars(ax, bars, left, right, (low, high), upward=True)
-    _number_axis(ax.xaxis)
-    ax.set_xlabel("d")
-
-
-def _classes_bars(ax: "Axes", answer: ClassesAnswer) -> None:
-    """What guarantees or excludes no number of points has no bar."""
-    bars = []
-    rows = [row for row in answer.rows if row.log10_K is not None]
-    for row, name in zip(rows, full_names(rows), strict=True):
-        text = f"K {'≤' if row.exists else '≥'} {points(row.K, row.log10_K, not row.exists)}"
-        bars.append(_Bar(name, row.log10_K or 0.0, text, row.exists, row.proven))
-    low, high = _open_powers(answer.best[0])
-    farthest = max([1.0, *(bar.at for bar in bars)])
-    right = min(1.12 * farthest, _REACH * max(v for v in (low, high, 1.0) if v is not None))
-    _bars(ax, bars, 0.0, right, (low or 0.0, right if high is None else high))
-    _power_axis(ax.xaxis)
-    ax.set_xlabel("K")
-
-
-# Regions and curves: several d or K
-
-
-def _curves(ax: "Axes", result: BoundsResult, dims: list[int], sizes: list[int]) -> None:
-    """Over d for each K, or over K for each d where there are fewer d."""
     over_K = len(dims) < len(sizes)
     group, along = ("d", "K") if over_K else ("K", "d")
-    groups = dims if over_K else sizes
-    places = _size_axis(ax, along, sizes if over_K else dims)
-    lows, highs = zip(*(b.distances for b in result.best), strict=True)
-    top = 1.05 * max(highs)
-    log = over_K and min(v for v in lows + highs if v > 0.0) < 0.01 * top
-    bottom = min(v for v in lows + highs if v > 0.0) / 1.5 if log else 0.0
-    step = math.ceil(len(groups) / _MOST_NAMES)
+    groups = (dims if over_K else sizes) or [0]
+    _size_axis(ax, along, sizes if over_K else dims)
+    target = _target(result)
+    _value_axis(ax, "y", result, [] if target is None else [target], along)
     for rank, value in enumerate(groups):
-        best = sorted(
-            (b for b in result.best if getattr(b, group) == value), key=lambda b: getattr(b, along)
-        )
-        x = [places[getattr(b, along)] for b in best]
-        ends = [b.distances for b in best]
+        some = [best for best in result.answer.best if getattr(best, group, 0) == value]
+        some.sort(key=lambda best: getattr(best, along))
+        x = [float(getattr(best, along)) for best in some]
+        low, high = np.array([_ends(best) for best in some]).T
         if len(groups) == 1:
-            _regions(ax, along, x, ends, bottom, top)
-            _bound_lines(ax, result, along, places)
-        else:
-            from matplotlib import colormaps
-
-            colour = colormaps["viridis"](0.9 * rank / (len(groups) - 1))
-            named = rank % step == 0 or value == groups[-1]
-            name = f"{group} = {points(value)}" if named else None
-            for side, style, label in ((0, "-", name), (1, "--", None)):
-                ax.step(
-                    x,
-                    [pair[side] for pair in ends],
-                    where=_holds(along, side == 0),
-                    color=colour,
-                    lw=1.5,
-                    ls=style,
-                    label=label,
-                    marker="o" if len(x) <= _MOST_MARKS else None,
-                    ms=3,
-                )
+            _fill_regions(ax, along, x, low, high, upward=not dims)
+            continue
+        named = rank % math.ceil(len(groups) / _MOST_NAMES) == 0
+        colour = colormaps["viridis"](0.9 * rank / (len(groups) - 1))
+        for y, exists, style in ((low, True, "-"), (high, False, "--")):
+            label = f"{group} = {points(value)}" if named and exists else None
+            _step(ax, along, x, y, exists, color=colour, ls=style, label=label)
     if len(groups) > 1:
-        ax.plot([], [], color=INK, lw=1.5, label="a code exists up to here")
-        ax.plot([], [], color=INK, lw=1.5, ls="--", label="no code exists above")
-    ax.set(ylabel=_distance(result), ylim=(bottom, top), yscale="log" if log else "linear")
-    if (target := _target(result)) is not None:
+        ax.plot([], [], color=INK, label="a code exists up to here")
+        ax.plot([], [], color=INK, ls="--", label="no code exists above")
+    else:
+        _mark_sources(ax, result.best, along)
+    if target is not None:
         ax.axhline(target, color=INK, lw=1.2, ls=(0, (5, 3)), label=result.target)
 
 
-_LINES: tuple[tuple[str, tuple[str, ...], bool, dict[str, Any]], ...] = (
-    ("theorem 3.9, upper", ("theorem-3.9",), False, {"color": GREY, "ls": "--"}),
-    ("Levenshtein", ("levenshtein",), False, {"color": PURPLE, "ls": "-."}),
-    ("linear programme", ("delsarte-lp",), False, {"color": PURPLE, "ls": ":"}),
-    (
-        "codes",
-        ("known-code", "solved-code", "construction", "theorem-3.3"),
-        True,
-        {"color": GREEN, "ls": "-"},
-    ),
-    ("covering", ("covering", "covering-3"), True, {"color": INK, "ls": "-"}),
-    ("theorem 3.9, lower", ("theorem-3.9",), True, {"color": GREY, "ls": ":"}),
-)
-"""What is drawn beside the best ends: a label, the bounds, whether codes exist there, the style."""
+def _mark_sources(ax: "Axes", best: Sequence[BestBounds], along: str) -> None:
+    """Marks of the bounds that are the best somewhere, where they are."""
+    from matplotlib import colormaps
+
+    places: dict[str, list[tuple[float, float]]] = {}
+    for b in best:
+        for name, end in zip((b.lower_name, b.upper_name), b.distances, strict=True):
+            places.setdefault(name, []).append((float(getattr(b, along)), end))
+    for rank, (name, ends) in enumerate(sorted(places.items())):
+        x, y = zip(*ends, strict=True)
+        marker, colour = "osD^vP*X"[rank % 8], colormaps["tab10"](rank % 10)
+        ax.scatter(x, y, s=26, marker=marker, color=colour, label=name, zorder=3)
 
 
-def _bound_lines(ax: "Axes", result: BoundsResult, along: str, places: dict[int, float]) -> None:
-    """Codes are drawn where none of the existence theorems has more: elsewhere they are fewer than
-    what is known, and their line would only fall and rise."""
-    lower = {getattr(best, along): best.distances[0] for best in result.best}
-    for label, names, exists, style in _LINES:
-        found: dict[int, float] = {}
-        for row in result.rows:
-            if row.valid and row.exists is exists and row.name in names:
-                size, best_of = getattr(row, along), max if exists else min
-                found[size] = best_of(found.get(size, row.distance), row.distance)
-        if label == "codes":
-            found = {s: v if v >= lower[s] * (1.0 - 1e-9) else math.nan for s, v in found.items()}
-        if found:
-            marker = "o" if len(found) <= _MOST_MARKS else None
-            at = sorted(found)
-            ax.step(
-                [places[s] for s in at],
-                [found[s] for s in at],
-                where=_holds(along, exists),
-                label=label,
-                lw=1.4,
-                ms=3.5,
-                marker=marker,
-                **style,
-            )
-
-
-def _dimension_regions(ax: "Axes", answer: DimensionAnswer) -> None:
-    """The smallest d known to be enough and the smallest not excluded, against K."""
-    best = sorted(answer.best, key=lambda b: b.K)
-    ends = [(b.sufficient, b.necessary) for b in best]
-    known = [float(d) for pair in ends for d in pair if d is not None] or [2.0]
-    places = _size_axis(ax, "K", [b.K for b in best])
-    log = max(known) > _WIDE * min(known)
-    ax.set(ylabel="d", ylim=(2.0, 1.3 * max(known)), yscale="log" if log else "linear")
-    _regions(ax, "K", [places[b.K] for b in best], ends, 0.0, 1.3 * max(known), upward=True)
-    _number_axis(ax.yaxis)
-
-
-def _classes_regions(ax: "Axes", answer: ClassesAnswer) -> None:
-    """The largest K guaranteed and the smallest excluded, in powers of ten, against d."""
-    best = sorted(answer.best, key=lambda b: b.d)
-    ends = [_open_powers(b) for b in best]
-    top = 1.12 * max([1.0, *(v for pair in ends for v in pair if v is not None)])
-    places = _size_axis(ax, "d", [b.d for b in best])
-    ax.set(ylabel="K", ylim=(0.0, top))
-    _regions(ax, "d", [places[b.d] for b in best], ends, 0.0, top)
-    _power_axis(ax.yaxis)
-
-
-def _regions(
-    ax: "Axes",
-    along: str,
-    x: Sequence[float],
-    ends: Sequence[tuple[float | None, float | None]],
-    bottom: float,
-    top: float,
-    *,
-    upward: bool = False,
+def _fill_regions(
+    ax: "Axes", along: str, x: list[float], low: np.ndarray, high: np.ndarray, *, upward: bool
 ) -> None:
     """Blue where a code exists, orange where none does, white between.
 
     Args:
-        ends: at each place the end of what exists and that of what is excluded; None where unknown.
+        low, high: the end of what exists, that of what is excluded; NaN where unknown.
         upward: whether what exists lies above its line.
     """
-    for side, label, edge_label, colour in (
-        (0, "a code exists", "best existence bound", BLUE),
-        (1, "no code exists", "best exclusion bound", ORANGE),
-    ):
-        exists = side == 0
+    bottom, top = ax.get_ylim()
+    ends = ((low, True, BLUE, "a code exists"), (high, False, ORANGE, "no code exists"))
+    for y, exists, colour, label in ends:
         edge = top if exists is upward else bottom
-        nothing = bottom if exists and not upward else top
-        seen = [math.nan if (v := pair[side]) is None else v for pair in ends]
-        filled = [nothing if math.isnan(v) else v for v in seen]
+        _step(ax, along, x, y, exists, color=colour, lw=1.8)
+        filled = np.where(np.isnan(y), edge, y)
         where = _holds(along, exists)
         ax.fill_between(x, filled, edge, step=where, color=colour, alpha=0.16, lw=0, label=label)
-        marker = "o" if len(x) <= _MOST_MARKS else None
-        ax.step(
-            x,
-            seen,
-            where=where,
-            color=colour,
-            lw=1.8,
-            marker=marker,
-            ms=5.5,
-            clip_on=False,
-            label=edge_label,
-        )
 
 
-def _holds(along: str, exists: bool) -> Literal["pre", "post"]:
+def _step(
+    ax: "Axes", along: str, x: Sequence[float], y: np.ndarray, exists: bool, **looks: Any
+) -> None:
+    marker = "o" if len(x) <= MOST_MARKS else None
+    ax.step(x, y, where=_holds(along, exists), marker=marker, ms=3.5, **looks)
+
+
+def _holds(along: str, exists: bool) -> Any:
     """To which side of its sample an end is proved: a code stays in more dimensions and with fewer
     points."""
     return "post" if (along == "d") is exists else "pre"
 
 
-# What they share
-
-
 def _distance(result: BoundsResult) -> str:
-    one = result.quantity is Quantity.ONE_VS_ONE
-    return "smallest angle (degrees)" if one else r"one-vs-rest distance $\rho^\ast$"
+    angles = result.quantity is Quantity.ONE_VS_ONE
+    return "minimal angle (degrees)" if angles else r"one-vs-rest distance $\rho^\ast$"
 
 
 def _target(result: BoundsResult) -> float | None:
-    """What was asked for: a distance, or the smallest angle in degrees."""
-    if result.max_cosine is None:
-        return result.margin
-    angle = result.arcface_m
-    return math.degrees(math.acos(result.max_cosine) if angle is None else angle)
+    """What was asked for: a distance, or the minimal angle in degrees. None for other questions."""
+    if not result.best or result.max_cosine is None:
+        return result.margin if result.best else None
+    radians = result.arcface_m
+    return math.degrees(math.acos(result.max_cosine) if radians is None else radians)
 
 
 def _listed(name: str, values: Sequence[int]) -> str:
@@ -408,46 +294,13 @@ def _listed(name: str, values: Sequence[int]) -> str:
     return f"{name} from {points(values[0])} to {points(values[-1])}"
 
 
-def _open_powers(best: Any) -> tuple[float | None, float | None]:
-    """Decimal logarithms of the K between which it is open, None where no end is known.
-
-    Between K and K + 1 there is nothing: both ends lie halfway.
-    """
-    low, high = best.log10_guaranteed, best.log10_excluded
-    if best.guaranteed is not None and best.excluded == best.guaranteed + 1:
-        low = high = (low + high) / 2.0
-    return low, high
-
-
-def _size_axis(ax: "Axes", name: str, values: Sequence[int]) -> dict[int, float]:
-    """Prepare the axis of the d or K that were asked; where each lies on it."""
-    large = values[-1] >= _LARGE
-    places = {value: math.log10(value) if large else float(value) for value in values}
-    ax.set_xlim(places[values[0]], places[values[-1]])
-    ax.set_xlabel(name)
-    ax.grid()
-    if large:
-        _power_axis(ax.xaxis)
-        return places
+def _size_axis(ax: "Axes", name: str, values: Sequence[int]) -> None:
+    """The axis of the d or K that were asked; of dimensions in powers of two where it is long."""
     if values[-1] > _WIDE * values[0]:
-        ax.set_xscale("log")
-    _number_axis(ax.xaxis)
-    return places
-
-
-def _number_axis(axis: Any) -> None:
-    """`100`, not a power of ten."""
-    from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
-
-    low, high = axis.get_view_interval()
-    subs = (1.0, 2.0, 5.0) if high < 1600 * low else (1.0,)
-    log = axis.get_scale() == "log"
-    axis.set_major_locator(LogLocator(subs=subs) if log else MaxNLocator(integer=True))
-    axis.set_minor_formatter(NullFormatter())
-    axis.set_major_formatter(lambda value, _: count(round(value)))
-
-
-def _power_axis(axis: Any) -> None:
-    """An axis of decimal logarithms."""
-    axis.get_major_locator().set_params(integer=True)
-    axis.set_major_formatter(lambda value, _: f"$10^{{{value:g}}}$" if value else "1")
+        ax.set_xscale("log", base=2 if name == "d" else 10)
+    else:
+        ax.locator_params(axis="x", integer=True)
+    if name == "d" or ax.get_xscale() == "linear":
+        ax.xaxis.set_major_formatter("{x:,.0f}")
+    ax.set(xlim=(float(values[0]), float(values[-1])), xlabel=name)
+    ax.grid()

@@ -1,32 +1,27 @@
-"""Every kind of picture is drawn, whole, valid and without pyplot; it counts every cosine once."""
+"""Every kind of picture is drawn, whole, valid and without pyplot; they show the cosines."""
 
-import dataclasses
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 from PIL import Image
 
 from gnc_cli import solve
 from gnc_cli.codes.certify import contact_pairs
+from gnc_cli.console import drawing
+from gnc_cli.console.drawing import draw_code, draw_cosines
 from gnc_cli.errors import OutputError, UsageError
 from gnc_cli.geometry.sphere import random_points
 from gnc_cli.records import Bracket
-from gnc_cli.search import plot
-from gnc_cli.search.plot import (
-    code_figure,
-    draw_code,
-    plot_solve,
-    sampled_cosines,
-    show_cosines,
-    sweep_figure,
-)
-from gnc_cli.search.result import SolveResult, SolveSweep
+from gnc_cli.search.plot import code_figure, plot_solve, sweep_figure
+from gnc_cli.search.result import Optimum, SolveResult, SolveSweep
 from tests.console.stand_in import code, ufm
 from tests.problems import icosahedron, polygon
 
@@ -66,12 +61,14 @@ def full_extras(K: int) -> dict[str, Any]:
 
 
 def with_tau(result: SolveResult, tau: float, **changes: Any) -> SolveResult:
-    return dataclasses.replace(result, problem="ufm", ufm=ufm(tau).ufm, **changes)
+    return replace(result, problem="ufm", ufm=ufm(tau).ufm, **changes)
 
 
 def plane_result(**extras: Any) -> SolveResult:
     W = polygon(8) * np.linspace(1, 2, 8)[:, None]
-    return with_tau(result_of(polygon(8), **extras), 0.02, weights=W, features=0.5 * W[::-1])
+    made = with_tau(result_of(polygon(8), **extras), 0.02, weights=W, features=0.5 * W[::-1])
+    assert made.ufm is not None
+    return replace(made, ufm=replace(made.ufm, weight_decay=0.001))
 
 
 def sweep(*taus: float) -> SolveSweep:
@@ -87,8 +84,7 @@ RESULTS = {
     "full": result_of(random_code(10, 100), **full_extras(100)),
     "no brackets": result_of(random_code(4, 9), one_vs_rest_lower=np.ones(9), history=HISTORY[:1]),
     "overflowed history": result_of(random_code(4, 9), history=HISTORY * [[1, np.nan]]),
-    "plane": plane_result(history=HISTORY),
-    "plane, bare": plane_result(),
+    "plane": plane_result(),
     "sweep": sweep(1.0, 0.1, 0.01),
     "one tau": sweep(0.5),
 }
@@ -107,7 +103,7 @@ def test_every_result_has_a_picture_that_is_not_blank(tmp_path: Path, name: str)
     assert os.listdir(tmp_path) == ["a.png"]
 
 
-@pytest.mark.parametrize(("name", "suffix"), [("one tau", "svg"), ("plane, bare", "pdf")])
+@pytest.mark.parametrize(("name", "suffix"), [("one tau", "svg"), ("plane", "pdf")])
 def test_svg_and_pdf_are_valid_and_reproducible(tmp_path: Path, name: str, suffix: str) -> None:
     one, two = (tmp_path / f"{run}.{suffix}" for run in ("one", "two"))
     for path in (one, two):
@@ -149,8 +145,6 @@ def test_bad_targets_are_refused(tmp_path: Path) -> None:
 
 
 def test_what_lies_in_front_is_drawn_solid_and_the_rest_faint() -> None:
-    from matplotlib.figure import Figure
-
     W = icosahedron()
     ax = Figure().add_subplot()
     draw_code(ax, W, contact_pairs(W, 1e-9), np.arange(12) == 3)
@@ -161,25 +155,23 @@ def test_what_lies_in_front_is_drawn_solid_and_the_rest_faint() -> None:
             by_alpha[collection.get_alpha()] += len(collection.get_offsets())
     assert by_alpha == {1.0: 6, 0.28: 6}  # antipodal: half of the points face the viewer
     labels = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert labels == ["class", "rattler", "contact"]
+    assert labels == ["contact", "class", "rattler"]
 
 
 @pytest.mark.parametrize("most", [10**6, 5 * 40])
-def test_cosines_of_all_rows_or_of_evenly_spaced_ones(
+def test_cosines_are_sorted_and_those_of_large_codes_of_evenly_spaced_rows(
     most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from matplotlib.figure import Figure
-
-    monkeypatch.setattr(plot, "_MOST_PRODUCTS", most)
+    monkeypatch.setattr(drawing, "_MOST_PRODUCTS", most)
     W = random_code(4, 40)
-    rows, cosines = sampled_cosines(W)
-    assert rows.tolist() == np.linspace(0, 39, min(40, most // 40)).astype(int).tolist()
-    pairs = (W @ W.T)[~np.eye(40, dtype=bool)].reshape(40, 39)
-    np.testing.assert_allclose(cosines, pairs[rows], atol=1e-15)
     ax = Figure().add_subplot()
-    show_cosines(ax, cosines, 40)
-    assert sum(bar.get_height() for bar in ax.patches) == pytest.approx(100.0)
-    assert ("5 of 40" in ax.get_title()) == (most == 200)
+    draw_cosines(ax, W, [(0.5, "best known", "green")])
+    curve, level = ax.lines
+    pairs = (W @ W.T)[~np.eye(40, dtype=bool)].reshape(40, 39)
+    rows = np.linspace(0, 39, min(40, most // 40)).astype(int)
+    np.testing.assert_allclose(curve.get_ydata(), np.sort(pairs[rows], axis=None), atol=1e-15)
+    assert level.get_label() == "best known 0.5000"
+    assert ("5 of 40" in ax.get_title("left") + ax.get_title()) == (most == 200)
 
 
 def test_a_sweep_shows_its_limit_in_both_panels() -> None:
@@ -190,38 +182,31 @@ def test_a_sweep_shows_its_limit_in_both_panels() -> None:
         assert limit.get_ydata() == pytest.approx([end, end], abs=1e-9)
         named = [text.get_text() for text in ax.get_legend().get_texts()]
         assert named[1] == rf"$\tau \to 0$: optimal code, {end:.4f}"
-        assert ax.xaxis.get_major_formatter()(0.01) == "0.01"
 
 
-def _titles(figure: Any) -> list[str]:
-    return [title for ax in figure.axes if (title := ax.get_title("left") or ax.get_title())]
+def panels(result: Any) -> dict[str, Any]:
+    """The axes of a code's picture by their titles."""
+    return {ax.get_title("left") or ax.get_title(): ax for ax in code_figure(result).axes}
 
 
-def _written(ax: Any) -> list[str]:
-    return [text.get_text() for text in ax.texts]
+def test_a_code_stands_beside_the_best_known_one_and_the_bound() -> None:
+    descent: Any = solve(10, 12, method="descent", restarts=1)
+    for found, lines in (
+        (solve(construction="e8-roots"), ["largest 0.5000"]),
+        (descent, [f"largest {descent.max_cosine:.4f}"]),
+        (
+            replace(descent, max_cosine=0.3, optimum=Optimum(0.8, 0.1, False, "rankin", "")),
+            ["largest 0.3000", f"best known {descent.best_known.max_cosine:.4f}"]
+            + ["proved lower bound 0.2000"],
+        ),
+    ):
+        ax = panels(found)["Pairwise cosines"]
+        assert [line.get_label() for line in ax.lines[1:]] == lines
 
 
-def test_few_cosines_and_equal_degrees_are_written() -> None:
-    found: Any = solve(construction="e8-roots")
-    figure = code_figure(found)
-    (ax,) = [ax for ax in figure.axes if ax.texts]
-    words = _written(ax)
-    rows = [words[:3], words[3:6], words[6:9]]
-    assert rows == [
-        ["largest cosine", "0.500000", "of this code"],
-        ["best known", "0.500000", "proved optimal"],
-        ["lower bound", "0.500000", "proved, levenshtein"],
-    ]
-    assert words[9] == "cosines" and words[10:18:2] == ["-1", "-0.5", "0", "0.5"]
-    shares = [float(word.split(" %")[0]) for word in words[11:18:2]]
-    assert shares == pytest.approx([100 * n / 239 for n in (1, 56, 126, 56)], rel=3e-3)
-    assert words[18:] == ["contacts", "56", "of every point"]
-    assert not {"Pairwise cosines", "Contacts per point"} & {*_titles(figure)}
-
-
-def test_many_cosines_and_degrees_are_drawn_beside_the_bound() -> None:
-    figure = code_figure(RESULTS["full"])
-    assert {"Pairwise cosines", "Contacts per point"} <= {*_titles(figure)}
+def test_distances_are_drawn_where_they_differ() -> None:
+    assert {"One-vs-rest distances", "Best value so far"} <= {*panels(RESULTS["full"])}
+    assert "One-vs-rest distances" not in panels(RESULTS["no brackets"])
 
 
 def test_pyplot_is_never_imported(tmp_path: Path) -> None:
