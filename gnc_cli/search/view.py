@@ -59,7 +59,7 @@ def _code(r: SolveResult, verbose: bool) -> Table:
         (
             "largest cosine",
             decimals(r.max_cosine),
-            f"smallest angle {r.min_angle_deg:.8f} degrees",
+            f"minimal angle {r.min_angle_deg:.8f} degrees",
             "max_cosine",
         ),
         *(_feature_model(r.ufm) if r.ufm is not None else []),
@@ -72,7 +72,7 @@ def _code(r: SolveResult, verbose: bool) -> Table:
         (
             "ArcFace margin",
             decimals(r.margins.arcface_rad),
-            "smallest angle of two weights, radians",
+            "minimal angle of two weights, radians",
             "margins.arcface_rad",
         ),
         ("rattlers", loose, above_minimum(free.tolerance), "rattlers"),
