@@ -29,7 +29,7 @@ def run(request: Request) -> SolveResult | SolveSweep | ConstructionList:
         resolve_device(request.device)  # missing hardware is reported whether needed or not
     possible_table(request.table)  # so is a line of it that is wrong
     check_target(request)
-    route, save = _choose_route(request), None
+    route, save = choose_route(request), None
     route.check()
     if request.out is not None:
         from gnc_cli.search.files import CodeWriter, resumed
@@ -48,7 +48,7 @@ def run(request: Request) -> SolveResult | SolveSweep | ConstructionList:
     return result
 
 
-def _choose_route(request: Request) -> Route:
+def choose_route(request: Request) -> Route:
     """The way to the code: a construction or stored code that is named, theorem 3.3, the feature
     model, the best construction where no search is likely to do better, a search beside one, or a
     search alone."""
