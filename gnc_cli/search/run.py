@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import numpy as np
+
 from gnc_cli.constructions.families.theorem_3_3 import closed_form
 from gnc_cli.constructions.finder import named_construction
 from gnc_cli.known_codes.best import constructed
@@ -80,17 +82,17 @@ def choose_route(request: Request) -> Route:
     algebra = Constructed(request, best)
     if not worth_a_search(request, best):
         return algebra
-    return SearchBeside(request, algebra, _search(algebra.start_of_a_search()))
+    return SearchBeside(request, algebra, _search(request, algebra.start_of_a_search))
 
 
-def _search(request: Request) -> Route:
+def _search(request: Request, start: np.ndarray | None = None) -> Route:
     if request.large:
         from gnc_cli.search.routes.large import LargeSearch
 
-        return LargeSearch(request)
+        return LargeSearch(request, start)
     from gnc_cli.search.routes.search import Search
 
-    return Search(request)
+    return Search(request, start)
 
 
 def _judged(result: SolveResult, request: Request) -> SolveResult:

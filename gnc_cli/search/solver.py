@@ -59,6 +59,7 @@ def solve_code(
     deadline: Deadline,
     pool: Pool,
     *,
+    init: np.ndarray | None = None,
     target: float | None = None,
     device: str = "cpu",
     known: float | None = None,
@@ -71,6 +72,7 @@ def solve_code(
     Args:
         deadline: polled at each step; time for the last polish and the certificate is kept.
         pool: the processes that work.
+        init: a code (K, d), the first start.
         target: stop at this value: largest cosine (Tammes), or rho (softmax).
         known: the best known largest cosine, which progress names; the search knows nothing of it.
         state: of an earlier search; None to begin.
@@ -87,7 +89,7 @@ def solve_code(
     if min(effort.tasks * effort.seconds, searching.remaining) > WORTH_PROCESSES:
         pool.warm()
     if state is None:
-        init, spent = request.init, (0, 0)
+        spent = 0, 0
         if init is None and request.separate:
             around = _around_given_rows(
                 request, parametrisation, effort, searching, pool, device, progress

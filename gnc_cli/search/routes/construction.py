@@ -100,12 +100,12 @@ class Constructed(Route):
         compressed = zlib.compress(values.view(np.uint8).reshape(-1, 4).T.tobytes(), 1)
         return 4.0 * K * d * len(compressed) / values.nbytes
 
-    def start_of_a_search(self) -> Request:
-        """The request, with these rows as a start where they are near a good code's."""
+    @property
+    def start_of_a_search(self) -> np.ndarray | None:
+        """The rows, where they are near a good code's."""
         whole = not self.construction.changes
-        if self.request.large or not (whole or promising(self.construction)):
-            return self.request
-        return replace(self.request, init=self.weights)
+        near = not self.request.large and (whole or promising(self.construction))
+        return self.weights if near else None
 
     def solve(self, deadline: Deadline, save: Save | None) -> SolveResult:
         request, construction = self.request, self.construction

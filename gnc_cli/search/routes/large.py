@@ -10,6 +10,7 @@ from gnc_cli.codes.certify import certify_code
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.devices import resolve_device
 from gnc_cli.runtime.threads import available_cores
+from gnc_cli.search.request import apart
 from gnc_cli.search.result import SolveResult
 from gnc_cli.search.routes.route import TOLERANCE_ROUGH, Route, Save, record
 
@@ -20,6 +21,9 @@ _WRITING = 4.0
 @dataclass(frozen=True)
 class LargeSearch(Route):
     """A descent that never holds a K x K matrix."""
+
+    start: np.ndarray | None = None
+    """The code of an earlier call, in place of the user's start."""
 
     @property
     def described(self) -> str:
@@ -36,9 +40,7 @@ class LargeSearch(Route):
 
     def resumed(self, weights: np.ndarray, state: Mapping[str, Any]) -> "LargeSearch":
         """No state is kept: the code is the start."""
-        if self.request.init is not None:
-            return self
-        return replace(self, request=replace(self.request, init=weights))
+        return replace(self, start=apart(weights, self.request.seed))
 
     def solve(self, deadline: Deadline, save: Save | None) -> SolveResult:
         from gnc_cli.search.large_scale import solve_large
@@ -49,7 +51,7 @@ class LargeSearch(Route):
             request.d,
             request.K,
             seed=request.seed,
-            init=request.init,
+            init=request.init if self.start is None else self.start,
             steps=request.steps,
             deadline=deadline,
             device=str(resolve_device(request.device)),

@@ -38,6 +38,8 @@ _BATCH_PAIRS = 1e6
 class Search(Route):
     """Descents from many starts, polished."""
 
+    start: np.ndarray | None = None
+    """A construction's rows, the first start in place of the user's."""
     state: SearchState | None = None
     """Where an earlier search stopped."""
 
@@ -95,6 +97,7 @@ class Search(Route):
                 request,
                 deadline,
                 pool,
+                init=request.init if self.start is None else self.start,
                 target=_end_of_search(request),
                 device=device,
                 known=None if request.known is None else request.known.max_cosine,

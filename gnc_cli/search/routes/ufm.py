@@ -13,6 +13,7 @@ from gnc_cli.metrics.gnc3 import gnc3
 from gnc_cli.parameters import spelled
 from gnc_cli.records import Bracket
 from gnc_cli.runtime.deadline import Deadline
+from gnc_cli.search.request import apart
 from gnc_cli.search.result import SolveResult, SolveSweep, UfmMeasures
 from gnc_cli.search.routes.route import Route, Save, record
 from gnc_cli.search.ufm.solver import hardmax_gap, number_of_starts, solve_ufm
@@ -25,6 +26,9 @@ _TOLERANCE = 1e-6
 @dataclass(frozen=True)
 class FeatureModel(Route):
     """Free classifier and features, cross-entropy alone decides."""
+
+    start: np.ndarray | None = None
+    """The code of an earlier call, in place of the user's start."""
 
     @property
     def described(self) -> str:
@@ -48,15 +52,13 @@ class FeatureModel(Route):
 
     def resumed(self, weights: np.ndarray, state: Mapping[str, Any]) -> "FeatureModel":
         """No state is kept: the code is a start."""
-        if self.request.init is not None:
-            return self
-        return replace(self, request=replace(self.request, init=weights))
+        return replace(self, start=apart(weights, self.request.seed))
 
     def solve(self, deadline: Deadline, save: Save | None) -> SolveResult | SolveSweep:
         """At each temperature, each with the last optimum among its starts."""
         request, rows = self.request, list[SolveResult]()
         rho = proved_interval(request.d, request.K)
-        start: Any = request.init
+        start: Any = request.init if self.start is None else self.start
         for tau in request.tau or (1.0,):
             rows.append(self._at(tau, start, rho, deadline))
             start = rows[-1].weights, rows[-1].features
