@@ -43,8 +43,10 @@ _ATTACHED = ("interrupt", "progress", "command_line")
 """The fields that are no options."""
 _UNIT = 1e-14
 """Rows this near to unit length are not touched."""
-_DIGITS = 12
-"""Rows that agree in these decimals coincide."""
+_EQUAL = 1e-12
+"""Rows that differ by no more coincide."""
+_BLOCK = 1 << 22
+"""Entries that are compared at once."""
 _ROUNDING = 1e-12
 """A target within this of a certified value is met: 0.2 by 0.20000000000000018."""
 
@@ -273,7 +275,11 @@ def apart(W: np.ndarray, seed: int) -> np.ndarray:
 
 def _coinciding(W: np.ndarray) -> np.ndarray:
     """Which rows coincide with an earlier row, to rounding, shape (m,)."""
-    _, first = np.unique(W.round(_DIGITS) + 0.0, axis=0, return_index=True)  # no -0
-    coinciding = np.ones(len(W), dtype=bool)
-    coinciding[first] = False
-    return coinciding
+    # Neighbours along one random line: rows that coincide are neighbours there.
+    order = np.argsort(W @ random_points(np.random.default_rng(0), 1, W.shape[1])[0], kind="stable")
+    equal = np.zeros(len(W), dtype=bool)
+    block = max(1, _BLOCK // W.shape[1])
+    for start in range(1, len(W), block):
+        these, before = order[start : start + block], order[start - 1 : start - 1 + block]
+        equal[these] = np.abs(W[these] - W[before[: len(these)]]).max(axis=1) <= _EQUAL
+    return equal
