@@ -35,8 +35,10 @@ class Certified:
     rho_one_vs_one: float
     rho_one_vs_rest: Bracket
     rattlers: Rattlers
+    contacts: int | None = None
+    """Pairs at the smallest distance; None where there are too many to count."""
     contact_pairs: np.ndarray | None = None
-    """Pairs at the smallest distance, shape (m, 2); None where the code is too large to list."""
+    """These, shape (m, 2); None where the code is too large to list."""
     rattles_one_vs_one: np.ndarray | None = None
     """Bool, shape (K,); None where not looked at."""
     classes: Gnc2Detail | None = None
@@ -85,6 +87,7 @@ def certify_code(
         shortest = float(chord(row_max.max()))
     loose = one_vs_one_rattlers(row_max, tolerance)
     pairs = contact_pairs(weights, tolerance, shortest) if every else None
+    pairs = pairs if pairs is not None and len(pairs) <= _MOST_CONTACTS else None
     # What holds of the classes that the deadline leaves undone.
     rho, found = simple_bracket(weights, row_max), None
     if upper_end is not None:
@@ -106,7 +109,8 @@ def certify_code(
         rattlers=Rattlers(
             int(loose.sum()), None if found is None else found.rattlers.one_vs_rest, tolerance
         ),
-        contact_pairs=pairs if pairs is not None and len(pairs) <= _MOST_CONTACTS else None,
+        contacts=None if pairs is None else len(pairs),
+        contact_pairs=pairs,
         rattles_one_vs_one=loose,
         classes=found if every else None,
     )

@@ -24,11 +24,9 @@ from gnc_cli.io.ledger import Ledger
 from gnc_cli.known_codes.best import Reference, best
 from gnc_cli.known_codes.table import KnownCodes, TableStamp
 from gnc_cli.known_codes.verdict import passes, verdict
-from gnc_cli.parameters import spelled
 from gnc_cli.records import plain, read_plain
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.parallel import WORTH_PROCESSES, Pool
-from gnc_cli.runtime.predictions import Prediction
 from gnc_cli.search.result import SolveResult
 
 PROBLEM = "tammes"
@@ -75,11 +73,6 @@ def compare_solves(
     With `request.out` every row is kept as soon as it is there; with `request.resume` the rows in
     that file are taken and the others made.
     """
-    _predicted(request).require(
-        f"solving {len(request.d or ()) * len(request.K or ()):,} pairs with {spelled('budget')} "
-        f"{request.budget:g} each",
-        f"lower {spelled('K')} or {spelled('d')}, or {spelled('workers')}",
-    )
     jobs = [
         PairJob(d, K, request.budget, request.seed, best(d, K, table), table.stamp)
         for d in sorted(request.d or ())
@@ -130,17 +123,6 @@ def compare_solves(
             pool.run(solve_pair, missing, deadline, done)
     found = [rows[job.d, job.K] for job in jobs if (job.d, job.K) in rows]
     return found, len(found) == len(jobs)
-
-
-def _predicted(request: Request) -> Prediction:
-    """What the pair that takes most memory takes, in each process; the time of all pairs."""
-    from gnc_cli.search.run import predict_pair
-
-    ds, Ks = request.d or (), request.K or ()
-    processes = 0 if request.cluster else min(request.workers, len(ds) * len(Ks))
-    most = max(predict_pair(d, max(Ks), request.budget).memory for d in ds)
-    seconds = request.budget * len(ds) * len(Ks) / max(1, processes)
-    return Prediction(processes * most, seconds=seconds).within(request.time_limit)
 
 
 def solve_pair(job: PairJob, deadline: Deadline) -> SolvedRow | None:

@@ -6,6 +6,7 @@ and sums in orthogonal subspaces, found by a knapsack over dimensions for each l
 """
 
 from bisect import bisect_left
+from difflib import get_close_matches
 from functools import cache, lru_cache
 
 import numpy as np
@@ -13,7 +14,41 @@ import numpy as np
 from gnc_cli.constructions.combine import cross_sections, embedded, first_rows, orthogonal_sum
 from gnc_cli.constructions.construction import Construction, Cosine
 from gnc_cli.constructions.integer_rows import IntegerRows
-from gnc_cli.constructions.registry import find, in_dimension
+from gnc_cli.constructions.registry import families, find, in_dimension, names
+from gnc_cli.errors import UsageError
+from gnc_cli.parameters import spelled
+
+
+def named_construction(name: str, d: int, K: int) -> Construction:
+    """The first K rows of the construction called `name`, in d dimensions; 0 for its own size.
+
+    Raises:
+        UsageError: there is none of this name, or it does not fit d and K.
+    """
+    whole = find(name)
+    if whole is None:
+        raise UsageError(
+            f"{spelled('construction')} {name!r} is not known{_hint(name)}; "
+            f"see {spelled('list_constructions')}"
+        )
+    if d and d < whole.d:
+        raise UsageError(
+            f"construction {name} needs {whole.d} dimensions; {spelled('d', d)} is too few"
+        )
+    if K > whole.K:
+        raise UsageError(f"construction {name} has {whole.K} rows; {spelled('K', K)} is too many")
+    return embedded(first_rows(whole, K or whole.K), d or whole.d)
+
+
+def _hint(name: str) -> str:
+    """What somebody who wrote `name` may have meant."""
+    stem = name.rpartition("-")[0]
+    ranges = [f.range for f in families() if stem and f.name.rpartition("-")[0] == stem]
+    if ranges:
+        return f": {stem}-.. takes {ranges[0]}"
+    near = [full for full in names() if full.startswith(name)][:3]
+    near = near or get_close_matches(name, names(), n=3, cutoff=0.5)
+    return f"; did you mean {' or '.join(near)}?" if near else ""
 
 
 def best_construction(d: int, K: int) -> Construction | None:

@@ -8,7 +8,6 @@ import io
 import os
 import sys
 import tempfile
-import zlib
 from collections.abc import Callable, Iterable
 from pathlib import PurePath
 from typing import IO, Any
@@ -25,13 +24,10 @@ from gnc_cli.io.inputs import open_input, split_key
 from gnc_cli.io.loading import load_bias, load_labels, load_matrix
 from gnc_cli.io.outputs import check_suffix
 from gnc_cli.io.provenance import parse_provenance
-from gnc_cli.runtime.predictions import Prediction
 
 STREAMED_SUFFIXES = (".h5", ".hdf5", ".npy")
 _BLOCK_ENTRIES = 1 << 23
 _CHUNK_BYTES = 1 << 20
-_STREAMED_SECOND = 5e7
-"""Bytes of rows that are made, compressed and written in a second, roughly."""
 
 Block = Callable[[int, int], np.ndarray]
 """Rows start to stop, shape (stop - start, d)."""
@@ -131,25 +127,6 @@ def write_code(path: str | os.PathLike[str], code: CodeFile, *, force: bool = Fa
     writer = writer_for(path)
     with atomic_file(path, force=force) as file:
         writer(file, code)
-
-
-def predict_file(path: str | os.PathLike[str], numbers: float) -> float:
-    """Bytes that `write_code` writes for so many numbers."""
-    return numbers * (23.0 if PurePath(path).suffix.lower() == ".txt" else 8.0)
-
-
-def predict_streamed(
-    path: str | os.PathLike[str], shape: tuple[int, int], block: Block
-) -> Prediction:
-    """What `write_streamed` takes; how far HDF5 compresses, a chunk from the middle shows."""
-    K, d = shape
-    disk, seconds = 4.0 * K * d, 4.0 * K * d / _STREAMED_SECOND
-    if PurePath(path).suffix.lower() != ".npy":
-        rows = min(K, max(1, _CHUNK_BYTES // (4 * d)))
-        values = block(K // 2, min(K, K // 2 + rows)).astype("<f4")
-        disk *= len(zlib.compress(values.view(np.uint8).reshape(-1, 4).T.tobytes(), 1))
-        disk /= values.nbytes
-    return Prediction(32.0 * max(_BLOCK_ENTRIES, d), disk, seconds)
 
 
 def check_stream_target(path: str | os.PathLike[str]) -> None:

@@ -2,7 +2,7 @@
 
 import threading
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from gnc_cli import parsing
 from gnc_cli.io.arguments import validated
@@ -78,8 +78,8 @@ def solve(
     problem: Annotated[
         str,
         Parameter(
-            "softmax: largest one-vs-rest distance; tammes: smallest largest cosine; "
-            "ufm: cross-entropy optimum (needs --tau or --weight-decay). Default softmax.",
+            "softmax: maximise the one-vs-rest distance; tammes: maximise the minimal angle; "
+            "ufm: minimise the cross-entropy (needs --tau or --weight-decay). Default softmax.",
             one_of(Problem),
             _PROBLEM,
         ),
@@ -210,7 +210,7 @@ def solve(
     progress: Progress | None = None,
     command_line: str | None = None,
 ) -> "SolveResult | SolveSweep | ConstructionList":
-    """Search for K points in d dimensions with a large smallest distance; certify the code found.
+    """Place K points in d dimensions as far apart as possible, and certify the code.
 
     The one-vs-rest distance of a point is its distance from the convex hull
     of all others; a code that maximises the smallest is a Softmax Code.
@@ -266,11 +266,39 @@ def solve(
         >>> result.origin, result.rho_one_vs_rest.lower > 1 - 1e-12
         ('closed form: orthoplex', True)
     """
-    asked = dict(locals())
-    if list_constructions:
-        from gnc_cli.search.algebra import list_constructions as listed
-
-        return listed(asked)
+    from gnc_cli.search.request import Request
     from gnc_cli.search.run import run
 
-    return run(asked)
+    return run(
+        Request(
+            d=d or 0,
+            K=K or 0,
+            problem=problem,
+            tau=cast("tuple[float, ...]", tau or ()),
+            weight_decay=weight_decay,
+            n=n,
+            fixed=fixed,
+            symmetry=symmetry,
+            method=method,
+            construction=construction,
+            list_constructions=list_constructions,
+            init=init,
+            restarts=restarts,
+            steps=steps,
+            target=target,
+            resume=resume,
+            table=table,
+            seed=seed,
+            time_limit=time_limit,
+            device=device,
+            threads=threads,
+            workers=workers,
+            cluster=cluster,
+            out=out,
+            force=force,
+            plot=plot,
+            interrupt=interrupt,
+            progress=progress,
+            command_line=command_line,
+        )
+    )

@@ -24,7 +24,6 @@ import numpy as np
 import torch
 
 from gnc_cli.runtime.deadline import Deadline, StageProgress
-from gnc_cli.runtime.predictions import FLOPS, Prediction
 from gnc_cli.runtime.threads import Threads
 from gnc_cli.search.blocked_pairs import (
     Neighbours,
@@ -38,39 +37,34 @@ from gnc_cli.search.blocked_pairs import (
     sparse_log_sum_exp,
 )
 from gnc_cli.search.descent import geoopt, riemannian_adam
-from gnc_cli.search.result import Outcome
+from gnc_cli.search.result import Course, Outcome
 
 _LAST_SHARPNESS = 3000.0
 """For points a radian apart: the loss then stands within 1% of the largest cosine."""
-_NEIGHBOURS = (32, 64)
+NEIGHBOURS = (32, 64)
 """Fewest and most neighbours of a row in a list; between them, d."""
-_MAX_PAIRS = 12_000_000
+MAX_PAIRS = 12_000_000
 """Pairs in a list: about 1 GB while it is made, 0.6 GB after."""
 _LISTS_FROM = 300
 """Lists pay from this K / neighbours on where d is large, from a third of it where products are so
 short (d up to 10) that exp dominates. (3, 5000), (8, 5000) gain; (512, 10000) would not."""
 _SHORTEST_LIFE = 3
 """Steps that a list serves at least."""
-_PER_PAIR = 85.0
+PER_PAIR = 85.0
 """Bytes of a pair while its list is made."""
 _WORK = 3e13
 """Multiply-adds that a run without any limit may spend, roughly."""
 
 
-@dataclass(frozen=True)
-class LargeSolution:
-    """A code with many points, certified from below by its own largest cosine."""
+@dataclass(frozen=True, kw_only=True)
+class LargeSolution(Course):
+    """A code with many points, certified from below by its own largest cosine; it ended with
+    MAX_STEPS_REACHED, TIME_LIMIT, INTERRUPTED or NONFINITE."""
 
     weights: np.ndarray
     """Unit rows, shape (K, d), float64; given rows come first, as they were given."""
     row_maxima: np.ndarray
     """Each row's largest cosine with another row, shape (K,): exact, from a float64 pass."""
-    history: np.ndarray
-    """Step and largest cosine seen there, shape (T, 2)."""
-    steps: int
-    """Steps taken."""
-    outcome: Outcome
-    """MAX_STEPS_REACHED, TIME_LIMIT, INTERRUPTED or NONFINITE."""
 
 
 def solve_large(
@@ -116,27 +110,21 @@ def solve_large(
         outcome = descent.run(steps, deadline or Deadline(), progress, step_done)
         weights, maxima = descent.certified_best(given)
     history = np.array(descent.history, dtype=np.float64).reshape(-1, 2)
-    return LargeSolution(weights, maxima, history, len(history), outcome)
-
-
-def predict_large(d: int, K: int, steps: int | None, threads: int) -> Prediction:
-    """What `solve_large` takes: rows with gradient, state and copies, the list of pairs, blocks."""
-    per_row, uses_lists = _lists(d, K)
-    blocks, sample = 25e6 * threads, 0.0
-    if uses_lists:
-        blocks += _PER_PAIR * min(_MAX_PAIRS, K * per_row // 2)
-        sample = 8.0 * min(256.0 * K, 2.0**24)  # for the threshold
-    steps = _default_steps(d, K) if steps is None else steps
-    return Prediction(
-        memory=(72.0 + 4.0 * threads) * K * d + max(blocks, sample),
-        seconds=2.0 * steps * _multiply_adds(d, K) / (FLOPS * threads),
+    return LargeSolution(
+        origin="large-scale descent",
+        outcome=outcome,
+        restarts=1,
+        steps=len(history),
+        history=history,
+        weights=weights,
+        row_maxima=maxima,
     )
 
 
 def _lists(d: int, K: int) -> tuple[int, bool]:
     """Neighbours of a row in a list, and whether lists pay."""
-    few, many = _NEIGHBOURS
-    per_row = min(max(few, d), many, max(1, 2 * _MAX_PAIRS // K), K - 1)
+    few, many = NEIGHBOURS
+    per_row = min(max(few, d), many, max(1, 2 * MAX_PAIRS // K), K - 1)
     cheap = min(1.0, max(1.0 / 3.0, d / 32.0))
     return per_row, K > cheap * _LISTS_FROM * per_row
 
@@ -249,7 +237,7 @@ class _Descent:
         rounded = exact.to(torch.float32)
         threshold = choose_threshold(rounded, self.per_row / 2, generator=self.generator)
         found = pairs_above(
-            rounded, threshold, self.workers, limit=_MAX_PAIRS, half=self._search_half(threshold)
+            rounded, threshold, self.workers, limit=MAX_PAIRS, half=self._search_half(threshold)
         )
         assert found is not None, "without a deadline the search is complete"
         if not found.complete:
@@ -317,7 +305,7 @@ class _Descent:
             self.W,
             threshold,
             self.workers,
-            limit=_MAX_PAIRS,
+            limit=MAX_PAIRS,
             frozen=self.frozen,
             half=self._search_half(threshold),
             deadline=deadline,

@@ -1,16 +1,21 @@
 """Results of `gnc solve`: codes, sweeps, and the list of constructions."""
 
+import time
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import computed_field
 
 from gnc_cli.known_codes.best import BestKnown
 from gnc_cli.known_codes.verdict import ComparisonStatus
 from gnc_cli.metrics.records import Rattlers
-from gnc_cli.parameters import spelled, wording
 from gnc_cli.records import HIDDEN, HIGHER, LOWER, OMITTED_IF_NONE, SPREAD, Bracket, Result
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from gnc_cli.geometry.second_order import SecondOrder
 
 TITLES = {"softmax": "Softmax Code", "tammes": "Tammes code", "ufm": "UFM optimum"}
 
@@ -40,36 +45,45 @@ class Outcome(Enum):
     @property
     def advice(self) -> str:
         """One sentence: what the user may do next."""
-        return _worded(_ADVICE[self])
+        return _ADVICE[self]
 
 
-_MORE = "more {restarts} may find better"
+_MORE = "more --restarts may find better"
+_GO_ON = "go on with --resume"
 _ADVICE = {
     Outcome.CONVERGED: f"stationary to the digits printed; {_MORE}",
-    Outcome.LOCAL_OPTIMUM: "a better value is proved; raise {restarts} or try another {seed}",
-    Outcome.SADDLE: "codes nearby are better; raise {restarts} or {time_limit}",
+    Outcome.LOCAL_OPTIMUM: "a better value is proved; raise --restarts or try another --seed",
+    Outcome.SADDLE: "codes nearby are better; raise --restarts or --time-limit",
     Outcome.CLOSED_FORM: "optimal by theorem; nothing to improve",
-    Outcome.CONSTRUCTED: "built from algebra; {descent} searches for better",
-    Outcome.STORED: "read from coordinates that gnc ships; {descent} searches for better",
-    Outcome.MAX_STEPS_REACHED: "not yet stationary; raise {steps}",
-    Outcome.STALLED: "not quite stationary; try another {seed} or more {restarts}",
-    Outcome.TIME_LIMIT: "raise {time_limit}, or write {out} and go on with {resume}",
-    Outcome.TARGET_REACHED: "the target is met; drop {target} to search on",
-    Outcome.TARGET_MISSED: "the target was not reached; raise {restarts} or {time_limit}",
-    Outcome.INTERRUPTED: "{out} keeps the best so far, and {resume} goes on",
-    Outcome.NONFINITE: "numbers overflowed; the last good code is kept; try another {seed}",
+    Outcome.CONSTRUCTED: "built from algebra; --method descent searches for better",
+    Outcome.STORED: "read from coordinates that gnc ships; --method descent searches for better",
+    Outcome.MAX_STEPS_REACHED: "not yet stationary; raise --steps",
+    Outcome.STALLED: "not quite stationary; try another --seed or more --restarts",
+    Outcome.TIME_LIMIT: f"raise --time-limit, or write --out FILE.h5 and {_GO_ON}",
+    Outcome.TARGET_REACHED: "the target is met; drop --target to search on",
+    Outcome.TARGET_MISSED: "the target was not reached; raise --restarts or --time-limit",
+    Outcome.INTERRUPTED: "--out FILE.h5 keeps the best so far, and --resume goes on",
+    Outcome.NONFINITE: "numbers overflowed; the last good code is kept; try another --seed",
 }
+"""With the options of the command, which are the arguments of `solve` too."""
 
 
-def _worded(advice: str) -> str:
-    """With the parameters as the caller writes them."""
-    names = ("restarts", "seed", "time_limit", "steps", "target")
-    return advice.format(
-        **{name: spelled(name) for name in names},
-        descent=spelled("method", "descent"),
-        out=spelled("out", "FILE.h5"),
-        resume=wording("--resume", "resume=True"),
-    )
+@dataclass(frozen=True, kw_only=True)
+class Course:
+    """How a code came about: the fields of `SolveResult` that each way to a code fills in."""
+
+    origin: str
+    outcome: Outcome
+    stationarity: float | None = None
+    first_order_gain: float | None = None
+    second: "SecondOrder | None" = None
+    """Whether it is a local minimum; None where that was not examined."""
+    restarts: int = 0
+    batches: int = 0
+    hits: int | None = 0
+    steps: int = 0
+    history: "np.ndarray | None" = field(default=None, repr=False)
+    """Step and best value of the search so far, shape (T, 2)."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +93,7 @@ class Margins:
     cosface: float
     """Additive cosine margin with features at their best: the certified lower end of rho."""
     arcface_rad: float
-    """Additive angle: the smallest angle between two weights, radians; features on their weights
+    """Additive angle: the minimal angle between two weights, radians; features on their weights
     attain it."""
 
 
@@ -206,35 +220,30 @@ class SolveResult(Result):
     def __repr__(self) -> str:
         """The size, the certified distance, and how good the code is."""
         rho = f"[{self.rho_one_vs_rest.lower!r}, {self.rho_one_vs_rest.upper!r}]"
-        said = self.verdict or self.outcome.value
-        return f"SolveResult(d={self.d}, K={self.K}, rho_one_vs_rest in {rho}: {said})"
+        quality = self.verdict or self.outcome.value
+        return f"SolveResult(d={self.d}, K={self.K}, rho_one_vs_rest in {rho}: {quality})"
 
     @computed_field  # type: ignore[prop-decorator]
     @property
     def advice(self) -> str:
         """One sentence: what the user may do next."""
-        ending = self.ending if self.outcome is Outcome.TARGET_MISSED else None
-        outcome = ending or self.outcome
-        searched = outcome in (Outcome.CONVERGED, Outcome.CONSTRUCTED, Outcome.STORED)
-        if searched and self.optimum is not None and self.optimum.proved:
+        ended = self.outcome
+        if ended is Outcome.TARGET_MISSED and self.ending is not None:
+            ended = self.ending
+        found = ended in (Outcome.CONVERGED, Outcome.CONSTRUCTED, Outcome.STORED)
+        if found and self.optimum is not None and self.optimum.proved:
             return "nothing to improve"
-        advice = outcome.advice
-        if outcome in (Outcome.TIME_LIMIT, Outcome.INTERRUPTED) and self._resumable:
-            advice = _worded("go on with {resume}")
+        stopped = ended in (Outcome.TIME_LIMIT, Outcome.INTERRUPTED)
+        saved = str(self.out).lower().endswith((".h5", ".hdf5"))
+        advice = _GO_ON if stopped and saved else ended.advice
         hits = self.hits or 0
-        if outcome in (Outcome.CONVERGED, Outcome.TIME_LIMIT) and hits > 1:
-            found = f"found by {hits} of {self.batches} independent batches of starts"
-            if hits > 7:
-                advice = "a better code is unlikely"
-            elif outcome is Outcome.CONVERGED:
-                advice = _worded(_MORE)
-            return f"{found}; {advice}"
-        return advice
-
-    @property
-    def _resumable(self) -> bool:
-        """Whether the search was saved beside its code."""
-        return str(self.out).lower().endswith((".h5", ".hdf5"))
+        if ended not in (Outcome.CONVERGED, Outcome.TIME_LIMIT) or hits < 2:
+            return advice
+        if hits > 7:
+            advice = "a better code is unlikely"
+        elif ended is Outcome.CONVERGED:
+            advice = _MORE
+        return f"found by {hits} of {self.batches} independent batches of starts; {advice}"
 
 
 @dataclass(frozen=True)
@@ -282,3 +291,29 @@ class ConstructionList(Result):
     """One per code, by d and K, then one per family."""
 
     command = "solve"
+
+
+def list_constructions() -> ConstructionList:
+    """Every code that `construction` can name: single codes, then families with a parameter."""
+    from gnc_cli import __version__
+    from gnc_cli.constructions.registry import families, single_codes
+
+    started = time.monotonic()
+    rows = [
+        ConstructionRow(c.name, c.title, str(c.d), str(c.K), c.cosine.text, c.proven, c.reference)
+        for c in sorted(single_codes(), key=lambda c: (c.d, c.K))
+    ]
+    stored = ConstructionRow(
+        "known",
+        "coordinates found by gnc, which it ships (give d and K)",
+        "3..8",
+        "up to 512",
+        "as found",
+        None,
+        "best known codes of compare --list that nothing else builds",
+    )
+    rows += [stored] + [
+        ConstructionRow(f.name, f"{f.title} ({f.range})", f.d, f.K, f.cosine, None, f.reference)
+        for f in families()
+    ]
+    return ConstructionList(time.monotonic() - started, __version__, tuple(rows))

@@ -8,14 +8,12 @@ searched separately only where given rows must not move, for which the theorem s
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 
 from gnc_cli.geometry.second_order import SecondOrder
 from gnc_cli.runtime.deadline import Deadline, Progress, StageProgress
 from gnc_cli.runtime.parallel import WORTH_PROCESSES, Pool
-from gnc_cli.runtime.predictions import Prediction
 from gnc_cli.search.effort import MAX_UNKNOWNS, Effort, plan_effort, polish_seconds
 from gnc_cli.search.parametrisation import Parametrisation, extending, free
 from gnc_cli.search.problem import Problem, SoftmaxCode, Tammes
@@ -25,23 +23,12 @@ from gnc_cli.search.schedule import search
 from gnc_cli.search.state import Candidate, SearchState, best_distinct
 from gnc_cli.search.symmetric import user_orbits
 
-_PROCESS = 250e6
-"""Bytes of a process with its libraries."""
 _LAST_POLISHES = 2
 _SHARED = 1.5
 """Seconds that pass for one of work, from which on others want the core."""
 _REFINE_STEPS = 300
 _STATIONARY = 1e-9
 """A candidate less stationary than this, from a search cut short, is polished once more."""
-
-
-class _Sizes(NamedTuple):
-    """The sizes of a problem, before its points are made."""
-
-    d: int
-    K: int
-    pair_rows: int
-    coordinates: int
 
 
 @dataclass(frozen=True)
@@ -67,28 +54,12 @@ class Found:
     """For `--resume`."""
 
 
-def predict_search(request: Request, seconds: float | None, workers: int) -> Prediction:
-    """What `solve_code` takes: in each process a batch of descents, and a polish."""
-    d, K = request.d, request.K
-    rows = (2 if request.separate else 1) * K
-    given = 0 if request.fixed is None else len(request.fixed)
-    coordinates = (rows - given) * (d - 1)
-    problem = _Sizes(d, K, K, coordinates)
-    effort = plan_effort(problem, request.restarts, seconds)
-    polish = 24.0 * coordinates**2 if coordinates <= MAX_UNKNOWNS else 0.0
-    one = effort.batch * (110.0 * rows * d + 24.0 * K * K) + polish + 80.0 * rows * d
-    processes = max(1, min(workers, effort.tasks))
-    total = effort.tasks * effort.seconds / processes
-    return Prediction(
-        processes * one + (processes - 1) * _PROCESS, seconds=total if seconds is None else 0.0
-    )
-
-
 def solve_code(
     request: Request,
     deadline: Deadline,
     pool: Pool,
     *,
+    init: np.ndarray | None = None,
     target: float | None = None,
     device: str = "cpu",
     known: float | None = None,
@@ -101,6 +72,7 @@ def solve_code(
     Args:
         deadline: polled at each step; time for the last polish and the certificate is kept.
         pool: the processes that work.
+        init: a code (K, d), the first start.
         target: stop at this value: largest cosine (Tammes), or rho (softmax).
         known: the best known largest cosine, which progress names; the search knows nothing of it.
         state: of an earlier search; None to begin.
@@ -117,7 +89,7 @@ def solve_code(
     if min(effort.tasks * effort.seconds, searching.remaining) > WORTH_PROCESSES:
         pool.warm()
     if state is None:
-        init, spent = request.init, (0, 0)
+        spent = 0, 0
         if init is None and request.separate:
             around = _around_given_rows(
                 request, parametrisation, effort, searching, pool, device, progress
@@ -138,7 +110,7 @@ def solve_code(
             deadline=searching,
             pool=pool,
             target=goal,
-            symmetry=request.symmetry,
+            symmetry=request.group,
             device=device,
             rounds=rounds,
             progress=_labelled(progress, request, known),
@@ -277,9 +249,9 @@ def _around_given_rows(
 
 
 def _parametrisation(request: Request) -> Parametrisation:
-    if request.symmetry is not None:
+    if request.group is not None:
         rng = np.random.default_rng(request.seed)
-        return user_orbits(request.symmetry, request.d, request.K, rng)
+        return user_orbits(request.group, request.d, request.K, rng)
     if request.fixed is not None:
         return extending(request.fixed, request.K)
     return free(request.d, request.K)

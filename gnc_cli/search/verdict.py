@@ -12,13 +12,14 @@ from functools import lru_cache
 from typing import Any
 
 from gnc_cli.errors import UsageError
-from gnc_cli.known_codes.best import BestKnown, Reference, Table, best
+from gnc_cli.known_codes.best import BestKnown, Reference, best
 from gnc_cli.known_codes.verdict import ComparisonStatus, comparison_status
 from gnc_cli.limits.limit import Quantity
 from gnc_cli.limits.registry import all_limits
-from gnc_cli.parameters import spelled, wording
+from gnc_cli.parameters import spelled
 from gnc_cli.records import Bracket
-from gnc_cli.search.result import Optimum
+from gnc_cli.search.request import Request
+from gnc_cli.search.result import Optimum, SolveResult
 
 _MEET = 1e-9
 """A code this near to the proved upper end counts as optimal; distances this near are equal."""
@@ -33,52 +34,56 @@ _ROUNDING = 1e-12
 class Judgement:
     """Where a code stands; the fields are those of `SolveResult`."""
 
-    best_known: BestKnown | None
-    status: ComparisonStatus
-    gap: float | None
-    optimum: Optimum
-    verdict: str
+    best_known: BestKnown | None = None
+    status: ComparisonStatus | None = None
+    gap: float | None = None
+    optimum: Optimum | None = None
+    verdict: str | None = None
+
+    @property
+    def proved(self) -> bool:
+        """No code is better."""
+        return self.optimum is not None and self.optimum.proved
 
     @property
     def misses_known_optimum(self) -> bool:
         """A better code is known, and proved optimal."""
         known = self.best_known
-        return known is not None and known.proven and not self.optimum.proved
+        return known is not None and known.proven and not self.proved
 
 
-def judge(
-    problem: str,
-    d: int,
-    K: int,
-    weights: Any,
-    max_cosine: float,
-    rho: Bracket,
-    restriction: str | None = None,
-    table: Table = None,
-) -> Judgement:
-    """Judge a Softmax Code or Tammes code of K rows in d dimensions.
+def judge(request: Request, weights: Any, max_cosine: float, rho: Bracket) -> Judgement:
+    """Judge a Softmax Code or Tammes code; of a feature model, whose optimum is no code of largest
+    distance, there is nothing to say.
 
     Args:
         weights: the rows, (K, d); looked at only where the code seems to improve on the best known.
-        restriction: what kept the search from most codes, `fixed rows` or `symmetry`.
-        table: of known codes, held beside our copy.
     """
-    known = best(d, K, table)
+    if request.problem == "ufm":
+        return Judgement()
+    known, softmax = request.known, request.problem == "softmax"
 
     def verified(t: Fraction) -> bool:
         from gnc_cli.codes.exact_cosine import verify_below
 
         return verify_below(weights, t) is True
 
-    distance = rho.lower if problem == "softmax" else 1.0 - max_cosine
-    is_open = problem == "softmax" and rho.upper - rho.lower > _CLOSED
-    optimum = _optimum(d, K, distance)
+    distance = rho.lower if softmax else 1.0 - max_cosine
+    upper, name, source = _upper_end(request.d, request.K)
+    optimum = Optimum(
+        upper=upper,
+        shortfall=max(0.0, 1.0 - distance / upper),
+        proved=distance >= upper - _MEET,
+        name=name,
+        source=source,
+    )
+    is_open = softmax and rho.upper - rho.lower > _CLOSED
     return Judgement(
         best_known=None if known is None else known.record(),
         status=comparison_status(max_cosine, known, verified),
         gap=None if known is None else known.gap(max_cosine),
         optimum=optimum,
-        verdict=_verdict(known, d, K, distance, optimum, restriction, is_open),
+        verdict=_verdict(request, known, distance, optimum, is_open),
     )
 
 
@@ -94,17 +99,30 @@ def proved_upper_end(d: int, K: int) -> float:
     return _upper_end(d, K)[0] * (1.0 + _ROUNDING) + _ROUNDING
 
 
-def check_target(problem: str, d: int, K: int, target: float) -> None:
+def check_target(request: Request) -> None:
     """Refuse, with a UsageError that names the bound, a target that no code reaches."""
+    d, K, target = request.d, request.K, request.target
+    if target is None:
+        return
     upper, _, source = _upper_end(d, K)
-    asked = target if problem == "softmax" else 1.0 - target
-    if asked > upper + _MEET:
+    softmax = request.problem == "softmax"
+    if (target if softmax else 1.0 - target) > upper + _MEET:
         most = f"rho is at most {upper:.12g}"
-        most = most if problem == "softmax" else f"the largest cosine is at least {1 - upper:.12g}"
+        most = most if softmax else f"the largest cosine is at least {1 - upper:.12g}"
         raise UsageError(
             f"{spelled('target')} {target:g} is out of reach for d = {d:,}, K = {K:,}: {most} "
-            f"({source}); see {wording(f'gnc bounds --d {d} --K {K}', f'bounds(d={d}, K={K})')}"
+            f"({source}); see gnc bounds --d {d} --K {K}"
         )
+
+
+def reaches_target(request: Request, result: SolveResult) -> bool | None:
+    """Whether what is certified meets the user's target; None without one."""
+    target = request.reachable_target
+    if target is None:
+        return None
+    if request.problem == "softmax":
+        return result.rho_one_vs_rest.lower >= target
+    return result.max_cosine <= target
 
 
 @lru_cache(maxsize=64)
@@ -123,29 +141,13 @@ def _upper_end(d: int, K: int) -> tuple[float, str, str]:
     return least
 
 
-def _optimum(d: int, K: int, distance: float) -> Optimum:
-    upper, name, source = _upper_end(d, K)
-    return Optimum(
-        upper=upper,
-        shortfall=max(0.0, 1.0 - distance / upper),
-        proved=distance >= upper - _MEET,
-        name=name,
-        source=source,
-    )
-
-
 def _verdict(
-    known: Reference | None,
-    d: int,
-    K: int,
-    distance: float,
-    optimum: Optimum,
-    restriction: str | None,
-    is_open: bool,
+    request: Request, known: Reference | None, distance: float, optimum: Optimum, is_open: bool
 ) -> str:
+    """How good the code is, in a sentence; `is_open`: its distance may be larger."""
     if optimum.proved:
         return "optimal to 1e-9 (the optimal value is proved)"
-    without = f" without the {restriction}" if restriction else ""
+    without = f" without the {request.restriction}" if request.restriction else ""
     possible = f"at most {_percent(optimum.shortfall)} below the optimum{without}"
     if known is None:
         return f"no code of this size is known; {possible}"
@@ -154,15 +156,16 @@ def _verdict(
     if known.proven:
         return f"{short} below the optimum{without}, which is known"
     if missing > _MEET:
-        said = f"{short} below the best known code{without}"
+        standing = f"{short} below the best known code{without}"
     elif missing >= -_MEET:
-        said = "ties the best known code"
+        standing = "ties the best known code"
     elif known.on_record:
-        said = f"beats the best known code by {-missing:.2g}"
+        standing = f"beats the best known code by {-missing:.2g}"
     else:
         other = "best construction" if known.own else "best part of a larger code"
-        said = f"no record for ({d}, {K}) here; the {other} is {-missing:.2g} worse"
-    return f"{said}; {possible}"
+        size = f"({request.d}, {request.K})"
+        standing = f"no record for {size} here; the {other} is {-missing:.2g} worse"
+    return f"{standing}; {possible}"
 
 
 def _percent(share: float) -> str:

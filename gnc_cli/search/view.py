@@ -46,23 +46,22 @@ def view(result: SolveResult | SolveSweep | ConstructionList, verbose: bool) -> 
 
 
 def _code(r: SolveResult, verbose: bool) -> Table:
-    free = r.rattlers
+    free, ufm, softmax = r.rattlers, r.ufm, r.problem == "softmax"
     loose = f"{count(free.one_vs_rest)} one-vs-rest, {count(free.one_vs_one)} one-vs-one"
-    rows: list[tuple[str, ...]] = [
-        (
-            "one-vs-rest distance",
-            lower_end(r.rho_one_vs_rest),
-            certified(r.rho_one_vs_rest),
-            "rho_one_vs_rest",
-        ),
+    known = [] if r.best_known is None else [_best_known(r, r.best_known, verbose)]
+    rho = r.rho_one_vs_rest
+    rows = [
+        ("one-vs-rest distance", lower_end(rho), certified(rho), "rho_one_vs_rest"),
+        *(known if softmax else []),
         ("one-vs-one distance", decimals(r.rho_one_vs_one), "smallest chord", "rho_one_vs_one"),
         (
             "largest cosine",
             decimals(r.max_cosine),
-            f"smallest angle {r.min_angle_deg:.8f} degrees",
+            f"minimal angle {r.min_angle_deg:.8f} degrees",
             "max_cosine",
         ),
-        *(_feature_model(r.ufm) if r.ufm is not None else []),
+        *([] if softmax else known),
+        *([] if ufm is None else _feature_model(ufm)),
         (
             "CosFace margin",
             decimals(r.margins.cosface),
@@ -72,7 +71,7 @@ def _code(r: SolveResult, verbose: bool) -> Table:
         (
             "ArcFace margin",
             decimals(r.margins.arcface_rad),
-            "smallest angle of two weights, radians",
+            "minimal angle of two weights, radians",
             "margins.arcface_rad",
         ),
         ("rattlers", loose, above_minimum(free.tolerance), "rattlers"),
@@ -83,7 +82,12 @@ def _code(r: SolveResult, verbose: bool) -> Table:
             "largest residual of the first-order equations",
             "stationarity",
         ),
-        ("first-order gain", short(r.first_order_gain), _gain(r), "first_order_gain"),
+        (
+            "first-order gain",
+            short(r.first_order_gain),
+            "what small moves could still gain; 0 where stationary",
+            "first_order_gain",
+        ),
         (
             "local minimum",
             r.local_minimum or "-",
@@ -91,24 +95,14 @@ def _code(r: SolveResult, verbose: bool) -> Table:
             "local_minimum",
         ),
     ]
-    if r.best_known is not None:
-        rows.insert(*_best_known(r, r.best_known, verbose))
     if r.optimum is not None:
-        rows.append(
-            (
-                "optimal distance",
-                f"at most {rounded(r.optimum.upper, up=True, digits=15)}",
-                r.optimum.source,
-                "optimum",
-            )
-        )
+        most = f"at most {rounded(r.optimum.upper, up=True, digits=15)}"
+        rows.append(("optimal distance", most, r.optimum.source, "optimum"))
     rows.append(_origin(r, verbose))
     if r.out not in (None, "-"):
         rows.append(("written", str(r.out), "", "out"))
-    if not _searched(r):
-        rows = [row for row in rows if row[1] != "-"]
-    if not verbose:
-        rows = [row for row in rows if row[3] in _BRIEF]
+    rows = [row for row in rows if row[1] != "-" or _searched(r)]
+    rows = [row for row in rows if verbose or row[3] in _BRIEF]
     notes: list[Cell] = [] if r.verdict is None else [(Styled("verdict", "bold"), f": {r.verdict}")]
     if r.optimum is None or not r.optimum.proved or _searched(r):
         ended = Styled(_words(r.outcome), f"bold {_COLOURS.get(r.outcome, 'yellow')}")
@@ -116,25 +110,22 @@ def _code(r: SolveResult, verbose: bool) -> Table:
     if verbose and r.undecided:
         notes.append(f"not decided in the time given: {', '.join(r.undecided)}")
     title = f"{TITLES[r.problem]}   d = {count(r.d)}, K = {count(r.K)}"
-    if r.ufm is not None and not verbose:
-        title += f", tau = {r.ufm.tau:.6g}"
+    if ufm is not None and not verbose:
+        title += f", tau = {ufm.tau:.6g}"
     return facts(title, rows, notes, verbose=verbose)
 
 
-def _best_known(r: SolveResult, known: BestKnown, verbose: bool) -> tuple[int, tuple[str, ...]]:
-    """The best known value of what the problem maximises, and its place: below that value.
-
-    A code with the largest cosine t has a one-vs-rest distance of 1 - t or more.
-    """
+def _best_known(r: SolveResult, known: BestKnown, verbose: bool) -> tuple[str, ...]:
+    """The best known value of what the problem maximises: a code with the largest cosine t has a
+    one-vs-rest distance of 1 - t or more."""
+    softmax = r.problem == "softmax"
     parts = ["proved optimal" if known.proven else "not proved optimal"]
     named = known.kind == "construction" and not _searched(r) and not verbose  # stands below
     if (known.d, known.K) != (r.d, r.K) or not named:
         parts.append(known.source if verbose else cited(known.source))
     parts += [known.table] if known.table else []
-    if r.problem == "softmax":
-        value = published(known.figure, distance=True)
-        return 1, ("best known distance", value, ", ".join(parts), "best_known")
-    return 3, ("best known cosine", published(known.figure), ", ".join(parts), "best_known")
+    name = f"best known {'distance' if softmax else 'cosine'}"
+    return name, published(known.figure, distance=softmax), ", ".join(parts), "best_known"
 
 
 def _origin(r: SolveResult, verbose: bool) -> tuple[str, ...]:
@@ -155,20 +146,15 @@ def _searched(r: SolveResult) -> bool:
 
 
 def _feature_model(ufm: UfmMeasures) -> list[tuple[str, ...]]:
+    gap = ufm.hardmax_gap
     rows: list[tuple[str, ...]] = [
         ("temperature tau", decimals(ufm.tau), "logits = cosines / tau", "tau"),
         ("GNC1", short(ufm.gnc1), "variability within classes; 0 when collapsed", "gnc1"),
         ("GNC3", short(ufm.gnc3), "distance from self-duality; 0 when collapsed", "gnc3"),
     ]
-    if ufm.hardmax_gap is not None:
-        rows.append(
-            (
-                "HardMax gap",
-                short(ufm.hardmax_gap.upper),
-                "at most: loss above its tau -> 0 limit",
-                "hardmax_gap",
-            )
-        )
+    if gap is not None:
+        most = "at most: loss above its tau -> 0 limit"
+        rows.append(("HardMax gap", short(gap.upper), most, "hardmax_gap"))
     return rows
 
 
@@ -204,15 +190,6 @@ def _constructions(listed: ConstructionList) -> Table:
         lines.append((Styled(row.name, "bold"), figures))
         lines.append(("    ", row.title, Styled(f" ({row.reference}{proved})", "dim")))
     return Table("Constructions: gnc solve --construction NAME", sentences=lines)
-
-
-def _gain(r: SolveResult) -> str:
-    if r.first_order_gain is None:
-        return "not computed"
-    stationary = r.stationarity is None or r.stationarity <= 1e-9
-    if r.first_order_gain <= 1e-9 and stationary:
-        return "nothing to gain to first order"
-    return "what small moves could still gain"
 
 
 def _words(outcome: Outcome) -> str:

@@ -1,5 +1,7 @@
 """What `solve` refuses, with which error, in one line that quotes the value."""
 
+from dataclasses import fields
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -9,31 +11,23 @@ import pytest
 from gnc_cli.errors import DataError, GncError, UsageError
 from gnc_cli.parameters import declared
 from gnc_cli.search import api
-from gnc_cli.search.request import Request, read_request
+from gnc_cli.search.request import Request
 from tests.problems import icosahedron
 
 DECLARED = declared(api.solve)
-DEFAULTS: dict[str, Any] = dict(
-    problem="softmax",
-    method="auto",
-    seed=0,
-    restarts=None,
-    steps=None,
-    init=None,
-    fixed=None,
-    symmetry=None,
-    target=None,
-    tau=None,
-    weight_decay=None,
-    n=1,
-    table=None,
-)
 
 
 def request(d: Any = 3, K: Any = 12, **options: Any) -> Request:
-    given = DEFAULTS | options | {"d": d, "K": K}
-    read = {name: DECLARED[name].read(name, value) for name, value in given.items()}
-    return read_request(read)
+    """As `solve` makes it."""
+    values = options | {"d": d, "K": K}
+    return Request(**{name: DECLARED[name].read(name, value) for name, value in values.items()})
+
+
+def test_defaults_are_those_of_solve() -> None:
+    parameters = signature(api.solve).parameters
+    for field in fields(Request):
+        assert field.default == (parameters[field.name].default or field.default)
+    assert len(fields(Request)) == len(parameters)
 
 
 BAD: list[tuple[dict[str, Any], type[GncError], str]] = [
@@ -148,8 +142,8 @@ def test_rows_become_unit_and_unit_rows_stay() -> None:
 
 
 def test_symmetries_and_temperatures() -> None:
-    assert request(symmetry="antipodal").symmetry == ("antipodal", 2)
-    assert request(symmetry="cyclic:4").symmetry == ("cyclic", 4)
+    assert request(symmetry="antipodal").group == ("antipodal", 2)
+    assert request(symmetry="cyclic:4").group == ("cyclic", 4)
     assert request(problem="ufm", tau=0.1).tau == (0.1,)
     assert request(problem="ufm", tau=[1, 0.5]).tau == (1.0, 0.5)
     assert request(problem="ufm", weight_decay=0.1).tau == ()

@@ -59,7 +59,7 @@ def test_given_rows_stay_and_the_others_avoid_them(problem: str) -> None:
 
 def test_antipodal_codes() -> None:
     """Fourteen points do better without: no round may perturb them out of their orbits."""
-    done = found("tammes", 3, 14, symmetry=("antipodal", 2), restarts=256)
+    done = found("tammes", 3, 14, symmetry="antipodal", restarts=256)
     assert done.state.round >= 3
     assert np.array_equal(done.weights[1::2], -done.weights[::2])
     assert max_cosine(done.weights) == pytest.approx(1.0 / np.sqrt(3.0), abs=1e-12)
@@ -67,7 +67,7 @@ def test_antipodal_codes() -> None:
 
 def test_cyclic_codes() -> None:
     """Nine points: the best code has a threefold axis."""
-    done = found("softmax", 3, 9, symmetry=("cyclic", 3), restarts=32)
+    done = found("softmax", 3, 9, symmetry="cyclic:3", restarts=32)
     best = done.state.best
     assert best is not None and best.restricted is not None
     group = best.restricted.parametrisation.group
@@ -111,7 +111,7 @@ def test_beyond_newton_gradients_finish(monkeypatch: pytest.MonkeyPatch) -> None
     assert max_cosine(done.weights) == pytest.approx(1.0 / np.sqrt(5.0), abs=1e-5)
     assert done.order is not None and np.isnan(done.order.gain)
     assert done.order.stationarity < 1e-3
-    symmetric = found("tammes", 3, 12, restarts=4, symmetry=("antipodal", 2))
+    symmetric = found("tammes", 3, 12, restarts=4, symmetry="antipodal")
     assert np.array_equal(symmetric.weights[1::2], -symmetric.weights[::2])
 
 

@@ -18,6 +18,7 @@ from gnc_cli.limits.api import bounds
 from gnc_cli.records import Bracket
 from gnc_cli.search import verdict as solve_verdict
 from gnc_cli.search.api import solve
+from gnc_cli.search.request import Request
 from gnc_cli.search.result import Outcome, SolveResult
 from gnc_cli.search.verdict import Judgement, judge
 
@@ -26,7 +27,14 @@ _OPTIMAL = "optimal to 1e-9 (the optimal value is proved)"
 
 def judged(W: np.ndarray, problem: str = "softmax") -> Judgement:
     K, d = W.shape
-    return judge(problem, d, K, W, max_cosine(W), minimum_one_vs_rest(W))
+    return judge(Request(d, K, problem), W, max_cosine(W), minimum_one_vs_rest(W))
+
+
+def beside(known: Reference | None, cosine: float, problem: str = "softmax") -> Judgement:
+    """A code of (10, 500) whose one-vs-rest distance is one half."""
+    request = Request(10, 500, problem)
+    vars(request)["known"] = known
+    return judge(request, None, cosine, Bracket(0.5, 0.5))
 
 
 @pytest.mark.parametrize("problem", ["softmax", "tammes"])
@@ -34,7 +42,7 @@ def test_a_proved_optimum(problem: str) -> None:
     code = find("e8-roots")
     assert code is not None
     found = judged(np.asarray(code.build()), problem)
-    assert found.verdict == _OPTIMAL and found.optimum.proved
+    assert found.verdict == _OPTIMAL and found.proved
     assert found.status is ComparisonStatus.MATCHES and not found.misses_known_optimum
     assert found.optimum.upper == pytest.approx(0.5, abs=1e-12)
     assert found.optimum.shortfall == pytest.approx(0.0, abs=1e-12)
@@ -51,7 +59,7 @@ def test_worse_than_a_proved_optimum() -> None:
 def test_a_tie_with_a_code_that_nobody_has_proved() -> None:
     (_, W), *_ = stored_codes(3, 15)
     found = judged(W)
-    assert found.status is ComparisonStatus.MATCHES and not found.optimum.proved
+    assert found.status is ComparisonStatus.MATCHES and not found.proved
     assert found.verdict.startswith("ties the best known code; at most ")
     assert found.optimum.name == "cardinality"  # of fourteen points
     assert found.verdict.endswith(" % below the optimum")
@@ -76,33 +84,31 @@ def test_the_upper_end_is_that_of_bounds() -> None:
         (0.499, "0.2 % below the best known code; at most "),
     ],
 )
-def test_beside_what_is_known(cosine: float, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A Softmax Code of distance one half in (10, 500)."""
+def test_beside_what_is_known(cosine: float, words: str) -> None:
     known = Reference(cosine, "table", 10, 500, "somebody", own=True, figure=str(cosine))
-    monkeypatch.setattr(solve_verdict, "best", lambda d, K, table: known)
-    found = judge("softmax", 10, 500, None, 0.7, Bracket(0.5, 0.5))
+    found = beside(known, 0.7)
     assert found.verdict.startswith(words)
     # Status and gap are those of its cosine, as `compare` has them.
     assert found.status is ComparisonStatus.WORSE
     assert found.gap == pytest.approx(0.7 - cosine, abs=1e-15)
 
 
-def test_better_than_a_part_of_a_larger_code_is_no_record(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_better_than_a_part_of_a_larger_code_is_no_record() -> None:
     known = Reference(0.6, "table", 10, 600, "somebody", own=False, figure="0.6", on_record=False)
-    monkeypatch.setattr(solve_verdict, "best", lambda d, K, table: known)
-    found = judge("softmax", 10, 500, None, 0.5, Bracket(0.5, 0.5))
+    found = beside(known, 0.5)
     assert found.status is ComparisonStatus.NO_ENTRY and "beats" not in found.verdict
     said = "no record for (10, 500) here; the best part of a larger code is 0.1 worse; at most "
     assert found.verdict.startswith(said)
     known = replace(known, K=500, own=True)  # a construction has the size, and is no record
-    found = judge("softmax", 10, 500, None, 0.5, Bracket(0.5, 0.5))
+    found = beside(known, 0.5)
     assert "here; the best construction is 0.1 worse; at most " in found.verdict
 
 
 def test_what_kept_a_search_from_most_codes_is_named() -> None:
     cube = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]) / np.sqrt(3)
     rho = minimum_one_vs_rest(cube)
-    found = judge("softmax", 3, 8, cube, max_cosine(cube), rho, "symmetry")
+    request = Request(3, 8, symmetry="antipodal")
+    found = judge(request, cube, max_cosine(cube), rho)
     assert "9.8 % below the optimum without the symmetry, which is known" in found.verdict
     result = solve(3, 8, symmetry="antipodal", restarts=4)
     assert isinstance(result, SolveResult) and result.outcome is Outcome.CONVERGED
@@ -115,7 +121,8 @@ def test_what_kept_a_search_from_most_codes_is_named() -> None:
 @pytest.mark.parametrize("gap", [5e-11, 5e-10, -5e-10])
 def test_what_meets_a_proved_optimum_is_optimal(gap: float) -> None:
     optimum = 0.2769215316664915
-    found = judge("softmax", 3, 24, None, 0.8, Bracket(optimum - gap, optimum + 1e-9))
+    rho = Bracket(optimum - gap, optimum + 1e-9)
+    found = judge(Request(3, 24), None, 0.8, rho)
     assert found.verdict == _OPTIMAL and not found.misses_known_optimum
 
 
@@ -141,7 +148,7 @@ def test_the_upper_end_shown_is_not_below_the_certified_distance() -> None:
     ("problem", "target", "words"),
     [
         ("softmax", 0.3, "target 0.3 is out of reach for d = 3, K = 24: rho is at most 0.2769"),
-        ("softmax", 0.3, r"\(.* snub-cube, Robinson 1961, .*\); see bounds\(d=3, K=24\)"),
+        ("softmax", 0.3, r"\(.* snub-cube, Robinson 1961, .*\); see gnc bounds --d 3 --K 24"),
         ("tammes", 0.7, "target 0.7 is out of reach .* the largest cosine is at least 0.7230"),
     ],
 )
@@ -164,9 +171,8 @@ def test_a_search_ends_at_a_proved_optimum() -> None:
     assert result.verdict == _OPTIMAL and result.batches == 1
 
 
-def test_nothing_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(solve_verdict, "best", lambda d, K, table: None)
-    found = judge("tammes", 10, 500, None, 0.5, Bracket(0.5, 0.6))
+def test_nothing_known() -> None:
+    found = beside(None, 0.5, "tammes")
     assert found.best_known is None and found.gap is None
     assert found.status is ComparisonStatus.NO_ENTRY
     assert found.verdict.startswith("no code of this size is known; at most ")
@@ -181,5 +187,6 @@ def test_an_open_bracket_says_at_most() -> None:
         ("softmax", 5e-7, False),
         ("tammes", upper, False),
     ):
-        found = judge(problem, 3, 24, W, max_cosine(W), Bracket(upper - width, upper))
+        request = Request(3, 24, problem)
+        found = judge(request, W, max_cosine(W), Bracket(upper - width, upper))
         assert found.verdict.startswith("at most ") == is_open

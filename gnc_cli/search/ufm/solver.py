@@ -15,9 +15,8 @@ from gnc_cli.geometry.rounding import gamma
 from gnc_cli.parameters import spelled
 from gnc_cli.records import Bracket
 from gnc_cli.runtime.deadline import Deadline, StageProgress
-from gnc_cli.runtime.predictions import FLOPS, Prediction
 from gnc_cli.runtime.threads import limit_threads, threads_for
-from gnc_cli.search.result import Outcome
+from gnc_cli.search.result import Course, Outcome
 from gnc_cli.search.ufm.descent import UfmObjective, descend, random_starts
 from gnc_cli.search.ufm.polish import polish
 
@@ -26,9 +25,10 @@ _FINALISTS = 4
 _FINALISTS_FREE = 8  # weight decay: many optima within 1e-6 of each other, hard to rank early
 
 
-@dataclass(frozen=True)
-class UfmSolution:
-    """A solved unconstrained feature model."""
+@dataclass(frozen=True, kw_only=True)
+class UfmSolution(Course):
+    """A solved unconstrained feature model; its history has the best values of the objective that
+    is minimised at each step's tau, its steps are those of descent and polish together."""
 
     weights: np.ndarray = field(repr=False)
     """Classifier W, (K, d); unit rows unless weight decay was asked for."""
@@ -40,15 +40,6 @@ class UfmSolution:
     """log of the sum of the losses; `tau * log_total_loss` tends to `hardmax`."""
     hardmax: float
     """HardMax value of this W and H (eq. 5): -(smallest margin)."""
-    stationarity: float
-    """Largest absolute component of the Riemannian gradient of `tau * log_total_loss` (eq. 2) or
-    of the gradient of eq. B.1."""
-    steps: int
-    """Steps of descent and polish together."""
-    restarts: int
-    outcome: Outcome
-    history: np.ndarray = field(repr=False)
-    """(T, 2): step, best value so far of the objective being minimised at that step's tau."""
 
 
 def solve_ufm(
@@ -94,7 +85,7 @@ def solve_ufm(
     deadline = deadline if deadline is not None else Deadline()
     labels = np.repeat(np.arange(K), n)
     objective = UfmObjective(K, labels, float(tau), weight_decay)
-    count = _restarts(d, K, n) if restarts is None else restarts
+    count = number_of_starts(d, K, n) if restarts is None else restarts
     budget = _STEPS if steps is None else steps
     history: list[tuple[int, float]] = []
 
@@ -140,7 +131,6 @@ def solve_ufm(
     else:  # every restart overflowed
         best = starts[0][0]
     ce = objective.cross_entropy(best)
-    log_total, hardmax = float(ce.log_total), float(ce.hardmax)
     stationarity = objective.stationarity(best)
     if not points:
         outcome = Outcome.NONFINITE
@@ -151,11 +141,12 @@ def solve_ufm(
     else:
         outcome = Outcome.MAX_STEPS_REACHED if capped else Outcome.STALLED
     return UfmSolution(
+        origin="descent",
         weights=best[:K].copy(),
         features=best[K:].copy(),
         labels=labels,
-        log_total_loss=log_total,
-        hardmax=hardmax,
+        log_total_loss=float(ce.log_total),
+        hardmax=float(ce.hardmax),
         stationarity=stationarity,
         steps=used,
         restarts=count,
@@ -164,19 +155,8 @@ def solve_ufm(
     )
 
 
-def predict_ufm(d: int, K: int, n: int, restarts: int | None, steps: int | None) -> Prediction:
-    """What `solve_ufm` takes: all restarts while they descend, L-BFGS's memory of one, blocks."""
-    one = 8.0 * (n + 1) * K * d
-    count = _restarts(d, K, n) if restarts is None else restarts
-    history = max(6.0 * one, min(2.0**28, 60.0 * one))
-    step = 6.0 * n * K * K * d / FLOPS + 1e-3
-    return Prediction(
-        memory=(9.0 * count + 10.0) * one + history + min(64e6, 24.0 * n * K * K),
-        seconds=(count + 5.0) * (_STEPS if steps is None else steps) * step,
-    )
-
-
-def _restarts(d: int, K: int, n: int) -> int:
+def number_of_starts(d: int, K: int, n: int) -> int:
+    """Random starts where nobody gives their number."""
     return max(1, min(32, 2**24 // (n * K * K * d)))
 
 

@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import jsonschema
@@ -23,11 +22,18 @@ from gnc_cli.errors import UsageError
 from gnc_cli.geometry.gram import max_cosine
 from gnc_cli.geometry.sphere import random_points
 from gnc_cli.io.codefile import read_code
+from gnc_cli.known_codes.best import Reference
 from gnc_cli.records import Bracket
-from gnc_cli.search import algebra as module
-from gnc_cli.search import run
-from gnc_cli.search.algebra import better, constructed_run, near_optimal, promising, welch
+from gnc_cli.search.request import Request
 from gnc_cli.search.result import Outcome, SolveResult
+from gnc_cli.search.routes import construction as module
+from gnc_cli.search.routes.construction import (
+    Constructed,
+    better,
+    near_optimal,
+    promising,
+    welch,
+)
 
 VALIDATOR = jsonschema.Draft202012Validator(schemas.load("solve"))
 
@@ -114,8 +120,8 @@ def test_a_stored_code_is_certified_and_said_to_be_one(
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"construction": "known", "K": 3}, "missing argument d"),
-        ({"construction": "known", "d": 3}, "missing argument K"),
+        ({"construction": "known", "K": 3}, "missing d; see gnc solve --help"),
+        ({"construction": "known", "d": 3}, "missing K;"),
         ({"construction": "known", "d": 3, "K": 12}, "d = 3, K = 12 are stored; drop construct"),
         ({"construction": "known", "d": 3, "K": 13, "restarts": 9}, "known needs no search"),
         ({"construction": "snub-cub"}, "'snub-cub' is not known; did you mean snub-cube"),
@@ -132,8 +138,8 @@ def test_a_stored_code_is_certified_and_said_to_be_one(
         ({"construction": "gold-9", "K": 400_000, "out": "a.txt"}, "in chunks"),
         ({"construction": "e8-roots", "restarts": 3, "time_limit": 9.0}, "drop restarts, time_lim"),
         ({"construction": "kerdock-5"}, "kerdock-.. takes m = 4, 6, .., 12"),
-        ({"d": 3}, "missing argument K; write solve"),
-        ({}, "missing arguments d and K;"),
+        ({"d": 3}, "missing K;"),
+        ({}, "missing d and K;"),
         ({"list_constructions": True, "d": 3, "seed": 1, "out": "x.h5"}, "drop d, seed, out"),
     ],
 )
@@ -183,14 +189,16 @@ def test_a_construction_behind_the_best_known_is_certified_only_where_it_wins(
 ) -> None:
     certified = []
 
+    built = Constructed.solve
+
     def counted(*args: Any) -> Any:
         certified.append(args)
-        return constructed_run(*args)
+        return built(*args)
 
-    monkeypatch.setattr(run, "constructed_run", counted)
+    monkeypatch.setattr(Constructed, "solve", counted)
     assert solved(10, 100, restarts=1).origin == "descent" and not certified
-    behind = SimpleNamespace(max_cosine=0.0)
-    monkeypatch.setattr(run, "best", lambda d, K: behind)
+    behind = Reference(0.0, "table", 10, 40, "somebody", own=True, figure="0")
+    monkeypatch.setattr(Request, "known", behind)
     assert solved(10, 40, restarts=1).origin == "construction: smith"
     assert len(certified) == 1
 

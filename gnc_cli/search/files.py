@@ -1,0 +1,122 @@
+"""The file of `solve --out`: written every half minute and at the end, and resumed from."""
+
+import logging
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from hashlib import sha256
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from gnc_cli.errors import DataError
+from gnc_cli.io.code import CodeFile
+from gnc_cli.io.codefile import read_code, write_code, write_streamed
+from gnc_cli.parameters import spelled
+from gnc_cli.runtime.deadline import SaveTimes
+from gnc_cli.search.request import Request
+from gnc_cli.search.result import SolveSweep
+from gnc_cli.search.routes.route import Route
+
+_log = logging.getLogger(__name__)
+
+
+class CodeWriter:
+    """What one call writes: the code with its provenance, and the state of its search."""
+
+    def __init__(self, request: Request) -> None:
+        assert request.out is not None
+        self._request, self._out = request, request.out
+        self._force = request.force or request.resume
+        """The file that is there may be replaced: also after it was written here."""
+        self._times = SaveTimes()
+
+    def save(self, make: Callable[[], tuple[np.ndarray, dict[str, Any] | None]]) -> None:
+        """Write the best so far where it is time, so that a kill loses little."""
+        if self._out == "-" or not self._times.due:
+            return
+        with self._times.saving():
+            weights, state = make()
+            self._write(CodeFile(weights, provenance=self._provenance, state=state))
+
+    def write(self, result: Any) -> Any:
+        """Write the end of it; returns the result naming the file."""
+        shown = result.to_json()
+        shown.pop("out")  # a path belongs to one machine
+        provenance = {**self._provenance, "result": shown}
+        last = result.rows[-1] if isinstance(result, SolveSweep) else result
+        rows = last.weights
+        if isinstance(rows, np.ndarray):
+            labels = None
+            if last.features is not None and len(last.features) != len(rows):
+                labels = np.repeat(np.arange(len(rows)), len(last.features) // len(rows))
+            state = last.extras.get("state")
+            self._write(CodeFile(rows, last.features, labels, provenance=provenance, state=state))
+        else:  # made block by block
+            write_streamed(self._out, rows.shape, rows.unit, provenance, force=self._force)
+        return replace(result, out=os.fspath(self._out))
+
+    def _write(self, code: CodeFile) -> None:
+        write_code(self._out, code, force=self._force)
+        self._force = True
+
+    @property
+    def _provenance(self) -> dict[str, Any]:
+        libraries = {name: version(name) for name in ("numpy", "scipy", "torch", "geoopt")}
+        return {
+            "identity": _identity(self._request),
+            "method": self._request.method,
+            "seed": self._request.seed,
+            "command": self._request.command_line,
+            "libraries": libraries,
+        }
+
+
+def resumed(route: Route) -> Route:
+    """The route that goes on from its file, where that was asked for and there is one.
+
+    Raises:
+        DataError: the file holds no code of this size, or one that was made with other options.
+    """
+    request = route.request
+    if not request.resume or request.out is None:
+        return route
+    name = os.fspath(request.out)
+    if not os.path.exists(name):
+        _log.warning("%r does not exist yet; starting anew", name)
+        return route
+    code = read_code(name)
+    made = code.provenance.get("identity")
+    if isinstance(made, dict):  # else a code that is no result of a search
+        _check_equal(name, made, _identity(request))
+    if code.weights.shape != (request.K, request.d):
+        raise DataError(
+            f"{name!r} holds a code of shape {code.weights.shape}, not {(request.K, request.d)}; "
+            f"use {spelled('force')} to start anew"
+        )
+    return route.resumed(code.weights, code.state or {})
+
+
+def _check_equal(name: str, was: Mapping[str, Any], now: Mapping[str, Any]) -> None:
+    """Refuse to go on with what was asked otherwise."""
+    for key, value in now.items():
+        if was.get(key) != value:
+            before, after = (str(part) or "none" for part in (was.get(key), value))
+            raise DataError(
+                f"{name!r} was made with {key} = {before}, not {after}; "
+                f"resume with equal options, or use {spelled('force')} to start anew"
+            )
+
+
+def _identity(request: Request) -> dict[str, Any]:
+    """What must agree for a search to be gone on with."""
+    rows = b"" if request.fixed is None else np.ascontiguousarray(request.fixed).tobytes()
+    return {
+        **{name: getattr(request, name) for name in ("problem", "d", "K", "seed")},
+        "weight_decay": request.weight_decay,
+        "n": request.n,
+        "tau": ", ".join(map(str, request.tau)),
+        "symmetry": ":".join(map(str, request.group or ())),
+        "fixed": sha256(rows).hexdigest()[:16] if rows else "",
+    }

@@ -1,0 +1,1 @@
+"""The ways to a code, one per file."""

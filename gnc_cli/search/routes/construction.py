@@ -1,0 +1,280 @@
+"""Codes from algebra: built and certified, alone or held against a search's.
+
+K rows up to `LARGE` are certified like any code. Beyond, the largest cosine is the one that the
+construction's own structure proves, and the rows are made only where they are looked at or written.
+
+Whether a construction is worth a search beside it is decided by yardsticks that cost nothing
+(`near_optimal`, `promising`). Neither is a proof, and none enters a result.
+"""
+
+import os
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import comb
+from pathlib import PurePath
+from typing import Any
+
+import numpy as np
+
+from gnc_cli.codes.certify import Certified, certify_code
+from gnc_cli.constructions.certificate import certified_margin
+from gnc_cli.constructions.construction import Construction, Rows
+from gnc_cli.errors import UsageError
+from gnc_cli.geometry.second_order import UNDECIDED, SecondOrder
+from gnc_cli.geometry.sphere import angle_from_chord
+from gnc_cli.metrics.records import Rattlers
+from gnc_cli.parameters import spelled
+from gnc_cli.runtime.deadline import Deadline
+from gnc_cli.runtime.memory import check_disk
+from gnc_cli.search.effort import LARGE, MAX_UNKNOWNS
+from gnc_cli.search.request import Request
+from gnc_cli.search.result import Course, Outcome, SolveResult
+from gnc_cli.search.routes.route import TOLERANCE, Route, Save, record
+from gnc_cli.search.verdict import reaches_target
+
+_MOST_HELD = 1 << 26
+"""Numbers of a code (512 MB) up to which its rows are held in memory."""
+_CHUNK = 1 << 18
+"""Numbers that are compressed to predict the size of a file."""
+_EVERY_CLASS = 1e7
+"""K^2 d up to which each class of a construction gets its own bracket."""
+_MOST_EXAMINED = 1500
+"""K d up to which a code is polished for the multipliers of the second-order test."""
+_EXACT = 1e-12
+"""Computed and exact cosine agree to this."""
+_BEHIND = 1e-9
+"""A best known code is better than a construction by more than this."""
+_NEAR = {False: 1.45, True: 1.75}
+"""Descents seldom come nearer to Welch's bound than this factor; those of more than `LARGE`
+points (True) stay farther away from it."""
+_PROMISING = 1.5
+"""A start this near to Welch's bound may lead somewhere."""
+_MOST_WORK = 2e10
+"""K^2 d beyond which a descent of minutes only makes a beginning: a step takes seconds."""
+
+
+@dataclass(frozen=True)
+class Constructed(Route):
+    """A construction, without a search."""
+
+    construction: Construction
+
+    @cached_property
+    def rows(self) -> Rows:
+        """Its rows, made where they are looked at."""
+        return self.construction.build()
+
+    @cached_property
+    def weights(self) -> Any:
+        """The rows in memory, (K, d), but of codes too large to hold."""
+        return self.rows if streamed(self.construction) else np.asarray(self.rows)
+
+    @property
+    def described(self) -> str:
+        return f"the construction {self.construction.name} of {self._size}"
+
+    def check(self) -> None:
+        if not streamed(self.construction):
+            super().check()
+            return
+        r = self.request
+        if r.plot is not None:
+            raise UsageError(
+                f"{spelled('plot')} needs the rows in memory, up to K d = {_MOST_HELD}; drop it"
+            )
+        if r.out is not None:
+            from gnc_cli.io.codefile import check_stream_target
+
+            check_stream_target(r.out)
+            advice = f"{self.smaller}, name a file on another disk, or drop {spelled('out')}"
+            check_disk(self._file_size(r.out), r.out, self.described, advice)
+
+    def _file_size(self, out: str | os.PathLike[str]) -> float:
+        """Bytes of its rows as a file, as far as HDF5 compresses a chunk from the middle."""
+        K, d = self.rows.shape
+        if PurePath(out).suffix.lower() == ".npy":
+            return 4.0 * K * d
+        values = self.rows.unit(K // 2, min(K, K // 2 + max(1, _CHUNK // d))).astype("<f4")
+        compressed = zlib.compress(values.view(np.uint8).reshape(-1, 4).T.tobytes(), 1)
+        return 4.0 * K * d * len(compressed) / values.nbytes
+
+    @property
+    def start_of_a_search(self) -> np.ndarray | None:
+        """The rows, where they are near a good code's."""
+        whole = not self.construction.changes
+        near = not self.request.large and (whole or promising(self.construction))
+        return self.weights if near else None
+
+    def solve(self, deadline: Deadline, save: Save | None) -> SolveResult:
+        request, construction = self.request, self.construction
+        second, bound = None, ""
+        with request.limited_threads(2.0 * request.K**2 * request.d):
+            if request.large:
+                certified, attained = self._certified_by_algebra()
+                bound = "" if attained else " (largest cosine: an upper bound)"
+            else:
+                certified = self._certified_by_pairs()
+                second = self._second_order(deadline)
+        course = Course(
+            origin=f"construction: {construction.origin}{bound}",
+            outcome=Outcome.CONSTRUCTED,
+            second=second,
+        )
+        return record(request, self.weights, certified, course, deadline.elapsed)
+
+    def beaten_by(self, found: SolveResult) -> bool:
+        """Whether a search has found more than this code has, which is not certified yet: by its
+        exact cosine, or by an upper end of its one-vs-rest distance."""
+        cosine = self.construction.cosine
+        if found.problem != "softmax":
+            return found.max_cosine < cosine.value - _EXACT
+        return found.rho_one_vs_rest.lower > certified_margin(self.rows, cosine).upper + _EXACT
+
+    def _second_order(self, deadline: Deadline) -> SecondOrder | None:
+        """Whether the code is a local minimum; None where it is proved optimal."""
+        if self.construction.proven:
+            return None
+        if self.weights.size > _MOST_EXAMINED:
+            return SecondOrder(
+                UNDECIDED, f"codes from algebra of K d > {_MOST_EXAMINED} are untested"
+            )
+        from gnc_cli.search.refine import examine
+
+        return examine(self.weights, deadline)
+
+    def _certified_by_pairs(self) -> Certified:
+        """All pairs of the rows as they are; the upper end of rho from a few classes of large
+        codes."""
+        (K, d), cosine, upper = self.weights.shape, self.construction.cosine, None
+        if K * K * d > _EVERY_CLASS:
+            upper = certified_margin(self.rows, cosine).upper
+        certified = certify_code(self.weights, tolerance=TOLERANCE, upper_end=upper)
+        exact = abs(certified.max_cosine - cosine.value) <= _EXACT
+        return replace(certified, max_cosine=cosine.value) if exact else certified
+
+    def _certified_by_algebra(self) -> tuple[Certified, bool]:
+        """Where there are too many pairs: what the structure proves, and whether its largest cosine
+        is attained or only an upper bound."""
+        verified = self.rows.verify()
+        cosine, pairs = verified.max_cosine, verified.distribution
+        # In a distance-invariant code every row has the same one-vs-rest distance.
+        loose = 0 if self.construction.transitive else None
+        chord = float(np.sqrt(2.0 - 2.0 * cosine.value))
+        certified = Certified(
+            max_cosine=cosine.value,
+            min_angle=float(angle_from_chord(chord)),
+            rho_one_vs_one=chord,
+            rho_one_vs_rest=certified_margin(self.rows, cosine),
+            rattlers=Rattlers(one_vs_one=loose, one_vs_rest=loose, tolerance=TOLERANCE),
+            contacts=pairs[0][1] if pairs else None,
+        )
+        return certified, verified.attained
+
+
+@dataclass(frozen=True)
+class SearchBeside(Route):
+    """A search, held against a construction that is not proved optimal."""
+
+    algebra: Constructed
+    search: Route
+
+    @property
+    def described(self) -> str:
+        return self.search.described
+
+    @property
+    def smaller(self) -> str:
+        return self.search.smaller
+
+    @property
+    def memory(self) -> float:
+        return self.search.memory
+
+    def resumed(self, weights: np.ndarray, state: Mapping[str, Any]) -> "SearchBeside":
+        return replace(self, search=self.search.resumed(weights, state))
+
+    def solve(self, deadline: Deadline, save: Save | None) -> SolveResult:
+        known, cosine, built = self.request.known, self.algebra.construction.cosine.value, None
+        # Where a better code is known, a search is likely to do better too: it comes first.
+        behind = known is not None and known.max_cosine < cosine - _BEHIND
+        if self.request.target is not None or not behind:
+            built = self.algebra.solve(deadline, save)
+            if reaches_target(self.request, built):
+                return built
+        found = self.search.solve(deadline, save)
+        assert isinstance(found, SolveResult), "no search for a code is a sweep"
+        if built is None and self.algebra.beaten_by(found):
+            return found
+        return better(built or self.algebra.solve(deadline, save), found)
+
+
+def better(constructed: SolveResult, found: SolveResult) -> SolveResult:
+    """The better code by the problem's own measure; a tie goes to algebra.
+
+    The time, and how a search ended, are those of the whole run.
+    """
+    if found.problem == "softmax":
+        wins = found.rho_one_vs_rest.lower > constructed.rho_one_vs_rest.lower + _EXACT
+    else:
+        wins = found.max_cosine < constructed.max_cosine - _EXACT
+    if wins:
+        return found
+    stopped = found.outcome in (Outcome.INTERRUPTED, Outcome.TIME_LIMIT)
+    of_the_search = {key: found.extras.get(key) for key in ("history", "state")}
+    return replace(
+        constructed,
+        outcome=found.outcome if stopped else constructed.outcome,
+        restarts=found.restarts,
+        steps=found.steps,
+        seconds=found.seconds,
+        extras={**constructed.extras, **of_the_search},
+    )
+
+
+def streamed(construction: Construction) -> bool:
+    """Too large to hold: its rows are made block by block."""
+    return construction.K * construction.d > _MOST_HELD
+
+
+def worth_a_search(request: Request, construction: Construction) -> bool:
+    """Whether a search runs beside it; a time limit or a target invites one more often."""
+    if construction.proven or streamed(construction):
+        return False
+    invited = request.time_limit is not None or request.target is not None
+    return invited or not near_optimal(construction)
+
+
+def near_optimal(construction: Construction) -> bool:
+    """No descent of a few minutes is likely to do better: proved, near Welch's bound, or huge."""
+    d, K = construction.d, construction.K
+    near = construction.cosine.value <= _NEAR[K > LARGE] * welch(d, K)
+    return construction.proven or (near and K * d > MAX_UNKNOWNS) or float(K) * K * d > _MOST_WORK
+
+
+def promising(construction: Construction) -> bool:
+    """Its cosine is so near to what codes of its size reach that a descent may start from it."""
+    d, K = construction.d, construction.K
+    return construction.cosine.value <= _PROMISING * max(welch(d, K), 1.0 / d)
+
+
+def welch(d: int, K: int) -> float:
+    """Welch's lower bound on the largest absolute cosine of K unit vectors in R^d.
+
+    The best over powers k of `((K / binomial(d + k - 1, k) - 1) / (K - 1))^(1 / 2k)`. (L. R. Welch,
+    Lower bounds on the maximum cross correlation of signals, 1974.) Antipodal codes have one line
+    for two rows, which is what K / 2 stands for here.
+
+    Example:
+        >>> round(welch(512, 10000), 3)
+        0.042
+    """
+    lines = K / 2
+    bounds = [0.0]
+    for k in range(1, 12):
+        dimensions = comb(d + k - 1, k)
+        if dimensions >= lines:
+            break
+        bounds.append(((lines / dimensions - 1.0) / (lines - 1.0)) ** (0.5 / k))
+    return max(bounds)

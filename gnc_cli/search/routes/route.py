@@ -1,0 +1,141 @@
+"""What every way to a code has: how it runs, what memory it takes, and the record it ends in."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gnc_cli import __version__
+from gnc_cli.codes.certify import Certified
+from gnc_cli.geometry.second_order import YES, SecondOrder
+from gnc_cli.metrics.gnc2 import EVERY_CLASS
+from gnc_cli.parameters import spelled
+from gnc_cli.runtime.deadline import Deadline
+from gnc_cli.runtime.memory import check_memory
+from gnc_cli.search.request import Request
+from gnc_cli.search.result import Course, Margins, Outcome, SolveResult, SolveSweep, UfmMeasures
+from gnc_cli.search.verdict import judge
+
+TOLERANCE = 1e-7
+"""Default of rattlers and contacts, on distances, where the polish reached far below it."""
+TOLERANCE_ROUGH = 1e-4
+"""Where nothing was polished."""
+
+Save = Callable[[Callable[[], tuple[np.ndarray, dict[str, Any] | None]]], None]
+"""Called often with what makes the best code so far and the state of its search; keeps them now
+and then."""
+
+
+@dataclass(frozen=True)
+class Route(ABC):
+    """One way to a code."""
+
+    request: Request
+
+    @property
+    @abstractmethod
+    def described(self) -> str:
+        """The work, in messages."""
+
+    @property
+    def smaller(self) -> str:
+        """What to do where it does not fit."""
+        return f"lower {spelled('K')} or {spelled('d')}"
+
+    @property
+    def memory(self) -> float:
+        """Bytes that it takes at most: unless a route says more, those of the certificate."""
+        d, K = self.request.d, self.request.K
+        return (60.0 if K <= EVERY_CLASS else 28.0) * K * d + 250.0 * K
+
+    def check(self) -> None:
+        """Refuse what this machine cannot hold.
+
+        Raises:
+            UnavailableError: it lacks the memory, or the disk.
+            UsageError: the result cannot be given in the form asked for.
+        """
+        check_memory(self.memory, self.described, self.smaller)
+
+    def resumed(self, weights: np.ndarray, state: Mapping[str, Any]) -> "Route":
+        """The same way, going on from a code (K, d) that it wrote earlier, with its state."""
+        return self
+
+    @abstractmethod
+    def solve(self, deadline: Deadline, save: Save | None) -> SolveResult | SolveSweep:
+        """Find the code and certify it."""
+
+    @property
+    def _size(self) -> str:
+        return f"K={self.request.K} points in d={self.request.d}"
+
+
+def record(
+    request: Request,
+    weights: Any,
+    certified: Certified,
+    course: Course,
+    seconds: float,
+    *,
+    features: np.ndarray | None = None,
+    ufm: UfmMeasures | None = None,
+) -> SolveResult:
+    """The result, with what there is to say of the code.
+
+    Args:
+        features: in place of the certificate's.
+    """
+    judgement = judge(request, weights, certified.max_cosine, certified.rho_one_vs_rest)
+    outcome, second = course.outcome, course.second
+    misses = judgement.misses_known_optimum and not request.restriction
+    if misses and outcome is Outcome.CONVERGED:
+        outcome = Outcome.LOCAL_OPTIMUM
+    if judgement.proved and (second is None or second.local_minimum != YES):
+        second = SecondOrder(YES, "its value is proved optimal")
+    gain, pairs, classes = course.first_order_gain, certified.contact_pairs, certified.classes
+    extras = {
+        "history": course.history,
+        "one_vs_rest_lower": None if classes is None else classes.lower,
+        "one_vs_rest_upper": None if classes is None else classes.upper,
+        "contact_pairs": pairs,
+        "rattlers_one_vs_one": certified.rattles_one_vs_one,
+        "rattlers_one_vs_rest": None if classes is None else classes.rattles,
+    }
+    return SolveResult(
+        seconds=seconds,
+        version=__version__,
+        problem=request.problem,
+        d=request.d,
+        K=request.K,
+        origin=course.origin,
+        outcome=outcome,
+        max_cosine=certified.max_cosine,
+        min_angle_deg=float(np.degrees(certified.min_angle)),
+        rho_one_vs_one=certified.rho_one_vs_one,
+        rho_one_vs_rest=certified.rho_one_vs_rest,
+        rattlers=certified.rattlers,
+        contacts=certified.contacts,
+        stationarity=course.stationarity,
+        first_order_gain=None if gain is None or np.isnan(gain) else gain,
+        local_minimum=None if second is None else second.local_minimum,
+        local_minimum_reason=None if second is None else second.reason,
+        margins=Margins(certified.rho_one_vs_rest.lower, certified.min_angle),
+        best_known=judgement.best_known,
+        status=judgement.status,
+        gap=judgement.gap,
+        optimum=judgement.optimum,
+        verdict=judgement.verdict,
+        seed=request.seed,
+        restarts=course.restarts,
+        batches=course.batches,
+        hits=course.hits,
+        steps=course.steps,
+        out=None,
+        weights=weights,
+        features=certified.features if features is None else features,
+        undecided=("rattlers.one_vs_rest",) if certified.undecided else (),
+        ufm=ufm,
+        extras={k: v for k, v in extras.items() if v is not None},
+    )
