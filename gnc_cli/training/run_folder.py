@@ -19,9 +19,10 @@ import logging
 import os
 import re
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import IO, Any, TypeVar
 
 from gnc_cli import __version__
 from gnc_cli.collapse.inputs import SNAPSHOTS, snapshot_files
@@ -37,7 +38,9 @@ from gnc_cli.parameters import spelled
 from gnc_cli.records import flatten, plain, read_plain
 from gnc_cli.runtime.distributed import Processes
 from gnc_cli.runtime.together import of_first
-from gnc_cli.training.checkpoints import link_file, write_checkpoint
+from gnc_cli.training.checkpoints import link_file, read_run, write_checkpoint
+from gnc_cli.training.data.image_set import ImageData
+from gnc_cli.training.head import HeadPlan
 from gnc_cli.training.measure import Measured
 from gnc_cli.training.request import Settings
 from gnc_cli.training.result import EpochRow
@@ -62,7 +65,7 @@ class RunFolder:
         self.processes, self.path = processes, path
         self._warned: set[str] = set()
         self._rows = _ledger(None)
-        self._log: int | None = None
+        self._log: IO[bytes] | None = None
         self._events: EventFile | None = None
 
     @classmethod
@@ -118,9 +121,7 @@ class RunFolder:
                 (folder / SNAPSHOTS).rmdir()
         try:
             unshare(folder / LOG)
-            # Without waiting: a pipe of that name has no reader.
-            how = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
-            self._log = os.open(folder / LOG, how, 0o666)
+            self._log = open(folder / LOG, "ab", buffering=0)
         except OSError as error:
             raise OutputError(f"cannot write {str(folder / LOG)!r}: {error.strerror}") from error
 
@@ -132,7 +133,7 @@ class RunFolder:
         if self._events is not None:
             self._events.close()
         if self._log is not None:
-            os.close(self._log)
+            self._log.close()
             self._log = None
 
     def config(self, settings: Settings, **more: Any) -> None:
@@ -188,8 +189,8 @@ class RunFolder:
         def write() -> None:
             self._rows.append(plain(row))
             if self._events is not None:
-                found = flatten(plain(row)).items()
-                numbers = {k: v for k, v in found if v is not None and k not in ("epoch", "step")}
+                figures = flatten(plain(row)).items()
+                numbers = {k: v for k, v in figures if v is not None and k not in ("epoch", "step")}
                 self._events.add(row.epoch, numbers)
 
         self._in_first(write)
@@ -215,7 +216,7 @@ class RunFolder:
         if self._log is not None:
             text = visible(" ".join(str(portable(line)).split()))
             with contextlib.suppress(OSError):  # other writers report a full disk
-                os.write(self._log, f"{creation_time()} {text}\n".encode())
+                self._log.write(f"{creation_time()} {text}\n".encode())
             _log.info("%s", line)
 
     def warn(self, line: str) -> None:
@@ -240,10 +241,10 @@ def check_free(path: str, *, force: bool = False) -> None:
     if folder.exists() and not folder.is_dir():
         raise OutputError(f"{path!r} is no folder; name another for the run")
     series = sorted(folder.glob("assignment-[0-9]*"))
-    found = [file for place in (folder, *series) for file in own_files(place)]
-    if found and not force:
+    taken = [file for place in (folder, *series) for file in own_files(place)]
+    if taken and not force:
         raise OutputError(
-            f"{path!r} holds {str(found[0].relative_to(folder))!r} already; go on with "
+            f"{path!r} holds {str(taken[0].relative_to(folder))!r} already; go on with "
             f"{spelled('resume')}, name another folder, or add {spelled('force')} to replace it"
         )
 
@@ -277,6 +278,57 @@ def read_config(path: str | os.PathLike[str]) -> dict[str, Any]:
     raise DataError(
         f"{str(folder / CONFIG)!r} holds no JSON object; start anew with {spelled('force')}"
     )
+
+
+@dataclass(frozen=True)
+class StoredRun:
+    """What config.json says of a run to go on with."""
+
+    path: str
+    settings: Settings
+    plan: HeadPlan | None
+    """Without its code; None of a series."""
+    class_names: list[str]
+
+    def plan_for(self, data: ImageData) -> HeadPlan:
+        """The head's plan, the code from the checkpoint, for data with the same classes."""
+        last = os.path.join(self.path, "last.pt")
+        if not os.path.isfile(last):
+            raise DataError(
+                f"{self.path!r} has no last.pt: the run ended before its first checkpoint; start "
+                f"it again with {spelled('force')}"
+            )
+        if portable(data.class_names) != self.class_names:  # of which one may be a slash
+            raise DataError(
+                f"{self.path!r} was trained on {len(self.class_names)} classes, and {data.name} "
+                f"has {len(data.class_names)} others now; name the same data"
+            )
+        plan, weight = self.plan, read_run(last).training.model.get("head.weight")
+        if plan is None or weight is None or tuple(weight.shape) != (plan.K, plan.d):
+            raise DataError(f"{self.path!r} does not say what its classifier was; start anew")
+        rows = sorted(plan.permutation or range(plan.K))
+        if plan.K != len(self.class_names) or rows != [*range(plan.K)]:
+            raise DataError(f"{self.path!r} does not say which class has which row; start anew")
+        code = None if plan.permutation is None else weight.double().numpy()
+        return replace(plan, code=code)
+
+
+def read_stored(path: str) -> StoredRun:
+    """The run in a folder."""
+    config = read_config(path)
+    try:
+        settings = read_plain(dict[str, Any], config.get("settings"), "settings")
+        plan = read_plain(dict[str, Any] | None, config.get("plan"), "plan")
+        return StoredRun(
+            path,
+            Settings.from_json(settings),
+            plan and read_plain(HeadPlan, {**plan, "code": None}, "plan"),
+            read_plain(list[str], config.get("class_names", []), "class_names"),
+        )
+    except ValueError as error:
+        raise DataError(
+            f"{path!r} has a config.json that is not of gnc train: {error}; start anew"
+        ) from error
 
 
 def portable(value: Any) -> Any:

@@ -5,8 +5,8 @@ Three layouts are known: `train/CLASS/...` with `test/CLASS/...` or `val/CLASS/.
 and `CLASS/...` alone. Hidden files and files that are no images by their suffix are passed over;
 links to folders are followed for the folder of a class and no deeper.
 
-Small sets are decoded into memory at once. Of larger ones every picture is decoded once at the
-start, which finds what is broken, and again whenever it is needed.
+Sets are decoded into memory at once. Only where they do not fit there (half of the machine's) every
+picture is decoded once at the start, which finds what is broken, and again whenever it is needed.
 """
 
 import os
@@ -24,18 +24,16 @@ from gnc_cli.errors import DataError
 from gnc_cli.io.catalogue import translated
 from gnc_cli.io.inputs import read_lines, walk
 from gnc_cli.training.data.decoding import (
-    FolderImages,
-    decode_all,
     decoding_pool,
-    find_broken,
+    images_of,
     read_headers,
 )
 from gnc_cli.training.data.image_set import (
-    MEMORY_BYTES,
     ImageData,
     ImageSet,
     chooser,
     first_of,
+    fits_in_memory,
     with_present_classes,
 )
 
@@ -140,9 +138,13 @@ def _read(
     with warnings.catch_warnings(action="ignore"):  # Pillow's, of files that are counted here
         size = image_size or _common_size(files, pool)
         channels = channels or (1 if _all_grey(files, pool) else 3)
-        lazily = len(files) * channels * size * size > MEMORY_BYTES
+        lazily = not fits_in_memory(len(files) * channels * size * size)
         broken: dict[str, str] = {}
-        sets = [_image_set(part, channels, size, lazily, broken, pool) for part in parts]
+        sets = []
+        for part in parts:
+            pictures, bad = images_of(part.paths, channels, size, pool, lazily=lazily)
+            sets.append(ImageSet(pictures, np.delete(part.labels, list(bad))))
+            broken |= {part.paths[row]: bad[row] for row in sorted(bad)}
     if not files:
         raise DataError(
             f"{path!r} holds no images in its class folders; put JPEG or PNG files there"
@@ -162,31 +164,6 @@ def _read(
     named = [f"{Path(file).relative_to(root)} ({reason})" for file, reason in broken.items()]
     line = f"{len(broken)} image(s) cannot be read and are left out: {first_of(named, 3)}"
     return sets, facts, [line] if broken else []
-
-
-def _image_set(
-    files: ImageFiles,
-    channels: int,
-    size: int,
-    lazily: bool,
-    broken: dict[str, str],
-    pool: ThreadPoolExecutor,
-) -> ImageSet:
-    """The readable ones of some files; `broken` gets the others, with the reason."""
-    if lazily:
-        bad = find_broken(files.paths, channels, size, pool)
-    else:
-        pixels, bad = decode_all(files.paths, channels, size, pool)
-    broken |= {files.paths[row]: bad[row] for row in sorted(bad)}
-    kept = np.setdiff1d(np.arange(len(files.paths)), list(bad))
-    labels = files.labels[kept]
-    if lazily:
-        paths = [files.paths[row] for row in kept]
-        return ImageSet(FolderImages(paths, channels, size, pool), labels)
-    if bad:
-        for new, old in enumerate(kept):  # in place: memory may not hold two copies
-            pixels[new] = pixels[old]
-    return ImageSet(pixels[: len(kept)], labels)
 
 
 def _common_size(files: Sequence[str], pool: ThreadPoolExecutor) -> int:

@@ -19,10 +19,10 @@ from gnc_cli.io.inputs import memory_limit, open_input
 from gnc_cli.io.labels import from_one, is_one_hot, suspicion
 from gnc_cli.io.loading import load_labels
 from gnc_cli.training.data.image_set import (
-    MEMORY_BYTES,
     ImageData,
     ImageSet,
     Pictures,
+    fits_in_memory,
     with_present_classes,
 )
 
@@ -186,7 +186,7 @@ def _image_set(catalogue: Catalogue, pair: tuple[str, str], file: _OpenFile) -> 
             "machine's memory; store it as HDF5, of which rows can be read"
         )
     pictures: Pictures = stored
-    if needed <= MEMORY_BYTES or not stored.by_rows:
+    if fits_in_memory(needed) or not stored.by_rows:
         pictures = stored.whole()
     return ImageSet(pictures, labels)
 

@@ -246,8 +246,8 @@ class Batches:
         """Images of the smallest share that a process has of a batch."""
         self.images = images if isinstance(images, DeviceImages) else DeviceImages(images, device)
         """All images, as they are; `evaluate` takes them from here."""
-        self._labels = torch.from_numpy(np.array(labels, dtype=np.int64))
-        self._normalisation, self._augmentation = normalisation, augmentation
+        self.labels = torch.from_numpy(np.array(labels, dtype=np.int64))
+        self.normalisation, self._augmentation = normalisation, augmentation
         self._device, self._rank, self._size = device, rank, size
 
     def epoch(self, epoch: int, start: int = 0) -> Generator[Batch, None, None]:
@@ -262,10 +262,10 @@ class Batches:
                 generator = torch.Generator().manual_seed(seed_at(self.seed, epoch, step))
                 drawn = self._augmentation.draw(end - begin, generator)
                 moved = self._augmentation.apply(pixels, drawn[first - begin : last - begin])
-                images = self._normalisation.apply(moved)
+                images = self.normalisation.apply(moved)
                 yield Batch(
                     images.contiguous(memory_format=torch.channels_last),
-                    self._labels[chosen].to(self._device, non_blocking=True),
+                    self.labels[chosen].to(self._device, non_blocking=True),
                     (last - first) * self._size / (end - begin),
                 )
 
