@@ -21,7 +21,7 @@ from gnc_cli.training.networks.classifier import Classifier, count_parameters
 from gnc_cli.training.networks.encoders import build_encoder, load_backbone
 from gnc_cli.training.networks.losses import make_loss
 from gnc_cli.training.networks.training import Training
-from gnc_cli.training.request import Settings
+from gnc_cli.training.request import Precision, Settings
 
 _FLOPS = 1e10
 """Floating-point operations of one core in a second, roughly: products of large matrices."""
@@ -146,7 +146,7 @@ def threads_of(training: Training, requested: int | None) -> int:
     return threads_for(training.flops * batch / max(1, len(layers)), requested)
 
 
-def precision_on(device: torch.device, precision: str) -> str:
+def precision_on(device: torch.device, precision: Precision) -> Precision:
     """`auto` is bf16 on GPUs that have it, not merely emulate it, else float32."""
     if precision != "auto":
         return precision

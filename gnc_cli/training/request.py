@@ -9,7 +9,7 @@ import threading
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from gnc_cli.console.removed import REMOVED
 from gnc_cli.errors import DataError, OutputError, UsageError
@@ -55,6 +55,8 @@ _OF_THE_CALLER = ("force", "resume")
 _EXCLUDING = (("classes", "classes_subset"), ("backbone_weights", "init_from"))
 _PAGE_SNAPSHOTS = 8
 """Snapshots of a run that a page shows."""
+
+Precision = Literal["auto", "float32", "bf16", "fp16"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,20 +135,20 @@ class Recipe:
     epochs: int
     batch_size: int
     """Of all processes together."""
-    optimizer: str = "sgd"
+    optimizer: Literal["sgd", "adamw", "adam"] = "sgd"
     """`sgd` (with Nesterov momentum), `adamw` or `adam`."""
     lr: float = 0.1
     """Largest learning rate; the schedule multiplies it."""
     momentum: float = 0.9
     """Of `sgd`."""
     weight_decay: float = 5e-4
-    schedule: str = "cosine"
+    schedule: Literal["cosine", "step", "constant"] = "cosine"
     """`cosine` to 0, `step` (a tenth at each milestone) or `constant`."""
     milestones: tuple[int, ...] = ()
     """Of `step`: epochs done at which the learning rate falls."""
     warmup: float = 0.0
     """Epochs, also a part of one, over which the learning rate rises linearly."""
-    precision: str = "float32"
+    precision: Precision = "float32"
     """Of the encoder: `float32`, `bf16`, `fp16`, or `auto` in settings; head and loss are always
     float32."""
 
@@ -177,9 +179,9 @@ class Settings(Recipe):
     model: str
     head: str
     """`learned`, `cmf`, `fixed:FILE` or `fixed:solve`."""
-    constraint: str
+    constraint: Literal["sphere", "decay"]
     tau: float
-    loss: str
+    loss: Literal["ce", "hardmax", "cosface", "arcface"]
     width: float
     beta: float
     classes: int | None = None

@@ -1,6 +1,5 @@
 """`gnc train`: request -> data, head, network -> epochs -> result."""
 
-import contextlib
 import dataclasses
 import logging
 import os
@@ -36,7 +35,6 @@ from gnc_cli.training.network import (
     threads_of,
 )
 from gnc_cli.training.networks.assignment import class_similarity
-from gnc_cli.training.networks.encoders import no_imports_from
 from gnc_cli.training.networks.parallel import start_processes
 from gnc_cli.training.request import Request, Settings, resumed, settings_of
 from gnc_cli.training.result import TrainResult, TrainSeries
@@ -61,9 +59,7 @@ def run(request: Request) -> TrainResult | TrainSeries:
     deadline = Deadline.of_call(request.time_limit, request.interrupt)
     _check(request)
     processes, device = start_processes(request.device)
-    own = ":" in (request.model or "") and request.folder is not None
-    guard = no_imports_from(request.folder or "") if own else contextlib.nullcontext()
-    with processes, limit_threads(1), guard:
+    with processes, limit_threads(1):
         result = Job(request, deadline, processes, device).run()
     result = dataclasses.replace(result, seconds=deadline.elapsed)
     if processes.first and request.plot is not None:

@@ -5,11 +5,10 @@ as `package.module:factory` without an entry.
 """
 
 import importlib
-import importlib.machinery
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, cast
 
@@ -146,37 +145,6 @@ def _explained(what: str, advice: str = "") -> Iterator[None]:
     except Exception as error:
         reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
         raise UsageError("; ".join(filter(None, (f"{what} {reason}", advice)))) from error
-
-
-@contextmanager
-def no_imports_from(folder: str | os.PathLike[str]) -> Iterator[None]:
-    """Within the block, importing a module that lies in `folder` is an ImportError.
-
-    A run folder may have come from somebody else: what lies there is data, never code.
-    """
-    guard = _RefusedFolder(os.path.realpath(folder))
-    sys.meta_path.insert(0, guard)
-    try:
-        yield
-    finally:
-        sys.meta_path.remove(guard)
-
-
-class _RefusedFolder(importlib.machinery.PathFinder):
-    """Finds nothing itself; stops at what Python would find in the folder."""
-
-    def __init__(self, folder: str) -> None:
-        self.folder = folder
-
-    def find_spec(  # type: ignore[override]
-        self, fullname: str, path: Sequence[str] | None = None, target: Any = None
-    ) -> None:
-        spec = super().find_spec(fullname, path, target)
-        places = [] if spec is None else [spec.origin, *(spec.submodule_search_locations or ())]
-        for place in filter(None, places):
-            around = os.path.realpath(os.path.dirname(place))
-            if os.path.commonpath([around, self.folder]) == self.folder:
-                raise ImportError(f"{place} lies in the run folder, which holds no code")
 
 
 @torch.no_grad()
