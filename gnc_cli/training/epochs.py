@@ -66,7 +66,7 @@ class Epochs:
         training.load_state(state.training)
         state.data.check_same(DataStamp.of(training.batches), where, self.settings.data)
         self._saved = done, training.step
-        self.history = self.folder.back_to(done)
+        self.history = self.folder.back_to(done) or []
         self.folder.log(f"resumed after epoch {done}, step {training.step}")
         if totals is not None and (not self.history or self.history[-1].epoch < totals.epoch):
             self._pending = totals

@@ -14,6 +14,8 @@ A snapshot is a file `snapshots/epoch-0010-train.h5` with attributes epoch, step
 """
 
 import contextlib
+import functools
+import itertools
 import json
 import logging
 import os
@@ -22,7 +24,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from gnc_cli import __version__
 from gnc_cli.collapse.inputs import SNAPSHOTS, snapshot_files
@@ -51,7 +53,24 @@ RUN_FILES = (CONFIG, METRICS, "last.pt", "best.pt", LOG)
 # Of `folder:/home/ada/tiny`, but not of a URL.
 _SCHEME = re.compile(r"(?<!\S)([A-Za-z]\w*:)/(?!/)(?:[^\s/]+/)*(?=[^\s/])")
 _log = logging.getLogger(__name__)
+_P = ParamSpec("_P")
 _T = TypeVar("_T")
+
+
+def _in_first(
+    method: Callable[Concatenate["RunFolder", _P], _T],
+) -> Callable[Concatenate["RunFolder", _P], _T | None]:
+    """Call a method in the first process; what it gives, or its failure, comes in all of them.
+
+    Nothing is called without a path.
+    """
+
+    @functools.wraps(method)
+    def shared(self: "RunFolder", *args: _P.args, **kwargs: _P.kwargs) -> _T | None:
+        work = partial(method, self, *args, **kwargs)
+        return of_first(self.processes, work) if self.path else None
+
+    return shared
 
 
 class RunFolder:
@@ -65,7 +84,7 @@ class RunFolder:
         self.processes, self.path = processes, path
         self._warned: set[str] = set()
         self._rows = _ledger(None)
-        self._log: IO[bytes] | None = None
+        self._log: Path | None = None
         self._events: EventFile | None = None
 
     @classmethod
@@ -121,9 +140,10 @@ class RunFolder:
                 (folder / SNAPSHOTS).rmdir()
         try:
             unshare(folder / LOG)
-            self._log = open(folder / LOG, "ab", buffering=0)
+            (folder / LOG).touch()
         except OSError as error:
             raise OutputError(f"cannot write {str(folder / LOG)!r}: {error.strerror}") from error
+        self._log = folder / LOG
 
     def __enter__(self) -> "RunFolder":
         return self
@@ -132,91 +152,80 @@ class RunFolder:
         self._rows.close()
         if self._events is not None:
             self._events.close()
-        if self._log is not None:
-            self._log.close()
-            self._log = None
+        self._log = None
 
+    @_in_first
     def config(self, settings: Settings, **more: Any) -> None:
         """config.json, with `more` beside version and settings."""
         config = {"gnc_version": __version__, "settings": vars(settings), **more}
         text = json.dumps(portable(config), indent=2, allow_nan=False) + "\n"
+        with atomic_file(Path(self.path, CONFIG), force=True, follow=False) as file:
+            file.write(text.encode())
 
-        def write() -> None:
-            with atomic_file(self._at(CONFIG), force=True, follow=False) as file:
-                file.write(text.encode())
-
-        self._in_first(write)
-
+    @_in_first
     def back_to(self, epoch: int) -> list[EpochRow]:
         """Drop what came after an epoch; the lines of metrics.jsonl that are left.
 
         A snapshot of this epoch goes too where it has no line: the run was killed after writing it.
         """
+        rows = self._rows.rows
+        if [row.epoch for row in rows] != sorted({row.epoch for row in rows if row.epoch > 0}):
+            raise DataError(
+                f"{os.path.join(self.path, METRICS)!r} has epochs that do not rise from line to "
+                f"line; start anew with {spelled('force')}"
+            )
+        kept = [row for row in rows if row.epoch <= epoch]
+        drop_snapshots(Path(self.path), max(epoch - 1, kept[-1].epoch if kept else 0))
+        self._rows.keep(len(kept))
+        return kept
 
-        def drop() -> list[EpochRow]:
-            rows = self._rows.rows
-            if [row.epoch for row in rows] != sorted({row.epoch for row in rows if row.epoch > 0}):
-                raise DataError(
-                    f"{str(self._at(METRICS))!r} has epochs that do not rise from line to line; "
-                    f"start anew with {spelled('force')}"
-                )
-            kept = [row for row in rows if row.epoch <= epoch]
-            drop_snapshots(Path(self.path), max(epoch - 1, kept[-1].epoch if kept else 0))
-            self._rows.keep(len(kept))
-            return kept
-
-        return self._in_first(drop) or []
-
+    @_in_first
     def checkpoint(self, state: dict[str, Any]) -> None:
         """last.pt."""
-        self._in_first(lambda: write_checkpoint(self._at("last.pt"), state))
+        write_checkpoint(Path(self.path, "last.pt"), state)
 
+    @_in_first
     def best(self) -> None:
         """best.pt is what last.pt is now; writing last.pt anew leaves it as it is."""
-        self._in_first(lambda: link_file(self._at("last.pt"), self._at("best.pt")))
+        link_file(Path(self.path, "last.pt"), Path(self.path, "best.pt"))
 
+    @_in_first
     def open_events(self, epoch: int) -> None:
         """From here on, write the rows of later epochs for TensorBoard as well."""
+        self._events = EventFile(self.path, epoch)
 
-        def begin() -> None:
-            self._events = EventFile(self.path, epoch)
-
-        self._in_first(begin)
-
+    @_in_first
     def epoch(self, row: EpochRow, words: str) -> None:
         """A line of metrics.jsonl, on disk when this returns, and one of log.txt."""
-
-        def write() -> None:
-            self._rows.append(plain(row))
-            if self._events is not None:
-                figures = flatten(plain(row)).items()
-                numbers = {k: v for k, v in figures if v is not None and k not in ("epoch", "step")}
-                self._events.add(row.epoch, numbers)
-
-        self._in_first(write)
+        self._rows.append(plain(row))
+        if self._events is not None:
+            figures = flatten(plain(row)).items()
+            numbers = {k: v for k, v in figures if v is not None and k not in ("epoch", "step")}
+            self._events.add(row.epoch, numbers)
         self.log(words)
 
     def snapshot(self, epoch: int, step: int, measured: Measured) -> None:
         """The features that were measured, each split of them that was kept."""
-
-        def write() -> None:
-            for split, (features, labels) in measured.features.items():
-                arrays = {"features": features, "labels": labels, "weights": measured.weights}
-                add_snapshot(Path(self.path), arrays, epoch=epoch, step=step, split=split)
-
         for split in measured.too_large:
             self.warn(
                 f"no snapshot of the {split} features, which are larger than 2 GiB; for one take "
                 f"a smaller {spelled('feature_dim')} or fewer images"
             )
-        self._in_first(write)
+        self._write_snapshot(epoch, step, measured)
+
+    @_in_first
+    def _write_snapshot(self, epoch: int, step: int, measured: Measured) -> None:
+        for split, (features, labels) in measured.features.items():
+            arrays = {"features": features, "labels": labels, "weights": measured.weights}
+            add_snapshot(Path(self.path), arrays, epoch=epoch, step=step, split=split)
 
     def log(self, line: str) -> None:
         """A line of log.txt behind the time in UTC, and of the log on stderr where wanted."""
         if self._log is not None:
             text = visible(" ".join(str(portable(line)).split()))
-            with contextlib.suppress(OSError):  # other writers report a full disk
-                self._log.write(f"{creation_time()} {text}\n".encode())
+            # Other writers report a full disk.
+            with contextlib.suppress(OSError), open(self._log, "a", encoding="utf-8") as file:
+                file.write(f"{creation_time()} {text}\n")
             _log.info("%s", line)
 
     def warn(self, line: str) -> None:
@@ -226,13 +235,6 @@ class RunFolder:
             self.log(line)
             if self.processes.first:
                 _log.warning("%s", line)
-
-    def _at(self, name: str) -> Path:
-        return Path(self.path, name)
-
-    def _in_first(self, work: Callable[[], _T]) -> _T | None:
-        """What `work` gives, in all processes; its failure, in all of them too."""
-        return of_first(self.processes, work) if self.path else None
 
 
 def check_free(path: str, *, force: bool = False) -> None:
@@ -392,23 +394,18 @@ def _dated_folder(label: str) -> Path:
     stamp = creation_time()  # 2026-11-21T15:30:00Z
     label = re.sub(r"[^A-Za-z0-9._-]+", "-", label).strip("-.")
     name = f"{stamp[:10]}-{stamp[11:13]}{stamp[14:16]}" + (f"-{label}" if label else "")
-    number, folder = 1, Path("runs") / name
-    while True:
-        try:
-            _make(folder, new=True)
-            return folder
-        except FileExistsError:
-            number += 1
-            folder = Path("runs") / f"{name}-{number}"
+    numbered = (f"{name}-{number}" for number in itertools.count(2))
+    folders = (Path("runs", unique) for unique in itertools.chain([name], numbered))
+    folder = next(folder for folder in folders if not folder.exists())
+    _make(folder)
+    return folder
 
 
-def _make(folder: Path, *, new: bool = False) -> None:
-    """Make a folder, and those above it; FileExistsError where it is there and must be new."""
+def _make(folder: Path) -> None:
+    """Make a folder, and those above it."""
     try:
-        folder.mkdir(parents=True, exist_ok=not new)
+        folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        if new and isinstance(error, FileExistsError) and folder.exists():
-            raise
         raise OutputError(
             f"cannot make folder {str(folder)!r}: {error.strerror}; choose another place"
         ) from error

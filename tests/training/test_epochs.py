@@ -1,6 +1,5 @@
 """The epochs of `train`: stopped or killed anywhere, a run goes on bit for bit."""
 
-import contextlib
 import dataclasses
 import json
 import threading
@@ -22,7 +21,6 @@ from gnc_cli.training import measure, run_folder
 from gnc_cli.training import run as train_run
 from gnc_cli.training.checkpoints import read_checkpoint, write_checkpoint
 from gnc_cli.training.epochs import measure_due
-from gnc_cli.training.network import precision_on
 from gnc_cli.training.request import Request, settings_of
 from gnc_cli.training.result import EpochRow, TrainResult
 from tests.training.problems import Troubled, run, timeless, toy
@@ -384,24 +382,6 @@ def test_measuring_takes_a_tenth_of_the_time(
     seventh = dataclasses.replace(free, measure_every=7)
     due = [e for e in range(2, epochs) if measure_due(seventh, e, training * e, history[: e - 1])]
     assert due == list(range(7, epochs, 7))
-
-
-@pytest.mark.parametrize("native", [False, True])
-def test_emulated_bf16_is_not_chosen(native: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As a V100 has it; asked about the device that trains."""
-    asked: list[torch.device] = []
-
-    def place_on(device: torch.device) -> contextlib.nullcontext[None]:
-        asked.append(device)
-        return contextlib.nullcontext()
-
-    def supported(including_emulation: bool = True) -> bool:
-        return native or including_emulation
-
-    monkeypatch.setattr(torch.cuda, "device", place_on)
-    monkeypatch.setattr(torch.cuda, "is_bf16_supported", supported)
-    gpu = torch.device("cuda:1")
-    assert precision_on(gpu, "auto") == ("bf16" if native else "float32") and asked == [gpu]
 
 
 def test_a_full_disk_is_everybodys_error() -> None:

@@ -184,16 +184,12 @@ def _find(name: str, path: str | None) -> tuple[Path, str, _Files]:
             return folder, found[0], sets[found[0]]
     prefixes = list(known.prefixes) if known else [""]
     prefix = prefixes[0] if len(prefixes) == 1 else "emnist-SPLIT-"
-    test = "test" if prefix else "t10k"
     files = ", ".join(
         f"{prefix}{part}-{content}-ubyte"
-        for part in ("train", test)
+        for part in ("train", "test" if prefix else "t10k")
         for content in ("images-idx3", "labels-idx1")
     )
     files += ", each also as .gz"
-    if len(prefixes) > 1:
-        splits = ", ".join(p.removeprefix("emnist-").removesuffix("-") for p in prefixes)
-        files += f" (SPLIT is one of {splits})"
     if path is not None or known is None:
         raise DataError(f"{path!r} has no {files}; name the folder of the IDX files")
     install = f"apt-get install {known.package}, or " if known.package else ""

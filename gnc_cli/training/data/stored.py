@@ -26,8 +26,6 @@ from gnc_cli.training.data.image_set import (
     with_present_classes,
 )
 
-_MANY_ROWS = 64
-"""Rows of a chunk beyond which a warning is due."""
 _TRAIN = (
     ("images", "labels"),
     ("train_images", "train_labels"),
@@ -78,7 +76,7 @@ class StoredImages:
         self.shape = tuple(entry.shape[axis] if axis >= 0 else 1 for axis in self._axes)
         self.by_rows = entry.read is not None
         self._read = entry.read or (lambda start, stop: entry.load()[start:stop])
-        self._stored, self.step = entry.shape, entry.step
+        self._stored = entry.shape
         self._path, self._file = catalogue.path, file
         self._lock = threading.Lock()
 
@@ -137,11 +135,6 @@ def read_stored(path: str, kind: str = "h5") -> ImageData:
         warnings.append(f"{catalogue.where(pair[1])}: {suspect}")
     _, channels, size, _ = train.images.shape
     K = 1 + max(int(part.labels.max(initial=0)) for part in (train, test) if part is not None)
-    if isinstance(train.images, StoredImages) and train.images.step > _MANY_ROWS:
-        warnings.append(
-            f"{path!r} keeps {train.images.step} images together, so single ones are slow to read; "
-            "store them in chunks of one image, or without chunks"
-        )
     data = ImageData(
         train,
         test,
