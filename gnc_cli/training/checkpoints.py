@@ -51,9 +51,11 @@ def link_file(source: Path, target: Path) -> None:
         os.link(source, temporary)
     except OSError:  # a file system without links
         shutil.copyfile(source, temporary)
-    os.replace(temporary, target)
-    with contextlib.suppress(OSError):  # where both are one file already, the new name stays
-        temporary.unlink()
+    try:
+        os.replace(temporary, target)
+    finally:
+        with contextlib.suppress(OSError):  # where both are one file already, the new name stays
+            temporary.unlink()
 
 
 def read_checkpoint(path: str | os.PathLike[str]) -> dict[str, Any]:

@@ -138,6 +138,8 @@ class RunFolder:
         if anew:
             with contextlib.suppress(OSError):  # it is not there, or holds other files
                 (folder / SNAPSHOTS).rmdir()
+        if (folder / LOG).exists() and not (folder / LOG).is_file():
+            raise OutputError(f"cannot write {str(folder / LOG)!r}: it is no file")
         try:
             unshare(folder / LOG)
             (folder / LOG).touch()
