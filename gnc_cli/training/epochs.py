@@ -60,9 +60,9 @@ class Epochs:
     def resume(self, state: Checkpoint) -> None:
         """Take up the run where its last checkpoint left it."""
         where, training, totals = self.folder.path, self.training, state.totals
-        done, asked = state.training.epoch, self.settings.epochs
-        if done > asked:
-            raise UsageError(f"{spelled('epochs', asked)}: the run has done {done}; ask for more")
+        done, epochs = state.training.epoch, self.settings.epochs
+        if done > epochs:
+            raise UsageError(f"{spelled('epochs', epochs)}: the run has done {done}; ask for more")
         training.load_state(state.training)
         state.data.check_same(DataStamp.of(training.batches), where, self.settings.data)
         self._saved = done, training.step

@@ -98,16 +98,16 @@ _OF_LARGE_SETS = (
     "epochs",
     "augment",
 )
-"""Settings that teach a few hundred images nothing: too few steps, too long ones."""
+"""Settings of large data sets, which are too few and too large steps for a few hundred images."""
 _OF_THE_OPTIMIZER = ("optimizer", "lr", "momentum", "weight_decay", "warmup")
 """Settings that another optimiser than the preset's does not learn with."""
 _STYLES = 9
 """Training images of a class of glyphs."""
 _STEPS = 900
-"""With so many, 100 classes are learned in a minute."""
+"""With this many, 100 classes are learned in a minute."""
 
 
-def preset_settings(preset: str, given: Mapping[str, Any]) -> dict[str, Any]:
+def preset_settings(preset: str, choices: Mapping[str, Any]) -> dict[str, Any]:
     """What a preset says, where other data or another number of epochs was asked for.
 
     The classes of the paper's data set are left out on other data. On glyphs, of which there are
@@ -122,19 +122,19 @@ def preset_settings(preset: str, given: Mapping[str, Any]) -> dict[str, Any]:
         (20, 40, 60)
     """
     chosen = _COMMON | PRESETS[preset]
-    if given.get("data", chosen["data"]).partition(":")[0] != chosen["data"]:
+    if choices.get("data", chosen["data"]).partition(":")[0] != chosen["data"]:
         chosen = _without(chosen, _OF_THE_DATA)
-        if given["data"] == "glyphs":
+        if choices["data"] == "glyphs":
             chosen = _without(chosen, _OF_LARGE_SETS) | _CLASSES_OF_GLYPHS.get(preset, {})
-    if "classes" in given or "classes_subset" in given:
+    if "classes" in choices or "classes_subset" in choices:
         chosen = _without(chosen, ("classes", "classes_subset"))
-    small = given.get("model", chosen.get("model")) not in _PAPERS_NETWORKS
+    small = choices.get("model", chosen.get("model")) not in _PAPERS_NETWORKS
     usual = chosen.get("optimizer", "adamw")
     wanted = "adamw" if small and usual == "sgd" else usual
-    if given.get("optimizer", wanted) != usual:
+    if choices.get("optimizer", wanted) != usual:
         chosen = _without(chosen, _OF_THE_OPTIMIZER)
-    if "milestones" in chosen and "epochs" in given:
-        share = given["epochs"] / chosen["epochs"]
+    if "milestones" in chosen and "epochs" in choices:
+        share = choices["epochs"] / chosen["epochs"]
         moved = (max(1, round(m * share)) for m in chosen["milestones"])
         chosen["milestones"] = tuple(dict.fromkeys(moved))
     return chosen

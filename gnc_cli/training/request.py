@@ -241,38 +241,39 @@ class Settings(Recipe):
 
 def settings_of(request: Request) -> Settings:
     """What was asked for, then what the preset says, then defaults."""
-    asked = request.choices
-    kind, colon, code = asked.get("head", "learned").partition(":")
+    choices = request.choices
+    kind, colon, code = choices.get("head", "learned").partition(":")
     fixed = kind == "fixed"
     if kind not in ("learned", "cmf", "fixed") or not bool(colon) == bool(code) == fixed:
         raise UsageError(
-            f"{spelled('head')} {asked['head']!r} is unknown; choose learned, cmf, fixed:FILE or "
+            f"{spelled('head')} {choices['head']!r} is unknown; choose learned, cmf, fixed:FILE or "
             "fixed:solve"
         )
-    chosen = preset_settings(asked["preset"], asked) | asked if "preset" in asked else asked
+    preset = preset_settings(choices["preset"], choices) if "preset" in choices else {}
+    chosen = preset | choices
     settings = Settings(**(defaults(chosen) | chosen))
-    _check_together(settings, asked)
+    _check_together(settings, choices)
     if is_page(request.plot) and settings.snapshot_every is None:
         every = max(1, settings.epochs // _PAGE_SNAPSHOTS)  # features as they move
         settings = dataclasses.replace(settings, snapshot_every=every)
     return settings
 
 
-def _check_together(settings: Settings, asked: Mapping[str, Any]) -> None:
+def _check_together(settings: Settings, choices: Mapping[str, Any]) -> None:
     """Refuse options that say nothing in this run, or contradict each other."""
     for one, other in _EXCLUDING:
-        if one in asked and other in asked:
+        if one in choices and other in choices:
             raise UsageError(f"{spelled(one)} and {spelled(other)} exclude each other; keep one")
     decay = spelled("constraint", "decay")
     if settings.constraint == "decay" and settings.kind != "learned":
         raise UsageError(f"{spelled('head', settings.head)} lies on the sphere; leave out {decay}")
-    if settings.constraint == "decay" and ("tau" in asked or settings.loss != "ce"):
+    if settings.constraint == "decay" and ("tau" in choices or settings.loss != "ce"):
         raise UsageError(
             f"{decay} has free lengths: it takes neither {spelled('tau')} nor {spelled('loss')}"
         )
     for name, (other, values) in _BELONGS_TO.items():
         kinds = [value.partition(":")[0] for value in values]
-        if name in asked and str(getattr(settings, other)).partition(":")[0] not in kinds:
+        if name in choices and str(getattr(settings, other)).partition(":")[0] not in kinds:
             wanted = " or ".join([spelled(other, values[0]), *values[1:]])
             raise UsageError(f"{spelled(name)} belongs to {wanted}; leave it out, or add that")
     if list(settings.milestones) != sorted(settings.milestones):
@@ -286,8 +287,8 @@ def resumed(stored: Settings, request: Request) -> Settings:
 
     A `package.module:factory` is imported only where the caller names it too.
     """
-    asked = request.choices
-    for name, value in asked.items():
+    choices = request.choices
+    for name, value in choices.items():
         was = getattr(stored, name)
         same = value == was or (name in _PATHS and _last_part(value) == _last_part(was))
         if name not in _FREE and not same:
@@ -295,13 +296,13 @@ def resumed(stored: Settings, request: Request) -> Settings:
                 f"{spelled(name)} {_shown(value)}: the run to resume has {_shown(was)}; "
                 "leave the option out, or start a new run"
             )
-    if ":" in stored.model and "model" not in asked:
+    if ":" in stored.model and "model" not in choices:
         raise UsageError(
             "the run to resume has a network of somebody's own, and a run folder does not decide "
             f"which code is imported; if you trust that code, add {spelled('model', stored.model)}"
         )
     again = (*_FREE, *_PATHS)
-    settings = dataclasses.replace(stored, **{n: v for n, v in asked.items() if n in again})
+    settings = dataclasses.replace(stored, **{n: v for n, v in choices.items() if n in again})
 
     def usual_milestones(epochs: int) -> tuple[int, ...]:
         return settings_of(

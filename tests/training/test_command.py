@@ -330,7 +330,7 @@ def test_the_bar_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     frames = re.split(r"[\r\n]+", text)
     assert max(map(len, frames)) <= width and "…" not in text
     last = [frame for frame in frames if frame.strip()][-1]
-    assert " epoch 45/60 loss 1.23e-05 @4: test 0.625 GNC2 0.25 train 0.75" in last
+    assert "epoch 45/60 loss 1.23e-05 @4: test 0.625 GNC2 0.25 train 0.75" in last
 
 
 def test_nobody_watches_a_pipe() -> None:

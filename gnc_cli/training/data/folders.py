@@ -83,7 +83,7 @@ def read_folder(
     parts = [layout.train] + ([layout.test] if layout.test is not None else [])
     sets, facts, complaints = _read(path, parts, image_size, None, threads)
     test = sets[1] if len(sets) > 1 and len(sets[1].labels) else None
-    found = ImageData(
+    data = ImageData(
         sets[0],
         test,
         layout.class_names,
@@ -92,7 +92,7 @@ def read_folder(
         (*layout.warnings, *complaints),
         flip=facts["channels"] == 3,
     )
-    return with_present_classes(found, repr(path))
+    return with_present_classes(data, repr(path))
 
 
 def read_folder_test(
@@ -107,8 +107,8 @@ def read_folder_test(
     if layout.split == _HELD_BACK:
         both = np.concatenate([layout.train.labels, part.labels])
         part = ImageFiles(layout.train.paths + part.paths, both)
-    (found,), _, complaints = _read(path, [part], image_size, channels, threads)
-    return found, [*layout.warnings, *complaints]
+    (images,), _, complaints = _read(path, [part], image_size, channels, threads)
+    return images, [*layout.warnings, *complaints]
 
 
 def folder_name(path: str) -> str:
@@ -248,8 +248,8 @@ def _annotated_alone(root: Path, choose: Choose) -> _Layout:
 
 def _split(chosen: tuple[str, ...], files: Sequence[Sequence[str]], warnings: list[str]) -> _Layout:
     """Each fifth image of a class is held back for testing."""
-    held = [found[_FIFTH - 1 :: _FIFTH] for found in files]
-    rest = [[p for i, p in enumerate(found) if i % _FIFTH < _FIFTH - 1] for found in files]
+    held = [paths[_FIFTH - 1 :: _FIFTH] for paths in files]
+    rest = [[p for i, p in enumerate(paths) if i % _FIFTH < _FIFTH - 1] for paths in files]
     if not any(held):
         why = "no test images, for no class has five"
         return _Layout(chosen, _listed(files), None, why, warnings)
@@ -267,9 +267,9 @@ def _test_files(
             continue
         if (base / _ANNOTATIONS).is_file():
             numbers = {folder: k for k, folder in enumerate(kept)}
-            found = [pair for pair in _annotations(base, set(folders)) if pair[1] in numbers]
-            labels = np.array([numbers[name] for _, name in found], dtype=np.int64)
-            return ImageFiles([path for path, _ in found], labels), part
+            pairs = [pair for pair in _annotations(base, set(folders)) if pair[1] in numbers]
+            labels = np.array([numbers[name] for _, name in pairs], dtype=np.int64)
+            return ImageFiles([path for path, _ in pairs], labels), part
         names = _class_folders(base)
         unknown = [repr(name) for name in names if name not in set(folders)]
         if not names or [name.lower() for name in names] == ["images"]:
@@ -289,7 +289,7 @@ def _test_files(
 def _annotations(base: Path, known: Container[str] | None = None) -> list[tuple[str, str]]:
     """Path and class of each image; a line has file, class and a box, between tabs."""
     where = base / _ANNOTATIONS
-    found = []
+    pairs = []
     for count, line in enumerate(read_lines(str(where)), start=1):
         file, name, *_ = [*line.split("\t"), ""]
         if not name or os.sep in file or (known is not None and name not in known):
@@ -298,8 +298,8 @@ def _annotations(base: Path, known: Container[str] | None = None) -> list[tuple[
                 f"{str(where)!r}, line {count}: {line[:60]!r} names no file and class{of}; "
                 "expected FILE, a tab and the name of a class folder"
             )
-        found.append((str(base / "images" / file), name))
-    return found
+        pairs.append((str(base / "images" / file), name))
+    return pairs
 
 
 def _class_folders(base: Path) -> list[str]:
@@ -309,10 +309,10 @@ def _class_folders(base: Path) -> list[str]:
 
 def _image_files(folder: Path) -> list[str]:
     """All below a folder, whatever folders it has inside."""
-    found = []
+    paths = []
     for place, files in walk(folder):
-        found += [os.path.join(place, name) for name in files if _is_image(name)]
-    return sorted(found)
+        paths += [os.path.join(place, name) for name in files if _is_image(name)]
+    return sorted(paths)
 
 
 def _is_image(name: str) -> bool:
@@ -320,8 +320,8 @@ def _is_image(name: str) -> bool:
 
 
 def _listed(files: Sequence[Sequence[str]]) -> ImageFiles:
-    labels = np.repeat(np.arange(len(files)), [len(found) for found in files])
-    return ImageFiles([path for found in files for path in found], labels.astype(np.int64))
+    labels = np.repeat(np.arange(len(files)), [len(paths) for paths in files])
+    return ImageFiles([path for paths in files for path in paths], labels.astype(np.int64))
 
 
 def _words(root: Path, folders: Sequence[str]) -> tuple[str, ...]:

@@ -79,7 +79,7 @@ def chooser(
 ) -> Callable[[Sequence[str]], list[int]]:
     """A function from the names of all classes to the numbers of those to take, in the new order.
 
-    They are the first so many `classes`, all by default; or a `subset`: names, whatever their case,
+    They are the first `classes`, all by default; or a `subset`: names, whatever their case,
     or numbers from 0 where no class has such a name.
 
     Example:
@@ -209,7 +209,7 @@ def first_of(names: Sequence[str], most: int = _NAMED) -> str:
 
 
 def fits_in_memory(size: int) -> bool:
-    """Whether pictures of so many bytes are kept: each of torchrun's processes here has its own."""
+    """Whether pictures of `size` bytes are kept: each of torchrun's processes here has its own."""
     return size <= memory_limit() // (on_this_machine("LOCAL_WORLD_SIZE") or 1)
 
 

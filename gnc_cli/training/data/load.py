@@ -1,7 +1,6 @@
 """Images by what the user calls them: `glyphs:DIR`, `fashion-mnist`, `folder:PATH`, `npz:FILE`."""
 
 import dataclasses
-import os
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -133,13 +132,9 @@ def load_matched(
 def _kind_and_path(data: str) -> tuple[str, str]:
     kind, _, path = data.partition(":")
     if kind not in _KINDS:
-        hint = ""
-        if os.path.exists(data):
-            other = "npz" if data.endswith(".npz") else "h5"
-            hint = f"; is it {'folder' if os.path.isdir(data) else other}:{data}?"
         raise UsageError(
             f"data {data!r} are unknown; write {', '.join(_KINDS[: -len(_WITH_PATH)])} or "
-            f"{', '.join(f'{word}:PATH' for word in _WITH_PATH)}{hint}"
+            f"{', '.join(f'{word}:PATH' for word in _WITH_PATH)}"
         )
     if not path and kind in _WITH_PATH:
         raise UsageError(f"{data!r} names no path; write {kind}:PATH")
@@ -147,7 +142,7 @@ def _kind_and_path(data: str) -> tuple[str, str]:
 
 
 def _with_size(data: ImageData, size: int | None) -> ImageData:
-    """The same images with so many pixels a side; as they are where nobody asks."""
+    """The same images with `size` pixels a side; as they are where nobody asks."""
     if size is None:
         return data
 
@@ -160,7 +155,7 @@ def _with_size(data: ImageData, size: int | None) -> ImageData:
 
 
 def fitted(images: Pictures, channels: int, size: int) -> Pictures:
-    """The same pictures with so many channels and pixels a side; those in memory stay there.
+    """The same pictures with these channels and pixels a side; those in memory stay there.
 
     Colours become their luminance, greys all three colours; sizes change with antialiasing.
     """

@@ -82,12 +82,12 @@ class StoredImages:
 
     def __getitem__(self, rows: np.ndarray, /) -> np.ndarray:
         """uint8 (n, C, S, S); each stored row is read once, in the order of the file."""
-        asked, back = np.unique(np.asarray(rows, dtype=np.int64), return_inverse=True)
-        runs = np.split(asked, np.flatnonzero(np.diff(asked) > 1) + 1)
-        found = [np.empty((0, *self._stored[1:]), np.uint8)]
+        distinct, back = np.unique(np.asarray(rows, dtype=np.int64), return_inverse=True)
+        runs = np.split(distinct, np.flatnonzero(np.diff(distinct) > 1) + 1)
+        parts = [np.empty((0, *self._stored[1:]), np.uint8)]
         with translated(self._path, "images"), self._lock:
-            found += [self._read(int(run[0]), int(run[-1]) + 1) for run in runs if len(run)]
-        return self._ordered(np.concatenate(found)[back])
+            parts += [self._read(int(run[0]), int(run[-1]) + 1) for run in runs if len(run)]
+        return self._ordered(np.concatenate(parts)[back])
 
     def whole(self) -> np.ndarray:
         """All of them, uint8 (N, C, S, S)."""
@@ -149,15 +149,15 @@ def read_stored(path: str, kind: str = "h5") -> ImageData:
 
 def _pair(catalogue: Catalogue, names: tuple[tuple[str, str], ...]) -> tuple[str, str] | None:
     """The images and labels that are there, under one of these names."""
-    found = [pair for pair in names if pair[0] in catalogue.entries]
-    if len(found) > 1:
-        which = " and ".join(repr(pair[0]) for pair in found)
+    pairs = [pair for pair in names if pair[0] in catalogue.entries]
+    if len(pairs) > 1:
+        which = " and ".join(repr(pair[0]) for pair in pairs)
         raise DataError(f"{catalogue.path!r} has {which}, both may be meant; remove or rename one")
-    if found and found[0][1] not in catalogue.entries:
+    if pairs and pairs[0][1] not in catalogue.entries:
         raise DataError(
-            f"{catalogue.path!r} has {found[0][0]!r} and no {found[0][1]!r}; it holds {catalogue}"
+            f"{catalogue.path!r} has {pairs[0][0]!r} and no {pairs[0][1]!r}; it holds {catalogue}"
         )
-    return found[0] if found else None
+    return pairs[0] if pairs else None
 
 
 def _image_set(catalogue: Catalogue, pair: tuple[str, str], file: _OpenFile) -> ImageSet:
@@ -194,21 +194,21 @@ def _not_one_hot(values: np.ndarray, where: str) -> np.ndarray:
 
 def _layout(where: str, shape: tuple[int, ...]) -> tuple[int, int, int, int]:
     """The axes of the file that are N, C, S, S; C is -1 where there is none."""
-    found = []
+    layouts = []
     if len(shape) == 3 and shape[1] == shape[2]:
-        found.append((0, -1, 1, 2))
+        layouts.append((0, -1, 1, 2))
     if len(shape) == 4 and shape[1] in (1, 3) and shape[2] == shape[3]:
-        found.append((0, 1, 2, 3))
+        layouts.append((0, 1, 2, 3))
     if len(shape) == 4 and shape[3] in (1, 3) and shape[1] == shape[2]:
-        found.append((0, 3, 1, 2))
-    if not found or 0 in shape:
+        layouts.append((0, 3, 1, 2))
+    if not layouts or 0 in shape:
         raise DataError(f"{where} has shape {shape}; images are {_LAYOUTS}, so cut them to squares")
-    if len(found) > 1:
+    if len(layouts) > 1:
         raise DataError(
             f"{where} has shape {shape}, which may be (N, C, S, S) or (N, S, S, C); images of more "
             "than 3 pixels a side leave no doubt"
         )
-    return found[0]
+    return layouts[0]
 
 
 def _class_names(catalogue: Catalogue, K: int, suspect: bool) -> tuple[str, ...]:

@@ -38,14 +38,14 @@ class Augmentation:
     """How far an image may be moved; zeros leave it as it is."""
 
     padding: int = 4
-    """Crops begin up to so many pixels outside of the image, on each side."""
+    """Crops begin up to this many pixels outside of the image, on each side."""
     flip: bool = False
     """Whether every second image is mirrored, left to right."""
     degrees: float = 15.0
     """Largest angle of rotation, to either side, about the centre of the crop."""
 
     def draw(self, count: int, generator: torch.Generator) -> Tensor:
-        """The parameters of so many images, from the generator's state alone, float32 (count, 4).
+        """The parameters of `count` images, from the generator's state alone, float32 (count, 4).
 
         The crop's offset down and to the right, pixels; 1 where it is mirrored, else 0; the angle,
         radians, positive against the clock.

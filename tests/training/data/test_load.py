@@ -95,7 +95,6 @@ def test_the_first_images_of_each_class(cifar: str) -> None:
         ("folder", {}, UsageError, "'folder' names no path; write folder:PATH"),
         ("svhn", {}, UsageError, "'svhn' are unknown; write glyphs, cifar10, .*fashion-mnist"),
         ("npz", {}, UsageError, "'npz' names no path; write npz:PATH"),
-        (".", {}, UsageError, r"is it folder:\.\?"),
     ],
 )
 def test_what_was_asked_for_is_wrong(
