@@ -555,4 +555,6 @@ def train(
     try:
         return run(completed(request, config, declared(train)))
     except UsageError as error:
+        if repr(os.fspath(config)) in str(error):
+            raise
         raise UsageError(f"{error} ({os.fspath(config)!r} sets options too)") from error

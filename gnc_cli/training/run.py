@@ -44,7 +44,7 @@ from gnc_cli.training.run_folder import (
     check_free,
     clear_series,
     own_files,
-    read_stored,
+    read_stored_run,
 )
 from gnc_cli.training.summary import data_facts, result_of
 
@@ -116,7 +116,7 @@ class Job:
         of_first(processes, partial(_check_files, request))
         stored = None
         if out is not None and request.resume:
-            stored = of_first(processes, partial(read_stored, out))
+            stored = of_first(processes, partial(read_stored_run, out))
         elif out is not None:
             of_first(processes, partial(check_free, out, force=request.force))
         settings = settings_of(request) if stored is None else resumed(stored.settings, request)
@@ -282,7 +282,7 @@ class Job:
                     processes, partial(os.path.exists, f"{where}/last.pt")
                 )
                 if begun:
-                    stored: StoredRun = of_first(processes, partial(read_stored, where))
+                    stored: StoredRun = of_first(processes, partial(read_stored_run, where))
                     plan = in_all(processes, partial(stored.plan_for, data))
                 rows.append(self._train(named, plan, data, where, resume=begun))
                 if rows[-1].outcome != "completed":

@@ -317,7 +317,7 @@ class StoredRun:
         return replace(plan, code=code)
 
 
-def read_stored(path: str) -> StoredRun:
+def read_stored_run(path: str) -> StoredRun:
     """The run in a folder."""
     config = read_config(path)
     try:
