@@ -38,7 +38,7 @@ from gnc_cli.training.checkpoints import read_run, read_tensors
 from gnc_cli.training.data.idx import read_idx
 from gnc_cli.training.data.stored import read_stored
 from gnc_cli.training.result import EpochRow
-from gnc_cli.training.run import Stored
+from gnc_cli.training.run_folder import read_stored_run
 
 REFUSALS = (UsageError, DataError, OutputError)
 """What a reader may raise."""
@@ -123,7 +123,7 @@ def baseline(path: str) -> None:
 def run_folder(path: str) -> None:
     """As `gnc train --resume` reads config.json."""
     shutil.copy(path, os.path.join(os.path.dirname(path), "config.json"))
-    Stored(os.path.dirname(path))
+    read_stored_run(os.path.dirname(path))
 
 
 def shards(path: str) -> None:

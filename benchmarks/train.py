@@ -190,7 +190,7 @@ def speed() -> dict[str, Any]:
 
 
 def _beside_a_plain_loop(rounds: int = 7) -> float:
-    """Images a second of `Training.run_epoch` over those of a bare loop; the median of ratios."""
+    """Images a second of `Training.steps` over those of a bare loop; the median of ratios."""
     import torch
 
     from gnc_cli.runtime.distributed import Processes
@@ -200,7 +200,8 @@ def _beside_a_plain_loop(rounds: int = 7) -> float:
     from gnc_cli.training.networks.encoders import build_encoder
     from gnc_cli.training.networks.heads import SphereHead
     from gnc_cli.training.networks.losses import make_loss
-    from gnc_cli.training.networks.training import Recipe, Training
+    from gnc_cli.training.networks.training import Training
+    from gnc_cli.training.request import Recipe
 
     torch.set_num_threads(1)
     data, cpu = load_images("glyphs", classes=100).train, torch.device("cpu")
@@ -229,7 +230,9 @@ def _beside_a_plain_loop(rounds: int = 7) -> float:
     ratios = []
     for _ in range(rounds + 1):
         begun = time.perf_counter()
-        training.run_epoch()
+        for _ in training.steps():
+            pass
+        training.settle()
         between = time.perf_counter()
         plain.train()
         for images, labels in prepared:

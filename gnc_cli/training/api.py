@@ -19,6 +19,7 @@ from gnc_cli.parameters import (
     Path,
     PlotOrPage,
     Threads,
+    declared,
     one_of,
     real,
     text,
@@ -496,16 +497,64 @@ def train(
         UsageError, DataError, OutputError, UnavailableError: see `gnc_cli.errors`. A loss that is
         no longer finite is a DataError that names the last good checkpoint.
     """
-    asked = dict(locals())
-    del asked["config"]
-    if config is not None:
-        from gnc_cli.training.request import with_config
-
-        completed = with_config(config, train, asked)
-        try:
-            return train(**completed)
-        except UsageError as error:
-            raise UsageError(f"{error} ({os.fspath(config)!r} sets options too)") from error
+    from gnc_cli.training.request import Request, completed
     from gnc_cli.training.run import run
 
-    return run(**asked)
+    request = Request(
+        data=data,
+        classes=classes,
+        classes_subset=classes_subset,
+        images_per_class=images_per_class,
+        image_size=image_size,
+        fonts=fonts,
+        script=script,
+        augment=augment,
+        ood=ood,
+        model=model,
+        feature_dim=feature_dim,
+        width=width,
+        backbone_weights=backbone_weights,
+        init_from=init_from,
+        head=head,
+        constraint=constraint,
+        tau=tau,
+        beta=beta,
+        loss=loss,
+        margin=margin,
+        assignment=assignment,
+        similarity=similarity,
+        preset=preset,
+        epochs=epochs,
+        batch_size=batch_size,
+        optimizer=optimizer,
+        lr=lr,
+        momentum=momentum,
+        weight_decay=weight_decay,
+        schedule=schedule,
+        milestones=milestones,
+        warmup=warmup,
+        precision=precision,
+        seed=seed,
+        time_limit=time_limit,
+        device=device,
+        threads=threads,
+        out=out,
+        resume=resume,
+        force=force,
+        measure_every=measure_every,
+        snapshot_every=snapshot_every,
+        logger=logger,
+        plot=plot,
+        interrupt=interrupt,
+        progress=progress,
+        on_run=on_run,
+        on_epoch=on_epoch,
+    )
+    if config is None:
+        return run(request)
+    try:
+        return run(completed(request, config, declared(train)))
+    except UsageError as error:
+        if repr(os.fspath(config)) in str(error):
+            raise
+        raise UsageError(f"{error} ({os.fspath(config)!r} sets options too)") from error

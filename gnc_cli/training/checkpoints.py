@@ -8,10 +8,9 @@ import dataclasses
 import hashlib
 import os
 import shutil
-from collections import OrderedDict
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -25,13 +24,10 @@ from gnc_cli.io.inputs import SIGNATURE, open_input
 from gnc_cli.io.torch_file import load_plain
 from gnc_cli.parameters import spelled
 from gnc_cli.records import read_plain
-from gnc_cli.training.networks.batches import Normalisation
-from gnc_cli.training.networks.training import EpochTotals, TrainingState
+from gnc_cli.training.networks.batches import Batches
+from gnc_cli.training.networks.training import EpochTotals, Training, TrainingState
 
-if TYPE_CHECKING:
-    from gnc_cli.training.session import Session
-
-FORMAT = 1
+FORMAT = 2
 """Of a run's checkpoint."""
 _SUFFIXES = (".pt", ".pth", ".ckpt", ".safetensors", ".index.json")
 _WRAPPERS = ("state_dict", "model_state_dict", "model", "encoder")
@@ -40,7 +36,6 @@ _WRAPPERS = ("state_dict", "model_state_dict", "model", "encoder")
 
 def write_checkpoint(path: str | os.PathLike[str], state: dict[str, Any]) -> None:
     """Write `state` so that `torch.load` reads it; replaced in one step."""
-    _check_plain(state)
     with (
         atomic_file(path, force=True, follow=False) as file,
         deferring_errors(file) as sink,
@@ -55,41 +50,12 @@ def link_file(source: Path, target: Path) -> None:
     try:
         os.link(source, temporary)
     except OSError:  # a file system without links
-        with open(source, "rb") as whole, atomic_file(target, force=True, follow=False) as file:
-            shutil.copyfileobj(whole, file, 1 << 20)
-        return
+        shutil.copyfile(source, temporary)
     try:
         os.replace(temporary, target)
     finally:
-        # Where both are one file already, renaming does nothing and leaves the new name.
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError):  # where both are one file already, the new name stays
             temporary.unlink()
-
-
-def _check_plain(state: Any, name: str = "state") -> None:
-    """Refuse what loading with `weights_only=True` refuses: the types are exact, no subclasses.
-
-    A network of the user's own may keep anything in its state, and hours must not be lost with it.
-
-    >>> _check_plain({"epoch": {"last": np.int64(3)}})
-    Traceback (most recent call last):
-    TypeError: state['epoch']['last'] is numpy.int64; checkpoints hold tensors and plain data
-    """
-    kind = type(state)
-    if kind is torch.Tensor or kind is torch.nn.Parameter:
-        return
-    if state is None or kind in (bool, int, float, str, torch.Size, torch.dtype, torch.device):
-        return
-    if kind in (dict, OrderedDict):
-        for key, value in state.items():
-            _check_plain(key, f"a key of {name}")
-            _check_plain(value, f"{name}[{key!r}]")
-    elif kind in (list, tuple):
-        for at, value in enumerate(state):
-            _check_plain(value, f"{name}[{at}]")
-    else:
-        full = f"{kind.__module__}.{kind.__qualname__}"
-        raise TypeError(f"{name} is {full}; checkpoints hold tensors and plain data")
 
 
 def read_checkpoint(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -111,71 +77,85 @@ def read_checkpoint(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class BestEpoch:
-    """What best.pt is of."""
+class DataStamp:
+    """What tells one training set from another."""
 
-    epoch: int
-    accuracy: float
-    of: str
-    """`test`, or `train` without a test set."""
-    ood_accuracy: float | None
+    mean: tuple[float, ...]
+    std: tuple[float, ...]
+    """Of each channel."""
+    labels: str
+    """SHA-256 of the labels."""
 
+    @classmethod
+    def of(cls, batches: Batches) -> "DataStamp":
+        """That of the images in these batches."""
+        labels = batches.labels.numpy().astype("<i8").tobytes()
+        normalisation = batches.normalisation
+        return cls(normalisation.mean, normalisation.std, hashlib.sha256(labels).hexdigest())
 
-@dataclass(frozen=True)
-class Times:
-    """What training and measuring took, in seconds, and how often to measure."""
+    def check_same(self, data: "DataStamp", run: str, name: str) -> None:
+        """Refuse to go on with other pictures, or with pictures in another order.
 
-    every: int
-    cost: float
-    train_seconds: float
-    measure_seconds: float
-
-    def __post_init__(self) -> None:
-        if self.every < 1:
-            raise ValueError(f"a measurement every {self.every} epochs")
-
-
-@dataclass(frozen=True)
-class RunState:
-    """Where a run is, beside its network."""
-
-    best: BestEpoch | None
-    cadence: Times
-    totals: EpochTotals | None
-    """Of the epoch that had just ended."""
+        Args:
+            data: the stamp of the data there are now, which are called `name`.
+            run: the run folder that this stamp is from.
+        """
+        for key, what in (("mean", "mean"), ("std", "standard deviation")):
+            was, now = getattr(self, key), getattr(data, key)
+            if len(was) != len(now) or not np.allclose(was, now, rtol=1e-6, atol=1e-9):
+                was, now = (", ".join(f"{value:.4f}" for value in values) for values in (was, now))
+                raise DataError(
+                    f"{run!r} was trained on other pictures: their {what} was {was}, that of "
+                    f"{name} is {now} now; name the same data"
+                )
+        if self.labels != data.labels:
+            raise DataError(
+                f"{run!r} was trained on pictures with other labels, or in another order, than "
+                f"those of {name} now; name the same data"
+            )
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """What `checkpoint_state` makes."""
+    """What last.pt and best.pt hold."""
 
     format: int
     training: TrainingState
-    run: RunState
-    normalisation: Normalisation
-    labels: str
-    """SHA-256 of the labels."""
+    totals: EpochTotals | None
+    """Of the epoch that has just ended and is not yet in metrics.jsonl, if there is one."""
+    data: DataStamp
+
+
+def checkpoint_state(training: Training, totals: EpochTotals | None) -> dict[str, Any]:
+    """A `Checkpoint` as tensors and plain data."""
+    return {
+        "format": FORMAT,
+        "training": training.state(),
+        "totals": None if totals is None else dataclasses.asdict(totals),
+        "data": dataclasses.asdict(DataStamp.of(training.batches)),
+    }
 
 
 def read_run(path: str | os.PathLike[str]) -> Checkpoint:
     """A checkpoint of `gnc train`, every part of its type."""
     name, state = os.fspath(path), read_checkpoint(path)
+    version = state.get("format")
+    if isinstance(version, int) and version != FORMAT:
+        raise DataError(
+            f"{name!r} has format {version}, and this version of gnc reads {FORMAT}; go on with "
+            "the version that wrote it"
+        )
     try:
-        found: Checkpoint = read_plain(Checkpoint, state)
+        checkpoint: Checkpoint = read_plain(Checkpoint, state)
     except ValueError as error:
         raise DataError(f"{name!r} is no checkpoint of gnc train: {error}") from error
-    if found.format != FORMAT:
+    totals = checkpoint.totals
+    if totals is not None and totals.epoch != checkpoint.training.epoch:
         raise DataError(
-            f"{name!r} has format {found.format}, and this version of gnc reads {FORMAT}; go on "
-            "with the version that wrote it"
+            f"{name!r} is of epoch {checkpoint.training.epoch} with the totals of epoch "
+            f"{totals.epoch}; start anew with {spelled('force')}"
         )
-    totals = found.run.totals
-    if totals is not None and totals.epoch != found.training.epoch:
-        raise DataError(
-            f"{name!r} is of epoch {found.training.epoch} with the totals of epoch {totals.epoch}; "
-            f"start anew with {spelled('force')}"
-        )
-    return found
+    return checkpoint
 
 
 def read_tensors(path: str | os.PathLike[str]) -> dict[str, Tensor]:
@@ -216,49 +196,5 @@ def _unwrapped(names: list[str]) -> dict[str, str]:
     prefix = ""
     for _ in _WRAPPERS:
         inner = [f"{prefix}{w}." for w in _WRAPPERS]
-        found = next((p for p in inner if any(name.startswith(p) for name in names)), None)
-        if found is None:
-            break
-        prefix = found
+        prefix = next((p for p in inner if any(name.startswith(p) for name in names)), prefix)
     return {name: name.removeprefix(prefix) for name in names if name.startswith(prefix)}
-
-
-def checkpoint_state(session: "Session", totals: EpochTotals | None, **run: Any) -> dict[str, Any]:
-    """Tensors and plain data for last.pt, `run` among them.
-
-    `totals` are of the epoch that has just ended and is not yet in metrics.jsonl, if there is one.
-    """
-    stored = None if totals is None else dataclasses.asdict(totals)
-    return {
-        "format": FORMAT,
-        "training": session.training.state(),
-        "run": run | {"totals": stored},
-    } | _data_state(session)
-
-
-def check_same_data(state: Checkpoint, session: "Session", where: str) -> None:
-    """Refuse to go on with other pictures, or with pictures in another order."""
-    ours = session.normalisation
-    for name, what in (("mean", "mean"), ("std", "standard deviation")):
-        theirs, mine = getattr(state.normalisation, name), getattr(ours, name)
-        if len(theirs) != len(mine) or not np.allclose(theirs, mine, rtol=1e-6, atol=1e-9):
-            was, now = (", ".join(f"{value:.4f}" for value in values) for values in (theirs, mine))
-            raise DataError(
-                f"{where!r} was trained on other pictures: their {what} was {was}, that of "
-                f"{session.settings.data} is {now} now; name the same data"
-            )
-    if state.labels != _data_state(session)["labels"]:
-        raise DataError(
-            f"{where!r} was trained on pictures with other labels, or in another order, than those "
-            f"of {session.settings.data} now; name the same data"
-        )
-
-
-def _data_state(session: "Session") -> dict[str, Any]:
-    """What tells one training set from another."""
-    normalisation = session.normalisation
-    labels = np.ascontiguousarray(session.measuring.train.labels, dtype="<i8")
-    return {
-        "normalisation": {"mean": list(normalisation.mean), "std": list(normalisation.std)},
-        "labels": hashlib.sha256(labels.tobytes()).hexdigest(),
-    }

@@ -15,10 +15,6 @@ from gnc_cli.training import api
 if TYPE_CHECKING:
     from gnc_cli.training.result import EpochRow
 
-_BAR = 6
-_TAKEN = _BAR + len("  loss 1.23e-05  1:23:45 ")
-"""Columns beside the epoch and the figures."""
-
 
 @contextlib.contextmanager
 def _watch(output: OutputOptions) -> Iterator[dict[str, Any]]:
@@ -40,45 +36,32 @@ class EpochBar:
     """A line of rich's that is rewritten as the run goes on."""
 
     def __init__(self, bars: Any) -> None:
-        self._bars, self._figures = bars, list[str]()
-        first = "reading the data, building the network"
-        self._task = bars.add_task("", start=False, total=None, epoch=first, loss="", figures="")
+        self._bars, self._figures = bars, ""
+        self._task = bars.add_task("reading the data, building the network", total=None)
         self._steps: float | None = None
 
     def report(self, stage: str, done: int, total: int, loss: float) -> None:
-        """Steps done, as `progress` is told."""
+        """Steps done, as `progress` is called with them."""
         epoch = f"{100 * done // total}%"
         if self._steps is not None:
             epoch = f"epoch {math.ceil(done / self._steps)}/{round(total / self._steps)}"
-        shown, room = "", self._bars.console.width - _TAKEN - len(epoch)
-        for figure in self._figures:  # as many as fit, so that nothing is cut
-            if len(shown) + len(figure) > room:
-                break
-            shown += f"{figure} "
-        self._bars.start_task(self._task)
-        self._bars.update(
-            self._task,
-            completed=done,
-            total=total,
-            epoch=epoch,
-            loss=f"loss {loss:.3g}" if math.isfinite(loss) else "",
-            figures=shown.rstrip(),
-        )
+        text = f"{epoch} loss {loss:.3g} {self._figures}"
+        self._bars.update(self._task, completed=done, total=total, description=text)
 
     def on_epoch(self, row: "EpochRow") -> None:
-        """Keep what was measured last before the eyes; an epoch's steps are known from here on."""
+        """Keep what was measured last in view; an epoch's steps are known from here on."""
         self._steps = row.step / row.epoch
-        rho = None if row.gnc2 is None else row.gnc2.lower
-        figures = [
-            ("test", row.test_accuracy, 3),
-            ("GNC2", rho, 2),
-            ("train", row.train_accuracy, 3),
-            ("GNC1", row.gnc1, 2),
-            ("GNC3", row.gnc3, 2),
-            ("OOD", row.ood_accuracy, 3),
-        ]
-        said = [f"{name} {x:.{digits}g}" for name, x, digits in figures if x is not None]
-        self._figures = [f"@{row.epoch}: {said[0]}", *said[1:]] if said else self._figures
+        figures = {
+            "test": row.test_accuracy,
+            "GNC2": None if row.gnc2 is None else row.gnc2.lower,
+            "train": row.train_accuracy,
+            "GNC1": row.gnc1,
+            "GNC3": row.gnc3,
+            "OOD": row.ood_accuracy,
+        }
+        words = [f"{name} {x:.3g}" for name, x in figures.items() if x is not None]
+        if words:
+            self._figures = f"@{row.epoch}: {' '.join(words)}"
 
 
 @contextlib.contextmanager
@@ -88,14 +71,13 @@ def epochs_on_terminal(quiet: bool = False) -> Iterator[EpochBar | None]:
         yield None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn
-    from rich.progress import TimeRemainingColumn as Remaining
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.table import Column
 
-    names = ("epoch", "loss", "figures")
     bars = Progress(
-        BarColumn(bar_width=_BAR),
-        *(TextColumn(f"{{task.fields[{name}]}}") for name in names),
-        Remaining(compact=True),
+        BarColumn(bar_width=6),
+        TextColumn("{task.description}", table_column=Column(no_wrap=True, overflow="crop")),
+        TimeRemainingColumn(compact=True),
         console=Console(stderr=True),
         transient=True,
     )

@@ -2,7 +2,6 @@
 
 import math
 import os
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,11 +16,11 @@ from gnc_cli.io.codefile import read_points
 from gnc_cli.io.inputs import read_lines, split_key
 from gnc_cli.known_codes.best import best
 from gnc_cli.parameters import spelled
-from gnc_cli.runtime.distributed import Processes
-from gnc_cli.runtime.together import of_first
+from gnc_cli.runtime.deadline import Deadline
+from gnc_cli.runtime.distributed import started_by_torchrun
 from gnc_cli.training.networks.assignment import assign, distinct_assignments
 from gnc_cli.training.networks.heads import ClassMeanHead, DecayHead, FixedHead, Head, SphereHead
-from gnc_cli.training.request import Options, Settings
+from gnc_cli.training.request import Request, Settings
 
 _RESTARTS = 8
 """Descents of `fixed:solve` where no theorem and no construction answers."""
@@ -29,10 +28,16 @@ _PATIENCE = 1500.0
 """Seconds that other processes wait for a code; at 1800 their connection breaks."""
 _UNIT = 1e-4
 """Rows whose lengths are as near to 1 as this are taken for a code's own."""
-_Code = tuple[np.ndarray | None, str | None]
-"""Unit rows (K, d) of a fixed head, float64, and what to call them."""
-_Margin = tuple[float | None, str | None]
-"""And its source."""
+
+
+@dataclass(frozen=True, eq=False)
+class Code:
+    """The code of a fixed head, before classes are placed on it."""
+
+    rows: np.ndarray
+    """Unit rows (K, d), float64."""
+    name: str
+    """What to call them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,45 +59,37 @@ class HeadPlan:
         return {name: value for name, value in vars(self).items() if name != "code"}
 
 
+def find_code(
+    settings: Settings, K: int, request: Request, deadline: Deadline
+) -> tuple[int, Code | None]:
+    """The dimension of the features, and the code of a fixed head: read, or solved."""
+    d = feature_dim_of(settings, K)
+    if settings.code is None:
+        return d, None
+    if settings.code == "solve":
+        return d, _solved(d, K, settings.seed, request, deadline)
+    return d, _read_code(settings.code, d, K)
+
+
 def plan_heads(
-    settings: Settings,
-    K: int,
-    processes: Processes,
-    options: Options,
-    similarity: Callable[[int], np.ndarray],
+    settings: Settings, d: int, K: int, code: Code | None, similarity: np.ndarray | None
 ) -> list[HeadPlan]:
-    """Read or solve the code, place the classes on it, settle the margin: once for all processes.
+    """Place the classes on the code and settle the margin.
 
     One plan, but of `assignment="all"` one for each placement, of which no symmetry makes two
-    equal. `similarity`, of the classes in dimension d, (K, K), is called for `best` and `worst`
-    alone, by all processes.
+    equal. `similarity` of the classes, (K, K), is for `best` and `worst`.
     """
-
-    def find() -> tuple[int, _Code]:
-        d = feature_dim_of(settings, K)
-        if settings.code is None:
-            return d, (None, None)
-        if settings.code == "solve":
-            return d, _solved(d, K, settings.seed, options, processes.size == 1)
-        return d, _read_code(settings.code, d, K)
-
-    d, (code, name) = of_first(processes, find)
+    margin = _margin(settings, None if code is None else code.rows, d, K)
+    if code is None:
+        return [HeadPlan(d, K, None, None, None, *margin)]
     how = settings.assignment or "identity"
-    near = similarity(d) if how in ("best", "worst") else None
-
-    def place() -> list[HeadPlan]:
-        margin = _margin(settings, code, d, K)
-        if code is None:
-            return [HeadPlan(d, K, None, None, None, *margin)]
-        if how == "all":
-            placements = list(distinct_assignments(code))
-        elif how in ("identity", "random", "best", "worst"):
-            placements = [assign(how, code, near, seed=settings.seed)]
-        else:
-            placements = [_read_placement(how, K)]
-        return [HeadPlan(d, K, code[p], name, tuple(p.tolist()), *margin) for p in placements]
-
-    return of_first(processes, place)
+    if how == "all":
+        placements = list(distinct_assignments(code.rows))
+    elif how in ("identity", "random", "best", "worst"):
+        placements = [assign(how, code.rows, similarity, seed=settings.seed)]
+    else:
+        placements = [_read_placement(how, K)]
+    return [HeadPlan(d, K, code.rows[p], code.name, tuple(p.tolist()), *margin) for p in placements]
 
 
 def feature_dim_of(settings: Settings, K: int) -> int:
@@ -128,7 +125,7 @@ def read_similarity(path: str, K: int) -> np.ndarray:
     return matrix
 
 
-def _read_code(path: str, d: int, K: int) -> _Code:
+def _read_code(path: str, d: int, K: int) -> Code:
     code = read_points(path).weights
     if code.shape != (K, d):
         raise DataError(
@@ -139,22 +136,22 @@ def _read_code(path: str, d: int, K: int) -> _Code:
     scaled = np.abs(rows - code).max() > _UNIT  # lengths, for directions are the same
     file, key = split_key(path)
     name = os.path.basename(file) + (f":{key}" if key else "")
-    return rows, f"{name}, rows scaled to length 1" if scaled else name
+    return Code(rows, f"{name}, rows scaled to length 1" if scaled else name)
 
 
-def _solved(d: int, K: int, seed: int, options: Options, alone: bool) -> _Code:
+def _solved(d: int, K: int, seed: int, request: Request, deadline: Deadline) -> Code:
     from gnc_cli.search.api import solve
     from gnc_cli.search.effort import LARGE
     from gnc_cli.search.result import Outcome, SolveResult
 
-    seconds = min(options.deadline.remaining, math.inf if alone else _PATIENCE)
+    seconds = min(deadline.remaining, _PATIENCE if started_by_torchrun() else math.inf)
     result = solve(
         d,
         K,
         seed=seed,
         restarts=_RESTARTS if K <= LARGE else None,
-        threads=options.threads,
-        interrupt=options.interrupt,
+        threads=request.threads,
+        interrupt=request.interrupt,
         time_limit=max(seconds, 1e-3) if math.isfinite(seconds) else None,
     )
     assert isinstance(result, SolveResult)
@@ -165,7 +162,7 @@ def _solved(d: int, K: int, seed: int, options: Options, alone: bool) -> _Code:
             f"--d {d} --K {K} --out code.h5, then {spelled('head', 'fixed:code.h5')}"
         )
     rho = result.rho_one_vs_rest.lower
-    return np.asarray(result.weights), f"{result.origin}, rho {rho:.6g}"
+    return Code(np.asarray(result.weights), f"{result.origin}, rho {rho:.6g}")
 
 
 def _read_placement(path: str, K: int) -> np.ndarray:
@@ -186,7 +183,9 @@ def _read_placement(path: str, K: int) -> np.ndarray:
     return rows
 
 
-def _margin(settings: Settings, code: np.ndarray | None, d: int, K: int) -> _Margin:
+def _margin(
+    settings: Settings, code: np.ndarray | None, d: int, K: int
+) -> tuple[float | None, str | None]:
     """The margin asked for, else the largest that is known to be within reach; and its source.
 
     CosFace can be satisfied up to the one-vs-rest distance (lemma C.4), ArcFace up to the smallest

@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import torch
@@ -21,17 +20,22 @@ from gnc_cli.errors import DataError
 from gnc_cli.metrics.decisions import Decisions, merge, stream_decisions
 from gnc_cli.metrics.rows import ArrayRows, blocks, to_numpy
 from gnc_cli.runtime.deadline import Deadline
-from gnc_cli.runtime.distributed import Processes, share
+from gnc_cli.runtime.distributed import share
 from gnc_cli.runtime.threads import limit_threads
 from gnc_cli.runtime.together import of_first
+from gnc_cli.training.data.image_set import ImageData
 from gnc_cli.training.networks.batches import DeviceImages, Normalisation
 from gnc_cli.training.networks.classifier import Classifier, autocast
+from gnc_cli.training.networks.training import Training
 
 _KEPT_BYTES = 2 << 30
 """Features up to this size, of one set and all processes, are kept; larger training sets go through
 the network twice, and have no snapshot."""
 _BLOCK_BYTES = 64 << 20
 """Features that are decided on together."""
+
+Accuracies = tuple[float | None, float | None]
+"""Of the classifier, and of the nearest class mean; None where nothing was counted."""
 
 
 class MeasuringInterrupted(Exception):
@@ -69,25 +73,25 @@ class Measured:
 
 
 class Measuring:
-    """Measures one network on its sets; `evaluation` is what `evaluate` wants beside the images."""
+    """Measures the network of a training on its own images, on those for testing, and on others."""
 
-    def __init__(
-        self,
-        model: Classifier,
-        train: Labelled,
-        test: Labelled | None,
-        ood: Labelled | None,
-        processes: Processes,
-        evaluation: dict[str, Any],
-    ) -> None:
-        self.model, self.train, self.test, self.ood = model, train, test, ood
-        self._processes, self._evaluation = processes, evaluation
-        self._deadline = self._late = Deadline()
-        """Interruption, or being late, ends a pass before its next batch."""
-        self._d = model.head.d
+    def __init__(self, training: Training, data: ImageData) -> None:
+        self._model, self._processes = training.model, training.processes
+        self._device, self._precision = training.device, training.recipe.precision
+        self._normalisation = training.batches.normalisation
+        self._batch_size = max(256, training.recipe.batch_size)
+        self._train = Labelled(training.batches.images, data.train.labels)
+        self._others = {
+            split: Labelled(DeviceImages(images.images, training.device), images.labels)
+            for split, images in (("test", data.test), ("ood", data.ood))
+            if images is not None
+        }
+        self._d = training.model.head.d
         self._step = max(1, _BLOCK_BYTES // (4 * self._d))
         """Rows of a block."""
-        self._metrics = GNCMetrics(model.head.d, model.head.K)
+        self._deadline = self._late = Deadline()
+        """Interruption, or being late, ends a pass before its next batch."""
+        self._metrics = GNCMetrics(self._d, training.model.head.K)
 
     def measure(
         self,
@@ -107,10 +111,10 @@ class Measuring:
         started = time.monotonic()
         self._deadline = deadline = deadline or Deadline()
         self._late = Deadline(late)
-        metrics, own = self._metrics, self._buffer(self.train)
-        stored = to_numpy(self.model.head.weights)
+        metrics, own = self._metrics, self._buffer(self._train)
+        stored = to_numpy(self._model.head.weights)
         weights = stored.astype(np.float64)
-        right: dict[str, tuple[float | None, float | None]] = {}
+        right: dict[str, Accuracies] = {}
         features: dict[str, tuple[np.ndarray, np.ndarray]] = {}
         result = None
         metrics.reset()
@@ -121,35 +125,38 @@ class Measuring:
         if trouble is None:
             metrics.sync()
             if keep and own is not None:
-                features["train"] = self._together(own, self.train), self.train.labels
+                features["train"] = self._together(own, self._train), self._train.labels
             own = None
-            for split, images in (("test", self.test), ("ood", self.ood)):
-                if images is None:
-                    continue
+            for split, images in self._others.items():
                 buffer = self._buffer(images) if keep and split == "test" else None
-                accuracy, ncc, wrong = self._judged(images, weights, buffer)
-                right[split] = accuracy, ncc
-                if wrong is not None:
-                    trouble = f"{split} images: {wrong}"
-                elif buffer is not None:
+                try:
+                    right[split] = self._judged(images, weights, buffer)
+                except DataError as error:
+                    trouble = f"{split} images: {error}"
+                    continue
+                if buffer is not None:
                     features[split] = self._together(buffer, images), images.labels
             # Once for all: each process has a clock of its own, and would find another bracket.
             result = of_first(
                 self._processes,
                 lambda: metrics.compute(weights, time_limit=patience, deadline=deadline),
             )
-        kept = {"train": self.train, "test": self.test} if keep else {}
-        (test, test_ncc), (ood, _) = (right.get(split, (None, None)) for split in ("test", "ood"))
+        asked = {"train": self._train} | self._others
+        test, ood = (right.get(split, (None, None)) for split in ("test", "ood"))
         return Measured(
             result,
             trouble,
-            test,
-            test_ncc,
-            ood,
-            time.monotonic() - started,
-            stored.copy() if keep else None,
-            features if self._processes.first else {},
-            tuple(s for s, images in kept.items() if images and not self._fits(images)),
+            test_accuracy=test[0],
+            test_ncc_accuracy=test[1],
+            ood_accuracy=ood[0],
+            seconds=time.monotonic() - started,
+            weights=stored.copy() if keep else None,
+            features=features if self._processes.first else {},
+            too_large=tuple(
+                split
+                for split, images in asked.items()
+                if keep and split != "ood" and not self._fits(images)
+            ),
         )
 
     def class_means(self) -> np.ndarray:
@@ -159,7 +166,7 @@ class Measuring:
     def _first_pass(self, own: np.ndarray | None) -> None:
         """Sums of the training features, which are kept in `own` where they fit."""
         at = 0
-        for features, labels in self._batches(self.train):
+        for features, labels in self._batches(self._train):
             self._metrics.update(features, labels)
             if own is not None:
                 own[at : at + len(labels)] = to_numpy(features)
@@ -167,7 +174,7 @@ class Measuring:
 
     def _second_pass(self, own: np.ndarray | None, weights: np.ndarray) -> None:
         """Decisions on the training features."""
-        passed = self._gathered(self.train) if own is None else self._cut(self.train, own)
+        passed = self._gathered(self._train) if own is None else self._cut(self._train, own)
         for rows, labels in passed:
             workers = torch.get_num_threads()
             with limit_threads(1):
@@ -175,13 +182,12 @@ class Measuring:
 
     def _judged(
         self, images: Labelled, weights: np.ndarray, buffer: np.ndarray | None
-    ) -> tuple[float | None, float | None, str | None]:
-        """Accuracies of classifier and training means on another set; or what is wrong with it."""
+    ) -> Accuracies:
+        """Accuracies of classifier and training means on another set."""
         means, present = self._metrics.class_means()
-        found: Decisions | None = None
+        blocks_judged: list[Decisions] = []
 
         def judge() -> None:
-            nonlocal found
             for rows, labels in self._gathered(images, buffer):
                 workers = torch.get_num_threads()
                 with limit_threads(1):
@@ -193,17 +199,20 @@ class Measuring:
                         present=present,
                         workers=workers,
                     )
-                found = one if found is None else merge(found, one)
+                blocks_judged.append(one)
 
         trouble = self._in_all(judge)
-        parts = [part for part in self._processes.each(found) if part is not None]
-        if trouble is not None or not parts:
-            return None, None, trouble
+        own = functools.reduce(merge, blocks_judged) if blocks_judged else None
+        parts = [part for part in self._processes.each(own) if part is not None]
+        if trouble is not None:
+            raise DataError(trouble)
+        if not parts:
+            return None, None
         whole = functools.reduce(merge, parts)
         total = int(whole.counted.sum())
         if not total or whole.right is None or whole.ncc_right is None:
-            return None, None, None
-        return int(whole.right.sum()) / total, int(whole.ncc_right.sum()) / total, None
+            return None, None
+        return int(whole.right.sum()) / total, int(whole.ncc_right.sum()) / total
 
     def _in_all(self, work: Callable[[], None]) -> str | None:
         """Do this process's part; what went wrong in some process, the same in all.
@@ -237,7 +246,15 @@ class Measuring:
 
     def _batches(self, images: Labelled) -> Iterator[tuple[Tensor, np.ndarray]]:
         """Raw features of this process's share, batch by batch, and their labels."""
-        passed = evaluate(self.model, images.images, rows=self._span(images), **self._evaluation)
+        passed = evaluate(
+            self._model,
+            images.images,
+            normalisation=self._normalisation,
+            device=self._device,
+            batch_size=self._batch_size,
+            precision=self._precision,
+            rows=self._span(images),
+        )
         with closing(passed):
             for features, rows in passed:
                 self._check_interruption()
@@ -250,7 +267,7 @@ class Measuring:
         span = self._span(images)
         keeps = buffer is not None
         if buffer is None:
-            rows = min(len(span), self._step + int(self._evaluation["batch_size"]))
+            rows = min(len(span), self._step + self._batch_size)
             buffer = np.empty((rows, self._d), dtype=np.float32)
         first = end = 0
         at = span.start
@@ -278,13 +295,12 @@ class Measuring:
         """The features of all processes, in the set's own order, in the first."""
         if self._processes.size == 1:
             return own
-        N = len(images.labels) if self._processes.first else 0
-        whole, at = np.empty((N, own.shape[1]), dtype=np.float32), 0
-        for part in self._processes.each(own):
-            if self._processes.first:
-                whole[at : at + len(part)] = part
-            at += len(part)
-        return whole
+        parts = self._processes.each(own)
+        if self._processes.first:
+            return np.concatenate(list(parts))
+        for _ in parts:
+            pass  # one in memory at a time
+        return own
 
 
 def evaluate(

@@ -1,6 +1,5 @@
-"""One call of `train`: one run, or one for each placement of the classes on a code."""
+"""`gnc train`: request -> data, head, network -> epochs -> result."""
 
-import contextlib
 import dataclasses
 import logging
 import os
@@ -18,143 +17,144 @@ from gnc_cli import __version__
 from gnc_cli.errors import DataError, UnavailableError, UsageError
 from gnc_cli.io.outputs import check_apart, is_page
 from gnc_cli.parameters import spelled
-from gnc_cli.records import read_plain
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.distributed import Processes
 from gnc_cli.runtime.threads import limit_threads
 from gnc_cli.runtime.together import in_all, in_turn, of_first
-from gnc_cli.training.assemble import data_facts, result_of
 from gnc_cli.training.checkpoints import read_run
-from gnc_cli.training.data.image_set import ImageData, MatchedSet
-from gnc_cli.training.epochs import Run
-from gnc_cli.training.head import HeadPlan, plan_heads, read_similarity
+from gnc_cli.training.data.image_set import ImageData
+from gnc_cli.training.data.load import load_images, load_matched
+from gnc_cli.training.epochs import Epochs
+from gnc_cli.training.head import HeadPlan, find_code, plan_heads, read_similarity
+from gnc_cli.training.measure import Measuring
+from gnc_cli.training.network import (
+    announce_time,
+    build_training,
+    load_start,
+    precision_on,
+    threads_of,
+)
 from gnc_cli.training.networks.assignment import class_similarity
-from gnc_cli.training.networks.encoders import no_imports_from
 from gnc_cli.training.networks.parallel import start_processes
-from gnc_cli.training.request import Options, Settings, resumed, settings_of
+from gnc_cli.training.request import Request, Settings, resumed, settings_of
 from gnc_cli.training.result import TrainResult, TrainSeries
 from gnc_cli.training.run_folder import (
     RunFolder,
+    StoredRun,
     check_free,
     clear_series,
     own_files,
-    portable,
-    read_config,
+    read_stored_run,
 )
-from gnc_cli.training.session import open_session, read_data
+from gnc_cli.training.summary import data_facts, result_of
 
 _log = logging.getLogger(__name__)
 
 _SHORT = 5
-"""The short run that finds similar classes takes one epoch for so many of the long one."""
+"""The short run that finds similar classes takes one epoch per this many of the long one."""
 
 
-def run(**asked: Any) -> TrainResult | TrainSeries:
-    """Train with checked arguments; see `api.train`. Several processes each call it."""
-    asked = {n: os.fspath(v) if isinstance(v, os.PathLike) else v for n, v in asked.items()}
-    if asked["out"] == "-":
-        raise UsageError(
-            f"{spelled('out')} '-' names no folder for the run; for rows on stdout use --csv"
-        )
-    if asked["resume"] and asked["out"] is None:
-        raise UsageError(
-            f"{spelled('resume')} goes on in a run folder; add {spelled('out', 'DIR')}"
-        )
-    asked["deadline"] = Deadline.of_call(asked.pop("time_limit"), asked["interrupt"])
-    options = Options(**{f.name: asked.pop(f.name) for f in dataclasses.fields(Options)})
-    if options.logger is not None and find_spec("tensorboard") is None:
-        raise UnavailableError(
-            f"{spelled('logger', options.logger)} needs tensorboard; "
-            "pip install 'gnc-cli[trainers]'"
-        )
-    page = is_page(options.plot)
-    if not options.resume:
-        # What is wrong by itself is said before anything is loaded.
-        epochs = settings_of(asked).epochs
-        if page and asked["snapshot_every"] is None:
-            asked["snapshot_every"] = max(1, epochs // 8)  # a page shows features as they move
-    processes, device = start_processes(options.device)
-    own, out = ":" in (asked["model"] or ""), options.out
-    guard = no_imports_from(out) if own and out is not None else contextlib.nullcontext()
-    with processes, limit_threads(1), guard:
-        result = Job(asked, options, processes, device).run()
-    result = dataclasses.replace(result, seconds=options.deadline.elapsed)
-    if processes.first and options.plot is not None:
-        from gnc_cli.collapse.page import write_run
-        from gnc_cli.training.plot import plot_train
-
-        last = result if isinstance(result, TrainResult) else result.rows[-1]
-        try:
-            if page:
-                write_run(options.plot, last.run, last.history, last.forms)
-            else:
-                plot_train(result, options.plot)
-        except DataError as error:  # the result is there all the same
-            _log.warning("%s", error)
+def run(request: Request) -> TrainResult | TrainSeries:
+    """Train; see `api.train`. Several processes each call it."""
+    deadline = Deadline.of_call(request.time_limit, request.interrupt)
+    _check(request)
+    processes, device = start_processes(request.device)
+    with processes, limit_threads(1):
+        result = Job(request, deadline, processes, device).run()
+    result = dataclasses.replace(result, seconds=deadline.elapsed)
+    if processes.first and request.plot is not None:
+        _draw(result, os.fspath(request.plot))
     return result
 
 
-class Job:
-    """The runs of one call, in one of its processes."""
+def _check(request: Request) -> None:
+    """Refuse what is wrong by itself, before anything is loaded."""
+    if request.folder == "-":
+        raise UsageError(
+            f"{spelled('out')} '-' names no folder for the run; for rows on stdout use --csv"
+        )
+    if request.resume and request.folder is None:
+        raise UsageError(
+            f"{spelled('resume')} goes on in a run folder; add {spelled('out', 'DIR')}"
+        )
+    if request.logger is not None and find_spec("tensorboard") is None:
+        raise UnavailableError(
+            f"{spelled('logger', request.logger)} needs tensorboard; "
+            "pip install 'gnc-cli[trainers]'"
+        )
+    if not request.resume:
+        settings_of(request)
 
-    def __init__(
-        self, given: dict[str, Any], options: Options, processes: Processes, device: torch.device
-    ) -> None:
-        self.given, self.options = given, options
-        self.processes, self.device = processes, device
+
+def _draw(result: TrainResult | TrainSeries, path: str) -> None:
+    """The picture, or the page; what cannot be drawn is a warning, for the result is there."""
+    from gnc_cli.collapse.page import write_run
+    from gnc_cli.training.plot import plot_train
+
+    last = result if isinstance(result, TrainResult) else result.rows[-1]
+    try:
+        if is_page(path):
+            write_run(path, last.run, last.history, last.forms)
+        else:
+            plot_train(result, path)
+    except DataError as error:
+        _log.warning("%s", error)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Job:
+    """One call, in one of its processes: one run, or one for each placement of the classes."""
+
+    request: Request
+    deadline: Deadline
+    processes: Processes
+    device: torch.device
 
     def run(self) -> TrainResult | TrainSeries:
-        """Check the files, read the images, plan the heads, train."""
-        options, processes, out = self.options, self.processes, self.options.out
-        of_first(processes, self._check_files)
+        """Read the images, plan the heads, train."""
+        request, processes, out = self.request, self.processes, self.request.folder
+        of_first(processes, partial(_check_files, request))
         stored = None
-        if out is not None and options.resume:
-            stored = of_first(processes, lambda: Stored(out))
-            settings = resumed(stored.settings, self.given)
-        else:
-            settings = settings_of(self.given)
-            if out is not None:
-                of_first(processes, lambda: check_free(out, force=options.force))
-        self.data, self.ood = self._read_data(settings, resumes=stored is not None)
+        if out is not None and request.resume:
+            stored = of_first(processes, partial(read_stored_run, out))
+        elif out is not None:
+            of_first(processes, partial(check_free, out, force=request.force))
+        settings = settings_of(request) if stored is None else resumed(stored.settings, request)
+        data = self._data(settings)
+        if settings.augment is None:  # all that keeps the classes
+            moves = ("crop", "flip", "rotate") if data.flip else ("crop", "rotate")
+            settings = dataclasses.replace(settings, augment=moves)
         if stored is not None and settings.assignment != "all":
-            return self._run(settings, None, out, stored)
-        plans = plan_heads(
-            settings,
-            len(self.data.class_names),
-            processes,
-            options,
-            partial(self._similarity, settings),
-        )
+            plan = in_all(processes, partial(stored.plan_for, data))
+            return self._train(settings, plan, data, out, resume=True)
+        plans = self._plans(settings, data)
         if settings.assignment == "all":
-            return self._series(settings, plans)
-        return self._run(settings, plans[0], out)
+            return self._series(settings, plans, data)
+        return self._train(settings, plans[0], data, out)
 
-    def _check_files(self) -> None:
-        """No file of the run, and no picture, takes the place of a file to start from."""
-        given, out = self.given, self.options.out
-        names = ("assignment", "similarity", "backbone_weights", "init_from")
-        read: dict[str, Any] = {spelled(name): given[name] for name in names}
-        for name in ("data", "head"):
-            read[spelled(name)] = (given[name] or "").partition(":")[2] or None
-        check_apart({spelled("plot"): self.options.plot}, read)
-        start = given["init_from"]
-        if start is not None and os.path.isdir(start):
-            read[spelled("init_from")] = [os.path.join(start, f) for f in ("best.pt", "last.pt")]
-        if out is not None and not self.options.resume:
-            for file in own_files(Path(out)):
-                check_apart({spelled("out"): str(file)}, read)
-
-    def _read_data(
-        self, settings: Settings, *, resumes: bool
-    ) -> tuple[ImageData, MatchedSet | None]:
+    def _data(self, settings: Settings) -> ImageData:
         """The images, read by every process; glyphs by one that draws them for the others."""
         note: Callable[[str], None] = _log.warning if self.processes.first else _log.debug
 
-        def read() -> tuple[ImageData, MatchedSet | None]:
+        def read() -> ImageData:
             try:
-                return read_data(settings, note, self.options.threads)
+                data = load_images(
+                    settings.data,
+                    classes=settings.classes,
+                    subset=settings.classes_subset,
+                    per_class=settings.images_per_class,
+                    image_size=settings.image_size,
+                    fonts=settings.fonts,
+                    script=settings.script,
+                    threads=self.request.threads,
+                )
+                for warning in data.warnings:
+                    note(warning)
+                if settings.ood is None:
+                    return data
+                return load_matched(settings.ood, data, note, self.request.threads)
             except DataError as error:
-                if not resumes or self.given["data"] is not None:
+                if not self.request.resume or self.request.data is not None:
                     raise
                 raise DataError(
                     f"{error}; a run keeps no folders, so give {spelled('data')}, and "
@@ -165,98 +165,23 @@ class Job:
         drawn = any(name.partition(":")[0] == "glyphs" for name in named)
         return (in_turn if drawn else in_all)(self.processes, read)
 
-    def _run(
-        self,
-        settings: Settings,
-        plan: HeadPlan | None,
-        out: str | None,
-        stored: "Stored | None" = None,
-    ) -> TrainResult:
-        """One network, from its first epoch or its last checkpoint to its end."""
-        began, processes, options = time.monotonic(), self.processes, self.options
-        if stored is not None:
-            plan = in_all(processes, lambda: stored.plan(self.data))
-        assert plan is not None, "a run that begins has a plan"
-        session = open_session(
-            settings,
-            plan,
-            self.data,
-            self.ood,
-            processes,
-            self.device,
-            fresh=stored is None,
-            out=out or ".",
-            limited=options.deadline.seconds is not None,
-        )
-        folder = RunFolder.claim(
-            processes,
-            out,
-            label=settings.label,
-            goes_on=stored is not None,
-            # One of a series that was killed before its first checkpoint begins again.
-            force=options.force or options.resume,
-        )
-        if options.on_run is not None and processes.first:
-            options.on_run(folder.path)
-        with folder:
-            run = Run(session, folder, options)
-            if stored is not None:
-                run.resume()
-            if options.logger is not None:
-                folder.open_events(run.history[-1].epoch if run.history else 0)
-            folder.config(
-                session.settings,
-                data=data_facts(self.data, self.ood),
-                plan=plan.to_json(),
-                class_names=list(self.data.class_names),
-            )
-            for line in (*self.data.warnings, *([session.start] if session.start else [])):
-                folder.log(line)
-            with limit_threads(session.threads(options.threads)):
-                run.to_the_end()
-        return result_of(run, time.monotonic() - began)
+    def _plans(self, settings: Settings, data: ImageData) -> list[HeadPlan]:
+        """The head, or one for each placement; code, similarity, places: once for all processes."""
+        K, processes, path = len(data.class_names), self.processes, settings.similarity
+        d, code = of_first(processes, partial(find_code, settings, K, self.request, self.deadline))
+        similarity = None
+        if settings.assignment in ("best", "worst") and path is not None:
+            similarity = of_first(processes, partial(read_similarity, path, K))
+        elif settings.assignment in ("best", "worst"):
+            similarity = self._similarity(settings, d, data)
+        return of_first(processes, partial(plan_heads, settings, d, K, code, similarity))
 
-    def _series(self, settings: Settings, plans: Sequence[HeadPlan]) -> TrainSeries:
-        """One run for each placement, side by side in one folder, until one does not complete."""
-        processes, options, out = self.processes, self.options, self.options.out
-        if out is not None:
-            of_first(processes, lambda: clear_series(Path(out), force=False))
-        rows: list[TrainResult] = []
-        digits = len(str(len(plans)))
-        with RunFolder.claim(
-            processes, out, label=settings.label, force=options.force, goes_on=options.resume
-        ) as folder:
-            if options.force and not options.resume:
-                of_first(processes, lambda: clear_series(Path(folder.path), force=True))
-            folder.config(settings, runs=len(plans))
-            for at, plan in enumerate(plans, 1):
-                where = f"{folder.path}/assignment-{at:0{digits}d}"
-                stored = None
-                if options.resume and of_first(
-                    processes, partial(os.path.exists, f"{where}/last.pt")
-                ):
-                    stored = of_first(processes, partial(Stored, where))
-                named = dataclasses.replace(settings, assignment=f"{at} of {len(plans)}")
-                rows.append(self._run(named, plan, where, stored))
-                if rows[-1].outcome != "completed":
-                    break
-        return TrainSeries(
-            seconds=0.0,
-            version=__version__,
-            run=folder.path,
-            outcome=rows[-1].outcome,
-            rows=tuple(rows),
-        )
+    def _similarity(self, settings: Settings, d: int, data: ImageData) -> np.ndarray:
+        """Cosines (K, K) of the class means of a short learned run, of which nothing is written.
 
-    def _similarity(self, settings: Settings, d: int) -> np.ndarray:
-        """How similar the classes are, (K, K): from a file, or from a short learned run.
-
-        From the run, cosines of its class means. It takes the same network, data and recipe with a
-        fifth of the epochs, and cross-entropy, which needs no margin; nothing is written.
+        It takes the same network, data and recipe with a fifth of the epochs, and cross-entropy,
+        which needs no margin.
         """
-        K, path = len(self.data.class_names), settings.similarity
-        if path is not None:
-            return of_first(self.processes, lambda: read_similarity(path, K))
         short = dataclasses.replace(
             settings,
             head="learned",
@@ -269,62 +194,118 @@ class Job:
             snapshot_every=None,
             warmup=settings.warmup / _SHORT,
             milestones=tuple(dict.fromkeys(max(1, m // _SHORT) for m in settings.milestones)),
+            precision=precision_on(self.device, settings.precision),
         )
-        plan = HeadPlan(d, K, None, None, None, None)
-        session = open_session(short, plan, self.data, None, self.processes, self.device)
-        silent = dataclasses.replace(self.options, progress=None, on_epoch=None)
-        run = Run(session, RunFolder(self.processes), silent)
-        with limit_threads(session.threads(self.options.threads)):
-            run.to_the_end()
-        if run.outcome != "completed":
+        plan = HeadPlan(d, len(data.class_names), None, None, None, None)
+        training = build_training(short, plan, data, self.processes, self.device)
+        load_start(training.model.encoder, short)
+        measuring = Measuring(training, dataclasses.replace(data, ood=None))
+        silent = dataclasses.replace(self.request, progress=None, on_epoch=None)
+        folder = RunFolder(self.processes)
+        epochs = Epochs(short, training, measuring, folder, silent, self.deadline)
+        with limit_threads(threads_of(training, self.request.threads)):
+            epochs.run()
+        if epochs.outcome != "completed":
             # Its classes would be placed for good by half a run.
             raise DataError(
                 f"{spelled('assignment', settings.assignment)}: the short run that finds similar "
                 "classes was stopped before its end, and nothing is written; allow more time, or "
                 f"give {spelled('similarity')}"
             )
-        return class_similarity(session.measuring.class_means())
+        return class_similarity(measuring.class_means())
 
-
-class Stored:
-    """A run to go on with, in a folder."""
-
-    def __init__(self, path: str) -> None:
-        self.path = path
-        config = read_config(path)
-        try:
-            self.settings = Settings.from_json(
-                read_plain(dict[str, Any], config.get("settings"), "settings")
+    def _train(
+        self,
+        settings: Settings,
+        plan: HeadPlan,
+        data: ImageData,
+        out: str | None,
+        *,
+        resume: bool = False,
+    ) -> TrainResult:
+        """One network, from its first epoch or its last checkpoint to its end."""
+        began, request, processes = time.monotonic(), self.request, self.processes
+        precision = precision_on(self.device, settings.precision)
+        recipe = dataclasses.replace(settings, precision=precision)
+        training = build_training(recipe, plan, data, processes, self.device)
+        start = None if resume else load_start(training.model.encoder, settings)
+        folder = RunFolder.claim(
+            processes,
+            out,
+            label=settings.label,
+            goes_on=resume,
+            # One of a series that was killed before its first checkpoint begins again.
+            force=request.force or request.resume,
+        )
+        if request.on_run is not None and processes.first:
+            request.on_run(folder.path)
+        with folder:
+            measuring = Measuring(training, data)
+            epochs = Epochs(recipe, training, measuring, folder, request, self.deadline)
+            if resume:
+                epochs.resume(in_all(processes, partial(read_run, f"{folder.path}/last.pt")))
+            if self.deadline.seconds is None and processes.first:
+                announce_time(settings, training)
+            if request.logger is not None:
+                folder.open_events(epochs.history[-1].epoch if epochs.history else 0)
+            folder.config(
+                settings,
+                data=data_facts(data),
+                plan=plan.to_json(),
+                class_names=list(data.class_names),
             )
-            self._plan: HeadPlan | None = None  # that of a series has none
-            if "plan" in config:
-                plan = read_plain(dict[str, Any], config["plan"], "plan")
-                self._plan = read_plain(HeadPlan, {**plan, "code": None}, "plan")
-            self._names = read_plain(list[str], config.get("class_names", []), "class_names")
-        except ValueError as error:
-            raise DataError(
-                f"{path!r} has a config.json that is not of gnc train: {error}; start anew"
-            ) from error
+            for line in (*data.warnings, *([start] if start else [])):
+                folder.log(line)
+            with limit_threads(threads_of(training, request.threads)):
+                epochs.run()
+        return result_of(epochs, plan, data, time.monotonic() - began)
 
-    def plan(self, data: ImageData) -> HeadPlan:
-        """The head's plan, the code from the checkpoint."""
-        last = os.path.join(self.path, "last.pt")
-        if not os.path.isfile(last):
-            raise DataError(
-                f"{self.path!r} has no last.pt: the run ended before its first checkpoint; start "
-                f"it again with {spelled('force')}"
-            )
-        if portable(data.class_names) != self._names:  # of which one may be a slash
-            raise DataError(
-                f"{self.path!r} was trained on {len(self._names)} classes, and {data.name} has "
-                f"{len(data.class_names)} others now; name the same data"
-            )
-        plan, weight = self._plan, read_run(last).training.model.get("head.weight")
-        if plan is None or weight is None or tuple(weight.shape) != (plan.K, plan.d):
-            raise DataError(f"{self.path!r} does not say what its classifier was; start anew")
-        if plan.K != len(self._names) or sorted(plan.permutation or range(plan.K)) != [
-            *range(plan.K)
-        ]:
-            raise DataError(f"{self.path!r} does not say which class has which row; start anew")
-        code = None if plan.permutation is None else weight.double().numpy()
-        return dataclasses.replace(plan, code=code)
+    def _series(
+        self, settings: Settings, plans: Sequence[HeadPlan], data: ImageData
+    ) -> TrainSeries:
+        """One run for each placement, side by side in one folder, until one does not complete."""
+        processes, request, out = self.processes, self.request, self.request.folder
+        if out is not None:
+            of_first(processes, partial(clear_series, Path(out), force=False))
+        rows: list[TrainResult] = []
+        digits = len(str(len(plans)))
+        with RunFolder.claim(
+            processes, out, label=settings.label, force=request.force, goes_on=request.resume
+        ) as folder:
+            if request.force and not request.resume:
+                of_first(processes, partial(clear_series, Path(folder.path), force=True))
+            folder.config(settings, runs=len(plans))
+            for at, plan in enumerate(plans, 1):
+                where = f"{folder.path}/assignment-{at:0{digits}d}"
+                named = dataclasses.replace(settings, assignment=f"{at} of {len(plans)}")
+                begun = request.resume and of_first(
+                    processes, partial(os.path.exists, f"{where}/last.pt")
+                )
+                if begun:
+                    stored: StoredRun = of_first(processes, partial(read_stored_run, where))
+                    plan = in_all(processes, partial(stored.plan_for, data))
+                rows.append(self._train(named, plan, data, where, resume=begun))
+                if rows[-1].outcome != "completed":
+                    break
+        return TrainSeries(
+            seconds=0.0,
+            version=__version__,
+            run=folder.path,
+            outcome=rows[-1].outcome,
+            rows=tuple(rows),
+        )
+
+
+def _check_files(request: Request) -> None:
+    """No file of the run, and no picture, takes the place of a file to start from."""
+    names = ("assignment", "similarity", "backbone_weights", "init_from")
+    read: dict[str, Any] = {spelled(name): getattr(request, name) for name in names}
+    for name in ("data", "head"):
+        read[spelled(name)] = (getattr(request, name) or "").partition(":")[2] or None
+    check_apart({spelled("plot"): request.plot}, read)
+    start = request.init_from
+    if start is not None and os.path.isdir(start):
+        read[spelled("init_from")] = [os.path.join(start, f) for f in ("best.pt", "last.pt")]
+    if request.folder is not None and not request.resume:
+        for file in own_files(Path(request.folder)):
+            check_apart({spelled("out"): str(file)}, read)

@@ -14,14 +14,17 @@ A snapshot is a file `snapshots/epoch-0010-train.h5` with attributes epoch, step
 """
 
 import contextlib
+import functools
+import itertools
 import json
 import logging
 import os
 import re
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from gnc_cli import __version__
 from gnc_cli.collapse.inputs import SNAPSHOTS, snapshot_files
@@ -37,7 +40,9 @@ from gnc_cli.parameters import spelled
 from gnc_cli.records import flatten, plain, read_plain
 from gnc_cli.runtime.distributed import Processes
 from gnc_cli.runtime.together import of_first
-from gnc_cli.training.checkpoints import link_file, write_checkpoint
+from gnc_cli.training.checkpoints import link_file, read_run, write_checkpoint
+from gnc_cli.training.data.image_set import ImageData
+from gnc_cli.training.head import HeadPlan
 from gnc_cli.training.measure import Measured
 from gnc_cli.training.request import Settings
 from gnc_cli.training.result import EpochRow
@@ -48,7 +53,24 @@ RUN_FILES = (CONFIG, METRICS, "last.pt", "best.pt", LOG)
 # Of `folder:/home/ada/tiny`, but not of a URL.
 _SCHEME = re.compile(r"(?<!\S)([A-Za-z]\w*:)/(?!/)(?:[^\s/]+/)*(?=[^\s/])")
 _log = logging.getLogger(__name__)
+_P = ParamSpec("_P")
 _T = TypeVar("_T")
+
+
+def _in_first(
+    method: Callable[Concatenate["RunFolder", _P], _T],
+) -> Callable[Concatenate["RunFolder", _P], _T | None]:
+    """Call a method in the first process; what it gives, or its failure, comes in all of them.
+
+    Nothing is called without a path.
+    """
+
+    @functools.wraps(method)
+    def shared(self: "RunFolder", *args: _P.args, **kwargs: _P.kwargs) -> _T | None:
+        work = partial(method, self, *args, **kwargs)
+        return of_first(self.processes, work) if self.path else None
+
+    return shared
 
 
 class RunFolder:
@@ -62,7 +84,7 @@ class RunFolder:
         self.processes, self.path = processes, path
         self._warned: set[str] = set()
         self._rows = _ledger(None)
-        self._log: int | None = None
+        self._log: Path | None = None
         self._events: EventFile | None = None
 
     @classmethod
@@ -116,13 +138,14 @@ class RunFolder:
         if anew:
             with contextlib.suppress(OSError):  # it is not there, or holds other files
                 (folder / SNAPSHOTS).rmdir()
+        if (folder / LOG).exists() and not (folder / LOG).is_file():
+            raise OutputError(f"cannot write {str(folder / LOG)!r}: it is no file")
         try:
             unshare(folder / LOG)
-            # Without waiting: a pipe of that name has no reader.
-            how = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
-            self._log = os.open(folder / LOG, how, 0o666)
+            (folder / LOG).touch()
         except OSError as error:
             raise OutputError(f"cannot write {str(folder / LOG)!r}: {error.strerror}") from error
+        self._log = folder / LOG
 
     def __enter__(self) -> "RunFolder":
         return self
@@ -131,91 +154,80 @@ class RunFolder:
         self._rows.close()
         if self._events is not None:
             self._events.close()
-        if self._log is not None:
-            os.close(self._log)
-            self._log = None
+        self._log = None
 
+    @_in_first
     def config(self, settings: Settings, **more: Any) -> None:
         """config.json, with `more` beside version and settings."""
         config = {"gnc_version": __version__, "settings": vars(settings), **more}
         text = json.dumps(portable(config), indent=2, allow_nan=False) + "\n"
+        with atomic_file(Path(self.path, CONFIG), force=True, follow=False) as file:
+            file.write(text.encode())
 
-        def write() -> None:
-            with atomic_file(self._at(CONFIG), force=True, follow=False) as file:
-                file.write(text.encode())
-
-        self._in_first(write)
-
+    @_in_first
     def back_to(self, epoch: int) -> list[EpochRow]:
         """Drop what came after an epoch; the lines of metrics.jsonl that are left.
 
         A snapshot of this epoch goes too where it has no line: the run was killed after writing it.
         """
+        rows = self._rows.rows
+        if [row.epoch for row in rows] != sorted({row.epoch for row in rows if row.epoch > 0}):
+            raise DataError(
+                f"{os.path.join(self.path, METRICS)!r} has epochs that do not rise from line to "
+                f"line; start anew with {spelled('force')}"
+            )
+        kept = [row for row in rows if row.epoch <= epoch]
+        drop_snapshots(Path(self.path), max(epoch - 1, kept[-1].epoch if kept else 0))
+        self._rows.keep(len(kept))
+        return kept
 
-        def drop() -> list[EpochRow]:
-            rows = self._rows.rows
-            if [row.epoch for row in rows] != sorted({row.epoch for row in rows if row.epoch > 0}):
-                raise DataError(
-                    f"{str(self._at(METRICS))!r} has epochs that do not rise from line to line; "
-                    f"start anew with {spelled('force')}"
-                )
-            kept = [row for row in rows if row.epoch <= epoch]
-            drop_snapshots(Path(self.path), max(epoch - 1, kept[-1].epoch if kept else 0))
-            self._rows.keep(len(kept))
-            return kept
-
-        return self._in_first(drop) or []
-
+    @_in_first
     def checkpoint(self, state: dict[str, Any]) -> None:
         """last.pt."""
-        self._in_first(lambda: write_checkpoint(self._at("last.pt"), state))
+        write_checkpoint(Path(self.path, "last.pt"), state)
 
+    @_in_first
     def best(self) -> None:
         """best.pt is what last.pt is now; writing last.pt anew leaves it as it is."""
-        self._in_first(lambda: link_file(self._at("last.pt"), self._at("best.pt")))
+        link_file(Path(self.path, "last.pt"), Path(self.path, "best.pt"))
 
+    @_in_first
     def open_events(self, epoch: int) -> None:
         """From here on, write the rows of later epochs for TensorBoard as well."""
+        self._events = EventFile(self.path, epoch)
 
-        def begin() -> None:
-            self._events = EventFile(self.path, epoch)
-
-        self._in_first(begin)
-
+    @_in_first
     def epoch(self, row: EpochRow, words: str) -> None:
         """A line of metrics.jsonl, on disk when this returns, and one of log.txt."""
-
-        def write() -> None:
-            self._rows.append(plain(row))
-            if self._events is not None:
-                found = flatten(plain(row)).items()
-                numbers = {k: v for k, v in found if v is not None and k not in ("epoch", "step")}
-                self._events.add(row.epoch, numbers)
-
-        self._in_first(write)
+        self._rows.append(plain(row))
+        if self._events is not None:
+            figures = flatten(plain(row)).items()
+            numbers = {k: v for k, v in figures if v is not None and k not in ("epoch", "step")}
+            self._events.add(row.epoch, numbers)
         self.log(words)
 
     def snapshot(self, epoch: int, step: int, measured: Measured) -> None:
         """The features that were measured, each split of them that was kept."""
-
-        def write() -> None:
-            for split, (features, labels) in measured.features.items():
-                arrays = {"features": features, "labels": labels, "weights": measured.weights}
-                add_snapshot(Path(self.path), arrays, epoch=epoch, step=step, split=split)
-
         for split in measured.too_large:
             self.warn(
                 f"no snapshot of the {split} features, which are larger than 2 GiB; for one take "
                 f"a smaller {spelled('feature_dim')} or fewer images"
             )
-        self._in_first(write)
+        self._write_snapshot(epoch, step, measured)
+
+    @_in_first
+    def _write_snapshot(self, epoch: int, step: int, measured: Measured) -> None:
+        for split, (features, labels) in measured.features.items():
+            arrays = {"features": features, "labels": labels, "weights": measured.weights}
+            add_snapshot(Path(self.path), arrays, epoch=epoch, step=step, split=split)
 
     def log(self, line: str) -> None:
         """A line of log.txt behind the time in UTC, and of the log on stderr where wanted."""
         if self._log is not None:
             text = visible(" ".join(str(portable(line)).split()))
-            with contextlib.suppress(OSError):  # other writers report a full disk
-                os.write(self._log, f"{creation_time()} {text}\n".encode())
+            # Other writers report a full disk.
+            with contextlib.suppress(OSError), open(self._log, "a", encoding="utf-8") as file:
+                file.write(f"{creation_time()} {text}\n")
             _log.info("%s", line)
 
     def warn(self, line: str) -> None:
@@ -226,13 +238,6 @@ class RunFolder:
             if self.processes.first:
                 _log.warning("%s", line)
 
-    def _at(self, name: str) -> Path:
-        return Path(self.path, name)
-
-    def _in_first(self, work: Callable[[], _T]) -> _T | None:
-        """What `work` gives, in all processes; its failure, in all of them too."""
-        return of_first(self.processes, work) if self.path else None
-
 
 def check_free(path: str, *, force: bool = False) -> None:
     """Refuse a folder with any file of a name that a run writes, whoever made it."""
@@ -240,10 +245,10 @@ def check_free(path: str, *, force: bool = False) -> None:
     if folder.exists() and not folder.is_dir():
         raise OutputError(f"{path!r} is no folder; name another for the run")
     series = sorted(folder.glob("assignment-[0-9]*"))
-    found = [file for place in (folder, *series) for file in own_files(place)]
-    if found and not force:
+    taken = [file for place in (folder, *series) for file in own_files(place)]
+    if taken and not force:
         raise OutputError(
-            f"{path!r} holds {str(found[0].relative_to(folder))!r} already; go on with "
+            f"{path!r} holds {str(taken[0].relative_to(folder))!r} already; go on with "
             f"{spelled('resume')}, name another folder, or add {spelled('force')} to replace it"
         )
 
@@ -277,6 +282,57 @@ def read_config(path: str | os.PathLike[str]) -> dict[str, Any]:
     raise DataError(
         f"{str(folder / CONFIG)!r} holds no JSON object; start anew with {spelled('force')}"
     )
+
+
+@dataclass(frozen=True)
+class StoredRun:
+    """What config.json says of a run to go on with."""
+
+    path: str
+    settings: Settings
+    plan: HeadPlan | None
+    """Without its code; None of a series."""
+    class_names: list[str]
+
+    def plan_for(self, data: ImageData) -> HeadPlan:
+        """The head's plan, the code from the checkpoint, for data with the same classes."""
+        last = os.path.join(self.path, "last.pt")
+        if not os.path.isfile(last):
+            raise DataError(
+                f"{self.path!r} has no last.pt: the run ended before its first checkpoint; start "
+                f"it again with {spelled('force')}"
+            )
+        if portable(data.class_names) != self.class_names:  # of which one may be a slash
+            raise DataError(
+                f"{self.path!r} was trained on {len(self.class_names)} classes, and {data.name} "
+                f"has {len(data.class_names)} others now; name the same data"
+            )
+        plan, weight = self.plan, read_run(last).training.model.get("head.weight")
+        if plan is None or weight is None or tuple(weight.shape) != (plan.K, plan.d):
+            raise DataError(f"{self.path!r} does not say what its classifier was; start anew")
+        rows = sorted(plan.permutation or range(plan.K))
+        if plan.K != len(self.class_names) or rows != [*range(plan.K)]:
+            raise DataError(f"{self.path!r} does not say which class has which row; start anew")
+        code = None if plan.permutation is None else weight.double().numpy()
+        return replace(plan, code=code)
+
+
+def read_stored_run(path: str) -> StoredRun:
+    """The run in a folder."""
+    config = read_config(path)
+    try:
+        settings = read_plain(dict[str, Any], config.get("settings"), "settings")
+        plan = read_plain(dict[str, Any] | None, config.get("plan"), "plan")
+        return StoredRun(
+            path,
+            Settings.from_json(settings),
+            plan and read_plain(HeadPlan, {**plan, "code": None}, "plan"),
+            read_plain(list[str], config.get("class_names", []), "class_names"),
+        )
+    except ValueError as error:
+        raise DataError(
+            f"{path!r} has a config.json that is not of gnc train: {error}; start anew"
+        ) from error
 
 
 def portable(value: Any) -> Any:
@@ -340,23 +396,18 @@ def _dated_folder(label: str) -> Path:
     stamp = creation_time()  # 2026-11-21T15:30:00Z
     label = re.sub(r"[^A-Za-z0-9._-]+", "-", label).strip("-.")
     name = f"{stamp[:10]}-{stamp[11:13]}{stamp[14:16]}" + (f"-{label}" if label else "")
-    number, folder = 1, Path("runs") / name
-    while True:
-        try:
-            _make(folder, new=True)
-            return folder
-        except FileExistsError:
-            number += 1
-            folder = Path("runs") / f"{name}-{number}"
+    numbered = (f"{name}-{number}" for number in itertools.count(2))
+    folders = (Path("runs", unique) for unique in itertools.chain([name], numbered))
+    folder = next(folder for folder in folders if not folder.exists())
+    _make(folder)
+    return folder
 
 
-def _make(folder: Path, *, new: bool = False) -> None:
-    """Make a folder, and those above it; FileExistsError where it is there and must be new."""
+def _make(folder: Path) -> None:
+    """Make a folder, and those above it."""
     try:
-        folder.mkdir(parents=True, exist_ok=not new)
+        folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        if new and isinstance(error, FileExistsError) and folder.exists():
-            raise
         raise OutputError(
             f"cannot make folder {str(folder)!r}: {error.strerror}; choose another place"
         ) from error

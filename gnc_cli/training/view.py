@@ -65,11 +65,11 @@ def _accuracies(r: TrainResult) -> list[Fact]:
     best = ""
     if r.best:
         best = f"best {_share(r.best['accuracy'])} after epoch {r.best['epoch']}"
-    tested, found = r.test_accuracy is not None, r.data.get("ood")
+    tested, ood = r.test_accuracy is not None, r.data.get("ood")
     matched = "classes matched by name"
-    if found is not None:
-        of = f"{count(found['classes_matched'])} of {count(r.data['classes'])}"
-        matched = f"{found['name']}, {of} {matched}"
+    if ood is not None:
+        of = f"{count(ood['classes_matched'])} of {count(r.data['classes'])}"
+        matched = f"{ood['name']}, {of} {matched}"
     rows = [
         ("test accuracy", r.test_accuracy, best if tested else "", "test_accuracy"),
         ("training accuracy", r.train_accuracy, "" if tested else best, "train_accuracy"),
@@ -224,8 +224,8 @@ def _outcome(outcome: str) -> Styled:
 
 
 def _ending(r: TrainResult) -> Cell:
-    asked = f" after {count(r.epochs)} of {count(r.epochs_asked)} epochs"
-    after = "" if r.epochs >= r.epochs_asked else asked
+    of = f" after {count(r.epochs)} of {count(r.epochs_asked)} epochs"
+    after = "" if r.epochs >= r.epochs_asked else of
     advice = "" if not r.advice else f": {r.advice.removeprefix(f'{r.outcome}, ')}"
     return (_outcome(r.outcome), after + advice)
 

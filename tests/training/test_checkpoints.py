@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 
@@ -16,35 +15,6 @@ from gnc_cli.training.checkpoints import (
 )
 
 NET = {"fc.weight": torch.arange(6.0).reshape(2, 3), "bn.num_batches_tracked": torch.tensor(7)}
-
-
-class Marked(torch.Tensor):
-    """A subclass, as manifold parameters are."""
-
-
-class Named(str):
-    """Neither plain."""
-
-
-@pytest.mark.parametrize(
-    ("value", "said"),
-    [
-        (np.float64(1.0), "numpy.float64"),
-        (np.zeros(2), "numpy.ndarray"),
-        ({1, 2}, "set"),
-        (Path("a"), "Path"),
-        (torch.zeros(2).as_subclass(Marked), "Marked"),
-        (Named("x"), "Named"),
-        (torch.nn.Linear(2, 2), "Linear"),
-        (torch.zeros, "builtin"),
-    ],
-)
-def test_other_things_than_plain_data_are_refused(tmp_path: Path, value: Any, said: str) -> None:
-    with pytest.raises(TypeError, match=rf"state\['a'\]\[1\]\['b'\] is .*{said}"):
-        write_checkpoint(tmp_path / "a.pt", {"a": [0, {"b": value}]})
-    assert list(tmp_path.iterdir()) == []
-    with pytest.raises(TypeError, match="a key of state"):
-        write_checkpoint(tmp_path / "a.pt", {Named("x"): 1})
 
 
 def test_damaged_checkpoints_are_one_line(tmp_path: Path) -> None:

@@ -14,12 +14,11 @@ import pytest
 
 from gnc_cli import schemas, solve
 from gnc_cli.errors import DataError, UsageError
-from gnc_cli.runtime.distributed import Processes
 from gnc_cli.training.api import train
 from gnc_cli.training.checkpoints import read_checkpoint
 from gnc_cli.training.head import feature_dim_of, plan_heads
 from gnc_cli.training.networks.assignment import assign
-from gnc_cli.training.request import settings_of
+from gnc_cli.training.request import Request, settings_of
 from gnc_cli.training.result import EpochRow, TrainResult, TrainSeries
 from tests.training.problems import TINY, run, timeless, toy
 
@@ -254,9 +253,8 @@ def test_margins_of_known_codes() -> None:
     """Of (10, 100) the best known angle and the best known distance are those of one code."""
 
     def margin(loss: str, d: int, K: int) -> float:
-        settings = settings_of({"loss": loss, "feature_dim": d})
-        nothing: Any = None  # no code is solved, and no classes are placed
-        found = plan_heads(settings, K, Processes(), nothing, nothing)[0].margin
+        settings = settings_of(Request(loss=loss, feature_dim=d))
+        found = plan_heads(settings, d, K, None, None)[0].margin
         assert found is not None
         return found
 
@@ -269,8 +267,8 @@ def test_margins_of_known_codes() -> None:
 
 
 def test_the_dimension_is_the_codes_or_by_the_classes(square: str) -> None:
-    free = settings_of({})
+    free = settings_of(Request())
     assert [feature_dim_of(free, K) for K in (2, 200, 201, 5000, 5001)] == [10, 10, 64, 64, 256]
-    assert feature_dim_of(settings_of({"head": "fixed:solve"}), 4) == 10
-    assert feature_dim_of(settings_of({"head": f"fixed:{square}"}), 4) == 2
+    assert feature_dim_of(settings_of(Request(head="fixed:solve")), 4) == 10
+    assert feature_dim_of(settings_of(Request(head=f"fixed:{square}")), 4) == 2
     assert feature_dim_of(dataclasses.replace(free, feature_dim=7), 4) == 7

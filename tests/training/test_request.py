@@ -1,6 +1,7 @@
 """Settings of `train`: which of given, preset and default counts, and what is refused."""
 
 import dataclasses
+import inspect
 import json
 from typing import Any
 
@@ -9,8 +10,10 @@ import pytest
 from gnc_cli import train
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.parameters import declared, in_shell
+from gnc_cli.training import request
 from gnc_cli.training.networks.encoders import ENCODERS
-from gnc_cli.training.request import PRESETS, Settings, resumed, settings_of
+from gnc_cli.training.presets import PRESETS
+from gnc_cli.training.request import Request, Settings
 from gnc_cli.training.run_folder import portable
 
 REFUSED: tuple[tuple[dict[str, Any], str], ...] = (
@@ -63,6 +66,20 @@ RANGES: tuple[tuple[str, Any], ...] = (
     ("time_limit", 0),
     ("threads", 0),
 )
+
+
+def settings_of(asked: dict[str, Any]) -> Settings:
+    return request.settings_of(Request(**asked))
+
+
+def resumed(stored: Settings, asked: dict[str, Any]) -> Settings:
+    return request.resumed(stored, Request(**asked))
+
+
+def test_a_request_has_the_arguments_of_train_and_their_defaults() -> None:
+    usual = {name: p.default for name, p in inspect.signature(train).parameters.items()}
+    del usual["config"]
+    assert vars(Request()) == usual
 
 
 def test_the_user_comes_before_the_preset_and_the_preset_before_defaults() -> None:
@@ -175,6 +192,9 @@ def test_settings_survive_json() -> None:
     assert again == asked and isinstance(again.milestones, tuple) and again.augment == ()
     with pytest.raises(DataError, match="config.json .*colour"):
         Settings.from_json(stored | {"colour": "red"})
+    for name in ("epochs", "tau", "batch_size"):
+        with pytest.raises(DataError, match=f"config.json .*{name}.*start a new run"):
+            Settings.from_json(stored | {name: 0})
     del stored["tau"]
     with pytest.raises(DataError, match="config.json .*tau.*start a new run"):
         Settings.from_json(stored)

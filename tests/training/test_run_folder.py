@@ -19,7 +19,7 @@ from gnc_cli.errors import DataError, OutputError
 from gnc_cli.runtime.distributed import Processes
 from gnc_cli.training import run_folder
 from gnc_cli.training.checkpoints import read_checkpoint
-from gnc_cli.training.request import settings_of
+from gnc_cli.training.request import Request, settings_of
 from gnc_cli.training.result import EpochRow
 from gnc_cli.training.run_folder import RunFolder, check_free, read_config
 
@@ -32,7 +32,7 @@ STATE: dict[str, Any] = {
     "size": torch.Size([1, 2]),
 }
 ROWS = [EpochRow(e, 10 * e, 0.1, 1.0 / e, 0.5) for e in range(1, 7)]
-SETTINGS = settings_of({"epochs": 3})
+SETTINGS = settings_of(Request(epochs=3))
 
 
 def claim(path: Path | None, **how: Any) -> RunFolder:
@@ -272,7 +272,7 @@ def test_dated_runs_are_numbered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_nothing_private_is_written(run: RunFolder) -> None:
     run.config(
-        settings_of({"data": "folder:/home/ada/tiny"}),
+        settings_of(Request(data="folder:/home/ada/tiny")),
         out=Path("/home/ada/run"),
         list=["h5:/home/a.h5"],
         command="gnc train --out /home/ada/run --data=/home/ada/x",

@@ -187,7 +187,7 @@ def test_memory_that_is_not_enough_is_one_line(
         raise error
 
     data = toy(tmp_path / "toy.h5")
-    monkeypatch.setattr(train_run, "open_session", fail)
+    monkeypatch.setattr(train_run, "build_training", fail)
     error: Exception = MemoryError("Unable to allocate 9 GiB")
     with pytest.raises(UnavailableError, match="memory of the machine is not enough; try"):
         run(data, None)

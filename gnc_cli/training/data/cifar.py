@@ -89,16 +89,16 @@ def read_cifar(layout: CifarLayout, path: str | None = None) -> ImageData:
     `path` is the folder of the batches, a folder that holds it or the tar file, or the tar file; by
     default `data_folders()` are searched in their order.
     """
-    found = _find(layout, path)
+    source = _find(layout, path)
     contents: dict[str, Any] = {}
-    for name, data in (_folder_files if found.is_dir() else _tar_files)(layout, found):
+    for name, data in (_folder_files if source.is_dir() else _tar_files)(layout, source):
         md5 = hashlib.md5(data, usedforsecurity=False).hexdigest()
         if md5 != layout.sums[name]:
             raise DataError(
-                f"'{found}/{name}' has md5 {md5}, expected {layout.sums[name]}; {_AGAIN}, or "
+                f"'{source}/{name}' has md5 {md5}, expected {layout.sums[name]}; {_AGAIN}, or "
                 "write other content to h5:FILE with images, labels, test_images and test_labels"
             )
-        contents[name] = _Unpickler(io.BytesIO(data), encoding="bytes").plain(f"{found}/{name}")
+        contents[name] = _Unpickler(io.BytesIO(data), encoding="bytes").plain(f"{source}/{name}")
     names = tuple(name.decode("ascii") for name in contents[layout.meta][layout.names_key])
     images, labels = [], []
     for name in layout.batches:  # uint8 (n, 3072): red, green and blue planes
@@ -136,8 +136,8 @@ def _find(layout: CifarLayout, path: str | None) -> Path:
         with open_input(str(places[0])):  # says what is wrong where it cannot be opened
             return places[0]
     for place in places:
-        if (found := _inside(layout, place)) is not None:
-            return found
+        if (source := _inside(layout, place)) is not None:
+            return source
     raise DataError(
         f"{layout.name} is not in {', '.join(map(str, places))}; put {layout.archive} or the "
         f"folder {layout.folder} from {_SOURCE} there, write {layout.name}:PATH or set $GNC_DATA"

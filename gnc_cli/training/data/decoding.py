@@ -17,6 +17,7 @@ import numpy as np
 from gnc_cli.errors import DataError
 from gnc_cli.io.inputs import open_regular
 from gnc_cli.runtime.distributed import on_this_machine
+from gnc_cli.training.data.image_set import Pictures
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -26,12 +27,16 @@ _MOST_PIXELS = 89_478_485
 _AT_ONCE = 32
 """Files that a thread takes at a time."""
 _MOST_THREADS = 16
-_BLOCK_BYTES = 1 << 26
-"""Of pictures that are decoded to be checked at once."""
+_BLOCK = 1024
+"""Files that are decoded to be checked at once."""
 
 
 class FolderImages:
-    """`Pictures` of files, decoded when they are needed."""
+    """`Pictures` of files that are larger than memory, decoded whenever they are needed.
+
+    Each is decoded once at the start, which finds what is broken: a header is no witness, for a
+    file that was cut off has a good one.
+    """
 
     def __init__(
         self, paths: Sequence[str], channels: int, size: int, pool: ThreadPoolExecutor
@@ -51,11 +56,28 @@ class FolderImages:
         return pictures
 
 
-def decoding_pool(threads: int | None) -> ThreadPoolExecutor:
-    """So many threads; by default as many as this process has cores that no other shares.
+def images_of(
+    paths: Sequence[str], channels: int, size: int, pool: ThreadPoolExecutor, *, lazily: bool
+) -> tuple[Pictures, dict[int, str]]:
+    """The pictures that can be decoded, in order; and by row why others cannot."""
+    if lazily:
+        broken: dict[int, str] = {}
+        for start in range(0, len(paths), _BLOCK):
+            _, bad = decode_all(paths[start : start + _BLOCK], channels, size, pool)
+            broken |= {start + row: reason for row, reason in bad.items()}
+        kept = [path for row, path in enumerate(paths) if row not in broken]
+        return FolderImages(kept, channels, size, pool), broken
+    pixels, broken = decode_all(paths, channels, size, pool)
+    kept_rows = [row for row in range(len(paths)) if row not in broken]
+    for new, old in enumerate(kept_rows if broken else ()):  # memory may not hold two copies
+        pixels[new] = pixels[old]
+    return pixels[: len(kept_rows)], broken
 
-    Of torchrun's processes on one machine (`LOCAL_WORLD_SIZE`) each takes its part of the cores;
-    the OMP_NUM_THREADS that torchrun sets says nothing of decoding.
+
+def decoding_pool(threads: int | None) -> ThreadPoolExecutor:
+    """By default as many threads as this process has cores that no other of torchrun's shares.
+
+    The OMP_NUM_THREADS that torchrun sets says nothing of decoding.
     """
     if threads is None:
         affinity = getattr(os, "sched_getaffinity", None)
@@ -88,21 +110,6 @@ def read_headers(paths: Sequence[str], pool: ThreadPoolExecutor) -> list[Header]
         return None
 
     return [header for header in pool.map(read, paths) if header is not None]
-
-
-def find_broken(
-    paths: Sequence[str], channels: int, size: int, pool: ThreadPoolExecutor
-) -> dict[int, str]:
-    """By row why some files cannot be decoded: each is, a block at a time, and not kept.
-
-    A header is no witness: a file that was cut off has a good one.
-    """
-    block = max(_AT_ONCE, _BLOCK_BYTES // (channels * size * size))
-    broken: dict[int, str] = {}
-    for start in range(0, len(paths), block):
-        _, bad = decode_all(paths[start : start + block], channels, size, pool)
-        broken |= {start + row: reason for row, reason in bad.items()}
-    return broken
 
 
 def decode_all(

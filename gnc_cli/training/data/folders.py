@@ -5,8 +5,8 @@ Three layouts are known: `train/CLASS/...` with `test/CLASS/...` or `val/CLASS/.
 and `CLASS/...` alone. Hidden files and files that are no images by their suffix are passed over;
 links to folders are followed for the folder of a class and no deeper.
 
-Small sets are decoded into memory at once. Of larger ones every picture is decoded once at the
-start, which finds what is broken, and again whenever it is needed.
+Sets are decoded into memory at once. Only where they do not fit there (half of the machine's) every
+picture is decoded once at the start, which finds what is broken, and again whenever it is needed.
 """
 
 import os
@@ -24,18 +24,16 @@ from gnc_cli.errors import DataError
 from gnc_cli.io.catalogue import translated
 from gnc_cli.io.inputs import read_lines, walk
 from gnc_cli.training.data.decoding import (
-    FolderImages,
-    decode_all,
     decoding_pool,
-    find_broken,
+    images_of,
     read_headers,
 )
 from gnc_cli.training.data.image_set import (
-    MEMORY_BYTES,
     ImageData,
     ImageSet,
     chooser,
     first_of,
+    fits_in_memory,
     with_present_classes,
 )
 
@@ -85,7 +83,7 @@ def read_folder(
     parts = [layout.train] + ([layout.test] if layout.test is not None else [])
     sets, facts, complaints = _read(path, parts, image_size, None, threads)
     test = sets[1] if len(sets) > 1 and len(sets[1].labels) else None
-    found = ImageData(
+    data = ImageData(
         sets[0],
         test,
         layout.class_names,
@@ -94,7 +92,7 @@ def read_folder(
         (*layout.warnings, *complaints),
         flip=facts["channels"] == 3,
     )
-    return with_present_classes(found, repr(path))
+    return with_present_classes(data, repr(path))
 
 
 def read_folder_test(
@@ -109,8 +107,8 @@ def read_folder_test(
     if layout.split == _HELD_BACK:
         both = np.concatenate([layout.train.labels, part.labels])
         part = ImageFiles(layout.train.paths + part.paths, both)
-    (found,), _, complaints = _read(path, [part], image_size, channels, threads)
-    return found, [*layout.warnings, *complaints]
+    (images,), _, complaints = _read(path, [part], image_size, channels, threads)
+    return images, [*layout.warnings, *complaints]
 
 
 def folder_name(path: str) -> str:
@@ -140,9 +138,13 @@ def _read(
     with warnings.catch_warnings(action="ignore"):  # Pillow's, of files that are counted here
         size = image_size or _common_size(files, pool)
         channels = channels or (1 if _all_grey(files, pool) else 3)
-        lazily = len(files) * channels * size * size > MEMORY_BYTES
+        lazily = not fits_in_memory(len(files) * channels * size * size)
         broken: dict[str, str] = {}
-        sets = [_image_set(part, channels, size, lazily, broken, pool) for part in parts]
+        sets = []
+        for part in parts:
+            pictures, bad = images_of(part.paths, channels, size, pool, lazily=lazily)
+            sets.append(ImageSet(pictures, np.delete(part.labels, list(bad))))
+            broken |= {part.paths[row]: bad[row] for row in sorted(bad)}
     if not files:
         raise DataError(
             f"{path!r} holds no images in its class folders; put JPEG or PNG files there"
@@ -162,31 +164,6 @@ def _read(
     named = [f"{Path(file).relative_to(root)} ({reason})" for file, reason in broken.items()]
     line = f"{len(broken)} image(s) cannot be read and are left out: {first_of(named, 3)}"
     return sets, facts, [line] if broken else []
-
-
-def _image_set(
-    files: ImageFiles,
-    channels: int,
-    size: int,
-    lazily: bool,
-    broken: dict[str, str],
-    pool: ThreadPoolExecutor,
-) -> ImageSet:
-    """The readable ones of some files; `broken` gets the others, with the reason."""
-    if lazily:
-        bad = find_broken(files.paths, channels, size, pool)
-    else:
-        pixels, bad = decode_all(files.paths, channels, size, pool)
-    broken |= {files.paths[row]: bad[row] for row in sorted(bad)}
-    kept = np.setdiff1d(np.arange(len(files.paths)), list(bad))
-    labels = files.labels[kept]
-    if lazily:
-        paths = [files.paths[row] for row in kept]
-        return ImageSet(FolderImages(paths, channels, size, pool), labels)
-    if bad:
-        for new, old in enumerate(kept):  # in place: memory may not hold two copies
-            pixels[new] = pixels[old]
-    return ImageSet(pixels[: len(kept)], labels)
 
 
 def _common_size(files: Sequence[str], pool: ThreadPoolExecutor) -> int:
@@ -271,8 +248,8 @@ def _annotated_alone(root: Path, choose: Choose) -> _Layout:
 
 def _split(chosen: tuple[str, ...], files: Sequence[Sequence[str]], warnings: list[str]) -> _Layout:
     """Each fifth image of a class is held back for testing."""
-    held = [found[_FIFTH - 1 :: _FIFTH] for found in files]
-    rest = [[p for i, p in enumerate(found) if i % _FIFTH < _FIFTH - 1] for found in files]
+    held = [paths[_FIFTH - 1 :: _FIFTH] for paths in files]
+    rest = [[p for i, p in enumerate(paths) if i % _FIFTH < _FIFTH - 1] for paths in files]
     if not any(held):
         why = "no test images, for no class has five"
         return _Layout(chosen, _listed(files), None, why, warnings)
@@ -290,9 +267,9 @@ def _test_files(
             continue
         if (base / _ANNOTATIONS).is_file():
             numbers = {folder: k for k, folder in enumerate(kept)}
-            found = [pair for pair in _annotations(base, set(folders)) if pair[1] in numbers]
-            labels = np.array([numbers[name] for _, name in found], dtype=np.int64)
-            return ImageFiles([path for path, _ in found], labels), part
+            pairs = [pair for pair in _annotations(base, set(folders)) if pair[1] in numbers]
+            labels = np.array([numbers[name] for _, name in pairs], dtype=np.int64)
+            return ImageFiles([path for path, _ in pairs], labels), part
         names = _class_folders(base)
         unknown = [repr(name) for name in names if name not in set(folders)]
         if not names or [name.lower() for name in names] == ["images"]:
@@ -312,7 +289,7 @@ def _test_files(
 def _annotations(base: Path, known: Container[str] | None = None) -> list[tuple[str, str]]:
     """Path and class of each image; a line has file, class and a box, between tabs."""
     where = base / _ANNOTATIONS
-    found = []
+    pairs = []
     for count, line in enumerate(read_lines(str(where)), start=1):
         file, name, *_ = [*line.split("\t"), ""]
         if not name or os.sep in file or (known is not None and name not in known):
@@ -321,8 +298,8 @@ def _annotations(base: Path, known: Container[str] | None = None) -> list[tuple[
                 f"{str(where)!r}, line {count}: {line[:60]!r} names no file and class{of}; "
                 "expected FILE, a tab and the name of a class folder"
             )
-        found.append((str(base / "images" / file), name))
-    return found
+        pairs.append((str(base / "images" / file), name))
+    return pairs
 
 
 def _class_folders(base: Path) -> list[str]:
@@ -332,10 +309,10 @@ def _class_folders(base: Path) -> list[str]:
 
 def _image_files(folder: Path) -> list[str]:
     """All below a folder, whatever folders it has inside."""
-    found = []
+    paths = []
     for place, files in walk(folder):
-        found += [os.path.join(place, name) for name in files if _is_image(name)]
-    return sorted(found)
+        paths += [os.path.join(place, name) for name in files if _is_image(name)]
+    return sorted(paths)
 
 
 def _is_image(name: str) -> bool:
@@ -343,8 +320,8 @@ def _is_image(name: str) -> bool:
 
 
 def _listed(files: Sequence[Sequence[str]]) -> ImageFiles:
-    labels = np.repeat(np.arange(len(files)), [len(found) for found in files])
-    return ImageFiles([path for found in files for path in found], labels.astype(np.int64))
+    labels = np.repeat(np.arange(len(files)), [len(paths) for paths in files])
+    return ImageFiles([path for paths in files for path in paths], labels.astype(np.int64))
 
 
 def _words(root: Path, folders: Sequence[str]) -> tuple[str, ...]:

@@ -17,7 +17,6 @@ import numpy as np
 
 from gnc_cli.errors import DataError, UnavailableError
 from gnc_cli.io.inputs import walk
-from gnc_cli.parameters import spelled
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -66,11 +65,6 @@ def find_fonts(folder: str | None) -> tuple[Path, list[str]]:
         if spec is None or not spec.submodule_search_locations:
             raise UnavailableError("glyphs need the fonts of matplotlib: pip install matplotlib")
         root = Path(spec.submodule_search_locations[0], "mpl-data", "fonts", "ttf")
-        if missing := [name for name in _DEJAVU if not (root / name).is_file()]:
-            raise UnavailableError(
-                f"matplotlib has no {missing[0]!r} in its fonts; reinstall it, or name a folder "
-                f"with {spelled('fonts')}"
-            )
         return root, sorted(_DEJAVU)
     root = Path(folder)
     if not root.is_dir():
@@ -94,23 +88,18 @@ def read_faces(root: Path, files: Sequence[str]) -> tuple[list[Face], list[str]]
     """
     # fontTools logs oddities of a font, which are nobody's business here.
     logging.getLogger("fontTools").addHandler(logging.NullHandler())
-    found: list[Face] = []
+    usable: list[Face] = []
     warnings: list[str] = []
     for name in files:
-        base = os.path.basename(name)
         # A broken font raises anything from struct.error to AssertionError in its reader.
         try:
-            count = _count_faces(root / name)
+            usable += [_read_face(root, name, at) for at in range(_count_faces(root / name))]
         except Exception as error:
-            warnings.append(_skipped(base, error))
-            continue
-        for index in range(count):
-            try:
-                found.append(_read_face(root, name, index))
-            except Exception as error:
-                warnings.append(_skipped(base if count == 1 else f"{base} face {index}", error))
+            reason = " ".join(str(error).split()) or type(error).__name__
+            base = os.path.basename(name)
+            warnings.append(f"{base} skipped: not a usable font ({reason[:80]})")
     styles: dict[tuple[Any, ...], Face] = {}
-    for face in sorted(found, key=lambda face: face.order):
+    for face in sorted(usable, key=lambda face: face.order):
         first = styles.setdefault(face.order[:-2], face)
         if first is not face:
             warnings.append(
@@ -143,11 +132,6 @@ def split_faces(faces: Sequence[Face]) -> tuple[list[int], list[int]]:
         [row for row, place in enumerate(places) if place not in test],
         [row for row, place in enumerate(places) if place in test],
     )
-
-
-def _skipped(name: str, error: Exception) -> str:
-    reason = " ".join(str(error).split()) or type(error).__name__
-    return f"{name} skipped: not a usable font ({reason[:80]})"
 
 
 def _count_faces(path: Path) -> int:

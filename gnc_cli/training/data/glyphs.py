@@ -160,7 +160,7 @@ def _draw(
     enough = (len(train), len(test)) if every else (min(4, len(train)), 1)
     characters = _characters(faces, train, test, enough, common_first=script is not None)
     drawers = [GlyphDrawer(face.path, face.index, image_size) for face in faces]
-    found = GlyphClasses(len(faces), image_size)
+    distinct = GlyphClasses(len(faces), image_size)
     names: list[str] = []
     merged: list[tuple[int, str]] = []
     blank = tried = 0
@@ -177,7 +177,7 @@ def _draw(
         )
         drawn = has_ink(pictures)
         usable = (drawn[:, train].sum(1) >= enough[0]) & (drawn[:, test].sum(1) >= enough[1])
-        answers = iter(found.add(pictures[usable]))
+        answers = iter(distinct.add(pictures[usable]))
         for character, use in zip(chunk, usable, strict=True):
             if len(names) == classes:
                 break
@@ -191,7 +191,7 @@ def _draw(
             else:
                 merged.append((like, character))
     _check_count(len(names), classes, image_size, name, len(characters), len(merged))
-    pictures = np.stack(found.pictures[: len(names)])
+    pictures = np.stack(distinct.pictures[: len(names)])
     there = has_ink(pictures)
     if not every:
         _drop_repeated(pictures, there, [*train, *test])
@@ -231,25 +231,22 @@ def _of_script(
         and unicodedata.category(chr(code)) in ("Lu", "Ll", "Lt", "Lo")
     }
     least = max(1, (classes or _FEW) // 2)
-    found = [dataclasses.replace(face, characters=face.characters & wanted) for face in faces]
-    found = [face for face in found if len(face.characters) >= least]
-    if len(found) < 2:
-        packages = _PACKAGES.get(script)
-        step = f"apt-get install {packages}, and {spelled('fonts', '/usr/share/fonts')}"
-        if packages is None:
-            step = f"name other {spelled('fonts')}"
-        if not wanted and packages is None:
-            step += (
-                f", or a script: {', '.join(_SCRIPTS)}, or the first word of its letters' Unicode "
-                "names, as in latin, greek, cyrillic"
-            )
+    letters = [dataclasses.replace(face, characters=face.characters & wanted) for face in faces]
+    able = [face for face in letters if len(face.characters) >= least]
+    if len(able) < 2:
+        step = (
+            f"name other {spelled('fonts')}, or a script: {', '.join(_SCRIPTS)}, or the first word "
+            "of its letters' Unicode names, as in latin, greek, cyrillic"
+        )
+        if packages := _PACKAGES.get(script):
+            step = f"apt-get install {packages}, and {spelled('fonts', '/usr/share/fonts')}"
         raise DataError(
-            f"{spelled('script', script)}: {len(found)} of {len(faces)} faces in {fonts!r} have "
+            f"{spelled('script', script)}: {len(able)} of {len(faces)} faces in {fonts!r} have "
             f"{least} or more of its letters; {step}"
         )
-    if left := len(faces) - len(found):
+    if left := len(faces) - len(able):
         warnings.append(f"{left} face(s) have fewer than {least} {script} letters: left out")
-    return found
+    return able
 
 
 def _characters(
@@ -300,19 +297,19 @@ def _image_set(pictures: np.ndarray, there: np.ndarray) -> ImageSet:
 
 
 def _check_count(
-    found: int, classes: int | None, image_size: int, fonts: str, characters: int, merged: int
+    count: int, classes: int | None, image_size: int, fonts: str, characters: int, merged: int
 ) -> None:
-    if classes is not None and found < classes:
+    if classes is not None and count < classes:
         hope = image_size < max(_IMAGE_SIZES) and classes <= characters
         larger = f" or a larger {spelled('image_size')}" if hope else ""
         raise DataError(
-            f"{spelled('classes', classes)}: the fonts in {fonts!r} give {found} classes at "
+            f"{spelled('classes', classes)}: the fonts in {fonts!r} give {count} classes at "
             f"{image_size} pixels ({merged} of {characters} characters look like others); ask for "
-            f"at most {found}{larger}"
+            f"at most {count}{larger}"
         )
-    if found < 2:
+    if count < 2:
         raise DataError(
-            f"the fonts in {fonts!r} share {found} character(s) between training and test styles; "
+            f"the fonts in {fonts!r} share {count} character(s) between training and test styles; "
             "put in more faces of one script"
         )
 

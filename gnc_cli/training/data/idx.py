@@ -173,27 +173,23 @@ def _find(name: str, path: str | None) -> tuple[Path, str, _Files]:
         places += [_DEBIAN / name] if known and known.package else []
     for folder in places:
         sets = _sets(folder)
-        found = [prefix for prefix in sets if known is None or prefix in known.prefixes]
-        if len(found) > 1:
-            shown = first_of([f"{prefix}..." for prefix in found])
+        present = [prefix for prefix in sets if known is None or prefix in known.prefixes]
+        if len(present) > 1:
+            shown = first_of([f"{prefix}..." for prefix in present])
             step = "leave one of them in it"
             if name == "emnist":
                 step = f"name one, as in emnist-balanced:{folder}"
             raise DataError(f"{str(folder)!r} has the files of several sets ({shown}); {step}")
-        if found:
-            return folder, found[0], sets[found[0]]
+        if present:
+            return folder, present[0], sets[present[0]]
     prefixes = list(known.prefixes) if known else [""]
     prefix = prefixes[0] if len(prefixes) == 1 else "emnist-SPLIT-"
-    test = "test" if prefix else "t10k"
     files = ", ".join(
         f"{prefix}{part}-{content}-ubyte"
-        for part in ("train", test)
+        for part in ("train", "test" if prefix else "t10k")
         for content in ("images-idx3", "labels-idx1")
     )
     files += ", each also as .gz"
-    if len(prefixes) > 1:
-        splits = ", ".join(p.removeprefix("emnist-").removesuffix("-") for p in prefixes)
-        files += f" (SPLIT is one of {splits})"
     if path is not None or known is None:
         raise DataError(f"{path!r} has no {files}; name the folder of the IDX files")
     install = f"apt-get install {known.package}, or " if known.package else ""
@@ -205,15 +201,15 @@ def _find(name: str, path: str | None) -> tuple[Path, str, _Files]:
 
 def _sets(folder: Path) -> dict[str, _Files]:
     """The files of each set in a folder, by what their names begin with; unpacked ones first."""
-    found: dict[str, _Files] = {}
+    sets: dict[str, _Files] = {}
     if folder.is_dir():
         with translated(str(folder), "a folder of IDX files"):
             names = sorted(os.listdir(folder))
         for match in filter(None, map(_FILE.fullmatch, names)):
             prefix, part, content = match.groups()
             part = "train" if part == "train" else "test"
-            found.setdefault(prefix, {}).setdefault((part, content), match.string)
-    return found
+            sets.setdefault(prefix, {}).setdefault((part, content), match.string)
+    return sets
 
 
 def _read_part(folder: Path, files: _Files, part: str, prefix: str, step: str) -> ImageSet:
@@ -238,7 +234,7 @@ def _read_part(folder: Path, files: _Files, part: str, prefix: str, step: str) -
 
 
 def _read(path: str, axes: int, step: str) -> np.ndarray:
-    """The bytes of an IDX file with so many axes, uint8, no more memory than the file can fill."""
+    """The bytes of an IDX file with `axes` axes, uint8, no more memory than the file can fill."""
     with open_input(path) as file, translated(path, "an IDX file"):
         held = file.seek(0, os.SEEK_END)
         file.seek(0)

@@ -15,9 +15,8 @@ import numpy as np
 from gnc_cli.errors import DataError, OutputError, UsageError
 from gnc_cli.io.atomic import atomic_file
 from gnc_cli.io.catalogue import translated
-
-MEMORY_BYTES = 2 << 30
-"""Pictures up to here are read into memory; larger sets are read when they are needed."""
+from gnc_cli.io.inputs import memory_limit
+from gnc_cli.runtime.distributed import on_this_machine
 
 _NAMED = 5
 _SYNONYMS = {"car": "automobile", "plane": "airplane", "aeroplane": "airplane"}
@@ -71,6 +70,8 @@ class ImageData:
     """One line each: fonts skipped, images that could not be read."""
     flip: bool
     """Whether an image's mirror image is of the same class."""
+    ood: MatchedSet | None = None
+    """To test on, out of distribution."""
 
 
 def chooser(
@@ -78,7 +79,7 @@ def chooser(
 ) -> Callable[[Sequence[str]], list[int]]:
     """A function from the names of all classes to the numbers of those to take, in the new order.
 
-    They are the first so many `classes`, all by default; or a `subset`: names, whatever their case,
+    They are the first `classes`, all by default; or a `subset`: names, whatever their case,
     or numbers from 0 where no class has such a name.
 
     Example:
@@ -97,32 +98,32 @@ def chooser(
                 )
             return list(range(classes or len(names)))
         order: list[int] = []
-        for asked in subset:
-            k = _find(asked.strip(), names)
+        for name in subset:
+            k = _find(name.strip(), names)
             if k in order:
-                raise UsageError(f"class {names[k]!r} is asked for twice, then as {asked!r}")
+                raise UsageError(f"class {names[k]!r} is asked for twice, then as {name!r}")
             order.append(k)
         return order
 
     return choose
 
 
-def _find(asked: str, names: Sequence[str]) -> int:
-    if asked in names:
-        return list(names).index(asked)
+def _find(wanted: str, names: Sequence[str]) -> int:
+    if wanted in names:
+        return list(names).index(wanted)
     folded = [name.casefold() for name in names]
-    same = [k for k, name in enumerate(folded) if name == asked.casefold()]
+    same = [k for k, name in enumerate(folded) if name == wanted.casefold()]
     if len(same) == 1:
         return same[0]
-    if len(same) > 1:
+    if same:
         which = ", ".join(repr(names[k]) for k in same)
-        raise DataError(f"class {asked!r} may be any of {which}; write it exactly")
-    if asked.isdecimal() and asked.isascii() and int(asked) < len(names):
-        return int(asked)
-    near = difflib.get_close_matches(asked.casefold(), folded, _NAMED, 0.5)
+        raise DataError(f"class {wanted!r} may be any of {which}; write it exactly")
+    if wanted.isdecimal() and wanted.isascii() and int(wanted) < len(names):
+        return int(wanted)
+    near = difflib.get_close_matches(wanted.casefold(), folded, _NAMED, 0.5)
     shown = [names[folded.index(name)] for name in near] or list(names[:_NAMED])
     among = "the nearest are" if near else f"of {len(names)} the first are"
-    raise DataError(f"there is no class {asked!r}; {among} {', '.join(shown)}")
+    raise DataError(f"there is no class {wanted!r}; {among} {', '.join(shown)}")
 
 
 def matches(theirs: Sequence[str], ours: Sequence[str]) -> dict[int, int]:
@@ -137,8 +138,7 @@ def matches(theirs: Sequence[str], ours: Sequence[str]) -> dict[int, int]:
         return _SYNONYMS.get(word, word)
 
     known = {plain(name): k for k, name in reversed(list(enumerate(ours)))}
-    found = {j: known.get(plain(name)) for j, name in enumerate(theirs)}
-    return {j: k for j, k in found.items() if k is not None}
+    return {j: known[plain(name)] for j, name in enumerate(theirs) if plain(name) in known}
 
 
 def restricted(data: ImageData, order: Sequence[int]) -> ImageData:
@@ -208,6 +208,11 @@ def first_of(names: Sequence[str], most: int = _NAMED) -> str:
     return ", ".join(names[:most]) + more
 
 
+def fits_in_memory(size: int) -> bool:
+    """Whether pictures of `size` bytes are kept: each of torchrun's processes here has its own."""
+    return size <= memory_limit() // (on_this_machine("LOCAL_WORLD_SIZE") or 1)
+
+
 def cache_folder() -> Path | None:
     """`gnc` in the user's cache directory ($XDG_CACHE_HOME or ~/.cache); None without a home."""
     base = os.environ.get("XDG_CACHE_HOME", "")
@@ -258,7 +263,9 @@ def write_cached(key: str, data: ImageData) -> None:
     folder = cache_folder()
     if folder is None:
         return
-    about = {name: value for name, value in vars(data).items() if name not in ("train", "test")}
+    about = {
+        name: value for name, value in vars(data).items() if name not in ("train", "test", "ood")
+    }
     arrays = {"about": np.frombuffer(json.dumps(about).encode(), np.uint8)}
     for part, images in (("train", data.train), ("test", data.test)):
         if images is not None:

@@ -1,7 +1,6 @@
 """Images by what the user calls them: `glyphs:DIR`, `fashion-mnist`, `folder:PATH`, `npz:FILE`."""
 
 import dataclasses
-import os
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -19,6 +18,7 @@ from gnc_cli.training.data.image_set import (
     Pictures,
     chooser,
     first_of,
+    first_per_class,
     matches,
     restricted,
 )
@@ -40,6 +40,7 @@ def load_images(
     *,
     classes: int | None = None,
     subset: Sequence[str] | None = None,
+    per_class: int | None = None,
     image_size: int | None = None,
     fonts: str | None = None,
     script: str | None = None,
@@ -50,96 +51,90 @@ def load_images(
     `data` is `glyphs[:DIR]` (`fonts` may name the folder too), `cifar10[:PATH]`,
     `cifar100[:PATH]`, one of `IDX_SETS` with or without `:DIR`, `folder:PATH`, `idx:DIR`, `h5:FILE`
     or `npz:FILE`; nothing is downloaded. Of its classes come the first `classes` in its own order
-    (100 glyphs by default, else all), or those of the names or numbers in `subset`, in that order.
-    Images have `image_size` pixels a side, by default 32 for glyphs, 64 or less for folders, else
-    as stored. `threads` decode image files, by default as many as this process has cores.
+    (100 glyphs by default, else all), or those of the names or numbers in `subset`, in that order;
+    of each of them the first `per_class` training images. Images have `image_size` pixels a side,
+    by default 32 for glyphs, 64 or less for folders, else as stored. `threads` decode image files,
+    by default as many as this process has cores.
     """
     kind, path = _kind_and_path(data)
     choose = chooser(classes, subset)
     if kind == "folder":
-        return read_folder(path, image_size=image_size, choose=choose, threads=threads)
-    if kind == "glyphs":
+        whole = read_folder(path, image_size=image_size, choose=choose, threads=threads)
+    elif kind == "glyphs":
         if path and fonts is not None:
             raise UsageError(
                 f"{spelled('data', data)} and {spelled('fonts', fonts)} both name a folder of "
                 "fonts; leave one out"
             )
         size, fonts = image_size or _GLYPH_SIZE, path or fonts
-        found = glyph_images(classes or _GLYPHS, size, fonts, script)
-        if subset is None:
-            return found
-        try:
-            return restricted(found, choose(found.class_names))
-        except DataError:  # a rarer character
-            found = glyph_images(None, size, fonts, script)
-            return restricted(found, choose(found.class_names))
-    if kind in _CIFAR:
-        whole = read_cifar(_CIFAR[kind], path or None)
-    elif kind in IDX_SETS or kind == "idx":
-        whole = read_idx(kind, path or None)
+        whole = glyph_images(classes or _GLYPHS, size, fonts, script)
+        if subset is not None:
+            try:
+                whole = restricted(whole, choose(whole.class_names))
+            except DataError:  # a rarer character
+                whole = glyph_images(None, size, fonts, script)
+                whole = restricted(whole, choose(whole.class_names))
     else:
-        whole = read_stored(path, kind)
-    return _with_size(restricted(whole, choose(whole.class_names)), image_size)
+        if kind in _CIFAR:
+            whole = read_cifar(_CIFAR[kind], path or None)
+        elif kind in IDX_SETS or kind == "idx":
+            whole = read_idx(kind, path or None)
+        else:
+            whole = read_stored(path, kind)
+        whole = _with_size(restricted(whole, choose(whole.class_names)), image_size)
+    return whole if per_class is None else first_per_class(whole, per_class)
 
 
 def load_matched(
-    data: str,
-    class_names: Sequence[str],
-    *,
-    image_size: int,
-    channels: int,
-    note: Callable[[str], None],
-    threads: int | None = None,
-) -> MatchedSet:
-    """Out-of-distribution test images of classes that are known by their names.
+    name: str, data: ImageData, note: Callable[[str], None], threads: int | None = None
+) -> ImageData:
+    """`data` with images called `name`, out of distribution, of classes known by their names.
 
     Names match whatever their case; `car` is `automobile` and `plane` is `airplane`, so that STL-10
     (Coates, Ng and Lee, 2011) meets CIFAR-10 (Krizhevsky, 2009). Other classes are left out. The
-    images are those for testing, or all where the data have no such part of their own; colours
-    become greys, or greys colours, as the network's `channels` want it. Of `glyphs` come the
-    classes' characters in all faces. Labels are those of the network's `class_names`. `note` is
-    called with each warning, such as that of images that cannot be read.
+    images are those for testing, or all where the set has no such part of its own; colours become
+    greys, or greys colours, as the training images are. Of `glyphs` come the classes' characters in
+    all faces. Labels are those of the training set. `note` is called with each warning, such as
+    that of images that cannot be read.
     """
-    kind, path = _kind_and_path(data)
+    _, channels, size, _ = data.train.images.shape
+    kind, path = _kind_and_path(name)
     ours: list[int] = []
 
     def choose(names: Sequence[str]) -> list[int]:
-        pairs = matches(names, class_names)
+        pairs = matches(names, data.class_names)
         if not pairs:
             raise DataError(
-                f"no class of {data!r} ({first_of(names)}) has the name of a class of the network "
-                f"({first_of(class_names)}); rename its class folders"
+                f"no class of {name!r} ({first_of(names)}) has the name of a class of the network "
+                f"({first_of(data.class_names)}); rename its class folders"
             )
         ours[:] = pairs.values()
         return list(pairs)
 
     if kind == "folder":
-        found, warnings = read_folder_test(
-            path, image_size=image_size, channels=channels, choose=choose, threads=threads
+        images, warnings = read_folder_test(
+            path, image_size=size, channels=channels, choose=choose, threads=threads
         )
-        name = folder_name(path)
+        title = folder_name(path)
     elif kind == "glyphs":
-        found, ours, name, warnings = glyphs_of(class_names, image_size, path or None)
+        images, ours, title, warnings = glyphs_of(data.class_names, size, path or None)
     else:
-        whole = load_images(data, image_size=image_size)
+        whole = load_images(name, image_size=size)
         some = restricted(whole, choose(whole.class_names))
-        found, warnings, name = some.test or some.train, list(some.warnings), some.name
+        images, warnings, title = some.test or some.train, list(some.warnings), some.name
     for line in warnings:
-        note(f"{data}: {line}")
-    pictures, labels = fitted(found.images, channels, image_size), np.array(ours)[found.labels]
-    return MatchedSet(pictures, labels, name, len(ours), tuple(warnings))
+        note(f"{name}: {line}")
+    pictures, labels = fitted(images.images, channels, size), np.array(ours)[images.labels]
+    matched = MatchedSet(pictures, labels, title, len(ours), tuple(warnings))
+    return dataclasses.replace(data, ood=matched)
 
 
 def _kind_and_path(data: str) -> tuple[str, str]:
     kind, _, path = data.partition(":")
     if kind not in _KINDS:
-        hint = ""
-        if os.path.exists(data):
-            other = "npz" if data.endswith(".npz") else "h5"
-            hint = f"; is it {'folder' if os.path.isdir(data) else other}:{data}?"
         raise UsageError(
             f"data {data!r} are unknown; write {', '.join(_KINDS[: -len(_WITH_PATH)])} or "
-            f"{', '.join(f'{word}:PATH' for word in _WITH_PATH)}{hint}"
+            f"{', '.join(f'{word}:PATH' for word in _WITH_PATH)}"
         )
     if not path and kind in _WITH_PATH:
         raise UsageError(f"{data!r} names no path; write {kind}:PATH")
@@ -147,7 +142,7 @@ def _kind_and_path(data: str) -> tuple[str, str]:
 
 
 def _with_size(data: ImageData, size: int | None) -> ImageData:
-    """The same images with so many pixels a side; as they are where nobody asks."""
+    """The same images with `size` pixels a side; as they are where nobody asks."""
     if size is None:
         return data
 
@@ -160,7 +155,7 @@ def _with_size(data: ImageData, size: int | None) -> ImageData:
 
 
 def fitted(images: Pictures, channels: int, size: int) -> Pictures:
-    """The same pictures with so many channels and pixels a side; those in memory stay there.
+    """The same pictures with these channels and pixels a side; those in memory stay there.
 
     Colours become their luminance, greys all three colours; sizes change with antialiasing.
     """

@@ -19,15 +19,13 @@ from gnc_cli.io.inputs import memory_limit, open_input
 from gnc_cli.io.labels import from_one, is_one_hot, suspicion
 from gnc_cli.io.loading import load_labels
 from gnc_cli.training.data.image_set import (
-    MEMORY_BYTES,
     ImageData,
     ImageSet,
     Pictures,
+    fits_in_memory,
     with_present_classes,
 )
 
-_MANY_ROWS = 64
-"""Rows of a chunk beyond which a warning is due."""
 _TRAIN = (
     ("images", "labels"),
     ("train_images", "train_labels"),
@@ -78,18 +76,18 @@ class StoredImages:
         self.shape = tuple(entry.shape[axis] if axis >= 0 else 1 for axis in self._axes)
         self.by_rows = entry.read is not None
         self._read = entry.read or (lambda start, stop: entry.load()[start:stop])
-        self._stored, self.step = entry.shape, entry.step
+        self._stored = entry.shape
         self._path, self._file = catalogue.path, file
         self._lock = threading.Lock()
 
     def __getitem__(self, rows: np.ndarray, /) -> np.ndarray:
         """uint8 (n, C, S, S); each stored row is read once, in the order of the file."""
-        asked, back = np.unique(np.asarray(rows, dtype=np.int64), return_inverse=True)
-        runs = np.split(asked, np.flatnonzero(np.diff(asked) > 1) + 1)
-        found = [np.empty((0, *self._stored[1:]), np.uint8)]
+        distinct, back = np.unique(np.asarray(rows, dtype=np.int64), return_inverse=True)
+        runs = np.split(distinct, np.flatnonzero(np.diff(distinct) > 1) + 1)
+        parts = [np.empty((0, *self._stored[1:]), np.uint8)]
         with translated(self._path, "images"), self._lock:
-            found += [self._read(int(run[0]), int(run[-1]) + 1) for run in runs if len(run)]
-        return self._ordered(np.concatenate(found)[back])
+            parts += [self._read(int(run[0]), int(run[-1]) + 1) for run in runs if len(run)]
+        return self._ordered(np.concatenate(parts)[back])
 
     def whole(self) -> np.ndarray:
         """All of them, uint8 (N, C, S, S)."""
@@ -137,11 +135,6 @@ def read_stored(path: str, kind: str = "h5") -> ImageData:
         warnings.append(f"{catalogue.where(pair[1])}: {suspect}")
     _, channels, size, _ = train.images.shape
     K = 1 + max(int(part.labels.max(initial=0)) for part in (train, test) if part is not None)
-    if isinstance(train.images, StoredImages) and train.images.step > _MANY_ROWS:
-        warnings.append(
-            f"{path!r} keeps {train.images.step} images together, so single ones are slow to read; "
-            "store them in chunks of one image, or without chunks"
-        )
     data = ImageData(
         train,
         test,
@@ -156,15 +149,15 @@ def read_stored(path: str, kind: str = "h5") -> ImageData:
 
 def _pair(catalogue: Catalogue, names: tuple[tuple[str, str], ...]) -> tuple[str, str] | None:
     """The images and labels that are there, under one of these names."""
-    found = [pair for pair in names if pair[0] in catalogue.entries]
-    if len(found) > 1:
-        which = " and ".join(repr(pair[0]) for pair in found)
+    pairs = [pair for pair in names if pair[0] in catalogue.entries]
+    if len(pairs) > 1:
+        which = " and ".join(repr(pair[0]) for pair in pairs)
         raise DataError(f"{catalogue.path!r} has {which}, both may be meant; remove or rename one")
-    if found and found[0][1] not in catalogue.entries:
+    if pairs and pairs[0][1] not in catalogue.entries:
         raise DataError(
-            f"{catalogue.path!r} has {found[0][0]!r} and no {found[0][1]!r}; it holds {catalogue}"
+            f"{catalogue.path!r} has {pairs[0][0]!r} and no {pairs[0][1]!r}; it holds {catalogue}"
         )
-    return found[0] if found else None
+    return pairs[0] if pairs else None
 
 
 def _image_set(catalogue: Catalogue, pair: tuple[str, str], file: _OpenFile) -> ImageSet:
@@ -186,7 +179,7 @@ def _image_set(catalogue: Catalogue, pair: tuple[str, str], file: _OpenFile) -> 
             "machine's memory; store it as HDF5, of which rows can be read"
         )
     pictures: Pictures = stored
-    if needed <= MEMORY_BYTES or not stored.by_rows:
+    if fits_in_memory(needed) or not stored.by_rows:
         pictures = stored.whole()
     return ImageSet(pictures, labels)
 
@@ -201,21 +194,21 @@ def _not_one_hot(values: np.ndarray, where: str) -> np.ndarray:
 
 def _layout(where: str, shape: tuple[int, ...]) -> tuple[int, int, int, int]:
     """The axes of the file that are N, C, S, S; C is -1 where there is none."""
-    found = []
+    layouts = []
     if len(shape) == 3 and shape[1] == shape[2]:
-        found.append((0, -1, 1, 2))
+        layouts.append((0, -1, 1, 2))
     if len(shape) == 4 and shape[1] in (1, 3) and shape[2] == shape[3]:
-        found.append((0, 1, 2, 3))
+        layouts.append((0, 1, 2, 3))
     if len(shape) == 4 and shape[3] in (1, 3) and shape[1] == shape[2]:
-        found.append((0, 3, 1, 2))
-    if not found or 0 in shape:
+        layouts.append((0, 3, 1, 2))
+    if not layouts or 0 in shape:
         raise DataError(f"{where} has shape {shape}; images are {_LAYOUTS}, so cut them to squares")
-    if len(found) > 1:
+    if len(layouts) > 1:
         raise DataError(
             f"{where} has shape {shape}, which may be (N, C, S, S) or (N, S, S, C); images of more "
             "than 3 pixels a side leave no doubt"
         )
-    return found[0]
+    return layouts[0]
 
 
 def _class_names(catalogue: Catalogue, K: int, suspect: bool) -> tuple[str, ...]:

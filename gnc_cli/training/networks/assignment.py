@@ -172,7 +172,7 @@ def _local_maxima(gain: np.ndarray, gram: np.ndarray, seed: int) -> np.ndarray:
 
     K = len(gram)
     plain = np.arange(K), np.random.default_rng(seed).permutation(K)
-    found = [_exchange(gain, gram, start) for start in plain]
+    optima = [_exchange(gain, gram, start) for start in plain]
     rng = np.random.default_rng([seed, K])
     steps = int(min(30, max(5, _FRANK_WOLFE / K**3)))
     options = {"maximize": True, "maxiter": steps, "rng": rng}
@@ -182,8 +182,8 @@ def _local_maxima(gain: np.ndarray, gram: np.ndarray, seed: int) -> np.ndarray:
         if start:
             P = (P + np.eye(K)[rng.permutation(K)]) / 2.0
         relaxed = quadratic_assignment(gain, gram, options={**options, "P0": P})
-        found.append(_exchange(gain, gram, relaxed.col_ind))
-    return np.array(found)
+        optima.append(_exchange(gain, gram, relaxed.col_ind))
+    return np.array(optima)
 
 
 def _exchange(gain: np.ndarray, gram: np.ndarray, p: np.ndarray) -> np.ndarray:

@@ -38,14 +38,14 @@ class Augmentation:
     """How far an image may be moved; zeros leave it as it is."""
 
     padding: int = 4
-    """Crops begin up to so many pixels outside of the image, on each side."""
+    """Crops begin up to this many pixels outside of the image, on each side."""
     flip: bool = False
     """Whether every second image is mirrored, left to right."""
     degrees: float = 15.0
     """Largest angle of rotation, to either side, about the centre of the crop."""
 
     def draw(self, count: int, generator: torch.Generator) -> Tensor:
-        """The parameters of so many images, from the generator's state alone, float32 (count, 4).
+        """The parameters of `count` images, from the generator's state alone, float32 (count, 4).
 
         The crop's offset down and to the right, pixels; 1 where it is mirrored, else 0; the angle,
         radians, positive against the clock.
@@ -246,8 +246,8 @@ class Batches:
         """Images of the smallest share that a process has of a batch."""
         self.images = images if isinstance(images, DeviceImages) else DeviceImages(images, device)
         """All images, as they are; `evaluate` takes them from here."""
-        self._labels = torch.from_numpy(np.array(labels, dtype=np.int64))
-        self._normalisation, self._augmentation = normalisation, augmentation
+        self.labels = torch.from_numpy(np.array(labels, dtype=np.int64))
+        self.normalisation, self._augmentation = normalisation, augmentation
         self._device, self._rank, self._size = device, rank, size
 
     def epoch(self, epoch: int, start: int = 0) -> Generator[Batch, None, None]:
@@ -262,10 +262,10 @@ class Batches:
                 generator = torch.Generator().manual_seed(seed_at(self.seed, epoch, step))
                 drawn = self._augmentation.draw(end - begin, generator)
                 moved = self._augmentation.apply(pixels, drawn[first - begin : last - begin])
-                images = self._normalisation.apply(moved)
+                images = self.normalisation.apply(moved)
                 yield Batch(
                     images.contiguous(memory_format=torch.channels_last),
-                    self._labels[chosen].to(self._device, non_blocking=True),
+                    self.labels[chosen].to(self._device, non_blocking=True),
                     (last - first) * self._size / (end - begin),
                 )
 

@@ -1,7 +1,6 @@
 """A network that classifies: an encoder, a head on its features, and the loss it is trained on."""
 
 import copy
-from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 
 import torch
@@ -52,44 +51,17 @@ def count_parameters(module: nn.Module) -> int:
     return sum(parameter.numel() for parameter in module.parameters())
 
 
-def flops_per_call(encoder: nn.Module, shape: tuple[int, ...], batch_size: int) -> float:
-    """Floating-point operations of a typical call of the network's layers, forward, for a batch.
-
-    All operations over the number of layers that compute, also those that only move data: a step
-    of training waits for each of them in turn. Images are (C, S, S), the encoder is on the CPU.
+def flops_per_image(encoder: nn.Module, shape: tuple[int, ...]) -> float:
+    """Floating-point operations of a forward pass of one image (C, S, S); the encoder on the CPU.
 
     Example:
-        >>> flops_per_call(nn.Sequential(nn.Flatten(), nn.Linear(64, 10)), (1, 8, 8), 100)
-        64000.0
+        >>> flops_per_image(nn.Sequential(nn.Flatten(), nn.Linear(64, 10)), (1, 8, 8))
+        1280
     """
-    layers = sum(1 for module in encoder.modules() if not any(module.children()))
     counter = FlopCounterMode(display=False)
     with in_eval_mode(encoder), torch.no_grad(), counter:
         encoder(torch.zeros(1, *shape))
-    return counter.get_total_flops() * batch_size / max(1, layers)
-
-
-def size_of_call(encoder: nn.Module, shape: Sequence[int]) -> tuple[int, float]:
-    """Numbers that the layers put out for one image (C, S, S), and operations, forward.
-
-    Example:
-        >>> size_of_call(nn.Sequential(nn.Flatten(), nn.Linear(64, 10)), (1, 8, 8))
-        (74, 1280)
-    """
-    total = 0
-
-    def count(_: nn.Module, __: object, output: Tensor) -> None:
-        nonlocal total
-        total += output.numel()
-
-    layers = [module for module in encoder.modules() if not any(module.children())]
-    hooks = [layer.register_forward_hook(count) for layer in layers]
-    counter = FlopCounterMode(display=False)
-    with in_eval_mode(encoder), torch.no_grad(), counter:
-        encoder(torch.zeros(1, *shape))
-    for hook in hooks:
-        hook.remove()
-    return total, counter.get_total_flops()
+    return counter.get_total_flops()
 
 
 def trains_on_one(encoder: nn.Module, shape: tuple[int, ...]) -> bool:

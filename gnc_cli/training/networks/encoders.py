@@ -5,11 +5,10 @@ as `package.module:factory` without an entry.
 """
 
 import importlib
-import importlib.machinery
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, cast
 
@@ -127,15 +126,15 @@ def _build_own(model: str, channels: int, image_size: int, feature_dim: int | No
             features = encoder(images)
     finally:
         sys.path[:] = path
-    found = type(features).__name__
+    kind = type(features).__name__
     if isinstance(features, Tensor):
-        found = f"{tuple(features.shape)} {features.dtype}"
+        kind = f"{tuple(features.shape)} {features.dtype}"
         if features.is_floating_point() and features.ndim == 2 and len(features) == 2:
             if feature_dim in (None, features.shape[1]):
                 cast(Any, encoder).feature_dim = features.shape[1]
                 return encoder
     wanted = f"(2, {feature_dim or 'd'})"
-    raise UsageError(f"{option}: two images give {found}, not a tensor of floats {wanted}")
+    raise UsageError(f"{option}: two images give {kind}, not a tensor of floats {wanted}")
 
 
 @contextmanager
@@ -148,37 +147,6 @@ def _explained(what: str, advice: str = "") -> Iterator[None]:
         raise UsageError("; ".join(filter(None, (f"{what} {reason}", advice)))) from error
 
 
-@contextmanager
-def no_imports_from(folder: str | os.PathLike[str]) -> Iterator[None]:
-    """Within the block, importing a module that lies in `folder` is an ImportError.
-
-    A run folder may have come from somebody else: what lies there is data, never code.
-    """
-    guard = _RefusedFolder(os.path.realpath(folder))
-    sys.meta_path.insert(0, guard)
-    try:
-        yield
-    finally:
-        sys.meta_path.remove(guard)
-
-
-class _RefusedFolder(importlib.machinery.PathFinder):
-    """Finds nothing itself; stops at what Python would find in the folder."""
-
-    def __init__(self, folder: str) -> None:
-        self.folder = folder
-
-    def find_spec(  # type: ignore[override]
-        self, fullname: str, path: Sequence[str] | None = None, target: Any = None
-    ) -> None:
-        spec = super().find_spec(fullname, path, target)
-        places = [] if spec is None else [spec.origin, *(spec.submodule_search_locations or ())]
-        for place in filter(None, places):
-            around = os.path.realpath(os.path.dirname(place))
-            if os.path.commonpath([around, self.folder]) == self.folder:
-                raise ImportError(f"{place} lies in the run folder, which holds no code")
-
-
 @torch.no_grad()
 def load_backbone(encoder: nn.Module, tensors: Mapping[str, Tensor]) -> list[str]:
     """Copy a checkpoint with torchvision's names into `encoder`; name what keeps its own values.
@@ -189,31 +157,31 @@ def load_backbone(encoder: nn.Module, tensors: Mapping[str, Tensor]) -> list[str
     else must be there with its shape, and nothing may be left over; else nothing is changed.
     """
     own = encoder.state_dict()
-    given = _under_prefix(own, tensors)
-    for name in _STEMS & own.keys() & given.keys():
-        theirs, ours = given[name], own[name]
+    stored = _under_prefix(own, tensors)
+    for name in _STEMS & own.keys() & stored.keys():
+        theirs, ours = stored[name], own[name]
         if ours.ndim == theirs.ndim == 4 and ours.shape[1] != theirs.shape[1]:
             raise DataError(
                 f"the checkpoint's {name} takes images of {theirs.shape[1]} channels, these have "
                 f"{ours.shape[1]}; use images of {theirs.shape[1]} channels"
             )
-    left_out = _left_out(own, given)
+    left_out = _left_out(own, stored)
     needed = [name for name in own if name not in left_out]
-    missing = [name for name in needed if name not in given and not _is_counter(name)]
+    missing = [name for name in needed if name not in stored and not _is_counter(name)]
     if missing:
         raise _of_another_network(f"the checkpoint has no {first_of(missing, _NAMED)}")
-    extra = [n for n in given if not (n in own or _is_counter(n) or _LAST.match(n))]
+    extra = [n for n in stored if not (n in own or _is_counter(n) or _LAST.match(n))]
     if extra:
         raise _of_another_network(f"this network has no place for {first_of(extra, _NAMED)}")
-    copied = [name for name in needed if name in given]
+    copied = [name for name in needed if name in stored]
     for name in copied:
-        if given[name].shape != own[name].shape:
+        if stored[name].shape != own[name].shape:
             raise _of_another_network(
-                f"{name} is {tuple(given[name].shape)} in the checkpoint and "
+                f"{name} is {tuple(stored[name].shape)} in the checkpoint and "
                 f"{tuple(own[name].shape)} in this network"
             )
     for name in copied:
-        own[name].copy_(given[name])
+        own[name].copy_(stored[name])
     return [name for name in own if name in left_out]
 
 
@@ -226,20 +194,20 @@ def _under_prefix(own: Mapping[str, Tensor], tensors: Mapping[str, Tensor]) -> d
         prefix = match.group() if match else ""
         name = _OLD_DENSENET.sub(r"\1\2", full[len(prefix) :])
         parts.setdefault(prefix, {})[name] = tensor
-    given = max(parts.values(), key=lambda part: len(part.keys() & own.keys()), default={})
-    if not given.keys() & own.keys():
+    below = max(parts.values(), key=lambda part: len(part.keys() & own.keys()), default={})
+    if not below.keys() & own.keys():
         raise _of_another_network(
             f"no name in the checkpoint ({first_of(list(tensors), _NAMED)}) is one of this "
             f"network's ({first_of(list(own), _NAMED)})"
         )
-    return given
+    return below
 
 
-def _left_out(own: Mapping[str, Tensor], given: Mapping[str, Tensor]) -> set[str]:
+def _left_out(own: Mapping[str, Tensor], stored: Mapping[str, Tensor]) -> set[str]:
     """Stem and last layer where they do not fit; a layer's weight and bias stay together."""
 
     def fits(name: str) -> bool:
-        return name in given and given[name].shape == own[name].shape
+        return name in stored and stored[name].shape == own[name].shape
 
     replaceable = {name for name in own if name in _STEMS or _LAST.match(name)}
     layers = {name.rpartition(".")[0] for name in replaceable if not fits(name)}

@@ -33,7 +33,7 @@ _UNIT_TOLERANCE = 1e-4
 _CANCELLED = 1e-4
 """A blend of old row and mean shorter than this has lost its direction to rounding."""
 _DENSE = {"cpu": 1 << 14, "cuda": 1 << 22}
-"""Class means of up to so many numbers are all updated at once, absent classes by nothing. On a
+"""Class means of up to this many numbers are all updated at once, absent classes by nothing. On a
 GPU the host then need not wait for the number of classes present; on a CPU it is faster."""
 
 

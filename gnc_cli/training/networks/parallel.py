@@ -102,8 +102,6 @@ def sum_of(tensor: Tensor, processes: Processes) -> Tensor:
     return total
 
 
-def any_of(flags: tuple[bool, ...], processes: Processes) -> tuple[bool, ...]:
-    """Which of the flags is up in some process, the same in all; all of them call it."""
-    if processes.size == 1:
-        return flags
-    return tuple(bool(count) for count in sum_of(torch.tensor(flags, dtype=torch.int32), processes))
+def any_of(flag: bool, processes: Processes) -> bool:
+    """Whether the flag is up in some process, the same in all; all of them call it."""
+    return bool(sum_of(torch.tensor(flag, dtype=torch.int32), processes))

@@ -1,9 +1,9 @@
-"""The training loop and its recipe: epochs that can be stopped after any step and go on exactly."""
+"""The steps of training: an epoch can be stopped after any of them, and goes on from there."""
 
 import copy
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Generator
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +15,12 @@ from gnc_cli.errors import DataError, UnavailableError, UsageError
 from gnc_cli.parameters import spelled
 from gnc_cli.runtime.distributed import Processes
 from gnc_cli.training.networks.batches import Batch, Batches, seed_at
-from gnc_cli.training.networks.classifier import Classifier, autocast, trains_on_one
+from gnc_cli.training.networks.classifier import (
+    Classifier,
+    autocast,
+    flops_per_image,
+    trains_on_one,
+)
 from gnc_cli.training.networks.parallel import (
     any_of,
     average_running_statistics,
@@ -24,51 +29,10 @@ from gnc_cli.training.networks.parallel import (
     sum_of,
     synchronise_batch_norm,
 )
+from gnc_cli.training.request import Recipe
 
 _CHECK_EVERY = 10
 """Steps on a GPU between two checks of the loss, for which the host waits."""
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """How a network is trained; the paper's is SGD at 0.1, cosine, 200 epochs (section 3)."""
-
-    epochs: int
-    batch_size: int
-    """Of all processes together."""
-    optimizer: str = "sgd"
-    """`sgd` (with Nesterov momentum), `adamw` or `adam`."""
-    lr: float = 0.1
-    """Largest learning rate; the schedule multiplies it."""
-    momentum: float = 0.9
-    """Of `sgd`."""
-    weight_decay: float = 5e-4
-    schedule: str = "cosine"
-    """`cosine` to 0, `step` (a tenth at each milestone) or `constant`."""
-    milestones: tuple[int, ...] = ()
-    """Of `step`: epochs done at which the learning rate falls."""
-    warmup: float = 0.0
-    """Epochs, also a part of one, over which the learning rate rises linearly."""
-    precision: str = "float32"
-    """Of the encoder: `float32`, `bf16` or `fp16`; head and loss are always float32."""
-
-    def factor(self, step: int, steps_per_epoch: int) -> float:
-        """What the learning rate is multiplied by at `step`, from 0, all epochs counted.
-
-        Linear from `1 / w` to 1 over the `w = warmup * steps_per_epoch` first steps, times the
-        schedule; the cosine runs from the end of the warm-up to the end of the last epoch. It is a
-        function of the position alone, so that a resumed run needs no schedule state.
-        """
-        warm = self.warmup * steps_per_epoch
-        rise = min(1.0, (step + 1) / warm) if warm else 1.0
-        if self.schedule == "constant":
-            return rise
-        if self.schedule == "step":
-            epoch = step // steps_per_epoch
-            return rise * 0.1 ** sum(epoch >= milestone for milestone in self.milestones)
-        after = self.epochs * steps_per_epoch - warm
-        done = min(1.0, max(0.0, step - warm) / after) if after > 0 else 0.0
-        return rise * 0.5 * (1.0 + math.cos(math.pi * done))
 
 
 def make_optimizer(model: Classifier, recipe: Recipe) -> torch.optim.Optimizer:
@@ -136,21 +100,20 @@ class TrainingState:
     epoch: int
     """Epochs done."""
     step: int
-    """Steps done of the epoch that has begun, of so many `steps`."""
+    """Steps done of the epoch that has begun."""
     steps: int
+    """Steps of an epoch."""
     seed: int
-    sums: Tensor
-    """Of that epoch: losses, right answers, samples; float64 (3,)."""
-    seconds: float
 
 
 class Training:
     """The epochs of a recipe on one network.
 
-    The position and all state can be taken out and put back between two calls of `run_epoch`, also
-    inside an epoch: on a CPU the run then goes on bit for bit as if it had never stopped, with the
-    same number of threads. Every random choice depends on the seed of the batches and on the
-    position; dropout too. The number of processes may change; they all make the same calls.
+    The state can be taken out and put back between two steps. On a CPU the network then goes on bit
+    for bit as if it had never stopped, with the same number of threads; the totals of an epoch that
+    was put back inside are those of its later steps. Every random choice depends on the seed of the
+    batches and on the position; dropout too. The number of processes may change; they all make the
+    same calls.
 
     The model is moved to the device, its batch norms joined over the GPUs of all processes.
     """
@@ -176,74 +139,94 @@ class Training:
                 f"{spelled('batch_size', recipe.batch_size)} gives a process a single image of "
                 "some batch, and batch norm needs two; take larger batches or fewer processes"
             )
+        for name, value in model.state_dict().items():
+            if type(value) is not Tensor:
+                raise UsageError(
+                    f"{name} in the state of the network is a {type(value).__name__}; checkpoints "
+                    "hold plain tensors"
+                )
+        flops = flops_per_image(model.encoder, shape)
         synchronise_batch_norm(model, processes, device)
         model.to(device)
         model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.model, self.batches, self.recipe = model, batches, recipe
+        self.processes, self.device = processes, device
+        self.flops = flops
+        """Operations of a forward pass of one image."""
         self.epoch = 0
         """Epochs done."""
         self.step = 0
         """Steps done of the epoch that has begun."""
-        self._processes, self._device = processes, device
         self._optimizer = make_optimizer(model, recipe)
         self._trained = [p for p in model.parameters() if p.requires_grad]
         # So that small gradients of fp16 survive.
         self._scaler = torch.amp.GradScaler("cuda", enabled=recipe.precision == "fp16")
         self._shared: nn.Module = distribute(model, processes, device)
-        self._sums = torch.zeros(3, dtype=torch.float64)
-        """Of the epoch that has begun and all processes: losses, right answers, samples."""
+        self._begin()
+
+    def _begin(self) -> None:
+        """Count from here on."""
+        self._sums = torch.zeros(3, dtype=torch.float64, device=self.device)
+        """Of this process in the epoch that has begun: losses, right answers, samples."""
         self._seconds = 0.0
+        self._checked = self.step
+        """Steps after which the loss was last seen to be finite."""
 
-    def run_epoch(
-        self,
-        stop: Callable[[], bool] = lambda: False,
-        on_step: Callable[[int, int, float], None] | None = None,
-    ) -> EpochTotals | None:
-        """Train to the end of the epoch that has begun; None where it was stopped inside.
+    def steps(self) -> Generator[float, None, None]:
+        """Train the rest of the epoch that has begun; after each step this process's mean loss.
 
-        `stop` is called after each step; several processes stop together, a few steps after the
-        first of them wants to. `on_step` is called with (steps done, steps per epoch, this
-        process's mean loss so far) after each step, on a GPU after every 10th. NonFiniteLoss comes
-        in all processes alike, before anything broken can be saved.
+        On a GPU the loss comes after the first step, every 10th from there, and the last. Close the
+        iterator to stop; `settle` must follow, in any case.
+
+        Raises:
+            NonFiniteLoss: in all processes alike, before anything broken can be saved.
         """
-        began = time.perf_counter()
         self._shared.train()
-        # Earlier sums continue in one process, so that they add up in the same order as ever.
-        sums = self._sums if self._processes.first else torch.zeros_like(self._sums)
-        sums = sums.to(self._device, copy=True)
-        already, checked = sums.clone(), self.step
-        wanted = stopped = False
-        gpus = [self._device] if self._device.type == "cuda" else []
+        gpus = [self.device] if self.device.type == "cuda" else []
+        began = time.perf_counter()
         with (
             torch.random.fork_rng(devices=gpus),
             closing(self.batches.epoch(self.epoch, self.step)) as batches,
         ):
             for batch in batches:
-                self._descend(batch, sums)
+                self._descend(batch)
                 self.step += 1
-                wanted = wanted or stop()
-                ends = self.step == self.batches.steps
-                alone_wanted = wanted and self._processes.size == 1
-                # On a GPU not always, but always after the first step.
-                due = self._device.type == "cpu" or self.step % _CHECK_EVERY == 1
-                if not (ends or alone_wanted or due):
+                due = self.device.type == "cpu" or self.step % _CHECK_EVERY == 1
+                if not due and self.step < self.batches.steps:
                     continue
-                loss, _, count = (sums - already).tolist()
-                wanted, broken = any_of((wanted, not math.isfinite(loss)), self._processes)
-                if broken:
-                    raise self._failure(checked)
-                checked = self.step
-                if on_step is not None:
-                    on_step(self.step, self.batches.steps, loss / count)
-                stopped = wanted and not ends
-                if stopped:
-                    break
-        average_running_statistics(self.model, self._processes)
+                loss, _, count = self._sums.tolist()
+                if any_of(not math.isfinite(loss), self.processes):
+                    raise self._failure()
+                self._checked = self.step
+                self._seconds += time.perf_counter() - began
+                yield loss / count
+                began = time.perf_counter()
+
+    def settle(self) -> EpochTotals | None:
+        """Make the network ready to be measured and saved; what an epoch came to that has ended.
+
+        Raises:
+            NonFiniteLoss: a weight is no longer finite.
+        """
+        average_running_statistics(self.model, self.processes)
         if not self._finite():
-            raise self._failure(checked - 1)
-        self._sums = sum_of(sums, self._processes)
-        self._seconds += time.perf_counter() - began
-        return None if stopped else self._finish()
+            self._checked -= 1
+            raise self._failure()
+        if self.step < self.batches.steps:
+            return None
+        loss, right, count = sum_of(self._sums, self.processes).tolist()
+        lr, seconds = self._lr(self.step - 1), self._seconds
+        self.epoch, self.step = self.epoch + 1, 0
+        self._begin()
+        return EpochTotals(
+            epoch=self.epoch,
+            step=self.epoch * self.batches.steps,
+            loss=loss / count,
+            accuracy=right / count,
+            lr=lr,
+            seconds=seconds,
+            images_per_second=count / seconds,
+        )
 
     def state(self) -> dict[str, Any]:
         """All that the rest of the run depends on: tensors and plain data, for one process to save.
@@ -258,8 +241,6 @@ class Training:
             "step": self.step,
             "steps": self.batches.steps,
             "seed": self.batches.seed,
-            "sums": self._sums,
-            "seconds": self._seconds,
         }
 
     def load_state(self, state: TrainingState) -> None:
@@ -270,7 +251,11 @@ class Training:
                     f"the checkpoint is of a run with {name} {getattr(state, name)}, this one has "
                     f"{ours}; go on with the same data, batch size and seed"
                 )
-        self._check_position(state)
+        if state.epoch < 0 or not 0 <= state.step < state.steps:
+            raise DataError(
+                f"the checkpoint has an impossible step, {state.step} of epoch {state.epoch}; "
+                f"start anew with {spelled('force')}"
+            )
         groups = self._optimizer.param_groups
         recipe = [{k: v for k, v in group.items() if k != "params"} for group in groups]
         try:
@@ -286,45 +271,20 @@ class Training:
             group.update(settings)  # the settings of the run say it, not the checkpoint
         self._check_moments()
         self.epoch, self.step = state.epoch, state.step
-        self._sums = state.sums.to("cpu", torch.float64, copy=True)
-        self._seconds = state.seconds
-
-    def _check_position(self, state: TrainingState) -> None:
-        """Refuse a place in the run that no run can be at."""
-        sums = state.sums
-        sound = {
-            "epoch": state.epoch >= 0,
-            "step": 0 <= state.step < state.steps,
-            "seconds": state.seconds >= 0.0,
-            "sums": tuple(sums.shape) == (3,)
-            and sums.dtype.is_floating_point
-            and bool(sums.isfinite().all() and (sums >= 0.0).all()),
-        }
-        for name, good in sound.items():
-            if not good:
-                raise DataError(
-                    f"the checkpoint has an impossible {name}, {getattr(state, name)}; start anew "
-                    f"with {spelled('force')}"
-                )
+        self._begin()
 
     def _check_moments(self) -> None:
         """Refuse numbers that no optimiser keeps for a parameter, or that are not finite."""
         expected = {"momentum_buffer"} if self.recipe.optimizer == "sgd" else _MOMENTS
         for parameter in self._trained:
             kept = self._optimizer.state.get(parameter, {})
-            known = kept.keys() <= expected and (kept.keys() >= expected or not kept)
-            for name, value in kept.items():
-                shape = () if name == "step" else parameter.shape
-                known = known and (
-                    value is None
-                    or (
-                        isinstance(value, Tensor)
-                        and value.dtype.is_floating_point
-                        and value.shape == shape
-                        and bool(value.isfinite().all())
-                    )
-                )
-            if not known:
+            sound = all(
+                isinstance(value, Tensor)
+                and value.shape == (() if name == "step" else parameter.shape)
+                and bool(value.isfinite().all())
+                for name, value in kept.items()
+            )
+            if not sound or kept.keys() not in (expected, set()):
                 raise DataError(
                     "the checkpoint has a state of the optimizer that does not fit its network; "
                     f"start anew with {spelled('force')}"
@@ -335,20 +295,20 @@ class Training:
                 f"{spelled('force')}"
             )
 
-    def _descend(self, batch: Batch, sums: Tensor) -> None:
-        """One step; its loss, right answers and samples are added to `sums`."""
+    def _descend(self, batch: Batch) -> None:
+        """One step; its loss, right answers and samples are added to the sums."""
         self._seed_dropout()
         for group in self._optimizer.param_groups:
             group["lr"] = self._lr(self.step)
         self._optimizer.zero_grad(set_to_none=True)
-        with autocast(self.recipe.precision, self._device):
+        with autocast(self.recipe.precision, self.device):
             losses, right = self._shared(batch.images, batch.labels)
         self._scaler.scale(losses.mean() * batch.weight).backward()
         self._scaler.step(self._optimizer)
         self._scaler.update()
-        sums[0] += losses.detach().sum(dtype=torch.float64)
-        sums[1] += right.sum()
-        sums[2] += len(losses)
+        self._sums[0] += losses.detach().sum(dtype=torch.float64)
+        self._sums[1] += right.sum()
+        self._sums[2] += len(losses)
 
     def _finite(self) -> bool:
         """Whether what training moves is finite, running statistics too; the same everywhere.
@@ -361,35 +321,20 @@ class Training:
 
     def _seed_dropout(self) -> None:
         """What draws from torch's own generator, such as dropout, depends on the position too."""
-        seed = seed_at(self.batches.seed, self.epoch, self.step, self._processes.rank)
-        if self._device.type == "cuda":
-            with torch.cuda.device(self._device):  # else torch's current GPU would be seeded
+        seed = seed_at(self.batches.seed, self.epoch, self.step, self.processes.rank)
+        if self.device.type == "cuda":
+            with torch.cuda.device(self.device):  # else torch's current GPU would be seeded
                 torch.cuda.manual_seed(seed)
         else:
             torch.default_generator.manual_seed(seed)
-
-    def _finish(self) -> EpochTotals:
-        loss, right, count = self._sums.tolist()
-        totals = EpochTotals(
-            epoch=self.epoch + 1,
-            step=(self.epoch + 1) * self.batches.steps,
-            loss=loss / count,
-            accuracy=right / count,
-            lr=self._lr(self.step - 1),
-            seconds=self._seconds,
-            images_per_second=count / self._seconds,
-        )
-        self.epoch, self.step = self.epoch + 1, 0
-        self._sums, self._seconds = torch.zeros_like(self._sums), 0.0
-        return totals
 
     def _lr(self, step: int) -> float:
         steps = self.batches.steps
         return self.recipe.lr * self.recipe.factor(self.epoch * steps + step, steps)
 
-    def _failure(self, checked: int) -> NonFiniteLoss:
-        """The error for a number that was still finite after `checked` steps of this epoch."""
-        first = checked + 1
+    def _failure(self) -> NonFiniteLoss:
+        """The error for a number that was still finite after `_checked` steps of this epoch."""
+        first = self._checked + 1
         here = f"step {self.step}" if self.step == first else f"steps {first}-{self.step}"
         if self.epoch == 0 and self.step == 1:
             cause = "it is the first step, so look at the images and at the weights it began with"

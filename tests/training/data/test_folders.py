@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from gnc_cli.errors import DataError
-from gnc_cli.training.data import folders
+from gnc_cli.training.data import image_set
 from gnc_cli.training.data.folders import read_folder, read_folder_test
 from gnc_cli.training.data.image_set import chooser
 
@@ -176,7 +176,7 @@ def test_links(tmp_path: Path) -> None:
 def test_broken_images_are_counted_and_named(
     memory: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(folders, "MEMORY_BYTES", memory)
+    monkeypatch.setattr(image_set, "memory_limit", lambda: memory)
     root = fill(tmp_path, {"a": RED, "b": GREEN, "c": BLUE, "d": BLUE, "empty": RED}, 3)
     (root / "a" / "0.png").write_bytes(b"")
     (root / "a" / "1.png").write_text("no image")
@@ -206,8 +206,8 @@ def test_pixels_that_are_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         fill(root / part, {"a": RED, "b": GREEN}, 1)
         save_pixels(cut := root / part / "b" / "1.bmp", noise)
         cut.write_bytes(cut.read_bytes()[:-20])
-    for memory in (1 << 30, 0):
-        monkeypatch.setattr(folders, "MEMORY_BYTES", memory)
+    for memory in (lambda: 1 << 30, lambda: 0):
+        monkeypatch.setattr(image_set, "memory_limit", memory)
         data = read_folder(str(root))
         assert data.facts["unreadable_images"] == 2 and data.test is not None
         assert "train/b/1.bmp (image file is truncated" in data.warnings[0]
@@ -225,7 +225,7 @@ def test_both_ways_give_the_same_pixels(tmp_path: Path, monkeypatch: pytest.Monk
         pixels = rng.integers(0, 256, (*rng.integers(20, 200, 2), 3)).astype(np.uint8)
         save_pixels(tmp_path / "ab"[i % 2] / f"{i}.jpg", pixels)
     now = read_folder(str(tmp_path), image_size=16).train.images
-    monkeypatch.setattr(folders, "MEMORY_BYTES", 0)
+    monkeypatch.setattr(image_set, "memory_limit", lambda: 0)
     later = read_folder(str(tmp_path), image_size=16).train.images
     assert isinstance(now, np.ndarray) and not isinstance(later, np.ndarray)
     rows = rng.permutation(len(now))

@@ -169,7 +169,7 @@ def test_a_script_that_the_fonts_lack(tmp_path: Path) -> None:
     known = "'klingon'.*0 of 12 faces.*DejaVu.*name other fonts, or a script: hangul, han, kana, or"
     with pytest.raises(DataError, match=known):
         glyph_images(10, 16, None, "klingon", cache=False)
-    with pytest.raises(DataError, match="'latin': .* name other fonts$"):
+    with pytest.raises(DataError, match="'latin': .* name other fonts"):
         glyph_images(10**4, 16, None, "latin", cache=False)
 
 

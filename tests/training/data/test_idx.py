@@ -98,7 +98,7 @@ def test_emnist_is_transposed_and_its_letters_count_from_one(tmp_path: Path) -> 
     with pytest.raises(DataError, match="no emnist-mnist-train-images-idx3-ubyte"):
         load_images(f"emnist-mnist:{tmp_path}")
     (tmp_path / "empty").mkdir()
-    with pytest.raises(DataError, match="no emnist-SPLIT-train.*balanced, .*digits, mnist"):
+    with pytest.raises(DataError, match="no emnist-SPLIT-train"):
         load_images(f"emnist:{tmp_path / 'empty'}")
     write(tmp_path, "emnist-letters-", test="test")
     with pytest.raises(DataError, match="label 0"):

@@ -2,6 +2,7 @@
 
 import dataclasses
 import hashlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from gnc_cli.errors import DataError, GncError, UsageError
 from gnc_cli.training.data import load
 from gnc_cli.training.data.cifar import CIFAR10
 from gnc_cli.training.data.fonts import find_fonts
-from gnc_cli.training.data.image_set import ImageData, ImageSet, first_per_class
+from gnc_cli.training.data.image_set import ImageData, ImageSet, MatchedSet, first_per_class
 from gnc_cli.training.data.load import FittedImages, fitted, load_images, load_matched
 from tests.training.data.python2_pickle import dumps
 
@@ -43,6 +44,17 @@ def stl(tmp_path: Path) -> str:
         for i in range(6):
             Image.new("RGB", (40, 40), (value,) * 3).save(tmp_path / "stl" / name / f"{i}.png")
     return f"folder:{tmp_path / 'stl'}"
+
+
+def matched(
+    name: str, names: Sequence[str], size: int, channels: int, lines: list[str] | None = None
+) -> MatchedSet:
+    """Images called `name` for training images of these classes, size and channels."""
+    blank = ImageSet(np.zeros((1, channels, size, size), np.uint8), np.zeros(1, np.int64))
+    data = ImageData(blank, None, tuple(names), "", {}, (), flip=False)
+    found = load_matched(name, data, (lines if lines is not None else []).append).ood
+    assert found is not None
+    return found
 
 
 def test_cifar_whole_and_in_part(cifar: str) -> None:
@@ -83,7 +95,6 @@ def test_the_first_images_of_each_class(cifar: str) -> None:
         ("folder", {}, UsageError, "'folder' names no path; write folder:PATH"),
         ("svhn", {}, UsageError, "'svhn' are unknown; write glyphs, cifar10, .*fashion-mnist"),
         ("npz", {}, UsageError, "'npz' names no path; write npz:PATH"),
-        (".", {}, UsageError, r"is it folder:\.\?"),
     ],
 )
 def test_what_was_asked_for_is_wrong(
@@ -117,17 +128,17 @@ def test_matched_by_name(cifar: str, stl: str) -> None:
     """The pixels tell the class: labels are those of the network."""
     (Path(stl.partition(":")[2]) / "cat" / "x.png").write_text("no image")
     lines: list[str] = []
-    images = load_matched(stl, NAMES, image_size=32, channels=3, note=lines.append)
+    images = matched(stl, NAMES, 32, 3, lines)
     assert len(lines) == 1 and "cat/x.png" in lines[0] and images.warnings[0] in lines[0]
     assert images.images.shape == (18, 3, 32, 32)
     assert np.array_equal(np.asarray(images.images)[:, 0, 3, 3], 10 * images.labels)
     assert set(images.labels.tolist()) == {0, 1, 3}
     assert (images.name, images.classes_matched) == ("folder:stl", 3)
-    back = load_matched(cifar, ["monkey", "Car", "cat"], image_size=8, channels=1, note=[].append)
+    back = matched(cifar, ["monkey", "Car", "cat"], 8, 1)
     assert back.images.shape == (2, 1, 8, 8) and back.labels.tolist() == [2, 1]
     assert np.asarray(back.images)[:, 0, 0, 0].tolist() == [30, 10]
     with pytest.raises(DataError, match="monkey.*has the name.*apple, pear"):
-        load_matched(stl, ["apple", "pear"], image_size=8, channels=3, note=[].append)
+        matched(stl, ["apple", "pear"], 8, 3)
 
 
 def test_glyphs_of_other_fonts(tmp_path: Path) -> None:
@@ -136,14 +147,14 @@ def test_glyphs_of_other_fonts(tmp_path: Path) -> None:
     for name in ("DejaVuSans.ttf", "DejaVuSerif.ttf"):
         (tmp_path / name).write_bytes((fonts / name).read_bytes())
     names = ["b", "automobile", "A", "\uac00", "a"]  # no Hangul in DejaVu
-    found = load_matched(f"glyphs:{tmp_path}", names, image_size=16, channels=1, note=[].append)
+    found = matched(f"glyphs:{tmp_path}", names, 16, 1)
     assert np.bincount(found.labels).tolist() == [2, 0, 2, 0, 2]
     assert (found.classes_matched, found.name) == (3, tmp_path.name)
     own = load_images(f"glyphs:{tmp_path}", subset=["A", "b"], image_size=16)
     of_class = np.asarray(found.images)[found.labels == 2]
     assert np.array_equal(of_class[:1], np.asarray(own.train.images)[:1])
     with pytest.raises(DataError, match="none of the network's classes"):
-        load_matched(f"glyphs:{tmp_path}", ["\uac00"], image_size=16, channels=1, note=[].append)
+        matched(f"glyphs:{tmp_path}", ["\uac00"], 16, 1)
     with pytest.raises(UsageError, match="both name a folder"):
         load_images(f"glyphs:{tmp_path}", fonts=str(tmp_path))
 
@@ -151,7 +162,7 @@ def test_glyphs_of_other_fonts(tmp_path: Path) -> None:
 def test_subset_of_pictures_that_stay_in_their_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gnc_cli.training.data.stored.MEMORY_BYTES", 0)
+    monkeypatch.setattr("gnc_cli.training.data.image_set.memory_limit", lambda: 0)
     rng = np.random.default_rng(0)
     pixels = rng.integers(0, 256, (9, 6, 6)).astype(np.uint8)
     labels = np.arange(9) % 3

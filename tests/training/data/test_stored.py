@@ -47,7 +47,7 @@ def test_layouts(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(stored, "MEMORY_BYTES", memory)
+    monkeypatch.setattr("gnc_cli.training.data.image_set.memory_limit", lambda: memory)
     path = write(tmp_path / "a.h5", options, images=images, labels=LABELS)
     data = read_stored(path)
     found = data.train.images

@@ -1,6 +1,7 @@
 """A small encoder, small images, their training: fast, with nothing of the real ones' details."""
 
-from collections.abc import Callable
+import contextlib
+import itertools
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,8 @@ from gnc_cli.training.networks.batches import Augmentation, Batches, Normalisati
 from gnc_cli.training.networks.classifier import Classifier
 from gnc_cli.training.networks.heads import Head, SphereHead
 from gnc_cli.training.networks.losses import make_loss
-from gnc_cli.training.networks.training import Recipe, Training
+from gnc_cli.training.networks.training import EpochTotals, Training
+from gnc_cli.training.request import Recipe
 
 GREY = Normalisation((0.5,), (0.25,))
 MOVES = Augmentation(padding=1, flip=True, degrees=10.0)
@@ -95,7 +97,9 @@ def fake_training(
     return Training(model, batches, recipe, processes=processes, device=place)
 
 
-def after(steps: int) -> Callable[[], bool]:
-    """Wants to stop after so many steps."""
-    asked = iter(range(1, 1000))
-    return lambda: next(asked) >= steps
+def advance(training: Training, steps: int = 1000) -> EpochTotals | None:
+    """Train to the end of the epoch, or as many steps."""
+    with contextlib.closing(training.steps()) as losses:
+        for _ in itertools.islice(losses, steps):
+            pass
+    return training.settle()

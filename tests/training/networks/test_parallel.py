@@ -14,9 +14,10 @@ SCRIPT = """
     import torch
     from gnc_cli.training.networks.heads import ClassMeanHead, SphereHead
     from gnc_cli.training.networks.parallel import start_processes
-    from gnc_cli.training.networks.training import NonFiniteLoss, Recipe, TrainingState
+    from gnc_cli.training.networks.training import NonFiniteLoss, TrainingState
+    from gnc_cli.training.request import Recipe
     from gnc_cli.runtime.distributed import Processes
-    from tests.training.networks.fakes import fake_model, fake_training
+    from tests.training.networks.fakes import advance, fake_model, fake_training
 
     alone = Processes()
 
@@ -41,11 +42,11 @@ def test_two_processes_train_as_one_does() -> None:
         + """
     # Class means speak over the default group, so who is alone comes before there is one.
     one = training(alone, ClassMeanHead(4, 5, tau=0.2, beta=0.5))
-    want = [one.run_epoch() for _ in range(3)]
+    want = [advance(one) for _ in range(3)]
     together, device = start_processes("cpu")
     assert (together.rank, together.size, device.type) == (rank, 2, "cpu")
     shared = training(together, ClassMeanHead(4, 5, tau=0.2, beta=0.5))
-    for a, b in zip([shared.run_epoch() for _ in range(3)], want, strict=True):
+    for a, b in zip([advance(shared) for _ in range(3)], want, strict=True):
         assert abs(a.loss - b.loss) <= 1e-5 * b.loss and a.accuracy == b.accuracy, (a, b)
     assert close(shared, one)
     print(shared.model.head.weights.tolist())
@@ -56,18 +57,17 @@ def test_two_processes_train_as_one_does() -> None:
     # Nobody waits for the gradient of a layer that no image goes through.
     shared, one = (training(each, head(), idle=True) for each in (together, alone))
     for _ in range(2):
-        a, b = shared.run_epoch(), one.run_epoch()
+        a, b = advance(shared), advance(one)
         assert abs(a.loss - b.loss) <= 1e-5 * b.loss, (a, b)
         assert (a.epoch, a.step, a.accuracy, a.lr) == (b.epoch, b.step, b.accuracy, b.lr)
         assert close(shared, one), (a, b, shared.state()['model'], one.state()['model'])
         print(a.loss)
 
-    # Both stop after the step in which one wants to, and one process may go on for them.
-    assert shared.run_epoch(lambda: rank == 1 and shared.step == 2) is None
-    assert (shared.epoch, shared.step) == (2, 2)
+    # What two have begun, one may go on with.
+    assert advance(shared, 2) is None and (shared.epoch, shared.step) == (2, 2)
     one.load_state(TrainingState(**shared.state()))
-    a, b = shared.run_epoch(), one.run_epoch()
-    assert abs(a.loss - b.loss) <= 1e-5 * b.loss and a.accuracy == b.accuracy
+    a, b = advance(shared), advance(one)
+    assert (a.epoch, a.step, a.lr) == (b.epoch, b.step, b.lr) and close(shared, one)
     print(a.loss)
 
     # A loss that only one sees is lost for both, at the same step.
@@ -82,13 +82,13 @@ def test_two_processes_train_as_one_does() -> None:
 
     broken.batches.epoch = poisoned
     try:
-        broken.run_epoch()
+        advance(broken)
     except NonFiniteLoss as error:
         print(error)
 
     # Batch norms that count apart end with the same averages.
     apart = training(together, head(), norm="batch")
-    apart.run_epoch()
+    advance(apart)
     print(apart.state()["model"]["encoder.layers.1.running_var"].tolist())
     """
     )

@@ -18,12 +18,12 @@ from gnc_cli.training.networks.heads import DecayHead
 from gnc_cli.training.networks.training import (
     EpochTotals,
     NonFiniteLoss,
-    Recipe,
     Training,
     TrainingState,
     make_optimizer,
 )
-from tests.training.networks.fakes import after, fake_model, fake_training
+from gnc_cli.training.request import Recipe
+from tests.training.networks.fakes import advance, fake_model, fake_training
 
 CPU = torch.device("cpu")
 PLAIN = Recipe(epochs=3, batch_size=16, lr=0.05)
@@ -60,7 +60,7 @@ def test_an_epoch_is_the_plain_loop(place: torch.device) -> None:
             optimizer.step()
             losses.append(each.detach())
             rights.append(right)
-        totals = _timeless(ours.run_epoch())
+        totals = _timeless(advance(ours))
         assert (totals.epoch, totals.step) == (epoch + 1, 5 * epoch + 5)
         near = 1e-6 if place.type == "cpu" else 1e-3
         assert totals.loss == pytest.approx(float(torch.cat(losses).double().mean()), rel=near)
@@ -83,32 +83,33 @@ def test_a_run_that_was_stopped_goes_on_exactly(
     recipe = dataclasses.replace(PLAIN, **changes)
     layers: dict[str, Any] = {"norm": "batch", "dropout": 0.3, "place": place}
     straight = _training(recipe, **layers)
-    want = [_timeless(straight.run_epoch()) for _ in range(3)]
+    want = [_timeless(advance(straight)) for _ in range(3)]
 
     first = _training(recipe, **layers)
-    found = [_timeless(first.run_epoch())]
-    assert first.run_epoch(after(3)) is None and (first.epoch, first.step) == (1, 3)
+    assert _timeless(advance(first)) == want[0] or place.type == "cuda"
+    assert advance(first, 3) is None and (first.epoch, first.step) == (1, 3)
     torch.save(first.state(), tmp_path / "last.pt")
     torch.rand(5)  # torch's own generator is no part of the state
     generator = torch.get_rng_state()
 
     second = _training(recipe, **layers)
     second.load_state(TrainingState(**torch.load(tmp_path / "last.pt", weights_only=True)))
-    found += [_timeless(second.run_epoch()) for _ in range(2)]
+    rest, last = (_timeless(advance(second)) for _ in range(2))
     assert torch.equal(torch.get_rng_state(), generator)
+    assert (rest.epoch, rest.step, rest.lr) == (want[1].epoch, want[1].step, want[1].lr)
     if place.type == "cpu":
-        assert found == want
+        assert last == want[2]
     _assert_same(second, straight, place)
     assert all(p.dtype == torch.float32 for p in second.model.parameters())
 
 
-def test_progress_of_each_step_and_a_stop_at_the_end_is_none(place: torch.device) -> None:
+def test_each_step_gives_the_mean_loss_so_far(place: torch.device) -> None:
     training = _training(place=place)
-    heard: list[tuple[int, int, float]] = []
-    totals = training.run_epoch(after(5), lambda *said: heard.append(said))
+    seen = [(training.step, loss) for loss in training.steps()]
     steps = range(1, 6) if place.type == "cpu" else (1, 5)  # a GPU is not waited for each time
-    assert [said[:2] for said in heard] == [(step, 5) for step in steps]
-    assert totals is not None and heard[-1][2] == pytest.approx(totals.loss)
+    assert [step for step, _ in seen] == [*steps]
+    totals = training.settle()
+    assert totals is not None and seen[-1][1] == pytest.approx(totals.loss)
     assert (training.epoch, training.step) == (1, 0)
 
 
@@ -116,7 +117,7 @@ def test_a_diverging_network_is_an_error(place: torch.device) -> None:
     training = _training(dataclasses.replace(PLAIN, lr=1e30), place=place)
     with pytest.raises(NonFiniteLoss) as seen:
         for _ in range(3):
-            training.run_epoch()
+            advance(training)
     assert isinstance(seen.value, DataError)
     epoch, step = training.epoch, training.step
     steps = f"step {step}" if place.type == "cpu" else f"steps? (2-)?{step}"
@@ -129,23 +130,29 @@ def test_a_diverging_network_is_an_error(place: torch.device) -> None:
     training = _training(place=place)
     training.model.head.weight.data[0, 0] = np.inf
     with pytest.raises(NonFiniteLoss, match="epoch 1, step 1 of 5: .* the weights it began with"):
-        training.run_epoch()
+        advance(training)
 
 
 @pytest.mark.parametrize("what", ["a weight in the last step", "a running statistic"])
 def test_what_is_lost_is_not_saved(what: str, place: torch.device) -> None:
     """Losses stay finite: a batch norm divides by its statistics in eval mode alone."""
     training = _training(norm="batch", place=place)
-
-    def lose() -> bool:
+    for _ in training.steps():
         if what == "a running statistic":
             training.model.encoder.layers[1].running_var[0] = torch.inf
         elif training.step == 5:
             training.model.head.weight.data[0, 0] = torch.nan
-        return False
-
     with pytest.raises(NonFiniteLoss, match="epoch 1, step 5 of 5"):
-        training.run_epoch(lose)
+        training.settle()
+
+
+def test_a_network_with_other_state_than_tensors_is_refused_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    model = fake_model()
+    monkeypatch.setattr(type(model.encoder), "get_extra_state", lambda self: {"seen": 3})
+    with pytest.raises(UsageError, match="encoder._extra_state .* is a dict; .*plain tensors"):
+        _training(model=model)
 
 
 def test_batch_norm_never_sees_a_single_image() -> None:
@@ -158,7 +165,7 @@ def test_batch_norm_never_sees_a_single_image() -> None:
         )
         return _training(dataclasses.replace(PLAIN, batch_size=batch_size), model=model, N=N)
 
-    assert in_batches_of(2, 5).run_epoch() is not None
+    assert advance(in_batches_of(2, 5)) is not None
     with pytest.raises(UsageError, match="batch_size=1 gives .* larger batches"):
         in_batches_of(1, 2)
 

@@ -11,12 +11,15 @@ import numpy as np
 from gnc_cli import __version__
 from gnc_cli.collapse.result import MeasureResult
 from gnc_cli.parameters import spelled
-from gnc_cli.training.data.image_set import ImageData, MatchedSet
-from gnc_cli.training.epochs import Run
-from gnc_cli.training.networks.classifier import count_parameters
+from gnc_cli.training.data.image_set import ImageData
+from gnc_cli.training.epochs import Epochs, best_of
+from gnc_cli.training.head import HeadPlan
+from gnc_cli.training.measure import Measured
+from gnc_cli.training.networks.batches import Normalisation
+from gnc_cli.training.networks.classifier import Classifier, count_parameters
+from gnc_cli.training.request import Settings
 from gnc_cli.training.result import HeadFacts, TrainResult
 from gnc_cli.training.run_folder import portable
-from gnc_cli.training.session import Session
 
 _CHANCE = 0.1
 """Of the way from chance to 1; a training accuracy below it has learned next to nothing."""
@@ -24,74 +27,74 @@ _DRAWN = 20_000
 """Features that a picture of the circle or the sphere shows at most."""
 
 
-def result_of(run: Run, seconds: float) -> TrainResult:
+def result_of(epochs: Epochs, plan: HeadPlan, data: ImageData, seconds: float) -> TrainResult:
     """The result of one run."""
-    session, measured, history = run.session, run.measured, tuple(run.history)
-    settings, result = session.settings, None if measured is None else measured.result
-    spent = run.cadence.train_seconds + run.cadence.measure_seconds
+    measured, history, training = epochs.measured, tuple(epochs.history), epochs.training
+    settings, result = epochs.settings, None if measured is None else measured.result
+    measuring = sum(row.measure_seconds for row in history)
+    spent = measuring + sum(row.seconds for row in history)
 
     def last(name: str) -> float | None:
         """The last measured value, of this session or of an earlier one."""
-        found = [getattr(row, name) for row in history if getattr(row, name) is not None]
-        return found[-1] if found else None
+        values = [getattr(row, name) for row in history if getattr(row, name) is not None]
+        return values[-1] if values else None
 
     names = ("test_accuracy", "ood_accuracy", "test_ncc_accuracy")
     others = {n: last(n) if measured is None else getattr(measured, n) for n in names}
     return TrainResult(
         seconds=seconds,
         version=__version__,
-        run=run.folder.path,
-        outcome=run.outcome,
-        advice=_advice(run),
-        data=data_facts(session.data, session.ood),
+        run=epochs.folder.path,
+        outcome=epochs.outcome,
+        advice=_advice(epochs, plan.K),
+        data=data_facts(data),
         model=settings.model,
-        head=_head_facts(session),
-        recipe=_recipe_facts(session),
+        head=_head_facts(settings, plan, training.model),
+        recipe=_recipe_facts(settings, training.batches.normalisation),
         seed=settings.seed,
-        device=str(session.device),
-        processes=run.processes.size,
+        device=str(training.device),
+        processes=training.processes.size,
         epochs=len(history),
         epochs_asked=settings.epochs,
         loss=history[-1].loss if history else None,
         train_accuracy=last("train_accuracy") if result is None else result.accuracy,
         **others,
-        best=run.best,
-        measure_share=run.cadence.measure_seconds / spent if spent else 0.0,
+        best=best_of(history),
+        measure_share=measuring / spent if spent else 0.0,
         images_per_second=statistics.median(r.images_per_second for r in history)
         if history
         else None,
         history=history,
-        measured=None if result is None else _named(result, session.data.class_names),
-        extras=_drawn(run),
+        measured=None if result is None else _named(result, data.class_names),
+        extras=_drawn(measured, plan.d, data.class_names),
     )
 
 
-def data_facts(data: ImageData, ood: MatchedSet | None) -> dict[str, Any]:
+def data_facts(data: ImageData) -> dict[str, Any]:
     """What the result says of the data; plain JSON."""
-    shape = data.train.images.shape
+    _, channels, size, _ = data.train.images.shape
     counts = np.bincount(data.train.labels, minlength=len(data.class_names))
     ours = {
         "name": data.name,
         "classes": len(data.class_names),
         "train_images": len(data.train.labels),
         "test_images": None if data.test is None else len(data.test.labels),
-        "ood_images": None if ood is None else len(ood.labels),
+        "ood_images": None if data.ood is None else len(data.ood.labels),
         "smallest_class": int(counts.min()),
         "largest_class": int(counts.max()),
-        "channels": shape[1],
-        "image_size": shape[-1],
+        "channels": channels,
+        "image_size": size,
     }
     matched, warnings = None, list(data.warnings)
-    if ood is not None:
-        matched = {"name": ood.name, "classes_matched": ood.classes_matched}
-        warnings += [f"{ood.name}: {line}" for line in ood.warnings]
+    if data.ood is not None:
+        matched = {"name": data.ood.name, "classes_matched": data.ood.classes_matched}
+        warnings += [f"{data.ood.name}: {line}" for line in data.ood.warnings]
     # In this order, and with these counts.
     return ours | data.facts | ours | {"ood": matched, "warnings": portable(warnings)}
 
 
-def _head_facts(session: Session) -> HeadFacts:
+def _head_facts(settings: Settings, plan: HeadPlan, model: Classifier) -> HeadFacts:
     """The classifier in words and numbers."""
-    settings, plan, model = session.settings, session.plan, session.training.model
     encoder = count_parameters(model.encoder)
     return HeadFacts(
         kind=settings.kind,
@@ -111,44 +114,43 @@ def _head_facts(session: Session) -> HeadFacts:
     )
 
 
-def _recipe_facts(session: Session) -> dict[str, Any]:
+def _recipe_facts(settings: Settings, normalisation: Normalisation) -> dict[str, Any]:
     """Settings that say how it was trained; plain JSON."""
-    recipe, settings = session.training.recipe, session.settings
     start = settings.init_from or settings.backbone_weights
     return {
-        "optimizer": recipe.optimizer,
-        "lr": recipe.lr,
-        "momentum": recipe.momentum if recipe.optimizer == "sgd" else None,
-        "weight_decay": recipe.weight_decay,
-        "schedule": recipe.schedule,
-        "milestones": list(recipe.milestones) if recipe.schedule == "step" else None,
-        "warmup": recipe.warmup,
-        "batch_size": recipe.batch_size,
-        "precision": recipe.precision,
+        "optimizer": settings.optimizer,
+        "lr": settings.lr,
+        "momentum": settings.momentum if settings.optimizer == "sgd" else None,
+        "weight_decay": settings.weight_decay,
+        "schedule": settings.schedule,
+        "milestones": list(settings.milestones) if settings.schedule == "step" else None,
+        "warmup": settings.warmup,
+        "batch_size": settings.batch_size,
+        "precision": settings.precision,
         "augment": list(settings.augment or ()),
-        "mean": list(session.normalisation.mean),
-        "std": list(session.normalisation.std),
+        "mean": list(normalisation.mean),
+        "std": list(normalisation.std),
         "width": settings.width,
         "preset": settings.preset,
         "start": os.path.basename(start.rstrip("/")) if start else None,
     }
 
 
-def _advice(run: Run) -> str | None:
+def _advice(epochs: Epochs, K: int) -> str | None:
     """What to do next: go on where it stopped, or change what did not learn."""
-    settings, K = run.session.settings, run.session.plan.K
-    if run.outcome != "completed":
+    settings = epochs.settings
+    if epochs.outcome != "completed":
         word = "interrupted"
-        if run.outcome == "time_limit":
+        if epochs.outcome == "time_limit":
             word = f"stopped by {spelled('time_limit')}"
         path = settings.data.partition(":")[2]
         data = f" --data {settings.data}" if os.path.isabs(path) else ""  # config.json has no such
         model = f" --model {settings.model}" if ":" in settings.model else ""  # never from a file
         return (
-            f"{word}, the last checkpoint is written; go on with --resume --out {run.folder.path}"
-            f"{data}{model}"
+            f"{word}, the last checkpoint is written; go on with --resume --out "
+            f"{epochs.folder.path}{data}{model}"
         )
-    measured = [r.train_accuracy for r in run.history if r.train_accuracy is not None]
+    measured = [r.train_accuracy for r in epochs.history if r.train_accuracy is not None]
     if not measured or measured[-1] > 1.0 / K + _CHANCE * (1.0 - 1.0 / K):
         return None
     return (
@@ -170,10 +172,9 @@ def _named(result: MeasureResult, names: Sequence[str]) -> MeasureResult:
     return dataclasses.replace(result, worst_classes=worst)
 
 
-def _drawn(run: Run) -> dict[str, Any]:
+def _drawn(measured: Measured | None, d: int, class_names: Sequence[str]) -> dict[str, Any]:
     """What the picture of a circle or sphere needs."""
-    measured = run.measured
-    if measured is None or run.session.plan.d not in (2, 3) or "train" not in measured.features:
+    if measured is None or d not in (2, 3) or "train" not in measured.features:
         return {}
     features, labels = measured.features["train"]
     if len(labels) > _DRAWN:
@@ -183,5 +184,5 @@ def _drawn(run: Run) -> dict[str, Any]:
         "features": features,
         "labels": labels,
         "weights": measured.weights,
-        "class_names": run.session.data.class_names,
+        "class_names": class_names,
     }
