@@ -139,7 +139,6 @@ CALLS: list[tuple[Callable[[], Any], str]] = [
     (lambda: measure(weights=E, normalize=5), "normalize 5 is not one of"),
     (lambda: measure(weights=E, reference=E), "reference must be a number or the path"),
     (lambda: measure(weights=E, classes=5), "classes must be a list, or the path"),
-    (lambda: measure(weights=E, group=5), "group must be a text, got 5"),
     (lambda: measure(weights=E, on_row=5), "on_row must be a function"),
     (lambda: train(model=5), "model must be a text, got 5"),
     (lambda: train(epochs=1.5), "epochs 1.5 is not a whole number"),

@@ -34,7 +34,6 @@ class Normalize(StrEnum):
     """Which rows are made unit."""
 
     AUTO = "auto"
-    REQUIRE = "require"
     OFF = "off"
 
 
@@ -193,9 +192,8 @@ def measure(
     normalize: Annotated[
         str,
         Parameter(
-            "auto: unit rows where the metric needs them; require: refuse rows that are not "
-            "unit; off: use rows as stored (sample margins still use unit rows; there is no "
-            "reference or ratio). Default auto.",
+            "auto: unit rows where the metric needs them; off: use rows as stored (sample margins "
+            "still use unit rows; there is no reference or ratio). Default auto.",
             one_of(Normalize),
             _HOW,
         ),
@@ -229,15 +227,6 @@ def measure(
             metavar="F[:KEY]",
             repeatable=True,
             reads=True,
-        ),
-    ] = None,
-    bootstrap: Annotated[
-        int | None,
-        Parameter(
-            "Number of bootstrap replicates for 95 % intervals; samples are resampled within "
-            "each class. Default none.",
-            whole(2, 100_000),
-            _HOW,
         ),
     ] = None,
     reference: Annotated[
@@ -287,8 +276,8 @@ def measure(
     seed: Annotated[
         int,
         Parameter(
-            "Seed of the bootstrap, and of the sample of classes that quantiles of GNC2 are "
-            "estimated from where K is large. Default 0.",
+            "Seed of the sample of classes that quantiles of GNC2 are estimated from where K is "
+            "large. Default 0.",
             whole(0),
             "Effort and machine",
         ),
@@ -331,14 +320,6 @@ def measure(
             writes=(".csv", ".h5"),
         ),
     ] = None,
-    group: Annotated[
-        str | None,
-        Parameter(
-            "Mean and deviation over rows that differ only in this key, such as seed.",
-            group=_OUTPUT,
-            metavar="KEY",
-        ),
-    ] = None,
     force: Force = False,
     plot: PlotOrPage = None,
     interrupt: threading.Event | None = None,
@@ -363,15 +344,13 @@ def measure(
         labels_are: `zero-based`, `one-based` (1 to K) or `one-hot` (N, K).
         K: number of classes, checked against the files.
         select: which rows: `{"epoch": "0..100..10", "split": "test"}`.
-        normalize: `auto`: unit rows where the metric asks; `require`: they must be unit already;
-            `off`: as stored.
+        normalize: `auto`: unit rows where the metric asks; `off`: as stored.
         means_from: training set whose class means count for GNC1, NCC and agreement; `own` for
             those of the set itself, also where a run has a training split.
         variants: `none` or `classic`: NC1 to NC4 also for more than 5000 classes or dimensions,
             energies and effective ranks.
         ood: features (N, d) of other data, from files or an array: `variants.neco` then says how
             far they are from orthogonal to the class means.
-        bootstrap: resamples for 95 % intervals.
         reference: what GNC2 is held against: a number, or a file with a code; by default the best
             known.
         table: file of known codes, `d,N,cosine` per line, held beside our copy.
@@ -380,7 +359,7 @@ def measure(
             those whose weight is not zero, as the padding of a language model is not.
         min_count: leave out classes of fewer samples.
         class_names: names by label, in a list or one per line of a file.
-        seed: of the bootstrap, and of the classes that quantiles of GNC2 are sampled from.
+        seed: of the classes that quantiles of GNC2 are sampled from.
         time_limit: seconds for GNC2 of each row, whose bracket is valid whenever they end;
             duplicates and classic metrics that they cut short are left out. The samples are read
             in full.
@@ -390,7 +369,6 @@ def measure(
         resume: go on with a .jsonl file: rows that it has already are not measured again unless a
             file changed or time had cut them short, and are part of the result.
         per_class: file for one row per class, .csv or .h5; brackets every class.
-        group: key whose rows are put together as mean and deviation, such as `seed`.
         force: overwrite files.
         plot: PNG, SVG or PDF; HTML is a page to turn (needs plotly).
         interrupt: set it to stop early with the rows so far.
@@ -398,7 +376,7 @@ def measure(
         on_row: called with each row as it is ready.
 
     Returns:
-        A result for one set; a series for several, or with `group` or a `.jsonl` file.
+        A result for one set; a series for several, or with a `.jsonl` file.
 
     Raises:
         UsageError, DataError, OutputError, UnavailableError: see `gnc_cli.errors`.

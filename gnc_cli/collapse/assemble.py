@@ -38,7 +38,6 @@ from gnc_cli.metrics.duplicates import find_duplicates
 from gnc_cli.metrics.gnc1 import Gnc1, gnc1_forms
 from gnc_cli.metrics.gnc2 import Gnc2Detail, gnc2, gnc2_detail
 from gnc_cli.metrics.gnc3 import gnc3_forms
-from gnc_cli.metrics.records import BootstrapIntervals
 from gnc_cli.metrics.softmax_scale import softmax_scale
 from gnc_cli.metrics.variants import classic, evenness, neco
 from gnc_cli.parameters import Lines, spelled
@@ -90,7 +89,6 @@ class Statistics:
     """The same of raw rows, for the classic metrics."""
     ood: ClassMoments | None = None
     """Of raw out-of-distribution features, as one class."""
-    bootstrap: BootstrapIntervals | None = None
     storage: str | None = None
     """Dtype of the features."""
 
@@ -245,7 +243,6 @@ def assemble(
         margins=_margins(found, len(weights.rows)),
         max_cosine=None if cosines is None else float(cosines.max()),
         rattlers=found.rattlers,
-        bootstrap=statistics.bootstrap,
         classes=_counts(moments, labels),
         worst_classes=rows.worst(_LISTED),
         duplicates=pairs,

@@ -23,8 +23,7 @@ from gnc_cli.collapse.request import Request
 from gnc_cli.collapse.result import Gnc2Reference, MeasureResult
 from gnc_cli.collapse.samples import Prepared, Samples, file_stamp, prepare_samples
 from gnc_cli.collapse.sources import Source
-from gnc_cli.errors import DataError, UsageError
-from gnc_cli.geometry.rounding import spacing
+from gnc_cli.errors import UsageError
 from gnc_cli.io.labels import suspicion
 from gnc_cli.metrics.class_moments import StreamedMoments, predict_moments
 from gnc_cli.metrics.gnc2 import predict_gnc2
@@ -84,7 +83,7 @@ class Measurer:
             assert statistics.moments is not None
             weights = weights or mean_weights(statistics.moments, unit=request.unit)
         else:
-            for name in ("means_from", "bootstrap", "ood", "variants", "labels_are"):
+            for name in ("means_from", "ood", "variants", "labels_are"):
                 if getattr(request, name) != getattr(Request, name):  # its default
                     raise UsageError(
                         f"{spelled(name)} is about samples, and there are only weights; drop it"
@@ -144,21 +143,7 @@ def _given(prepared: Prepared, request: Request) -> Weights | None:
     if prepared.weights is None:
         return None
     where = prepared.where["weights"]
-    if request.normalize == "require":
-        # As float32: files of weights say nothing finer.
-        _check_unit(np.linalg.norm(prepared.weights, axis=1), "float32", prepared.d, where)
     return given_weights(prepared.weights, unit=request.unit, labels=prepared.kept, where=where)
-
-
-def _check_unit(norms: Any, storage: str, d: int, where: str) -> None:
-    """`--normalize require`: refuse norms of rows that are not 1 to the precision of storage."""
-    allowed = 8.0 * max(spacing(storage), 1e-12) * d**0.5
-    for norm in (np.min(norms), np.max(norms)):
-        if not abs(norm - 1.0) <= allowed:
-            raise DataError(
-                f"{where} has a row of norm {norm:.6g}, and {spelled('normalize', 'require')} "
-                f"wants 1; use {spelled('normalize', 'auto')}, or save unit rows"
-            )
 
 
 def _place(source: Source) -> dict[str, Any]:
@@ -191,7 +176,7 @@ def _read_statistics(
 
     Raises:
         DataError: a feature is not finite, or zero where it must be scaled; a class that the
-            training set lacks; rows that are not unit under `--normalize require`.
+            training set lacks.
         TimeoutError: interrupted.
     """
     reader = Reader(prepared, request, reading)
@@ -202,12 +187,7 @@ def _read_statistics(
         centres = {space: moments.means for space, moments in train.moments.items()}
     found = reader.moments(centres)
     moments, storage = found.moments[own], str(reader.rows.dtype)
-    if request.normalize == "require":
-        _check_unit((found.norm_min, found.norm_max), storage, prepared.d, reader.where)
     decisions = reader.decide((train or found).moments, own=train is None)
-    intervals = None
-    if request.bootstrap is not None:
-        intervals = reader.resample(request.bootstrap, decisions, moments, others)
     accuracy = "none" if prepared.weights is None else "raw rows"
     accuracy += ", no bias" if accuracy == "raw rows" and prepared.bias is None else ""
     return Statistics(
@@ -218,6 +198,5 @@ def _read_statistics(
         accuracy=accuracy if prepared.logits is None else "logits",
         train=others,
         raw_train=None if train is None else train.moments.get("raw"),
-        bootstrap=intervals,
         storage=storage,
     )

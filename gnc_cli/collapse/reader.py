@@ -14,10 +14,8 @@ import numpy as np
 
 from gnc_cli.collapse.request import Request
 from gnc_cli.collapse.samples import Prepared
-from gnc_cli.metrics.bootstrap import bootstrap
 from gnc_cli.metrics.class_moments import ClassMoments, StreamedMoments, stream_moments
 from gnc_cli.metrics.decisions import Decisions, merge, stream_decisions
-from gnc_cli.metrics.records import BootstrapIntervals
 from gnc_cli.metrics.rows import block_rows
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.distributed import Processes, share
@@ -105,32 +103,6 @@ class Reader:
                 ),
             )
         return reduce(merge, self.reading.processes.each(found))
-
-    def resample(
-        self,
-        replicates: int,
-        decisions: Decisions,
-        whole: ClassMoments,
-        others: ClassMoments | None,
-    ) -> BootstrapIntervals:
-        """Intervals; every process draws from all rows."""
-        with limit_threads(1):
-            return in_all(
-                self.reading.processes,
-                lambda: bootstrap(
-                    self.rows,
-                    self.labels,
-                    whole,
-                    self.prepared.weights,
-                    decisions.right,
-                    decisions.ncc_right,
-                    replicates=replicates,
-                    seed=self.request.seed,
-                    unit=self.request.unit,
-                    means_of=others,
-                    **self._effort(self.prepared.d),
-                ),
-            )
 
     def _effort(self, columns: int) -> dict[str, Any]:
         """Where, how and until when; threads for products with so many columns."""

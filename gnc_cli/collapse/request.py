@@ -28,7 +28,6 @@ class Request:
     variants: str = "none"
     ood: str | None = None
     """Name of the out-of-distribution features; `array` for the caller's."""
-    bootstrap: int | None = None
     reference: float | str | None = None
     table: str | None = None
     """File of known codes, of which the reference is the best."""
@@ -74,7 +73,6 @@ def read_request(
     class_names: Path | Lines | None,
     table: Path | None,
     per_class: Path | None,
-    group: str | None,
     out: Path | None,
     resume: bool,
     **others: Any,
@@ -93,10 +91,8 @@ def read_request(
         raise UsageError(
             f"{spelled('out')} keeps the rows in a file; for rows on stdout write --csv or --json"
         )
-    if per_class is not None and (group is not None or is_ledger(out)):
-        raise UsageError(
-            f"{spelled('per_class')} is of one set; drop {spelled('group')}, or the .jsonl file"
-        )
+    if per_class is not None and is_ledger(out):
+        raise UsageError(f"{spelled('per_class')} is of one set; drop the .jsonl file")
     if resume and not is_ledger(out):
         raise UsageError(
             f"{spelled('resume')} goes on with the rows of a file; add "

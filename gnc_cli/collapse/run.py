@@ -1,8 +1,6 @@
 """One call of `measure`: its sources, row after row, and the files that are written."""
 
-import json
 import os
-import statistics
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -14,7 +12,7 @@ from gnc_cli.collapse.class_rows import write_per_class
 from gnc_cli.collapse.measurer import Measurer
 from gnc_cli.collapse.reader import Reading
 from gnc_cli.collapse.request import is_ledger, read_request
-from gnc_cli.collapse.result import OF_THE_FILE, MeasureGroup, MeasureResult, MeasureSeries
+from gnc_cli.collapse.result import MeasureResult, MeasureSeries
 from gnc_cli.collapse.sources import Source, find_features, find_sources
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.io.inputs import read_lines
@@ -23,29 +21,9 @@ from gnc_cli.io.outputs import is_page
 from gnc_cli.io.row_files import write_rows
 from gnc_cli.limits.registry import possible_table
 from gnc_cli.parameters import Lines, Path, spelled
-from gnc_cli.records import flatten, plain, read_plain
+from gnc_cli.records import read_plain
 from gnc_cli.runtime.distributed import Processes
 from gnc_cli.runtime.together import in_all
-
-_SHARED = ("epoch", "step", "layer", "split", "snapshot")
-_NOT_AVERAGED = (
-    "seconds",
-    "file",
-    *_SHARED,
-    "attrs",
-    "N",
-    "d",
-    "K",
-    "gnc1_rank",
-    "gnc1_centred_rank",
-    "gnc2_reference",
-    "rattlers",
-    "bootstrap",
-    "classes",
-    "without_duplicates",
-    "policy",
-)
-"""Parts of a row that are no measurement of it, or no mean of rows says anything about."""
 
 
 def run(
@@ -55,7 +33,6 @@ def run(
     transpose_weights: bool,
     select: Sequence[tuple[str, Any]] | None,
     per_class: Path | None,
-    group: str | None,
     out: Path | None,
     resume: bool,
     force: bool,
@@ -72,7 +49,7 @@ def run(
     given = {name: how.pop(name) for name in ("features", "labels", "weights", "bias", "logits")}
     ood = None if how["ood"] is None else find_features(how.pop("ood"))
     how["ood"] = None if ood is None else ood.file
-    request = read_request(per_class=per_class, group=group, out=out, resume=resume, **how)
+    request = read_request(per_class=per_class, out=out, resume=resume, **how)
     possible_table(request.table)  # a line of it that is wrong is known before anything is read
     sources = find_sources(
         files,
@@ -109,10 +86,7 @@ def run(
         ) as ledger:
             series, failure = _measure_all(sources, measurer, ledger, on_row)
         result: MeasureResult | MeasureSeries = series
-        if group is not None:
-            groups = _group_rows(series.rows, group) if series.rows else ()
-            result = replace(series, groups=groups, group=group)
-        elif len(series.rows) == len(sources) == 1 and ledger_file is None:
+        if len(series.rows) == len(sources) == 1 and ledger_file is None:
             result = series.rows[0]
         result = replace(
             result, seconds=time.monotonic() - started, out=None if out is None else os.fspath(out)
@@ -195,8 +169,6 @@ def _measure_all(
         seconds=0.0,
         version=__version__,
         rows=tuple(sorted(rows.values(), key=MeasureResult.order)),
-        groups=(),
-        group=None,
         skipped=skipped,
         interrupted=interrupted,
     )
@@ -236,41 +208,3 @@ def _write(
         from gnc_cli.collapse.plot import plot_measure
 
         plot_measure(result, plot)
-
-
-def _group_rows(rows: Sequence[MeasureResult], key: str) -> tuple[MeasureGroup, ...]:
-    """Mean and standard deviation over the rows that agree in all but the attribute `key`, such as
-    `seed`, and the file."""
-    there = {name for row in rows for name in row.attrs}
-    if key not in there:
-        names = ", ".join(sorted(there - {*OF_THE_FILE})) or "none"
-        raise DataError(
-            f"{spelled('group', key)}: no row carries that attribute; there are {names}"
-        )
-    members: dict[str, list[dict[str, float]]] = {}
-    for row in rows:
-        attrs = {k: v for k, v in row.attrs.items() if k != key and k not in OF_THE_FILE}
-        shared = {name: getattr(row, name) for name in _SHARED} | {"attrs": attrs}
-        members.setdefault(json.dumps(shared, sort_keys=True), []).append(_numbers(row))
-    groups = []
-    for text, group in members.items():
-        mean: dict[str, float | None] = {}
-        deviation: dict[str, float | None] = {}
-        for name in dict.fromkeys(name for numbers in group for name in numbers):
-            values = [numbers[name] for numbers in group if name in numbers]
-            mean[name] = statistics.fmean(values)
-            deviation[name] = statistics.stdev(values) if len(values) > 1 else None
-        groups.append(
-            MeasureGroup(**json.loads(text), count=len(group), mean=mean, deviation=deviation)
-        )
-    return tuple(groups)
-
-
-def _numbers(row: MeasureResult) -> dict[str, float]:
-    """What was measured, as numbers under dotted keys."""
-    measured = {name: part for name, part in plain(row).items() if name not in _NOT_AVERAGED}
-    return {
-        name: float(value)
-        for name, value in flatten(measured, lists=False).items()
-        if isinstance(value, (int, float)) and not isinstance(value, bool)
-    }

@@ -137,7 +137,6 @@ def result(tmp_path_factory: pytest.TempPathFactory) -> MeasureResult:
         found = measure(
             os.path.basename(file),
             variants="classic",
-            bootstrap=5,
             duplicates=0.46,
             class_names="names.txt",
         )
@@ -147,10 +146,10 @@ def result(tmp_path_factory: pytest.TempPathFactory) -> MeasureResult:
 
 @pytest.fixture(scope="session")
 def series(tmp_path_factory: pytest.TempPathFactory) -> MeasureSeries:
-    """Two seeds over three epochs, with their means."""
+    """Two seeds over three epochs."""
     folder = tmp_path_factory.mktemp("several")
     with contextlib.chdir(folder):
         files = [save_run(Path(f"seed{seed}.h5"), seed=seed) for seed in (0, 1)]
-        found = measure(*files, group="seed")
+        found = measure(*files)
     assert isinstance(found, MeasureSeries)
     return found

@@ -172,7 +172,6 @@ NUMBERS = cases(
     solve --problem ufm --d 2 --K 3 --tau 1 --n 1e10 | --n 1e10 is too large; give at most 1e9
     measure a.h5 --K 9223372036854775807 | is too large; give at most 1e8
     measure a.h5 --K {DIGITS} | is too large
-    measure a.h5 --bootstrap 1e9 | give at most 100000
     measure a.h5 --seed {DIGITS} | --seed
     bounds --d 9223372036854775807 --K 3 | is too large; give at most 1e6
     bounds --d 3 --K {DIGITS} | is too large
