@@ -170,7 +170,6 @@ class Accumulated:
             positive=None,
             margin_min=None,
             margin_sum=None,
-            rechecked=0,
         )
 
     @property

@@ -70,8 +70,6 @@ class Decisions:
     """Smallest margin, float64; infinite for classes without samples."""
     margin_sum: np.ndarray | None
     """Sum of the margins, float64; each margin is off by at most 1.2e-10 in it, no more."""
-    rechecked: int
-    """Samples decided again in float64."""
 
 
 def merge(a: Decisions, b: Decisions) -> Decisions:
@@ -86,7 +84,6 @@ def merge(a: Decisions, b: Decisions) -> Decisions:
     return Decisions(
         counted=a.counted + b.counted,
         **{name: both(name) for name in _MAY_LACK},
-        rechecked=a.rechecked + b.rechecked,
     )
 
 
@@ -215,19 +212,15 @@ def _decide_block(
     """Decisions on the rows from start to stop; any thread."""
     kept = labels[start:stop] >= 0
     y = labels[start:stop][kept]
-    again = np.zeros(len(y), dtype=bool)
     called = nearest = raw = loo_right = loo_counted = margins = None
     if rows is not None:
         samples = Samples.read(rows, labels, unit, where, start, stop)
         if classifier is not None:
-            called, margins, doubtful = classifier.decide(samples)
-            again |= doubtful
+            called, margins = classifier.decide(samples)
         if nearest_mean is not None:
-            nearest, loo_right, loo_counted, doubtful = nearest_mean.decide(samples)
-            again |= doubtful
+            nearest, loo_right, loo_counted = nearest_mean.decide(samples)
         if nearest_raw is not None:
-            raw, _, _, doubtful = nearest_raw.decide(samples)
-            again |= doubtful
+            raw = nearest_raw.decide(samples)[0]
     if logits is not None:
         read = logits.read(start, stop)[kept] if stop > start else np.empty((0, K))
         called = _largest_logits(read, np.arange(start, stop)[kept], logits_where)
@@ -255,7 +248,6 @@ def _decide_block(
         positive=count(None if margins is None else margins > 0.0),
         margin_min=lowest,
         margin_sum=total,
-        rechecked=int(again.sum()),
     )
 
 
@@ -301,8 +293,8 @@ class _Classifier:
         self.small = self.cosines.small()[:, :-1]
         self.even = self.offsets is None and norms.max() - norms.min() < _EVEN * norms.max()
 
-    def decide(self, samples: Samples) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The class of the largest logit, the first of ties; the margin; whether in float64."""
+    def decide(self, samples: Samples) -> tuple[np.ndarray, np.ndarray]:
+        """The class of the largest logit, the first of ties; and the margin."""
         own = samples.labels
         raised, logit_error = self.logits.factors(samples)
         raised = raised.astype(np.float32)
@@ -320,13 +312,12 @@ class _Classifier:
         )
         if self.even:
             logit_error = error + _EVEN
-        called, again = self.logits.decide(samples, logits, logit_error, own)
-
+        called = self.logits.decide(samples, logits, logit_error, own)
         rival = cosines.at.copy()
         doubtful = ~(cosines.top.astype(np.float64) - cosines.second > 2.0 * error)
         look = np.flatnonzero(doubtful)
         rival[look] = self.cosines.exact(samples, look, own[look])[2]
-        return called, self._margins(samples.unit, own, rival), again | doubtful
+        return called, self._margins(samples.unit, own, rival)
 
     def _margins(self, unit: np.ndarray, own: np.ndarray, rival: np.ndarray) -> np.ndarray:
         """Unit weights' float64 inner products with unit rows, own less rival."""
@@ -372,18 +363,16 @@ class _NearestMean:
         self.scores = Scores(kept, scale, unit=unit, offsets=offsets, rise=exponent)
         self.small = self.scores.small()
 
-    def decide(
-        self, samples: Samples
-    ) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None, np.ndarray]:
+    def decide(self, samples: Samples) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
         """The class of the nearest mean, the first of ties; whether its own is the nearest without
-        the sample, and whether its class has a mean without it; whether in float64."""
+        the sample, and whether its class has a mean without it."""
         own = self.columns[samples.labels]
         raised, error = self.scores.factors(samples)
         samples.small[:, -1] = raised
         leaders, _ = screen(samples.small, self.small, own)
-        chosen, again = self.scores.decide(samples, leaders, error, own)
+        chosen = self.scores.decide(samples, leaders, error, own)
         if self.own_counts is None:
-            return self.classes[chosen], None, None, again
+            return self.classes[chosen], None, None
 
         n = self.own_counts[samples.labels]
         counted = (n > 1) & (own >= 0)
@@ -401,7 +390,7 @@ class _NearestMean:
         mine = stretch[look] * self._squares(samples, look, own[look])
         other = self._squares(samples, look, at)
         right[look] = (mine < other) | ((mine == other) & (own[look] < at))
-        return self.classes[chosen], right & counted, counted, again | doubtful
+        return self.classes[chosen], right & counted, counted
 
     def _squares(self, samples: Samples, which: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """Squared distances of some samples to one mean each, all scaled alike sample by sample."""

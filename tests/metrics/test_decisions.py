@@ -203,7 +203,6 @@ def test_many_classes_as_numpy_decides_in_float64(rng: np.random.Generator) -> N
     distances[:, ~case.present] = np.inf
     near = distances.argmin(axis=1)
     K = len(case.W)
-    assert found.rechecked > 0
     assert np.array_equal(found.right, np.bincount(case.y[called == case.y], minlength=K))
     assert np.array_equal(found.ncc_right, np.bincount(case.y[near == case.y], minlength=K))
     assert found.agree == (called == near).sum()
@@ -253,7 +252,7 @@ def test_ties_go_to_the_first_class() -> None:
     assert found.agree == 3 and np.array_equal(found.positive, [0, 0, 0])
     nobody = stream_decisions(ArrayRows(H), np.full(3, -1), weights=np.eye(3))
     assert nobody.ncc_right is nobody.loo_right is nobody.loo_counted is nobody.agree is None
-    assert nobody.counted.sum() == nobody.right.sum() == nobody.rechecked == 0
+    assert nobody.counted.sum() == nobody.right.sum() == 0
     assert np.array_equal(nobody.margin_min, np.full(3, np.inf))
 
 
