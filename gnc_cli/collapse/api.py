@@ -3,10 +3,10 @@
 import os
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from gnc_cli import parsing
+from gnc_cli.collapse.request import LabelForm, Normalize, Request, Variants
 from gnc_cli.errors import UsageError
 from gnc_cli.io.arguments import validated
 from gnc_cli.parameters import (
@@ -28,28 +28,6 @@ from gnc_cli.parameters import (
 
 if TYPE_CHECKING:
     from gnc_cli.collapse.result import MeasureResult, MeasureSeries
-
-
-class Normalize(StrEnum):
-    """Which rows are made unit."""
-
-    AUTO = "auto"
-    OFF = "off"
-
-
-class LabelForm(StrEnum):
-    """How classes are numbered."""
-
-    ZERO_BASED = "zero-based"
-    ONE_BASED = "one-based"
-    ONE_HOT = "one-hot"
-
-
-class Variants(StrEnum):
-    """Which metrics of others are added to the paper's."""
-
-    NONE = "none"
-    CLASSIC = "classic"
 
 
 def _selection(value: Any) -> list[tuple[str, Any]]:
@@ -78,6 +56,11 @@ def _reference(value: Any) -> float | str:
     if not 0.0 < distance <= 2.0:
         raise UsageError(f"{distance:g} is no one-vs-rest distance; give one above 0, up to 2")
     return distance
+
+
+def _text(value: Any) -> Any:
+    """The path of a file as a text; anything else as it is."""
+    return os.fspath(value) if isinstance(value, os.PathLike) else value
 
 
 _WHAT = "What to measure"
@@ -387,7 +370,42 @@ def measure(
         >>> result.gnc1, round(result.gnc2.lower, 12), result.gnc3, result.ncc_accuracy
         (0.0, 1.224744871392, 0.0, 1.0)
     """
-    asked = dict(locals())
     from gnc_cli.collapse.run import run
 
-    return run(**asked)
+    return run(
+        Request(
+            files=files,
+            features=features,
+            labels=labels,
+            weights=weights,
+            bias=bias,
+            logits=logits,
+            shards=shards,
+            transpose_weights=transpose_weights,
+            labels_are=labels_are,
+            K=K,
+            select=cast("list[tuple[str, Any]] | None", select),
+            normalize=normalize,
+            means_from=_text(means_from),
+            variants=variants,
+            ood=ood,
+            reference=_text(reference),
+            table=_text(table or os.environ.get("GNC_TABLE") or None),
+            duplicates=duplicates,
+            classes=_text(classes),
+            min_count=min_count,
+            class_names=_text(class_names),
+            seed=seed,
+            time_limit=time_limit,
+            device=device,
+            threads=threads,
+            out=out,
+            resume=resume,
+            per_class=per_class,
+            force=force,
+            plot=plot,
+            interrupt=interrupt,
+            progress=progress,
+            on_row=on_row,
+        )
+    )

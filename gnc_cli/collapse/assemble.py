@@ -29,6 +29,7 @@ from gnc_cli.collapse.result import (
     Variants,
     WithoutDuplicates,
 )
+from gnc_cli.collapse.statistics import Statistics
 from gnc_cli.errors import DataError
 from gnc_cli.geometry.rounding import spacing
 from gnc_cli.geometry.sphere import angle_from_chord, chord, normalise, row_norms
@@ -66,31 +67,6 @@ _OF_ALL_PAIRS = ["rattlers.one_vs_one", "max_cosine", "margins.arcface_rad"]
 _COINCIDE = 1e-6
 """Up to this GNC2 two unit weights stand in one place: a vertex of the hull is in no other's."""
 _NOWHERE = dict.fromkeys(("file", "snapshot", "epoch", "step", "layer", "split"))
-
-
-@dataclass(frozen=True, eq=False)
-class Statistics:
-    """What one reading of the samples leaves; nothing where there are only weights."""
-
-    moments: ClassMoments | None = None
-    """In the space of the GNC metrics: unit rows, or raw ones with normalize=off."""
-    raw: ClassMoments | None = None
-    """Of raw rows, for the classic metrics and NECO's."""
-    decisions: Decisions | None = None
-    accuracy: str = "none"
-    """What decided it: `raw rows`, `logits` or `none`."""
-    means_of: str = OWN
-    """Whose class means count: `own`, or a name of other data."""
-    judge: str | None = None
-    """Whose class means judged, where these are others than for GNC1."""
-    train: ClassMoments | None = None
-    """Of other data whose class means count for GNC1 and NCC; `moments` are then about these."""
-    raw_train: ClassMoments | None = None
-    """The same of raw rows, for the classic metrics."""
-    ood: ClassMoments | None = None
-    """Of raw out-of-distribution features, as one class."""
-    storage: str | None = None
-    """Dtype of the features."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,7 +178,7 @@ def assemble(
         ) or (None, None)
     found = gnc2_detail(
         weights.rows,
-        every_class=request.every_class or None,
+        every_class=request.per_class is not None or None,
         seed=request.seed,
         deadline=deadline,
         device=request.device,
@@ -403,7 +379,7 @@ def _policy(
         min_count=request.min_count,
         classes_left_out=left_out,
         precision=Precision(statistics.storage),
-        ood=request.ood,
+        ood=statistics.ood_name,
         variants=request.variants,
     )
 

@@ -38,6 +38,10 @@ class Piece(NamedTuple):
 
     path: str
     name: str
+    head: str | None = None
+    """Of weights: why they were taken, where nobody named them."""
+    model: str | None = None
+    """Of weights: the folder of the model that they are of."""
 
 
 def dataset_for(catalogue: Catalogue, role: str, key: str | None) -> str:

@@ -31,21 +31,9 @@ from gnc_cli.metrics.rows import (
     watched,
 )
 from gnc_cli.runtime.deadline import Deadline
-from gnc_cli.runtime.predictions import Prediction
 
-_SQUARES = 40.0
-"""Bytes for each entry of a (d, d) matrix: scatter, its sums, two covariances, a decomposition."""
 _ROWS_AT_ONCE = 256
 """Rows whose deviations are taken at a time, so that they are still in the cache."""
-
-
-def predict_moments(d: int, K: int, N: float, spaces: int = 1) -> Prediction:
-    """What moments of N rows take, with the means made of them and the covariances.
-
-    Rows of classes without samples are never touched, but in the means.
-    """
-    present = min(N, K)
-    return Prediction(spaces * (16.0 * K * d + 16.0 * present * d + _SQUARES * d * d) + 80.0 * K)
 
 
 @dataclass(frozen=True, eq=False)

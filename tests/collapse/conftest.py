@@ -2,7 +2,7 @@
 
 import contextlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,9 @@ import safetensors.torch
 import torch
 
 from gnc_cli import measure
+from gnc_cli.collapse.request import Request
 from gnc_cli.collapse.result import MeasureResult, MeasureSeries
+from gnc_cli.collapse.sources import Source, resolve
 from tests.metrics import reference
 from tests.problems import icosahedron
 
@@ -125,6 +127,11 @@ def save_run(path: Path, epochs: tuple[int, ...] = (10, 2, 1), seed: int = 0, **
             noise = rng.standard_normal(data["features"].shape) / epoch
             group["features"] = icosahedron()[data["labels"]] + 0.3 * noise
     return str(path)
+
+
+def sources_of(files: Sequence[str], **options: Any) -> list[Source]:
+    """The rows that files make, and files that options name."""
+    return resolve(Request(files=files, **options))
 
 
 @pytest.fixture(scope="session")
