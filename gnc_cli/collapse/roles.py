@@ -49,9 +49,7 @@ def dataset_for(catalogue: Catalogue, role: str, key: str | None) -> str:
     group = "" if key is None else _group(catalogue, key)
     if key is not None and group is None:
         return catalogue.named(key)
-    name = find_role(catalogue, role, group or "", option=True) or _only_dataset(
-        catalogue, role, group or "", option=True
-    )
+    name = find_role(catalogue, role, group or "") or _only_dataset(catalogue, role, group or "")
     if name is None and key is not None:
         return catalogue.named(key)  # a group that holds no such thing; the checks will say so
     if name is None:
@@ -148,11 +146,8 @@ def left_out(
     )
 
 
-def find_role(
-    catalogue: Catalogue, role: str, group: str = "", *, option: bool = False
-) -> str | None:
-    """The dataset of a group whose name says that it plays `role`; None where there is none.
-    `option`: the file was named by the option of the role."""
+def find_role(catalogue: Catalogue, role: str, group: str = "") -> str | None:
+    """The dataset of a group whose name says that it plays `role`; None where there is none."""
     found: dict[tuple[int, int], list[str]] = {}
     groups: list[str] = []
     for name, entry in _members(catalogue, group):
@@ -179,7 +174,7 @@ def find_role(
             f"{choices}{more}"
         )
     if role == "weights" and best[0].endswith(".weight"):
-        check_only(catalogue, dict(_members(catalogue, group)), best[0], option=option)
+        check_only(catalogue, dict(_members(catalogue, group)), best[0])
     return best[0]
 
 
@@ -209,11 +204,9 @@ def _of_layer(
     return [each for each in names if each in catalogue.entries]
 
 
-def _only_dataset(
-    catalogue: Catalogue, role: str, group: str, *, option: bool = False
-) -> str | None:
+def _only_dataset(catalogue: Catalogue, role: str, group: str) -> str | None:
     """The one dataset of a group that has the rank of `role`, whatever its name, or the one that
-    can be a classifier; else None. `option`: the file was named by the option of the role."""
+    can be a classifier; else None."""
     members = dict(_members(catalogue, group))
     fitting = [n for n, entry in members.items() if entry.real and len(entry.shape) in _RANKS[role]]
     if role == "labels" and len(fitting) > 1:
@@ -222,7 +215,7 @@ def _only_dataset(
         # Whatever it is: the checks will say what is wrong.
         fitting = [name for name, entry in members.items() if entry.problem != GROUP]
     if role == "weights" and len(fitting) > 1:
-        return only_head(catalogue, members, option=option)
+        return only_head(catalogue, members)
     return fitting[0] if len(fitting) == 1 else None
 
 

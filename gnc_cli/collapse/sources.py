@@ -32,7 +32,7 @@ from gnc_cli.io.catalogue import Catalogue
 from gnc_cli.io.file_rows import FileRows
 from gnc_cli.io.inputs import short_name, split_key
 from gnc_cli.io.labels import ONE_HOT, is_one_hot
-from gnc_cli.parameters import spelled, wording
+from gnc_cli.parameters import spelled
 
 TRAINING = "train"
 """The split whose class means count for the other splits of a run."""
@@ -143,11 +143,8 @@ class _Finder:
         if self.options:
             return [self.in_options()]
         raise UsageError(
-            "nothing to measure; "
-            + wording(
-                "give a file: gnc measure features.h5",
-                "give a file or arrays: measure('features.h5') or measure(features=H, labels=y)",
-            )
+            "nothing to measure; give a file, as gnc measure features.h5, or in Python arrays: "
+            "measure(features=H, labels=y)"
         )
 
     def in_file(self, file: File) -> list[Source]:
@@ -288,12 +285,8 @@ class _Finder:
                 options["features" if shapes[0][0] == shape[0] else "weights"] = other.shown
         if len(shape) == 2 and options["features"] == "FILE":
             return
-        texts = [
-            wording(f"--{role.replace('_', '-')} {shlex.quote(name)}", f"{role}={name!r}")
-            for role, name in options.items()
-        ]
-        command = wording(f"gnc measure {' '.join(texts)}", f"measure({', '.join(texts)})")
-        raise DataError(f"{problem}. If these are labels: {command}")
+        texts = (f"--{r.replace('_', '-')} {shlex.quote(name)}" for r, name in options.items())
+        raise DataError(f"{problem}. If these are labels: gnc measure {' '.join(texts)}")
 
     def _check_name(self, role: str, wanted: File) -> None:
         """Refuse the name of a dataset in place of a file, where another file has that dataset."""

@@ -247,11 +247,9 @@ def _subtract(rows: np.ndarray, points: np.ndarray, place: np.ndarray) -> None:
         rows[start:stop] -= points.take(place[start:stop], axis=0)
 
 
-def by_class(
-    labels: np.ndarray, weights: np.ndarray | None = None
-) -> tuple[np.ndarray, np.ndarray, Any]:
+def by_class(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray, Any]:
     """The classes that occur among labels >= 0, ascending, (c,); each row's place among them, (n,);
-    and a sparse (c, n) matrix whose product with rows sums them by class, each by its weight.
+    and a sparse (c, n) matrix whose product with rows sums them by class.
 
     The product takes the rows as they come, 20 times faster than `np.add.reduceat` on sorted rows.
     """
@@ -260,11 +258,11 @@ def by_class(
     order = np.argsort(labels, kind="stable")
     ranked = labels[order]
     starts = np.flatnonzero(np.diff(ranked, prepend=-1))
-    place = np.empty(len(labels), dtype=np.intp)
-    place[order] = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(labels)))
-    values = np.ones(len(labels)) if weights is None else weights[order]
     ends = np.append(starts, len(labels))
-    return ranked[starts], place, csr_array((values, order, ends), shape=(len(starts), len(labels)))
+    place = np.empty(len(labels), dtype=np.intp)
+    place[order] = np.repeat(np.arange(len(starts)), np.diff(ends))
+    sums = csr_array((np.ones(len(labels)), order, ends), shape=(len(starts), len(labels)))
+    return ranked[starts], place, sums
 
 
 def centred(means: np.ndarray) -> np.ndarray:

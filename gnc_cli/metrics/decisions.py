@@ -135,8 +135,8 @@ def stream_decisions(
         progress: called as progress("decisions", rows done, rows, share done).
 
     Raises:
-        DataError: a row that counts is not finite or, where `unit`, zero; a logit is NaN; shapes
-            or labels do not fit.
+        DataError: a row that counts is not finite or, where `unit`, zero; a logit is NaN; labels
+            do not fit.
         TimeoutError: the deadline came first.
 
     Example:
@@ -146,7 +146,11 @@ def stream_decisions(
         >>> found.right, found.margin_min.round(3)
         (array([1, 1]), array([ 1.   , -0.074]))
     """
-    K = _class_count(rows, labels, weights, logits, means)
+    K = (
+        logits.shape[1]
+        if logits is not None
+        else next(len(m) for m in (weights, means) if m is not None)
+    )
     check_labels(labels, len(labels), K)
     decide = partial(
         _decide_block,
@@ -170,29 +174,6 @@ def stream_decisions(
     for found in watched(ordered(jobs, workers), "decisions", where, step, N, deadline, progress):
         total = merge(total, found)
     return total
-
-
-def _class_count(
-    rows: Rows | None,
-    labels: np.ndarray,
-    weights: np.ndarray | None,
-    logits: Rows | None,
-    means: np.ndarray | None,
-) -> int:
-    """K, once all shapes agree."""
-    matrices = {"features": rows, "weights": weights, "means": means, "logits": logits}
-    shapes = {name: tuple(m.shape) for name, m in matrices.items() if m is not None}
-    N = {len(labels)} | {shapes[name][0] for name in ("features", "logits") if name in shapes}
-    d = {shapes[name][1] for name in ("features", "weights", "means") if name in shapes}
-    K = {shapes[name][0] for name in ("weights", "means") if name in shapes}
-    K |= {shapes["logits"][1]} if logits is not None else set()
-    if len(N) > 1 or len(d) > 1 or len(K) != 1 or (d and rows is None):
-        given = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
-        raise DataError(
-            f"shapes disagree: {len(labels)} labels, {given}; expected features (N, d), weights "
-            "and means (K, d), logits (N, K)"
-        )
-    return int(K.pop())
 
 
 def _decide_block(
@@ -272,9 +253,6 @@ class _Classifier:
 
     def __init__(self, weights: np.ndarray, bias: np.ndarray | None) -> None:
         K = len(weights)
-        if weights.ndim != 2 or K < 2 or (bias is not None and bias.shape != (K,)):
-            other = "" if bias is None else f", the bias {bias.shape}"
-            raise DataError(f"weights have shape {weights.shape}{other}; expected (K, d), K >= 2")
         norms = row_norms(weights)
         if not (np.isfinite(norms).all() and (bias is None or np.isfinite(bias).all())):
             raise DataError("weights or bias hold NaN or infinity")

@@ -339,12 +339,7 @@ def test_zero_rows_have_no_direction_but_may_be_measured_raw() -> None:
 @pytest.mark.parametrize(
     "labels, more, message",
     [
-        (np.zeros(3, dtype=int), {"weights": np.eye(2)}, "shapes disagree"),
-        (np.zeros(4, dtype=int), {"weights": np.eye(3)}, "shapes disagree"),
-        (np.zeros(4, dtype=int), {"weights": np.eye(2), "means": np.ones((3, 2))}, "shapes"),
-        (np.zeros(4, dtype=int), {}, "shapes disagree"),
         (np.full(4, 2), {"weights": np.eye(2)}, "label 2 is out of range"),
-        (np.zeros(4, dtype=int), {"weights": np.eye(2), "bias": np.zeros(3)}, "bias"),
         (np.zeros(4, dtype=int), {"weights": np.full((2, 2), np.nan)}, "NaN"),
         (np.zeros(4, dtype=int), {"means": np.full((2, 2), np.inf)}, "class means"),
     ],
