@@ -191,10 +191,12 @@ class GNCMetrics:
         known = checked_labels(labels, rows.shape, self.d, self.K)
         raw = None if weights is None else raw_weights(weights, self.K, self.d)
         offset = None if bias is None else to_numpy(bias, "bias").astype(np.float64)
+        if offset is not None and offset.shape != (self.K,):
+            raise DataError(f"the bias has shape {offset.shape}; expected ({self.K},)")
         self._by = "raw rows, no bias" if bias is None else "raw rows"
         moments, raw_moments = state.own_space, state.moments.get("raw")
         raw_means = None if raw is None or raw_moments is None else raw_moments.means
-        found = stream_decisions(
+        decisions = stream_decisions(
             ArrayRows(rows),
             known,
             weights=raw,
@@ -210,7 +212,7 @@ class GNCMetrics:
         together = self._together
         self._own = replace(
             self._own,
-            judged=joined(self._own.judged, found),
+            judged=joined(self._own.judged, decisions),
             judged_by=(state.own_space.counts,),
             own=self._own.own and own,
             alone=self._own.alone or together is None,

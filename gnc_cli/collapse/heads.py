@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from gnc_cli.errors import DataError
 from gnc_cli.io.catalogue import NO_PARAMETER, Catalogue, Entry
 from gnc_cli.io.layouts import EMBEDDINGS
+from gnc_cli.parsing import listed
 
 _LANGUAGE = re.compile(
     r"For(CausalLM|ConditionalGeneration|CTC|MaskedLM|PreTraining|Seq2SeqLM)$|LMHead(Model)?$"
@@ -51,7 +52,6 @@ _WORDS = re.compile(
 _AUXILIARY = re.compile(r"(^|[._])aux\w*[._]", re.IGNORECASE)
 """Names of heads beside the one of the network, which help to train it."""
 _NUMBER = re.compile(r"\d+")
-_LISTED = 8
 
 
 class Head(NamedTuple):
@@ -223,9 +223,8 @@ def _matrices(entries: Mapping[str, Entry | None]) -> dict[str, tuple[int, ...] 
 
 def _choice(path: str, shapes: Mapping[str, tuple[int, ...] | None]) -> str:
     """The matrices with their shapes, then the command for the first."""
-    texts = [f"{name!r} {shape or ''}".rstrip() for name, shape in list(shapes.items())[:_LISTED]]
-    more = f" and {len(shapes) - _LISTED} more" if len(shapes) > _LISTED else ""
-    return f"{', '.join(texts)}{more}; for instance: {_command(path, next(iter(shapes)))}"
+    texts = [f"{name!r} {shape or ''}".rstrip() for name, shape in shapes.items()]
+    return f"{listed(texts)}; for instance: {_command(path, next(iter(shapes)))}"
 
 
 def _command(path: str, name: str) -> str:

@@ -22,6 +22,7 @@ from gnc_cli.io.labels import suspicion
 from gnc_cli.metrics.class_moments import ClassMoments, StreamedMoments
 from gnc_cli.metrics.gnc2 import EVERY_CLASS
 from gnc_cli.parameters import spelled
+from gnc_cli.parsing import listed
 from gnc_cli.records import Bracket
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.distributed import Processes
@@ -30,7 +31,6 @@ from gnc_cli.runtime.threads import limit_threads, threads_for
 
 _CLOSED = 1e-6
 """Share of the upper end that a bracket of GNC2 may leave open without a word."""
-_LISTED = 8
 
 
 class Measurer:
@@ -103,9 +103,9 @@ class Measurer:
         warnings = [wide, *_about_labels(samples)]
         if prepared.features is not None:
             warnings.insert(1, self._train.lacking(source))
-        told = (text for text in (*warnings, *samples.notes, *source.notes) if text is not None)
+        texts = [text for text in (*warnings, *samples.notes, *source.notes) if text is not None]
         cut_short = deadline.expired and (bool(result.undecided) or wide is not None)
-        return replace(result, warnings=(*result.warnings, *told), cut_short=cut_short)
+        return replace(result, warnings=(*result.warnings, *texts), cut_short=cut_short)
 
     def _reference(self, d: int, K: int) -> Gnc2Reference | None:
         if (d, K) not in self._references:
@@ -296,10 +296,9 @@ class _TrainingMeans:
                 f"{self._request.means_from!r} has no training set beside what is measured; name "
                 f"one: {spelled('means_from', 'train.h5')}"
             )
-        more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
         raise DataError(
-            f"{self._request.means_from!r} has the training set(s) {', '.join(names[:_LISTED])}"
-            f"{more}, and none shares snapshot or epoch with what is measured; name one: "
+            f"{self._request.means_from!r} has the training set(s) {listed(names)}"
+            f", and none shares snapshot or epoch with what is measured; name one: "
             f"{spelled('means_from', names[0])}"
         )
 

@@ -11,6 +11,7 @@ from gnc_cli.errors import DataError
 from gnc_cli.io.catalogue import GROUP, NO_PARAMETER, Catalogue, Entry
 from gnc_cli.io.layouts import BIAS_WORDS, NAMES, WEIGHT_WORDS
 from gnc_cli.parameters import spelled
+from gnc_cli.parsing import listed
 
 _WRAPPERS = {
     "module",
@@ -29,7 +30,6 @@ _WRAPPERS = {
     "training",
 }
 """What training frameworks put before the names of a model's parameters."""
-_LISTED = 8
 _RANKS = {"features": (2,), "labels": (1, 2), "weights": (2,), "bias": (1,), "logits": (2,)}
 
 
@@ -164,14 +164,13 @@ def find_role(catalogue: Catalogue, role: str, group: str = "") -> str | None:
         return groups[0] if groups else None
     best = found[min(found)]
     if len(best) > 1:
-        choices = ", ".join(
+        texts = [
             f"{spelled(role, f'{catalogue.path}:{name}')} {catalogue.entries[name]}"
-            for name in best[:_LISTED]
-        )
-        more = f" and {len(best) - _LISTED} more" if len(best) > _LISTED else ""
+            for name in best
+        ]
         raise DataError(
             f"{catalogue.path!r} has several datasets that may be {role}; choose one: "
-            f"{choices}{more}"
+            f"{listed(texts)}"
         )
     if role == "weights" and best[0].endswith(".weight"):
         check_only(catalogue, dict(_members(catalogue, group)), best[0])

@@ -107,7 +107,7 @@ def read_moments(
     rows, labels = samples.features, samples.labels
     # Each worker multiplies alone; threads inside the products would wait for each other.
     with limit_threads(1):
-        found = in_all(
+        moments = in_all(
             processes,
             lambda: stream_moments(
                 rows,
@@ -118,7 +118,7 @@ def read_moments(
                 **_effort(samples, request, processes, samples.d),
             ),
         )
-    return reduce(StreamedMoments.merged, processes.each(found))
+    return reduce(StreamedMoments.merged, processes.each(moments))
 
 
 def _read_decisions(
@@ -136,7 +136,7 @@ def _read_decisions(
     assert samples.labels is not None
     labels = samples.labels
     with limit_threads(1):
-        found = in_all(
+        decisions = in_all(
             processes,
             lambda: stream_decisions(
                 samples.features,
@@ -152,7 +152,7 @@ def _read_decisions(
                 **_effort(samples, request, processes, samples.K),
             ),
         )
-    return reduce(merge, processes.each(found))
+    return reduce(merge, processes.each(decisions))
 
 
 def _effort(

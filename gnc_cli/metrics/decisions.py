@@ -6,7 +6,7 @@ products: see `scores.py`.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
 from typing import Any
 
@@ -26,18 +26,6 @@ from gnc_cli.metrics.rows import (
 from gnc_cli.metrics.scores import Samples, Scores, screen
 from gnc_cli.runtime.deadline import Deadline
 
-_MAY_LACK = (
-    "right",
-    "ncc_right",
-    "loo_right",
-    "loo_counted",
-    "agree",
-    "agree_raw",
-    "positive",
-    "margin_min",
-    "margin_sum",
-)
-"""What may be None of a record."""
 _GRID = 2.0**32
 """Margins are added up in multiples of its inverse, 2.3e-10: sums are then exact in any order."""
 _EVEN = 1e-6
@@ -52,23 +40,23 @@ class Decisions:
 
     counted: np.ndarray
     """Samples looked at."""
-    right: np.ndarray | None
+    right: np.ndarray | None = None
     """The largest logit is that of the label, the first of ties."""
-    ncc_right: np.ndarray | None
+    ncc_right: np.ndarray | None = None
     """The nearest class mean is that of the label, the first of ties."""
-    loo_right: np.ndarray | None
+    loo_right: np.ndarray | None = None
     """Likewise with the sample left out of its class's mean."""
-    loo_counted: np.ndarray | None
+    loo_counted: np.ndarray | None = None
     """Samples of classes that have a mean without them."""
-    agree: int | None
+    agree: int | None = None
     """Samples on which the classifier and the nearest mean name the same class."""
-    agree_raw: int | None
+    agree_raw: int | None = None
     """The same with the nearest mean of raw rows."""
-    positive: np.ndarray | None
+    positive: np.ndarray | None = None
     """Samples with a one-vs-rest margin above 0, unit features and unit weights."""
-    margin_min: np.ndarray | None
+    margin_min: np.ndarray | None = None
     """Smallest margin, float64; infinite for classes without samples."""
-    margin_sum: np.ndarray | None
+    margin_sum: np.ndarray | None = None
     """Sum of the margins, float64; each margin is off by at most 1.2e-10 in it, no more."""
 
 
@@ -81,10 +69,7 @@ def merge(a: Decisions, b: Decisions) -> Decisions:
             return None
         return np.minimum(x, y) if name == "margin_min" else x + y
 
-    return Decisions(
-        counted=a.counted + b.counted,
-        **{name: both(name) for name in _MAY_LACK},
-    )
+    return Decisions(**{field.name: both(field.name) for field in fields(Decisions)})
 
 
 def stream_decisions(
