@@ -149,7 +149,7 @@ def _check_memory(samples: Prepared, request: Request) -> None:
         rows = K if samples.weights is not None else min(K, len(samples.labels))
     copies = 60.0 if request.per_class is not None or rows <= EVERY_CLASS else 28.0
     check_memory(
-        spaces * (16.0 * (K + rows) * d + 40.0 * d * d) + copies * rows * d,
+        spaces * (16.0 * (K + rows) * d + 40.0 * d * d) + copies * rows * d + 80.0 * K,
         f"measuring K={K} classes in d={d}",
         f"leave classes out with {spelled('min_count')} or {spelled('classes', 'FILE')}",
     )

@@ -12,7 +12,7 @@ import pytest
 
 from gnc_cli import measure
 from gnc_cli.errors import DataError
-from gnc_cli.runtime import predictions
+from gnc_cli.runtime import memory, predictions
 from tests.faults.world import Case, check, inside
 
 DIGITS = "9" * 50_000
@@ -84,9 +84,9 @@ FILES = [
         6,
         """
         measure a.h5 --K 4e7 | measuring K=40000000 classes in d=2 needs
-        measure a.h5 --K 5e7 | GB free: leave classes out with --min-count or --classes FILE
-        measure a.h5 --K 5e7 --time-limit 5 | GB free
-        measure a.h5 --K 4e7 --variants classic | GB free
+        measure a.h5 --K 5e7 | this machine: leave classes out with --min-count or --classes FILE
+        measure a.h5 --K 5e7 --time-limit 5 | GB are free on this machine
+        measure a.h5 --K 4e7 --variants classic | GB are free on this machine
     """,
         features("a.h5", 120, 2, range(7)),
     ),
@@ -94,7 +94,7 @@ FILES = [
         6,
         """
         measure a.h5 | measuring K=4 classes in d=20000 needs 16
-        measure a.h5 --normalize off | GB free
+        measure a.h5 --normalize off | GB are free on this machine
     """,
         features("a.h5", 8, 20_000, range(4)),
     ),
@@ -200,7 +200,8 @@ NUMBERS = cases(
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """A machine of 4 GB of memory and 9 GB of disk."""
-    monkeypatch.setattr(predictions, "free_memory", lambda: 4.0e9)
+    for module in (memory, predictions):
+        monkeypatch.setattr(module, "free_memory", lambda: 4.0e9)
     disk = SimpleNamespace(total=10**10, free=9 * 10**9)
     monkeypatch.setattr(shutil, "disk_usage", lambda _: disk)
     return tmp_path
