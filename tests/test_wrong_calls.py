@@ -84,7 +84,7 @@ def test_arrays(name: str, kind: str) -> None:
 CALLS: list[tuple[Callable[[], Any], str]] = [
     (lambda: solve(), r"missing arguments d and K; write solve\(d=3, K=24\)"),
     (lambda: solve(3), r"missing argument K; write solve\(d=3, K=24\)"),
-    (lambda: measure(), r"nothing to measure; give a file, as gnc measure"),
+    (lambda: measure(), "nothing to measure; give a file, or in Python arrays: "),
     (lambda: compare(), r"nothing to compare; .* compare\('code.h5'\)"),
     (lambda: bounds(), "give two of d, K and a margin"),
     (lambda: solve(3, 4, time_limit="5"), "^time_limit must be a number, got '5'$"),

@@ -143,8 +143,7 @@ class _Finder:
         if self.options:
             return [self.in_options()]
         raise UsageError(
-            "nothing to measure; give a file, as gnc measure features.h5, or in Python arrays: "
-            "measure(features=H, labels=y)"
+            "nothing to measure; give a file, or in Python arrays: measure(features=H, labels=y)"
         )
 
     def in_file(self, file: File) -> list[Source]:
