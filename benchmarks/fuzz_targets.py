@@ -22,7 +22,7 @@ import gnc_cli
 from gnc_cli.collapse.request import Request
 from gnc_cli.collapse.result import MeasureResult
 from gnc_cli.collapse.samples import prepare_samples
-from gnc_cli.collapse.sources import find_samples
+from gnc_cli.collapse.sources import resolve
 from gnc_cli.comparison.result import HuntRow, SolvedRow
 from gnc_cli.comparison.text_files import read_decimals, read_published
 from gnc_cli.console.baseline import Baseline
@@ -58,7 +58,7 @@ class Target:
 
 def measured(path: str, **options: Any) -> None:
     """As `gnc measure` reads a file: roles, labels and weights, then the features by rows."""
-    for source in find_samples([path]):
+    for source in resolve(Request(files=[path])):
         with source.open() as samples:
             prepared = prepare_samples(samples, Request(**options))
             for rows in (prepared.features, prepared.logits):

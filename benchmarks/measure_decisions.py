@@ -97,7 +97,6 @@ def case(N: int, K: int, kind: str, rounds: int) -> str:
         "NCC": found.ncc_right.sum(),
         "left out": found.loo_right.sum(),
         "agree": found.agree or 0,
-        "rechecked": found.rechecked,
     }
     told = ", ".join(f"{name} {count / N:.4f}" for name, count in shares.items())
     ratios = np.array(took) / needed

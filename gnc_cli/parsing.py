@@ -7,7 +7,7 @@ drift and `1e22` a whole number.
 import contextlib
 import math
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from decimal import Decimal
 from itertools import islice
 from typing import Any
@@ -219,6 +219,16 @@ def shown(value: Any) -> str:
         return repr(value[:_SHOWN]) + rest
     text = " ".join(str(value).split())
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}... ({type(value).__name__})"
+
+
+def listed(texts: Sequence[str], most: int = 8) -> str:
+    """The first few of some texts in a message, and how many there are more.
+
+    >>> listed(["a", "b", "c"], most=2)
+    'a, b and 1 more'
+    """
+    more = f" and {len(texts) - most} more" if len(texts) > most else ""
+    return ", ".join(texts[:most]) + more
 
 
 def _bare(value: Any) -> str:

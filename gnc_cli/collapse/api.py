@@ -3,10 +3,10 @@
 import os
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from gnc_cli import parsing
+from gnc_cli.collapse.request import LabelForm, Normalize, Request, Variants
 from gnc_cli.errors import UsageError
 from gnc_cli.io.arguments import validated
 from gnc_cli.parameters import (
@@ -28,29 +28,6 @@ from gnc_cli.parameters import (
 
 if TYPE_CHECKING:
     from gnc_cli.collapse.result import MeasureResult, MeasureSeries
-
-
-class Normalize(StrEnum):
-    """Which rows are made unit."""
-
-    AUTO = "auto"
-    REQUIRE = "require"
-    OFF = "off"
-
-
-class LabelForm(StrEnum):
-    """How classes are numbered."""
-
-    ZERO_BASED = "zero-based"
-    ONE_BASED = "one-based"
-    ONE_HOT = "one-hot"
-
-
-class Variants(StrEnum):
-    """Which metrics of others are added to the paper's."""
-
-    NONE = "none"
-    CLASSIC = "classic"
 
 
 def _selection(value: Any) -> list[tuple[str, Any]]:
@@ -79,6 +56,11 @@ def _reference(value: Any) -> float | str:
     if not 0.0 < distance <= 2.0:
         raise UsageError(f"{distance:g} is no one-vs-rest distance; give one above 0, up to 2")
     return distance
+
+
+def _text(value: Any) -> Any:
+    """The path of a file as a text; anything else as it is."""
+    return os.fspath(value) if isinstance(value, os.PathLike) else value
 
 
 _WHAT = "What to measure"
@@ -193,9 +175,8 @@ def measure(
     normalize: Annotated[
         str,
         Parameter(
-            "auto: unit rows where the metric needs them; require: refuse rows that are not "
-            "unit; off: use rows as stored (sample margins still use unit rows; there is no "
-            "reference or ratio). Default auto.",
+            "auto: unit rows where the metric needs them; off: use rows as stored (sample margins "
+            "still use unit rows; there is no reference or ratio). Default auto.",
             one_of(Normalize),
             _HOW,
         ),
@@ -229,15 +210,6 @@ def measure(
             metavar="F[:KEY]",
             repeatable=True,
             reads=True,
-        ),
-    ] = None,
-    bootstrap: Annotated[
-        int | None,
-        Parameter(
-            "Number of bootstrap replicates for 95 % intervals; samples are resampled within "
-            "each class. Default none.",
-            whole(2, 100_000),
-            _HOW,
         ),
     ] = None,
     reference: Annotated[
@@ -287,8 +259,8 @@ def measure(
     seed: Annotated[
         int,
         Parameter(
-            "Seed of the bootstrap, and of the sample of classes that quantiles of GNC2 are "
-            "estimated from where K is large. Default 0.",
+            "Seed of the sample of classes that quantiles of GNC2 are estimated from where K is "
+            "large. Default 0.",
             whole(0),
             "Effort and machine",
         ),
@@ -331,14 +303,6 @@ def measure(
             writes=(".csv", ".h5"),
         ),
     ] = None,
-    group: Annotated[
-        str | None,
-        Parameter(
-            "Mean and deviation over rows that differ only in this key, such as seed.",
-            group=_OUTPUT,
-            metavar="KEY",
-        ),
-    ] = None,
     force: Force = False,
     plot: PlotOrPage = None,
     interrupt: threading.Event | None = None,
@@ -363,15 +327,13 @@ def measure(
         labels_are: `zero-based`, `one-based` (1 to K) or `one-hot` (N, K).
         K: number of classes, checked against the files.
         select: which rows: `{"epoch": "0..100..10", "split": "test"}`.
-        normalize: `auto`: unit rows where the metric asks; `require`: they must be unit already;
-            `off`: as stored.
+        normalize: `auto`: unit rows where the metric asks; `off`: as stored.
         means_from: training set whose class means count for GNC1, NCC and agreement; `own` for
             those of the set itself, also where a run has a training split.
         variants: `none` or `classic`: NC1 to NC4 also for more than 5000 classes or dimensions,
             energies and effective ranks.
         ood: features (N, d) of other data, from files or an array: `variants.neco` then says how
             far they are from orthogonal to the class means.
-        bootstrap: resamples for 95 % intervals.
         reference: what GNC2 is held against: a number, or a file with a code; by default the best
             known.
         table: file of known codes, `d,N,cosine` per line, held beside our copy.
@@ -380,7 +342,7 @@ def measure(
             those whose weight is not zero, as the padding of a language model is not.
         min_count: leave out classes of fewer samples.
         class_names: names by label, in a list or one per line of a file.
-        seed: of the bootstrap, and of the classes that quantiles of GNC2 are sampled from.
+        seed: of the classes that quantiles of GNC2 are sampled from.
         time_limit: seconds for GNC2 of each row, whose bracket is valid whenever they end;
             duplicates and classic metrics that they cut short are left out. The samples are read
             in full.
@@ -390,7 +352,6 @@ def measure(
         resume: go on with a .jsonl file: rows that it has already are not measured again unless a
             file changed or time had cut them short, and are part of the result.
         per_class: file for one row per class, .csv or .h5; brackets every class.
-        group: key whose rows are put together as mean and deviation, such as `seed`.
         force: overwrite files.
         plot: PNG, SVG or PDF; HTML is a page to turn (needs plotly).
         interrupt: set it to stop early with the rows so far.
@@ -398,7 +359,7 @@ def measure(
         on_row: called with each row as it is ready.
 
     Returns:
-        A result for one set; a series for several, or with `group` or a `.jsonl` file.
+        A result for one set; a series for several, or with a `.jsonl` file.
 
     Raises:
         UsageError, DataError, OutputError, UnavailableError: see `gnc_cli.errors`.
@@ -409,7 +370,42 @@ def measure(
         >>> result.gnc1, round(result.gnc2.lower, 12), result.gnc3, result.ncc_accuracy
         (0.0, 1.224744871392, 0.0, 1.0)
     """
-    asked = dict(locals())
     from gnc_cli.collapse.run import run
 
-    return run(**asked)
+    return run(
+        Request(
+            files=files,
+            features=features,
+            labels=labels,
+            weights=weights,
+            bias=bias,
+            logits=logits,
+            shards=shards,
+            transpose_weights=transpose_weights,
+            labels_are=labels_are,
+            K=K,
+            select=cast("list[tuple[str, Any]] | None", select),
+            normalize=normalize,
+            means_from=_text(means_from),
+            variants=variants,
+            ood=ood,
+            reference=_text(reference),
+            table=_text(table or os.environ.get("GNC_TABLE") or None),
+            duplicates=duplicates,
+            classes=_text(classes),
+            min_count=min_count,
+            class_names=_text(class_names),
+            seed=seed,
+            time_limit=time_limit,
+            device=device,
+            threads=threads,
+            out=out,
+            resume=resume,
+            per_class=per_class,
+            force=force,
+            plot=plot,
+            interrupt=interrupt,
+            progress=progress,
+            on_row=on_row,
+        )
+    )

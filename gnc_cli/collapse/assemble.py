@@ -29,6 +29,7 @@ from gnc_cli.collapse.result import (
     Variants,
     WithoutDuplicates,
 )
+from gnc_cli.collapse.statistics import Statistics
 from gnc_cli.errors import DataError
 from gnc_cli.geometry.rounding import spacing
 from gnc_cli.geometry.sphere import angle_from_chord, chord, normalise, row_norms
@@ -38,7 +39,6 @@ from gnc_cli.metrics.duplicates import find_duplicates
 from gnc_cli.metrics.gnc1 import Gnc1, gnc1_forms
 from gnc_cli.metrics.gnc2 import Gnc2Detail, gnc2, gnc2_detail
 from gnc_cli.metrics.gnc3 import gnc3_forms
-from gnc_cli.metrics.records import BootstrapIntervals
 from gnc_cli.metrics.softmax_scale import softmax_scale
 from gnc_cli.metrics.variants import classic, evenness, neco
 from gnc_cli.parameters import Lines, spelled
@@ -67,32 +67,6 @@ _OF_ALL_PAIRS = ["rattlers.one_vs_one", "max_cosine", "margins.arcface_rad"]
 _COINCIDE = 1e-6
 """Up to this GNC2 two unit weights stand in one place: a vertex of the hull is in no other's."""
 _NOWHERE = dict.fromkeys(("file", "snapshot", "epoch", "step", "layer", "split"))
-
-
-@dataclass(frozen=True, eq=False)
-class Statistics:
-    """What one reading of the samples leaves; nothing where there are only weights."""
-
-    moments: ClassMoments | None = None
-    """In the space of the GNC metrics: unit rows, or raw ones with normalize=off."""
-    raw: ClassMoments | None = None
-    """Of raw rows, for the classic metrics and NECO's."""
-    decisions: Decisions | None = None
-    accuracy: str = "none"
-    """What decided it: `raw rows`, `logits` or `none`."""
-    means_of: str = OWN
-    """Whose class means count: `own`, or a name of other data."""
-    judge: str | None = None
-    """Whose class means judged, where these are others than for GNC1."""
-    train: ClassMoments | None = None
-    """Of other data whose class means count for GNC1 and NCC; `moments` are then about these."""
-    raw_train: ClassMoments | None = None
-    """The same of raw rows, for the classic metrics."""
-    ood: ClassMoments | None = None
-    """Of raw out-of-distribution features, as one class."""
-    bootstrap: BootstrapIntervals | None = None
-    storage: str | None = None
-    """Dtype of the features."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,7 +178,7 @@ def assemble(
         ) or (None, None)
     found = gnc2_detail(
         weights.rows,
-        every_class=request.every_class or None,
+        every_class=request.per_class is not None or None,
         seed=request.seed,
         deadline=deadline,
         device=request.device,
@@ -245,7 +219,6 @@ def assemble(
         margins=_margins(found, len(weights.rows)),
         max_cosine=None if cosines is None else float(cosines.max()),
         rattlers=found.rattlers,
-        bootstrap=statistics.bootstrap,
         classes=_counts(moments, labels),
         worst_classes=rows.worst(_LISTED),
         duplicates=pairs,
@@ -406,7 +379,7 @@ def _policy(
         min_count=request.min_count,
         classes_left_out=left_out,
         precision=Precision(statistics.storage),
-        ood=request.ood,
+        ood=statistics.ood_name,
         variants=request.variants,
     )
 

@@ -159,19 +159,7 @@ class Accumulated:
         """Of the second pass; else what the logits said."""
         if self.judged is not None or not self.answered.any():
             return self.judged
-        return Decisions(
-            right=self.right,
-            ncc_right=None,
-            loo_right=None,
-            loo_counted=None,
-            agree=None,
-            agree_raw=None,
-            counted=self.answered,
-            positive=None,
-            margin_min=None,
-            margin_sum=None,
-            rechecked=0,
-        )
+        return Decisions(counted=self.answered, right=self.right)
 
     @property
     def stale(self) -> bool:

@@ -14,12 +14,11 @@ import torch
 from torch import Tensor, nn
 
 from gnc_cli.errors import DataError, UsageError
-from gnc_cli.parsing import shown
+from gnc_cli.parsing import listed, shown
 
 MEANS = "means"
 """In place of weights: there is no classifier, and class means stand in."""
 _CONVOLUTIONS = (nn.Conv1d, nn.Conv2d, nn.Conv3d)
-_LISTED = 8
 _Call = tuple[Any, torch.Size, torch.Size]
 """Of a module: a weak reference to its output, as those of a network may not fit into memory; the
 shapes of its input and output."""
@@ -169,7 +168,7 @@ def classifier_warning(network: nn.Module, found: Classifier, K: int) -> str | N
         for name, matrix in network.state_dict().items()
         if tuple(matrix.shape) in ((K, rows), (rows, K))
     ]
-    named = f", such as its own {', '.join(fitting[:_LISTED])}" if fitting else ""
+    named = f", such as its own {listed(fitting)}" if fitting else ""
     return (
         f"head {found.name!r} has {rows} rows, and the labels run from 0 to {K - 1}: if it gives "
         f"an embedding, give weights=W ({K}, {rows}){named} (unit rows for a cosine head), or "
@@ -263,5 +262,4 @@ def _behind(answer: Any, calls: dict[str, _Call], modules: Mapping[str, nn.Modul
 def _listed(modules: dict[str, nn.Module]) -> str:
     """Modules with the shapes of their matrices, the last ones first."""
     texts = [f"{n!r} {tuple(_rows(m, None).shape)}" for n, m in reversed(modules.items())]
-    more = [f"{len(texts) - _LISTED} more"] if len(texts) > _LISTED else []
-    return ", ".join(texts[:_LISTED] + more) or "none"
+    return listed(texts) or "none"

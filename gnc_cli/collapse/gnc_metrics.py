@@ -11,8 +11,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from gnc_cli.collapse.api import Variants
-from gnc_cli.collapse.assemble import Statistics, assemble, given_weights, mean_weights
+from gnc_cli.collapse.assemble import assemble, given_weights, mean_weights
 from gnc_cli.collapse.batches import (
     Accumulated,
     checked_labels,
@@ -25,11 +24,12 @@ from gnc_cli.collapse.batches import (
     raw_weights,
 )
 from gnc_cli.collapse.reference import gnc2_reference
-from gnc_cli.collapse.request import Request
+from gnc_cli.collapse.request import Request, Variants
 from gnc_cli.collapse.result import Gnc2Reference, MeasureResult
+from gnc_cli.collapse.statistics import Statistics
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.io.arguments import validated
-from gnc_cli.metrics.class_moments import ClassMoments, predict_moments
+from gnc_cli.metrics.class_moments import ClassMoments
 from gnc_cli.metrics.decisions import stream_decisions
 from gnc_cli.metrics.device_moments import DeviceMoments
 from gnc_cli.metrics.rows import ArrayRows, checked_tensor, to_numpy
@@ -45,6 +45,7 @@ from gnc_cli.parameters import (
 from gnc_cli.parsing import shown
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.distributed import Processes
+from gnc_cli.runtime.memory import check_memory
 from gnc_cli.runtime.threads import limit_threads, threads_for
 
 __all__ = ["GNCMetrics"]
@@ -94,8 +95,10 @@ class GNCMetrics:
         )
         self._found: dict[int, Gnc2Reference | None] = {}
         self.spaces = self._request.spaces(d, K)
-        predict_moments(d, K, K, len(self.spaces)).require(
-            f"moments of K={K} classes in d={d}", "take fewer of either"
+        check_memory(
+            len(self.spaces) * (32.0 * K * d + 40.0 * d * d),
+            f"moments of K={K} classes in d={d}",
+            "take fewer of either",
         )
         self.reset()
 
@@ -188,10 +191,12 @@ class GNCMetrics:
         known = checked_labels(labels, rows.shape, self.d, self.K)
         raw = None if weights is None else raw_weights(weights, self.K, self.d)
         offset = None if bias is None else to_numpy(bias, "bias").astype(np.float64)
+        if offset is not None and offset.shape != (self.K,):
+            raise DataError(f"the bias has shape {offset.shape}; expected ({self.K},)")
         self._by = "raw rows, no bias" if bias is None else "raw rows"
         moments, raw_moments = state.own_space, state.moments.get("raw")
         raw_means = None if raw is None or raw_moments is None else raw_moments.means
-        found = stream_decisions(
+        decisions = stream_decisions(
             ArrayRows(rows),
             known,
             weights=raw,
@@ -207,7 +212,7 @@ class GNCMetrics:
         together = self._together
         self._own = replace(
             self._own,
-            judged=joined(self._own.judged, found),
+            judged=joined(self._own.judged, decisions),
             judged_by=(state.own_space.counts,),
             own=self._own.own and own,
             alone=self._own.alone or together is None,

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from gnc_cli.errors import DataError
 from gnc_cli.io.catalogue import NO_PARAMETER, Catalogue, Entry
 from gnc_cli.io.layouts import EMBEDDINGS
-from gnc_cli.parameters import spelled, wording
+from gnc_cli.parsing import listed
 
 _LANGUAGE = re.compile(
     r"For(CausalLM|ConditionalGeneration|CTC|MaskedLM|PreTraining|Seq2SeqLM)$|LMHead(Model)?$"
@@ -52,7 +52,6 @@ _WORDS = re.compile(
 _AUXILIARY = re.compile(r"(^|[._])aux\w*[._]", re.IGNORECASE)
 """Names of heads beside the one of the network, which help to train it."""
 _NUMBER = re.compile(r"\d+")
-_LISTED = 8
 
 
 class Head(NamedTuple):
@@ -130,9 +129,7 @@ def _ending_in(
     return None
 
 
-def check_only(
-    catalogue: Catalogue, members: Mapping[str, Entry], head: str, *, option: bool = False
-) -> None:
+def check_only(catalogue: Catalogue, members: Mapping[str, Entry], head: str) -> None:
     """Refuse a head of a state dictionary beside which another matrix of its shape may be the
     classifier too: the layer of the same name in a copy of the network, or the centres of a loss.
 
@@ -152,19 +149,15 @@ def check_only(
         and (name == head or name.endswith(f".{layer}") or _WORDS.search(name))
     ]
     if len(rivals) > 1:
-        raise _several(catalogue.path, dict.fromkeys([head, *rivals], shape), option)
+        raise _several(catalogue.path, dict.fromkeys([head, *rivals], shape))
 
 
-def only_head(
-    catalogue: Catalogue, members: Mapping[str, Entry], *, option: bool = False
-) -> str | None:
+def only_head(catalogue: Catalogue, members: Mapping[str, Entry]) -> str | None:
     """The one matrix of a state dictionary that can be the classifier; None where none can.
 
     It is called `....weight` and is no embedding, no optimizer's, and none of several alike in a
     stack of layers. Of the rest, those that are called so (fc, head, classifier) come before
     others, and those whose rows no other layer takes in before those that feed one.
-
-    `option`: the file was named by `--weights`, and so are the matrices in the message.
 
     Raises:
         DataError: there are several; lists them with shapes, and the command for one.
@@ -189,22 +182,21 @@ def only_head(
     found = []
     for name in called or single:
         rows, columns = real[name].shape
-        if taken[rows] == (rows == columns):
+        feeds = taken[rows] - (rows == columns)  # a square matrix counts itself
+        if not feeds:
             found.append(name)
     found = found or called
     if len(found) > 1:
-        raise _several(catalogue.path, {name: real[name].shape for name in found}, option)
+        raise _several(catalogue.path, {name: real[name].shape for name in found})
     if found:
-        check_only(catalogue, members, found[0], option=option)
+        check_only(catalogue, members, found[0])
     return found[0] if found else None
 
 
-def _several(
-    path: str, shapes: Mapping[str, tuple[int, ...] | None], option: bool = False
-) -> DataError:
+def _several(path: str, shapes: Mapping[str, tuple[int, ...] | None]) -> DataError:
     return DataError(
         f"{path!r} has several matrices that may be the classifier; choose one: "
-        f"{_choice(path, shapes, option)}"
+        f"{_choice(path, shapes)}"
     )
 
 
@@ -229,15 +221,11 @@ def _matrices(entries: Mapping[str, Entry | None]) -> dict[str, tuple[int, ...] 
     return {name: shapes[name] for name in found} or dict.fromkeys(entries)
 
 
-def _choice(path: str, shapes: Mapping[str, tuple[int, ...] | None], option: bool = False) -> str:
-    """The matrices with their shapes, then the command, or the option, for the first."""
-    texts = [f"{name!r} {shape or ''}".rstrip() for name, shape in list(shapes.items())[:_LISTED]]
-    more = f" and {len(shapes) - _LISTED} more" if len(shapes) > _LISTED else ""
-    command = _command(path, next(iter(shapes)), option)
-    return f"{', '.join(texts)}{more}; for instance: {command}"
+def _choice(path: str, shapes: Mapping[str, tuple[int, ...] | None]) -> str:
+    """The matrices with their shapes, then the command for the first."""
+    texts = [f"{name!r} {shape or ''}".rstrip() for name, shape in shapes.items()]
+    return f"{listed(texts)}; for instance: {_command(path, next(iter(shapes)))}"
 
 
-def _command(path: str, name: str, option: bool = False) -> str:
-    place = f"{path}:{name}"
-    command = wording(f"gnc measure {shlex.quote(place)}", f"measure({place!r})")
-    return spelled("weights", place) if option else command
+def _command(path: str, name: str) -> str:
+    return f"gnc measure --weights {shlex.quote(f'{path}:{name}')}"

@@ -1,37 +1,32 @@
-"""One set of features and weights, from open files to a result.
-
-The samples are read through for class moments first, then for decisions, then for resamples.
+"""One set of features and weights, from open files to a result; other data beside it: the training
+set, whose class means count, and what is out of distribution.
 """
 
+import os
 import time
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from gnc_cli.collapse.assemble import (
-    Statistics,
-    Weights,
-    assemble,
-    given_weights,
-    mean_weights,
-)
-from gnc_cli.collapse.other_sets import OutOfDistribution, TrainingMeans, check_train
-from gnc_cli.collapse.reader import Reader, Reading
+from gnc_cli.collapse.assemble import Weights, assemble, given_weights, mean_weights
 from gnc_cli.collapse.reference import gnc2_reference
-from gnc_cli.collapse.request import Request
+from gnc_cli.collapse.request import OWN, LabelForm, Request
 from gnc_cli.collapse.result import Gnc2Reference, MeasureResult
 from gnc_cli.collapse.samples import Prepared, Samples, file_stamp, prepare_samples
-from gnc_cli.collapse.sources import Source
+from gnc_cli.collapse.sources import TRAINING, Source, resolve, resolve_features
+from gnc_cli.collapse.statistics import Statistics, read_moments, read_statistics
 from gnc_cli.errors import DataError, UsageError
-from gnc_cli.geometry.rounding import spacing
+from gnc_cli.io.inputs import short_name, split_key
 from gnc_cli.io.labels import suspicion
-from gnc_cli.metrics.class_moments import StreamedMoments, predict_moments
-from gnc_cli.metrics.gnc2 import predict_gnc2
+from gnc_cli.metrics.class_moments import ClassMoments, StreamedMoments
+from gnc_cli.metrics.gnc2 import EVERY_CLASS
 from gnc_cli.parameters import spelled
+from gnc_cli.parsing import listed
 from gnc_cli.records import Bracket
 from gnc_cli.runtime.deadline import Deadline
-from gnc_cli.runtime.predictions import FLOPS, Prediction
+from gnc_cli.runtime.distributed import Processes
+from gnc_cli.runtime.memory import check_memory
 from gnc_cli.runtime.threads import limit_threads, threads_for
 
 _CLOSED = 1e-6
@@ -41,18 +36,25 @@ _CLOSED = 1e-6
 class Measurer:
     """Measures sets one after the other with one request; keeps what they share."""
 
-    def __init__(self, request: Request, reading: Reading, ood: Source | None = None) -> None:
-        self.request, self.reading = request, reading
-        self._train = TrainingMeans(request, reading)
-        self._ood = OutOfDistribution(ood, request, reading)
+    def __init__(self, request: Request, processes: Processes) -> None:
+        self.request, self.processes = request, processes
+        self.ood = None if request.ood is None else resolve_features(request.ood)
+        self._train = _TrainingMeans(request, processes)
+        self._ood_moments: ClassMoments | None = None
         self._references: dict[tuple[int, int], Gnc2Reference | None] = {}
+
+    @property
+    def ood_name(self) -> str | None:
+        """What results call the features of `--ood`."""
+        return None if self.ood is None else self.ood.file
 
     def stamp(self, source: Source) -> str:
         """Changes when the set does, or a file beside it that the numbers depend on."""
         request = self.request
         beside = (request.classes, request.class_names, request.reference, request.table)
         files = [file_stamp(path) for path in beside if isinstance(path, str)]
-        return "|".join([source.stamp, self._train.stamp(source), self._ood.stamp, *files])
+        ood = "" if self.ood is None else self.ood.stamp
+        return "|".join([source.stamp, self._train.stamp(source), ood, *files])
 
     def measure(self, samples: Samples, source: Source) -> MeasureResult:
         """The result of one open set.
@@ -64,33 +66,25 @@ class Measurer:
         started = time.monotonic()
         request = self.request
         prepared = prepare_samples(samples, request)
-        _predicted(prepared, request).within(self.reading.time_limit).require(
-            f"measuring K={prepared.K} classes in d={prepared.d}",
-            f"leave classes out with {spelled('min_count')} or {spelled('classes', 'FILE')}",
-        )
-        weights = _given(prepared, request)  # checked before hours are spent on the features
-        statistics = Statistics()
+        _check_memory(prepared, request)
+        weights, statistics = _given(prepared, request), Statistics()
         if prepared.features is not None:
-            ood = self._ood.moments(prepared.d)
+            ood = self._out_of_distribution(prepared.d)
             training = self._train.of(source)
-            statistics = _read_statistics(
+            statistics = read_statistics(
                 prepared,
                 request,
-                self.reading,
+                self.processes,
                 self._train.moments(training, prepared),
                 self._train.name(training),
             )
-            statistics = replace(statistics, ood=ood)
+            statistics = replace(statistics, ood=ood, ood_name=self.ood_name)
             assert statistics.moments is not None
             weights = weights or mean_weights(statistics.moments, unit=request.unit)
         else:
-            for name in ("means_from", "bootstrap", "ood", "variants", "labels_are"):
-                if getattr(request, name) != getattr(Request, name):  # its default
-                    raise UsageError(
-                        f"{spelled(name)} is about samples, and there are only weights; drop it"
-                    )
+            _refuse_options_of_samples(request)
         assert weights is not None
-        deadline, (K, d) = self.reading.deadline(), weights.rows.shape
+        deadline, (K, d) = request.deadline(), weights.rows.shape
         with limit_threads(threads_for(2.0 * K * K * d, request.threads)):
             result = assemble(
                 request,
@@ -106,59 +100,91 @@ class Measurer:
                 started=started,
             )
         wide = _open_bracket(result.gnc2, deadline)
-        alone = self._train.lacking(source) if prepared.features is not None else None
-        counted = missing = None
-        if samples.labels is not None and samples.weights is None and samples.logits is None:
-            counted = suspicion(samples.labels)
-        if samples.labels is not None and (left := np.count_nonzero(samples.labels < 0)):
-            missing = f"{left} of {len(samples.labels)} samples have label -1 or -100: left out"
-        notes = [*samples.notes, *source.notes]
-        said = [w for w in (wide, alone, counted, missing, *notes) if w is not None]
-        result = replace(result, warnings=(*result.warnings, *said))
+        warnings = [wide, *_about_labels(samples)]
+        if prepared.features is not None:
+            warnings.insert(1, self._train.lacking(source))
+        texts = [text for text in (*warnings, *samples.notes, *source.notes) if text is not None]
         cut_short = deadline.expired and (bool(result.undecided) or wide is not None)
-        return replace(result, cut_short=cut_short)
+        return replace(result, warnings=(*result.warnings, *texts), cut_short=cut_short)
 
     def _reference(self, d: int, K: int) -> Gnc2Reference | None:
         if (d, K) not in self._references:
             self._references[d, K] = gnc2_reference(
-                d, K, self.request.reference, self.reading.deadline(), self.request.table
+                d, K, self.request.reference, self.request.deadline(), self.request.table
             )
         return self._references[d, K]
 
+    def _out_of_distribution(self, d: int) -> ClassMoments | None:
+        """Moments of all raw rows of `--ood` as one class, read once; None without it.
 
-def _predicted(prepared: Prepared, request: Request) -> Prediction:
-    """What a set takes: the moments of its samples, and GNC2 of its weights."""
-    d, K = prepared.d, prepared.K
-    if prepared.features is None:
-        return predict_gnc2(d, K, request.every_class)
-    N = prepared.features.shape[0]
-    moments = predict_moments(d, K, N, len(request.spaces(d, K)))
-    rows = K if prepared.weights is not None else min(K, N)
-    gnc2 = predict_gnc2(d, rows, request.every_class)
-    passes = 6.0 * N * d * max(d, K) / FLOPS
-    return Prediction(moments.memory + gnc2.memory + 50e6 + 24.0 * N, seconds=passes + gnc2.seconds)
-
-
-def _given(prepared: Prepared, request: Request) -> Weights | None:
-    """The weights that were given, if any."""
-    if prepared.weights is None:
-        return None
-    where = prepared.where["weights"]
-    if request.normalize == "require":
-        # As float32: files of weights say nothing finer.
-        _check_unit(np.linalg.norm(prepared.weights, axis=1), "float32", prepared.d, where)
-    return given_weights(prepared.weights, unit=request.unit, labels=prepared.kept, where=where)
-
-
-def _check_unit(norms: Any, storage: str, d: int, where: str) -> None:
-    """`--normalize require`: refuse norms of rows that are not 1 to the precision of storage."""
-    allowed = 8.0 * max(spacing(storage), 1e-12) * d**0.5
-    for norm in (np.min(norms), np.max(norms)):
-        if not abs(norm - 1.0) <= allowed:
+        Raises:
+            DataError: they are not of dimension d, or one is not finite.
+        """
+        if self.ood is None:
+            return None
+        if self._ood_moments is None:
+            with self.ood.open() as samples:
+                assert samples.features is not None
+                N, columns = samples.features.shape
+                one = np.zeros(1, dtype=np.int64)
+                labels = np.zeros(N, dtype=np.int64)
+                whole = Prepared(
+                    **{**vars(samples), "labels": labels}, kept=one, K_in_file=1, d=columns
+                )
+                found = read_moments(whole, self.request, self.processes, ("raw",))
+                self._ood_moments = found.moments["raw"]
+        if self._ood_moments.d != d:
             raise DataError(
-                f"{where} has a row of norm {norm:.6g}, and {spelled('normalize', 'require')} "
-                f"wants 1; use {spelled('normalize', 'auto')}, or save unit rows"
+                f"{spelled('ood')}: features of dimension {self._ood_moments.d}, and those "
+                f"measured have {d}; give features of the same layer"
             )
+        return self._ood_moments
+
+
+def _check_memory(samples: Prepared, request: Request) -> None:
+    """Refuse classes and dimensions whose float64 sums, covariances and rows cannot fit."""
+    d, K, rows, spaces = samples.d, samples.K, samples.K, 0
+    if samples.labels is not None:
+        spaces = len(request.spaces(d, K))
+        rows = K if samples.weights is not None else min(K, len(samples.labels))
+    copies = 60.0 if request.per_class is not None or rows <= EVERY_CLASS else 28.0
+    check_memory(
+        spaces * (16.0 * (K + rows) * d + 40.0 * d * d) + copies * rows * d + 80.0 * K,
+        f"measuring K={K} classes in d={d}",
+        f"leave classes out with {spelled('min_count')} or {spelled('classes', 'FILE')}",
+    )
+
+
+def _refuse_options_of_samples(request: Request) -> None:
+    """Refuse what means nothing where there are only weights."""
+    present = {
+        "means_from": request.means_from is not None,
+        "ood": request.ood is not None,
+        "variants": request.classic,
+        "labels_are": request.labels_are != LabelForm.ZERO_BASED,
+    }
+    for name in (name for name, here in present.items() if here):
+        raise UsageError(f"{spelled(name)} is about samples, and there are only weights; drop it")
+
+
+def _given(samples: Prepared, request: Request) -> Weights | None:
+    """The weights that were given, if any, checked before hours are spent on the features."""
+    if samples.weights is None:
+        return None
+    where = samples.where["weights"]
+    return given_weights(samples.weights, unit=request.unit, labels=samples.kept, where=where)
+
+
+def _about_labels(samples: Samples) -> list[str | None]:
+    """Warnings about labels that may not be meant so, and of samples that are left out."""
+    if samples.labels is None:
+        return []
+    counted = left = None
+    if samples.weights is None and samples.logits is None:
+        counted = suspicion(samples.labels)
+    if missing := np.count_nonzero(samples.labels < 0):
+        left = f"{missing} of {len(samples.labels)} samples have label -1 or -100: left out"
+    return [counted, left]
 
 
 def _place(source: Source) -> dict[str, Any]:
@@ -179,45 +205,105 @@ def _open_bracket(rho: Bracket, deadline: Deadline) -> str | None:
     return "the bracket of GNC2 did not close; it is valid: please report these weights"
 
 
-def _read_statistics(
-    prepared: Prepared,
-    request: Request,
-    reading: Reading,
-    train: StreamedMoments | None,
-    means_of: str,
-) -> Statistics:
-    """Everything that the samples say; `train` is of the set whose class means count, if another,
-    which messages and the policy call `means_of`.
+class _TrainingMeans:
+    """Whose class means count: those of `--means-from FILE`, else of the training split of the same
+    moment of a run, else the set's own. A training set is read once where rows share it."""
 
-    Raises:
-        DataError: a feature is not finite, or zero where it must be scaled; a class that the
-            training set lacks; rows that are not unit under `--normalize require`.
-        TimeoutError: interrupted.
-    """
-    reader = Reader(prepared, request, reading)
-    own, centres, others = "unit" if request.unit else "raw", None, None
-    if train is not None:
-        others = train.moments[own]
-        check_train(others, prepared, means_of)
-        centres = {space: moments.means for space, moments in train.moments.items()}
-    found = reader.moments(centres)
-    moments, storage = found.moments[own], str(reader.rows.dtype)
-    if request.normalize == "require":
-        _check_unit((found.norm_min, found.norm_max), storage, prepared.d, reader.where)
-    decisions = reader.decide((train or found).moments, own=train is None)
-    intervals = None
-    if request.bootstrap is not None:
-        intervals = reader.resample(request.bootstrap, decisions, moments, others)
-    accuracy = "none" if prepared.weights is None else "raw rows"
-    accuracy += ", no bias" if accuracy == "raw rows" and prepared.bias is None else ""
-    return Statistics(
-        moments=moments,
-        raw=found.moments.get("raw"),
-        decisions=decisions,
-        means_of=means_of,
-        accuracy=accuracy if prepared.logits is None else "logits",
-        train=others,
-        raw_train=None if train is None else train.moments.get("raw"),
-        bootstrap=intervals,
-        storage=storage,
-    )
+    def __init__(self, request: Request, processes: Processes) -> None:
+        self._request, self._processes = request, processes
+        self._last: tuple[Source, int, list[int], StreamedMoments] | None = None
+        named = [] if request.means_from in (None, OWN) else [str(request.means_from)]
+        self._sources = [
+            source
+            for name in named
+            for source in resolve(Request(files=(name,), labels_are=request.labels_are))
+        ]
+
+    def stamp(self, source: Source) -> str:
+        """Changes when the training set does."""
+        sources = [*self._sources, *([source.training] if source.training else [])]
+        return ",".join(each.stamp for each in sources)
+
+    def of(self, source: Source) -> Source | None:
+        """The training set that belongs to `source`; None where its own means count.
+
+        Of several snapshots in a file it is the one of the same name, else of the same epoch.
+        """
+        if self._sources:
+            return self._matching(source)
+        return None if self._request.means_from == OWN else source.training
+
+    def name(self, training: Source | None) -> str:
+        """What messages and the policy call it."""
+        if training is None:
+            return OWN
+        named = self._request.means_from
+        return f"split {TRAINING}" if named is None else short_name(named)
+
+    def lacking(self, source: Source) -> str | None:
+        """A warning where a snapshot of test data goes by its own class means, unasked."""
+        split = source.attrs.get("split", TRAINING)
+        asked = self._request.means_from is not None
+        if asked or source.snapshot is None or split == TRAINING or source.training is not None:
+            return None
+        return (
+            f"split {split} goes by its own class means, as there is no snapshot of split "
+            f"{TRAINING} beside it; name the training set with {spelled('means_from', 'FILE')}"
+        )
+
+    def moments(self, training: Source | None, prepared: Prepared) -> StreamedMoments | None:
+        """Moments of the training rows, over the classes of the set that is measured."""
+        if training is None:
+            return None
+        key = training, prepared.K_in_file, prepared.kept.tolist()
+        if self._last is None or self._last[:3] != key:
+            request = replace(self._request, K=prepared.K_in_file, classes=None, min_count=None)
+            with training.open() as samples:
+                own = replace(samples, weights=None, bias=None, logits=None)
+                train = prepare_samples(own, request)
+                assert train.labels is not None
+                train = replace(train, kept=prepared.kept, labels=prepared.numbered(train.labels))
+                spaces = request.spaces(train.d, train.K)
+                found = read_moments(train, request, self._processes, spaces)
+            self._last = (*key, found)
+        return self._last[3]
+
+    def _matching(self, source: Source) -> Source:
+        if len(self._sources) == 1:
+            return self._sources[0]
+        # Test sets are none, nor is what is measured, unless its file calls it a training set.
+        fit = [
+            s
+            for s in self._sources
+            if s.attrs.get("split") == TRAINING or ("split" not in s.attrs and not _same(s, source))
+        ]
+        if len(fit) == 1 and None in (fit[0].attrs.get("epoch"), source.attrs.get("epoch")):
+            return fit[0]
+        for place in (lambda s: s.snapshot, lambda s: s.attrs.get("epoch")):
+            for candidate in fit:
+                if place(source) is not None and place(candidate) == place(source):
+                    return candidate
+        names = [
+            f"{s.file}/{s.snapshot}.h5"
+            if os.path.isdir(str(s.file))
+            else f"{s.file}:snapshots/{s.snapshot}"
+            if s.snapshot
+            else f"{s.file}"
+            for s in sorted(fit, key=lambda s: s.snapshot is None)
+        ]
+        if not names:
+            raise DataError(
+                f"{self._request.means_from!r} has no training set beside what is measured; name "
+                f"one: {spelled('means_from', 'train.h5')}"
+            )
+        raise DataError(
+            f"{self._request.means_from!r} has the training set(s) {listed(names)}"
+            f", and none shares snapshot or epoch with what is measured; name one: "
+            f"{spelled('means_from', names[0])}"
+        )
+
+
+def _same(a: Source, b: Source) -> bool:
+    """Whether two sources are one set, however its file was named."""
+    files = {os.path.realpath(split_key(str(source.file))[0]) for source in (a, b)}
+    return len(files) == 1 and a.snapshot == b.snapshot

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from gnc_cli.collapse.inputs import SNAPSHOTS, snapshot_files
+from gnc_cli.collapse.request import Request
 from gnc_cli.collapse.result import NAMES
 from gnc_cli.collapse.samples import Samples
-from gnc_cli.collapse.sources import TRAINING, Source, find_samples
+from gnc_cli.collapse.sources import TRAINING, Source, resolve
 from gnc_cli.console.viewer import MOST_POINTS, Snapshot, evenly, write_run_page
 from gnc_cli.errors import DataError
 from gnc_cli.io.inputs import read_json
@@ -95,7 +96,7 @@ def write_run(
     rows = {row.epoch: row for row in history}
     write_snapshots(
         path,
-        drawn_sources(path, find_samples(files)),
+        drawn_sources(path, resolve(Request(files=files))),
         config["class_names"],
         lambda source: rows.get(source.attrs.get("epoch")),
         forms,

@@ -14,7 +14,6 @@ from gnc_cli.geometry.one_vs_rest import minimum_one_vs_rest
 from gnc_cli.geometry.sphere import normalise
 from gnc_cli.io.codefile import read_points
 from gnc_cli.known_codes.best import Reference, Table, best
-from gnc_cli.limits.registry import possible_table
 from gnc_cli.parameters import spelled
 from gnc_cli.runtime.deadline import Deadline
 
@@ -47,11 +46,21 @@ def gnc2_reference(
         (1.0, 'theorem')
     """
     if given is None:
-        found = best(d, K, possible_table(table))
+        found = best(d, K, checked_table(table))
         return None if found is None else _of_code(found)
     if isinstance(given, (int, float)):
         return Gnc2Reference(float(given), "pinned", "pinned", "given by --reference", None, False)
     return _certified(os.fspath(given), d, K, deadline)
+
+
+def checked_table(table: Table) -> Table:
+    """The user's table of known codes, of which no entry is better than a theorem allows; None
+    where there is none but ours."""
+    if not (table or os.environ.get("GNC_TABLE")):
+        return None
+    from gnc_cli.limits.registry import possible_table  # loads every theorem
+
+    return possible_table(table)
 
 
 def _of_code(code: Reference) -> Gnc2Reference:

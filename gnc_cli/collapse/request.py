@@ -1,12 +1,19 @@
-"""What a call of `measure` asks for: its arguments held against each other, before any work."""
+"""One call of `measure`: its arguments, held against each other before any work."""
 
 import os
+import threading
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from enum import StrEnum
 from pathlib import PurePath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gnc_cli.errors import UsageError
 from gnc_cli.parameters import Lines, Path, spelled
+from gnc_cli.runtime.deadline import Deadline, Progress
+
+if TYPE_CHECKING:
+    from gnc_cli.collapse.result import MeasureResult
 
 OWN = "own"
 """In place of a file in `--means-from`: the class means of the set itself."""
@@ -15,32 +22,107 @@ MOST_CLASSIC = 5000
 computed with `--variants classic`."""
 NONZERO = "nonzero"
 """In place of a file in `--classes`: those whose weight is not zero."""
+ROLES = ("features", "labels", "weights", "bias", "logits")
+"""What a set may have, by the names of the parameters that give each alone."""
+_OF_ROWS = (
+    "K",
+    "labels_are",
+    "normalize",
+    "means_from",
+    "variants",
+    "reference",
+    "table",
+    "duplicates",
+    "classes",
+    "min_count",
+    "class_names",
+    "seed",
+)
+"""Parameters that decide the numbers of a row."""
 
 
-@dataclass(frozen=True)
+class Normalize(StrEnum):
+    """Which rows are made unit."""
+
+    AUTO = "auto"
+    OFF = "off"
+
+
+class LabelForm(StrEnum):
+    """How classes are numbered."""
+
+    ZERO_BASED = "zero-based"
+    ONE_BASED = "one-based"
+    ONE_HOT = "one-hot"
+
+
+class Variants(StrEnum):
+    """Which metrics of others are added to the paper's."""
+
+    NONE = "none"
+    CLASSIC = "classic"
+
+
+@dataclass(frozen=True, eq=False)
 class Request:
-    """How every row is measured, by the parameters of `measure`."""
+    """The arguments of `measure`, each in range; see there.
 
-    K: int | None = None
+    Raises:
+        UsageError: an argument contradicts another.
+    """
+
+    files: Sequence[Path] = ()
+    features: Any = None
+    labels: Any = None
+    weights: Any = None
+    bias: Any = None
+    logits: Any = None
+    shards: bool = False
+    transpose_weights: bool = False
     labels_are: str = "zero-based"
+    K: int | None = None
+    select: Sequence[tuple[str, Any]] | None = None
     normalize: str = "auto"
     means_from: str | None = None
     variants: str = "none"
-    ood: str | None = None
-    """Name of the out-of-distribution features; `array` for the caller's."""
-    bootstrap: int | None = None
+    ood: Any = None
     reference: float | str | None = None
     table: str | None = None
-    """File of known codes, of which the reference is the best."""
     duplicates: float | None = None
     classes: str | Lines | None = None
     min_count: int | None = None
     class_names: str | Lines | None = None
-    every_class: bool = False
-    """A bracket for each class, however many."""
     seed: int = 0
+    time_limit: float | None = None
     device: str = "cpu"
     threads: int | None = None
+    out: Path | None = None
+    resume: bool = False
+    per_class: Path | None = None
+    force: bool = False
+    plot: Path | None = None
+    interrupt: threading.Event | None = None
+    progress: Progress | None = None
+    on_row: "Callable[[MeasureResult], None] | None" = None
+
+    def __post_init__(self) -> None:
+        for name in ("duplicates", "reference"):
+            if getattr(self, name) is not None and not self.unit:
+                raise UsageError(
+                    f"{spelled(name)} is of unit weights; drop {spelled('normalize', 'off')}"
+                )
+        if self.out is not None and os.fspath(self.out) == "-":
+            raise UsageError(
+                f"{spelled('out')} keeps the rows in a file; for rows on stdout write --csv or "
+                "--json"
+            )
+        if self.per_class is not None and self.keeps_rows:
+            raise UsageError(f"{spelled('per_class')} is of one set; drop the .jsonl file")
+        if self.resume and not self.keeps_rows:
+            raise UsageError(
+                f"{spelled('resume')} goes on with the rows of a file; add "
+                f"{spelled('out', 'rows.jsonl')}"
+            )
 
     @property
     def unit(self) -> bool:
@@ -52,6 +134,11 @@ class Request:
         """Whether the classic metrics are asked for by name."""
         return self.variants == "classic"
 
+    @property
+    def keeps_rows(self) -> bool:
+        """Whether `out` keeps rows as JSON lines, each as soon as it is there."""
+        return self.out is not None and PurePath(self.out).suffix.lower() == ".jsonl"
+
     def wants_classic(self, d: int, K: int) -> bool:
         """Whether NC1 to NC4 are computed."""
         return self.classic or max(d, K) <= MOST_CLASSIC
@@ -60,62 +147,16 @@ class Request:
         """In which rows the moments are needed, that of the GNC metrics first."""
         if not self.unit:
             return ("raw",)
-        return ("unit", "raw") if self.ood or self.wants_classic(d, K) else ("unit",)
+        both = self.ood is not None or self.wants_classic(d, K)
+        return ("unit", "raw") if both else ("unit",)
 
-    def identity(self) -> dict[str, Any]:
-        """What must be equal for two rows to stand in one file."""
-        return {k: v for k, v in asdict(self).items() if k not in ("device", "threads")}
+    def deadline(self) -> Deadline:
+        """For GNC2 of a row, from now on."""
+        return Deadline(self.time_limit, self.interrupt)
 
-
-def read_request(
-    *,
-    means_from: Path | None,
-    classes: Path | Lines | None,
-    class_names: Path | Lines | None,
-    table: Path | None,
-    per_class: Path | None,
-    group: str | None,
-    out: Path | None,
-    resume: bool,
-    **others: Any,
-) -> Request:
-    """The request of arguments that are each in range.
-
-    Raises:
-        UsageError: an argument contradicts another.
-    """
-    for name in ("duplicates", "reference"):
-        if others[name] is not None and others["normalize"] == "off":
-            raise UsageError(
-                f"{spelled(name)} is of unit weights; drop {spelled('normalize', 'off')}"
-            )
-    if out is not None and os.fspath(out) == "-":
-        raise UsageError(
-            f"{spelled('out')} keeps the rows in a file; for rows on stdout write --csv or --json"
-        )
-    if per_class is not None and (group is not None or is_ledger(out)):
-        raise UsageError(
-            f"{spelled('per_class')} is of one set; drop {spelled('group')}, or the .jsonl file"
-        )
-    if resume and not is_ledger(out):
-        raise UsageError(
-            f"{spelled('resume')} goes on with the rows of a file; add "
-            f"{spelled('out', 'rows.jsonl')}"
-        )
-    return Request(
-        means_from=_text(means_from),
-        classes=_text(classes),
-        class_names=_text(class_names),
-        table=_text(table or os.environ.get("GNC_TABLE") or None),
-        every_class=per_class is not None,
-        **others,
-    )
-
-
-def is_ledger(out: Path | None) -> bool:
-    """Whether `out` keeps rows as JSON lines, each as soon as it is there."""
-    return out is not None and PurePath(out).suffix.lower() == ".jsonl"
-
-
-def _text(path: Path | Lines | None) -> Any:
-    return path if path is None or isinstance(path, Lines) else os.fspath(path)
+    def identity(self, ood: str | None) -> dict[str, Any]:
+        """What must be equal for two rows to stand in one file; `ood` names the features of
+        `--ood`."""
+        values = ((name, getattr(self, name)) for name in _OF_ROWS)
+        found = {name: asdict(v) if isinstance(v, Lines) else v for name, v in values}
+        return found | {"ood": ood, "every_class": self.per_class is not None}

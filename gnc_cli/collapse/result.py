@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from gnc_cli.metrics.records import BootstrapIntervals, Evenness, Gnc2Quantiles, Neco, Rattlers
+from gnc_cli.metrics.records import Evenness, Gnc2Quantiles, Neco, Rattlers
 from gnc_cli.records import HIDDEN, HIGHER, LOWER, Bracket, Result
 
 OF_THE_FILE = ("created", "gnc_version")
@@ -170,7 +170,7 @@ class Policy:
     """What was done; results of equal policy can be compared."""
 
     normalize: str
-    """`auto`, `require` or `off`."""
+    """`auto` or `off`."""
     spaces: dict[str, str]
     """Which rows each metric is of: `unit rows`, `raw rows`, `logits` or `none`."""
     weights: str
@@ -303,8 +303,6 @@ class MeasureResult(Result):
     """How many class weights are free to move, by either distance."""
     variants: Variants
     """What `--variants` and `--ood` add."""
-    bootstrap: BootstrapIntervals | None
-    """95 % intervals by resampling; None without `--bootstrap`."""
     classes: ClassCounts
     """How the samples fall on the classes."""
     worst_classes: tuple[ClassRow, ...]
@@ -320,7 +318,7 @@ class MeasureResult(Result):
     undecided: tuple[str, ...] = ()
     """Keys of figures that the time limit left undecided: gates on them end with exit code 4."""
     attrs: dict[str, Any] = field(default_factory=dict)
-    """What the file says of the row, for `--group`: seed and the like."""
+    """What else the file says of the row: seed and the like."""
     out: str | None = None
     """The file that the result was written to."""
     per_class: Any = field(default=None, metadata=HIDDEN, repr=False, compare=False)
@@ -374,39 +372,11 @@ class MeasureResult(Result):
 
 
 @dataclass(frozen=True)
-class MeasureGroup:
-    """Rows that differ only in one key (`--group seed`): mean and standard deviation."""
-
-    epoch: int | float | None
-    """Epoch that all rows of the group have; None where they name none."""
-    step: int | float | None
-    """Step that all rows have, or None."""
-    layer: str | None
-    """Layer that all rows have, or None."""
-    split: str | None
-    """Set of samples that all rows have, or None."""
-    snapshot: str | None
-    """Snapshot that all rows have, or None."""
-    attrs: dict[str, Any]
-    """What else the files say and the rows share: a temperature, the name of a network."""
-    count: int
-    """Number of rows in the group."""
-    mean: dict[str, float | None]
-    """Of each number of the rows: gnc1, gnc2.lower, gnc3, accuracy, ..."""
-    deviation: dict[str, float | None]
-    """Sample standard deviation (count - 1); None for a single row."""
-
-
-@dataclass(frozen=True)
 class MeasureSeries(Result):
     """Several snapshots or files, in order of epoch."""
 
     rows: tuple[MeasureResult, ...]
     """One per file and snapshot; with `--resume` also those that the file had already."""
-    groups: tuple[MeasureGroup, ...]
-    """Mean and deviation of the rows by `--group`; empty without it."""
-    group: str | None
-    """The key that the rows of a group differ in."""
     skipped: int
     """Sets that were not measured again, for `--resume` found them in the file."""
     out: str | None = None

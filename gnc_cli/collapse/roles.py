@@ -11,6 +11,7 @@ from gnc_cli.errors import DataError
 from gnc_cli.io.catalogue import GROUP, NO_PARAMETER, Catalogue, Entry
 from gnc_cli.io.layouts import BIAS_WORDS, NAMES, WEIGHT_WORDS
 from gnc_cli.parameters import spelled
+from gnc_cli.parsing import listed
 
 _WRAPPERS = {
     "module",
@@ -29,7 +30,6 @@ _WRAPPERS = {
     "training",
 }
 """What training frameworks put before the names of a model's parameters."""
-_LISTED = 8
 _RANKS = {"features": (2,), "labels": (1, 2), "weights": (2,), "bias": (1,), "logits": (2,)}
 
 
@@ -38,6 +38,10 @@ class Piece(NamedTuple):
 
     path: str
     name: str
+    head: str | None = None
+    """Of weights: why they were taken, where nobody named them."""
+    model: str | None = None
+    """Of weights: the folder of the model that they are of."""
 
 
 def dataset_for(catalogue: Catalogue, role: str, key: str | None) -> str:
@@ -45,9 +49,7 @@ def dataset_for(catalogue: Catalogue, role: str, key: str | None) -> str:
     group = "" if key is None else _group(catalogue, key)
     if key is not None and group is None:
         return catalogue.named(key)
-    name = find_role(catalogue, role, group or "", option=True) or _only_dataset(
-        catalogue, role, group or "", option=True
-    )
+    name = find_role(catalogue, role, group or "") or _only_dataset(catalogue, role, group or "")
     if name is None and key is not None:
         return catalogue.named(key)  # a group that holds no such thing; the checks will say so
     if name is None:
@@ -144,11 +146,8 @@ def left_out(
     )
 
 
-def find_role(
-    catalogue: Catalogue, role: str, group: str = "", *, option: bool = False
-) -> str | None:
-    """The dataset of a group whose name says that it plays `role`; None where there is none.
-    `option`: the file was named by the option of the role."""
+def find_role(catalogue: Catalogue, role: str, group: str = "") -> str | None:
+    """The dataset of a group whose name says that it plays `role`; None where there is none."""
     found: dict[tuple[int, int], list[str]] = {}
     groups: list[str] = []
     for name, entry in _members(catalogue, group):
@@ -165,17 +164,16 @@ def find_role(
         return groups[0] if groups else None
     best = found[min(found)]
     if len(best) > 1:
-        choices = ", ".join(
+        texts = [
             f"{spelled(role, f'{catalogue.path}:{name}')} {catalogue.entries[name]}"
-            for name in best[:_LISTED]
-        )
-        more = f" and {len(best) - _LISTED} more" if len(best) > _LISTED else ""
+            for name in best
+        ]
         raise DataError(
             f"{catalogue.path!r} has several datasets that may be {role}; choose one: "
-            f"{choices}{more}"
+            f"{listed(texts)}"
         )
     if role == "weights" and best[0].endswith(".weight"):
-        check_only(catalogue, dict(_members(catalogue, group)), best[0], option=option)
+        check_only(catalogue, dict(_members(catalogue, group)), best[0])
     return best[0]
 
 
@@ -205,11 +203,9 @@ def _of_layer(
     return [each for each in names if each in catalogue.entries]
 
 
-def _only_dataset(
-    catalogue: Catalogue, role: str, group: str, *, option: bool = False
-) -> str | None:
+def _only_dataset(catalogue: Catalogue, role: str, group: str) -> str | None:
     """The one dataset of a group that has the rank of `role`, whatever its name, or the one that
-    can be a classifier; else None. `option`: the file was named by the option of the role."""
+    can be a classifier; else None."""
     members = dict(_members(catalogue, group))
     fitting = [n for n, entry in members.items() if entry.real and len(entry.shape) in _RANKS[role]]
     if role == "labels" and len(fitting) > 1:
@@ -218,7 +214,7 @@ def _only_dataset(
         # Whatever it is: the checks will say what is wrong.
         fitting = [name for name, entry in members.items() if entry.problem != GROUP]
     if role == "weights" and len(fitting) > 1:
-        return only_head(catalogue, members, option=option)
+        return only_head(catalogue, members)
     return fitting[0] if len(fitting) == 1 else None
 
 

@@ -1,127 +1,71 @@
 """One call of `measure`: its sources, row after row, and the files that are written."""
 
-import json
 import os
-import statistics
-import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from gnc_cli import __version__
 from gnc_cli.collapse.class_rows import write_per_class
 from gnc_cli.collapse.measurer import Measurer
-from gnc_cli.collapse.reader import Reading
-from gnc_cli.collapse.request import is_ledger, read_request
-from gnc_cli.collapse.result import OF_THE_FILE, MeasureGroup, MeasureResult, MeasureSeries
-from gnc_cli.collapse.sources import Source, find_features, find_sources
+from gnc_cli.collapse.reference import checked_table
+from gnc_cli.collapse.request import Request
+from gnc_cli.collapse.result import MeasureResult, MeasureSeries
+from gnc_cli.collapse.sources import Source, resolve
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.io.inputs import read_lines
 from gnc_cli.io.ledger import Ledger
 from gnc_cli.io.outputs import is_page
 from gnc_cli.io.row_files import write_rows
-from gnc_cli.limits.registry import possible_table
-from gnc_cli.parameters import Lines, Path, spelled
-from gnc_cli.records import flatten, plain, read_plain
+from gnc_cli.parameters import spelled
+from gnc_cli.records import read_plain
+from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.distributed import Processes
 from gnc_cli.runtime.together import in_all
 
-_SHARED = ("epoch", "step", "layer", "split", "snapshot")
-_NOT_AVERAGED = (
-    "seconds",
-    "file",
-    *_SHARED,
-    "attrs",
-    "N",
-    "d",
-    "K",
-    "gnc1_rank",
-    "gnc1_centred_rank",
-    "gnc2_reference",
-    "rattlers",
-    "bootstrap",
-    "classes",
-    "without_duplicates",
-    "policy",
-)
-"""Parts of a row that are no measurement of it, or no mean of rows says anything about."""
 
-
-def run(
-    files: Sequence[Path],
-    *,
-    shards: bool,
-    transpose_weights: bool,
-    select: Sequence[tuple[str, Any]] | None,
-    per_class: Path | None,
-    group: str | None,
-    out: Path | None,
-    resume: bool,
-    force: bool,
-    plot: Path | None,
-    time_limit: float | None,
-    interrupt: threading.Event | None,
-    progress: Callable[[str, int, int, float], None] | None,
-    on_row: Callable[[MeasureResult], None] | None,
-    **how: Any,
-) -> MeasureResult | MeasureSeries:
-    """Measure with checked arguments; see `api.measure`. `how` are features, labels, weights, bias,
-    logits and ood, and those of `Request`."""
+def run(request: Request) -> MeasureResult | MeasureSeries:
+    """Measure every row of a request, and write what it asks for; see `api.measure`."""
     started = time.monotonic()
-    given = {name: how.pop(name) for name in ("features", "labels", "weights", "bias", "logits")}
-    ood = None if how["ood"] is None else find_features(how.pop("ood"))
-    how["ood"] = None if ood is None else ood.file
-    request = read_request(per_class=per_class, group=group, out=out, resume=resume, **how)
-    possible_table(request.table)  # a line of it that is wrong is known before anything is read
-    sources = find_sources(
-        files,
-        given,
-        shards=shards,
-        transpose_weights=transpose_weights,
-        labels_are=request.labels_are,
-        K=request.K,
-        select=select or (),
-    )
-    if per_class is not None and len(sources) != 1:
+    checked_table(request.table)  # a line of it that is wrong is known before anything is read
+    sources = resolve(request)
+    if request.per_class is not None and len(sources) != 1:
         raise UsageError(
             f"{spelled('per_class')} is of one set, and there are {len(sources)}; "
             f"{spelled('select')} one"
         )
     drawn: list[Source] = []
-    if plot is not None and is_page(plot):
+    if request.plot is not None and is_page(request.plot):
         from gnc_cli.collapse.page import drawn_sources
 
-        drawn = drawn_sources(plot, sources)
-    ledger_file = out if is_ledger(out) else None
+        drawn = drawn_sources(request.plot, sources)
     with Processes.current() as processes:
-        measurer = Measurer(request, Reading(processes, interrupt, time_limit, progress), ood)
+        measurer = Measurer(request, processes)
+        identity = request.identity(measurer.ood_name)
+        rows_file = request.out if request.keeps_rows and processes.first else None
         with in_all(
             processes,
             lambda: Ledger(
-                ledger_file if processes.first else None,
+                rows_file,
                 _KeptRow.read,
                 "schema",
-                request.identity(),
-                resume=resume,
-                force=force,
+                identity,
+                resume=request.resume,
+                force=request.force,
             ),
         ) as ledger:
-            series, failure = _measure_all(sources, measurer, ledger, on_row)
+            series, failure = _measure_all(sources, measurer, ledger)
         result: MeasureResult | MeasureSeries = series
-        if group is not None:
-            groups = _group_rows(series.rows, group) if series.rows else ()
-            result = replace(series, groups=groups, group=group)
-        elif len(series.rows) == len(sources) == 1 and ledger_file is None:
+        if len(series.rows) == len(sources) == 1 and not request.keeps_rows:
             result = series.rows[0]
-        result = replace(
-            result, seconds=time.monotonic() - started, out=None if out is None else os.fspath(out)
-        )
+        out = None if request.out is None else os.fspath(request.out)
+        result = replace(result, seconds=time.monotonic() - started, out=out)
         if failure is not None:
             failure.partial = result
             raise failure
         if processes.first and series.rows:
-            _write(result, per_class, plot, force, drawn, request.class_names)
+            _write(result, request, drawn)
     return result
 
 
@@ -145,15 +89,15 @@ def _measure_all(
     sources: Sequence[Source],
     measurer: Measurer,
     ledger: Ledger[_KeptRow],
-    on_row: Callable[[MeasureResult], None] | None,
 ) -> tuple[MeasureSeries, DataError | None]:
     """One row after the other; those that the ledger holds already are not measured again.
 
     Also what is wrong with the data of the row after these.
     """
-    reading, limit = measurer.reading, measurer.reading.time_limit
+    request, processes = measurer.request, measurer.processes
+    limit, interruption = request.time_limit, Deadline(None, request.interrupt)
     earlier = {(kept.row.file, kept.row.snapshot): kept for kept in ledger.rows}
-    done: dict[Any, tuple[str, float | None]] = reading.processes.all_gather(
+    done: dict[Any, tuple[str, float | None]] = processes.all_gather(
         {key: (kept.stamp, kept.cut_short) for key, kept in earlier.items()}
     )[0]
     fresh: list[MeasureResult] = []
@@ -177,17 +121,17 @@ def _measure_all(
                 raise
             failure = error
             break
-        if reading.interrupted:
+        if any(processes.all_gather(interruption.interrupted)):
             fresh.append(replace(row, interrupted=True))  # its brackets are valid, and wide
             interrupted = True
             break
         fresh.append(row)
         cut_short = limit if row.cut_short else None
         ledger.append(row.to_json() | {"stamp": stamp, "cut_short": cut_short})
-        if on_row is not None:
-            on_row(row)
-        if reading.progress is not None and len(sources) > 1:
-            reading.progress("rows", at + 1, len(sources), row.gnc2.lower)
+        if request.on_row is not None:
+            request.on_row(row)
+        if request.progress is not None and len(sources) > 1:
+            request.progress("rows", at + 1, len(sources), row.gnc2.lower)
     # The last row of each set, by epoch and step; else as the files stand.
     rows = {key: kept.row for key, kept in earlier.items()}
     rows |= {(row.file, row.snapshot): row for row in fresh}
@@ -195,8 +139,6 @@ def _measure_all(
         seconds=0.0,
         version=__version__,
         rows=tuple(sorted(rows.values(), key=MeasureResult.order)),
-        groups=(),
-        group=None,
         skipped=skipped,
         interrupted=interrupted,
     )
@@ -204,17 +146,12 @@ def _measure_all(
 
 
 def _write(
-    result: MeasureResult | MeasureSeries,
-    per_class: Path | None,
-    plot: Path | None,
-    force: bool,
-    drawn: Sequence[Source],
-    class_names: str | Lines | None,
+    result: MeasureResult | MeasureSeries, request: Request, drawn: Sequence[Source]
 ) -> None:
     """The files asked for; the rows of a ledger are in it already."""
-    if result.out is not None and not is_ledger(result.out):
-        write_rows(result.out, result, force=force)
-    if per_class is not None and isinstance(result, MeasureResult):
+    if result.out is not None and not request.keeps_rows:
+        write_rows(result.out, result, force=request.force)
+    if request.per_class is not None and isinstance(result, MeasureResult):
         made = {
             "command": "gnc measure",
             "file": result.file,
@@ -222,55 +159,17 @@ def _write(
             "policy": result.policy,
             "result": {"gnc1": result.gnc1, "gnc2": result.gnc2},
         }
-        write_per_class(per_class, result.per_class, force=force, provenance=made)
-    if plot is not None and is_page(plot):
+        write_per_class(request.per_class, result.per_class, force=request.force, provenance=made)
+    if drawn and request.plot is not None:
         from gnc_cli.collapse.page import write_snapshots
 
-        names = [] if class_names is None else read_lines(class_names)
+        names = [] if request.class_names is None else read_lines(request.class_names)
         rows = result.rows if isinstance(result, MeasureSeries) else (result,)
         measured = {(row.file, row.snapshot): row for row in rows}
         write_snapshots(
-            plot, drawn, names, lambda s: measured.get((s.file, s.snapshot)), result.forms
+            request.plot, drawn, names, lambda s: measured.get((s.file, s.snapshot)), result.forms
         )
-    elif plot is not None:
+    elif request.plot is not None:
         from gnc_cli.collapse.plot import plot_measure
 
-        plot_measure(result, plot)
-
-
-def _group_rows(rows: Sequence[MeasureResult], key: str) -> tuple[MeasureGroup, ...]:
-    """Mean and standard deviation over the rows that agree in all but the attribute `key`, such as
-    `seed`, and the file."""
-    there = {name for row in rows for name in row.attrs}
-    if key not in there:
-        names = ", ".join(sorted(there - {*OF_THE_FILE})) or "none"
-        raise DataError(
-            f"{spelled('group', key)}: no row carries that attribute; there are {names}"
-        )
-    members: dict[str, list[dict[str, float]]] = {}
-    for row in rows:
-        attrs = {k: v for k, v in row.attrs.items() if k != key and k not in OF_THE_FILE}
-        shared = {name: getattr(row, name) for name in _SHARED} | {"attrs": attrs}
-        members.setdefault(json.dumps(shared, sort_keys=True), []).append(_numbers(row))
-    groups = []
-    for text, group in members.items():
-        mean: dict[str, float | None] = {}
-        deviation: dict[str, float | None] = {}
-        for name in dict.fromkeys(name for numbers in group for name in numbers):
-            values = [numbers[name] for numbers in group if name in numbers]
-            mean[name] = statistics.fmean(values)
-            deviation[name] = statistics.stdev(values) if len(values) > 1 else None
-        groups.append(
-            MeasureGroup(**json.loads(text), count=len(group), mean=mean, deviation=deviation)
-        )
-    return tuple(groups)
-
-
-def _numbers(row: MeasureResult) -> dict[str, float]:
-    """What was measured, as numbers under dotted keys."""
-    measured = {name: part for name, part in plain(row).items() if name not in _NOT_AVERAGED}
-    return {
-        name: float(value)
-        for name, value in flatten(measured, lists=False).items()
-        if isinstance(value, (int, float)) and not isinstance(value, bool)
-    }
+        plot_measure(result, request.plot)

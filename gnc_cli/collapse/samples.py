@@ -6,13 +6,14 @@ import hashlib
 import io
 import os
 import re
+import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from gnc_cli.collapse.request import NONZERO, Request
+from gnc_cli.collapse.request import NONZERO, ROLES, Request
 from gnc_cli.collapse.roles import Piece
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.io.catalogue import Catalogue
@@ -29,6 +30,9 @@ from gnc_cli.parsing import shown
 _SURELY_MEANT, _CLASSES_PER_SAMPLE = 1_000_000, 100
 """A label above both of these, the second times the samples, is no count of classes unless the
 user says so."""
+
+_MOST_OPEN = 64
+"""Files that stay open."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,15 +60,29 @@ class Samples:
 # Files --------------------------------------------------------------------------------------------
 
 
-class InputCache:
-    """Input files by name, opened as often as asked for; a pipe is read once and kept."""
+class Inputs:
+    """Input files by name. Each is opened and listed once, and stays open as long as this lives;
+    beyond `_MOST_OPEN` files the others are opened as often as asked for. A pipe is read once."""
 
     def __init__(self) -> None:
         self._piped: dict[str, bytes] = {}
+        self._open: dict[str, Catalogue] = {}
+        self._files = contextlib.ExitStack()
+        weakref.finalize(self, self._files.close)
 
     @contextlib.contextmanager
     def open(self, path: str) -> Iterator[Catalogue]:
         """The catalogue of a file, or of `-`, for the block."""
+        if path not in self._open and len(self._open) < _MOST_OPEN:
+            self._open[path] = self._files.enter_context(self._listed(path))
+        if path in self._open:
+            yield self._open[path]
+        else:
+            with self._listed(path) as catalogue:
+                yield catalogue
+
+    @contextlib.contextmanager
+    def _listed(self, path: str) -> Iterator[Catalogue]:
         with contextlib.ExitStack() as stack:
             if path in self._piped:
                 file = stack.enter_context(io.BytesIO(self._piped[path]))
@@ -93,15 +111,12 @@ def file_stamp(name: str) -> str:
 
 @contextlib.contextmanager
 def open_samples(
-    cache: InputCache,
+    inputs: Inputs,
+    request: Request,
     pieces: Mapping[str, Sequence[Piece]],
     *,
     copies: bool,
     counted: bool,
-    transpose: bool,
-    labels_are: str,
-    K: int | None,
-    model: str | None = None,
 ) -> Iterator[Samples]:
     """Open the datasets of one row for the block.
 
@@ -109,9 +124,6 @@ def open_samples(
         pieces: by role, in order.
         copies: several pieces of weights are the same weights again, not parts of them.
         counted: a code with one feature per class: labels are 0 to K - 1.
-        transpose: weights are stored as (d, K).
-        labels_are: `zero-based`, `one-based` or `one-hot`.
-        model: folder of a model, whose files may name the classes.
 
     Raises:
         DataError: a dataset cannot be used, or two do not fit each other; names file, dataset and
@@ -119,20 +131,16 @@ def open_samples(
     """
     with contextlib.ExitStack() as stack:
         files: dict[str, Catalogue] = {}
-        for path, _ in (piece for found in pieces.values() for piece in found):
-            if path not in files:
-                files[path] = stack.enter_context(cache.open(path))
-        found = {
-            role: [(files[path], name) for path, name in pieces.get(role, ())]
-            for role in ("features", "labels", "weights", "bias", "logits")
-        }
+        for path in dict.fromkeys(piece.path for found in pieces.values() for piece in found):
+            files[path] = stack.enter_context(inputs.open(path))
+        found = {role: [(files[p.path], p.name) for p in pieces.get(role, ())] for role in ROLES}
         features, logits = (
             _joined([FileRows(*piece) for piece in found[role]]) for role in ("features", "logits")
         )
         where = {role: places[0][0].where(places[0][1]) for role, places in found.items() if places}
         where |= {"features": features.where} if features is not None else {}
         where |= {"logits": logits.where} if logits is not None else {}
-        labels = joined_labels(found["labels"], found["features"], where, labels_are)
+        labels = joined_labels(found["labels"], found["features"], where, request.labels_are)
         if counted and features is not None:
             labels = np.arange(features.shape[0])
             where["labels"] = f"{features.where}, one row a class"
@@ -148,15 +156,9 @@ def open_samples(
         bias = np.concatenate(biases) if biases else None
         weights = None
         if parts := [FileRows(*piece, least=1) for piece in found["weights"]]:
-            if K is None and logits is not None:
-                K = logits.shape[1]
-            if K is None and bias is not None and len(bias) == parts[0].shape[1 - transpose]:
-                K = len(bias)  # as long as the other axis: the matrix is transposed
             d = None if features is None else features.shape[1]
-            if K is None and d is None and labels is not None:
-                count = int(labels.max(initial=-1)) + 1
-                K = count if count == parts[0].shape[1 - transpose] else None
-            weights = _weights(parts, d, K, transpose, copies)
+            K = _expected_classes(request, parts[0], d, labels, bias, logits)
+            weights = _weights(parts, d, K, request.transpose_weights, copies)
             if bias is not None and len(bias) != len(weights):
                 raise DataError(
                     f"{where['bias']} has {len(bias)} values, {where['weights']} makes "
@@ -168,8 +170,29 @@ def open_samples(
             for file, name in places
             if file.entries[name].note
         )
-        names = None if model is None or weights is None else class_names(model, len(weights))
+        models = [piece.model for piece in pieces.get("weights", ()) if piece.model is not None]
+        names = class_names(models[0], len(weights)) if models and weights is not None else None
         yield Samples(features, labels, weights, bias, logits, where, notes, names)
+
+
+def _expected_classes(
+    request: Request,
+    part: FileRows,
+    d: int | None,
+    labels: np.ndarray | None,
+    bias: np.ndarray | None,
+    logits: Rows | None,
+) -> int | None:
+    """K of what stands beside the weights, of which `part` is the first file; None where nothing
+    says it."""
+    other_axis = part.shape[1 - request.transpose_weights]
+    if request.K is not None or logits is not None:
+        return request.K or (logits.shape[1] if logits is not None else None)
+    if bias is not None and len(bias) == other_axis:  # the matrix is transposed
+        return len(bias)
+    if d is None and labels is not None and int(labels.max(initial=-1)) + 1 == other_axis:
+        return other_axis
+    return None
 
 
 def _joined(parts: Sequence[FileRows]) -> FileRows | ConcatenatedRows | None:

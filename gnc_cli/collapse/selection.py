@@ -11,7 +11,7 @@ from gnc_cli.errors import DataError, UsageError
 from gnc_cli.io.catalogue import Catalogue, translated
 from gnc_cli.io.provenance import parse_provenance
 from gnc_cli.parameters import spelled
-from gnc_cli.parsing import shown
+from gnc_cli.parsing import listed, shown
 
 Wanted = str | float | Collection[Any]
 """What a key must be: a text or a number, or one of several (a list, a range)."""
@@ -19,7 +19,6 @@ Wanted = str | float | Collection[Any]
 _NUMBERS = ("epoch", "step")
 _NOT_OF_THE_ROW = ("gnc_format", "kind")
 _LONGEST = 16
-_LISTED = 8
 
 
 def attributes(catalogue: Catalogue, snapshot: str | None = None) -> dict[str, Any]:
@@ -96,7 +95,7 @@ def _as_number(value: Any) -> Any:
 
 def _values(rows: Sequence[Mapping[str, Any]], key: str) -> str:
     texts = list(dict.fromkeys(str(row[key]) for row in rows if row.get(key) is not None))
-    return ", ".join(texts[:_LISTED]) + (" ..." if len(texts) > _LISTED else "")
+    return listed(texts)
 
 
 def _plain(value: Any) -> Any:

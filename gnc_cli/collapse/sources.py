@@ -8,12 +8,13 @@ import hashlib
 import os
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from gnc_cli.collapse.inputs import SNAPSHOT, File, Names, expand, natural_key
+from gnc_cli.collapse.inputs import SNAPSHOT, File, expand, natural_key
+from gnc_cli.collapse.request import ROLES, Request
 from gnc_cli.collapse.roles import (
     Piece,
     bias_of,
@@ -24,14 +25,14 @@ from gnc_cli.collapse.roles import (
     roles_of_file,
     roles_of_group,
 )
-from gnc_cli.collapse.samples import InputCache, Samples, open_samples, samples_of_arrays
-from gnc_cli.collapse.selection import Wanted, attributes, order, selects
+from gnc_cli.collapse.samples import Inputs, Samples, open_samples, samples_of_arrays
+from gnc_cli.collapse.selection import attributes, order, selects
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.io.catalogue import Catalogue
 from gnc_cli.io.file_rows import FileRows
 from gnc_cli.io.inputs import short_name, split_key
 from gnc_cli.io.labels import ONE_HOT, is_one_hot
-from gnc_cli.parameters import spelled, wording
+from gnc_cli.parameters import spelled
 
 TRAINING = "train"
 """The split whose class means count for the other splits of a run."""
@@ -61,133 +62,89 @@ class Source:
     """The snapshot of the training split at the same moment of the same run, if this is another."""
 
 
-def find_sources(
-    files: Sequence[Any],
-    given: Mapping[str, Any],
-    *,
-    shards: bool,
-    transpose_weights: bool,
-    labels_are: str,
-    **how: Any,
-) -> list[Source]:
-    """One source per row of the result, from files or from arrays; see `find_samples`.
-
-    `given` are features, labels, weights, bias, logits that have a file or an array of their own.
-    Raises UsageError where there is nothing to measure, or files and arrays are mixed.
-    """
-    given = {name: value for name, value in given.items() if value is not None}
-    if shards and not files:
-        raise UsageError(
-            f"{spelled('shards')} puts files together; several {spelled('features')} are shards"
-        )
-    named = {name: found for name, value in given.items() if (found := _paths(value)) is not None}
-    arrays = [name for name in given if name not in named]
-    if not arrays:
-        paths = [os.fspath(file) for file in files]
-        return find_samples(
-            paths,
-            shards=shards,
-            transpose_weights=transpose_weights,
-            labels_are=labels_are,
-            **(how | named),
-        )
-    if files or named:
-        raise UsageError(
-            f"{', '.join(arrays)} given as arrays beside files; give arrays for all, or files"
-        )
-    samples = samples_of_arrays(given, transpose_weights, labels_are)
-    return [Source(lambda: nullcontext(samples))]
-
-
-def find_features(value: Any) -> Source:
-    """Features alone: `FILE`, `FILE:key`, globs, several of these, or an array; the source's file
-    is what results call them."""
-    names = _paths(value)
-    if names is None:
-        samples = samples_of_arrays({"features": value})
-        return Source(lambda: nullcontext(samples), "array")
-    named = {"features": expand(names)}
-    found = _Finder(named, transpose=False, labels_are="zero-based", K=None).in_options()
-    return replace(found, file=", ".join(map(short_name, names)))
-
-
-def find_samples(
-    files: Sequence[str],
-    *,
-    shards: bool = False,
-    transpose_weights: bool = False,
-    labels_are: str = "zero-based",
-    K: int | None = None,
-    select: Sequence[tuple[str, Wanted]] = (),
-    **named: Names,
-) -> list[Source]:
-    """The rows that files and options make, in order of epoch, step, layer, split and name.
+def resolve(request: Request) -> list[Source]:
+    """The rows of a request, in order of epoch, step, layer, split and name.
 
     Each file is a row, and each of its snapshots; what has an option of its own comes from there
     for every row. Without files, the files of `features` are shards of one row; a bare `FILE` there
     gives its labels, weights and logits too, `FILE:key` that dataset alone. The bias of a layer
     comes with its weights.
 
-    Args:
-        files: `FILE`, `FILE:key`, folders of runs and models, `hf:org/name`, globs, `-`.
-        named: features, labels, weights, bias, logits: the same; several files are shards.
-        shards: all `files` are parts of one set.
-        transpose_weights: weights are stored as (d, K).
-        labels_are: how labels are stored: `zero-based`, `one-based` or `one-hot`.
-        K: the classes that weights must have together.
-        select: pairs (key, wanted) that a row must meet; the keys are its attributes, `file` and
-            `snapshot`; wanted is a text, a number, or a list or range of these.
-
     Raises:
         DataError: a file is missing or damaged, holds nothing to measure or too much to choose
             from, or no row is selected.
-        UsageError: a key that no row has.
+        UsageError: there is nothing to measure, files and arrays are mixed, or a key is selected
+            that no row has.
     """
-    given = {role: expand(names) for role, names in named.items()}
-    found = expand(files)
-    find = _Finder(given, found, transpose=transpose_weights, labels_are=labels_are, K=K)
-    if shards and found:
-        sources = [find.in_shards(found)]
-    elif found:
-        sources = [source for file in found for source in find.in_file(file)]
-    elif "features" in given:
-        del find.named["features"]
-        sources = [find.in_shards(given["features"], "features")]
-    elif given:
-        sources = [find.in_options()]
-    else:
+    values = {role: getattr(request, role) for role in ROLES}
+    values = {role: value for role, value in values.items() if value is not None}
+    if request.shards and not request.files:
         raise UsageError(
-            "nothing to measure; "
-            + wording(
-                "give a file: gnc measure features.h5",
-                "give a file or arrays: measure('features.h5') or measure(features=H, labels=y)",
-            )
+            f"{spelled('shards')} puts files together; several {spelled('features')} are shards"
         )
-    sources = [replace(source, training=find.training_set(source)) for source in sources]
+    paths = {role: found for role, value in values.items() if (found := _paths(value))}
+    arrays = [role for role in values if role not in paths]
+    if arrays and (request.files or paths):
+        raise UsageError(
+            f"{', '.join(arrays)} given as arrays beside files; give arrays for all, or files"
+        )
+    if arrays:
+        samples = samples_of_arrays(values, request.transpose_weights, request.labels_are)
+        return [Source(lambda: nullcontext(samples))]
+    files = expand([os.fspath(file) for file in request.files])
+    finder = _Finder(request, files, {role: expand(names) for role, names in paths.items()})
+    sources = [replace(s, training=finder.training_set(s)) for s in finder.sources()]
     sources.sort(key=lambda s: order(s.attrs, s.file or "", s.snapshot))
-    if not select:
+    if not request.select:
         return sources
     facts = [s.attrs | {"file": s.file, "snapshot": s.snapshot} for s in sources]
-    chosen = selects(facts, select)
+    chosen = selects(facts, request.select)
     return [source for source, wanted in zip(sources, chosen, strict=True) if wanted]
 
 
+def resolve_features(value: Any) -> Source:
+    """Features alone: `FILE`, `FILE:key`, globs, several of these, or an array; the source's file
+    is what results call them."""
+    names = _paths(value)
+    if names is None:
+        samples = samples_of_arrays({"features": value})
+        return Source(lambda: nullcontext(samples), "array")
+    source = _Finder(Request(), [], {"features": expand(names)}).in_options()
+    return replace(source, file=", ".join(map(short_name, names)))
+
+
 class _Finder:
-    """Makes sources; `named` has the datasets that options name."""
+    """Makes the sources of one request.
+
+    Args:
+        files: each of them, and each of their snapshots, is a row.
+        options: files by the role that an option names them for.
+    """
 
     def __init__(
-        self, given: Mapping[str, Sequence[File]], files: Sequence[File] = (), **stored: Any
+        self, request: Request, files: Sequence[File], options: Mapping[str, Sequence[File]]
     ) -> None:
-        self.cache, self.given, self.files = InputCache(), given, files
-        self.stored = stored
-        """How numbers are stored, for `open_samples`."""
-        self._heads: dict[Piece, str] = {}
-        self._models: dict[Piece, str] = {}
-        """Folders of the models that classifiers are of."""
+        self.request, self.files, self.options, self.inputs = request, files, options, Inputs()
         self._training: dict[tuple[Any, ...], Source] = {}
-        self.named = {role: self._named_pieces(role) for role in given}
-        if "weights" in given and "bias" not in given and (biases := self._biases()):
+        self.named = {role: self._named_pieces(role) for role in options}
+        """The datasets that options name, which come before those of the files."""
+        if "weights" in options and "bias" not in options and (biases := self._biases()):
             self.named["bias"] = biases
+
+    def sources(self) -> list[Source]:
+        """One per row, in the order of the files."""
+        if self.request.shards:
+            return [self.in_shards(self.files)]
+        if self.files:
+            return [source for file in self.files for source in self.in_file(file)]
+        if "features" in self.options:
+            del self.named["features"]
+            return [self.in_shards(self.options["features"], "features")]
+        if self.options:
+            return [self.in_options()]
+        raise UsageError(
+            "nothing to measure; give a file, or in Python arrays: measure(features=H, labels=y)"
+        )
 
     def in_file(self, file: File) -> list[Source]:
         """The file and its snapshots."""
@@ -198,7 +155,7 @@ class _Finder:
             beside = os.path.join(folder, f"{match[1]}{TRAINING}.h5")
             if beside != path and os.path.exists(beside):
                 self.in_file(File(beside))  # its class means may count
-        with self.cache.open(path) as catalogue:
+        with self.inputs.open(path) as catalogue:
             outside = [
                 f"{name!r} {entry.problem}"
                 for name, entry in catalogue.entries.items()
@@ -223,144 +180,121 @@ class _Finder:
                     roles = roles_of_group(catalogue, "", self.named, {"weights": str(key)})
                 if "weights" in roles:
                     self._check_no_labels(file, catalogue, roles["weights"])
-                self._note_head(catalogue, roles.get("weights"), file)
-                source = self._source(catalogue, shown, snapshot, [(path, roles)])
+                source = self._source(catalogue, shown, snapshot, [_pieces(catalogue, roles, file)])
                 sources.append(replace(source, notes=left_out(catalogue, roles, self.named)))
             return sources
 
     def in_shards(self, files: Sequence[File], role: str | None = None) -> Source:
         """One row of all the files, which an option names for `role`."""
-        parts: list[tuple[str, dict[str, str]]] = []
-        with ExitStack() as stack:
-            for file in files:
-                with self.cache.open(file.path) as catalogue:
-                    roles = roles_of_file(catalogue, file.key, self.named, role)
-                    self._note_head(catalogue, roles.get("weights"), file)
-                    parts.append((file.path, roles))
-            first = stack.enter_context(self.cache.open(files[0].path))
-            for each in ("features", "labels", "logits"):
-                lacking = [path for path, roles in parts if each not in roles]
-                if lacking and len(lacking) < len(parts):
-                    raise DataError(f"{lacking[0]!r} has no {each}, as the other shards have")
+        parts: list[dict[str, Piece]] = []
+        for file in files:
+            with self.inputs.open(file.path) as catalogue:
+                roles = roles_of_file(catalogue, file.key, self.named, role)
+                parts.append(_pieces(catalogue, roles, file))
+        for each in ("features", "labels", "logits"):
+            lacking = [
+                file.path for file, part in zip(files, parts, strict=True) if each not in part
+            ]
+            if lacking and len(lacking) < len(parts):
+                raise DataError(f"{lacking[0]!r} has no {each}, as the other shards have")
+        with self.inputs.open(files[0].path) as first:
             return self._source(first, ",".join(file.shown for file in files), None, parts)
 
     def in_options(self) -> Source:
         """One row of what options name alone."""
-        role = next(role for role in ("weights", "logits", *self.given) if role in self.given)
-        with self.cache.open(self.given[role][0].path) as catalogue:
-            shown = ",".join(file.shown for file in self.given[role])
+        role = next(role for role in ("weights", "logits", *self.options) if role in self.options)
+        with self.inputs.open(self.options[role][0].path) as catalogue:
+            shown = ",".join(file.shown for file in self.options[role])
             return self._source(catalogue, shown, None, [])
-
-    def _snapshot(self, catalogue: Catalogue, shown: str, name: str) -> Source:
-        roles = roles_of_group(catalogue, f"{catalogue.snapshots_in}{name}/", self.named)
-        return self._source(catalogue, shown, name, [(catalogue.path, roles)])
 
     def training_set(self, source: Source) -> Source | None:
         """The snapshot of the training split that belongs to a snapshot of another split."""
         other = source.snapshot is not None and source.attrs.get("split") not in (None, TRAINING)
         return self._training.get(_moment(source)) if other else None
 
-    def _note_head(self, catalogue: Catalogue, name: str | None, file: File) -> None:
-        """Keep why `name` was taken for the classifier, where the user did not name it, and the
-        commit of a model of the hub."""
-        if name is not None:
-            if file.head is not None:
-                self._models[Piece(file.path, name)] = os.path.dirname(file.path)
-            why = file.head or (how_found(catalogue, name) if file.key is None else None)
-            why = f"{why or name}, commit {file.commit}" if file.commit else why
-            if why is not None:
-                self._heads[Piece(file.path, name)] = why
+    def _snapshot(self, catalogue: Catalogue, shown: str, name: str) -> Source:
+        roles = roles_of_group(catalogue, f"{catalogue.snapshots_in}{name}/", self.named)
+        return self._source(catalogue, shown, name, [_pieces(catalogue, roles)])
 
     def _source(
         self,
         catalogue: Catalogue,
         shown: str,
         snapshot: str | None,
-        parts: Sequence[tuple[str, dict[str, str]]],
+        parts: Sequence[Mapping[str, Piece]],
     ) -> Source:
-        """A source from the roles of its files; what options name comes before these."""
-        pieces: dict[str, list[Piece]] = {}
-        for path, roles in parts:
-            for role, name in roles.items():
-                pieces.setdefault(role, []).append(Piece(path, name))
+        """A source of the datasets of its files; what options name comes before these."""
+        own: dict[str, tuple[Piece, ...]] = {}
+        for part in parts:
+            for role, piece in part.items():
+                own[role] = (*own.get(role, ()), piece)
         counted = (
-            "features" in pieces
-            and "labels" not in pieces
-            and "labels" not in self.named
+            "features" in own
+            and not {"labels"} & {*own, *self.named}
             and find_role(catalogue, "labels") is None
             and catalogue.attrs.get("kind") == "code"
         )
-        together = {role: tuple(found) for role, found in pieces.items()} | self.named
+        pieces = own | self.named
+        copies = "features" in own and len(parts) > 1 and "weights" not in self.named
         opened = partial(
-            open_samples,
-            self.cache,
-            together,
-            copies="features" in pieces and len(parts) > 1 and "weights" not in self.named,
-            counted=counted,
-            **self.stored,
-            model=next((self._models.get(piece) for piece in together.get("weights", ())), None),
+            open_samples, self.inputs, self.request, pieces, copies=copies, counted=counted
         )
-        paths = dict.fromkeys(path for found in together.values() for path, _ in found)
-        taken = repr((together, self.stored["transpose"])).encode()
-        digest = hashlib.sha256(taken).hexdigest()[:16]
-        stamp = ",".join([digest, *(self.cache.stamp(path) for path in paths)])
-        head = next((self._heads.get(piece) for piece in together.get("weights", ())), None)
-        source = Source(opened, shown, snapshot, attributes(catalogue, snapshot), stamp, head)
-        training = snapshot is not None and source.attrs.get("split") == TRAINING
-        if training and {"features", "labels"} <= pieces.keys():
+        places = {role: [(p.path, p.name) for p in found] for role, found in pieces.items()}
+        digest = hashlib.sha256(repr((places, self.request.transpose_weights)).encode()).hexdigest()
+        paths = dict.fromkeys(piece.path for found in pieces.values() for piece in found)
+        stamp = ",".join([digest[:16], *map(self.inputs.stamp, paths)])
+        heads = [piece.head for piece in pieces.get("weights", ()) if piece.head is not None]
+        attrs = attributes(catalogue, snapshot)
+        source = Source(opened, shown, snapshot, attrs, stamp, heads[0] if heads else None)
+        training = snapshot is not None and attrs.get("split") == TRAINING
+        if training and {"features", "labels"} <= own.keys():
             self._training[_moment(source)] = source
         return source
 
     def _named_pieces(self, role: str) -> tuple[Piece, ...]:
         pieces = []
-        for file in self.given[role]:
+        for file in self.options[role]:
             self._check_name(role, file)
-            with self.cache.open(file.path) as catalogue:
+            with self.inputs.open(file.path) as catalogue:
                 name = dataset_for(catalogue, role, file.key)
-                self._note_head(catalogue, name if role == "weights" else None, file)
-                pieces.append(Piece(file.path, name))
+                pieces.append(_pieces(catalogue, {role: name}, file)[role])
         return tuple(pieces)
 
     def _check_no_labels(self, file: File, catalogue: Catalogue, weights: str) -> None:
         """Refuse labels where a code is expected, with the options for the files given: one number
         a row, or one-hot with as many rows as a matrix of another file."""
         shape = catalogue.entries[weights].shape
-        found = {"features": "FILE", "labels": file.shown}
+        options = {"features": "FILE", "labels": file.shown}
         if len(shape) == 1:
-            said = f"{file.shown!r} has shape {shape}, one number a row; expected a matrix"
+            problem = f"{file.shown!r} has shape {shape}, one number a row; expected a matrix"
         elif len(shape) == 2 and shape[0] > shape[1] and len(self.files) > 1:
             # More one-hot rows than columns: two are equal, as in no code.
             if not is_one_hot(FileRows(catalogue, weights, least=1).read(0, shape[1] + 1)):
                 return
-            said = f"{file.shown!r} is one-hot, shape {shape}; expected a code"
-            found["labels_are"] = ONE_HOT
+            problem = f"{file.shown!r} is one-hot, shape {shape}; expected a code"
+            options["labels_are"] = ONE_HOT
         else:
             return
         for other in self.files:
             if other == file:
                 continue
-            with self.cache.open(other.path) as beside:
+            with self.inputs.open(other.path) as beside:
                 shapes = [e.shape for e in beside.entries.values() if len(e.shape) == 2]
             if len(shapes) == 1:
-                found["features" if shapes[0][0] == shape[0] else "weights"] = other.shown
-        if len(shape) == 2 and found["features"] == "FILE":
+                options["features" if shapes[0][0] == shape[0] else "weights"] = other.shown
+        if len(shape) == 2 and options["features"] == "FILE":
             return
-        options = " ".join(
-            f"--{role.replace('_', '-')} {shlex.quote(name)}" for role, name in found.items()
-        )
-        call = ", ".join(f"{role}={name!r}" for role, name in found.items())
-        raise DataError(
-            f"{said}. If these are labels: {wording(f'gnc measure {options}', f'measure({call})')}"
-        )
+        texts = (f"--{r.replace('_', '-')} {shlex.quote(name)}" for r, name in options.items())
+        raise DataError(f"{problem}. If these are labels: gnc measure {' '.join(texts)}")
 
     def _check_name(self, role: str, wanted: File) -> None:
         """Refuse the name of a dataset in place of a file, where another file has that dataset."""
         if wanted.path == "-" or os.path.exists(wanted.path):
             return
-        for file in (*self.files, *(file for files in self.given.values() for file in files)):
+        for file in (*self.files, *(file for files in self.options.values() for file in files)):
             if not os.path.exists(file.path):
                 continue
-            with self.cache.open(file.path) as catalogue:
+            with self.inputs.open(file.path) as catalogue:
                 names = [f"/{name}" for name in catalogue.entries]
             if any(name.endswith((f"/{wanted.path}", f".{wanted.path}")) for name in names):
                 raise DataError(
@@ -370,19 +304,36 @@ class _Finder:
 
     def _biases(self) -> tuple[Piece, ...]:
         """The bias beside each piece of the named weights; none where not all have one."""
-        found = []
+        found, lacking = [], []
         for piece in self.named["weights"]:
-            with self.cache.open(piece.path) as catalogue:
+            with self.inputs.open(piece.path) as catalogue:
                 name = bias_of(catalogue, piece.name)
-            if name is not None:
+            if name is None:
+                lacking.append(piece.path)
+            else:
                 found.append(Piece(piece.path, name))
-        if found and len(found) < len(self.named["weights"]):
-            having = {bias.path for bias in found}
-            lacking = next(w.path for w in self.named["weights"] if w.path not in having)
+        if found and lacking:
             raise DataError(
-                f"{lacking!r} has no bias, the other shards have; add it or name {spelled('bias')}"
+                f"{lacking[0]!r} has no bias, the other shards have; add it or name "
+                f"{spelled('bias')}"
             )
         return tuple(found)
+
+
+def _pieces(
+    catalogue: Catalogue, roles: Mapping[str, str], file: File | None = None
+) -> dict[str, Piece]:
+    """The datasets of a file by role; those of weights say why they were taken, where the user did
+    not name them, and the commit of a model of the hub."""
+    path = catalogue.path if file is None else file.path
+    pieces = {role: Piece(path, name) for role, name in roles.items()}
+    if file is not None and (name := roles.get("weights")) is not None:
+        why = file.head or (how_found(catalogue, name) if file.key is None else None)
+        if file.commit:
+            why = f"{why or name}, commit {file.commit}"
+        model = None if file.head is None else os.path.dirname(file.path)
+        pieces["weights"] = Piece(path, name, why, model)
+    return pieces
 
 
 def _moment(source: Source) -> tuple[Any, ...]:

@@ -13,7 +13,6 @@ from gnc_cli.collapse.result import (
     ClassRow,
     DuplicatePair,
     Gnc2Reference,
-    MeasureGroup,
     MeasureResult,
     MeasureSeries,
     Policy,
@@ -97,7 +96,7 @@ def _set(r: MeasureResult, verbose: bool) -> list[Table]:
         for part in key.split("."):
             value = getattr(value, part, None)
         if value is not None or key in _ALWAYS:
-            rows.append((name, form(value), _interval(r, key) + remark, key))
+            rows.append((name, form(value), remark, key))
     shown = rows if verbose else _sheet(r, rows)
     tables = [facts(title, [*shown, *_variants(r)], forms_note(r), verbose=verbose)]
     if verbose and r.worst_classes:
@@ -124,12 +123,12 @@ def _sheet(r: MeasureResult, rows: Iterable[tuple[str, ...]]) -> Iterable[tuple[
         elif key == "ncc_accuracy":
             means = r.policy.class_means or {}
             whose = "" if means.get("ncc", OWN) == OWN else f" of {means['ncc']}"
-            parts = [_interval(r, key) + f"nearest class mean{whose}"]
+            parts = [f"nearest class mean{whose}"]
             no_bias = ", no bias" if _without_bias(r) else ""
             parts += [] if r.accuracy is None else [f"classifier {share(r.accuracy)}{no_bias}"]
             remark = "; ".join(parts)
         elif key != "gnc2":
-            remark = _interval(r, key).removesuffix("; ") or raw
+            remark = raw
         yield name, value, remark, key
 
 
@@ -337,7 +336,6 @@ def _series(series: MeasureSeries, verbose: bool) -> list[Table]:
     if _asks_classic(rows):
         classic = {name: _column(rows, key, short) for key, name in MAIN.items()}
         tables.append(_table("Classic metrics of raw rows", {**where, **classic}, words))
-    tables += [_groups(series)] if series.groups else []
     letters = None if verbose else 50
     references = dict.fromkeys(
         f": {r.gnc2_reference.value:.9f} {reference_text(r.gnc2_reference, letters)}"
@@ -363,40 +361,6 @@ def _series(series: MeasureSeries, verbose: bool) -> list[Table]:
         text = ": as the last row needs it; other rows need the centred form, which --csv has"
         notes.append((Styled(" and ".join(plain), "bold"), text))
     return [*tables, Table(notes=[*notes, *_notes(rows, series.out, verbose)])]
-
-
-def _groups(series: MeasureSeries) -> Table:
-    groups, places = series.groups, [_place(group) for group in series.groups]
-    forms = series.forms
-    # What all groups share says nothing about any.
-    names = dict.fromkeys(name for group in groups for name in group.attrs)
-    differ = [n for n in names if len({str(group.attrs.get(n)) for group in groups}) > 1]
-    # Snapshots are mostly named for their epoch.
-    named = any(group.epoch is None for group in groups)
-    columns: Columns = {
-        **{name: [_word(group.attrs.get(name)) for group in groups] for name in differ},
-        "snapshot": [group.snapshot for group in groups if named],
-        **{key: [place.get(key) for place in places] for key in _PLACES},
-        "rows": [count(group.count) for group in groups],
-        **{
-            name: [_spread(group, key, form) for group in groups]
-            for name, key, form in (
-                (NAMES[forms["gnc1"]], forms["gnc1"], ".3g"),
-                ("GNC2", "gnc2.lower", ".4f"),
-                (NAMES[forms["gnc3"]], forms["gnc3"], ".3g"),
-                ("NCC", "ncc_accuracy", ".4f"),
-                ("accuracy", "accuracy", ".4f"),
-            )
-        },
-    }
-    return _table(f"mean ± deviation over {series.group}", columns, ("snapshot", "layer", "split"))
-
-
-def _spread(group: MeasureGroup, key: str, form: str) -> str | None:
-    mean, deviation = group.mean.get(key), group.deviation.get(key)
-    if mean is None:
-        return None
-    return f"{mean:{form}}" + ("" if deviation is None else f" ±{deviation:.1g}")
 
 
 def _table(title: str, columns: Columns, words: Sequence[str]) -> Table:
@@ -437,7 +401,7 @@ def _asks_classic(rows: Sequence[MeasureResult]) -> bool:
     return any(row.policy.variants == "classic" for row in rows)
 
 
-def _place(row: MeasureResult | MeasureGroup) -> dict[str, str]:
+def _place(row: MeasureResult) -> dict[str, str]:
     """Epoch, step, layer and split, as far as the file says them."""
     values = {key: getattr(row, key) for key in _PLACES}
     return {key: _word(value) for key, value in values.items() if value is not None}
@@ -445,14 +409,6 @@ def _place(row: MeasureResult | MeasureGroup) -> dict[str, str]:
 
 def _word(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else "-" if value is None else str(value)
-
-
-def _interval(r: MeasureResult, key: str) -> str:
-    bounds = None if r.bootstrap is None else getattr(r.bootstrap, key, None)
-    if r.bootstrap is None or bounds is None:
-        return ""
-    ends = f"{figure(bounds.lower, 5)} to {figure(bounds.upper, 5)}"
-    return f"{100 * r.bootstrap.level:g} %: {ends}; "
 
 
 def _without_bias(r: MeasureResult) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from gnc_cli.runtime.deadline import Progress
 
-_WITHOUT_BEST = frozenset({"bounds", "moments", "decisions", "bootstrap", "rows"})
+_WITHOUT_BEST = frozenset({"bounds", "moments", "decisions", "rows"})
 """Stages that come to an end rather than to a best value; theirs is the share done."""
 
 

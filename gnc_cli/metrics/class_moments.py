@@ -31,21 +31,9 @@ from gnc_cli.metrics.rows import (
     watched,
 )
 from gnc_cli.runtime.deadline import Deadline
-from gnc_cli.runtime.predictions import Prediction
 
-_SQUARES = 40.0
-"""Bytes for each entry of a (d, d) matrix: scatter, its sums, two covariances, a decomposition."""
 _ROWS_AT_ONCE = 256
 """Rows whose deviations are taken at a time, so that they are still in the cache."""
-
-
-def predict_moments(d: int, K: int, N: float, spaces: int = 1) -> Prediction:
-    """What moments of N rows take, with the means made of them and the covariances.
-
-    Rows of classes without samples are never touched, but in the means.
-    """
-    present = min(N, K)
-    return Prediction(spaces * (16.0 * K * d + 16.0 * present * d + _SQUARES * d * d) + 80.0 * K)
 
 
 @dataclass(frozen=True, eq=False)
@@ -259,11 +247,9 @@ def _subtract(rows: np.ndarray, points: np.ndarray, place: np.ndarray) -> None:
         rows[start:stop] -= points.take(place[start:stop], axis=0)
 
 
-def by_class(
-    labels: np.ndarray, weights: np.ndarray | None = None
-) -> tuple[np.ndarray, np.ndarray, Any]:
+def by_class(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray, Any]:
     """The classes that occur among labels >= 0, ascending, (c,); each row's place among them, (n,);
-    and a sparse (c, n) matrix whose product with rows sums them by class, each by its weight.
+    and a sparse (c, n) matrix whose product with rows sums them by class.
 
     The product takes the rows as they come, 20 times faster than `np.add.reduceat` on sorted rows.
     """
@@ -272,11 +258,11 @@ def by_class(
     order = np.argsort(labels, kind="stable")
     ranked = labels[order]
     starts = np.flatnonzero(np.diff(ranked, prepend=-1))
-    place = np.empty(len(labels), dtype=np.intp)
-    place[order] = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(labels)))
-    values = np.ones(len(labels)) if weights is None else weights[order]
     ends = np.append(starts, len(labels))
-    return ranked[starts], place, csr_array((values, order, ends), shape=(len(starts), len(labels)))
+    place = np.empty(len(labels), dtype=np.intp)
+    place[order] = np.repeat(np.arange(len(starts)), np.diff(ends))
+    sums = csr_array((np.ones(len(labels)), order, ends), shape=(len(starts), len(labels)))
+    return ranked[starts], place, sums
 
 
 def centred(means: np.ndarray) -> np.ndarray:

@@ -6,7 +6,7 @@ products: see `scores.py`.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
 from typing import Any
 
@@ -26,18 +26,6 @@ from gnc_cli.metrics.rows import (
 from gnc_cli.metrics.scores import Samples, Scores, screen
 from gnc_cli.runtime.deadline import Deadline
 
-_MAY_LACK = (
-    "right",
-    "ncc_right",
-    "loo_right",
-    "loo_counted",
-    "agree",
-    "agree_raw",
-    "positive",
-    "margin_min",
-    "margin_sum",
-)
-"""What may be None of a record."""
 _GRID = 2.0**32
 """Margins are added up in multiples of its inverse, 2.3e-10: sums are then exact in any order."""
 _EVEN = 1e-6
@@ -52,26 +40,24 @@ class Decisions:
 
     counted: np.ndarray
     """Samples looked at."""
-    right: np.ndarray | None
+    right: np.ndarray | None = None
     """The largest logit is that of the label, the first of ties."""
-    ncc_right: np.ndarray | None
+    ncc_right: np.ndarray | None = None
     """The nearest class mean is that of the label, the first of ties."""
-    loo_right: np.ndarray | None
+    loo_right: np.ndarray | None = None
     """Likewise with the sample left out of its class's mean."""
-    loo_counted: np.ndarray | None
+    loo_counted: np.ndarray | None = None
     """Samples of classes that have a mean without them."""
-    agree: int | None
+    agree: int | None = None
     """Samples on which the classifier and the nearest mean name the same class."""
-    agree_raw: int | None
+    agree_raw: int | None = None
     """The same with the nearest mean of raw rows."""
-    positive: np.ndarray | None
+    positive: np.ndarray | None = None
     """Samples with a one-vs-rest margin above 0, unit features and unit weights."""
-    margin_min: np.ndarray | None
+    margin_min: np.ndarray | None = None
     """Smallest margin, float64; infinite for classes without samples."""
-    margin_sum: np.ndarray | None
+    margin_sum: np.ndarray | None = None
     """Sum of the margins, float64; each margin is off by at most 1.2e-10 in it, no more."""
-    rechecked: int
-    """Samples decided again in float64."""
 
 
 def merge(a: Decisions, b: Decisions) -> Decisions:
@@ -83,11 +69,7 @@ def merge(a: Decisions, b: Decisions) -> Decisions:
             return None
         return np.minimum(x, y) if name == "margin_min" else x + y
 
-    return Decisions(
-        counted=a.counted + b.counted,
-        **{name: both(name) for name in _MAY_LACK},
-        rechecked=a.rechecked + b.rechecked,
-    )
+    return Decisions(**{field.name: both(field.name) for field in fields(Decisions)})
 
 
 def stream_decisions(
@@ -138,8 +120,8 @@ def stream_decisions(
         progress: called as progress("decisions", rows done, rows, share done).
 
     Raises:
-        DataError: a row that counts is not finite or, where `unit`, zero; a logit is NaN; shapes
-            or labels do not fit.
+        DataError: a row that counts is not finite or, where `unit`, zero; a logit is NaN; labels
+            do not fit.
         TimeoutError: the deadline came first.
 
     Example:
@@ -149,7 +131,11 @@ def stream_decisions(
         >>> found.right, found.margin_min.round(3)
         (array([1, 1]), array([ 1.   , -0.074]))
     """
-    K = _class_count(rows, labels, weights, logits, means)
+    K = (
+        logits.shape[1]
+        if logits is not None
+        else next(len(m) for m in (weights, means) if m is not None)
+    )
     check_labels(labels, len(labels), K)
     decide = partial(
         _decide_block,
@@ -175,29 +161,6 @@ def stream_decisions(
     return total
 
 
-def _class_count(
-    rows: Rows | None,
-    labels: np.ndarray,
-    weights: np.ndarray | None,
-    logits: Rows | None,
-    means: np.ndarray | None,
-) -> int:
-    """K, once all shapes agree."""
-    matrices = {"features": rows, "weights": weights, "means": means, "logits": logits}
-    shapes = {name: tuple(m.shape) for name, m in matrices.items() if m is not None}
-    N = {len(labels)} | {shapes[name][0] for name in ("features", "logits") if name in shapes}
-    d = {shapes[name][1] for name in ("features", "weights", "means") if name in shapes}
-    K = {shapes[name][0] for name in ("weights", "means") if name in shapes}
-    K |= {shapes["logits"][1]} if logits is not None else set()
-    if len(N) > 1 or len(d) > 1 or len(K) != 1 or (d and rows is None):
-        given = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
-        raise DataError(
-            f"shapes disagree: {len(labels)} labels, {given}; expected features (N, d), weights "
-            "and means (K, d), logits (N, K)"
-        )
-    return int(K.pop())
-
-
 def _decide_block(
     K: int,
     labels: np.ndarray,
@@ -215,19 +178,15 @@ def _decide_block(
     """Decisions on the rows from start to stop; any thread."""
     kept = labels[start:stop] >= 0
     y = labels[start:stop][kept]
-    again = np.zeros(len(y), dtype=bool)
     called = nearest = raw = loo_right = loo_counted = margins = None
     if rows is not None:
         samples = Samples.read(rows, labels, unit, where, start, stop)
         if classifier is not None:
-            called, margins, doubtful = classifier.decide(samples)
-            again |= doubtful
+            called, margins = classifier.decide(samples)
         if nearest_mean is not None:
-            nearest, loo_right, loo_counted, doubtful = nearest_mean.decide(samples)
-            again |= doubtful
+            nearest, loo_right, loo_counted = nearest_mean.decide(samples)
         if nearest_raw is not None:
-            raw, _, _, doubtful = nearest_raw.decide(samples)
-            again |= doubtful
+            raw = nearest_raw.decide(samples)[0]
     if logits is not None:
         read = logits.read(start, stop)[kept] if stop > start else np.empty((0, K))
         called = _largest_logits(read, np.arange(start, stop)[kept], logits_where)
@@ -255,7 +214,6 @@ def _decide_block(
         positive=count(None if margins is None else margins > 0.0),
         margin_min=lowest,
         margin_sum=total,
-        rechecked=int(again.sum()),
     )
 
 
@@ -280,9 +238,6 @@ class _Classifier:
 
     def __init__(self, weights: np.ndarray, bias: np.ndarray | None) -> None:
         K = len(weights)
-        if weights.ndim != 2 or K < 2 or (bias is not None and bias.shape != (K,)):
-            other = "" if bias is None else f", the bias {bias.shape}"
-            raise DataError(f"weights have shape {weights.shape}{other}; expected (K, d), K >= 2")
         norms = row_norms(weights)
         if not (np.isfinite(norms).all() and (bias is None or np.isfinite(bias).all())):
             raise DataError("weights or bias hold NaN or infinity")
@@ -301,8 +256,8 @@ class _Classifier:
         self.small = self.cosines.small()[:, :-1]
         self.even = self.offsets is None and norms.max() - norms.min() < _EVEN * norms.max()
 
-    def decide(self, samples: Samples) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The class of the largest logit, the first of ties; the margin; whether in float64."""
+    def decide(self, samples: Samples) -> tuple[np.ndarray, np.ndarray]:
+        """The class of the largest logit, the first of ties; and the margin."""
         own = samples.labels
         raised, logit_error = self.logits.factors(samples)
         raised = raised.astype(np.float32)
@@ -320,13 +275,12 @@ class _Classifier:
         )
         if self.even:
             logit_error = error + _EVEN
-        called, again = self.logits.decide(samples, logits, logit_error, own)
-
+        called = self.logits.decide(samples, logits, logit_error, own)
         rival = cosines.at.copy()
         doubtful = ~(cosines.top.astype(np.float64) - cosines.second > 2.0 * error)
         look = np.flatnonzero(doubtful)
         rival[look] = self.cosines.exact(samples, look, own[look])[2]
-        return called, self._margins(samples.unit, own, rival), again | doubtful
+        return called, self._margins(samples.unit, own, rival)
 
     def _margins(self, unit: np.ndarray, own: np.ndarray, rival: np.ndarray) -> np.ndarray:
         """Unit weights' float64 inner products with unit rows, own less rival."""
@@ -372,18 +326,16 @@ class _NearestMean:
         self.scores = Scores(kept, scale, unit=unit, offsets=offsets, rise=exponent)
         self.small = self.scores.small()
 
-    def decide(
-        self, samples: Samples
-    ) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None, np.ndarray]:
+    def decide(self, samples: Samples) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
         """The class of the nearest mean, the first of ties; whether its own is the nearest without
-        the sample, and whether its class has a mean without it; whether in float64."""
+        the sample, and whether its class has a mean without it."""
         own = self.columns[samples.labels]
         raised, error = self.scores.factors(samples)
         samples.small[:, -1] = raised
         leaders, _ = screen(samples.small, self.small, own)
-        chosen, again = self.scores.decide(samples, leaders, error, own)
+        chosen = self.scores.decide(samples, leaders, error, own)
         if self.own_counts is None:
-            return self.classes[chosen], None, None, again
+            return self.classes[chosen], None, None
 
         n = self.own_counts[samples.labels]
         counted = (n > 1) & (own >= 0)
@@ -401,7 +353,7 @@ class _NearestMean:
         mine = stretch[look] * self._squares(samples, look, own[look])
         other = self._squares(samples, look, at)
         right[look] = (mine < other) | ((mine == other) & (own[look] < at))
-        return self.classes[chosen], right & counted, counted, again | doubtful
+        return self.classes[chosen], right & counted, counted
 
     def _squares(self, samples: Samples, which: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """Squared distances of some samples to one mean each, all scaled alike sample by sample."""

@@ -7,7 +7,6 @@ in tiles and only the closest stay.
 
 import numpy as np
 
-from gnc_cli.errors import UsageError
 from gnc_cli.geometry.gram import candidate_pairs
 from gnc_cli.geometry.rounding import gamma
 from gnc_cli.geometry.sphere import as_unit_points, pair_cosines
@@ -38,7 +37,6 @@ def find_duplicates(
         are in all; and the first row of each group, ascending, integers.
 
     Raises:
-        UsageError: the threshold is not a cosine.
         DataError: W is not a matrix of at least two finite unit rows.
         TimeoutError: the deadline expired first.
 
@@ -46,8 +44,6 @@ def find_duplicates(
         >>> find_duplicates(np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]]), 0.9)
         (array([[0, 2]]), array([1.]), 1, array([0, 1]))
     """
-    if not -1.0 <= cosine <= 1.0:
-        raise UsageError(f"duplicates: a cosine between -1 and 1 is needed, not {cosine}")
     W = as_unit_points(W)
     parents = np.arange(len(W))
     pairs, cosines = np.empty((0, 2), dtype=np.intp), np.empty(0)

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from gnc_cli.records import LOWER, Bracket
 
 __all__ = [
-    "BootstrapIntervals",
     "Evenness",
     "Gnc2Quantiles",
     "Neco",
@@ -43,28 +42,6 @@ class Gnc2Quantiles:
     """How many classes the quantiles above 0 are over."""
     seed: int | None
     """Of the sample of classes; None where all classes were looked at."""
-
-
-@dataclass(frozen=True)
-class BootstrapIntervals:
-    """Percentile intervals over samples drawn again, class by class, with replacement."""
-
-    replicates: int
-    """How often samples were drawn again (`--bootstrap`)."""
-    level: float
-    """Share of the replicates within an interval: 0.95."""
-    gnc1: Bracket | None
-    """Interval of GNC1; None where no replicate has a value."""
-    gnc1_centred: Bracket | None
-    """The same of the centred form."""
-    gnc3: Bracket | None
-    """Interval of GNC3, the weights being held fixed; None without weights."""
-    gnc3_centred: Bracket | None
-    """The same of the centred form."""
-    ncc_accuracy: Bracket | None
-    """The class means being held fixed."""
-    accuracy: Bracket | None
-    """Interval of the classifier's accuracy; None without a classifier."""
 
 
 @dataclass(frozen=True)

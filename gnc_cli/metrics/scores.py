@@ -170,16 +170,15 @@ class Scores:
 
     def decide(
         self, samples: Samples, leaders: Leaders, error: np.ndarray, own: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """The column of each row's largest score, the first of ties, as in float64, (B,); and which
-        rows were decided in float64. `leaders` are of float32 scores with that `error`, (B,)."""
+    ) -> np.ndarray:
+        """The column of each row's largest score, the first of ties, as in float64, (B,); `leaders`
+        are of float32 scores with that `error`, (B,)."""
         chosen = np.where(leaders.own > leaders.top, own, leaders.at)
-        doubtful = ~(leaders.lead() > 2.0 * error)
-        again = np.flatnonzero(doubtful)
+        again = np.flatnonzero(~(leaders.lead() > 2.0 * error))
         mine, top, at = self.exact(samples, again, own[again])
         own_first = (mine > top) | ((mine == top) & (own[again] < at))
         chosen[again] = np.where(own_first, own[again], at)
-        return chosen, doubtful
+        return chosen
 
     def scaled(self, samples: Samples, which: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Float64 rows of norm at most 1 and the factors of their offsets.

@@ -2,7 +2,7 @@
 
 import contextlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,9 @@ import safetensors.torch
 import torch
 
 from gnc_cli import measure
+from gnc_cli.collapse.request import Request
 from gnc_cli.collapse.result import MeasureResult, MeasureSeries
+from gnc_cli.collapse.sources import Source, resolve
 from tests.metrics import reference
 from tests.problems import icosahedron
 
@@ -127,6 +129,11 @@ def save_run(path: Path, epochs: tuple[int, ...] = (10, 2, 1), seed: int = 0, **
     return str(path)
 
 
+def sources_of(files: Sequence[str], **options: Any) -> list[Source]:
+    """The rows that files make, and files that options name."""
+    return resolve(Request(files=files, **options))
+
+
 @pytest.fixture(scope="session")
 def result(tmp_path_factory: pytest.TempPathFactory) -> MeasureResult:
     """One set with everything that can be asked for."""
@@ -137,7 +144,6 @@ def result(tmp_path_factory: pytest.TempPathFactory) -> MeasureResult:
         found = measure(
             os.path.basename(file),
             variants="classic",
-            bootstrap=5,
             duplicates=0.46,
             class_names="names.txt",
         )
@@ -147,10 +153,10 @@ def result(tmp_path_factory: pytest.TempPathFactory) -> MeasureResult:
 
 @pytest.fixture(scope="session")
 def series(tmp_path_factory: pytest.TempPathFactory) -> MeasureSeries:
-    """Two seeds over three epochs, with their means."""
+    """Two seeds over three epochs."""
     folder = tmp_path_factory.mktemp("several")
     with contextlib.chdir(folder):
         files = [save_run(Path(f"seed{seed}.h5"), seed=seed) for seed in (0, 1)]
-        found = measure(*files, group="seed")
+        found = measure(*files)
     assert isinstance(found, MeasureSeries)
     return found

@@ -43,7 +43,7 @@ def printed(run: Any) -> Any:
 
 
 def test_golden_json(result: MeasureResult, series: MeasureSeries) -> None:
-    two = replace(series, rows=series.rows[:1], groups=series.groups[:1])
+    two = replace(series, rows=series.rows[:1])
     for found, name in ((result, "measure.json"), (two, "measure_series.json")):
         golden.check(found.dumps(), GOLDEN / name)
         VALIDATOR.validate(json.loads(found.dumps(), parse_constant=pytest.fail))
@@ -164,10 +164,10 @@ def test_baselines_are_of_equal_policy_and_epoch(gnc: Any, run_file: Path) -> No
 def test_reports(gnc: Any, run_file: Path) -> None:
     save_run(Path("other.h5"), seed=1)
     for name in ("r.md", "r.xml", "r.prom"):
-        args = ("run.h5", "other.h5", "--group", "seed", "--min", "gnc2=0.1", "--report", name)
+        args = ("run.h5", "other.h5", "--min", "gnc2=0.1", "--report", name)
         assert gnc("measure", *args).exit_code == 0
     text = Path("r.md").read_text()
-    for words in ("## gnc measure", "✅ passed", "mean ± deviation over seed", "policy: unit rows"):
+    for words in ("## gnc measure", "✅ passed", "policy: unit rows"):
         assert words in text, words
     xml = ElementTree.fromstring(Path("r.xml").read_bytes())
     assert [case.get("name") for case in xml.iter("testcase")][1:] == ["--min gnc2=0.1"]
@@ -175,7 +175,7 @@ def test_reports(gnc: Any, run_file: Path) -> None:
     samples = [line.rpartition(" ")[0] for line in figures.splitlines() if line[0] != "#"]
     assert len(samples) == len(set(samples))
     assert 'gnc_measure_gnc2_lower{d="3",K="12",file="other.h5",snapshot="epoch_10"' in figures
-    assert not re.search(r"groups|policy|worst_classes", figures)
+    assert not re.search(r"policy|worst_classes", figures)
 
 
 def test_a_report_on_one_set_lists_its_classes(gnc: Any, run_file: Path) -> None:
@@ -200,13 +200,12 @@ BAD_OPTIONS: list[tuple[tuple[str, ...], str]] = [
     (("run.h5", "--duplicates", "-2"), "at least -1"),
     (("run.h5", "--duplicates", "0.9", "--normalize", "off"), "--normalize off"),
     (("run.h5", "--min-count", "0"), "at least 1"),
-    (("run.h5", "--bootstrap", "1e6"), "at most 100000"),
     (("run.h5", "--reference", "3"), "--reference 3 is no one-vs-rest distance"),
     (("run.h5", "--out", "-"), "--csv"),
     (("run.h5", "--out", "rows.npz"), ".json"),
     (("run.h5", "--per-class", "c.json"), ".h5"),
     (("run.h5", "--per-class", "c.csv"), "--per-class is of one set, and there are 3"),
-    (("run.h5", "--per-class", "c.csv", "--group", "seed"), "drop --group"),
+    (("run.h5", "--per-class", "c.csv", "--out", "r.jsonl"), "drop the .jsonl file"),
     (("run.h5", "--resume"), "--out rows.jsonl"),
     (("run.h5", "--resume", "--out", "rows.csv"), "rows.jsonl"),
     (("run.h5", "--out", "run.h5", "--force"), "would overwrite the input"),

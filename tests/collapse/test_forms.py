@@ -88,7 +88,7 @@ def test_the_last_row_decides_for_a_table(
     few, weights = measure(**relu), measure(weights=relu["weights"])
     many = series.rows[0]
     for rows, one in (((many, few, weights), "GNC1 centred"), ((few, many), "GNC1")):
-        text = printed(view(replace(series, rows=rows, groups=()), False), None)  # type: ignore[arg-type]
+        text = printed(view(replace(series, rows=rows), False), None)  # type: ignore[arg-type]
         headings = next(line for line in text.splitlines() if "NCC" in line)
         assert re.findall(r"GNC1(?: centred)?", headings) == [one]
         assert ("centred: " in text) == (one != "GNC1")
@@ -105,10 +105,10 @@ def test_gnc2_of_class_means_is_marked(
     monkeypatch.setenv("COLUMNS", columns)
     means = measure(features=relu["features"], labels=relu["labels"])
     assert isinstance(means, MeasureResult)
-    text = printed(view(replace(series, rows=(series.rows[0], means), groups=()), False), None)
+    text = printed(view(replace(series, rows=(series.rows[0], means)), False), None)
     assert text.count("*") == 2 and f"{means.gnc2.lower:.4f}"[:-1] in text.partition("*")[0]
     assert "GNC2* of the class means, as there are no weights" in text
-    alone = printed(view(replace(series, rows=(means, means), groups=()), False), None)
+    alone = printed(view(replace(series, rows=(means, means)), False), None)
     assert "GNC2: of the class means" in alone and "*" not in alone
 
 

@@ -10,9 +10,9 @@ import pytest
 
 from gnc_cli import measure
 from gnc_cli.collapse.result import MeasureResult, MeasureSeries
-from gnc_cli.collapse.sources import find_samples
 from gnc_cli.errors import DataError
 from gnc_cli.training.result import TrainResult
+from tests.collapse.conftest import sources_of
 from tests.training.problems import run, toy
 
 
@@ -122,7 +122,7 @@ def test_a_run_without_snapshots_gives_its_classifier(trained: TrainResult, tmp_
     assert isinstance(found, MeasureResult) and found.file == f"{copied}/last.pt"
     assert found.N is None and found.gnc2.lower == pytest.approx(trained.gnc2.lower, abs=1e-6)
     shutil.copytree(trained.run, tmp_path / "assignment-10")
-    files = [source.file for source in find_samples([str(tmp_path)])]
+    files = [source.file for source in sources_of([str(tmp_path)])]
     assert [*dict.fromkeys(files)] == [f"{tmp_path}/assignment-10/snapshots", found.file]
 
 

@@ -159,9 +159,9 @@ def test_labels_of_samples_left_out(tmp_path: Path, mark: int, first: int) -> No
     labels = np.where(np.arange(N) < 6, mark, Y + first)
     np.savez(tmp_path / "f.npz", features=H, labels=labels, weights=W)
     form = {"labels_are": ["zero-based", "one-based"][first]}
-    expected = measure(features=H[6:], labels=Y[6:], weights=W, bootstrap=5)
-    by_array = measure(features=H, labels=labels, weights=W, bootstrap=5, **form)
-    for found in (by_array, measure(tmp_path / "f.npz", bootstrap=5, **form)):
+    expected = measure(features=H[6:], labels=Y[6:], weights=W)
+    by_array = measure(features=H, labels=labels, weights=W, **form)
+    for found in (by_array, measure(tmp_path / "f.npz", **form)):
         same(found, expected)
         assert told(found) == ["6 of 30 samples have label -1 or -100: left out"]
     some: Any = measure(tmp_path / "f.npz", min_count=8, **form)

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from gnc_cli.collapse.inputs import File, expand, natural_key
 from gnc_cli.collapse.selection import selects
-from gnc_cli.collapse.sources import Source, find_samples
+from gnc_cli.collapse.sources import Source
 from gnc_cli.errors import DataError, UsageError
+from tests.collapse.conftest import sources_of
 
 H = np.arange(12.0).reshape(4, 3)
 Y = np.array([0, 1, 0, 1])
@@ -49,7 +50,7 @@ def test_snapshots_are_rows_in_order_of_their_epoch(tmp_path: Path) -> None:
     path = run(
         tmp_path / "a.h5", snapshots, {"labels": Y, "weights": W, "seed": 5, "split": "test"}
     )
-    sources = find_samples([str(path)])
+    sources = sources_of([str(path)])
     assert names(sources) == ["c", "b", "d", "a"]
     assert [source.attrs["epoch"] for source in sources] == [2, 2, 2.5, 10]
     assert all(source.attrs["seed"] == 5 and source.file == str(path) for source in sources)
@@ -66,7 +67,7 @@ def test_snapshots_are_rows_in_order_of_their_epoch(tmp_path: Path) -> None:
 def test_a_bias_belongs_to_its_weights(tmp_path: Path) -> None:
     snapshots = {"1": {"features": H, "weights": W}, "2": {"features": H}}
     root = {"labels": Y, "weights": W, "bias": np.ones(2)}
-    first, second = find_samples([str(run(tmp_path / "a.h5", snapshots, root))])
+    first, second = sources_of([str(run(tmp_path / "a.h5", snapshots, root))])
     with first.open() as one, second.open() as two:
         assert one.bias is None
         assert two.bias is not None
@@ -75,12 +76,12 @@ def test_a_bias_belongs_to_its_weights(tmp_path: Path) -> None:
 def test_names_count_where_nothing_else_does(tmp_path: Path) -> None:
     snapshots = {name: {"features": H} for name in ("s10", "s9", "s100", "s1")}
     path = run(tmp_path / "a.h5", snapshots, {"labels": Y})
-    assert names(find_samples([str(path)])) == ["s1", "s9", "s10", "s100"]
+    assert names(sources_of([str(path)])) == ["s1", "s9", "s10", "s100"]
     path = run(tmp_path / "a.h5", snapshots, {"labels": Y, "features": H})
-    assert names(find_samples([str(path)])) == ["s1", "s9", "s10", "s100", None]
-    assert names(find_samples([f"{path}:snapshots/s9"])) == ["s9"]
+    assert names(sources_of([str(path)])) == ["s1", "s9", "s10", "s100", None]
+    assert names(sources_of([f"{path}:snapshots/s9"])) == ["s9"]
     weights_only = run(tmp_path / "w.h5", {"x": {"weights": W}}, {"weights": W, "labels": Y})
-    (source,) = find_samples([str(weights_only)])
+    (source,) = sources_of([str(weights_only)])
     with source.open() as samples:
         assert samples.features is None and samples.labels is None
 
@@ -88,7 +89,7 @@ def test_names_count_where_nothing_else_does(tmp_path: Path) -> None:
 def test_an_empty_snapshot_is_refused(tmp_path: Path) -> None:
     path = run(tmp_path / "a.h5", {"x": {"loss": np.ones(3)}}, {"weights": W})
     with pytest.raises(DataError, match="'snapshots/x'.*neither features nor weights"):
-        find_samples([str(path)])
+        sources_of([str(path)])
 
 
 def test_snapshots_that_point_elsewhere(tmp_path: Path) -> None:
@@ -96,16 +97,16 @@ def test_snapshots_that_point_elsewhere(tmp_path: Path) -> None:
     path = run(tmp_path / "a.h5", {"x": {"features": H}}, {"labels": Y})
     with h5py.File(path, "a") as h5:
         h5["snapshots/latest"] = h5py.SoftLink("/snapshots/x")
-    assert names(find_samples([str(path)])) == ["x"]
+    assert names(sources_of([str(path)])) == ["x"]
     with h5py.File(path, "a") as h5:
         h5["snapshots/y"] = h5py.ExternalLink("other.h5", "/snapshots/x")
     with pytest.raises(DataError, match="'snapshots/y' is a link to another file"):
-        find_samples([str(path)])
+        sources_of([str(path)])
     run(tmp_path / "b.h5", {}, {"features": H, "labels": Y})
     with h5py.File(tmp_path / "b.h5", "a") as h5:
         h5["snapshots"] = h5py.ExternalLink("other.h5", "/snapshots")
     with pytest.raises(DataError, match="'snapshots' is a link to another file"):
-        find_samples([str(tmp_path / "b.h5")])
+        sources_of([str(tmp_path / "b.h5")])
 
 
 def test_what_files_say_may_be_of_any_type(tmp_path: Path) -> None:
@@ -113,12 +114,12 @@ def test_what_files_say_may_be_of_any_type(tmp_path: Path) -> None:
         run(tmp_path / f"{name}.h5", {"s": {"features": H, "labels": Y, "split": "train"}}, {})
         with h5py.File(tmp_path / f"{name}.h5", "a") as h5:
             h5["snapshots/s"].attrs["layer"] = value
-    sources = find_samples([str(tmp_path / "a.h5"), str(tmp_path / "c.h5")])
+    sources = sources_of([str(tmp_path / "a.h5"), str(tmp_path / "c.h5")])
     assert {source.attrs["layer"] for source in sources} == {"[1, 2]", "3"}
-    assert "layer" not in find_samples([str(tmp_path / "b.h5")])[0].attrs
+    assert "layer" not in sources_of([str(tmp_path / "b.h5")])[0].attrs
     torch.save({"weights": torch.from_numpy(W), "epoch": 10**400}, tmp_path / "d.pt")
     with pytest.raises(DataError, match="attribute epoch is a number of some 400 digits"):
-        find_samples([str(tmp_path / "d.pt")])
+        sources_of([str(tmp_path / "d.pt")])
 
 
 def test_files_say_their_epoch_in_every_format(tmp_path: Path) -> None:
@@ -128,7 +129,7 @@ def test_files_say_their_epoch_in_every_format(tmp_path: Path) -> None:
     tensors = {"weights": torch.from_numpy(W)}
     safetensors.torch.save_file(tensors, tmp_path / "d.safetensors", metadata={"epoch": "25"})
     np.save(tmp_path / "e.npy", W)
-    sources = find_samples([f"{tmp_path}/*.*"])
+    sources = sources_of([f"{tmp_path}/*.*"])
     assert [Path(s.file or "").name for s in sources] == [
         "c.pt",
         "b.npz",
@@ -144,7 +145,7 @@ def test_files_say_their_epoch_in_every_format(tmp_path: Path) -> None:
 def test_an_epoch_is_a_number(tmp_path: Path, epoch: Any) -> None:
     path = run(tmp_path / "a.h5", {}, {"weights": W, "epoch": epoch})
     with pytest.raises(DataError, match=r"a\.h5.*epoch.*expected a number"):
-        find_samples([str(path)])
+        sources_of([str(path)])
 
 
 def test_attributes_are_plain(tmp_path: Path) -> None:
@@ -159,7 +160,7 @@ def test_attributes_are_plain(tmp_path: Path) -> None:
     with h5py.File(path, "a") as h5:
         h5.attrs["big"] = np.zeros(1000)
         h5.attrs["odd"] = np.array([(1, 2.0)], dtype=[("a", "i4"), ("b", "f8")])
-    (source,) = find_samples([str(path)])
+    (source,) = sources_of([str(path)])
     assert source.attrs == {"seed": 3, "name": "x", "lr": [0.5, 0.25]}
 
 
@@ -180,16 +181,16 @@ def test_attributes_are_plain(tmp_path: Path) -> None:
 def test_selecting(tmp_path: Path, select: list[tuple[str, Any]], expected: list[str]) -> None:
     snapshots = {str(e): {"features": H, "epoch": e} for e in (0, 5, 10, 100)}
     path = run(tmp_path / "a.h5", snapshots, {"labels": Y, "split": "test"})
-    assert names(find_samples([str(path)], select=select)) == expected
+    assert names(sources_of([str(path)], select=select)) == expected
 
 
 def test_selecting_nothing(tmp_path: Path) -> None:
     snapshots = {str(e): {"features": H, "epoch": e} for e in (0, 5)}
     path = str(run(tmp_path / "a.h5", snapshots, {"labels": Y}))
     with pytest.raises(DataError, match="epoch 0, 5"):
-        find_samples([path], select=[("epoch", "7")])
+        sources_of([path], select=[("epoch", "7")])
     with pytest.raises(UsageError, match="select epok.*epoch, file, snapshot"):
-        find_samples([path], select=[("epok", "7")])
+        sources_of([path], select=[("epok", "7")])
 
 
 @given(st.lists(st.integers(0, 20), min_size=1), st.integers(0, 20), st.integers(1, 5))

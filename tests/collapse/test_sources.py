@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 import torch
 
-from gnc_cli.collapse.sources import Source, find_samples
+from gnc_cli.collapse.sources import Source
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.io.codefile import CodeFile, read_points, write_code
 from gnc_cli.parameters import in_shell
-from tests.collapse.conftest import SAVERS, put
+from tests.collapse.conftest import SAVERS, put, sources_of
 
 N, D, K = 12, 3, 4
 RNG = np.random.default_rng(11)
@@ -50,14 +50,14 @@ def same(found: dict[str, Any], expected: dict[str, np.ndarray]) -> None:
 
 def one(*files: Path | str, **options: Any) -> dict[str, Any]:
     """What the one row of these files holds."""
-    (source,) = find_samples([str(file) for file in files], **options)
+    (source,) = sources_of([str(file) for file in files], **options)
     return read(source)
 
 
 def refusal(*files: Path | str, **options: Any) -> str:
     """The message with which the files are refused."""
     with in_shell(), pytest.raises(DataError) as caught:
-        for source in find_samples([str(file) for file in files], **options):
+        for source in sources_of([str(file) for file in files], **options):
             read(source)
     message = str(caught.value)
     assert "\n" not in message
@@ -196,7 +196,7 @@ def test_codes_of_ours(tmp_path: Path) -> None:
     with h5py.File(tmp_path / "b.h5", "a") as h5:
         h5.attrs["kind"] = "features"
     assert "labels" not in one(tmp_path / "b.h5")
-    (source,) = find_samples([str(tmp_path / "b.h5")])
+    (source,) = sources_of([str(tmp_path / "b.h5")])
     assert source.attrs["provenance"] == {"seed": 3} and "kind" not in source.attrs
 
 
@@ -222,7 +222,7 @@ def test_nothing_to_measure_lists_what_there_is(tmp_path: Path) -> None:
     message = refusal(put(tmp_path / "a.h5", {"left": H, "right": W}))
     assert "'left' (12, 3) float32" in message and "--weights" in message
     with pytest.raises(UsageError, match="nothing"):
-        find_samples([])
+        sources_of([])
 
 
 def test_groups_of_a_file(tmp_path: Path) -> None:
@@ -254,7 +254,7 @@ def test_a_lightning_checkpoint(tmp_path: Path) -> None:
         },
         tmp_path / "a.ckpt",
     )
-    (source,) = find_samples([str(tmp_path / "a.ckpt")])
+    (source,) = sources_of([str(tmp_path / "a.ckpt")])
     same(read(source), {"weights": W, "bias": B})
     assert (source.attrs["epoch"], source.attrs["step"]) == (7, 700)
 
@@ -347,9 +347,9 @@ def test_shards_come_in_natural_order(tmp_path: Path) -> None:
     same(one(features=pattern), whole)
     same(one(features=f"{pattern}:H", labels=f"{pattern}:y", weights=names[1]), whole)
     same(one(features=names, labels=names), whole)
-    (source,) = find_samples([pattern], shards=True)
+    (source,) = sources_of([pattern], shards=True)
     assert source.file == ",".join(names)
-    assert [s.file for s in find_samples([pattern])] == names
+    assert [s.file for s in sources_of([pattern])] == names
     same(one(features=pattern, labels=put(tmp_path / "y.npy", {"y": Y})), whole)
     assert "no file matches" in refusal(f"{tmp_path}/none_*.h5")
 
@@ -471,7 +471,7 @@ def test_stdin_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
 
     stdin()
-    (source,) = find_samples(["-"])
+    (source,) = sources_of(["-"])
     same(read(source), ALL)
     same(read(source), ALL)
     assert source.file == "-" and len(source.stamp.partition(",")[2]) == 16
@@ -486,18 +486,15 @@ def test_stdin_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_the_stamp_follows_the_file(tmp_path: Path) -> None:
     features, labels = put(tmp_path / "a.h5", ALL), put(tmp_path / "y.npy", {"y": Y})
-    stamps = [find_samples([features], labels=labels)[0].stamp for _ in range(2)]
+    stamps = [sources_of([features], labels=labels)[0].stamp for _ in range(2)]
     put(tmp_path / "y.npy", {"y": np.zeros(N + 1, dtype=int)})
-    stamps += [find_samples([features], labels=labels)[0].stamp]
+    stamps += [sources_of([features], labels=labels)[0].stamp]
     assert stamps[0] == stamps[1] != stamps[2]
 
 
 def test_a_file_may_change_between_finding_and_opening(tmp_path: Path) -> None:
     put(tmp_path / "a.h5", ALL)
-    (source,) = find_samples([str(tmp_path / "a.h5")])
+    (source,) = sources_of([str(tmp_path / "a.h5")])
     put(tmp_path / "a.h5", {"other": H})
-    with pytest.raises(DataError, match="no dataset 'features'"):
-        read(source)
-    (tmp_path / "a.h5").unlink()
-    with pytest.raises(DataError, match="no such file"):
+    with pytest.raises(DataError, match="a.h5.* cannot be read"):
         read(source)

@@ -38,7 +38,6 @@ def test_a_sheet_names_everything(result: MeasureResult) -> None:
     text = shown(result, verbose=True)
     for words in (
         "set.h5   N = 240, d = 3, K = 12   epoch 5, split test",
-        "95 %: ",
         "median",
         "samples per class",
         "NC2 ETF",
@@ -50,14 +49,12 @@ def test_a_sheet_names_everything(result: MeasureResult) -> None:
         assert words in text, words
 
 
-def test_rows_and_groups(series: MeasureSeries) -> None:
+def test_rows(series: MeasureSeries) -> None:
     text = shown(series)
-    assert "6 rows" in text and "mean ± deviation over seed" in text
+    assert "6 rows" in text
     assert len(re.findall(r"^seed\d\.h5 ", text, re.MULTILINE)) == 6
     paths = [replace(r, file=f"/a/long/path/to/{r.file}") for r in series.rows]
     assert shown(replace(series, rows=tuple(paths))) == text
-    lines = text.partition("over seed")[2].splitlines()
-    assert [line.split()[:2] for line in lines[3:6]] == [["1", "2"], ["2", "2"], ["10", "2"]]
     known = replace(series, skipped=2, out="rows.jsonl")
     assert "2 of them measured before" in shown(known) and "written  rows.jsonl" in shown(known)
 
@@ -130,7 +127,7 @@ def test_markdown_has_the_same_tables(result: MeasureResult, series: MeasureSeri
     for found in (result, series):
         blocks = "\n".join(markdown(view(found, False))).split("\n\n")
         tables = [block.split("\n") for block in map(str.strip, blocks) if block[:1] == "|"]
-        assert len(tables) >= 2
+        assert tables
         for lines in tables:
             assert len({len(re.findall(r"(?<!\\)\|", line)) for line in lines}) == 1
 

@@ -36,7 +36,7 @@ def _measured() -> list[Result]:
     return [
         measure(weights=W),
         measure(features=H, labels=y),
-        measure(features=H, labels=y, weights=W, variants="classic", bootstrap=10, duplicates=0.9),
+        measure(features=H, labels=y, weights=W, variants="classic", duplicates=0.9),
         measure(features=H, labels=y, logits=H @ W.T, weights=W, normalize="off"),
     ]
 

@@ -25,7 +25,7 @@ def shown(monkeypatch: pytest.MonkeyPatch, stage: str, value: float) -> str:
     return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", terminal.getvalue())
 
 
-@pytest.mark.parametrize("stage", ["moments", "decisions", "bootstrap", "rows"])
+@pytest.mark.parametrize("stage", ["moments", "decisions", "rows"])
 def test_a_share_done_is_no_best_value(monkeypatch: pytest.MonkeyPatch, stage: str) -> None:
     said = shown(monkeypatch, stage, 0.5)
     assert stage in said and "5/10" in said and "best" not in said

@@ -118,7 +118,6 @@ SHEETS: dict[str, tuple[View, Callable[[], Any]]] = {
     },
     "measure": (measured, _set),
     "measure, raw rows": (measured, lambda: _set(missing=True, normalize="off")),
-    "measure, intervals": (measured, lambda: _set(missing=True, bootstrap=20)),
     "measure, weights alone": (measured, lambda: measure(weights=built("snub-cube"))),
     "measure, a snapshot": (measured, _snapshot),
     **{

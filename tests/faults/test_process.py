@@ -319,7 +319,6 @@ def features(name: str, **attrs: str) -> None:
         "measure a.h5 -v",
         "measure a.h5:none",
         "compare a.h5",
-        "measure a.h5 --group split",
         "measure a.h5 --select split=none",
         "measure a.h5 --report r.md",
         "measure a.h5 --class-names names.txt --duplicates -0.9 -v",

@@ -73,9 +73,9 @@ FILES = [
         6,
         """
         measure a.h5 --K 4e7 | measuring K=40000000 classes in d=2 needs
-        measure a.h5 --K 5e7 | GB free: leave classes out with --min-count or --classes FILE
-        measure a.h5 --K 5e7 --time-limit 5 | GB free
-        measure a.h5 --K 4e7 --variants classic | GB free
+        measure a.h5 --K 5e7 | this machine: leave classes out with --min-count or --classes FILE
+        measure a.h5 --K 5e7 --time-limit 5 | GB are free on this machine
+        measure a.h5 --K 4e7 --variants classic | GB are free on this machine
     """,
         features("a.h5", 120, 2, range(7)),
     ),
@@ -83,7 +83,7 @@ FILES = [
         6,
         """
         measure a.h5 | measuring K=4 classes in d=20000 needs 16
-        measure a.h5 --normalize off | GB free
+        measure a.h5 --normalize off | GB are free on this machine
     """,
         features("a.h5", 8, 20_000, range(4)),
     ),
@@ -159,7 +159,6 @@ NUMBERS = cases(
     solve --problem ufm --d 2 --K 3 --tau 1 --n 1e10 | --n 1e10 is too large; give at most 1e9
     measure a.h5 --K 9223372036854775807 | is too large; give at most 1e8
     measure a.h5 --K {DIGITS} | is too large
-    measure a.h5 --bootstrap 1e9 | give at most 100000
     measure a.h5 --seed {DIGITS} | --seed
     bounds --d 9223372036854775807 --K 3 | is too large; give at most 1e6
     bounds --d 3 --K {DIGITS} | is too large

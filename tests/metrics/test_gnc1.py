@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from gnc_cli.errors import DataError
 from gnc_cli.geometry.sphere import normalise, random_points
 from gnc_cli.metrics import pair_means
-from gnc_cli.metrics.gnc1 import gnc1, gnc1_from_covariances
+from gnc_cli.metrics.gnc1 import gnc1
 from gnc_cli.metrics.gnc3 import gnc3
 from gnc_cli.metrics.pair_means import cdnv_sums
 from tests.problems import random_rotation, simplex
@@ -70,10 +70,6 @@ def test_gnc1_bad_input() -> None:
     ):
         with pytest.raises(DataError, match=message):
             gnc1(*bad)
-    with pytest.raises(DataError, match="shapes"):
-        gnc1_from_covariances(np.eye(2), np.eye(3), 3)
-    with pytest.raises(DataError, match="no class"):
-        gnc1_from_covariances(np.eye(2), np.eye(2), 0)
 
 
 def test_gnc3_of_codes_and_bad_input(rng: np.random.Generator) -> None:

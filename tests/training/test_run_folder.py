@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gnc_cli.collapse.inputs import snapshot_files
-from gnc_cli.collapse.sources import find_samples
+from gnc_cli.collapse.request import Request as MeasureRequest
+from gnc_cli.collapse.sources import resolve
 from gnc_cli.errors import DataError, OutputError
 from gnc_cli.runtime.distributed import Processes
 from gnc_cli.training import run_folder
@@ -54,7 +55,7 @@ def add_snapshot(run: RunFolder, epoch: int) -> None:
 
 def listed(run: RunFolder) -> list[str | None]:
     files = [*snapshot_files(f"{run.path}/snapshots")]
-    return [source.snapshot for source in find_samples(files)] if files else []
+    return [source.snapshot for source in resolve(MeasureRequest(files=files))] if files else []
 
 
 def written(run: RunFolder, epoch: int = 1) -> None:
@@ -97,7 +98,7 @@ def test_snapshots_without_a_line_are_dropped(run: RunFolder) -> None:
         run.epoch(row, "")
     for epoch in (1, 2, 3):
         add_snapshot(run, epoch)
-    provenance = find_samples([f"{run.path}/snapshots"])[0].attrs["provenance"]
+    provenance = resolve(MeasureRequest(files=[f"{run.path}/snapshots"]))[0].attrs["provenance"]
     assert provenance == {"command": "gnc train", "options": read_config(run.path)}
     with run:
         pass

@@ -98,7 +98,7 @@ def test_features_that_are_none(data: dict[str, np.ndarray], ood: np.ndarray, wo
 
 @pytest.mark.parametrize(
     "how",
-    [{"ood": OTHER}, {"variants": "classic"}, {"labels_are": "one-based"}, {"bootstrap": 9}],
+    [{"ood": OTHER}, {"variants": "classic"}, {"labels_are": "one-based"}],
     ids=lambda how: next(iter(how)),
 )
 def test_options_about_samples_are_refused_for_weights(

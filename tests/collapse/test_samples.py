@@ -15,11 +15,10 @@ import pytest
 import safetensors.torch
 import torch
 
-from gnc_cli.collapse.sources import find_samples
 from gnc_cli.errors import DataError, GncError
 from gnc_cli.io import hdf5
 from gnc_cli.parameters import in_shell
-from tests.collapse.conftest import put
+from tests.collapse.conftest import put, sources_of
 
 H = np.random.default_rng(5).standard_normal((16, 4)).astype(np.float32)
 Y = np.arange(16) % 4
@@ -28,7 +27,7 @@ W = np.eye(4, dtype=np.float32)
 
 def read_all(path: Path | str, **options: Any) -> int:
     """Open every row of a file and read everything; how many rows there are."""
-    sources = find_samples([str(path)], **options)
+    sources = sources_of([str(path)], **options)
     for source in sources:
         with source.open() as samples:
             for rows in (samples.features, samples.logits):
