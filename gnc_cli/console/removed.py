@@ -7,6 +7,7 @@ from gnc_cli.errors import UsageError
 REMOVED: Mapping[str, str] = {
     "--variants authors": "gnc1_centred and gnc3_centred are always computed",
     "--variants all": "add --variants classic; gnc1_centred and gnc3_centred are always computed",
+    "--hunt": "run python -m benchmarks.hunt in the sources",
     "--method paper": "run python -m benchmarks.paper_recipe in the sources",
     "--stem": "the first layers follow from the size of the images: small under 96 pixels",
     "--norm": "built-in networks have batch norms; write --model package.module:factory for others",

@@ -195,7 +195,6 @@ def _candidates(d: int, K: int, table: KnownCodes) -> Iterator[Reference]:
         )
     solved = stored_margins().covering(d, K)
     if solved is not None:
-        # A Tammes code, whose largest cosine is 1 - rho.
         own = (solved.d, solved.K) == (d, K)
         yield Reference(
             1.0 - solved.rho,
@@ -204,7 +203,7 @@ def _candidates(d: int, K: int, table: KnownCodes) -> Iterator[Reference]:
             solved.K,
             _part(solved.d, solved.K, d, K) + solved.source,
             own=own,
-            figure=f"{1.0 - solved.rho:.12f}",
+            figure=solved.figure,
             rounding=_SOLVED_DIGITS,
             date=stored_margins().date,
             how=solved.command,

@@ -179,6 +179,11 @@ class SolvedMargin:
     command: str
 
     @property
+    def figure(self) -> str:
+        """Its largest cosine, 1 - rho: it is a Tammes code."""
+        return f"{1.0 - self.rho:.12f}"
+
+    @property
     def source(self) -> str:
         """What can be said of it beside its figure."""
         return "found by gnc, not compared with a published value"

@@ -72,7 +72,7 @@ def comparison_status(
     return ComparisonStatus.IMPROVES if verified(below) else ComparisonStatus.MATCHES
 
 
-def passes(row: Any, *, tolerance: float, require_entry: bool) -> bool | None:
+def passes(row: Any, tolerance: float, require_entry: bool) -> bool | None:
     """Whether a row with a `verdict` is good enough for the exit code 0; None without a cosine.
 
     The largest gap that passes is `tolerance`; with `require_entry` a pair that is not on record

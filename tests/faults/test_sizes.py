@@ -169,7 +169,6 @@ NUMBERS = cases(
     compare --list --K {DIGITS} | is too large
     compare --list --K 2..1e9 | has more than 1,000,000 values; use a larger step
     compare --solve --d 2..1000 --K 2..1000 | 999 dimensions and 999 sizes make more than 100,000
-    compare --solve --hunt --d 2..1000 --K 2..1000 --time-limit 1h | make more than 100,000 pairs
     compare a.h5 --digits 1e6 | is too large; give at most 1000
     train --epochs 1e18 | --epochs 1e18 is too large; give at most 1e7
     train --epochs {DIGITS} | is too large
