@@ -86,10 +86,10 @@ def view(result: CompareResult, verbose: bool) -> list[Table]:
 
 
 def _sheet(r: FileRow, stamp: TableStamp, verbose: bool) -> list[Table]:
-    angle = "" if r.min_angle_deg is None else f"smallest angle {r.min_angle_deg:.8f} degrees"
+    angle = "" if r.min_angle_deg is None else f"minimal angle {r.min_angle_deg:.8f} degrees"
     rows = [("largest cosine", decimals(r.max_cosine), angle, "max_cosine")]
     if r.best_known is None:
-        remark = "no table, construction or solved code has this d and K"
+        remark = "no table, construction or numerical code has this d and K"
         rows.append(("best known", "-", remark, "best_known"))
     else:
         rows.append(("best known", published(r.figure or ""), _known(r, verbose), "best_known"))

@@ -133,7 +133,7 @@ def verdict(
         "on_record": known is not None and known.on_record,
         "improves_on": improves_on,
         "proved_cosine": proved,
-        "advice": advice(status, d, K, file, stamp, proved, known),
+        "advice": advice(status, d, K, file, stamp, proved, known, gap),
     }
 
 
@@ -145,6 +145,7 @@ def advice(
     stamp: TableStamp,
     proved: str | None = None,
     known: "Reference | None" = None,
+    gap: float | None = None,
 ) -> str:
     """One sentence: what the verdict means for the user; `proved` is what no cosine exceeds."""
     own = "" if file is None or file == "-" else f" --init {quote(file)}"
@@ -169,6 +170,10 @@ def advice(
             current = "" if stamp.current else "; check the public table with --table"
             return f"{text}{current}"
         case ComparisonStatus.NO_ENTRY:
-            beaten = "" if known is None else f"no worse than the best known, {known.source}; "
+            beside = ""
+            if known is not None:
+                less = -(gap or 0.0)
+                much = f"{less:.2g} below" if less > _COORDINATES else "equal to"
+                beside = f"; its largest cosine is {much} that of the best known, {known.source}"
             more = "" if stamp.current else "; a fuller table can be given with --table"
-            return f"{beaten}no code of d = {d:,}, K = {K:,} is on record{more}"
+            return f"no record for ({d:,}, {K:,}) here{beside}{more}"

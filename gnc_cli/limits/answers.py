@@ -103,7 +103,7 @@ def pair_best(
     # Of equal ends one that is not attained says more.
     excluding = (row for row in held if not row.exists)
     most = min(excluding, key=lambda row: (row.margin, not row.strict))
-    rest = request.quantity is Quantity.ONE_VS_REST
+    rest = request.subject is Quantity.ONE_VS_REST
     low, high = (built, most) if rest else (most, built)
     # Distances are good to so many digits, cosines to so many decimals.
     if low.value > high.value + ROUNDING * (low.value if rest else 1.0):
@@ -116,11 +116,11 @@ def pair_best(
         lower_deg, upper_deg = high.angle_deg, max(low.angle_deg, high.angle_deg)
         exact = upper - lower <= ROUNDING and upper_deg - lower_deg <= _SAME_ANGLE * upper_deg
     status = _status(built, held, request)
-    margin = built.margin if request.margin is None else request.margin
+    scale = request.scale(math.log(low.K - 1), built.margin)
     return BestBounds(
         d=low.d,
         K=low.K,
-        quantity=request.quantity,
+        quantity=request.subject,
         lower=lower,
         upper=upper,
         lower_name=low.name,
@@ -130,7 +130,7 @@ def pair_best(
         exact=exact,
         best_known=best_known,
         status=status,
-        scale=None if status == "excluded" else request.scale(math.log(low.K - 1), margin),
+        scale=None if status == "excluded" else scale,
     )
 
 
@@ -171,7 +171,7 @@ def dimension_answer(
         best=tuple(best),
         sufficient=max(enough) if whole and len(enough) == len(best) else None,
         necessary=max(needed) if whole and len(needed) == len(best) else None,
-        scale=request.scale(math.log(max(request.K) - 1), request.margin),
+        scale=request.scale(math.log(max(request.K) - 1)),
     )
 
 
@@ -183,7 +183,7 @@ def _dimension_row(K: int, limit: Limit, request: Request) -> DimensionRow:
     asked = d if d is None or limit.exists else d - 1
     found = None if asked is None or asked < 2 else limit.at(asked, K)
     return DimensionRow(
-        K=K, d=d, ending=reach.ending, **_told(limit, request.quantity, found, d or 0, K)
+        K=K, d=d, ending=reach.ending, **_told(limit, request.subject, found, d or 0, K)
     )
 
 
@@ -229,7 +229,7 @@ def classes_answer(request: Request, limits: Sequence[Limit], dims: Iterable[int
     scale = None
     if most is not None:
         log_others = math.log(most.exact - 1) if most.exact else most.log10 * math.log(10.0)
-        scale = request.scale(log_others, request.margin)
+        scale = request.scale(log_others)
     return ClassesAnswer(
         rows=tuple(rows),
         best=tuple(best),
@@ -263,7 +263,7 @@ def _classes_row(d: int, limit: Limit, request: Request) -> ClassesRow:
         d=d,
         K=K,
         log10_K=None if count is None else count.log10,
-        **_told(limit, request.quantity, count, d, K or 0),
+        **_told(limit, request.subject, count, d, K or 0),
     )
 
 

@@ -1,4 +1,4 @@
-"""Bounds that come from codes: known ones, solved ones, constructions, and proved optima.
+"""Bounds that come from codes: known ones, numerical ones, constructions, and proved optima.
 
 A code of more points or in fewer dimensions counts too: its first K points, with zeros appended,
 are a code of (d, K). The other way round, no code of (d, K) is better than a proved optimum of
@@ -39,14 +39,14 @@ def code_limits(table: KnownCodes | None = None) -> list[Limit]:
             code.d,
             code.K,
             code.rho,
-            f"numerical code ({code.d}, {code.K}) solved by this project, certified distance",
+            f"numerical code ({code.d}, {code.K}): found by gnc, certified distance",
             partial(_solved, code.d, code.K, code.command),
         )
         for code in stored_margins().entries
     ]
     return [
         CodeList("known-code", "table of known codes", known_codes(ours, table)),
-        CodeList("solved-code", "numerical codes solved by this project", solved, of_rho=True),
+        CodeList("solved-code", "numerical codes found by gnc", solved, of_rho=True),
         ConstructionLimit(),
         ProvedOptimumLimit(ours),
     ]
@@ -188,7 +188,7 @@ def _built(code: Construction) -> str:
 
 
 def _solved(own_d: int, own_K: int, found_by: str, d: int, K: int) -> str:
-    """The command for a solved code: it reads the coordinates, or finds them as they were found."""
+    """The command for a numerical code, which reads its coordinates or repeats its search."""
     return found_by if stored_cosine(own_d, own_K) is None else _KNOWN.format(d=own_d, K=own_K)
 
 

@@ -173,7 +173,7 @@ def test_as_good_as_a_part_of_a_larger_code_is_no_entry(nothing_solved: None) ->
     # As good as a part of the 24-cell, which comes first of equals.
     assert row.source.startswith("first 16 points of (4, 24): ")
     assert row.reference == "table" and row.passed and not row.on_record
-    assert f"no worse than the best known, {row.source}" in row.advice
+    assert f"equal to that of the best known, {row.source}" in row.advice
     # Neither it nor something a little worse has an entry: the gate is monotone.
     moved = W + 1e-9 * np.random.default_rng(0).standard_normal(W.shape)
     worse = only(compare(moved, tolerance=1e-6, require_entry=True))

@@ -107,7 +107,7 @@ def test_a_code_on_a_sheet(gnc: Run, folder: Path) -> None:
     said = gnc("compare", "good.npy", "--digits", "70").stdout
     assert said.startswith("good.npy   d = 3, K = 12\n")
     for line in (
-        "largest cosine  0.447213595499958  smallest angle 63.43494882 degrees",
+        "largest cosine  0.447213595499958  minimal angle 63.43494882 degrees",
         "congruent to    icosahedron        up to rotation, reflection and order",
         "polished cosine  0.447213595499957939281834733746255247088123671922305144854179",
         "polynomial       5x^2 - 1",

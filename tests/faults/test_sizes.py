@@ -161,7 +161,7 @@ NUMBERS = cases(
     measure a.h5 --K {DIGITS} | is too large
     measure a.h5 --bootstrap 1e9 | give at most 100000
     measure a.h5 --seed {DIGITS} | --seed
-    bounds --d 9223372036854775807 --K 3 | is too large; give at most 1e6
+    bounds --d 9223372036854775807 --K 3 | is too large; give at most 100000
     bounds --d 3 --K {DIGITS} | is too large
     bounds --d 2..1000 --K 2..1000 | make more than 100,000 pairs; use larger steps
     bounds --d 2..20001 --margin 0.3 | values are more than 10,000; use a larger step
