@@ -109,7 +109,7 @@ def known_codes(ours: KnownCodes, given: KnownCodes | None = None) -> list[_Code
 
 def claimed_codes(table: KnownCodes) -> CodeList:
     """What our copy and the user's table say that somebody claims."""
-    claims = {*our_copy().claims, *table.claims}
+    claims = dict.fromkeys((*our_copy().claims, *table.claims))
     codes = [_listed(claim, f"claimed, not vetted: ({claim.d}, {claim.K})") for claim in claims]
     return CodeList("claimed-code", "claims that nobody has vetted", codes, proved=False)
 
