@@ -1,8 +1,8 @@
 """The one answer to "what is the best known code for (d, K)?".
 
 The smallest largest cosine among theorem 3.3, proved entries of our table, the other entries of the
-user's table and of ours, constructions, and codes that this project solved; of figures within 1e-12
-the earlier in this list counts. A code of more points or in fewer dimensions counts as well: its
+user's table and of ours, constructions, and numerical codes of ours; of figures within 1e-12 the
+earlier in this list counts. A code of more points or in fewer dimensions counts as well: its
 first K points, with zeros appended, are a code of (d, K). `solve`, `measure`, `bounds` and
 `compare` all print this answer. Figures alone: nothing is built, and nothing heavy is loaded.
 """
@@ -32,7 +32,7 @@ Table = KnownCodes | str | os.PathLike[str] | None
 _AGREES = 1e-12
 """Figures this near are one code: the public table rounds in the 12th decimal."""
 _SOLVED_DIGITS = 1e-12
-"""What the figures of our solved codes are rounded to."""
+"""What the figures of our numerical codes are rounded to."""
 _DIGITS = 15
 """Decimals of a figure that are shown: those of a double."""
 SEARCHED = 4096
@@ -96,8 +96,9 @@ class Reference:
     how: str | None = None
     """The command that found the code, where this project did."""
     on_record: bool = True
-    """Whether a theorem, a table or our solved codes have an entry of what was asked: then equality
-    is a tie, and a smaller cosine news. Parts of larger codes and constructions are no records."""
+    """Whether a theorem, a table or our numerical codes have an entry of what was asked: then
+    equality is a tie, and a smaller cosine news. Parts of larger codes and constructions are no
+    records."""
 
     @property
     def exact(self) -> Fraction | None:

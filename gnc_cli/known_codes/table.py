@@ -1,6 +1,6 @@
 """The table of known spherical codes: our copy, or a text file in the format of the public table.
 
-Beside it the figures of the Softmax Codes that this project solved, and the coordinates it ships.
+Beside it the figures of the numerical codes of this project, and the coordinates it ships.
 Figures stay decimal text until somebody computes with them, so that no digit is lost on the way.
 A look into the table needs nothing but Python itself and is instant.
 """
@@ -170,7 +170,7 @@ class KnownCodes:
 
 @dataclass(frozen=True)
 class SolvedMargin:
-    """One solved code: a proved lower bound of rho*(d, K)."""
+    """One numerical code of ours: a proved lower bound of rho*(d, K)."""
 
     d: int
     K: int
@@ -191,7 +191,7 @@ class SolvedMargin:
 
 @dataclass(frozen=True)
 class SolvedMargins:
-    """Our solved codes with their provenance."""
+    """Our numerical codes with their provenance."""
 
     entries: tuple[SolvedMargin, ...]
     date: str

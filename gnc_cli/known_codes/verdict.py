@@ -6,13 +6,12 @@ from fractions import Fraction
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
-from gnc_cli.known_codes.table import TableStamp
-
 if TYPE_CHECKING:
     import numpy as np
 
     from gnc_cli.codes.exact_cosine import ExactRows
     from gnc_cli.known_codes.best import Reference
+    from gnc_cli.known_codes.table import TableStamp
 
     Rows = Callable[[], np.ndarray | ExactRows]
 
@@ -92,7 +91,7 @@ def verdict(
     d: int,
     K: int,
     known: "Reference | None",
-    stamp: TableStamp,
+    stamp: "TableStamp",
     *,
     verified: Callable[[Fraction], bool],
     rows: "Rows",
@@ -142,7 +141,7 @@ def advice(
     d: int,
     K: int,
     file: str | None,
-    stamp: TableStamp,
+    stamp: "TableStamp",
     proved: str | None = None,
     known: "Reference | None" = None,
     gap: float | None = None,
