@@ -9,7 +9,7 @@ from gnc_cli import __version__
 from gnc_cli.comparison.request import Request
 from gnc_cli.comparison.result import CompareResult, ListedRow, Mode
 from gnc_cli.known_codes.best import our_copy
-from gnc_cli.known_codes.table import KnownCode, KnownCodes, SolvedMargin, stored_margins
+from gnc_cli.known_codes.table import KnownCode, KnownCodes, numerical_codes
 from gnc_cli.limits.registry import possible_table
 from gnc_cli.metrics.records import Rattlers
 from gnc_cli.runtime.deadline import Deadline
@@ -56,11 +56,8 @@ def list_codes(request: Request, table: KnownCodes) -> list[ListedRow]:
     listed = our_copy().merged(table)
     rows = [_entry(e) for e in listed.select(request.d, request.K, proven=request.proven)]
     if not request.proven:
-        rows += [
-            _numerical(code)
-            for code in stored_margins().select(request.d, request.K)
-            if listed.find(code.d, code.K) is None
-        ]
+        numerical = numerical_codes().select(request.d, request.K)
+        rows += [_entry(code) for code in numerical if listed.find(code.d, code.K) is None]
     rows.sort(key=lambda row: (row.d, row.K))
     if request.on_row is not None:
         for row in rows:
@@ -81,22 +78,7 @@ def _entry(entry: KnownCode) -> ListedRow:
         source=entry.source,
         date=entry.date,
         proven=entry.proven,
+        how=entry.command,
         record=entry.status,
         note=entry.note,
-    )
-
-
-def _numerical(code: SolvedMargin) -> ListedRow:
-    return ListedRow(
-        d=code.d,
-        K=code.K,
-        best_known=float(code.figure),
-        figure=code.figure,
-        rattlers=None,
-        contacts=None,
-        source=code.source,
-        date=stored_margins().date,
-        how=code.command,
-        proven=False,
-        record="solved",
     )

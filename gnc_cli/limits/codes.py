@@ -15,7 +15,7 @@ from gnc_cli.constructions.finder import largest_construction
 from gnc_cli.constructions.registry import find, single_codes
 from gnc_cli.geometry.rounding import rounded_down, rounded_up
 from gnc_cli.known_codes.best import SEARCHED, constructed, our_copy, stored_cosine
-from gnc_cli.known_codes.table import KnownCode, KnownCodes, stored_margins
+from gnc_cli.known_codes.table import KnownCode, KnownCodes, numerical_codes
 from gnc_cli.limits.limit import Count, Finding, Limit, reaches
 
 _ONE_CODE = 1e-11
@@ -38,11 +38,11 @@ def code_limits(table: KnownCodes | None = None) -> list[Limit]:
         _Code(
             code.d,
             code.K,
-            code.rho,
+            float(1 - code.exact),
             f"numerical code ({code.d}, {code.K}): found by gnc, certified distance",
             partial(_solved, code.d, code.K, code.command),
         )
-        for code in stored_margins().entries
+        for code in numerical_codes().entries.values()
     ]
     return [
         CodeList("known-code", "table of known codes", known_codes(ours, table)),
@@ -187,9 +187,9 @@ def _built(code: Construction) -> str:
     return f"{code.origin}: {code.reference}"
 
 
-def _solved(own_d: int, own_K: int, found_by: str, d: int, K: int) -> str:
+def _solved(own_d: int, own_K: int, command: str | None, d: int, K: int) -> str | None:
     """The command for a numerical code, which reads its coordinates or repeats its search."""
-    return found_by if stored_cosine(own_d, own_K) is None else _KNOWN.format(d=own_d, K=own_K)
+    return command if stored_cosine(own_d, own_K) is None else _KNOWN.format(d=own_d, K=own_K)
 
 
 def _same(entry: KnownCode, d: int, K: int) -> str | None:
