@@ -75,6 +75,7 @@ class BestBounds:
     d: int
     K: int
     quantity: Quantity
+    """What is bounded."""
     lower: float
     """Largest valid lower bound on the optimum: of the distance or of the cosine."""
     upper: float
@@ -234,6 +235,7 @@ class BoundsResult(Result):
     """What is possible: the result of `gnc bounds`."""
 
     quantity: Quantity
+    """What is bounded."""
     margin: float | None
     """One-vs-rest distance asked for."""
     max_cosine: float | None = field(metadata=LOWER)
