@@ -34,7 +34,7 @@ COMMANDS = {
         for asked in (
             "--d 10 --K 100",
             "--d 512 --K 1e6",
-            "--d 1000000 --K 1e300",
+            "--d 100000 --K 1e18",
             "--K 1e6 --margin 0.3",
             "--d 512 --margin 0.3",
             "--d 2..512 --K 1000 --csv",
@@ -125,7 +125,7 @@ def grid_line(kept: dict[str, Any]) -> str:
     """One sentence."""
     found = "no violation" if not kept["wrong"] else f"{len(kept['wrong'])} VIOLATIONS"
     return (
-        f"Grid of {kept['pairs']} pairs (d, K), d from 2 to 10^6, K from 2 to 10^300, every lower "
+        f"Grid of {kept['pairs']} pairs (d, K), d from 2 to 10^6, K from 2 to 10^18, every lower "
         f"bound beside every upper one, both quantities: {found} "
         f"({kept['seconds']:.0f} s of processor time)."
     )

@@ -23,7 +23,7 @@ from gnc_cli.collapse.request import Request
 from gnc_cli.collapse.result import MeasureResult
 from gnc_cli.collapse.samples import prepare_samples
 from gnc_cli.collapse.sources import resolve
-from gnc_cli.comparison.result import HuntRow, SolvedRow
+from gnc_cli.comparison.result import SolvedRow
 from gnc_cli.comparison.text_files import read_decimals, read_published
 from gnc_cli.console.baseline import Baseline
 from gnc_cli.console.gates import Gates
@@ -222,7 +222,7 @@ TARGETS = {
     ),
     "lines": Target(
         "rows.jsonl",
-        tuple(partial(rows, record=r) for r in (MeasureResult, SolvedRow, HuntRow, EpochRow)),
+        tuple(partial(rows, record=r) for r in (MeasureResult, SolvedRow, EpochRow)),
     ),
     "json": Target("a.json", (baseline, run_folder, shards)),
     "idx": Target("a.idx", (partial(images, at="images"), partial(images, at="labels"))),

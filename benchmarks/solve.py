@@ -104,7 +104,7 @@ def keep(row: dict[str, Any], path: Path = ROWS) -> None:
 
 def rows(path: Path = ROWS) -> list[dict[str, Any]]:
     """All rows so far."""
-    return [json.loads(line) for line in path.open()] if path.exists() else []
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
 def write_section(name: str, body: str) -> None:

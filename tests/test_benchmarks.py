@@ -2,6 +2,7 @@
 
 import re
 import time
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +12,15 @@ import torch
 from scipy.optimize import approx_fprime
 from typer.main import get_command
 
-from benchmarks import anytime, held_out, scaling, stored
+from benchmarks import anytime, held_out, hunt, scaling, stored
 from benchmarks.paper import figures, tables
 from benchmarks.paper_recipe import paper_recipe
 from benchmarks.solve import best_known
+from gnc_cli import compare, solve
 from gnc_cli.cli import app
+from gnc_cli.known_codes import best as known_codes
 from gnc_cli.known_codes.best import best
+from gnc_cli.known_codes.verdict import ComparisonStatus
 
 
 def test_held_out_pairs_are_half_of_the_table_and_no_developed_one() -> None:
@@ -75,6 +79,52 @@ def test_stored_codes_are_those_that_nothing_else_gives(
         "10,100,0.66,gnc solve",
     ]
     assert (tmp_path / "coordinates" / "4.33.txt").read_text() == "1 0 0 0\n-1 0 0 0\n"
+
+
+def test_a_hunt_keeps_improvements_and_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """(3, 8) is spoilt: its optimum is (sqrt(8) - 1) / 7 = 0.2612..."""
+    (tmp_path / "table.csv").write_text("3,8,0.262\n3,16,0.612294616482697\n")
+    spoilt = known_codes.read_table(tmp_path / "table.csv")
+    monkeypatch.setattr(known_codes, "our_copy", lambda: spoilt)
+    monkeypatch.setattr(known_codes, "constructed", lambda d, K: None)
+    calls: list[dict[str, Any]] = []
+
+    def small(d: int, K: int, **options: Any) -> Any:
+        calls.append({"K": K} | options)
+        return solve(d, K, **options | {"restarts": 4, "time_limit": None, "workers": 1})
+
+    monkeypatch.setattr(hunt, "solve", small)
+    wanted, folder = [(3, 16), (3, 8)], tmp_path / "hunt"
+    assert hunt.hunt(wanted, folder, seconds=9.0, budget=30.0) == [] and not calls
+    made = hunt.hunt(wanted, folder, seconds=600.0, budget=3.0, seed=5)
+    # Both best codes are found twice, in rounds of twice the time, and then left alone.
+    assert [(row["K"], row["seed"], row["budget"]) for row in made] == [
+        (16, 5, 3.0),
+        (8, 5, 3.0),
+        (16, 6, 6.0),
+        (8, 6, 6.0),
+    ]
+    asked = {"K", "problem", "method", "seed", "time_limit", "out", "force"}
+    assert all(call.keys() == asked and call["method"] == "descent" for call in calls)
+    assert [row["improves"] for row in made] == [False, True, False, True]
+    assert sorted(path.name for path in folder.iterdir()) == ["3.8.h5", "visits.jsonl"]
+    (row,) = compare(folder / "3.8.h5").rows
+    assert row.status is ComparisonStatus.IMPROVES
+    assert hunt.hunt(wanted, folder, seconds=600.0, budget=3.0, seed=5) == made
+    assert len(calls) == 4
+
+
+def test_pairs_worth_a_hunt_are_neither_proved_nor_algebra() -> None:
+    pairs = hunt.pairs(range(4, 6))
+    kinds = [known.kind for d, K in pairs if (known := best(d, K)) is not None]
+    assert kinds == sorted(kinds) and {*kinds} == {"solved", "table"}  # ours come first
+    for d, K in pairs:
+        known = best(d, K)
+        assert K <= 200 and known is not None and known.own and not known.proven
+    first, *_, last = islice(hunt.visits(pairs, 3.0, 0), 99)
+    assert first["K"] * first["d"] <= 150 and (first["budget"], last["budget"]) == (3.0, 6.0)
 
 
 def test_the_smooth_maximum_and_its_gradient() -> None:

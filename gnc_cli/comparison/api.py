@@ -53,15 +53,6 @@ def compare(
     solve: Annotated[
         bool, Parameter("Solve every pair of --d and --K and compare that.", group=_COMPARE)
     ] = False,
-    hunt: Annotated[
-        bool,
-        Parameter(
-            "With --solve: look for codes better than those on record, again and again with "
-            "more time, until --time-limit; without --d and --K at all pairs with K up to "
-            "200. Improvements are files in the folder --export.",
-            group=_COMPARE,
-        ),
-    ] = False,
     d: Annotated[
         Any,
         Parameter(
@@ -96,8 +87,7 @@ def compare(
         Path | None,
         Parameter(
             "Write coordinates, Gram matrix, contact graph (graph6) and inner products of "
-            "each file's code there. With --hunt the folder of the codes found and of the "
-            "visits (default hunt).",
+            "each file's code there.",
             group="Output",
             metavar="DIR",
         ),
@@ -105,8 +95,7 @@ def compare(
     budget: Annotated[
         float | None,
         Parameter(
-            "Time limit of each solve, 90 (seconds) or 2m. Default 10. With --hunt that of "
-            "the first round; each round doubles it.",
+            "Time limit of each solve, 90 (seconds) or 2m. Default 10.",
             DURATION,
             _SOLVES,
         ),
@@ -136,8 +125,7 @@ def compare(
     resume: Annotated[
         bool,
         Parameter(
-            "With --solve: go on from the rows in the --out file; with --hunt from the "
-            "visits in its folder.",
+            "With --solve: go on from the rows in the --out file.",
             group=_SOLVES,
         ),
     ] = False,
@@ -162,15 +150,13 @@ def compare(
 ) -> "CompareResult":
     """Compare codes with the best known ones, and name those that are known.
 
-    Give files; or --list the table, or --solve pairs afresh, or --solve --hunt for better codes.
+    Give files; or --list the table, or --solve pairs afresh.
 
     Args:
         files: codes: files that `gnc` reads, `FILE:key`, `-` for HDF5 on stdin, arrays (K, d),
             results of `solve`.
         list: the table itself; `d`, `K` and `proven` restrict it.
         solve: a fresh solve of every pair of `d` and `K`.
-        hunt: with `solve`, visit the pairs on record that are not proved optimal, in rounds, each
-            with twice the time of the last, until `time_limit`; see `comparison.hunt`.
         d, K: at least 2, one or several; beside files d is the dimension of a file that
             lists one coordinate per line.
         proven: of the table only what is proved optimal.
@@ -179,16 +165,15 @@ def compare(
         require_entry: pairs that are not on record (status no_entry) do not pass.
         digits: polish each code and give this many decimals of its cosine, and its minimal
             polynomial.
-        export: folder for coordinates, Gram matrix, contact graph and inner products; of a hunt
-            the folder of its codes and visits, `hunt` by default.
-        budget: seconds of a solve, 10 by default; of a hunt those of a visit in the first round.
+        export: folder for coordinates, Gram matrix, contact graph and inner products.
+        budget: seconds of a solve, 10 by default.
         seed: of the solves.
         time_limit: seconds for the whole run; a normal end.
         threads: of the measurement; by default chosen from the size.
         workers: solves side by side, one process each; by default one per core.
         cluster: address of a Dask scheduler whose workers solve: `tcp://host:8786`.
         out: file for the rows of solves, JSON lines, each as it is ready.
-        resume: go on from the rows in `out`, or from the visits in a hunt's folder.
+        resume: go on from the rows in `out`.
         force: overwrite files.
         plot: PNG, SVG or PDF; HTML is a page to turn (needs plotly).
         interrupt: set it to stop early with the rows so far.
@@ -196,7 +181,7 @@ def compare(
         on_row: called with each row as it is ready.
 
     Returns:
-        One row per code, entry or visit; `passed` in a row says whether its gap is within the
+        One row per code, entry or pair; `passed` in a row says whether its gap is within the
         tolerance.
 
     Raises:
@@ -207,7 +192,34 @@ def compare(
         >>> row.status.value, row.max_cosine, row.source
         ('matches', 0.0, 'theorem 3.3: regular polygon')
     """
-    asked = dict(locals())
+    from gnc_cli.comparison.request import Request
     from gnc_cli.comparison.run import run
 
-    return run(**asked)
+    return run(
+        Request(
+            files=files,
+            list=list,
+            solve=solve,
+            d=d,
+            K=K,
+            proven=proven,
+            table=table,
+            digits=digits,
+            export=export,
+            budget=budget,
+            seed=seed,
+            time_limit=time_limit,
+            threads=threads,
+            workers=workers,
+            cluster=cluster,
+            out=out,
+            resume=resume,
+            force=force,
+            plot=plot,
+            tolerance=tolerance,
+            require_entry=require_entry,
+            interrupt=interrupt,
+            progress=progress,
+            on_row=on_row,
+        )
+    )

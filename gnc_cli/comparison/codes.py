@@ -5,7 +5,6 @@ import os
 import time
 from dataclasses import dataclass, replace
 from decimal import Decimal, localcontext
-from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ import numpy as np
 from gnc_cli.codes.certify import certify_code, one_vs_one_rattlers, simple_bracket
 from gnc_cli.codes.exact_cosine import ExactRows, verify_below
 from gnc_cli.comparison.recognition import Recognised, recognise
+from gnc_cli.comparison.request import Request
 from gnc_cli.comparison.result import FileRow, PolishedCosine, Polynomial
 from gnc_cli.comparison.text_files import is_text, read_decimals, read_published
 from gnc_cli.errors import DataError
@@ -21,15 +21,15 @@ from gnc_cli.geometry.gram import closest_pair, gram_tiles, row_maxima
 from gnc_cli.geometry.one_vs_rest import one_vs_rest
 from gnc_cli.geometry.rounding import UNIT32, gamma, spacing
 from gnc_cli.geometry.sphere import angle_from_chord, chord, normalise
+from gnc_cli.io.outputs import check_apart
 from gnc_cli.known_codes.best import best
 from gnc_cli.known_codes.table import KnownCodes
 from gnc_cli.known_codes.verdict import TOLERANCE, ComparisonStatus, passes, verdict
-from gnc_cli.metrics.gnc2 import predict_gnc2
 from gnc_cli.metrics.records import Rattlers
 from gnc_cli.metrics.rows import real_matrix
+from gnc_cli.parameters import spelled
 from gnc_cli.records import Bracket
 from gnc_cli.runtime.deadline import Deadline
-from gnc_cli.runtime.predictions import FLOPS, Prediction
 from gnc_cli.runtime.threads import limit_threads, threads_for
 
 if TYPE_CHECKING:
@@ -83,17 +83,43 @@ class Code:
     @cached_property
     def precision(self) -> float:
         """What cosines are good to: by the dtype, as all numbers have float32's digits only, or as
-        unit rows were rounded to so many decimals, by which their lengths are off."""
+        unit rows were rounded to a few decimals, by which their lengths are off."""
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             single = np.array_equal(self.rows.astype(np.float32), self.rows)
             off = np.abs(np.linalg.norm(self.rows, axis=1) - 1.0).max()
-        found = max(spacing(self.storage), spacing("float32" if single else "float64"))
+        stored = max(spacing(self.storage), spacing("float32" if single else "float64"))
         for decimals in _DECIMALS:
             # Each row is off by half of this, the cosine of two rows by all of it.
             error = math.sqrt(self.rows.shape[1]) * 10.0**-decimals
             if _EQUAL < off <= error and np.array_equal(self.rows.round(decimals), self.rows):
-                return max(found, error)
-        return found
+                return max(stored, error)
+        return stored
+
+    @cached_property
+    def unit(self) -> np.ndarray:
+        """Unit rows; those that are so already to the last bits stay as they are."""
+        try:
+            unit = normalise(self.rows)
+        except DataError as error:
+            raise DataError(f"{self.file or 'the array'}: {error}; remove or mend it") from error
+        with np.errstate(over="ignore"):
+            off = np.abs(np.linalg.norm(self.rows, axis=1, keepdims=True) - 1.0)
+        return np.ascontiguousarray(np.where(off <= 1e-14, self.rows, unit))
+
+    @cached_property
+    def exact(self) -> ExactRows:
+        """The rows as exact numbers: the decimals of a text file, else the floats."""
+        words = self._decimals
+        return ExactRows.of_floats(self.rows) if words is None else ExactRows.of_texts(words)
+
+    @property
+    def rounded(self) -> bool:
+        """Whether `exact` has float64 in place of the decimals of a text file that has changed."""
+        return self.file is not None and is_text(self.file) and self._decimals is None
+
+    @cached_property
+    def _decimals(self) -> list[list[str]] | None:
+        return None if self.file is None else read_decimals(self.file, self.rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,41 +138,82 @@ class Judged:
 
 @dataclass(frozen=True)
 class _Measured:
-    max_cosine: float
-    min_angle: float
-    rho: Bracket
-    rattlers: Rattlers
-    contacts: int | None
-    pairs: np.ndarray | None
-    rattles: np.ndarray
-    undecided: tuple[str, ...]
+    """The figures of a code; without arguments those of one that the deadline left unseen."""
+
+    max_cosine: float | None = None
+    min_angle_deg: float | None = None
+    rho: Bracket | None = None
+    rattlers: Rattlers | None = None
+    contacts: int | None = None
+    pairs: np.ndarray | None = None
+    rattles: np.ndarray | None = None
+    undecided: tuple[str, ...] = _OF_ALL_PAIRS
     """Keys of a row that the deadline left open."""
 
 
 def load_code(source: Any, d: int | None = None) -> Code:
     """The code in a file, an array (K, d), or whatever carries `weights`, as a solve's result."""
     if isinstance(source, (str, os.PathLike)):
-        found = read_published(source, d)
-        names = [str(name) for name in np.atleast_1d(found.attrs.get("class_names", ()))]
-        known = names if len(names) == len(found.weights) else None
-        return Code(found.weights, os.fspath(source), known, found.storage)
-    given = getattr(source, "weights", source)
-    rows = real_matrix(given, "a code")
+        stored = read_published(source, d)
+        names = [str(name) for name in np.atleast_1d(stored.attrs.get("class_names", ()))]
+        known = names if len(names) == len(stored.weights) else None
+        return Code(stored.weights, os.fspath(source), known, stored.storage)
+    array = getattr(source, "weights", source)
+    rows = real_matrix(array, "a code")
     if min(rows.shape) < 2:
         raise DataError(f"an array has shape {rows.shape}; expected (K, d), one point per row")
-    return Code(rows, None, None, str(getattr(given, "dtype", "float64")).removeprefix("torch."))
+    return Code(rows, None, None, str(getattr(array, "dtype", "float64")).removeprefix("torch."))
 
 
-def judge_code(
-    code: Code,
-    table: KnownCodes,
-    *,
-    tolerance: float,
-    require_entry: bool,
-    deadline: Deadline,
-    threads: int | None = None,
-) -> Judged:
-    """Measure a code and hold it against the best known one.
+def compare_files(request: Request, table: KnownCodes, deadline: Deadline) -> list[Judged]:
+    """Each file in its order; further digits; files for other programs.
+
+    All files are read before the first is measured: a bad file costs no waiting.
+    """
+    dimension = None if request.d is None else request.d[0]
+    codes = [load_code(source, dimension) for source in request.files]
+    folders = []
+    if request.export is not None:
+        from gnc_cli.comparison.export import NAMES, export_code, export_folders
+
+        folders = export_folders(request.export, [code.file for code in codes], request.force)
+        written = [folder / name for folder in folders for name in NAMES]
+        read = {"FILES": request.files, spelled("table"): request.table}
+        check_apart({spelled("export"): written}, read)
+    judged: list[Judged] = []
+    for at, code in enumerate(codes):
+        if deadline.interrupted:
+            break
+        result = judge_code(code, table, request, deadline)
+        if result.row.status is None and deadline.interrupted:
+            break
+        with limit_threads(threads_for(float(code.rows.size) ** 3, request.threads)):
+            digits = None
+            if request.digits is not None:
+                polished, digits = polished_cosine(result, request.digits, deadline)
+                result = replace(result, row=replace(result.row, digits=polished))
+            if folders:
+                exported, left_out = export_code(
+                    result.weights,
+                    result.contact_pairs,
+                    digits,
+                    folders[at],
+                    deadline,
+                    force=request.force,
+                )
+                row = replace(result.row, exported=exported, left_out=left_out)
+                result = replace(result, row=row)
+        judged.append(result)
+        if request.on_row is not None:
+            request.on_row(result.row)
+        if request.progress is not None:
+            gap = max((j.row.gap for j in judged if j.row.gap is not None), default=math.nan)
+            request.progress("codes, largest gap", len(judged), len(codes), gap)
+    return judged
+
+
+def judge_code(code: Code, table: KnownCodes, request: Request, deadline: Deadline) -> Judged:
+    """Measure a code and compare it with the best known one.
 
     The cosine of an improvement, `proved_cosine`, is proved in rational arithmetic: for the floats
     of a binary file to the last bit, for the decimals of a text file as they are written (for
@@ -155,102 +222,89 @@ def judge_code(
     """
     started = time.monotonic()
     K, d = code.rows.shape
-    W = _unit(code)
-    exact = _Exact(code)
     known = best(d, K, table)
-    with limit_threads(threads_for(2.0 * K * K * d, threads)):
+    equal = None
+    with limit_threads(threads_for(2.0 * K * K * d, request.threads)):
         try:
-            found = _measure(W, _tolerance(code.precision), deadline)
-            known_as = recognise(W, found.max_cosine, found.rattles, deadline, code.precision)
-            equal = _equal_rows(W, found.max_cosine, deadline)
+            measured, cosine, rattles = _measure(code, deadline)
+            known_as = recognise(code.unit, cosine, rattles, deadline, code.precision)
+            if cosine >= 1.0 - _EQUAL:
+                equal = closest_pair(code.unit, deadline=deadline)
         except TimeoutError:
-            found, known_as, equal = None, Recognised(None, "undecided"), None
+            measured, known_as = _Measured(), Recognised(None, "undecided")
         fields = verdict(
-            None if found is None else found.max_cosine,
+            measured.max_cosine,
             d,
             K,
             known,
             table.stamp,
-            verified=exact.below,
-            rows=lambda: exact.rows,
+            verified=lambda t: verify_below(code.exact, t) is True,
+            rows=lambda: code.exact,
             file=code.file,
             precision=code.precision,
         )
-    if fields["status"] is ComparisonStatus.IMPROVES and exact.rounded:
+    if fields["status"] is ComparisonStatus.IMPROVES and code.rounded:
         fields["advice"] += ", for the coordinates read as float64"
     if fields["status"] is ComparisonStatus.MATCHES and fields["gap"] > _PRINTED:
         fields["advice"] = (
             f"equal to the best known code to the precision of the file ({code.precision:.1e})"
         )
-    if equal is not None:
+    if equal is not None and equal[2] <= _EQUAL:
         fields["advice"] = f"rows {equal[0]} and {equal[1]}, counted from 0, are equal: remove one"
     row = FileRow(
         d=d,
         K=K,
-        max_cosine=None if found is None else found.max_cosine,
-        rattlers=None if found is None else found.rattlers,
-        contacts=None if found is None else found.contacts,
+        max_cosine=measured.max_cosine,
+        rattlers=measured.rattlers,
+        contacts=measured.contacts,
         congruent_to=known_as.name,
         file=code.file,
-        rho_one_vs_rest=None if found is None else found.rho,
-        min_angle_deg=None if found is None else float(np.degrees(found.min_angle)),
+        rho_one_vs_rest=measured.rho,
+        min_angle_deg=measured.min_angle_deg,
         congruence=known_as.state,
-        undecided=(*(_OF_ALL_PAIRS if found is None else found.undecided), *known_as.undecided),
+        undecided=(*measured.undecided, *known_as.undecided),
         seconds=time.monotonic() - started,
         **fields,
     )
     # A limit that nobody gave asks no more of a file than its numbers can say.
+    tolerance = request.tolerance
     allowed = max(tolerance, code.precision) if tolerance == TOLERANCE else tolerance
-    row = replace(row, passed=passes(row, tolerance=allowed, require_entry=require_entry))
-    pairs, rattles = (None, None) if found is None else (found.pairs, found.rattles)
-    return Judged(row, W, pairs, rattles, code.names)
+    row = replace(row, passed=passes(row, allowed, request.require_entry))
+    return Judged(row, code.unit, measured.pairs, measured.rattles, code.names)
 
 
-def predict_comparison(d: int, K: int) -> Prediction:
-    """What `judge_code` takes beside the rows as they were read."""
-    if K > _LISTED_ROWS:
-        return Prediction(30.0 * K * d + 30e6, seconds=K * K * (2e-9 + 4.0 * d / FLOPS))
-    return Prediction(predict_gnc2(d, K).memory + 24.0 * K * d)
-
-
-def _unit(code: Code) -> np.ndarray:
-    """Unit rows; those that are so already to the last bits stay as they are."""
-    try:
-        unit = normalise(code.rows)
-    except DataError as error:
-        raise DataError(f"{code.file or 'the array'}: {error}; remove or mend it") from error
-    with np.errstate(over="ignore"):
-        off = np.abs(np.linalg.norm(code.rows, axis=1, keepdims=True) - 1.0)
-    return np.ascontiguousarray(np.where(off <= 1e-14, code.rows, unit))
-
-
-def _measure(W: np.ndarray, tolerance: float, deadline: Deadline) -> _Measured:
-    """Largest cosine, rattlers, contacts and rho; counts and bounds beyond `_LISTED_ROWS` rows.
+def _measure(code: Code, deadline: Deadline) -> tuple[_Measured, float, np.ndarray]:
+    """The figures, of a code beyond `_LISTED_ROWS` rows counts and bounds; the largest cosine and
+    the one-vs-one rattlers among them.
 
     Raises:
         TimeoutError: the deadline came before every pair was seen.
     """
+    W, tolerance = code.unit, _TOLERANCE
+    if code.precision > tolerance:
+        tolerance = max(_TOLERANCE_SINGLE, 2.0 * code.precision)
     if len(W) <= _LISTED_ROWS:
-        found = certify_code(W, tolerance=tolerance, deadline=deadline)
-        assert found.rattles_one_vs_one is not None
-        return _Measured(
-            found.max_cosine,
-            found.min_angle,
-            found.rho_one_vs_rest,
-            found.rattlers,
-            None if found.contact_pairs is None else len(found.contact_pairs),
-            found.contact_pairs,
-            found.rattles_one_vs_one,
-            ("rattlers.one_vs_rest",) if found.undecided else (),
+        of = certify_code(W, tolerance=tolerance, deadline=deadline)
+        assert of.rattles_one_vs_one is not None
+        measured = _Measured(
+            of.max_cosine,
+            math.degrees(of.min_angle),
+            of.rho_one_vs_rest,
+            of.rattlers,
+            None if of.contact_pairs is None else len(of.contact_pairs),
+            of.contact_pairs,
+            of.rattles_one_vs_one,
+            ("rattlers.one_vs_rest",) if of.undecided else (),
         )
+        return measured, of.max_cosine, of.rattles_one_vs_one
     row_max, _ = row_maxima(W, deadline=deadline)
     rattles = one_vs_one_rattlers(row_max, tolerance)
     cosine = float(row_max.max())
     shortest = float(chord(cosine))
     contacts = count_contacts(W, shortest, tolerance, deadline)
-    return _Measured(
+    measured = _Measured(
         cosine,
-        angle_from_chord(shortest),
+        math.degrees(angle_from_chord(shortest)),
         rho_bracket(W, row_max, deadline),
         Rattlers(int(rattles.sum()), None, tolerance),
         contacts,
@@ -258,43 +312,7 @@ def _measure(W: np.ndarray, tolerance: float, deadline: Deadline) -> _Measured:
         rattles,
         ("contacts",) if contacts is None and deadline.expired else (),
     )
-
-
-def _equal_rows(W: np.ndarray, max_cosine: float, deadline: Deadline) -> tuple[int, int] | None:
-    """Two rows of one direction, if there are any."""
-    if max_cosine < 1.0 - _EQUAL:
-        return None
-    i, j, distance = closest_pair(W, deadline=deadline)
-    return (i, j) if distance <= _EQUAL else None
-
-
-def _tolerance(precision: float) -> float:
-    """Of rattlers and contacts: looser where the numbers have no more than float32's digits."""
-    return max(_TOLERANCE_SINGLE, 2.0 * precision) if precision > _TOLERANCE else _TOLERANCE
-
-
-class _Exact:
-    """The rows of a code as exact numbers; a text file is read again only where they are needed."""
-
-    def __init__(self, code: Code) -> None:
-        self._code = code
-        self.rounded = False
-        """The numbers of a text file were rounded to float64."""
-
-    @cached_property
-    def rows(self) -> ExactRows:
-        """Decimals of a text file, else the floats."""
-        file = self._code.file
-        if file is not None and is_text(file):
-            words = read_decimals(file, self._code.rows)
-            if words is not None:
-                return ExactRows.of_texts(words)
-            self.rounded = True
-        return ExactRows.of_floats(self._code.rows)
-
-    def below(self, t: Fraction) -> bool:
-        """Whether it is proved that no cosine is above t."""
-        return verify_below(self.rows, t) is True
+    return measured, cosine, rattles
 
 
 # Codes too large to list their contacts or to bracket every row: counts and bounds.
@@ -334,8 +352,8 @@ def rho_bracket(W: np.ndarray, row_max: np.ndarray, deadline: Deadline) -> Brack
     if deadline.expired:
         return simple
     rows = np.argsort(-row_max, kind="stable")[:_BRACKETED]
-    found = one_vs_rest(W, rows, deadline=deadline.within(_SECONDS))
-    return simple.narrowed(Bracket(0.0, float(found.upper.min())))
+    few = one_vs_rest(W, rows, deadline=deadline.within(_SECONDS))
+    return simple.narrowed(Bracket(0.0, float(few.upper.min())))
 
 
 # Further digits
@@ -346,30 +364,27 @@ def polished_cosine(
 ) -> "tuple[PolishedCosine, Digits | None]":
     """`compare --digits`: the cosine to `decimals` digits, and the code behind it; None where an
     obstacle stood in the way."""
-    from gnc_cli.codes.digits import Digits, Obstacle, Refused, many_digits, minimal_polynomial
+    from gnc_cli.codes.digits import Obstacle, Refused, many_digits, minimal_polynomial
 
-    refused = None
-    if code.row.max_cosine is None:
-        refused = Obstacle.OUT_OF_TIME, Obstacle.OUT_OF_TIME.advice
-    elif code.row.K > _LISTED_ROWS:
-        refused = Obstacle.TOO_LARGE, f"more than {_LISTED_ROWS} points"
-    else:
-        found = many_digits(code.weights, decimals, deadline=deadline)
-        if isinstance(found, Refused):
-            refused = found.obstacle, f"{found.obstacle.advice} ({found.detail})"
-    if refused is not None:
-        obstacle, advice = refused
+    def refused(obstacle: Obstacle, advice: str) -> tuple[PolishedCosine, None]:
         return PolishedCosine(decimals, obstacle=obstacle.value, advice=advice), None
-    assert isinstance(found, Digits)
+
+    if code.row.max_cosine is None:
+        return refused(Obstacle.OUT_OF_TIME, Obstacle.OUT_OF_TIME.advice)
+    if code.row.K > _LISTED_ROWS:
+        return refused(Obstacle.TOO_LARGE, f"more than {_LISTED_ROWS} points")
+    digits = many_digits(code.weights, decimals, deadline=deadline)
+    if isinstance(digits, Refused):
+        return refused(digits.obstacle, f"{digits.obstacle.advice} ({digits.detail})")
     polynomial = None
-    proposal = None if deadline.expired else minimal_polynomial(_shortened(found.cosine))
+    proposal = None if deadline.expired else minimal_polynomial(_shortened(digits.cosine))
     if proposal is not None:
         coefficients = tuple(str(c) for c in proposal.coefficients)
         polynomial = Polynomial(coefficients, str(proposal), round(proposal.evidence, 1))
     polished = PolishedCosine(
-        decimals, found.cosine, found.how, len(found.contacts), found.moved, polynomial
+        decimals, digits.cosine, digits.how, len(digits.contacts), digits.moved, polynomial
     )
-    return polished, found
+    return polished, digits
 
 
 def _shortened(cosine: str) -> str:

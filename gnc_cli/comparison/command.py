@@ -9,7 +9,7 @@ from gnc_cli.comparison import api
 from gnc_cli.console.expose import expose
 from gnc_cli.console.options import OutputOptions, Shape
 from gnc_cli.console.progress import progress_on_terminal
-from gnc_cli.console.show import note, print_line
+from gnc_cli.console.show import print_line
 from gnc_cli.known_codes.verdict import TOLERANCE, ComparisonStatus
 from gnc_cli.parsing import number
 from gnc_cli.records import Result, plain
@@ -21,37 +21,29 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def _watch(output: OutputOptions) -> Iterator[dict[str, Any]]:
-    """Progress on a terminal; rows as they are ready: all with --jsonl, else a hunt's news."""
+    """Progress on a terminal; rows as they are ready with --jsonl."""
 
     def print_row(row: "CompareRow") -> None:
         head = {"schema": Result.schema, "command": "compare", "version": __version__}
         print_line(head | plain(row))
 
-    def note_improvement(row: "CompareRow") -> None:
-        from gnc_cli.comparison.result import HuntRow
-
-        if isinstance(row, HuntRow) and row.improved:
-            note(f"d = {row.d}, K = {row.K}: improves by {-(row.gap or 0.0):.2g}, {row.file}")
-
     with progress_on_terminal(output.quiet, "reading codes") as progress:
-        on_row = None if output.quiet else note_improvement
-        if output.shape is Shape.JSONL:
-            on_row = print_row
+        on_row = print_row if output.shape is Shape.JSONL else None
         yield {"progress": progress, "on_row": on_row}
 
 
 def _verdicts(result: "CompareResult", given: dict[str, Any]) -> "list[Verdict]":
     """What the rows say of --tolerance, of proved optima and of --require-entry.
 
-    A row below a figure that is proved optimal fails: the entry or the file is wrong. A hunt
-    passes, whatever it finds. A passed --tolerance is worth a line only where it was given, or in
+    A row below a figure that is proved optimal fails: the entry or the file is wrong. A
+    passed --tolerance is worth a line only where it was given, or in
     a report.
     """
     from gnc_cli.comparison.result import JudgedRow
     from gnc_cli.console.gates import Status, Verdict
 
     rows = [row for row in result.rows if isinstance(row, JudgedRow)]
-    if not rows or result.hunt is not None:
+    if not rows:
         return []
     verdicts = []
     tolerance = number(given.get("tolerance", TOLERANCE))

@@ -22,7 +22,6 @@ import numpy as np
 from gnc_cli.codes.digits import Digits
 from gnc_cli.codes.exact_cosine import rounded_coordinates
 from gnc_cli.codes.fingerprints import distribution
-from gnc_cli.comparison.codes import Code, Judged
 from gnc_cli.errors import OutputError, UsageError
 from gnc_cli.io.atomic import atomic_file, check_writable
 from gnc_cli.parameters import spelled
@@ -44,16 +43,16 @@ _Content = Iterator[Any] | str
 
 
 def export_folders(
-    export: str | os.PathLike[str], codes: Sequence[Code], *, force: bool
+    export: str | os.PathLike[str], files: Sequence[str | None], force: bool
 ) -> list[Path]:
     """Where each code goes: `export` itself, or for several a folder in it by the file's name.
 
     Nothing is written yet. Refused are two files of one name, a folder that is a file, and one
     that holds one of `NAMES` already, without `force`.
     """
-    if len(codes) == 1:
+    if len(files) == 1:
         return [_checked(Path(export), force)]
-    names = [_folder_name(code.file, at) for at, code in enumerate(codes, start=1)]
+    names = [_folder_name(file, at) for at, file in enumerate(files, start=1)]
     for name in names:
         if names.count(name) > 1:
             raise UsageError(
@@ -81,14 +80,14 @@ def _checked(folder: Path, force: bool) -> Path:
     return folder
 
 
-def predict_export(d: int, K: int) -> float:
-    """Bytes that `export_code` writes: coordinates and the Gram matrix."""
-    gram = 8.0 * K * K
-    return 23.0 * K * d + (gram if gram <= _GRAM_BYTES else 0.0)
-
-
 def export_code(
-    code: Judged, polished: Digits | None, folder: Path, deadline: Deadline, *, force: bool
+    W: np.ndarray,
+    contact_pairs: np.ndarray | None,
+    polished: Digits | None,
+    folder: Path,
+    deadline: Deadline,
+    *,
+    force: bool,
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Write the files of the module's table into `folder`, which is made where missing.
 
@@ -99,7 +98,7 @@ def export_code(
     Returns:
         The files written, and one line for each that was not: its name and the reason.
     """
-    W, K = code.weights, len(code.weights)
+    K = len(W)
     texts = None if polished is None else polished.coordinates()
     verified: _Content = "no cosine was proved for these coordinates"
     if K <= _MOST_ROWS:
@@ -114,17 +113,17 @@ def export_code(
             verified = iter([_statement(texts, cosine.text, cosine.tight)])
     spread: _Content = "there are too many different inner products"
     with contextlib.suppress(TimeoutError):
-        found = distribution(W, most=_MOST_VALUES, deadline=deadline)
-        if found is not None:
-            spread = _distribution(*found)
+        values = distribution(W, most=_MOST_VALUES, deadline=deadline)
+        if values is not None:
+            spread = _distribution(*values)
     gram: _Content = f"{K} x {K} inner products exceed 1 GiB"
     if 8 * K * K <= _GRAM_BYTES:
         gram = _gram(W)
     graph: _Content = f"{K} points are more than {_GRAPH_VERTICES}"
-    if code.contact_pairs is None:
+    if contact_pairs is None:
         graph = "contacts were not computed"
     elif K <= _GRAPH_VERTICES:
-        graph = iter([to_graph6(K, code.contact_pairs) + b"\n"])
+        graph = iter([to_graph6(K, contact_pairs) + b"\n"])
     coordinates = _lines(texts or ([f"{x:.17g}" for x in row.tolist()] for row in W))
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -194,8 +193,6 @@ def to_graph6(vertices: int, edges: np.ndarray) -> bytes:
     """
     edges = np.asarray(edges, dtype=np.int64).reshape(-1, 2)
     low, high = edges.min(axis=1), edges.max(axis=1)
-    if len(edges) and (low.min() < 0 or high.max() >= vertices or (low == high).any()):
-        raise ValueError(f"an edge is a loop or leaves the vertices 0 to {vertices - 1}")
     place = np.unique(high * (high - 1) // 2 + low)
     body = np.zeros(-(-vertices * (vertices - 1) // 12), dtype=np.uint8)
     np.add.at(body, place // 6, (32 >> place % 6).astype(np.uint8))

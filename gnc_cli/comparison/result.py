@@ -1,6 +1,5 @@
 """Results of `gnc compare`: codes beside the known codes, one row each."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -8,7 +7,7 @@ from typing import Any
 from pydantic import computed_field
 
 from gnc_cli.known_codes.table import TableStamp
-from gnc_cli.known_codes.verdict import TOLERANCE, ComparisonStatus
+from gnc_cli.known_codes.verdict import ComparisonStatus
 from gnc_cli.metrics.records import Rattlers
 from gnc_cli.records import HIDDEN, HIGHER, LOWER, OMITTED_IF_NONE, Bracket, Result, plain, rows_of
 
@@ -19,7 +18,6 @@ class Mode(StrEnum):
     FILES = "files"
     LIST = "list"
     SOLVE = "solve"
-    HUNT = "hunt"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,8 +54,7 @@ class CompareRow:
     date: str | None = None
     """Of the source of best_known or of the solve; None for a theorem or a construction."""
     file: str | None = None
-    """The file that was read, or that holds the code a hunt has found; None for solves, arrays and
-    lists."""
+    """The file that was read; None for solves, arrays and lists."""
     seconds: float | None = field(default=None, metadata=LOWER)
     """Wall time of this row."""
 
@@ -171,56 +168,10 @@ class SolvedRow(JudgedRow):
     """Starts that were run."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class HuntRow(SolvedRow):
-    """A visit of a hunt: one solve of a pair. With `file`, that holds the best code of the pair
-    that the hunt has found, at least as good as this one."""
-
-    round: int
-    """Of the visits, from 1; no pair has two in one round."""
-    budget: float
-    """Seconds that the visit was given."""
-
-    @property
-    def improved(self) -> bool:
-        """Proved below the figure on record, and by more than 1e-9: another code, and no more
-        digits of the same."""
-        news = self.status is ComparisonStatus.IMPROVES
-        return news and self.gap is not None and self.gap < -TOLERANCE
-
-    @property
-    def tied(self) -> bool:
-        """Within 1e-9 of the figure on record."""
-        return self.gap is not None and abs(self.gap) <= TOLERANCE
-
-
-@dataclass(frozen=True)
-class HuntSummary:
-    """What became of the entries that a hunt picked."""
-
-    entries: int
-    """Pairs (d, K) that were picked."""
-    visited: int
-    """Of these, how many were visited; each counts below with the best of its visits."""
-    improved: int
-    """Where a better code was found, by more than 1e-9, and proved to be better."""
-    tied: int
-    """Where the code on record was found, to 1e-9."""
-
-
-def best_visits(rows: Iterable[HuntRow]) -> list[HuntRow]:
-    """Of each pair the visit with the smallest gap, by gap: improvements first."""
-    best: dict[tuple[int, int], HuntRow] = {}
-    for row in sorted(rows, key=lambda row: row.gap or 0.0):
-        best.setdefault((row.d, row.K), row)
-    return list(best.values())
-
-
 _ROWS: dict[Mode, type] = {
     Mode.FILES: FileRow,
     Mode.LIST: ListedRow,
     Mode.SOLVE: SolvedRow,
-    Mode.HUNT: HuntRow,
 }
 
 
@@ -228,13 +179,11 @@ _ROWS: dict[Mode, type] = {
 class CompareResult(Result):
     """Codes beside the known codes: the result of `gnc compare`."""
 
-    rows: tuple[FileRow | HuntRow | SolvedRow | ListedRow, ...]
-    """One per file, pair, entry or visit."""
+    rows: tuple[FileRow | SolvedRow | ListedRow, ...]
+    """One per file, pair or entry."""
     table: TableStamp
     """The table of known codes."""
     mode: Mode = field(metadata=HIDDEN)
-    hunt: HuntSummary | None = field(default=None, metadata=OMITTED_IF_NONE)
-    """With --hunt: how many entries were visited, improved and tied."""
     stopped: bool = field(default=False, metadata=HIDDEN)
     """A signal came before all rows were there."""
     unfinished: bool = field(default=False, metadata=HIDDEN)

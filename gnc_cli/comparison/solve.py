@@ -8,9 +8,7 @@ limit cut depends on how far a process got.
 """
 
 import threading
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import lru_cache, partial
 from math import nan
 from typing import cast
@@ -18,7 +16,7 @@ from typing import cast
 from gnc_cli.codes.exact_cosine import verify_below
 from gnc_cli.comparison.recognition import Recognised, recognise
 from gnc_cli.comparison.request import Request
-from gnc_cli.comparison.result import CompareRow, SolvedRow
+from gnc_cli.comparison.result import SolvedRow
 from gnc_cli.constructions.families.theorem_3_3 import closed_form
 from gnc_cli.io.ledger import Ledger
 from gnc_cli.known_codes.best import Reference, best
@@ -30,6 +28,8 @@ from gnc_cli.runtime.parallel import WORTH_PROCESSES, Pool
 from gnc_cli.search.result import SolveResult
 
 PROBLEM = "tammes"
+_BUDGET = 10.0
+"""Seconds per pair."""
 _RECOGNISING = 2.0
 """Seconds for finding out which named code a code is."""
 
@@ -65,34 +65,32 @@ def compare_solves(
     request: Request,
     table: KnownCodes,
     deadline: Deadline,
-    progress: Callable[[str, int, int, float], None] | None = None,
-    on_row: Callable[[CompareRow], None] | None = None,
-) -> tuple[list[SolvedRow], bool]:
-    """Rows of all pairs, by dimension, then size, and whether all are there.
+) -> list[SolvedRow]:
+    """Rows of all pairs, by dimension, then size; until the deadline.
 
     With `request.out` every row is kept as soon as it is there; with `request.resume` the rows in
     that file are taken and the others made.
     """
+    budget = request.budget or _BUDGET
     jobs = [
-        PairJob(d, K, request.budget, request.seed, best(d, K, table), table.stamp)
-        for d in sorted(request.d or ())
-        for K in sorted(request.K or ())
+        PairJob(d, K, budget, request.seed, best(d, K, table), table.stamp)
+        for d, K in request.pairs
     ]
     # What the rows of one ledger have in common.
     options = {
         "mode": "solve",
         "problem": PROBLEM,
-        "budget": request.budget,
+        "budget": budget,
         "seed": request.seed,
         "table": table.stamp.sha256,
     }
     rows: dict[tuple[int, int], SolvedRow] = {}
 
     def add(row: SolvedRow) -> None:
-        good = passes(row, tolerance=request.tolerance, require_entry=request.require_entry)
+        good = passes(row, request.tolerance, request.require_entry)
         rows[row.d, row.K] = row = replace(row, passed=good)
-        if on_row is not None:
-            on_row(row)
+        if request.on_row is not None:
+            request.on_row(row)
 
     def done(at: int, row: SolvedRow | None) -> None:
         if row is None:
@@ -100,9 +98,9 @@ def compare_solves(
         # Whether a row passes is a matter of each run's own tolerance.
         ledger.append({key: value for key, value in plain(row).items() if key != "passed"})
         add(row)
-        if progress is not None:
+        if request.progress is not None:
             gap = max((r.gap for r in rows.values() if r.gap is not None), default=nan)
-            progress("pairs, largest gap", len(rows), len(jobs), gap)
+            request.progress("pairs, largest gap", len(rows), len(jobs), gap)
 
     with Ledger(
         request.out,
@@ -112,33 +110,26 @@ def compare_solves(
         resume=request.resume,
         force=request.force,
     ) as ledger:
-        wanted = {(job.d, job.K) for job in jobs}
+        wanted = {*request.pairs}
         for kept in ledger.rows:
             if (kept.d, kept.K) in wanted:
                 add(kept)
         missing = [job for job in jobs if (job.d, job.K) not in rows]
-        with Pool(request.workers, request.cluster) as pool:
-            if len(missing) * request.budget > WORTH_PROCESSES:
+        with Pool(request.processes, request.cluster) as pool:
+            if len(missing) * budget > WORTH_PROCESSES:
                 pool.warm()
             pool.run(solve_pair, missing, deadline, done)
-    found = [rows[job.d, job.K] for job in jobs if (job.d, job.K) in rows]
-    return found, len(found) == len(jobs)
+    return [rows[pair] for pair in request.pairs if pair in rows]
 
 
 def solve_pair(job: PairJob, deadline: Deadline) -> SolvedRow | None:
-    """Solve one pair on one thread; None where the deadline cut it short."""
-    method = "auto" if closed_form(job.d, job.K) is not None else "descent"
-    result = solved(job, job.budget, deadline, method)
-    return None if deadline.expired else solved_row(job, result, method)
-
-
-def solved(job: PairJob, seconds: float, deadline: Deadline, method: str) -> SolveResult:
-    """What a search on one thread finds in `seconds`, or until the deadline."""
+    """Solve one pair on one thread, beside the best known code; None where the deadline cut it."""
     from gnc_cli.search.api import solve
 
+    method = "auto" if closed_form(job.d, job.K) is not None else "descent"
     if method == "descent":
         _warm_up()
-    return cast(
+    result = cast(
         SolveResult,
         solve(
             job.d,
@@ -146,21 +137,15 @@ def solved(job: PairJob, seconds: float, deadline: Deadline, method: str) -> Sol
             problem=PROBLEM,
             method=method,
             seed=job.seed,
-            time_limit=seconds,
+            time_limit=job.budget,
             threads=1,
             workers=1,
             interrupt=cast(threading.Event, _DeadlineFlag(deadline)),
         ),
     )
-
-
-def solved_row(job: PairJob, result: SolveResult, method: str) -> SolvedRow:
-    """The code of a solve beside the best known one."""
+    if deadline.expired:
+        return None
     W = result.weights
-
-    def verified(t: Fraction) -> bool:
-        return verify_below(W, t) is True
-
     rattles = result.extras.get("rattlers_one_vs_one")
     known_as = Recognised(None, None)
     if rattles is not None:
@@ -188,7 +173,7 @@ def solved_row(job: PairJob, result: SolveResult, method: str) -> SolvedRow:
             job.K,
             job.known,
             job.stamp,
-            verified=verified,
+            verified=lambda t: verify_below(W, t) is True,
             rows=lambda: W,
         ),
     )

@@ -1,7 +1,6 @@
-"""The tables that `gnc compare` shows: one code, several, fresh solves, a hunt, the list."""
+"""The tables that `gnc compare` shows: one code, several, fresh solves, the list."""
 
 import sys
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import PurePath
 
@@ -9,13 +8,11 @@ from gnc_cli.comparison.result import (
     CompareResult,
     CompareRow,
     FileRow,
-    HuntRow,
     JudgedRow,
     ListedRow,
     Mode,
     PolishedCosine,
     SolvedRow,
-    best_visits,
 )
 from gnc_cli.console.citations import cited
 from gnc_cli.console.numbers import (
@@ -70,8 +67,6 @@ def view(result: CompareResult, verbose: bool) -> list[Table]:
         (row,) = result.rows
         assert isinstance(row, FileRow)
         return _sheet(row, result.table, verbose)
-    if result.hunt is not None:
-        return [_hunt(result, verbose)]
     counts = [f"{n} {name.replace('_', ' ')}" for name, n in result.counts.items() if n]
     title = f"{_TITLES[result.mode]}   {', '.join([plural(len(result.rows), 'row'), *counts])}"
     judged = [row for row in result.rows if isinstance(row, JudgedRow)]
@@ -82,7 +77,7 @@ def view(result: CompareResult, verbose: bool) -> list[Table]:
             if result.table.current:
                 notes.append(_stamp(our_copy().stamp))
             return [_list(title, listed, notes, verbose)]
-        case Mode.SOLVE | Mode.HUNT:
+        case Mode.SOLVE:
             solves = [row for row in result.rows if isinstance(row, SolvedRow)]
             return [_solves(title, solves, notes)]
         case Mode.FILES:
@@ -91,10 +86,10 @@ def view(result: CompareResult, verbose: bool) -> list[Table]:
 
 
 def _sheet(r: FileRow, stamp: TableStamp, verbose: bool) -> list[Table]:
-    angle = "" if r.min_angle_deg is None else f"smallest angle {r.min_angle_deg:.8f} degrees"
+    angle = "" if r.min_angle_deg is None else f"minimal angle {r.min_angle_deg:.8f} degrees"
     rows = [("largest cosine", decimals(r.max_cosine), angle, "max_cosine")]
     if r.best_known is None:
-        remark = "no table, construction or solved code has this d and K"
+        remark = "no table, construction or numerical code has this d and K"
         rows.append(("best known", "-", remark, "best_known"))
     else:
         rows.append(("best known", published(r.figure or ""), _known(r, verbose), "best_known"))
@@ -171,50 +166,6 @@ def _solves(title: str, rows: Sequence[SolvedRow], notes: list[Cell]) -> Table:
     ]
     columns = (*_FIGURES, "found by", "s")
     return Table(title, columns, cells, notes=notes, text=frozenset({5, 8}))
-
-
-def _hunt(result: CompareResult, verbose: bool) -> Table:
-    """The improvements and the entries farthest away; all that were visited where verbose."""
-    found = result.hunt
-    assert found is not None
-    visits = [row for row in result.rows if isinstance(row, HuntRow)]
-    rows = best_visits(visits)
-    times = Counter((row.d, row.K) for row in visits)
-    if not verbose:
-        rest = [row for row in rows if not (row.improved or row.tied)]
-        rows = [row for row in rows if row.improved] + rest[-_MOST:]
-    standing = {True: Styled("IMPROVES", "bold green"), False: Styled("ties", "green")}
-    cells: list[tuple[Cell, ...]] = [
-        (
-            str(r.d),
-            str(r.K),
-            decimals(r.max_cosine, 10),
-            _record(r),
-            short(r.gap),
-            standing[r.improved] if r.improved or r.tied else Styled("worse", "red"),
-            count(times[r.d, r.K]),
-            r.origin,
-            r.file if r.improved else "-",
-        )
-        for r in rows
-    ]
-    title = (
-        f"Hunt for better codes   {plural(len(visits), 'visit')} to {found.visited} of "
-        f"{found.entries} entries, {found.improved} improved, {found.tied} tied"
-    )
-    notes: list[Cell] = [
-        (*_verdict(r), f": d = {r.d}, K = {r.K}: {r.advice}") for r in rows if r.improved
-    ]
-    if not visits:
-        notes.append("time ended before the first visit; allow more")
-    elif not found.improved:
-        notes.append("no code found is better than the one on record")
-    if not verbose and found.visited:
-        notes.append("shown: improvements and the entries farthest from a tie; all with --verbose")
-    columns = (*_FIGURES[:6], "visits", "found by", "file")
-    return Table(
-        title, columns, cells, notes=[*notes, _stamp(result.table)], text=frozenset({5, 7, 8})
-    )
 
 
 _FIGURES = ("d", "K", "max_cosine", "best known", "gap", "status", "rattlers", "contacts")

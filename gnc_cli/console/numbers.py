@@ -8,7 +8,6 @@ from gnc_cli.records import Bracket
 
 _NOISE = Decimal("2e-15")
 """A figure so near to its value, relatively, is the value."""
-_LARGEST_COUNT = 10**15
 _LONGEST = 15
 """Figures of more digits before the point are written with an exponent."""
 _NEAR = 3
@@ -63,28 +62,18 @@ def count(value: int | None) -> str:
     return "-" if value is None else f"{value:,}"
 
 
-def points(K: float | None, log10: float | None = None, up: bool = False) -> str:
-    """A number of points: in groups of three, or as a power of ten where it is very large.
+def points(K: int | None, log10: float | None = None, up: bool = False) -> str:
+    """A number of points: in groups of three, or as a power of ten where it is not known exactly.
 
     Args:
-        K: exact, or a float beyond 2^63; its own digits are shown.
+        K: exact.
         log10: where K is None; rounded up or down to six digits.
 
     Example:
-        >>> points(525312), points(10.0**30), points(3 * 10**20), points(None, 45.6789012)
-        ('525,312', '10^30', '3e20', '10^45.6789')
+        >>> points(525312), points(None, 45.6789012)
+        ('525,312', '10^45.6789')
     """
-    if K is None:
-        return "-" if log10 is None else f"10^{rounded(log10, up, 6)}"
-    if K < _LARGEST_COUNT:
-        return count(int(K))
-    number = Decimal(str(K)).normalize(Context(prec=400))
-    digits = "".join(map(str, number.as_tuple().digits))
-    if isinstance(K, int) and len(digits) > 12:
-        return count(K)
-    if digits == "1":
-        return f"10^{number.adjusted()}"
-    return f"{Decimal(digits).scaleb(1 - len(digits))}e{number.adjusted()}"
+    return count(K) if K is not None or log10 is None else f"10^{rounded(log10, up, 6)}"
 
 
 def lower_end(bracket: Bracket, most: int = 15) -> str:

@@ -10,6 +10,7 @@ REMOVED: Mapping[str, str] = {
     "--bootstrap": "resample the samples in Python and call measure() on each draw",
     "--group": "write the rows with --csv and put them together with pandas: groupby().agg()",
     "--normalize require": "the default makes rows unit where a metric needs them",
+    "--hunt": "run python -m benchmarks.hunt in the sources",
     "--method paper": "run python -m benchmarks.paper_recipe in the sources",
     "--stem": "the first layers follow from the size of the images: small under 96 pixels",
     "--norm": "built-in networks have batch norms; write --model package.module:factory for others",

@@ -1,8 +1,8 @@
 """The one answer to "what is the best known code for (d, K)?".
 
 The smallest largest cosine among theorem 3.3, proved entries of our table, the other entries of the
-user's table and of ours, constructions, and codes that this project solved; of figures within 1e-12
-the earlier in this list counts. A code of more points or in fewer dimensions counts as well: its
+user's table and of ours, constructions, and numerical codes of ours; of figures within 1e-12 the
+earlier in this list counts. A code of more points or in fewer dimensions counts as well: its
 first K points, with zeros appended, are a code of (d, K). `solve`, `measure`, `bounds` and
 `compare` all print this answer. Figures alone: nothing is built, and nothing heavy is loaded.
 """
@@ -19,8 +19,8 @@ from gnc_cli.known_codes.table import (
     KnownCodes,
     TableStamp,
     data_folder,
+    numerical_codes,
     read_public_table,
-    stored_margins,
     stored_table,
 )
 
@@ -31,8 +31,6 @@ Table = KnownCodes | str | os.PathLike[str] | None
 
 _AGREES = 1e-12
 """Figures this near are one code: the public table rounds in the 12th decimal."""
-_SOLVED_DIGITS = 1e-12
-"""What the figures of our solved codes are rounded to."""
 _DIGITS = 15
 """Decimals of a figure that are shown: those of a double."""
 SEARCHED = 4096
@@ -96,8 +94,9 @@ class Reference:
     how: str | None = None
     """The command that found the code, where this project did."""
     on_record: bool = True
-    """Whether a theorem, a table or our solved codes have an entry of what was asked: then equality
-    is a tie, and a smaller cosine news. Parts of larger codes and constructions are no records."""
+    """Whether a theorem, a table or our numerical codes have an entry of what was asked: then
+    equality is a tie, and a smaller cosine news. Parts of larger codes and constructions are no
+    records."""
 
     @property
     def exact(self) -> Fraction | None:
@@ -176,11 +175,11 @@ def _candidates(d: int, K: int, table: KnownCodes) -> Iterator[Reference]:
     """In the order in which ties are decided."""
     ours = our_copy().find(d, K)
     if ours is not None and ours.proven:
-        yield _entry(ours, our_copy(), d, K)
+        yield _entry(ours, our_copy().stamp, d, K)
     for some in {id(t): t for t in (table, our_copy())}.values():
         for code in (some.find(d, K), some.covering(d, K)):
             if code is not None:
-                yield _entry(code, some, d, K)
+                yield _entry(code, some.stamp, d, K)
     built = constructed(min(d, SEARCHED), K)
     if built is not None:
         yield Reference(
@@ -193,22 +192,9 @@ def _candidates(d: int, K: int, table: KnownCodes) -> Iterator[Reference]:
             figure=_exact_text(built.cosine),
             proven=built.proven,
         )
-    solved = stored_margins().covering(d, K)
-    if solved is not None:
-        # A Tammes code, whose largest cosine is 1 - rho.
-        own = (solved.d, solved.K) == (d, K)
-        yield Reference(
-            1.0 - solved.rho,
-            "solved",
-            solved.d,
-            solved.K,
-            _part(solved.d, solved.K, d, K) + solved.source,
-            own=own,
-            figure=f"{1.0 - solved.rho:.12f}",
-            rounding=_SOLVED_DIGITS,
-            date=stored_margins().date,
-            how=solved.command,
-        )
+    numerical = numerical_codes().covering(d, K)
+    if numerical is not None:
+        yield _entry(numerical, None, d, K)
 
 
 @lru_cache(maxsize=4096)
@@ -248,10 +234,7 @@ def stored_cosine(d: int, K: int) -> float | None:
     """The largest cosine of the coordinates of (d, K) that this version ships, where it does."""
     if next((data_folder() / "coordinates").glob(f"{d}.{K}.*txt"), None) is None:
         return None
-    solved = stored_margins().select([d], [K])
-    if solved:
-        return 1.0 - solved[0].rho
-    entry = our_copy().find(d, K)
+    entry = numerical_codes().find(d, K) or our_copy().find(d, K)
     return None if entry is None else entry.max_cosine
 
 
@@ -263,11 +246,11 @@ def _part(d: int, K: int, wanted_d: int, wanted_K: int) -> str:
     return f"{some} points of ({d}, {K}): "
 
 
-def _entry(entry: KnownCode, table: KnownCodes, d: int, K: int) -> Reference:
+def _entry(entry: KnownCode, stamp: TableStamp | None, d: int, K: int) -> Reference:
     own = (entry.d, entry.K) == (d, K)
     return Reference(
         entry.max_cosine,
-        "table",
+        "table" if stamp else "solved",
         entry.d,
         entry.K,
         _part(entry.d, entry.K, d, K) + entry.source,
@@ -276,7 +259,8 @@ def _entry(entry: KnownCode, table: KnownCodes, d: int, K: int) -> Reference:
         proven=entry.proven if own else False,
         rounding=entry.rounding,
         date=entry.date,
-        stamp=table.stamp,
+        stamp=stamp,
+        how=entry.command,
     )
 
 

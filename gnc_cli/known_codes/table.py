@@ -1,6 +1,6 @@
 """The table of known spherical codes: our copy, or a text file in the format of the public table.
 
-Beside it the figures of the Softmax Codes that this project solved, and the coordinates it ships.
+Beside it the figures of the numerical codes of this project, and the coordinates it ships.
 Figures stay decimal text until somebody computes with them, so that no digit is lost on the way.
 A look into the table needs nothing but Python itself and is instant.
 """
@@ -28,6 +28,8 @@ _DATE = "2026-11"
 """When the figures of our copy were compiled; see data/known_codes/SOURCES.md."""
 _SOLVED_DATE = "2026-11"
 """When our own codes were solved."""
+_SOLVED_DIGITS = 1e-12
+"""What the figures of our numerical codes are rounded to."""
 _OURS = 1e-13
 """What the figures of our copy are good to, where they have that many digits."""
 _PUBLIC = 1e-12
@@ -39,6 +41,7 @@ _EXACT_FROM = 21
 """Decimals from which on a figure of our copy is an exact number, rounded in the last of them."""
 _LAYOUT = "d,N,cosine"
 _CLAIMED = "claimed"
+SOLVED = "solved"
 _STATUS = ("proved", "certified", "best-known", _CLAIMED, "")
 """What is known of an entry; the last where a table does not say."""
 
@@ -75,7 +78,8 @@ class KnownCode:
     """The largest cosine as the table writes it: a fraction, or every decimal."""
     status: str
     """`proved` optimal, `certified` (an exact certificate is public, not refereed), `best-known`,
-    or `claimed` (nobody has checked it); empty where the table does not say."""
+    `claimed` (nobody has checked it), or `solved` (a numerical code of ours); empty where the table
+    does not say."""
     rattlers: int | None
     """One-vs-one rattlers, where known."""
     contacts: int | None
@@ -86,8 +90,10 @@ class KnownCode:
     note: str
     rounding: float
     """How far the figure may be from the cosine of the code behind it."""
-    line: int
+    line: int = 0
     """Its place in the file."""
+    command: str | None = None
+    """What finds a numerical code of ours."""
 
     @property
     def proven(self) -> bool | None:
@@ -164,53 +170,9 @@ class KnownCodes:
         all."""
         claims = {(claim.d, claim.K): claim for claim in self.claims}
         for _, entry in sorted((claims | self.entries).items()):
-            if _among(d, K, entry) and (entry.proven or not proven):
+            among = (d is None or entry.d in d) and (K is None or entry.K in K)
+            if among and (entry.proven or not proven):
                 yield entry
-
-
-@dataclass(frozen=True)
-class SolvedMargin:
-    """One solved code: a proved lower bound of rho*(d, K)."""
-
-    d: int
-    K: int
-    rho: float
-    """The certified lower end of its one-vs-rest distance, which `command` prints."""
-    command: str
-
-    @property
-    def source(self) -> str:
-        """What can be said of it beside its figure."""
-        return "found by gnc, not compared with a published value"
-
-
-@dataclass(frozen=True)
-class SolvedMargins:
-    """Our solved codes with their provenance."""
-
-    entries: tuple[SolvedMargin, ...]
-    date: str
-    sha256: str
-
-    def select(
-        self, d: Collection[int] | None = None, K: Collection[int] | None = None
-    ) -> list[SolvedMargin]:
-        """Those with d and K among the given, or all."""
-        return [entry for entry in self.entries if _among(d, K, entry)]
-
-    def covering(self, d: int, K: int) -> SolvedMargin | None:
-        """The best code of at least K points in at most d dimensions, or None.
-
-        Its first K points, with zeros appended, are a code of (d, K) with no smaller distance.
-        """
-        fitting = [e for e in self.entries if e.d <= d and e.K >= K]
-        return max(fitting, key=lambda e: e.rho, default=None)
-
-
-def _among(
-    d: Collection[int] | None, K: Collection[int] | None, entry: KnownCode | SolvedMargin
-) -> bool:
-    return (d is None or entry.d in d) and (K is None or entry.K in K)
 
 
 @dataclass(frozen=True)
@@ -244,15 +206,30 @@ def stored_cardinalities() -> list[Cardinality]:
 
 
 @lru_cache(maxsize=1)
-def stored_margins() -> SolvedMargins:
-    """The figures that this version ships, `data/known_codes/margins.csv`."""
-    data = (data_folder() / "margins.csv").read_bytes()
-    rows = csv.DictReader(data.decode("utf-8").splitlines())
-    entries = tuple(
-        SolvedMargin(int(r["d"]), int(r["K"]), float(r["rho_one_vs_rest"]), r["command"])
-        for r in rows
-    )
-    return SolvedMargins(entries, _SOLVED_DATE, sha256(data).hexdigest())
+def numerical_codes() -> KnownCodes:
+    """The codes that this project found, `data/known_codes/margins.csv`: Tammes codes, whose
+    largest cosine is 1 - rho, rho the certified lower end of the one-vs-rest distance."""
+    path = data_folder() / "margins.csv"
+    data = path.read_bytes()
+    entries = {}
+    for row in csv.DictReader(data.decode("utf-8").splitlines()):
+        d, K = int(row["d"]), int(row["K"])
+        figure = f"{1.0 - float(row['rho_one_vs_rest']):.12f}"
+        entries[d, K] = KnownCode(
+            d,
+            K,
+            figure,
+            SOLVED,
+            None,
+            None,
+            "found by gnc, not compared with a published value",
+            _SOLVED_DATE,
+            "",
+            _SOLVED_DIGITS,
+            command=row["command"],
+        )
+    stamp = TableStamp(len(entries), _SOLVED_DATE, sha256(data).hexdigest(), current=False)
+    return KnownCodes(stamp, entries, path=str(path))
 
 
 def stored_codes(d: int, K: int) -> "Iterator[tuple[str, np.ndarray]]":
@@ -264,8 +241,8 @@ def stored_codes(d: int, K: int) -> "Iterator[tuple[str, np.ndarray]]":
 
     for path in sorted((data_folder() / "coordinates").glob(f"{d}.{K}.*txt")):
         name = ".".join(path.name.split(".")[2:-1])
-        ours = any((code.d, code.K) == (d, K) for code in stored_margins().entries)
-        plain = f"{'found by gnc' if ours else 'best known'} for d = {d}, K = {K}"
+        finder = "found by gnc" if numerical_codes().find(d, K) else "best known"
+        plain = f"{finder} for d = {d}, K = {K}"
         yield name or plain, read_points(path).weights
 
 

@@ -6,13 +6,12 @@ from fractions import Fraction
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
-from gnc_cli.known_codes.table import TableStamp
-
 if TYPE_CHECKING:
     import numpy as np
 
     from gnc_cli.codes.exact_cosine import ExactRows
     from gnc_cli.known_codes.best import Reference
+    from gnc_cli.known_codes.table import TableStamp
 
     Rows = Callable[[], np.ndarray | ExactRows]
 
@@ -72,7 +71,7 @@ def comparison_status(
     return ComparisonStatus.IMPROVES if verified(below) else ComparisonStatus.MATCHES
 
 
-def passes(row: Any, *, tolerance: float, require_entry: bool) -> bool | None:
+def passes(row: Any, tolerance: float, require_entry: bool) -> bool | None:
     """Whether a row with a `verdict` is good enough for the exit code 0; None without a cosine.
 
     The largest gap that passes is `tolerance`; with `require_entry` a pair that is not on record
@@ -92,7 +91,7 @@ def verdict(
     d: int,
     K: int,
     known: "Reference | None",
-    stamp: TableStamp,
+    stamp: "TableStamp",
     *,
     verified: Callable[[Fraction], bool],
     rows: "Rows",
@@ -133,7 +132,7 @@ def verdict(
         "on_record": known is not None and known.on_record,
         "improves_on": improves_on,
         "proved_cosine": proved,
-        "advice": advice(status, d, K, file, stamp, proved, known),
+        "advice": advice(status, d, K, file, stamp, proved, known, gap),
     }
 
 
@@ -142,9 +141,10 @@ def advice(
     d: int,
     K: int,
     file: str | None,
-    stamp: TableStamp,
+    stamp: "TableStamp",
     proved: str | None = None,
     known: "Reference | None" = None,
+    gap: float | None = None,
 ) -> str:
     """One sentence: what the verdict means for the user; `proved` is what no cosine exceeds."""
     own = "" if file is None or file == "-" else f" --init {quote(file)}"
@@ -169,6 +169,10 @@ def advice(
             current = "" if stamp.current else "; check the public table with --table"
             return f"{text}{current}"
         case ComparisonStatus.NO_ENTRY:
-            beaten = "" if known is None else f"no worse than the best known, {known.source}; "
+            beside = ""
+            if known is not None:
+                less = -(gap or 0.0)
+                much = f"{less:.2g} below" if less > _COORDINATES else "equal to"
+                beside = f"; its largest cosine is {much} that of the best known, {known.source}"
             more = "" if stamp.current else "; a fuller table can be given with --table"
-            return f"{beaten}no code of d = {d:,}, K = {K:,} is on record{more}"
+            return f"no record for ({d:,}, {K:,}) here{beside}{more}"

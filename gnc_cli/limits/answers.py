@@ -7,7 +7,6 @@ rows may be dropped from it: one bound that says "exists" is enough, and so is o
 
 import math
 from collections.abc import Iterable, Sequence
-from fractions import Fraction
 from typing import Any
 
 from gnc_cli.geometry.sphere import angle_from_chord
@@ -43,11 +42,11 @@ _MOST_COORDINATES = 10**15
 _FEW = 10**6
 
 
-def _told(
-    limit: Limit, quantity: Quantity, found: Finding | Count | None, d: int, K: int
+def _fields(
+    limit: Limit, quantity: Quantity, says: Finding | Count | None, d: int, K: int
 ) -> dict[str, Any]:
     """The fields that rows of all questions share; no command where no machine holds its code."""
-    how = None if found is None or d * K > _MOST_COORDINATES else found.how
+    how = None if says is None or d * K > _MOST_COORDINATES else says.how
     return {
         "name": limit.name,
         "side": limit.side(quantity),
@@ -55,7 +54,7 @@ def _told(
         "proven": limit.proved,
         "constructive": how is not None,
         "bisector": limit.by_bisector(quantity),
-        "source": limit.cited(found),
+        "source": limit.cited(says),
         "how": how,
     }
 
@@ -84,7 +83,7 @@ def pair_rows(d: int, K: int, limits: Sequence[Limit], quantity: Quantity) -> li
                 valid=found.valid,
                 condition=found.condition,
                 strict=found.strict,
-                **_told(limit, quantity, found, d, K),
+                **_fields(limit, quantity, found, d, K),
             )
         )
     return rows
@@ -103,7 +102,7 @@ def pair_best(
     # Of equal ends one that is not attained says more.
     excluding = (row for row in held if not row.exists)
     most = min(excluding, key=lambda row: (row.margin, not row.strict))
-    rest = request.quantity is Quantity.ONE_VS_REST
+    rest = request.subject is Quantity.ONE_VS_REST
     low, high = (built, most) if rest else (most, built)
     # Distances are good to so many digits, cosines to so many decimals.
     if low.value > high.value + ROUNDING * (low.value if rest else 1.0):
@@ -116,11 +115,11 @@ def pair_best(
         lower_deg, upper_deg = high.angle_deg, max(low.angle_deg, high.angle_deg)
         exact = upper - lower <= ROUNDING and upper_deg - lower_deg <= _SAME_ANGLE * upper_deg
     status = _status(built, held, request)
-    margin = built.margin if request.margin is None else request.margin
+    scale = request.scale(math.log(low.K - 1), built.margin)
     return BestBounds(
         d=low.d,
         K=low.K,
-        quantity=request.quantity,
+        quantity=request.subject,
         lower=lower,
         upper=upper,
         lower_name=low.name,
@@ -130,7 +129,7 @@ def pair_best(
         exact=exact,
         best_known=best_known,
         status=status,
-        scale=None if status == "excluded" else request.scale(math.log(low.K - 1), margin),
+        scale=None if status == "excluded" else scale,
     )
 
 
@@ -171,7 +170,7 @@ def dimension_answer(
         best=tuple(best),
         sufficient=max(enough) if whole and len(enough) == len(best) else None,
         necessary=max(needed) if whole and len(needed) == len(best) else None,
-        scale=request.scale(math.log(max(request.K) - 1), request.margin),
+        scale=request.scale(math.log(max(request.K) - 1)),
     )
 
 
@@ -183,7 +182,7 @@ def _dimension_row(K: int, limit: Limit, request: Request) -> DimensionRow:
     asked = d if d is None or limit.exists else d - 1
     found = None if asked is None or asked < 2 else limit.at(asked, K)
     return DimensionRow(
-        K=K, d=d, ending=reach.ending, **_told(limit, request.quantity, found, d or 0, K)
+        K=K, d=d, ending=reach.ending, **_fields(limit, request.subject, found, d or 0, K)
     )
 
 
@@ -206,35 +205,29 @@ def classes_answer(request: Request, limits: Sequence[Limit], dims: Iterable[int
     """
     rows: list[ClassesRow] = []
     best: list[ClassesBest] = []
+    largest: list[Count | None] = []
+    excluded: list[Count] = []
     for d in dims:
-        of_d = [_classes_row(d, limit, request) for limit in limits]
-        rows += of_d
-        counts = [
-            (r.exists, Count(r.log10_K, r.K)) for r in of_d if r.proven and r.log10_K is not None
-        ]
-        there = [count for exists, count in counts if exists]
-        excluded = [count for exists, count in counts if not exists]
-        best.append(
-            ClassesBest(
-                d,
-                **_interval(
-                    max(there, key=_size, default=None), min(excluded, key=_size, default=None)
-                ),
-            )
-        )
+        counts = [(limit, _count(d, limit, request)) for limit in limits]
+        rows += [_classes_row(d, limit, count, request.subject) for limit, count in counts]
+        proved = [(limit, count) for limit, count in counts if limit.proved and count is not None]
+        most = max((c for limit, c in proved if limit.exists), key=_size, default=None)
+        first = min((c for limit, c in proved if not limit.exists), key=_size, default=None)
+        best.append(ClassesBest(d, **_interval(most, first)))
+        largest.append(most)
+        excluded += [] if first is None else [first]
     # Guaranteed in every d asked; excluded in some d asked.
-    sure = [Count(b.log10_guaranteed, b.guaranteed) for b in best if b.log10_guaranteed is not None]
-    first = [Count(b.log10_excluded, b.excluded) for b in best if b.log10_excluded is not None]
-    most = min(sure, key=_size, default=None) if len(sure) == len(request.d) else None
+    sure = [count for count in largest if count is not None]
+    most = min(sure, key=_size) if sure and len(sure) == len(request.d) else None
     scale = None
     if most is not None:
         log_others = math.log(most.exact - 1) if most.exact else most.log10 * math.log(10.0)
-        scale = request.scale(log_others, request.margin)
+        scale = request.scale(log_others)
     return ClassesAnswer(
         rows=tuple(rows),
         best=tuple(best),
         scale=scale,
-        **_interval(most, min(first, key=_size, default=None)),
+        **_interval(most, min(excluded, key=_size, default=None)),
     )
 
 
@@ -252,29 +245,28 @@ def _interval(most: Count | None, first: Count | None) -> dict[str, Any]:
     return fields
 
 
-def _classes_row(d: int, limit: Limit, request: Request) -> ClassesRow:
-    assert request.target is not None
-    count = _points(d, limit, request.target)
-    if count is not None and count.exact is not None and not limit.exists:
-        # The smallest number that is excluded, from the largest that is not.
-        count = Count.of(count.exact + 1, count.source)
+def _classes_row(d: int, limit: Limit, count: Count | None, quantity: Quantity) -> ClassesRow:
     K = None if count is None else count.exact
     return ClassesRow(
         d=d,
         K=K,
         log10_K=None if count is None else count.log10,
-        **_told(limit, request.quantity, count, d, K or 0),
+        **_fields(limit, quantity, count, d, K or 0),
     )
 
 
-def _points(d: int, limit: Limit, target: Fraction) -> Count | None:
-    """The largest K that reaches the target.
+def _count(d: int, limit: Limit, request: Request) -> Count | None:
+    """What a bound says of a target: the largest K that has it, or the smallest that has not.
 
     A value that is printed in full and given back counts as reached, which the loosened target
     sees to. Above a million points the values of a formula at neighbouring K are nearer to each
     other than that; those of codes are not.
     """
-    count = limit.points(d, loosened(target))
+    assert request.target is not None
+    count = limit.points(d, loosened(request.target))
     if count is not None and not limit.listed and (count.exact or math.inf) > _FEW:
-        count = limit.points(d, target)
+        count = limit.points(d, request.target)
+    if count is not None and count.exact is not None and not limit.exists:
+        # The smallest number that is excluded, from the largest that is not.
+        count = Count.of(count.exact + 1, count.source)
     return count

@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Iterable
 from math import pi
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 from gnc_cli.io.arguments import validated
 from gnc_cli.limits.limit import Quantity
@@ -23,8 +23,7 @@ from gnc_cli.runtime.deadline import Progress
 if TYPE_CHECKING:
     from gnc_cli.limits.result import BoundsResult
 
-_LARGEST_K = max(10**300, int(1e300))
-"""The double 1e300 is a little more."""
+_MOST_D, _MOST_K = 10**5, 10**18
 _ASKED = "What is asked"
 
 
@@ -33,8 +32,8 @@ def bounds(
     d: Annotated[
         int | Iterable[int] | str | None,
         Parameter(
-            "Dimensions, 2 to 1e6: 512, 128,256,512 or 2..512.",
-            wholes(2, 10**6),
+            "Dimensions, 2 to 1e5: 512, 128,256,512 or 2..512.",
+            wholes(2, _MOST_D),
             _ASKED,
             short="-d",
         ),
@@ -42,8 +41,8 @@ def bounds(
     K: Annotated[
         int | Iterable[int] | str | None,
         Parameter(
-            "Numbers of classes or points, 2 to 1e300: 1e6 or 10572,85742,360232.",
-            wholes(2, _LARGEST_K),
+            "Numbers of classes or points, 2 to 1e18: 1e6 or 10572,85742,360232.",
+            wholes(2, _MOST_K),
             _ASKED,
             short="-K",
         ),
@@ -140,8 +139,8 @@ def bounds(
     whether such a code exists. Codes that gnc does not know are not counted.
 
     Args:
-        d: one or several dimensions, 2 to 10^6.
-        K: one or several numbers of points, 2 to 10^300.
+        d: one or several dimensions, 2 to 10^5.
+        K: one or several numbers of points, 2 to 10^18.
         margin: one-vs-rest distance (CosFace's margin), above 0, up to 2.
         arcface_m: ArcFace's angle in radians: the smallest that two points may have.
         max_cosine: the largest that two points may have, in [-1, 1).
@@ -173,7 +172,26 @@ def bounds(
         >>> found.guaranteed, found.excluded
         (240, 241)
     """
-    asked = dict(locals())
+    from gnc_cli.limits.request import Request
     from gnc_cli.limits.run import run
 
-    return run(**asked)
+    return run(
+        Request(
+            d=cast("tuple[int, ...]", d or ()),
+            K=cast("tuple[int, ...]", K or ()),
+            margin=margin,
+            arcface_m=arcface_m,
+            max_cosine=max_cosine,
+            quantity=cast("Quantity | None", quantity),
+            probability=probability,
+            lp=lp,
+            table=table,
+            time_limit=time_limit,
+            best=best,
+            out=out,
+            force=force,
+            plot=plot,
+            interrupt=interrupt,
+            progress=progress,
+        )
+    )

@@ -54,8 +54,7 @@ def log_cap_share(d: int, clearance: float) -> float:
 def cap_clearance(d: int, log_share: float) -> float:
     """The clearance of the cap that covers a share of S^(d-1): inverse of `log_cap_share`.
 
-    To a relative 1e-13 where the logarithm's own rounding does not weigh more; 0 where it is below
-    the smallest float.
+    To a relative 1e-13 where the logarithm's own rounding does not weigh more.
 
     Newton's iteration in w = sqrt(-log z), in which the share is the tail of a density
     proportional to (w/u) exp(-(d-1) w^2 / 2). That is log-concave for every d >= 2, and hence so
@@ -74,8 +73,6 @@ def cap_clearance(d: int, log_share: float) -> float:
         z = math.exp(-w * w)
         u = math.sqrt(-math.expm1(-w * w))
         clearance = z / (1.0 + u)
-        if clearance == 0.0:
-            return 0.0
         found = log_cap_share(d, clearance)
         missing = log_share - found
         # The slope with respect to log(clearance).

@@ -1,4 +1,4 @@
-"""Bounds that come from codes: known ones, solved ones, constructions, and proved optima.
+"""Bounds that come from codes: known ones, numerical ones, constructions, and proved optima.
 
 A code of more points or in fewer dimensions counts too: its first K points, with zeros appended,
 are a code of (d, K). The other way round, no code of (d, K) is better than a proved optimum of
@@ -15,7 +15,7 @@ from gnc_cli.constructions.finder import largest_construction
 from gnc_cli.constructions.registry import find, single_codes
 from gnc_cli.geometry.rounding import rounded_down, rounded_up
 from gnc_cli.known_codes.best import SEARCHED, constructed, our_copy, stored_cosine
-from gnc_cli.known_codes.table import KnownCode, KnownCodes, stored_margins
+from gnc_cli.known_codes.table import KnownCode, KnownCodes, numerical_codes
 from gnc_cli.limits.limit import Count, Finding, Limit, reaches
 
 _ONE_CODE = 1e-11
@@ -38,15 +38,15 @@ def code_limits(table: KnownCodes | None = None) -> list[Limit]:
         _Code(
             code.d,
             code.K,
-            code.rho,
-            f"numerical code ({code.d}, {code.K}) solved by this project, certified distance",
+            float(1 - code.exact),
+            f"numerical code ({code.d}, {code.K}): found by gnc, certified distance",
             partial(_solved, code.d, code.K, code.command),
         )
-        for code in stored_margins().entries
+        for code in numerical_codes().entries.values()
     ]
     return [
         CodeList("known-code", "table of known codes", known_codes(ours, table)),
-        CodeList("solved-code", "numerical codes solved by this project", solved, of_rho=True),
+        CodeList("solved-code", "numerical codes found by gnc", solved, of_rho=True),
         ConstructionLimit(),
         ProvedOptimumLimit(ours),
     ]
@@ -109,7 +109,7 @@ def known_codes(ours: KnownCodes, given: KnownCodes | None = None) -> list[_Code
 
 def claimed_codes(table: KnownCodes) -> CodeList:
     """What our copy and the user's table say that somebody claims."""
-    claims = {*our_copy().claims, *table.claims}
+    claims = dict.fromkeys((*our_copy().claims, *table.claims))
     codes = [_listed(claim, f"claimed, not vetted: ({claim.d}, {claim.K})") for claim in claims]
     return CodeList("claimed-code", "claims that nobody has vetted", codes, proved=False)
 
@@ -187,9 +187,9 @@ def _built(code: Construction) -> str:
     return f"{code.origin}: {code.reference}"
 
 
-def _solved(own_d: int, own_K: int, found_by: str, d: int, K: int) -> str:
-    """The command for a solved code: it reads the coordinates, or finds them as they were found."""
-    return found_by if stored_cosine(own_d, own_K) is None else _KNOWN.format(d=own_d, K=own_K)
+def _solved(own_d: int, own_K: int, command: str | None, d: int, K: int) -> str | None:
+    """The command for a numerical code, which reads its coordinates or repeats its search."""
+    return command if stored_cosine(own_d, own_K) is None else _KNOWN.format(d=own_d, K=own_K)
 
 
 def _same(entry: KnownCode, d: int, K: int) -> str | None:

@@ -12,7 +12,7 @@ w = 2 for even m and 2 + (d-1)/p for odd m. So L_m(s) = K asks for the first roo
 Everything is written in the clearance c = 1 - s, so that s near 1 is as good as any other. Sums
 alternate, and lose hundreds of digits where d and the degree are large: they are taken in integers
 that carry as many bits as that costs. The number of terms does not grow with the degree once c is
-of the order of degree**-2, where all that is sought lies: degrees of 10^100 are no trouble.
+of the order of degree**-2, where all that is sought lies: degrees of 10^18 are no trouble.
 
 References:
     V. I. Levenshtein, On bounds for packings in n-dimensional Euclidean space, Soviet Math. Dokl.
@@ -21,7 +21,6 @@ References:
 """
 
 import math
-import sys
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -42,7 +41,7 @@ _DAMPING = 15.0
 _MOST_STEPS = 2e6
 """Half a second at most."""
 _MOST_ROUNDS = 200
-"""Of Laguerre's method and of more bits together: 16 for d = 10^6 and K = 10^300."""
+"""Of Laguerre's method and of more bits together, which take 16 at most."""
 _EXACT_COMB = 1000
 _ROUNDING = Fraction(1, 2**50)
 
@@ -214,7 +213,7 @@ class _Levenshtein(Limit):
     """The largest cosine of K points is at least the s with L(d, s) = K.
 
     Every sharp code attains it. No degree is too high: it follows from K in whole numbers, and the
-    sums have as many terms as their value needs. At most ten milliseconds for K up to 10^300.
+    sums have as many terms as their value needs. At most ten milliseconds.
     """
 
     name = "levenshtein"
@@ -222,12 +221,12 @@ class _Levenshtein(Limit):
     exists = False
 
     def at(self, d: int, K: int) -> Finding:
-        """1 - s, where L(d, s) = K; never below the least normal float."""
+        """1 - s, where L(d, s) = K."""
         m = _strength(d, K)
         size = _weighted_size(d, m)
         p = (m + 1) // 2
         A, B = (d - 1) * K * p, int((2 * K - size) * p)
-        return Finding(max(first_root(d, p, m // 2 + d - 1, A, B), sys.float_info.min))
+        return Finding(first_root(d, p, m // 2 + d - 1, A, B))
 
     def points(self, d: int, target: Fraction) -> Count | None:
         """floor L(d, 1 - target); None where the degree is out of reach, see `first_valley`."""

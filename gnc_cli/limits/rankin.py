@@ -22,7 +22,6 @@ Reference:
 """
 
 import math
-import sys
 from fractions import Fraction
 
 from gnc_cli.limits.caps import cap_share, log_gamma_ratio
@@ -61,10 +60,7 @@ class _RankinCaps(Limit):
     def at(self, d: int, K: int) -> Finding | None:
         # F is at least 2 d, for the orthoplex has as many points.
         log_z = _solve(d, math.log(K)) if K > 2 * d else None
-        if log_z is None:
-            return None
-        # On the circle it may be too small for a double, which must not make it false.
-        return Finding(max(math.exp(log_z), sys.float_info.min))
+        return None if log_z is None else Finding(math.exp(log_z))
 
     def points(self, d: int, target: Fraction) -> Count | None:
         falling = (1 - target) * d > _FALLING

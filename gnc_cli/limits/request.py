@@ -1,19 +1,22 @@
-"""What a call of `bounds` asks for: its arguments checked against each other, before any work."""
+"""A call of `bounds`: its arguments, the question that they ask, and what goes together."""
 
+import threading
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
+from functools import cached_property
 from math import cos, sin
 
 from gnc_cli.errors import UsageError
+from gnc_cli.known_codes.best import Table
 from gnc_cli.limits.limit import Quantity
-from gnc_cli.metrics.softmax_scale import softmax_scale
-from gnc_cli.parameters import MOST_PAIRS, spelled
+from gnc_cli.parameters import MOST_PAIRS, Path, spelled
+from gnc_cli.runtime.deadline import Progress
 
-MOST_ANSWERS = 10_000
-_LEAST = Fraction(1, 10**150)
-"""Of a target: squares of smaller ones leave the doubles."""
+_MOST_ANSWERS = 10_000
+_LEAST = Fraction(1, 10**30)
+"""Of a target: far below the distances of 10^18 points."""
 
 
 class Question(Enum):
@@ -27,103 +30,129 @@ class Question(Enum):
     """d and a margin: how many K?"""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Request:
-    """A checked call of `bounds`."""
-
-    question: Question
-    quantity: Quantity
-    d: tuple[int, ...]
-    """Empty where it is asked for."""
-    K: tuple[int, ...]
-    target: Fraction | None
-    """The margin, one-vs-rest; 1 - the largest cosine, one-vs-one. None where not given."""
-    max_cosine: float | None
-    """Of the target, one-vs-one."""
-    arcface_m: float | None
-    """The angle in radians, where the target is one."""
-    probability: float | None
-
-    @property
-    def margin(self) -> float | None:
-        """The target as a margin; one-vs-one what features on their weights have."""
-        return None if self.target is None else float(self.target)
-
-    def scale(self, log_others: float, margin: float | None) -> float | None:
-        """The softmax scale that is enough for the probability asked for, if one was.
-
-        Args:
-            log_others: ln(K - 1).
-            margin: of the code; None or 0 where there is none.
-        """
-        if self.probability is None or not margin:
-            return None
-        return softmax_scale(log_others, self.probability, margin)
-
-
-def read_request(
-    d: tuple[int, ...] | None,
-    K: tuple[int, ...] | None,
-    *,
-    margin: float | None,
-    arcface_m: float | None,
-    max_cosine: float | None,
-    quantity: Quantity | None,
-    probability: float | None,
-    lp: bool,
-    time_limit: float | None,
-) -> Request:
-    """Which arguments of `bounds` go together; each by itself has been checked.
+    """A call of `bounds`; each argument by itself has been checked.
 
     Raises:
         UsageError: arguments are missing or contradict each other.
     """
-    targets = {"margin": margin, "arcface_m": arcface_m, "max_cosine": max_cosine}
-    given = {name: value for name, value in targets.items() if value is not None}
-    if len(given) > 1:
-        named = " and ".join(map(spelled, given))
-        raise UsageError(f"{named} exclude each other; keep one of them")
-    if (d is not None) + (K is not None) + len(given) < 2:
-        raise UsageError(
-            f"give two of {spelled('d')}, {spelled('K')} and a margin, such as {spelled('d', 10)} "
-            f"and {spelled('K', 100)}, or {spelled('d', 512)} and {spelled('margin', 0.3)}"
-        )
-    if d is not None and K is not None:
-        if len(d) * len(K) > MOST_PAIRS:
+
+    d: tuple[int, ...] = ()
+    """Empty where it is asked for."""
+    K: tuple[int, ...] = ()
+    margin: float | None = None
+    arcface_m: float | None = None
+    max_cosine: float | None = None
+    quantity: Quantity | None = None
+    probability: float | None = None
+    lp: bool = False
+    table: Table = None
+    time_limit: float | None = None
+    best: bool = False
+    out: Path | None = None
+    force: bool = False
+    plot: Path | None = None
+    interrupt: threading.Event | None = None
+    progress: Progress | None = None
+
+    def __post_init__(self) -> None:
+        targets = self._targets
+        if len(targets) > 1:
+            named = " and ".join(map(spelled, targets))
+            raise UsageError(f"{named} exclude each other; keep one of them")
+        if bool(self.d) + bool(self.K) + len(targets) < 2:
             raise UsageError(
-                f"{len(d):,} dimensions and {len(K):,} sizes make more than {MOST_PAIRS:,} pairs; "
+                f"give two of {spelled('d')}, {spelled('K')} and a margin, such as "
+                f"{spelled('d', 10)} and {spelled('K', 100)}, or {spelled('d', 512)} and "
+                f"{spelled('margin', 0.3)}"
+            )
+        ds, Ks = len(self.d), len(self.K)
+        if ds * Ks > MOST_PAIRS:
+            raise UsageError(
+                f"{ds:,} dimensions and {Ks:,} sizes make more than {MOST_PAIRS:,} pairs; "
                 "use larger steps"
             )
-    elif (asked := len(d or K or ())) > MOST_ANSWERS:
-        raise UsageError(f"{asked:,} values are more than {MOST_ANSWERS:,}; use a larger step")
-    of_angles = arcface_m is not None or max_cosine is not None
-    if of_angles and quantity is Quantity.ONE_VS_REST:
-        raise UsageError(
-            f"{spelled(*given)} is about the angles between points; drop "
-            f"{spelled('quantity', quantity)}, or give {spelled('margin')}"
-        )
-    if margin is not None and quantity is Quantity.ONE_VS_ONE:
-        raise UsageError(
-            f"{spelled('margin')} is a one-vs-rest distance; for {spelled('quantity', quantity)} "
-            f"give {spelled('max_cosine')} or {spelled('arcface_m')}"
-        )
-    if time_limit is not None and not lp:
-        raise UsageError(
-            f"{spelled('time_limit')} belongs to {spelled('lp')}; all else takes no time; drop it"
-        )
-    target, cosine = None, max_cosine
-    # Decimals are taken as the user wrote them.
-    if margin is not None:
-        target = Fraction(Decimal(repr(margin)))
-    elif max_cosine is not None:
-        target = 1 - Fraction(Decimal(repr(max_cosine)))
-    elif arcface_m is not None:
-        target, cosine = Fraction(2.0 * sin(arcface_m / 2.0) ** 2), cos(arcface_m)
-    if target is not None and target < _LEAST:
-        (name,) = given
-        raise UsageError(f"{spelled(name, given[name])} is too near to no distance at all")
-    question = Question.PAIRS
-    if d is None or K is None:
-        question = Question.DIMENSION if d is None else Question.CLASSES
-    quantity = quantity or (Quantity.ONE_VS_ONE if of_angles else Quantity.ONE_VS_REST)
-    return Request(question, quantity, d or (), K or (), target, cosine, arcface_m, probability)
+        if not ds * Ks and ds + Ks > _MOST_ANSWERS:
+            raise UsageError(
+                f"{ds + Ks:,} values are more than {_MOST_ANSWERS:,}; use a larger step"
+            )
+        if self._of_angles and self.quantity is Quantity.ONE_VS_REST:
+            raise UsageError(
+                f"{spelled(*targets)} is about the angles between points; drop "
+                f"{spelled('quantity', self.quantity)}, or give {spelled('margin')}"
+            )
+        if self.margin is not None and self.quantity is Quantity.ONE_VS_ONE:
+            raise UsageError(
+                f"{spelled('margin')} is a one-vs-rest distance; for "
+                f"{spelled('quantity', self.quantity)} give {spelled('max_cosine')} or "
+                f"{spelled('arcface_m')}"
+            )
+        if self.time_limit is not None and not self.lp:
+            raise UsageError(
+                f"{spelled('time_limit')} belongs to {spelled('lp')}; all else takes no time; "
+                "drop it"
+            )
+        if self.target is not None and self.target < _LEAST:
+            ((name, value),) = targets.items()
+            raise UsageError(f"{spelled(name, value)} is too near to no distance at all")
+        if self.out == "-":
+            raise UsageError(
+                f"{spelled('out')} writes a file; for rows on stdout give --csv or --json"
+            )
+
+    @property
+    def question(self) -> Question:
+        """What is sought."""
+        if self.d and self.K:
+            return Question.PAIRS
+        return Question.CLASSES if self.d else Question.DIMENSION
+
+    @property
+    def subject(self) -> Quantity:
+        """What is bounded: `quantity`, or what the target is about."""
+        implied = Quantity.ONE_VS_ONE if self._of_angles else Quantity.ONE_VS_REST
+        return self.quantity or implied
+
+    @cached_property
+    def target(self) -> Fraction | None:
+        """The margin, one-vs-rest; 1 - the largest cosine, one-vs-one; decimals as written."""
+        if self.margin is not None:
+            return Fraction(Decimal(repr(self.margin)))
+        if self.max_cosine is not None:
+            return 1 - Fraction(Decimal(repr(self.max_cosine)))
+        if self.arcface_m is not None:
+            return Fraction(2.0 * sin(self.arcface_m / 2.0) ** 2)  # not lost in 1 - cos
+        return None
+
+    @property
+    def largest_cosine(self) -> float | None:
+        """The target as a cosine, one-vs-one."""
+        return self.max_cosine if self.arcface_m is None else cos(self.arcface_m)
+
+    def scale(self, log_others: float, margin: float | None = None) -> float | None:
+        """The softmax scale that is enough for the probability asked for, if one was.
+
+        Args:
+            log_others: ln(K - 1).
+            margin: of a code, for calls without a target.
+        """
+        margin = margin if self.target is None else float(self.target)
+        if self.probability is None or not margin:
+            return None
+        from gnc_cli.metrics.softmax_scale import softmax_scale
+
+        return softmax_scale(log_others, self.probability, margin)
+
+    @property
+    def _targets(self) -> dict[str, float]:
+        named = {
+            "margin": self.margin,
+            "arcface_m": self.arcface_m,
+            "max_cosine": self.max_cosine,
+        }
+        return {name: value for name, value in named.items() if value is not None}
+
+    @property
+    def _of_angles(self) -> bool:
+        return self.arcface_m is not None or self.max_cosine is not None

@@ -54,7 +54,7 @@ class BoundRow:
 
     @property
     def distance(self) -> float:
-        """How far apart points are: the one-vs-rest distance, or the smallest angle in degrees.
+        """How far apart points are: the one-vs-rest distance, or the minimal angle in degrees.
 
         Near 1 cosines hardly differ, their angles do.
         """
@@ -75,6 +75,7 @@ class BestBounds:
     d: int
     K: int
     quantity: Quantity
+    """What is bounded."""
     lower: float
     """Largest valid lower bound on the optimum: of the distance or of the cosine."""
     upper: float
@@ -99,7 +100,7 @@ class BestBounds:
 
     @property
     def distances(self) -> tuple[float, float]:
-        """The ends of the one-vs-rest distance, or of the smallest angle in degrees."""
+        """The ends of the one-vs-rest distance, or of the minimal angle in degrees."""
         if self.lower_deg is None or self.upper_deg is None:
             return self.lower, self.upper
         return self.lower_deg, self.upper_deg
@@ -234,12 +235,13 @@ class BoundsResult(Result):
     """What is possible: the result of `gnc bounds`."""
 
     quantity: Quantity
+    """What is bounded."""
     margin: float | None
     """One-vs-rest distance asked for."""
     max_cosine: float | None = field(metadata=LOWER)
     """One-vs-one: largest cosine asked for, also that of `arcface_m`."""
     arcface_m: float | None
-    """One-vs-one: smallest angle asked for, radians."""
+    """One-vs-one: minimal angle asked for, radians."""
     probability: float | None
     """Softmax probability that `scale` is given for; None where it was not asked."""
     outcome: Literal["complete", "time_limit", "interrupted"]
@@ -281,7 +283,7 @@ class BoundsResult(Result):
         """What the target is, how it is meant, and its figure."""
         if self.arcface_m is not None:
             degrees = f"{math.degrees(self.arcface_m):.4g} degrees"
-            return "smallest angle", "at least", f"{short_decimal(self.arcface_m)} rad ({degrees})"
+            return "minimal angle", "at least", f"{short_decimal(self.arcface_m)} rad ({degrees})"
         if self.max_cosine is not None:
             return "largest cosine", "at most", short_decimal(self.max_cosine)
         return None if self.margin is None else ("margin", "", short_decimal(self.margin))

@@ -56,8 +56,6 @@ _FIRST_D = 4
 """In three dimensions it is Fejes Tóth's bound."""
 _BETTER = 128
 """In more dimensions Levenshtein's bound is better."""
-_FLAT = -70.0
-"""Below this logarithm of the clearance the sphere is flat to double precision."""
 _ERROR = 1e-14
 """Of the bound's logarithm, over d; some five times what has been seen."""
 _LARGEST_LOG = math.log(1e15)
@@ -164,8 +162,6 @@ def log_simplicial_bound(d: int, log_clearance: float) -> float:
 
     Its error is below d * 1e-14, from d = 3 on, where it is Fejes Tóth's bound.
     """
-    if log_clearance < _FLAT:
-        return log_simplicial_bound(d, _FLAT) + 0.5 * (d - 1) * (_FLAT - log_clearance)
     clearance = math.exp(log_clearance)
     cosine = 1.0 - clearance
     corner = log_simplex_share(d - 1, cosine)

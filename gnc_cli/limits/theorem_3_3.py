@@ -11,7 +11,6 @@ code of K points guarantees all smaller K, and an optimum at K excludes all larg
 """
 
 import math
-import sys
 from dataclasses import replace
 from fractions import Fraction
 
@@ -107,7 +106,7 @@ class _Upper(_Theorem33):
         form = closed_form(d, K)
         if form is None:
             return None
-        return Finding(max(form.rho, sys.float_info.min), source=self._source(d, K))
+        return Finding(form.rho, source=self._source(d, K))
 
     def points(self, d: int, target: Fraction) -> Count | None:
         return _points(d, target)

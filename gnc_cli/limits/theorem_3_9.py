@@ -19,7 +19,6 @@ upper: A = log(2 g / K) <= -1/4 < 0 < (d-1) A'.
 """
 
 import math
-import sys
 from dataclasses import replace
 from fractions import Fraction
 
@@ -72,8 +71,7 @@ class _Upper(_Theorem39):
 
     def at(self, d: int, K: int) -> Finding:
         power = (_log_2g(d) - math.log(K)) * 2.0 / (d - 1)
-        # On the circle it may be too small for a double, which must not make it false.
-        return self._found(max(2.0 * math.exp(power), sys.float_info.min), d, K)
+        return self._found(2.0 * math.exp(power), d, K)
 
     def points(self, d: int, target: Fraction) -> Count:
         count = _counted(d, target / 2)

@@ -27,6 +27,7 @@ from gnc_cli.limits.result import (
 )
 
 _COLOURS = {"exists": "bold green", "excluded": "bold red", "open": "bold yellow"}
+_KNOWN_KEY = "best.0.best_known"
 _YES_NO = {"exists": "yes", "excluded": "no", "open": "open"}
 
 
@@ -46,86 +47,70 @@ def view(result: BoundsResult, verbose: bool) -> list[Table]:
 
 
 def _pair(result: BoundsResult, verbose: bool) -> list[Table]:
-    """The best interval, then every bound with its source, the best first."""
+    """The best interval; in short what is behind it, else every bound, the best first."""
     (best,) = result.best
     one = best.quantity is Quantity.ONE_VS_ONE
     what = "largest cosine" if one else "one-vs-rest distance"
     answers: list[Cell] = [Styled(f"{what} of the best code: {interval(best)}", "bold")]
     if best.status is not None:
-        exists, excludes = best.lower_name, best.upper_name
-        if one:
-            exists, excludes = excludes, exists
+        ends = (best.upper_name, best.lower_name) if one else (best.lower_name, best.upper_name)
         remarks = {
-            "exists": f" ({exists})",
-            "excluded": f" ({excludes})",
+            "exists": f" ({ends[0]})",
+            "excluded": f" ({ends[1]})",
             "open": ", for gnc has no such code and no bound that excludes one",
         }
         status = Styled(STATUS[best.status], _COLOURS[best.status])
         key = Styled("   best.0.status", "cyan") if verbose else ""
         answers.append((f"{result.target}: ", status, remarks[best.status], key))
     headline = Table(f"Bounds   d = {count(best.d)}, K = {points(best.K)}", sentences=answers)
-    lines: list[tuple[Any, ...]] = [
-        ("from below", best.lower_name, "", "best.0.lower"),
-        ("from above", best.upper_name, "", "best.0.upper"),
-    ]
-    if one:
-        lines.append(("smallest angle", angle(best), "", "best.0.lower_deg"))
-    if (known := best.best_known) is not None:
-        figure, table = published(known.figure, distance=not one), known.table
-        source = known.source if verbose else cited(known.source, best.d, best.K)
-        said = [] if one else [f"cosine {published(known.figure)}"]
-        said += [source, *([table] if table else [])]
-        lines.append(("best known code", figure, ", ".join(said), "best.0.best_known"))
-    lines += [
-        (
-            "not proved",
-            f"{'at most' if row.side == 'upper' else 'at least'} {_figure(row)}",
-            row.source if verbose else cited(row.source),
-            "",
-        )
-        for row in result.rows
-        if row.valid and not row.proven and best.lower < row.value < best.upper
-    ]
-    scale = _scale(result, best.scale, "best.0.scale")
-    lines += scale
     rows = sorted(
         enumerate(result.rows),
         key=lambda r: (r[1].side == "upper", not (r[1].valid and r[1].proven), _rank(r[1])),
     )
     held = [row for _, row in rows if row.valid and row.proven]
-    cells = [_cells(row, f"rows.{place}") for place, row in rows]
+    facts_of_pair = _facts(result, verbose)
     if not verbose:
         code = next(row for row in held if row.exists)
-        more = _more(len(rows), code, room=not scale)
-        return [headline, facts("", _sheet(result, lines), more)]
+        room = best.scale is None
+        return [headline, facts("", facts_of_pair, _more(len(rows), code, room))]
+    cells = [_cells(row, f"rows.{place}") for place, row in rows]
     heads = ("side", "bound", "largest cosine" if one else "value", "degrees", "source", "key")
     notes = _notes([row for _, row in rows], held, verbose)
     listed = Table("", heads, cells, notes=notes, text=frozenset({1, 4, 5}), keys=5, remarks=4)
-    return [headline, facts("", lines, verbose=verbose), listed]
+    return [headline, facts("", facts_of_pair, verbose=True), listed]
 
 
-def _sheet(result: BoundsResult, lines: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-    """The lines of a default sheet: whom to cite in short, angles beside their bounds."""
+def _facts(result: BoundsResult, verbose: bool) -> list[tuple[Any, ...]]:
+    """The bounds behind the best interval, the best known code, what is not proved, the scale.
+
+    In short bounds have whom to cite and the angle beside them.
+    """
     (best,) = result.best
+    one = best.quantity is Quantity.ONE_VS_ONE
     low, high = best.distances
-    ends = {
-        "from below": ("lower", f"; angle <= {rounded(high, True, 4)} degrees"),
-        "from above": ("upper", f"; angle >= {rounded(low, False, 4)} degrees"),
-    }
-    sources: dict[tuple[str, str], str] = {
-        (row.name, row.side): cited(row.source, row.d, row.K) for row in result.rows
-    }
-    at_target = " at " if result.target else "\n"  # the target stands above
-    found = []
-    for name, value, remark, _ in lines:
-        said = remark.partition(at_target)[0]
-        if name in ends:
-            side, degrees = ends[name]
-            said = sources[value, side]
-            said += degrees if best.quantity is Quantity.ONE_VS_ONE else ""
-        if name != "smallest angle":
-            found.append((name, value, said))
-    return found
+    below, above = "", ""
+    if not verbose:
+        sources = {(r.name, r.side): cited(r.source, r.d, r.K) for r in result.rows}
+        below, above = sources[best.lower_name, "lower"], sources[best.upper_name, "upper"]
+        if one:
+            below += f"; angle <= {rounded(high, True, 4)} degrees"
+            above += f"; angle >= {rounded(low, False, 4)} degrees"
+    lines: list[tuple[Any, ...]] = [
+        ("from below", best.lower_name, below, "best.0.lower"),
+        ("from above", best.upper_name, above, "best.0.upper"),
+    ]
+    if one and verbose:
+        lines.append(("minimal angle", angle(best), "", "best.0.lower_deg"))
+    if (known := best.best_known) is not None:
+        figure = published(known.figure, distance=not one)
+        source = known.source if verbose else cited(known.source, best.d, best.K)
+        remarks = ["" if one else f"cosine {published(known.figure)}", source, known.table]
+        lines.append(("best known code", figure, ", ".join(filter(None, remarks)), _KNOWN_KEY))
+    for row in result.rows:
+        if row.valid and not row.proven and best.lower < row.value < best.upper:
+            figure = f"{'at most' if row.side == 'upper' else 'at least'} {_figure(row)}"
+            lines.append(("not proved", figure, row.source if verbose else cited(row.source), ""))
+    return lines + _scale(result, best.scale, "best.0.scale", verbose)
 
 
 def _more(bounds: int, code: Any, room: bool) -> list[Cell]:
@@ -219,7 +204,7 @@ def interval(best: BestBounds) -> str:
 
 
 def angle(best: BestBounds) -> str:
-    """The smallest angle of the best code."""
+    """The minimal angle of the best code."""
     low, high = best.distances
     if best.exact:
         return f"{low:.10g} degrees"
@@ -232,7 +217,7 @@ def end(best: BestBounds, side: str, digits: int = 12) -> str:
     value = best.upper if up else best.lower
     if best.quantity is not Quantity.ONE_VS_ONE:
         return rounded(value, up, digits)
-    # The largest cosine belongs to the smallest angle.
+    # The largest cosine belongs to the minimal angle.
     return cosine(value, up, digits, best.lower_deg if up else best.upper_deg)
 
 
@@ -242,7 +227,7 @@ def end(best: BestBounds, side: str, digits: int = 12) -> str:
 def _answer(
     result: BoundsResult, answer: DimensionAnswer | ClassesAnswer, verbose: bool
 ) -> list[Table]:
-    """The best of each K or d, then every bound that says something."""
+    """The best of each K or d, then every bound that says something, in short the best of them."""
     if isinstance(answer, DimensionAnswer):
         key, given, sought, title = "dimension", "K", "d", "Dimensions for"
         heads = "a code exists from d", "no code exists below d"
@@ -253,57 +238,66 @@ def _answer(
     many = len(answer.best) != 1  # an interruption may leave none
     if many:
         best = [(points(getattr(b, given)), *ends(b)) for b in answer.best]
-        tables = [Table(title, (given, *heads), best)]
+        headline = Table(title, (given, *heads), best)
     else:
         sentence = Styled(best_text(answer.best[0], result.wanted), "bold")
-        tables = [Table(title, sentences=[sentence])]
-    scale = _scale(result, answer.scale, f"{key}.scale")
+        headline = Table(title, sentences=[sentence])
     rows: Sequence[DimensionRow | ClassesRow] = answer.rows
-    told = [(place, row) for place, row in enumerate(rows) if _words(row)]
-    told.sort(key=lambda r: (getattr(r[1], given), not r[1].exists, _rank(r[1])))
+    listed = [(place, row, words) for place, row in enumerate(rows) if (words := _words(row))]
+    listed.sort(key=lambda r: (getattr(r[1], given), not r[1].exists, _rank(r[1])))
+    scale = _scale(result, answer.scale, f"{key}.scale", True)
     if not verbose:
-        first = (
-            [
-                next((row for _, row in told if row.exists is exists and row.proven), None)
-                for exists in (True, False)
-            ]
-            if not many
-            else []
-        )
-        more = [] if many else [row for _, row in told if not row.proven and _says_more(row, first)]
-        lines = [
-            (
-                ("" if row.proven else "not proved: ") + said,
-                figure,
-                f"{row.name}: {cited(row.source)}",
-            )
-            for row in (*first, *more)
-            if row is not None
-            for said, figure in [_words_of(row)]
-        ]
-        code = None if many else first[0]  # of many each has another
-        return [*tables, facts("", [*lines, *scale], _more(len(told), code, room=not scale))]
-    tables += [facts("", scale, verbose=True)] if scale else []
+        code, lines = (None, []) if many else _best_rows([row for _, row, _ in listed])
+        more = _more(len(listed), code, room=not scale)
+        return [headline, facts("", [*lines, *scale], more)]
     cells = [
         (
             points(getattr(row, given)) if many else None,
             row.name,
-            *(_words(row) or ()),
+            *words,
             Styled(row.source, "dim"),
-            f"{key}.rows.{place}" if verbose else None,
+            f"{key}.rows.{place}",
         )
-        for place, row in told
+        for place, row, words in listed
     ]
-    listed = [row for _, row in told]
-    notes = _notes(listed, listed, verbose)
+    some = [row for _, row, _ in listed]
+    notes = _notes(some, some, verbose)
     names = full_names(rows)
-    spoken = {names[place] for place, _ in told}
+    spoken = {names[place] for place, _, _ in listed}
     if silent := ", ".join(name for name in dict.fromkeys(names) if name not in spoken):
         notes.insert(0, Styled(f"say nothing here: {silent}", "dim"))
     columns = (given, "bound", "codes", sought, "source", "key")
     text = frozenset({1, 2, 4, 5})
-    listing = Table("", columns, cells, notes=notes, text=text, keys=5, remarks=4)
-    return [*tables, listing]
+    every = Table("", columns, cells, notes=notes, text=text, keys=5, remarks=4)
+    return [headline, *([facts("", scale, verbose=True)] if scale else []), every]
+
+
+def _best_rows(
+    rows: Sequence[DimensionRow | ClassesRow],
+) -> tuple[DimensionRow | ClassesRow | None, list[tuple[str, str, str]]]:
+    """The code that is best, and a line for the best bound of each side, then for what is not
+    proved and says more.
+
+    Args:
+        rows: of one K or d, the best first.
+    """
+    proved = {
+        exists: next((row for row in rows if row.exists is exists and row.proven), None)
+        for exists in (True, False)
+    }
+    shown = [row for row in proved.values() if row is not None]
+    for row in rows:
+        best = proved[row.exists]
+        if not row.proven and (best is None or _rank(row) < _rank(best)):
+            shown.append(row)
+    lines = []
+    for row in shown:
+        what, figure = _words(row) or ("", "")
+        if not figure.startswith("every"):
+            figure = f"{'d' if isinstance(row, DimensionRow) else 'K'} = {figure}"
+        what = what if row.proven else f"not proved: {what}"
+        lines.append((what, figure, f"{row.name}: {cited(row.source)}"))
+    return proved[True], lines
 
 
 def best_text(best: DimensionBest | ClassesBest, wanted: str) -> str:
@@ -353,18 +347,6 @@ def ends(best: DimensionBest | ClassesBest) -> tuple[str, str]:
     return most, least
 
 
-def _says_more(row: DimensionRow | ClassesRow, proved: Sequence[Any]) -> bool:
-    """Whether a row that is not proved says more than the best that is."""
-    best = next((other for other in proved if other and other.exists is row.exists), None)
-    return best is None or _rank(row) < _rank(best)
-
-
-def _words_of(row: DimensionRow | ClassesRow) -> tuple[str, str]:
-    what, figure = _words(row) or ("", "")
-    sought = "d" if isinstance(row, DimensionRow) else "K"
-    return what, figure if figure.startswith("every") else f"{sought} = {figure}"
-
-
 def _words(row: DimensionRow | ClassesRow) -> tuple[str, str] | None:
     """What a row says, and its figure; None where it guarantees or excludes nothing."""
     if isinstance(row, ClassesRow):
@@ -403,11 +385,16 @@ def _promise(result: BoundsResult) -> str:
     return f"for probability {short_decimal(result.probability or 0.0)} {where}"
 
 
-def _scale(result: BoundsResult, scale: float | None, key: str) -> list[tuple[str, ...]]:
-    """A line for a table of facts."""
+def _scale(
+    result: BoundsResult, scale: float | None, key: str, target: bool
+) -> list[tuple[str, ...]]:
+    """A line for a table of facts; without the target where that stands above."""
     if scale is None:
         return []
-    return [("softmax scale", f"s = 1/tau >= {_scaled(scale)}", _promise(result), key)]
+    promise = _promise(result)
+    if result.target and not target:
+        promise = promise.partition(" at ")[0]
+    return [("softmax scale", f"s = 1/tau >= {_scaled(scale)}", promise, key)]
 
 
 def _notes(rows: Sequence[Any], held: Sequence[Any], verbose: bool) -> list[Cell]:

