@@ -39,7 +39,7 @@ class _NullIsNaN:
         def number(value: Any) -> Any:
             return math.nan if value is None else value
 
-        return no_info_before_validator_function(number, handler(source))
+        return no_info_before_validator_function(number, {**handler(source), "allow_inf_nan": True})
 
 
 Number = Annotated[float, _NullIsNaN()]
@@ -294,6 +294,31 @@ def _adapter(kind: Any) -> Any:
     return TypeAdapter(list[kind], config=ConfigDict(arbitrary_types_allowed=True))
 
 
+_EXACT: dict[str, dict[str, Any]] = {
+    "bool": {"strict": True},
+    "float": {"strict": True, "allow_inf_nan": False},
+    "int": {"strict": True, "lt": _LARGEST_INTEGER},
+    "str": {"strict": True},
+}
+"""What a number or a text is read as: itself alone, no `"2"` or True in place of 2."""
+
+
+@cache
+def _reader(kind: Any) -> Any:
+    """What reads lists of a type; numbers and texts are not converted into each other."""
+    from pydantic_core import SchemaValidator
+
+    def exact(schema: Any) -> Any:
+        if isinstance(schema, list):
+            return [exact(part) for part in schema]
+        if not isinstance(schema, dict):
+            return schema
+        limits = _EXACT.get(str(schema.get("type")), {})
+        return limits | {key: exact(part) for key, part in schema.items()}
+
+    return SchemaValidator(exact(_adapter(kind).core_schema))
+
+
 def plain(value: Any) -> Any:
     """`value` in JSON's own types: enums by value, records as objects, non-finite numbers null.
 
@@ -345,7 +370,7 @@ def read_plain(kind: Any, value: Any, field: str = "") -> Any:
     from pydantic import ValidationError
 
     try:
-        (read,) = _adapter(kind).validate_python([value])
+        (read,) = _reader(kind).validate_python([value])
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         key = ".".join(map(str, [*([field] if field else []), *first["loc"][1:]]))

@@ -98,6 +98,25 @@ def test_records_are_read_back() -> None:
         read_plain(Bracket, {"lower": 2, "upper": 1})
 
 
+@pytest.mark.parametrize(
+    "kind, value",
+    [
+        (int, "2"),
+        (int, True),
+        (int, 2.0),
+        (int, 10**400),
+        (float, "2"),
+        (float, math.nan),
+        (float, 10**400),
+        (str, 2),
+        (bool, 1),
+    ],
+)
+def test_a_number_is_read_as_itself_alone(kind: type, value: object) -> None:
+    with pytest.raises(ValueError, match="field 'x': "):
+        read_plain(kind, value, "x")
+
+
 def test_pandas_is_named_where_it_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(UnavailableError, match=r"pip install 'gnc-cli\[pandas\]'"):

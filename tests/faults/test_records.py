@@ -114,7 +114,10 @@ CASES = [
         gnc2.lower | 'x' | line 1, field 'row.gnc2.lower'
         gnc2.lower | 9.0 | line 1, lower end 9.0 above upper end
         gnc2 | [] | field 'row.gnc2'
+        gnc1 | True | field 'row.gnc1'
+        gnc1 | float('nan') | field 'row.gnc1'
         gnc1 | 10**400 | field 'row.gnc1'
+        K | 10**400 | field 'row.K'
         K | 4.5 | field 'row.K'
         K | None | field 'row.K'
         d | ... | field 'row.d': field required
@@ -134,6 +137,8 @@ CASES = [
         PAIRS,
         lambda key, value: edited("pairs.jsonl", at(key, value)),
         """
+        d | '2' | line 2, field 'd'
+        d | True | field 'd'
         K | ... | field 'K': field required
         max_cosine | 'x' | field 'max_cosine'
         status | 'best' | field 'status'
@@ -163,6 +168,7 @@ CASES = [
         """
         settings | 3 | config.json
         settings | ... | config.json
+        settings.epochs | '2' | field 'epochs'
         settings.epochs | -3 | field 'epochs' is not above 0
         settings.lr | 'fast' | field 'lr'
         settings.lr | 10**400 | config.json' is not JSON (a number of 401 digits)
