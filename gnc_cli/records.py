@@ -28,6 +28,14 @@ OMITTED_IF_NONE = {"exclude_if": lambda value: value is None}
 """Metadata of a field that the JSON lacks where it is None."""
 HIGHER, LOWER = ({"json_schema_extra": {"better": way}} for way in ("higher", "lower"))
 """Metadata of a figure: which direction is better; of a record, that of its figures."""
+LABEL: dict[str, Any] = {"label": True}
+"""Metadata of a field that tells rows apart."""
+QUESTION: dict[str, Any] = {"question": ()}
+"""Metadata of a field, or of those of its keys that are named, that a baseline must share."""
+ASIDE: dict[str, Any] = {"aside": True}
+"""Metadata of a field whose numbers are no figures of a dashboard."""
+WORD: dict[str, Any] = {"word": True}
+"""Metadata of a text that a dashboard has as 1 at the label of its value."""
 
 
 class _NullIsNaN:
@@ -118,8 +126,6 @@ class Result:
 
     schema: ClassVar[int] = 1
     command: ClassVar[str] = ""
-    labels: ClassVar[tuple[str, ...]] = ()
-    """Keys of its samples that tell them apart, besides those of all commands."""
     csv_head: ClassVar[tuple[str, ...]] = ("schema", "command", "version")
     """Columns of CSV before those of the record of a line."""
 
@@ -215,10 +221,19 @@ class Result:
         """The keys of the rows that gates look at, each with its JSON Schema."""
         from gnc_cli.schemas import properties
 
-        keys = {name: schema for name, schema in properties(cls).items() if name != "rows"}
-        for kind in cls.row_kinds():
-            keys |= properties(kind)
-        return keys
+        keys = {k: schema for kind in cls.judged_kinds() for k, schema in properties(kind).items()}
+        return {name: schema for name, schema in keys.items() if name != "rows"}
+
+    @classmethod
+    def judged_kinds(cls) -> tuple[type, ...]:
+        """The records that the rows of gates are made of."""
+        return (cls, *cls.row_kinds())
+
+    @classmethod
+    def marked(cls, mark: str) -> dict[str, Any]:
+        """The keys of the result and its rows whose fields have `mark` in their metadata."""
+        kinds = (*cls.row_kinds(), *cls.judged_kinds(), cls)
+        return {key: value for kind in kinds for key, value in marked(kind, mark).items()}
 
     def judged(self) -> list[dict[str, Any]]:
         """The rows that gates look at."""
@@ -284,6 +299,25 @@ class Result:
             without = {*found, *left_out[name]}
             found |= {key: part for key, part in (value or {}).items() if key not in without}
         return found
+
+
+def marked(kind: type, mark: str) -> dict[str, Any]:
+    """The keys of a record whose fields have `mark` in their metadata, each with what it says.
+
+    Example:
+        >>> from gnc_cli.search.result import UfmMeasures
+        >>> [*marked(UfmMeasures, "question")]
+        ['tau', 'weight_decay', 'n']
+    """
+    keys: dict[str, Any] = {}
+    for each in dataclasses.fields(kind):
+        if mark in each.metadata:
+            keys[each.name] = each.metadata[mark]
+        if "spread" in each.metadata:
+            record, _ = get_args(get_type_hints(kind)[each.name])
+            inner = marked(record, mark)
+            keys |= {key: inner[key] for key in inner if key not in each.metadata["spread"]}
+    return keys
 
 
 @cache

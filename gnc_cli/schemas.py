@@ -72,6 +72,11 @@ def gate_keys(command: str) -> dict[str, Any]:
     return keys
 
 
+def marked(command: str, mark: str) -> dict[str, Any]:
+    """The keys of the command's results and rows whose fields have `mark` in their metadata."""
+    return {k: v for record in results(command) for k, v in record.marked(mark).items()}
+
+
 def _head(record: Any) -> dict[str, Any]:
     """The first keys of a result."""
     head = {name: {"const": getattr(record, name)} for name in ("schema", "command")}

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from gnc_cli.metrics.records import Evenness, Gnc2Quantiles, Neco, Rattlers
-from gnc_cli.records import HIDDEN, HIGHER, LOWER, Bracket, Result
+from gnc_cli.records import ASIDE, HIDDEN, HIGHER, LABEL, LOWER, QUESTION, Bracket, Result
 
 OF_THE_FILE = ("created", "gnc_version")
 """Attributes that tell files apart, not runs."""
@@ -209,24 +209,24 @@ class Variants:
 class MeasureResult(Result):
     """Collapse metrics of one set of features, weights or both: the result of `gnc measure`."""
 
-    file: str | None
+    file: str | None = field(metadata=LABEL)
     """As the user named it; several shards joined by a comma; the folder of a run's snapshots; None
     for arrays."""
-    snapshot: str | None
+    snapshot: str | None = field(metadata=LABEL)
     """The group of `/snapshots` in the file, or the name of the file in that folder."""
-    epoch: int | float | None
+    epoch: int | float | None = field(metadata=LABEL)
     """Epoch that the file or the snapshot names; None where it names none."""
-    step: int | float | None
+    step: int | float | None = field(metadata=LABEL)
     """Step that the file or the snapshot names; None where it names none."""
-    layer: str | None
+    layer: str | None = field(metadata=LABEL | QUESTION)
     """Layer that the file or the snapshot names; None where it names none."""
-    split: str | None
+    split: str | None = field(metadata=LABEL | QUESTION)
     """Set of samples (`train`, `test`) that the file or the snapshot names, or None."""
     N: int | None
     """Samples; None where there are only weights."""
-    d: int
+    d: int = field(metadata=LABEL | QUESTION)
     """Dimension of the features and weights."""
-    K: int
+    K: int = field(metadata=LABEL | QUESTION)
     """Classes measured."""
     gnc1: float | None = field(metadata=LOWER)
     """Variability within classes, tr(Sigma_W pinv(Sigma_B)) / K of unit features, Sigma_B not
@@ -311,13 +311,13 @@ class MeasureResult(Result):
     """Pairs of classes above the cosine of `--duplicates`, the closest first, at most 1000."""
     without_duplicates: WithoutDuplicates | None
     """What is left without duplicates; None without `--duplicates`, or where time ran out."""
-    policy: Policy
+    policy: Policy = field(metadata=ASIDE | QUESTION)
     """What was done with which rows."""
     warnings: tuple[str, ...]
     """What to be careful about."""
     undecided: tuple[str, ...] = ()
     """Keys of figures that the time limit left undecided: gates on them end with exit code 4."""
-    attrs: dict[str, Any] = field(default_factory=dict)
+    attrs: dict[str, Any] = field(default_factory=dict, metadata=ASIDE)
     """What else the file says of the row: seed and the like."""
     out: str | None = None
     """The file that the result was written to."""
@@ -401,9 +401,9 @@ class MeasureSeries(Result):
         return [row.to_json() for row in self.rows]
 
     @classmethod
-    def gate_keys(cls) -> dict[str, Any]:
-        """The keys of the rows that gates look at, each with its JSON Schema."""
-        return MeasureResult.gate_keys()
+    def judged_kinds(cls) -> tuple[type, ...]:
+        """The records that the rows of gates are made of."""
+        return (MeasureResult,)
 
     @property
     def title(self) -> str:

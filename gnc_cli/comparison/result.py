@@ -9,7 +9,19 @@ from pydantic import computed_field
 from gnc_cli.known_codes.table import TableStamp
 from gnc_cli.known_codes.verdict import ComparisonStatus
 from gnc_cli.metrics.records import Rattlers
-from gnc_cli.records import HIDDEN, HIGHER, LOWER, OMITTED_IF_NONE, Bracket, Result, plain, rows_of
+from gnc_cli.records import (
+    HIDDEN,
+    HIGHER,
+    LABEL,
+    LOWER,
+    OMITTED_IF_NONE,
+    QUESTION,
+    WORD,
+    Bracket,
+    Result,
+    plain,
+    rows_of,
+)
 
 
 class Mode(StrEnum):
@@ -24,9 +36,9 @@ class Mode(StrEnum):
 class CompareRow:
     """One code, or one entry of the table, beside the best known code of its (d, K)."""
 
-    d: int
+    d: int = field(metadata=LABEL | QUESTION)
     """Dimension of the space."""
-    K: int
+    K: int = field(metadata=LABEL | QUESTION)
     """Number of points."""
     max_cosine: float | None = field(default=None, metadata=LOWER)
     """Largest cosine between two different points; None in a list, or where time ran out."""
@@ -36,7 +48,7 @@ class CompareRow:
     """best_known as its source has it: a fraction where it is exact; every digit in a list."""
     gap: float | None = field(default=None, metadata=LOWER)
     """max_cosine - best_known: negative is better; 0 within the rounding of best_known below it."""
-    status: ComparisonStatus | None = None
+    status: ComparisonStatus | None = field(default=None, metadata=WORD)
     """Where proven is true, `improves` is a contradiction: the entry or the file is wrong. None
     where nothing was compared."""
     rattlers: Rattlers | None = field(metadata=LOWER)
@@ -53,7 +65,7 @@ class CompareRow:
     """Whether best_known is proved optimal; None where not settled."""
     date: str | None = None
     """Of the source of best_known or of the solve; None for a theorem or a construction."""
-    file: str | None = None
+    file: str | None = field(default=None, metadata=LABEL)
     """The file that was read; None for solves, arrays and lists."""
     seconds: float | None = field(default=None, metadata=LOWER)
     """Wall time of this row."""
@@ -154,13 +166,13 @@ class FileRow(JudgedRow):
 class SolvedRow(JudgedRow):
     """A fresh solve."""
 
-    problem: str
+    problem: str = field(metadata=LABEL | QUESTION)
     """What was optimised."""
     method: str
     """`auto`: theorems first; `descent`: only a search."""
     origin: str
     """What found the code."""
-    outcome: str
+    outcome: str = field(metadata=WORD)
     """How the search ended, as gnc solve says it."""
     seed: int
     """Of the search."""

@@ -1,8 +1,8 @@
 """Comparison with an earlier result: `--baseline run.json --allow rho_one_vs_rest=1%`.
 
-Only results of the same question are compared: the keys of IDENTITY must be equal. A change in the
-good direction always passes; a number without a known direction may move by the allowance either
-way.
+Only results of the same question are compared: the fields that are part of it are marked in the
+records. A change in the good direction always passes; a number without a known direction may move
+by the allowance either way.
 """
 
 import math
@@ -14,28 +14,7 @@ from typing import Any
 from gnc_cli.console.check import Comparison, Finding, Joined, Key, Status
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.parsing import number
-from gnc_cli.records import look_up, rows_of
-
-IDENTITY = (
-    "command",
-    "problem",
-    "d",
-    "K",
-    "tau",
-    "weight_decay",
-    "n",
-    "split",
-    "layer",
-    "data.name",
-    "data.image_size",
-    "data.train_images",
-    "data.test_images",
-    "policy",
-)
-"""What two results must share to be comparable; a key that both lack counts as shared."""
-
-_NEAREST = ("file", "snapshot", "epoch", "step", "name")
-"""Among several comparable rows the one that shares most of these is taken, the last at a tie."""
+from gnc_cli.records import flatten, look_up, rows_of
 
 
 @dataclass(frozen=True)
@@ -60,13 +39,19 @@ class Allowance:
         same result passes with no allowance at all.
 
         Raises:
-            DataError: the baseline has no row of the same identity.
+            DataError: the baseline has no row of the same question.
         """
-        from gnc_cli.schemas import better, gate_keys
+        from gnc_cli.schemas import better, gate_keys, marked
 
-        same = self.baseline.row_for({k: look_up(row, k) for k in IDENTITY}, row)
-        earlier = look_up(same, self.key)
-        way = better(gate_keys(str(row["command"])), self.key)
+        command = row["command"]
+        question = ["command"]
+        for key, parts in marked(command, "question").items():
+            question += [f"{key}.{part}" for part in parts] or [key]
+        same = self.baseline.row_for(
+            {key: look_up(row, key) for key in question},
+            {key: row.get(key) for key in marked(command, "label")},
+        )
+        earlier, way = look_up(same, self.key), better(gate_keys(command), self.key)
         if isinstance(earlier, dict):
             earlier = earlier.get("upper" if way == "lower" else "lower")
         if not isinstance(earlier, (int, float)) or isinstance(earlier, bool):
@@ -74,8 +59,8 @@ class Allowance:
         slack = self.amount * abs(earlier) if self.relative else self.amount
         limits = [] if way == "lower" else [Comparison(Key(self.key), ">=", earlier - slack)]
         limits += [] if way == "higher" else [Comparison(Key(self.key), "<=", earlier + slack)]
-        found = Joined(tuple(limits)).find(row)
-        return Finding(found.status, (*found.details, f"was {earlier:.10g}"))
+        finding = Joined(tuple(limits)).find(row)
+        return Finding(finding.status, (*finding.details, f"was {earlier:.10g}"))
 
 
 @dataclass(frozen=True)
@@ -100,39 +85,31 @@ class Baseline:
             raise DataError(f"{path!r} has no rows to compare with; give another --baseline")
         return cls(PurePath(path).name, tuple(rows))
 
-    def row_for(
-        self, identity: dict[str, Any], near: dict[str, Any] | None = None
-    ) -> dict[str, Any]:
-        """The row that agrees with `identity` in every key given there.
+    def row_for(self, question: dict[str, Any], labels: dict[str, Any]) -> dict[str, Any]:
+        """The row that agrees with every key of `question`.
 
         Args:
-            identity: what must be equal.
-            near: of several such rows take the one most like this one: the same epoch, say.
+            question: what must be equal.
+            labels: of several such rows take the one that shares most of these, the last at a tie.
 
         Raises:
             DataError: none does; the message names the first key that differs.
         """
-        differing: list[tuple[int, str]] = []
+        ours, differing = flatten(question), []
         equal: list[dict[str, Any]] = []
         for row in self.rows:
-            asked = [k for k in IDENTITY if k in identity]
-            unequal = [k for k in asked if not _same(look_up(row, k), identity[k])]
-            if not unequal:
-                equal.append(row)
-            else:
-                differing.append((IDENTITY.index(unequal[0]), unequal[0]))
+            theirs = flatten({key: look_up(row, key) for key in question})
+            pairs = enumerate({**ours, **theirs})
+            unequal = [(at, k) for at, k in pairs if not _same(ours.get(k), theirs.get(k))]
+            equal += [] if unequal else [row]
+            differing += unequal[:1]
         if equal:
-            wanted = near or {}
-            return max(reversed(equal), key=lambda row: _likeness(row, wanted))
+            return max(reversed(equal), key=lambda row: _shared(labels, row))
         key = max(differing)[1]
-        ours = identity[key]
-        parts = [look_up(row, key) for row in self.rows]
-        if isinstance(ours, dict):
-            key, ours, parts = _first_difference(key, ours, parts)
-        theirs = ", ".join(dict.fromkeys(_said(part) for part in parts))
+        texts = dict.fromkeys(_text(look_up(row, key)) for row in self.rows)
         raise DataError(
-            f"baseline {self.name!r} has {key} {theirs}, this run {_said(ours)}; "
-            f"compare results of equal {key}"
+            f"baseline {self.name!r} has {key} {', '.join(texts)}, this run "
+            f"{_text(ours.get(key))}; compare results of equal {key}"
         )
 
     def allowance(self, text: str) -> Allowance:
@@ -152,33 +129,15 @@ class Baseline:
         return Allowance(f"--allow {text}", key, value / 100 if relative else value, relative, self)
 
 
-def _likeness(row: dict[str, Any], other: dict[str, Any]) -> int:
-    return sum(other.get(k) is not None and _same(row.get(k), other[k]) for k in _NEAREST)
-
-
-def _first_difference(
-    key: str, ours: dict[str, Any], theirs: list[Any]
-) -> tuple[str, Any, list[Any]]:
-    """Down to the first part of a policy that no row of the baseline shares."""
-    held = [part if isinstance(part, dict) else {} for part in theirs]
-    for name, value in ours.items():
-        parts = [part.get(name) for part in held]
-        if not any(_same(part, value) for part in parts):
-            if isinstance(value, dict):
-                return _first_difference(f"{key}.{name}", value, parts)
-            return f"{key}.{name}", value, parts
-    return key, ours, theirs
+def _shared(labels: dict[str, Any], row: dict[str, Any]) -> int:
+    return sum(v is not None and _same(row.get(key), v) for key, v in labels.items())
 
 
 def _same(a: Any, b: Any) -> bool:
-    if isinstance(a, dict) and isinstance(b, dict):
-        return all(_same(a.get(name), b.get(name)) for name in a.keys() | b.keys())
-    if isinstance(a, float) or isinstance(b, float):
-        # A temperature printed with fewer digits is still the same temperature.
-        both = isinstance(a, (int, float)) and isinstance(b, (int, float))
-        return both and math.isclose(a, b, rel_tol=1e-12)
-    return bool(a == b)
+    # A temperature printed with fewer digits is still the same temperature.
+    numbers = isinstance(a, (int, float)) and isinstance(b, (int, float))
+    return bool(a == b) or (numbers and math.isclose(a, b, rel_tol=1e-12))
 
 
-def _said(value: Any) -> str:
+def _text(value: Any) -> str:
     return "none" if value is None else str(value)

@@ -67,7 +67,7 @@ def conclude(
         lines = [json.dumps(line, allow_nan=False) + "\n" for line in result.lines()]
         emit("".join(lines), rows=True)
     said = [] if output.quiet else [*result.messages]
-    verdicts = [*verdicts, *gates.judge(result.judged())]
+    verdicts = [*verdicts, *gates.judge(result.judged(), result.marked("label"))]
     said += [v.line for v in verdicts if not (output.quiet and v.status.passed)]
     if result.target_missed and output.shape is not Shape.TABLE and not output.quiet:
         said.append("target missed: see max_cosine and rho_one_vs_rest")

@@ -6,45 +6,19 @@ result of the command has; what the result then says is a Verdict.
 
 import difflib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
-from gnc_cli.console.baseline import Baseline
+from gnc_cli.console.baseline import Allowance, Baseline
 from gnc_cli.console.check import Comparison, Expression, Finding, Key, Status, keys_in, parse
 from gnc_cli.console.options import GateOptions, Rows
 from gnc_cli.errors import ExitCode, UsageError
 from gnc_cli.parsing import number
 from gnc_cli.records import Result
 
-LABELS = (
-    "d",
-    "K",
-    "problem",
-    "tau",
-    "file",
-    "name",
-    "side",
-    "snapshot",
-    "epoch",
-    "step",
-    "layer",
-    "split",
-    "run",
-)
-"""Keys that tell the rows of a result apart."""
 _MOST_NAMED = 5
 """Rows that a verdict names."""
-
-
-class _Gate(Protocol):
-    @property
-    def text(self) -> str: ...
-
-    @property
-    def keys(self) -> list[str]: ...
-
-    def find(self, row: dict[str, Any]) -> Finding: ...
 
 
 @dataclass(frozen=True)
@@ -60,6 +34,9 @@ class _Check:
 
     def find(self, row: dict[str, Any]) -> Finding:
         return self.expression.find(row)
+
+
+_Gate = _Check | Allowance
 
 
 @dataclass(frozen=True)
@@ -139,17 +116,23 @@ class Gates:
             DataError: it is of another problem; the message names the key.
         """
         if self.baseline is not None:
-            self.baseline.row_for(question)
+            self.baseline.row_for(question, {})
 
-    def judge(self, rows: Sequence[dict[str, Any]]) -> list[Verdict]:
+    def judge(self, rows: Sequence[dict[str, Any]], labels: Collection[str] = ()) -> list[Verdict]:
         """One verdict per gate.
+
+        Args:
+            rows: of a result, as JSON has them.
+            labels: the keys that tell the rows apart.
 
         Raises:
             DataError: a row has no counterpart in the baseline.
         """
-        return [self._judge(gate, rows) for gate in self.gates]
+        return [self._judge(gate, rows, labels) for gate in self.gates]
 
-    def _judge(self, gate: _Gate, rows: Sequence[dict[str, Any]]) -> Verdict:
+    def _judge(
+        self, gate: _Gate, rows: Sequence[dict[str, Any]], labels: Collection[str]
+    ) -> Verdict:
         if not rows:
             return Verdict(gate.text, Status.FAILED, "the result has no rows")
         rows = rows[-1:] if self.rows is Rows.LAST else rows
@@ -165,22 +148,22 @@ class Gates:
             detail += f"; {number_passed} of {len(findings)} rows pass"
             others = [at for at, f in enumerate(findings) if f.status is not Status.PASSED]
             if number_passed and self.rows is Rows.ALL:
-                detail += f", not {_named(rows, others)}"
+                detail += f", not {_named(rows, others, labels)}"
         return Verdict(gate.text, found.status, detail)
 
 
-def _named(rows: Sequence[dict[str, Any]], places: Sequence[int]) -> str:
+def _named(rows: Sequence[dict[str, Any]], places: Sequence[int], labels: Collection[str]) -> str:
     """Some of the rows, by what tells all of them apart."""
-    values = {key: [row.get(key) for row in rows] for key in LABELS}
-    differ = [key for key in LABELS if len({*map(str, values[key])}) > 1]
-    alone = [key for key in differ if len({*map(str, values[key])}) == len(rows)]
-    keys = alone[:1] or differ
-    named = [
+    values = {key: [row.get(key) for row in rows] for key in labels}
+    distinct = {key: len({*map(str, column)}) for key, column in values.items()}
+    alone = [key for key in labels if distinct[key] == len(rows)]
+    keys = alone[:1] or [key for key in labels if distinct[key] > 1]
+    names = [
         ", ".join(f"{key} {values[key][at]}" for key in keys if values[key][at] is not None)
         for at in places[:_MOST_NAMED]
     ]
-    more = len(places) - len(named)
-    return "; ".join([*named, *([f"{more} more"] if more else [])])
+    more = len(places) - len(names)
+    return "; ".join([*names, *([f"{more} more"] if more else [])])
 
 
 def _unknown(key: str, names: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ from pathlib import PurePath
 from typing import Any
 
 from gnc_cli.console.check import Status
-from gnc_cli.console.gates import LABELS, Verdict
+from gnc_cli.console.gates import Verdict
 from gnc_cli.console.table import Table, markdown
 from gnc_cli.escaping import in_markdown, in_prometheus, visible
 from gnc_cli.records import Result, flatten
@@ -16,10 +16,6 @@ from gnc_cli.records import Result, flatten
 _MARKS = {Status.PASSED: "✅", Status.UNDECIDED: "❔", Status.FAILED: "❌"}
 _UNFINISHED = ("interrupted", "nonfinite", "target_missed")
 _HEAD = ("schema", "command", "version")
-_WORDS = ("outcome", "status")
-"""Texts that become samples: 1 at the label of their value."""
-_ASIDE = ("attrs", "group", "groups", "policy", "skipped", "counts", "table", "recipe")
-"""Keys that are no figures of a row."""
 
 
 def report_text(
@@ -122,15 +118,15 @@ def _prometheus(result: Result, verdicts: Sequence[Verdict]) -> str:
     for key, value in flatten(counts).items():
         if isinstance(value, (bool, int, float)):
             sample(key, {}, value)
-    names = (*LABELS, *result.labels)
+    names, words = result.marked("label"), result.marked("word")
+    silent = {*_HEAD, *names, *result.marked("aside")}
     shared = {key: body[key] for key in names if body.get(key) is not None}
     for row in result.samples():
         labels = {key: row[key] for key in names if row.get(key) is not None}
         for key, value in flatten(row, lists=False).items():
-            silent = key in (*_HEAD, *names) or key.split(".")[0] in _ASIDE
-            if not silent and isinstance(value, (bool, int, float)):
+            if key.split(".")[0] not in silent and isinstance(value, (bool, int, float)):
                 sample(key, labels, value)
-        for key in _WORDS:
+        for key in words:
             if row.get(key) is not None:
                 sample(key, labels | {key: row[key]}, 1)
     for verdict in verdicts:

@@ -8,7 +8,7 @@ from typing import Any, Literal, Union
 from gnc_cli.console.numbers import count, points
 from gnc_cli.known_codes.best import BestKnown
 from gnc_cli.limits.limit import Ending, Quantity
-from gnc_cli.records import HIDDEN, LOWER, Result, plain
+from gnc_cli.records import HIDDEN, LABEL, LOWER, QUESTION, WORD, Result, plain
 
 Side = Literal["lower", "upper"]
 Status = Literal["exists", "excluded", "open"]
@@ -20,11 +20,11 @@ STATUS = {"exists": "a code exists", "excluded": "no code exists", "open": "open
 class BoundRow:
     """What one bound says at one (d, K)."""
 
-    d: int
-    K: int
-    quantity: Quantity
+    d: int = field(metadata=LABEL | QUESTION)
+    K: int = field(metadata=LABEL | QUESTION)
+    quantity: Quantity = field(metadata=LABEL)
     """`one-vs-rest`: the value is a distance; `one-vs-one`: the largest cosine of a code."""
-    side: Side
+    side: Side = field(metadata=LABEL)
     """Of the optimum: `lower` or `upper`."""
     value: float
     """The bound: a one-vs-rest distance, or a largest cosine."""
@@ -42,7 +42,7 @@ class BoundRow:
     """Whether it is proved; a claim or a numerical bound is shown, and counts nowhere."""
     constructive: bool
     """Whether gnc can build such a code: `how` says with which command."""
-    name: str
+    name: str = field(metadata=LABEL)
     """Name of the bound, such as `rankin`."""
     bisector: bool
     """Whether the bisector theorem turns a bound on the cosine into this one on the distance, or
@@ -72,8 +72,8 @@ class BoundRow:
 class BestBounds:
     """The best interval of one (d, K)."""
 
-    d: int
-    K: int
+    d: int = field(metadata=LABEL | QUESTION)
+    K: int = field(metadata=LABEL | QUESTION)
     quantity: Quantity
     """What is bounded."""
     lower: float
@@ -92,7 +92,7 @@ class BestBounds:
     """Whether the ends meet, to a relative 1e-12: the value is known to 12 digits."""
     best_known: BestKnown | None
     """The best code known, for either quantity."""
-    status: Status | None
+    status: Status | None = field(metadata=WORD)
     """With a margin: `exists`, `excluded` or `open`."""
     scale: float | None = field(metadata=LOWER)
     """With a probability: the scale s = 1/tau that is enough at the margin asked for; without one
@@ -234,15 +234,15 @@ class ClassesAnswer:
 class BoundsResult(Result):
     """What is possible: the result of `gnc bounds`."""
 
-    quantity: Quantity
+    quantity: Quantity = field(metadata=LABEL)
     """What is bounded."""
-    margin: float | None
+    margin: float | None = field(metadata=LABEL)
     """One-vs-rest distance asked for."""
-    max_cosine: float | None = field(metadata=LOWER)
+    max_cosine: float | None = field(metadata=LABEL)
     """One-vs-one: largest cosine asked for, also that of `arcface_m`."""
-    arcface_m: float | None
+    arcface_m: float | None = field(metadata=LABEL)
     """One-vs-one: minimal angle asked for, radians."""
-    probability: float | None
+    probability: float | None = field(metadata=LABEL)
     """Softmax probability that `scale` is given for; None where it was not asked."""
     outcome: Literal["complete", "time_limit", "interrupted"]
     """`complete`; `time_limit`: some linear programmes were left out; `interrupted`: some pairs."""
@@ -260,7 +260,6 @@ class BoundsResult(Result):
     """Whether the linear programme was asked for."""
 
     command = "bounds"
-    labels = ("quantity", "margin", "max_cosine", "arcface_m", "probability")
     csv_head = ("schema", "command", "version", "margin", "max_cosine")
 
     @property
@@ -360,10 +359,12 @@ class BoundsResult(Result):
         from gnc_cli.schemas import properties
 
         own = properties(cls)
-        keys = {key: own[key] for key in ("margin", "max_cosine")}
-        for best in (BestBounds, DimensionBest, ClassesBest):
-            keys |= properties(best)
-        return keys
+        return {key: own[key] for key in ("margin", "max_cosine")} | super().gate_keys()
+
+    @classmethod
+    def judged_kinds(cls) -> tuple[type, ...]:
+        """The records that the rows of gates are made of."""
+        return BestBounds, DimensionBest, ClassesBest
 
     def judged(self) -> list[dict[str, Any]]:
         """Gates look at what is known of each pair, K or d."""

@@ -10,7 +10,18 @@ from pydantic import computed_field
 from gnc_cli.known_codes.best import BestKnown
 from gnc_cli.known_codes.verdict import ComparisonStatus
 from gnc_cli.metrics.records import Rattlers
-from gnc_cli.records import HIDDEN, HIGHER, LOWER, OMITTED_IF_NONE, SPREAD, Bracket, Result
+from gnc_cli.records import (
+    HIDDEN,
+    HIGHER,
+    LABEL,
+    LOWER,
+    OMITTED_IF_NONE,
+    QUESTION,
+    SPREAD,
+    WORD,
+    Bracket,
+    Result,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -101,11 +112,11 @@ class Margins:
 class UfmMeasures:
     """What the unconstrained feature model adds: collapse of its own W and H."""
 
-    tau: float
+    tau: float = field(metadata=LABEL | QUESTION)
     """Temperature: logits are products / tau."""
-    weight_decay: float | None
+    weight_decay: float | None = field(metadata=QUESTION)
     """lambda of eq. B.1; None on the sphere (eq. 2)."""
-    n: int
+    n: int = field(metadata=QUESTION)
     """Samples per class."""
     gnc1: float | None = field(metadata=LOWER)
     """Variability of the optimal features within classes; 0 at collapse. None for n = 1: a single
@@ -139,15 +150,15 @@ class Optimum:
 class SolveResult(Result):
     """A code with its certificate: the result of `gnc solve`."""
 
-    problem: str
+    problem: str = field(metadata=LABEL | QUESTION)
     """`softmax`, `tammes` or `ufm`."""
-    d: int
-    K: int
+    d: int = field(metadata=LABEL | QUESTION)
+    K: int = field(metadata=LABEL | QUESTION)
     origin: str
     """What found it: `closed form: ...`, `construction: ...`, `stored code: ...` (shipped, not
     searched for), `descent` (from random points), `descent from ...` (orbits of a group, points of
     a construction), `large-scale descent`."""
-    outcome: Outcome
+    outcome: Outcome = field(metadata=WORD)
     """How it ended; with a target, whether that was reached."""
     max_cosine: float = field(metadata=LOWER)
     """Largest cosine of two rows."""
@@ -177,7 +188,7 @@ class SolveResult(Result):
     best_known: BestKnown | None
     """The best known code of (d, K), or one that holds a code of that size; None where there is
     none."""
-    status: ComparisonStatus | None
+    status: ComparisonStatus | None = field(metadata=WORD)
     """Where its largest cosine stands beside `best_known`, as `compare` says; None for a feature
     model, whose optimum at a positive temperature is no code of largest distance."""
     gap: float | None = field(metadata=LOWER)
@@ -250,11 +261,11 @@ class SolveResult(Result):
 class SolveSweep(Result):
     """Several solves that differ in one parameter (`--tau 1..0.001/13`)."""
 
-    problem: str
+    problem: str = field(metadata=LABEL | QUESTION)
     """`ufm`, the only problem with a temperature."""
-    d: int
+    d: int = field(metadata=LABEL | QUESTION)
     """Dimension."""
-    K: int
+    K: int = field(metadata=LABEL | QUESTION)
     """Number of classes."""
     rows: tuple[SolveResult, ...]
     """One result per temperature, in the order given."""
@@ -268,13 +279,13 @@ class SolveSweep(Result):
 class ConstructionRow:
     """A code, or a family of codes, that algebra gives."""
 
-    name: str
+    name: str = field(metadata=LABEL)
     """What `--construction` takes; a family shows its parameter as a letter."""
     title: str
     """What it is, in words; of a family with the range of its parameter."""
-    d: str
+    d: str = field(metadata=LABEL | QUESTION)
     """A number, or a family's formula; likewise K and max_cosine."""
-    K: str
+    K: str = field(metadata=LABEL | QUESTION)
     max_cosine: str
     """Exact, as a formula."""
     proven: bool | None

@@ -4,7 +4,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gnc_cli.collapse.result import FORMS, MeasureResult
-from gnc_cli.records import HIDDEN, HIGHER, LOWER, Bracket, Number, Result, rows_of
+from gnc_cli.records import (
+    ASIDE,
+    HIDDEN,
+    HIGHER,
+    LABEL,
+    LOWER,
+    WORD,
+    Bracket,
+    Number,
+    Result,
+    rows_of,
+)
 
 _OF_A_FILE = ("file", "snapshot", "layer", "out", "attrs")
 """Measure's fields that say which file a row is from: here it is the run."""
@@ -90,19 +101,21 @@ class HeadFacts:
 class TrainResult(Result):
     """A trained network and its collapse: the result of `gnc train`."""
 
-    run: str
+    run: str = field(metadata=LABEL)
     """The run folder, as the user named it."""
-    outcome: str
+    outcome: str = field(metadata=WORD)
     """`completed`, `time_limit` or `interrupted`."""
     advice: str | None
     """One sentence: what to do next; None where there is nothing to say."""
-    data: dict[str, Any]
+    data: dict[str, Any] = field(
+        metadata={"question": ("name", "image_size", "train_images", "test_images")}
+    )
     """Name, counts, image size, classes, what was dropped or merged, warnings."""
     model: str
     """Name of the network, as in `--model`."""
     head: HeadFacts
     """The classifier and what it costs."""
-    recipe: dict[str, Any]
+    recipe: dict[str, Any] = field(metadata=ASIDE)
     """Optimizer, schedule, batch size, precision, augmentation, preset."""
     seed: int
     """Decides everything random in the run."""
@@ -184,7 +197,7 @@ class TrainResult(Result):
 class TrainSeries(Result):
     """One run for each placement of the classes on a fixed code (`--assignment all`)."""
 
-    run: str
+    run: str = field(metadata=LABEL)
     """The folder that holds the runs."""
     outcome: str
     """That of the last run: `completed`, `time_limit` or `interrupted`."""

@@ -47,9 +47,9 @@ def test_rows(rows: Rows, option: str, status: Status) -> None:
 def test_rows_that_fail_are_named() -> None:
     rows = [{"d": 3, "K": K, "epoch": K % 2, "x": K} for K in range(10)]
     gates = Gates.read(GateOptions(maximum=["x=7"], minimum=["x=2"], rows=Rows.ALL))
-    low, high = (verdict.detail for verdict in gates.judge(rows))
+    low, high = (verdict.detail for verdict in gates.judge(rows, ("d", "K", "epoch")))
     assert low.endswith("8 of 10 rows pass, not K 0; K 1") and high.endswith("not K 8; K 9")
-    many = Gates.read(GateOptions(minimum=["x=7"], rows=Rows.ALL)).judge(rows)[0].detail
+    many = Gates.read(GateOptions(minimum=["x=7"], rows=Rows.ALL)).judge(rows, "K")[0].detail
     assert many.endswith("3 of 10 rows pass, not K 0; K 1; K 2; K 3; K 4; 2 more")
 
 
