@@ -91,8 +91,8 @@ def test_prometheus_labels_and_values() -> None:
         0.3354, "0.3354", 'a "named" table', True, "table", 10, 100, "2026-10", None, None
     )
     text = _report("r.prom", code(best_known=best), VERDICTS)
-    assert 'gnc_solve_rho_one_vs_rest_lower{d="10",K="100",problem="softmax"} 0.66\n' in text
-    assert 'gnc_solve_best_known_proven{d="10",K="100",problem="softmax"} 1\n' in text
+    assert 'gnc_solve_rho_one_vs_rest_lower{problem="softmax",d="10",K="100"} 0.66\n' in text
+    assert 'gnc_solve_best_known_proven{problem="softmax",d="10",K="100"} 1\n' in text
     assert 'outcome="converged"} 1\n' in text
     assert "first_order_gain" not in text
 
