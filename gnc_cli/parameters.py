@@ -92,7 +92,7 @@ class Parameter:
 
     def named(self, name: str) -> str:
         """The parameter called `name` as its caller sees it: `--time-limit`, `FILES`."""
-        return wording(name.upper(), name) if self.argument else spelled(name)
+        return name.upper() if self.argument and is_shell() else spelled(name)
 
     def option(self, name: str, value: object = True) -> str:
         """The option of the parameter called `name`; of a pair `--a/--b` the one for `value`."""
@@ -358,9 +358,14 @@ def spelled(name: str, value: object = None) -> str:
     return name if value is None else f"{name}={shown!r}"
 
 
+def is_shell() -> bool:
+    """Whether the caller is a command line, and not Python."""
+    return _without_option.get() is not None
+
+
 def wording(shell: str, python: str) -> str:
     """Of two wordings the one for the caller: of a command line, or of a call from Python."""
-    return python if _without_option.get() is None else shell
+    return shell if is_shell() else python
 
 
 @contextlib.contextmanager

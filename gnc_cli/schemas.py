@@ -8,6 +8,7 @@ import ast
 import dataclasses
 import inspect
 import itertools
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -63,6 +64,7 @@ def results(command: str) -> list[Any]:
     return [getattr(import_module(module), name) for name in names]
 
 
+@cache
 def gate_keys(command: str) -> dict[str, Any]:
     """The keys that a row of the command's results may have, each with its schema."""
     records = results(command)

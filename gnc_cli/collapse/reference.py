@@ -8,7 +8,7 @@ import os
 
 from gnc_cli import __version__
 from gnc_cli.collapse.result import Gnc2Reference
-from gnc_cli.console.citations import cited
+from gnc_cli.console.numbers import cited
 from gnc_cli.errors import DataError
 from gnc_cli.geometry.one_vs_rest import minimum_one_vs_rest
 from gnc_cli.geometry.sphere import normalise

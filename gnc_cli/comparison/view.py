@@ -14,10 +14,10 @@ from gnc_cli.comparison.result import (
     PolishedCosine,
     SolvedRow,
 )
-from gnc_cli.console.citations import cited
 from gnc_cli.console.numbers import (
     above_minimum,
     certified,
+    cited,
     count,
     decimals,
     lower_end,

@@ -18,15 +18,14 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import typer
 
-from gnc_cli.console.conversation import conversation
 from gnc_cli.console.interruption import interruptible
 from gnc_cli.console.options import GateOptions, OutputOptions, Shape, gate_parameters
-from gnc_cli.console.progress import progress_on_terminal
+from gnc_cli.console.progress import conversation, progress_on_terminal
 from gnc_cli.console.show import print_line
 from gnc_cli.errors import GncError
 from gnc_cli.io.arguments import check_files
 from gnc_cli.parameters import Parameter, declared, in_shell
-from gnc_cli.records import Result, plain
+from gnc_cli.records import Result
 
 if TYPE_CHECKING:
     from gnc_cli.console.gates import Verdict
@@ -80,69 +79,59 @@ def expose(
         GateOptions: gate_parameters(function.__name__),
     }
     everything = own | groups[OutputOptions] | groups[GateOptions]
+    gathered = next(
+        (p.name for p in signature.parameters.values() if p.kind is p.VAR_POSITIONAL), ""
+    )
 
-    def command(**given: Any) -> None:
-        given = {
+    def command(**options: Any) -> None:
+        from gnc_cli.console.gates import Gates
+        from gnc_cli.console.report import conclude
+        from gnc_cli.runtime.distributed import is_rank_zero
+
+        options = {
             name: value
-            for name, value in given.items()
+            for name, value in options.items()
             if value not in (None, []) and not _is_off(everything[name], value)
         }
-        from gnc_cli.console.gates import Gates
-
         output, gate_options = (
-            group(**{name: given[name] for name in names if name in given})
+            group(**{name: options[name] for name in names if name in options})
             for group, names in groups.items()
         )
-        arguments = {name: given[name] for name in own if name in given}
+        arguments = {name: options[name] for name in own if name in options}
         output.check_stdout(arguments.get("out"))
+        failure = None
         with in_shell(*(every.keys() - own.keys())):
-            check_files(everything, given)
+            check_files(everything, options)
             gates = Gates.read(gate_options)
             if gates.gates:
-                from gnc_cli.schemas import gate_keys
-
-                gates.check_keys(gate_keys(function.__name__))
-            gates.expect(_question(function.__name__, own, arguments))
+                gates.check(function.__name__, _question(own, arguments))
             with (
                 conversation(output.quiet, output.verbose),
                 interruptible(output.quiet) as interrupt,
                 watch(output) as attached,
             ):
                 attached |= {"interrupt": interrupt}
-                attached |= {"command_line": _command_line(function.__name__, everything, given)}
-                failure = None
+                attached |= {"command_line": _command_line(function.__name__, everything, options)}
+                extra = {name: x for name, x in attached.items() if name in signature.parameters}
                 try:
-                    result = _call(
-                        function,
-                        arguments,
-                        {n: v for n, v in attached.items() if n in signature.parameters},
-                    )
+                    result = function(*arguments.pop(gathered, ()), **arguments, **extra)
                 except GncError as error:
                     if error.partial is None:
                         raise
                     # What is there is shown, and neither judged nor written.
                     failure, result, gates = error, error.partial, Gates.read(GateOptions())
                     output = replace(output, report=None)
-            from gnc_cli.runtime.distributed import is_rank_zero
-
             if not is_rank_zero():
                 raise typer.Exit
-
-            from gnc_cli.console.conclude import conclude
-
-            def tables(verbose: bool) -> Any:
-                return import_module(view).view(result, verbose)
-
-            extra = verdicts(result, given) if verdicts is not None else ()
             code = conclude(
                 result,
-                tables,
+                lambda verbose: import_module(view).view(result, verbose),
                 output,
                 gates,
-                verdicts=extra,
-                streamed=bool({"on_row", "on_epoch"} & {*signature.parameters}),
-                on_stderr=arguments.get("out") == "-",
-                overwrite=bool(given.get("force") or given.get("resume")),
+                verdicts=verdicts(result, options) if verdicts is not None else (),
+                streamed=not signature.parameters.keys().isdisjoint({"on_row", "on_epoch"}),
+                on_stderr=options.get("out") == "-",
+                overwrite=bool(options.get("force") or options.get("resume")),
             )
             raise failure or typer.Exit(code)
 
@@ -167,31 +156,16 @@ def expose(
     return command
 
 
-def _question(name: str, own: dict[str, Parameter], given: dict[str, Any]) -> dict[str, Any]:
+def _question(own: dict[str, Parameter], options: dict[str, Any]) -> dict[str, Any]:
     """What a baseline must be an answer to, as far as the options say."""
-    asked: dict[str, Any] = {"command": name}
-    for key in ("problem", "d", "K"):
-        value = own[key].read(key, given[key]) if key in given else None
-        if isinstance(value, (int, str)):
-            asked[key] = plain(value)
-    return asked
+    keys = [key for key in ("problem", "d", "K") if key in options]
+    values = {key: own[key].read(key, options[key]) for key in keys}
+    return {key: value for key, value in values.items() if isinstance(value, (int, str))}
 
 
 def _is_off(parameter: Parameter, value: Any) -> bool:
     """Whether a flag was not given; of a pair `--a/--b` the second is a choice too."""
     return value is False and "/" not in (parameter.flag or "")
-
-
-def _call(function: Callable[..., Result], given: dict[str, Any], attached: Any) -> Result:
-    """Call with what was given; a parameter like `*files` takes its list by place."""
-    places = [
-        name
-        for name, parameter in inspect.signature(function).parameters.items()
-        if parameter.kind is inspect.Parameter.VAR_POSITIONAL
-    ]
-    files = [value for name in places for value in given.get(name, ())]
-    named = {name: value for name, value in given.items() if name not in places}
-    return function(*files, **named, **attached)
 
 
 def _option(name: str, parameter: Parameter) -> Any:
@@ -225,10 +199,10 @@ def _shell_type(annotation: Any, parameter: Parameter) -> Any:
     return ((parameter.kind and parameter.kind.choices) or str) | None
 
 
-def _command_line(name: str, parameters: dict[str, Parameter], given: dict[str, Any]) -> str:
+def _command_line(name: str, parameters: dict[str, Parameter], options: dict[str, Any]) -> str:
     """What was asked for, as it can be run again in the folder of its files."""
     words = ["gnc", name]
-    for key, value in given.items():
+    for key, value in options.items():
         parameter = parameters[key]
         is_file = parameter.reads or bool(parameter.writes)
         for item in value if isinstance(value, list) else [value]:

@@ -6,7 +6,7 @@ result of the command has; what the result then says is a Verdict.
 
 import difflib
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -87,36 +87,31 @@ class Gates:
             gates += [earlier.allowance(text) for text in options.allow]
         return cls(tuple(gates), options.rows, earlier)
 
-    def check_keys(self, known: Mapping[str, Any]) -> None:
-        """Refuse a gate on a key that no row of the result can have.
+    def check(self, command: str, question: dict[str, Any]) -> None:
+        """Refuse before the computation what no result of the command can answer.
 
         Args:
-            known: the keys of rows with their schemas, as `Result.gate_keys` has them.
+            command: such as `solve`.
+            question: what a baseline must be an answer to, as far as it is known.
 
         Raises:
-            UsageError: the message names the nearest keys.
+            UsageError: a gate on a key that no row has; the message names the nearest keys.
+            DataError: the baseline is of another problem; the message names the key.
         """
-        from gnc_cli.schemas import key_names, under
+        from gnc_cli.schemas import gate_keys, key_names, under
 
-        names = key_names({"properties": known})
+        known = {"properties": gate_keys(command)}
         for gate in self.gates:
             for key in gate.keys:
-                schemas = under({"properties": known}, key)
+                schemas = under(known, key)
                 if not schemas:
-                    raise UsageError(f"{gate.text}: {_unknown(key, names)}")
+                    raise UsageError(f"{gate.text}: {_unknown(key, key_names(known))}")
                 parts = key_names({"anyOf": schemas})
                 if parts and not {"lower", "upper"} <= {*parts}:
                     named = ", ".join(f"{key}.{part}" for part in parts)
                     raise UsageError(f"{gate.text}: {key} has several parts; name one: {named}")
-
-    def expect(self, question: dict[str, Any]) -> None:
-        """Check before the computation that the baseline answers the same question.
-
-        Raises:
-            DataError: it is of another problem; the message names the key.
-        """
         if self.baseline is not None:
-            self.baseline.row_for(question, {})
+            self.baseline.row_for({"command": command} | question, {})
 
     def judge(self, rows: Sequence[dict[str, Any]], labels: Collection[str] = ()) -> list[Verdict]:
         """One verdict per gate.

@@ -12,12 +12,11 @@ from gnc_cli.io.provenance import creation_time
 from gnc_cli.parameters import (
     Parameter,
     declared,
+    is_shell,
     plain_signature,
     spelled,
     takes_text,
-    wording,
 )
-from gnc_cli.parsing import shown
 from gnc_cli.runtime.calls import default_settings
 
 _P = ParamSpec("_P")
@@ -42,7 +41,7 @@ def validated(function: Callable[_P, _R]) -> Callable[_P, _R]:
         parameter = parameters[name]
         if value is None and signature.parameters[name].default is not None:
             raise parameter.mistaken(name, value)
-        if isinstance(value, str) and name not in textual and wording("", "python"):
+        if isinstance(value, str) and name not in textual and not is_shell():
             raise parameter.mistaken(name, value)
         return parameter.read(name, value)
 
@@ -53,11 +52,9 @@ def validated(function: Callable[_P, _R]) -> Callable[_P, _R]:
         except TypeError as error:
             raise TypeError(f"{function.__qualname__}(): {error}") from None
         for name, value in bound.arguments.items():
-            if name not in parameters:
-                _check_attached(name, value)
-            elif signature.parameters[name].kind is inspect.Parameter.VAR_POSITIONAL:
+            if name in parameters and parameters[name].argument:
                 bound.arguments[name] = tuple(read(name, each) for each in value)
-            else:
+            elif name in parameters:
                 bound.arguments[name] = read(name, value)
         check_files(parameters, bound.arguments)
         try:
@@ -73,25 +70,6 @@ def validated(function: Callable[_P, _R]) -> Callable[_P, _R]:
     checked.__signature__ = plain_signature(signature)  # type: ignore[attr-defined]
     # A network with its loader is the caller's, and runs under the caller's settings.
     return checked if "loader" in signature.parameters else default_settings()(checked)
-
-
-_ATTACHED = {
-    "interrupt": ("a threading.Event", "is_set"),
-    "deadline": ("a Deadline", "expired"),
-    "progress": ("a function", "__call__"),
-    "on_row": ("a function", "__call__"),
-    "on_epoch": ("a function", "__call__"),
-    "on_run": ("a function", "__call__"),
-    "command_line": ("a text", "isprintable"),
-}
-"""Parameters without a declaration: what they are, and an attribute that these have."""
-
-
-def _check_attached(name: str, value: Any) -> None:
-    """Refuse what is attached to a call and cannot be used: an event, functions to be told."""
-    noun, attribute = _ATTACHED.get(name, ("", "__class__"))
-    if value is not None and not hasattr(value, attribute):
-        raise UsageError(f"{name} must be {noun}, got {shown(value)}")
 
 
 def check_files(parameters: Mapping[str, Parameter], values: Mapping[str, Any]) -> None:

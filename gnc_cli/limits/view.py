@@ -7,8 +7,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from gnc_cli.console.citations import cited
-from gnc_cli.console.numbers import cosine, count, points, published, rounded
+from gnc_cli.console.numbers import cited, cosine, count, points, published, rounded
 from gnc_cli.console.table import Cell, Styled, Table, facts
 from gnc_cli.limits.limit import LARGEST_D, Ending, Quantity
 from gnc_cli.limits.result import (

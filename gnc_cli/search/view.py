@@ -1,9 +1,9 @@
 """The tables that `gnc solve` shows: a code, a sweep over the temperature, the constructions."""
 
-from gnc_cli.console.citations import cited
 from gnc_cli.console.numbers import (
     above_minimum,
     certified,
+    cited,
     count,
     decimals,
     duration,

@@ -150,7 +150,7 @@ def test_allowances(run_json: str, allow: str, changes: dict[str, Any], status: 
 def test_only_the_same_question_is_compared(run_json: str, key: str, value: Any) -> None:
     gates = Gates.read(GateOptions(baseline=run_json, allow=["max_cosine=1%"]))
     with pytest.raises(DataError, match=f"equal {key}$"):
-        gates.expect({"command": "solve", "problem": "softmax", "d": 10, "K": 100, key: value})
+        gates.check("solve", {"problem": "softmax", "d": 10, "K": 100, key: value})
     with pytest.raises(DataError, match=f"equal {key}$"):
         gates.judge([EARLIER | {key: value}])
 
