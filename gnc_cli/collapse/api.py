@@ -313,47 +313,9 @@ def measure(
 
     Features with labels, only a classifier, or both. The table says which numbers
     are of unit rows and which of raw ones. Several files or snapshots make one row each.
+    In Python what names a file may be an array of the same shape.
 
     Args:
-        files: with features (N, d), labels (N,) and weights (K, d), or some of these; each file and
-            each snapshot in it is a row of the result. `-` is HDF5 on stdin. A folder is a run of
-            `train`, or a Hugging Face model, of which the output head is measured; `hf:org/name` is
-            one of its hub.
-        features, labels, weights, bias, logits: from files of their own (`FILE:key`, globs; several
-            are shards of one set), or arrays: features (N, d), labels (N,), weights (K, d), bias
-            (K,), logits (N, K).
-        shards: the files are parts of one set.
-        transpose_weights: weights are stored as (d, K).
-        labels_are: `zero-based`, `one-based` (1 to K) or `one-hot` (N, K).
-        K: number of classes, checked against the files.
-        select: which rows: `{"epoch": "0..100..10", "split": "test"}`.
-        normalize: `auto`: unit rows where the metric asks; `off`: as stored.
-        means_from: training set whose class means count for GNC1, NCC and agreement; `own` for
-            those of the set itself, also where a run has a training split.
-        variants: `none` or `classic`: NC1 to NC4 also for more than 5000 classes or dimensions,
-            energies and effective ranks.
-        ood: features (N, d) of other data, from files or an array: `variants.neco` then says how
-            far they are from orthogonal to the class means.
-        reference: what GNC2 is held against: a number, or a file with a code; by default the best
-            known.
-        table: file of known codes, `d,N,cosine` per line, held beside our copy.
-        duplicates: list the pairs of classes above this cosine, and GNC2 without them.
-        classes: the labels (or names) to measure, in a list or one per line of a file; `nonzero`:
-            those whose weight is not zero, as the padding of a language model is not.
-        min_count: leave out classes of fewer samples.
-        class_names: names by label, in a list or one per line of a file.
-        seed: of the classes that quantiles of GNC2 are sampled from.
-        time_limit: seconds for GNC2 of each row, whose bracket is valid whenever they end;
-            duplicates and classic metrics that they cut short are left out. The samples are read
-            in full.
-        device: `auto`, `cpu`, `cuda` or `cuda:N`, for GNC2.
-        threads: by default chosen from the size.
-        out: file for the rows, .csv, .json or .h5; or .jsonl, which keeps each row as it is ready.
-        resume: go on with a .jsonl file: rows that it has already are not measured again unless a
-            file changed or time had cut them short, and are part of the result.
-        per_class: file for one row per class, .csv or .h5; brackets every class.
-        force: overwrite files.
-        plot: PNG, SVG or PDF; HTML is a page to turn (needs plotly).
         interrupt: set it to stop early with the rows so far.
         progress: called with `(stage, done, total, value)`.
         on_row: called with each row as it is ready.

@@ -153,29 +153,6 @@ def compare(
     Give files; or --list the table, or --solve pairs afresh.
 
     Args:
-        files: codes: files that `gnc` reads, `FILE:key`, `-` for HDF5 on stdin, arrays (K, d),
-            results of `solve`.
-        list: the table itself; `d`, `K` and `proven` restrict it.
-        solve: a fresh solve of every pair of `d` and `K`.
-        d, K: at least 2, one or several; beside files d is the dimension of a file that
-            lists one coordinate per line.
-        proven: of the table only what is proved optimal.
-        table: a table of known codes or its file, `d,N,cosine` per line; our copy by default.
-        tolerance: by how much the largest cosine may exceed the best known.
-        require_entry: pairs that are not on record (status no_entry) do not pass.
-        digits: polish each code and give this many decimals of its cosine, and its minimal
-            polynomial.
-        export: folder for coordinates, Gram matrix, contact graph and inner products.
-        budget: seconds of a solve, 10 by default.
-        seed: of the solves.
-        time_limit: seconds for the whole run; a normal end.
-        threads: of the measurement; by default chosen from the size.
-        workers: solves side by side, one process each; by default one per core.
-        cluster: address of a Dask scheduler whose workers solve: `tcp://host:8786`.
-        out: file for the rows of solves, JSON lines, each as it is ready.
-        resume: go on from the rows in `out`.
-        force: overwrite files.
-        plot: PNG, SVG or PDF; HTML is a page to turn (needs plotly).
         interrupt: set it to stop early with the rows so far.
         progress: called with `(stage, done, total, largest gap)`.
         on_row: called with each row as it is ready.

@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import re
 import sys
 from collections.abc import Callable, Mapping
 from importlib.util import find_spec
@@ -67,9 +68,17 @@ def validated(function: Callable[_P, _R]) -> Callable[_P, _R]:
                 raise
             raise refusal from error
 
+    checked.__doc__ = _with_arguments(function.__doc__ or "", parameters)
     checked.__signature__ = plain_signature(signature)  # type: ignore[attr-defined]
     # A network with its loader is the caller's, and runs under the caller's settings.
     return checked if "loader" in signature.parameters else default_settings()(checked)
+
+
+def _with_arguments(text: str, parameters: Mapping[str, Parameter]) -> str:
+    """A docstring with the declared parameters before the other arguments, as Python has them."""
+    lines = [f"        {name}: {parameter.help}\n" for name, parameter in parameters.items()]
+    entries = re.sub(r"--([A-Za-z-]+)", lambda m: m[1].replace("-", "_"), "".join(lines))
+    return text.replace("    Args:\n", f"    Args:\n{entries}", 1)
 
 
 def check_files(parameters: Mapping[str, Parameter], values: Mapping[str, Any]) -> None:

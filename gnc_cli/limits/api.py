@@ -60,7 +60,7 @@ def bounds(
     arcface_m: Annotated[
         float | None,
         Parameter(
-            "Smallest angle allowed between two points (ArcFace's margin), in place of --margin.",
+            "Minimal angle between two points in radians (ArcFace's margin), in place of --margin.",
             real(above=0.0, most=pi),
             _ASKED,
             metavar="RADIANS",
@@ -139,21 +139,6 @@ def bounds(
     whether such a code exists. Codes that gnc does not know are not counted.
 
     Args:
-        d: one or several dimensions, 2 to 10^5.
-        K: one or several numbers of points, 2 to 10^18.
-        margin: one-vs-rest distance (CosFace's margin), above 0, up to 2.
-        arcface_m: ArcFace's angle in radians: the smallest that two points may have.
-        max_cosine: the largest that two points may have, in [-1, 1).
-        quantity: `one-vs-rest` or `one-vs-one` (cosine and angle); follows from the target.
-        probability: also give a softmax scale that is enough for it on every class.
-        lp: add Delsarte's linear programme, verified in exact arithmetic, for d up to 1000, K up to
-            10^9 and polynomials of degree 40.
-        time_limit: seconds for the linear programmes.
-        table: known codes or their file, `d,N,cosine` per line, held beside our copy.
-        best: rows of `out` hold the best bounds of each (d, K), d or K, not what each bound says.
-        out: file for the rows: .csv, .json, .h5.
-        force: overwrite files.
-        plot: PNG, SVG or PDF.
         interrupt: set it to stop early with the pairs so far.
         progress: called with `(stage, done, total, worst)`.
 

@@ -109,8 +109,8 @@ def solve(
     fixed: Annotated[
         Any,
         Parameter(
-            "Keep the rows of FILE, scaled to norm 1, and place only the others; a bias is "
-            "ignored ('-': HDF5 on stdin).",
+            "Keep the rows of FILE, scaled to norm 1, as the first of the --K rows, and place only "
+            "the others; a bias is ignored ('-': HDF5 on stdin).",
             group=_PROBLEM,
             metavar="FILE",
             reads=True,
@@ -213,44 +213,10 @@ def solve(
     """Place K points in d dimensions as far apart as possible, and certify the code.
 
     The one-vs-rest distance of a point is its distance from the convex hull
-    of all others; a code that maximises the smallest is a Softmax Code.
+    of all others; a code that maximises the smallest is a Softmax Code. In Python `fixed`
+    and `init` may be arrays.
 
     Args:
-        d: dimension, at least 2; a named construction brings its own.
-        K: number of points, at least 2; likewise.
-        problem: `softmax` maximises the smallest distance of a point from the hull of the others,
-            `tammes` minimises the largest cosine. Every code that is best for `tammes` is best for
-            `softmax`, so that both run one search and differ in what counts where several codes
-            are at hand. `ufm` minimises the cross-entropy of the unconstrained feature model.
-        tau, weight_decay, n: temperature, weight decay and samples per class of `ufm`, of no other
-            problem; several temperatures give a sweep.
-        fixed: rows (F, d) that stay, array or file; they come first in the code, and K counts them.
-        symmetry: `antipodal`, codes with -w for every w, or `cyclic:n`, codes invariant under an
-            orthogonal map g with g^n = 1, n at most K.
-        method: `auto` takes closed forms where theorem 3.3 has them and asks the constructions
-            before it searches; `descent` does neither.
-        construction: build this one, or its first K rows; no search. `known`: the code of (d, K)
-            whose coordinates are stored, certified anew.
-        list_constructions: return the constructions instead.
-        init: a start (K, d), array or file; `-` reads HDF5 from stdin. Rows that coincide with
-            another start at random points.
-        restarts: descents in all, for K up to 2896; by default adapted to d and K.
-        steps: gradient steps of a descent, for K beyond 2896 and for `ufm`.
-        target: stop at a rho of at least this (softmax) or at most this largest cosine (tammes).
-        resume: go on from the state in `out`.
-        table: known codes or their file, `d,N,cosine` per line, held beside our copy. The code
-            found is compared with them; no search uses them.
-        seed: decides every random choice; the same seed gives the same code.
-        time_limit: seconds; with a limit the search has no other end, but a code that is proved
-            optimal or was found again and again, or the number of `restarts`.
-        device: `auto`, `cpu`, `cuda`, `cuda:1`.
-        threads: by default chosen from the size of the problem.
-        workers: processes that search side by side, by default all cores; the code found depends on
-            the seed and the effort, not on their number.
-        cluster: address of a Dask scheduler, whose workers search in their place.
-        out: file for the code; its suffix chooses the format; `-` is HDF5 on stdout.
-        force: overwrite files.
-        plot: PNG, SVG or PDF; HTML is a page to turn (needs plotly).
         interrupt: set it to stop early with the best so far.
         progress: told `(stage, done, total, best)`.
         command_line: for the provenance in the file.

@@ -440,51 +440,6 @@ def train(
     Started by `torchrun`, several processes train one network and share each batch.
 
     Args:
-        data: `glyphs`; `fashion-mnist`, `mnist`, `kmnist`, `emnist`, `cifar10`, `cifar100` (also
-            `mnist:PATH`); `folder:PATH`, `idx:DIR`, `npz:FILE`, `h5:FILE`.
-        classes: number of classes (the first K of the data set).
-        classes_subset: these classes, by name.
-        images_per_class: train on the first so many images of each class; tests take all.
-        image_size: side of the images, pixels.
-        fonts: folder of fonts, for glyphs.
-        script: of the glyphs, such as `hangul`; the letters that most fonts have come first.
-        augment: of `crop`, `flip`, `rotate`; an empty list for none.
-        ood: another set to test on, its classes matched by name.
-        model: `cnn`, `resnet18`, `resnet50`, `densenet121`, `resnext50`, `package.module:factory`.
-        feature_dim: dimension d of the features.
-        width: factor on the channels.
-        backbone_weights: checkpoint with torchvision's names to start from.
-        init_from: earlier run, or its checkpoint, whose encoder to start from.
-        head: `learned`, `cmf`, `fixed:FILE` or `fixed:solve`.
-        constraint: `sphere` or `decay`.
-        tau: temperature.
-        beta: of `cmf`.
-        loss: `ce`, `hardmax`, `cosface` or `arcface`.
-        margin: of `cosface` (a cosine) or `arcface` (radians).
-        assignment: `identity`, `random`, `best`, `worst`, a file, or `all`.
-        similarity: file with the classes' similarity (K, K), for `best` and `worst`.
-        config: a TOML file of further arguments by name; those given beside it win. `force`,
-            `resume`, a `model` of your own and outputs that exist are refused in it.
-        preset: `fig2`, `fig4`, `fig5`, `b1`, `b3`, `b6` or `finetune`.
-        epochs: passes over the training set.
-        batch_size: images per step, of all processes together.
-        optimizer: `sgd`, `adamw` or `adam`.
-        lr, momentum, weight_decay: of the optimizer.
-        schedule, milestones, warmup: of the learning rate; in epochs.
-        precision: `auto`, `float32`, `bf16` or `fp16`.
-        measure_every: epochs between measurements; by default at most 10 % of the run time.
-        snapshot_every: epochs between snapshots of features; by default only the last epoch.
-        seed: decides everything random, by default 0; a resumed run keeps its own.
-        device: `auto`, `cpu`, `cuda` or `cuda:N`.
-        threads: by default all cores.
-        time_limit: seconds; a normal end, to be resumed.
-        out: the run folder; by default a dated one under `runs/`.
-        resume: go on from the last checkpoint in `out`, with its settings; more `epochs` may be
-            asked for, and a `model` of your own must be named again.
-        force: replace a run in `out`, and `plot`.
-        logger: `tensorboard` writes event files into the run folder, a scalar per number and epoch
-            under the names of metrics.jsonl.
-        plot: PNG, SVG or PDF; HTML is a page to turn (needs plotly).
         interrupt: set it to stop early with a checkpoint.
         progress: told `(stage, steps done, steps in all, loss)`.
         on_run: told the folder of each run before its epochs.
