@@ -4,15 +4,15 @@ A view (`view.py` of each command) turns a record into a list of tables; nothing
 """
 
 import io
+import itertools
 import os
+import re
+import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
 
 from gnc_cli.escaping import in_html, in_markdown, visible
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
 
 
 class Styled(str):
@@ -28,14 +28,15 @@ class Styled(str):
 
 Cell = str | tuple[str, ...] | None
 """A text, or several that stand side by side, each of its own style. None is an empty cell."""
-
+_Line = list[tuple[str, str]]
+"""Texts, each with its style."""
 
 _STRIP = 32
 """Letters that a column of remarks has at least, where it is not all shorter."""
 _WORD = 8
 """Letters that a column of words has at least, where it is not all shorter."""
 _MANY = 200
-"""Rows from which on a table is aligned by hand."""
+"""Rows from which on no words are wrapped."""
 
 
 @dataclass(frozen=True)
@@ -103,122 +104,133 @@ def facts(
 
 def printed(tables: Sequence[Table], stream: TextIO | None) -> str:
     """The tables as text: in a terminal's width and colours, elsewhere as wide as they need."""
-    from rich.console import Console, Group
-
     terminal = stream is not None and stream.isatty()
-    drawing = io.StringIO()
-    console = Console(
-        file=drawing, force_terminal=terminal or None, highlight=False, markup=False, emoji=False
-    )
-    width = console.width if terminal or "COLUMNS" in os.environ else 100
-    parts: list[Any] = []
+    width = _screen(stream if terminal else None)
+    lines: list[_Line] = []
     for table in tables:
         drawn = _drawn(table, width)
-        parts += [*([""] if parts and drawn else []), *drawn]
-    console.width = 10_000
-    # Words wrap, figures never: a table that needs more than a line has is as wide as it must be.
-    console.width = max(width, console.measure(Group(*parts)).minimum)
-    console.print(Group(*parts), crop=False)
-    # rich pads the last column; nobody wants that in a log.
-    return "".join(f"{line.rstrip()}\n" for line in drawing.getvalue().splitlines())
+        lines += [*([[]] if lines and drawn else []), *drawn]
+    if terminal or os.environ.get("FORCE_COLOR"):
+        texts = _coloured(lines)
+    else:
+        texts = ["".join(text for text, _ in line) for line in lines]
+    return "".join(f"{text.rstrip()}\n" for text in texts)
 
 
-def _drawn(table: Table, width: int) -> list["RenderableType"]:
-    from rich.table import Table as RichTable
+def _screen(terminal: TextIO | None) -> int:
+    """Columns of a terminal; of what is none 100."""
+    if (columns := os.environ.get("COLUMNS", "")).isdigit() and int(columns):
+        return int(columns)
+    try:
+        return 100 if terminal is None else os.get_terminal_size(terminal.fileno()).columns or 80
+    except (OSError, ValueError):
+        return 80
 
-    parts: list[RenderableType] = []
+
+def _coloured(lines: Sequence[_Line]) -> list[str]:
+    from rich.console import Console
+    from rich.text import Text
+
+    drawing = io.StringIO()
+    console = Console(file=drawing, force_terminal=True, width=10_000, _environ=os.environ)
+    console.print(Text("\n").join(Text.assemble(*line) for line in lines), soft_wrap=True)
+    return drawing.getvalue().splitlines()
+
+
+def _drawn(table: Table, width: int) -> list[_Line]:
+    lines: list[_Line] = []
     if table.title:
-        parts += [_rich(table.title, "bold"), ""]
+        lines += [*_wrapped(_pieces(table.title, "bold"), width), []]
     places, rows = table.shown()
-    if len(rows) > _MANY or (rows and table.unwrapped):
-        parts += _aligned(table, places, rows)
-    elif rows and _squeezed(table, places, rows, width):
-        parts += _stacked(table, places, rows)
-    elif rows:
-        headed = any(table.columns)
-        grid = RichTable(
-            box=None, pad_edge=False, show_header=headed, header_style="bold", padding=(0, 2, 0, 0)
-        )
-        for place, column in zip(places, zip(*rows, strict=True), strict=True):
-            words = place in table.text
-            whole = not words or place == min(table.text)
-            # No column is so narrow that its heading or figures break.
-            longest = max(len(_plain(cell)) for cell in (table.columns[place], *column))
-            grid.add_column(
-                _rich(table.columns[place]),
-                justify="left" if words else "right",
-                overflow="fold",
-                # Names and figures keep their letters; what is wide and made of words may wrap.
-                no_wrap=whole,
-                min_width=longest if whole else min(longest, _WORD),
-            )
-        for row in rows:
-            grid.add_row(*(_rich(cell) for cell in row))
-        parts.append(grid)
-    for said in (table.sentences, table.notes):
-        parts += [*([""] if said and parts and parts[-1] != "" else []), *map(_rich, said)]
-    return parts
+    if rows:
+        lines += _grid(table, places, rows, width)
+    for texts in (table.sentences, table.notes):
+        lines += [[]] if texts and lines and lines[-1] else []
+        for text in texts:
+            lines += _wrapped(_pieces(text), width)
+    return lines
 
 
-def _squeezed(
+def _grid(
     table: Table, places: Sequence[int], rows: Sequence[Sequence[Cell]], width: int
-) -> bool:
-    """Whether beside the other columns there is no room for the remarks."""
-    if table.remarks not in places:
-        return False
-    columns = [table.columns[place] for place in places], *rows
-    widths = [
-        max(len(_plain(cell)) + 2 for cell in column) for column in zip(*columns, strict=True)
-    ]
-    longest = widths.pop(places.index(table.remarks)) - 2
-    return min(longest, _STRIP) > width - sum(widths)
+) -> list[_Line]:
+    """The rows: words wrap and remarks move below their rows where a line is too long; figures
+    and names never do."""
+    cells = [[_pieces(cell) for cell in row] for row in rows]
+    if any(table.columns):
+        cells.insert(0, [_pieces(table.columns[place], "bold") for place in places])
+    columns = [*zip(*cells, strict=True)]
+    widths = [max(map(_size, column)) for column in columns]
+    wrapped = len(rows) <= _MANY and not table.unwrapped
+    remarks = places.index(table.remarks or 0) if wrapped and table.remarks in places else None
+    if remarks is not None:
+        others = sum(widths) - widths[remarks] + 2 * (len(widths) - 1)
+        if min(widths[remarks], _STRIP) > width - others:
+            widths[remarks] = 0
+        else:
+            remarks = None
+    words = {
+        at: max(_WORD, *(_size([piece]) for cell in columns[at] for piece in _tokens(cell)))
+        for at, place in enumerate(places)
+        if wrapped and at != remarks and place in table.text and place != min(table.text)
+    }
+    while sum(widths) + 2 * (len(widths) - 1) > width:
+        widest = max(words, key=lambda at: widths[at] - words[at], default=-1)
+        if widest < 0 or widths[widest] <= words[widest]:
+            break
+        widths[widest] -= 1
+    lines: list[_Line] = []
+    for row in cells:
+        blocks = [
+            _wrapped(cell, widths[at]) if at in words else [cell]
+            for at, cell in enumerate(row)
+            if at != remarks
+        ]
+        kept = [at for at in range(len(row)) if at != remarks]
+        for parts in itertools.zip_longest(*blocks, fillvalue=[]):
+            line: _Line = []
+            for at, part in zip(kept, parts, strict=True):
+                blank = (" " * (widths[at] - _size(part)), "")
+                line += [*part, blank] if places[at] in table.text else [blank, *part]
+                line.append(("  ", ""))
+            lines.append(line)
+        if remarks is not None and _size(row[remarks]):
+            lines += [[("    ", ""), *line] for line in _wrapped(row[remarks], width - 4)]
+    return lines
 
 
-def _stacked(table: Table, places: Sequence[int], rows: Sequence[Sequence[Cell]]) -> list[Any]:
-    """The rows by hand, each with its remark below it."""
-    from rich.padding import Padding
-    from rich.text import Text
-
-    at = places.index(table.remarks or 0)
-    heads: list[Cell] = [Styled(table.columns[place], "bold") for place in places]
-    lines = [heads, *rows] if any(table.columns) else [*rows]
-    widths = [max(len(_plain(cell)) for cell in column) for column in zip(*lines, strict=True)]
-    parts: list[Any] = []
-    for line in lines:
-        text = Text()
-        for column, (cell, wide) in enumerate(zip(line, widths, strict=True)):
-            if column != at:
-                blank = " " * (wide - len(_plain(cell)))
-                left = places[column] in table.text
-                text += Text.assemble(*([_rich(cell), blank] if left else [blank, _rich(cell)]))
-                text += Text("  ")
-        parts.append(text)
-        if _plain(line[at]):
-            parts.append(Padding(_rich(line[at]), (0, 0, 0, 4)))
-    return parts
+def _pieces(cell: Cell, style: str = "") -> _Line:
+    parts = (cell,) if isinstance(cell, str) else cell or ()
+    return [(visible(part), getattr(part, "style", style)) for part in parts]
 
 
-def _aligned(table: Table, places: Sequence[int], rows: Sequence[Sequence[Cell]]) -> list[Any]:
-    """The same by hand, unwrapped and without colours: rich takes a second for a thousand rows."""
-    from rich.text import Text
-
-    heads = [table.columns[place] for place in places]
-    lines = [map(_plain, row) for row in (heads, *rows)]
-    columns = [list(column) for column in zip(*lines, strict=True)]
-    for place, column in zip(places, columns, strict=True):
-        width = max(map(len, column))
-        pad = str.ljust if place in table.text else str.rjust
-        column[:] = [pad(cell, width) for cell in column]
-    head, *body = ("  ".join(cells).rstrip() for cells in zip(*columns, strict=True))
-    unwrapped: dict[str, Any] = {"no_wrap": True, "overflow": "ignore"}
-    return [Text(head, "bold", **unwrapped), Text("\n".join(body), **unwrapped)]
+def _size(line: _Line) -> int:
+    """Columns of a terminal that a line takes."""
+    text = "".join(text for text, _ in line)
+    if text.isascii():
+        return len(text)
+    wide = sum(unicodedata.east_asian_width(letter) in "WF" for letter in text)
+    return len(text) + wide - sum(unicodedata.combining(letter) > 0 for letter in text)
 
 
-def _rich(cell: Cell, style: str = "") -> Any:
-    from rich.text import Text
+def _tokens(line: _Line) -> _Line:
+    """Words, and the spaces between them."""
+    return [(word, style) for text, style in line for word in re.findall(r"\s+|\S+", text)]
 
-    pieces = (cell,) if isinstance(cell, str) else cell or ()
-    return Text.assemble(*((visible(p), getattr(p, "style", style)) for p in pieces))
+
+def _wrapped(line: _Line, width: int) -> list[_Line]:
+    """A line in lines of at most `width` columns, broken at spaces, words whole."""
+    if _size(line) <= width:
+        return [line]
+    lines: list[_Line] = [[]]
+    for word in _tokens(line):
+        if _size([*lines[-1], word]) > width and lines[-1] and lines[-1][-1][0].isspace():
+            lines[-1].pop()
+            lines.append([])
+        if lines[-1] or len(lines) == 1 or not word[0].isspace():
+            lines[-1].append(word)
+    runs = (itertools.groupby(words, key=lambda word: word[1]) for words in lines)
+    return [[("".join(word for word, _ in run), style) for style, run in row] for row in runs]
 
 
 def markdown(tables: Sequence[Table]) -> list[str]:
@@ -242,7 +254,3 @@ def markdown(tables: Sequence[Table]) -> list[str]:
 
 def _joined(cell: Cell) -> str:
     return cell if isinstance(cell, str) else "".join(cell or ())
-
-
-def _plain(cell: Cell) -> str:
-    return visible(_joined(cell))
