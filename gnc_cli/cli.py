@@ -1,7 +1,7 @@
 """The `gnc` program: registers the commands and turns errors into one line and an exit code."""
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
 import typer
@@ -34,52 +34,41 @@ class OneLineErrors(TyperGroup):
             check_surroundings()
             refuse_removed(ctx.args)
             return super().invoke(ctx)
-        except GncError as error:
-            # A usage error is one in every process that torchrun started.
-            if not error.told and (is_rank_zero() or not isinstance(error, UsageError)):
-                note(str(error))
-            raise typer.Exit(error.exit_code) from error
         except BrokenPipeError as error:
             note("the reader of stdout has gone; nothing more was written to it")
             raise typer.Exit(ExitCode.DATA) from error
 
-    def main(
-        self,
-        args: Sequence[str] | None = None,
-        prog_name: str | None = None,
-        complete_var: str | None = None,
-        standalone_mode: bool = True,
-        windows_expand_args: bool = True,
-        **extra: Any,
-    ) -> Any:
+    def main(self, *args: Any, **extra: Any) -> Any:
         open_streams()
-
-        def run() -> Any:
-            return super(OneLineErrors, self).main(
-                args, prog_name, complete_var, False, windows_expand_args, **extra
-            )
-
-        if not standalone_mode:
-            return run()
         try:
-            status = run()
+            status = super().main(*args, **extra | {"standalone_mode": False})
         except SystemExit as end:
             # The reader of a help text has seen enough (`gnc --help | head`): that is no failure.
-            sys.exit(ExitCode.OK if isinstance(end.__context__, BrokenPipeError) else end.code)
+            status = 0 if isinstance(end.__context__, BrokenPipeError) else end.code
         except Exception as error:
-            if hasattr(error, "format_message"):  # Typer's own, whichever click it stands on
-                sys.exit(_note_usage(error))
-            if ABORTED.is_set():
-                sys.exit(ExitCode.INTERRUPTED)
-            if (refused := refusal(error)) is not None:
-                note(str(refused))
-                sys.exit(refused.exit_code)
-            import traceback
-
-            traceback.print_exc()
-            note(f"this is a bug: {error!r}; please report it with the lines above")
-            sys.exit(ExitCode.BUG)
+            status = _status(error)
         sys.exit(status if isinstance(status, int) else ExitCode.OK)
+
+
+def _status(error: Exception) -> int:
+    """What is said of an error, and the exit code."""
+    if isinstance(error, GncError):
+        # A usage error is one in every process that torchrun started.
+        if not error.told and (is_rank_zero() or not isinstance(error, UsageError)):
+            note(str(error))
+        return error.exit_code
+    if hasattr(error, "format_message"):  # Typer's own, whichever click it stands on
+        return _note_usage(error)
+    if ABORTED.is_set():
+        return ExitCode.INTERRUPTED
+    if (refused := refusal(error)) is not None:
+        note(str(refused))
+        return refused.exit_code
+    import traceback
+
+    traceback.print_exception(error)
+    note(f"this is a bug: {error!r}; please report it with the lines above")
+    return ExitCode.BUG
 
 
 def _note_usage(error: Any) -> int:

@@ -363,11 +363,6 @@ def is_shell() -> bool:
     return _without_option.get() is not None
 
 
-def wording(shell: str, python: str) -> str:
-    """Of two wordings the one for the caller: of a command line, or of a call from Python."""
-    return shell if is_shell() else python
-
-
 @contextlib.contextmanager
 def in_shell(*keys: str) -> Iterator[None]:
     """While this runs, `spelled` names options; not so `keys`, which only a file can set."""

@@ -11,7 +11,7 @@ from gnc_cli.errors import UsageError
 from gnc_cli.io.outputs import is_page
 from gnc_cli.known_codes.best import Table
 from gnc_cli.known_codes.verdict import TOLERANCE
-from gnc_cli.parameters import MOST_PAIRS, Path, spelled, wording
+from gnc_cli.parameters import MOST_PAIRS, Path, spelled
 from gnc_cli.runtime.deadline import Progress
 from gnc_cli.runtime.parallel import processes
 
@@ -101,11 +101,8 @@ class Request:
         modes = tuple(mode for mode in wanted if wanted[mode])
         if not modes:
             raise UsageError(
-                "nothing to compare; "
-                + wording(
-                    "give files (gnc compare code.h5), or --list or --solve",
-                    "give files, arrays or results, compare('code.h5'), or list=True or solve=True",
-                )
+                f"nothing to compare; give files such as code.h5, or {spelled('list')} or "
+                f"{spelled('solve')}"
             )
         if len(modes) > 1:
             raise UsageError(f"{_named(modes)} exclude each other; keep one of them")
