@@ -82,8 +82,8 @@ def test_arrays(name: str, kind: str) -> None:
 
 
 CALLS: list[tuple[Callable[[], Any], str]] = [
-    (lambda: solve(), r"missing d and K; see gnc solve --help"),
-    (lambda: solve(3), r"missing K; see gnc solve --help"),
+    (lambda: solve(), r"missing d and K; give both"),
+    (lambda: solve(3), r"missing K; give both, such as d=3 and K=24"),
     (lambda: measure(), "nothing to measure; give a file, or in Python arrays: "),
     (lambda: compare(), r"nothing to compare; give files"),
     (lambda: bounds(), "give two of d, K and a margin"),

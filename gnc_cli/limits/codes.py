@@ -39,7 +39,7 @@ def code_limits(table: KnownCodes | None = None) -> list[Limit]:
             code.d,
             code.K,
             float(1 - code.exact),
-            f"numerical code ({code.d}, {code.K}): found by gnc, certified distance",
+            f"numerical code ({code.d}, {code.K}): found by gnc, certified",
             partial(_solved, code.d, code.K, code.command),
         )
         for code in numerical_codes().entries.values()

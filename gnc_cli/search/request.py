@@ -175,7 +175,8 @@ def _contradictions(r: Request) -> Iterator[str]:
             yield f"{spelled('list_constructions')} only lists; drop {', '.join(others)}"
         return
     if missing := [spelled(name) for name in ("d", "K") if not getattr(r, name)]:
-        yield f"missing {' and '.join(missing)}; see gnc solve --help"
+        size = f"{spelled('d', 3)} and {spelled('K', 24)}"
+        yield f"missing {' and '.join(missing)}; give both, such as {size}"
     if r.construction is not None:
         unused = ["problem"] if r.problem == "ufm" else []
         unused += [name for name in _OF_A_SEARCH if name in own]

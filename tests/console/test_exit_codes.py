@@ -75,7 +75,7 @@ def test_gates(gnc: Any, gates: tuple[str, ...], status: int) -> None:
 
 
 BAD_OPTIONS: list[tuple[tuple[str, ...], str]] = [
-    (("solve",), "missing options --d and --K"),
+    (("solve",), "missing --d and --K"),
     (("solve", "--d", "3"), "--K"),
     (("solve", "--d", "1", "--K", "5"), "--d 1 is too small"),
     (("solve", "--d", "3", "--K", "1"), "at least 2"),

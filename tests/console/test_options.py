@@ -57,7 +57,6 @@ def test_the_examples_pass_where_they_are_true(tmp_path: Path) -> None:
         ("train", "Options not given come from the preset"),
         ("train", "momentum (0.9)"),
         ("train", "figure 2, 4, 5, B.1, B.3 or B.6"),
-        ("measure", "resampled within each class"),
         ("measure", "only the last row is judged"),
         ("measure", "10% is relative, 0.01 absolute"),
         ("measure", "CPU threads"),

@@ -111,7 +111,7 @@ def test_one_pair() -> None:
         "one-vs-rest distance of the best code: 0.669116126803 <= rho* <= 0.72155365367"
     )
     text = words("pair")
-    assert "from below solved-code found by gnc, certified distance" in text
+    assert "from below solved-code found by gnc, certified" in text
     assert "from above levenshtein Levenshtein 1979, 1998" in text
     assert "best known code 0.669116126803 cosine 0.330883873197, found by gnc" in text
     assert "margin 0.6: a code exists (solved-code)" in text

@@ -120,7 +120,7 @@ def test_a_stored_code_is_certified_and_said_to_be_one(
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"construction": "known", "K": 3}, "missing d; see gnc solve --help"),
+        ({"construction": "known", "K": 3}, "missing d; give both"),
         ({"construction": "known", "d": 3}, "missing K;"),
         ({"construction": "known", "d": 3, "K": 12}, "d = 3, K = 12 are stored; drop construct"),
         ({"construction": "known", "d": 3, "K": 13, "restarts": 9}, "known needs no search"),
