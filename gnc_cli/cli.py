@@ -130,6 +130,6 @@ def main() -> None:
         app(prog_name="gnc")
     finally:
         if "joblib" in sys.modules:
-            from gnc_cli.runtime.workers import end_workers
+            from gnc_cli.runtime.parallel import end_workers
 
             end_workers()

@@ -92,9 +92,7 @@ def compare_solves(
         if request.on_row is not None:
             request.on_row(row)
 
-    def done(at: int, row: SolvedRow | None) -> None:
-        if row is None:
-            return
+    def done(row: SolvedRow) -> None:
         # Whether a row passes is a matter of each run's own tolerance.
         ledger.append({key: value for key, value in plain(row).items() if key != "passed"})
         add(row)
@@ -115,10 +113,11 @@ def compare_solves(
             if (kept.d, kept.K) in wanted:
                 add(kept)
         missing = [job for job in jobs if (job.d, job.K) not in rows]
-        with Pool(request.processes, request.cluster) as pool:
-            if len(missing) * budget > WORTH_PROCESSES:
-                pool.warm()
-            pool.run(solve_pair, missing, deadline, done)
+        worth = len(missing) * budget > WORTH_PROCESSES
+        with Pool(request.processes if worth else 1, request.cluster) as pool:
+            for _, row in pool.run(solve_pair, missing, deadline):
+                if row is not None:
+                    done(row)
     return [rows[pair] for pair in request.pairs if pair in rows]
 
 

@@ -28,8 +28,8 @@ class CodeFile:
     """Further attributes (`split`, `scale`); files that were read add `created`, `gnc_version`."""
     provenance: dict[str, Any] = field(default_factory=dict)
     """How it was made: command, options, seed, library versions, result. JSON types."""
-    state: dict[str, Any] | None = None
-    """Solver state for --resume: arrays, JSON scalars and lists, nested dictionaries of these."""
+    state: dict[str, int] | None = None
+    """Of a search, for --resume: its seed and the number of starts done."""
     storage: str = "float64"
     """Dtype that the weights had in the file."""
 

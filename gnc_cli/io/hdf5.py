@@ -8,7 +8,6 @@ a lock, with a cache of chunks, so that nothing is decompressed twice.
 """
 
 import contextlib
-import json
 import math
 import os
 import threading
@@ -26,7 +25,6 @@ from gnc_cli.io.catalogue import (
     MOST_ENTRIES,
     Catalogue,
     Entry,
-    check_entry,
     most_unpacked,
     translated,
 )
@@ -38,7 +36,6 @@ from gnc_cli.io.provenance import creation_time, provenance_text
 
 FORMAT = 1
 """Version of the layout, attribute `gnc_format`."""
-_SCALARS = "scalars"
 _LISTING_SECONDS = 10.0
 """Of processor time; 50,000 objects take them."""
 _KEPT_BANDS = 2
@@ -51,7 +48,6 @@ def write_hdf5(file: IO[bytes], code: CodeFile) -> None:
 
     Raises:
         OSError: the disk is full, or another fault of `file`.
-        TypeError: `code.state` holds something that is no array, JSON scalar, list or dictionary.
     """
     import h5py
 
@@ -59,7 +55,7 @@ def write_hdf5(file: IO[bytes], code: CodeFile) -> None:
         write_attributes(h5, "code", code.provenance, code.attrs)
         _write_arrays(h5, code)
         if code.state is not None:
-            _write_state(h5.create_group("state"), code.state)
+            h5.create_group("state").attrs.update(code.state)
 
 
 @contextlib.contextmanager
@@ -116,32 +112,24 @@ def _counter(path: str, size: int) -> Callable[[int], None]:
     return count
 
 
-def read_state(catalogue: Catalogue, h5: Any) -> dict[str, Any] | None:
-    """The nested dictionary that `write_hdf5` stored under `/state`; None where there is none."""
-    if "state" not in catalogue.entries:
-        return None
-    with translated(catalogue.path, "solver state"):
-        return _read_group(catalogue, h5, "state")
+def read_state(catalogue: Catalogue, h5: Any) -> dict[str, int] | None:
+    """The numbers that `write_hdf5` stored under `/state`; None where there are none.
 
-
-def _read_group(catalogue: Catalogue, parent: Any, name: str) -> dict[str, Any]:
+    Raises:
+        DataError: they are not whole numbers, or `/state` is a link.
+    """
     import h5py
 
-    if not isinstance(parent.get(name, getlink=True), h5py.HardLink):
-        raise DataError(f"{catalogue.path!r}: {parent.name}/{name} is a link and is refused")
-    child = parent[name]
-    state = json.loads(_attributes(child, 1 << 62, lambda _: None)[_SCALARS])
-    for key in child:
-        path = f"{child.name}/{key}".strip("/")
-        if child.get(key, getclass=True, getlink=True) is h5py.HardLink and isinstance(
-            child[key], h5py.Group
-        ):
-            state[key] = _read_group(catalogue, child, key)
-        else:
-            entry = catalogue.entries[path]
-            check_entry(entry, f"{catalogue.path!r}: dataset {path!r}")
-            state[key] = np.asarray(entry.load())
-    return state
+    if "state" not in h5:
+        return None
+    name = f"{catalogue.path!r}: /state"
+    if not isinstance(h5.get("state", getlink=True), h5py.HardLink):
+        raise DataError(f"{name} is a link and is refused")
+    with translated(catalogue.path, "state"):
+        state = _attributes(h5["state"], 1 << 62, lambda _: None)
+    if not all(isinstance(value, int | np.integer) for value in state.values()):
+        raise DataError(f"{name} is damaged: {state}")
+    return {key: int(value) for key, value in state.items()}
 
 
 def write_attributes(
@@ -176,23 +164,6 @@ def _write_arrays(h5: Any, code: CodeFile) -> None:
         if array is not None:
             data = np.asarray(array, dtype=dtype)
             h5.create_dataset(name, data=data, track_times=False)
-
-
-def _write_state(group: Any, state: dict[str, Any]) -> None:
-    scalars = {}
-    for name, value in sorted(state.items()):
-        if not isinstance(name, str) or not name or "/" in name or name == ".":
-            raise TypeError(f"state key {name!r} is no plain name")
-        if isinstance(value, dict):
-            _write_state(group.create_group(name), value)
-        elif isinstance(value, np.ndarray):
-            if value.dtype.kind not in "biufc":
-                raise TypeError(f"state {name!r} has dtype {value.dtype}; expected numbers")
-            group.create_dataset(name, data=value, track_times=False)
-        else:
-            scalars[name] = value.item() if isinstance(value, np.generic) else value
-    # As JSON: it keeps None, booleans and the 128-bit integers of a random generator's state.
-    group.attrs[_SCALARS] = json.dumps(scalars, sort_keys=True)
 
 
 def _entries(h5: Any, file: IO[bytes], size: int, count: Callable[[int], None]) -> dict[str, Entry]:

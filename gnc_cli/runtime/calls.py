@@ -1,8 +1,5 @@
-"""A call of the library among what else its process does: the libraries' settings, other threads,
-and the end of the interpreter.
-"""
+"""A call of the library among what else its process does: settings of libraries, other threads."""
 
-import atexit
 import sys
 import threading
 from collections.abc import Iterator
@@ -10,13 +7,11 @@ from contextlib import ExitStack, contextmanager
 from importlib import import_module
 from typing import Any
 
-_CHANGED = threading.Condition()
+_CHANGED = threading.Lock()
 _RUNNING: set[threading.Thread] = set()
 """The threads with a call at work."""
 _callers_dtype: Any = None
 """The default dtype of torch to which the last call returns; None where it is ours."""
-_PATIENCE = 10.0
-"""Seconds that the end of the interpreter waits for the calls of daemon threads."""
 
 
 def loaded(name: str) -> Any:
@@ -70,23 +65,3 @@ def _running(thread: threading.Thread, torch: Any) -> Iterator[None]:
             if not _RUNNING and _callers_dtype is not None:
                 torch.set_default_dtype(_callers_dtype)
                 _callers_dtype = None
-            _CHANGED.notify_all()
-        if _ending():
-            threading.Event().wait()  # for good: what the thread holds of torch is not freed now
-
-
-def end_with_interpreter() -> None:
-    """Raise SystemExit, which ends the call, in a daemon thread while the interpreter ends."""
-    if _ending():
-        raise SystemExit
-
-
-def _ending() -> bool:
-    return getattr(threading, "_SHUTTING_DOWN", False) and threading.current_thread().daemon
-
-
-@atexit.register
-def _await_calls() -> None:
-    """Let calls in daemon threads end: Python aborts where it stops a thread inside torch."""
-    _CHANGED.acquire()  # for good: no other thread begins a call any more
-    _CHANGED.wait_for(lambda: not _RUNNING.intersection(threading.enumerate()), _PATIENCE)

@@ -9,7 +9,6 @@ from contextvars import ContextVar
 from typing import Protocol
 
 from gnc_cli.errors import StoppedError
-from gnc_cli.runtime.calls import end_with_interpreter
 
 Progress = Callable[[str, int, int, float], None]
 """`progress(stage, done, total, best)`; a total of 0 means unknown."""
@@ -127,7 +126,6 @@ class Deadline:
     @property
     def interrupted(self) -> bool:
         """Interrupted from outside."""
-        end_with_interpreter()
         return self._interrupt is not None and self._interrupt.is_set()
 
     @property

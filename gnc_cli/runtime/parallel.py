@@ -1,55 +1,60 @@
-"""Independent tasks, shared between this process and the workers beside it (`runtime.workers`).
+"""Independent tasks in this process or in those of joblib's active backend.
 
-A `Pool` belongs to a search and its `run` to one round: the tasks lie on a board, from which this
-process and the workers take them. What a task ends in does not depend on who took it.
+The backend is joblib's own processes (loky), Dask behind `--cluster`, or what the caller made
+active with `joblib.parallel_config` (Ray, threads). What a task ends in does not depend on where
+it ran: every task has one thread of BLAS and torch.
+
+A worker hears no signals, since Ctrl-C reaches the whole process group and the parent alone
+decides. It imports nothing from the current folder, and leaves when its parent has died.
 """
 
 import os
 import pickle
 import signal
-import tempfile
 import textwrap
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import BrokenExecutor
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
-from itertools import chain, islice
+from itertools import islice
 from multiprocessing import resource_tracker
-from typing import Any, Generic, TypeVar
-from uuid import uuid4
+from queue import Empty, SimpleQueue
+from typing import Any, TypeVar
 
-from gnc_cli.errors import UsageError
+from gnc_cli.errors import UnavailableError, UsageError
 from gnc_cli.parameters import spelled
+from gnc_cli.runtime.calls import loaded
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.threads import available_cores, limit_threads
-from gnc_cli.runtime.workers import (
-    PATIENCE,
-    Answer,
-    Call,
-    DaskWorkers,
-    Workers,
-    joblib_workers,
-    safe_path,
-)
 
 T = TypeVar("T")
 R = TypeVar("R")
 
 WORTH_PROCESSES = 3.0
 """Seconds of work from which on processes are started: each takes one until it can work."""
+_PATIENCE = 3.0
+"""Seconds that workers have for their partial results once the deadline has expired."""
 _POLL = 0.05
 """Seconds between looks at the deadline while the workers are busy."""
+_TRIALS = 3
+"""Times that tasks are begun where workers die."""
+_CONNECT = 5.0
+"""Seconds for reaching a scheduler."""
+_SAFE_PATH = "PYTHONSAFEPATH"
+"""While this is set, Python starts without the current folder among the places of modules."""
+_MOMENT = 0.1
+"""Seconds in which loky takes up what was sent out: a thread of its own fails if killed before."""
+_STARTING = threading.Lock()
+_SIGNALS = {signal.SIGINT, signal.SIGTERM} | {getattr(signal, "SIGHUP", signal.SIGINT)}
 
 
 class Pool:
-    """Runs independent tasks in processes of one thread each, or in this process.
-
-    Processes are started by joblib (loky), which keeps them for the next pool; inside
-    `joblib.parallel_config(...)` its backend is used in their place (Ray, Dask, threads).
+    """Runs independent tasks side by side.
 
     Args:
-        workers: processes, this one included; 1 starts none.
+        workers: processes; 1 for this one alone.
         cluster: address of a Dask scheduler, whose workers are used: `tcp://host:8786`.
 
     Raises:
@@ -57,212 +62,141 @@ class Pool:
 
     Example:
         >>> with Pool() as pool:
-        ...     pool.run(lambda task, deadline: task + 10, [1, 2], Deadline())
-        [11, 12]
+        ...     list(pool.run(lambda task, deadline: task + 10, [1, 2], Deadline()))
+        [(0, 11), (1, 12)]
     """
 
     def __init__(self, workers: int = 1, cluster: str | None = None) -> None:
         self.workers = workers
         self.cluster = cluster
-        self._workers: Workers | None = None
-        self._warming: threading.Thread | None = None
-        self._warm = threading.Event()
-        self._closed = threading.Event()
+        self._client: Any = None
+        self._backend: Any = None
+        """Of joblib; None for this process."""
+        self._started = False
 
     def __enter__(self) -> "Pool":
         if self.cluster is not None:
-            self._workers = DaskWorkers(self.cluster)
+            self._client = _dask_client(self.cluster)
+            self._backend = _dask_backend(self._client)
         elif self.workers > 1:
-            self._workers = joblib_workers(self.workers)
+            self._backend = _active_backend()
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._workers is not None:
-            self._closed.set()
-            if self._warming is not None and not self.ready:
-                self._workers.stop()
-                self._warming.join(PATIENCE)
-            self._workers.close()
-
-    @property
-    def ready(self) -> bool:
-        """Whether tasks given to `run` begin at once: workers have started, or none are used."""
-        return self._workers is None or self._warm.is_set()
-
-    def warm(self) -> None:
-        """Begin to start the workers, which takes about a second, and return at once."""
-        if self._workers is not None and self._warming is None:
-            self._warming = _thread(self._start_workers, self._workers)
-
-    def _start_workers(self, workers: Workers) -> None:
-        # What fails here fails again at the first task, where somebody is listening.
-        with suppress(Exception):
-            workers.load(self._closed)
-        self._warm.set()
+        if self._client is not None:
+            self._client.close(timeout=_PATIENCE)
 
     def run(
-        self,
-        work: Callable[[T, Deadline], R],
-        tasks: Sequence[T],
-        deadline: Deadline,
-        done: Callable[[int, R], None] | None = None,
-    ) -> list[R | None]:
-        """`[work(task, its deadline) for task in tasks]`.
-
-        This process works as well; alone, until `warm` was called and the workers have started.
-        Every task has one thread of BLAS and torch, so that its result is the same wherever it ran.
+        self, work: Callable[[T, Deadline], R], tasks: Sequence[T], deadline: Deadline
+    ) -> Iterator[tuple[int, R]]:
+        """`(index, work(task, its deadline))` for each task, in the order in which they end.
 
         Args:
-            work: a function, for other processes one at the top level of a module, which polls its
-                deadline and then returns what it has.
+            work: for other processes a function at the top level of a module; polls its deadline
+                and then returns what it has.
             tasks: picklable; what `str` makes of one stands in error messages.
-            deadline: no task is begun after it has expired. Workers that have not returned a few
-                seconds later are stopped.
-            done: called with `(index, result)` as results arrive, in any order, one at a time; for
-                those of workers in a thread, that it need not wait for this process's own task.
-
-        Returns:
-            Results in the order of the tasks; None where a task was not begun or was given up.
+            deadline: no task is begun after it has expired. What has not arrived a few seconds
+                later is given up, and at once after an interruption.
 
         Raises:
-            UnavailableError: workers died again and again, or the cluster was lost.
-            Exception: the first that `work` or `done` raised; the other tasks are stopped.
+            UnavailableError: workers died again and again, or the cluster has none or was lost.
+            Exception: the first that `work` raised; the other tasks are stopped.
         """
-        board: _Board[T, R] = _Board(work, list(tasks), deadline, done or (lambda i, result: None))
         with limit_threads(1):
-            if self._warming is None or (len(tasks) < 2 and not self.cluster):
-                board.work_here(deadline)
-            else:
-                assert self._workers is not None, "they are warming"
-                with _stop_file() as stop:
-                    self._share(board, self._workers, stop)
-        return board.results
-
-    def _share(self, board: "_Board[Any, Any]", workers: Workers, stop: str) -> None:
-        """Work here until the workers are ready, then wait for what they return."""
-        over = threading.Event()
-        calls = board.calls(stop)
-        first = list(islice(calls, workers.ahead)) if self.ready else []
-
-        def serve() -> None:
-            while not self._warm.wait(_POLL):
-                if over.is_set():
+            if self._backend is None:
+                for at, task in enumerate(tasks):
+                    if deadline.expired:
+                        return
+                    yield at, work(task, deadline)
+                return
+            left = dict(enumerate(tasks))
+            for trial in range(1, _TRIALS + 1):
+                begun: list[int] = []
+                try:
+                    for at, result in self._arriving(work, left, begun, deadline):
+                        del left[at]
+                        yield at, result
                     return
-            try:
-                workers.stream(chain(first, calls), board.take, over)
-            except BaseException as error:
-                board.fail(error)
+                except Exception as error:
+                    names = (textwrap.shorten(str(left[at]), 60) for at in begun if at in left)
+                    lost = " or ".join(islice(names, 3))
+                    if self.cluster is not None:
+                        raise _of_cluster(self.cluster, error, lost) from None
+                    if not isinstance(error, BrokenExecutor):
+                        raise
+                    if trial == _TRIALS:
+                        raise UnavailableError(
+                            f"a worker died at {lost}, {trial} times; is memory short? "
+                            f"use fewer {spelled('workers')}"
+                        ) from None
 
-        server = _thread(serve)
+    def _arriving(
+        self,
+        work: Callable[[Any, Deadline], Any],
+        tasks: dict[int, Any],
+        begun: list[int],
+        deadline: Deadline,
+    ) -> Iterator[tuple[int, Any]]:
+        """The results of one call of joblib, made in a thread so that the deadline is polled here.
+
+        Args:
+            begun: takes the indices of tasks as they are sent out.
+        """
+        import joblib
+
+        order, over = list(tasks), threading.Event()
+        arrived: SimpleQueue[Any] = SimpleQueue()
+        # Some backends (Ray) return all results together. Arrays travel in bytes: what joblib and
+        # Dask hand out cannot be written to.
+        parallel = joblib.Parallel(
+            n_jobs=self.workers if self.cluster is None else -1,
+            backend=self._backend,
+            return_as="generator_unordered" if self._backend.supports_return_generator else "list",
+            batch_size=1,
+            pre_dispatch="n_jobs",  # a task's time counts from when it is sent out
+            max_nbytes=None,
+        )
+
+        def calls() -> Iterator[Any]:
+            for at in order:
+                if over.is_set() or deadline.expired:
+                    return
+                begun.append(at)
+                left = None if deadline.seconds is None else deadline.remaining
+                yield joblib.delayed(_call)(work, at, pickle.dumps(tasks[at]), left)
+
+        def collect() -> None:
+            try:
+                if not self._started:
+                    list(parallel(joblib.delayed(os.getpid)() for _ in range(self.workers)))
+                    self._started = True
+                for answer in parallel(calls()):
+                    arrived.put(answer)
+                arrived.put(None)
+            except BaseException as error:
+                arrived.put(error)
+
+        thread = _thread(collect)
         try:
-            board.work_here(board.own_deadline())
-            board.collect(lambda: _touch(stop))
+            while (answer := self._next(arrived, deadline)) is not None:
+                if isinstance(answer, BaseException):
+                    raise answer
+                yield answer
         finally:
             over.set()
-            if board.handed:
-                _touch(stop)
-                workers.stop()
-                self._warming = None
-                self._warm.clear()
-            server.join(PATIENCE)
+            thread.join(_MOMENT)
+            if thread.is_alive() and self._client is None:
+                end_workers()
+                thread.join(_PATIENCE)
 
-
-@dataclass
-class _Board(Generic[T, R]):
-    """The tasks of one `run`: which wait, which were handed to workers, and their results."""
-
-    work: Callable[[T, Deadline], R]
-    tasks: list[T]
-    deadline: Deadline
-    done: Callable[[int, R], None]
-    handed: set[int] = field(default_factory=set)
-    """At the workers."""
-    error: BaseException | None = None
-    """What ended it early."""
-
-    def __post_init__(self) -> None:
-        self.results: list[R | None] = [None] * len(self.tasks)
-        self._waiting = list(range(len(self.tasks)))[::-1]
-        self._lock = threading.Lock()
-        self._changed = threading.Condition()
-
-    def calls(self, stop: str) -> "Iterator[Call]":
-        """Tasks that wait, one after the other, for the workers that ask for them."""
-        end = None
-        if self.deadline.seconds is not None:
-            end = time.time() + self.deadline.remaining
+    def _next(self, arrived: "SimpleQueue[Any]", deadline: Deadline) -> Any:
+        """What arrives next; None where the deadline was interrupted or expired long ago."""
         while True:
-            with self._lock:
-                if not self._waiting:
-                    return
-                at = self._waiting.pop()
-                self.handed.add(at)
-            yield Call(
-                self.work,
-                at,
-                pickle.dumps(self.tasks[at]),
-                end,
-                stop,
-                textwrap.shorten(str(self.tasks[at]), 60),
-            )
-
-    def work_here(self, deadline: Deadline) -> None:
-        """Work on the tasks that wait, until none does or the deadline has expired."""
-        while True:
-            with self._lock:
-                if deadline.expired:
-                    self._waiting.clear()
-                if not self._waiting:
-                    return
-                at = self._waiting.pop()
-            result = self.work(self.tasks[at], deadline)
-            with self._changed:
-                self._finish(at, result)
-
-    def own_deadline(self) -> Deadline:
-        """The deadline for tasks here: an error elsewhere ends them too."""
-        limit = None if self.deadline.seconds is None else self.deadline.remaining
-        return Deadline(limit, _Failed(self))
-
-    def collect(self, stop: Callable[[], None]) -> None:
-        """Wait until all results are there or the deadline is long past; raise what failed."""
-        given_up = float("inf")
-        with self._changed:
-            while self.handed and self.error is None and time.monotonic() < given_up:
-                if self.deadline.expired and given_up == float("inf"):
-                    stop()
-                    given_up = time.monotonic() + PATIENCE
-                self._changed.wait(_POLL)
-        if self.error is not None:
-            raise self.error
-
-    def take(self, answer: Answer) -> None:
-        """The answer of a worker, in another thread."""
-        with self._changed:
-            self.handed.discard(answer.at)
-            if answer.begun:
-                self._finish(answer.at, answer.result)
-            self._changed.notify()
-
-    def fail(self, error: BaseException) -> None:
-        """What a worker or the caller's `done` raised, in another thread."""
-        with self._changed:
-            self.error = self.error or error
-            self._changed.notify()
-
-    def _finish(self, at: int, result: Any) -> None:
-        self.results[at] = result
-        self.done(at, result)
-
-
-class _Failed:
-    """Set once a board has failed or its own deadline was interrupted."""
-
-    def __init__(self, board: "_Board[Any, Any]") -> None:
-        self._board = board
-
-    def is_set(self) -> bool:
-        return self._board.error is not None or self._board.deadline.interrupted
+            with suppress(Empty):
+                return arrived.get(timeout=_POLL)
+            late = deadline.seconds is not None and deadline.elapsed > deadline.seconds + _PATIENCE
+            if late or deadline.interrupted:
+                return None
 
 
 def processes(workers: int | None, cluster: str | None) -> int:
@@ -279,33 +213,154 @@ def processes(workers: int | None, cluster: str | None) -> int:
     return workers or available_cores()
 
 
-@contextmanager
-def _stop_file() -> Iterator[str]:
-    """The path of a file that does not exist; it is removed where somebody made it."""
-    path = os.path.join(tempfile.gettempdir(), f"gnc-stop-{uuid4().hex}")
-    try:
-        yield path
-    finally:
-        if os.path.exists(path):
-            os.unlink(path)
+def end_workers() -> None:
+    """End joblib's processes, idle or not; told to leave, they take a second or two."""
+    from joblib.externals.loky import reusable_executor
+
+    if reusable_executor._executor is not None:  # it would be made, only to be ended
+        reusable_executor._executor.shutdown(kill_workers=True)
 
 
-def _touch(path: str) -> None:
-    open(path, "w").close()
+def _call(
+    work: Callable[[Any, Deadline], R], at: int, task: bytes, seconds: float | None
+) -> tuple[int, R]:
+    """One task, in a worker; its time counts from here, whatever the clocks of the machines."""
+    from threadpoolctl import threadpool_limits
+
+    threadpool_limits(1)
+    if torch := loaded("torch"):
+        torch.set_num_threads(1)
+    return at, work(pickle.loads(task), Deadline(seconds))
 
 
-def _thread(target: Callable[..., None], *args: Any) -> threading.Thread:
+def _active_backend() -> Any:
+    """The caller's joblib backend, or processes of joblib that keep apart from this one's folder
+    and signals."""
+    from joblib.parallel import LokyBackend, get_active_backend
+
+    class SafeLoky(LokyBackend):
+        def _prepare_worker_env(self, n_jobs: int) -> dict[str, str]:
+            return {**super()._prepare_worker_env(n_jobs), _SAFE_PATH: "1"}
+
+    active = get_active_backend()[0]
+    if not isinstance(active, LokyBackend):
+        return active
+    # Said, by a thread of loky, where a worker has grown and another takes its place, at no harm
+    # to the tasks.
+    warnings.filterwarnings("ignore", "A worker stopped while some jobs were given")
+    return SafeLoky(
+        nesting_level=0,
+        inner_max_num_threads=1,
+        initializer=_watch_parent,
+        initargs=(os.getpid(),),
+    )
+
+
+def _watch_parent(parent: int) -> None:
+    """Let a worker leave once its parent has died."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def _thread(target: Callable[[], None]) -> threading.Thread:
     """Start a thread that hears no signals, so that processes it starts hear none."""
 
-    def silent() -> None:
+    def deaf() -> None:
         if hasattr(signal, "pthread_sigmask"):
-            # It unblocks the signals when it starts, so it starts first.
+            from joblib.externals.loky.backend import resource_tracker as of_loky
+
+            # They unblock the signals when they start, so they start first.
             with safe_path(), suppress(OSError):
                 resource_tracker.ensure_running()
-            heard = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
-            signal.pthread_sigmask(signal.SIG_BLOCK, heard)
-        target(*args)
+                of_loky.ensure_running()
+            signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
+        target()
 
-    thread = threading.Thread(target=silent, daemon=True)
+    thread = threading.Thread(target=deaf, daemon=True)
     thread.start()
     return thread
+
+
+@contextmanager
+def safe_path() -> Iterator[None]:
+    """Processes that are started within the block import nothing from the current folder."""
+    with _STARTING:
+        before = os.environ.get(_SAFE_PATH)
+        os.environ[_SAFE_PATH] = "1"
+        try:
+            yield
+        finally:
+            del os.environ[_SAFE_PATH]
+            if before is not None:
+                os.environ[_SAFE_PATH] = before
+
+
+def _dask_client(address: str) -> Any:
+    try:
+        from distributed import Client
+    except ImportError:
+        raise UnavailableError(
+            f"{spelled('cluster', address)} needs Dask; pip install 'gnc-cli[cluster]'"
+        ) from None
+    try:
+        return Client(address, timeout=_CONNECT, set_as_default=False)
+    except (OSError, ValueError, TimeoutError) as error:
+        raise UnavailableError(
+            f"{spelled('cluster', address)}: no scheduler answers there "
+            f"({_first_line(error)}); start one with `dask scheduler`"
+        ) from None
+
+
+def _dask_backend(client: Any) -> Any:
+    from joblib._dask import DaskDistributedBackend
+
+    class Dask(DaskDistributedBackend):
+        """Hands on what joblib would wait for: tasks that Dask gave up, a lost scheduler."""
+
+        def submit(self, func: Any, callback: Any = None) -> Any:
+            future = super().submit(func, callback)
+            future.add_done_callback(lambda done: done.exception() and callback(done.exception()))
+            return future
+
+        def retrieve_result_callback(self, out: Any) -> Any:
+            if isinstance(out, BaseException):
+                raise out
+            return super().retrieve_result_callback(out)
+
+    return Dask(client=client)
+
+
+def _of_cluster(address: str, error: Exception, lost: str) -> Exception:
+    """What became of tasks on a cluster, in a line; a task's own error as it is.
+
+    Args:
+        lost: the tasks that were under way.
+    """
+    from distributed import CancelledError, KilledWorker
+
+    cluster = spelled("cluster", address)
+    if isinstance(error, KilledWorker):
+        return UnavailableError(
+            f"{cluster}: every worker died at {lost}; is memory short? use fewer workers per "
+            "machine"
+        )
+    if isinstance(error, CancelledError):
+        return UnavailableError(f"{cluster}: the scheduler was lost; see its log")
+    if isinstance(error, TimeoutError):
+        return UnavailableError(
+            f"{cluster}: the scheduler has no workers; start some with `dask worker {address}`"
+        )
+    if isinstance(error, ModuleNotFoundError):
+        return UnavailableError(
+            f"{cluster}: a worker lacks {error.name}; install gnc-cli there, in the same version"
+        )
+    return error
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0]

@@ -185,7 +185,10 @@ def solve(
         ),
     ] = None,
     resume: Annotated[
-        bool, Parameter("Go on from the search in the --out file (.h5).", group=_SEARCH)
+        bool,
+        Parameter(
+            "Go on from the code in the --out file (.h5), with the next start.", group=_SEARCH
+        ),
     ] = False,
     table: PublicTable = None,
     seed: Seed = 0,

@@ -7,27 +7,10 @@ a minute elsewhere; with a time limit the effort itself has no end.
 """
 
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import TYPE_CHECKING
 
-
-class Sizes(Protocol):
-    """Of a problem: what effort depends on."""
-
-    @property
-    def d(self) -> int:
-        """Dimension."""
-
-    @property
-    def K(self) -> int:
-        """Points."""
-
-    @property
-    def pair_rows(self) -> int:
-        """Rows of the matrix of pairs; it has K columns."""
-
-    @property
-    def coordinates(self) -> int:
-        """Tangent coordinates of the polish."""
+if TYPE_CHECKING:
+    from gnc_cli.search.problem import Problem
 
 
 LARGE = 2896
@@ -85,7 +68,7 @@ class Effort:
 
 
 def plan_effort(
-    problem: Sizes, restarts: int | None = None, seconds: float | None = None
+    problem: "Problem", restarts: int | None = None, seconds: float | None = None
 ) -> Effort:
     """Plan a search.
 

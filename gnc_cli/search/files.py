@@ -23,7 +23,7 @@ _log = logging.getLogger(__name__)
 
 
 class CodeWriter:
-    """What one call writes: the code with its provenance, and the state of its search."""
+    """What one call writes: the code, its provenance, its seed and the number of starts done."""
 
     def __init__(self, request: Request) -> None:
         assert request.out is not None
@@ -32,7 +32,7 @@ class CodeWriter:
         """The file that is there may be replaced: also after it was written here."""
         self._times = SaveTimes()
 
-    def save(self, make: Callable[[], tuple[np.ndarray, dict[str, Any] | None]]) -> None:
+    def save(self, make: Callable[[], tuple[np.ndarray, dict[str, int] | None]]) -> None:
         """Write the best so far where it is time, so that a kill loses little."""
         if self._out == "-" or not self._times.due:
             return
@@ -113,7 +113,7 @@ def _identity(request: Request) -> dict[str, Any]:
     """What must agree for a search to be gone on with."""
     rows = b"" if request.fixed is None else np.ascontiguousarray(request.fixed).tobytes()
     return {
-        **{name: getattr(request, name) for name in ("problem", "d", "K", "seed")},
+        **{name: getattr(request, name) for name in ("problem", "d", "K")},
         "weight_decay": request.weight_decay,
         "n": request.n,
         "tau": ", ".join(map(str, request.tau)),

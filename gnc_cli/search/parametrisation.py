@@ -7,7 +7,7 @@ and a descent costs up to n times less. Orbits shorter than n lie in the fixed s
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -43,8 +43,6 @@ class Parametrisation:
     """Orbits only, shape (K,)."""
     projections: np.ndarray | None = None
     """Orbits only: onto the space where each representative may lie, shape (M, d, d)."""
-    group: tuple[np.ndarray, int] | None = None
-    """Orbits of a cyclic group only: the generator (d, d) and its order."""
     _tensors: "dict[Any, torch.Tensor]" = field(default_factory=dict, repr=False, compare=False)
     """The arrays above as tensors, by name, type and device: converted once, not at each step."""
 
@@ -164,8 +162,7 @@ def cyclic_orbits(generator: np.ndarray, order: int, K: int) -> Parametrisation:
     """
     group = cyclic(generator, order)
     types = orbit_types(group)
-    made = _union(types, longest_first(types, K), K, group)
-    return replace(made, group=(generator, order))
+    return _union(types, longest_first(types, K), K, group)
 
 
 def cyclic(generator: np.ndarray, order: int) -> np.ndarray:

@@ -1,9 +1,10 @@
 """The rounds of a search: which tasks each has, what the next learn from them, and when it ends.
 
-Everything of round r is drawn from the seed, r and what earlier rounds found, and results are taken
-in the order of the tasks. So the code depends on the seed and the effort, not on how many processes
-work or in which order they finish, and a search that stopped goes on exactly as if it had not. A
-time limit is the exception: it cuts rounds short, and near its end torch is not loaded any more.
+Tasks are numbered, and the number gives the round. Everything of a task is drawn from the seed, its
+round, its place there and what earlier rounds found, and a round learns of its results in the order
+of the tasks. So the code depends on the seed and the effort, not on how many processes work or in
+which order they finish. A time limit is the exception: it cuts rounds short, and near its end torch
+is not loaded any more. A search that is resumed goes on with the next number, from the best code.
 The first rounds are small and short, that there be something early; later ones grow, so that many
 processes rarely wait for the last one.
 
@@ -14,17 +15,17 @@ and small, and would else crowd out the starts that lead to better basins.
 """
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 
-from gnc_cli.runtime.deadline import Deadline, StageProgress
+from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.parallel import Pool
-from gnc_cli.search.effort import UNLIMITED, Effort
+from gnc_cli.search.effort import Effort
 from gnc_cli.search.problem import Problem, Tammes
 from gnc_cli.search.quick import MOST_POINTS
-from gnc_cli.search.state import Candidate, Found, SearchState, best_distinct
+from gnc_cli.search.state import Candidate, SearchState, TaskResult, best_distinct, best_of
 from gnc_cli.search.tasks import ESTIMATE, NEAR, Task, perform
 
 _FIRST = (1, 2, 4)
@@ -37,6 +38,8 @@ _LEARNING = {"hop": 1.0, "quick hop": 1.0, "shake": 2.0}
 _LEARNING_DEAR = {"hop": 1.0, "quick hop": 1.0, "shake": 0.2}
 """Where a polish is dear: hops find the better codes of (10, 100) in a third of the time of a
 shake."""
+_LIGHT = {"quick", "quick hop", "symmetric", "shake"}
+"""Sources of tasks that can do without torch."""
 _ALL_SOURCES = 2
 """The round from which all sources compete; before, there is nothing to start from."""
 LOADING = 4.0
@@ -61,70 +64,32 @@ def search(
     target: float | None = None,
     symmetry: tuple[str, int] | None = None,
     device: str = "cpu",
-    rounds: int | None = None,
-    progress: StageProgress | None = None,
-    save: Callable[[SearchState], None] | None = None,
-) -> SearchState:
-    """Run the remaining rounds of a search; returns the state after the last complete task.
+) -> Iterator[None]:
+    """Run the remaining tasks of a search on its state; yields whenever one has ended.
 
     Args:
         problem: over the parametrisation that the user asked for.
-        seed: with the round's number it decides every random choice.
-        deadline: polled at each step. A task that it cuts short leaves its `finds` and nothing
-            else, so that a resumed search repeats it from its beginning.
-        pool: the processes that work.
+        seed: with the number of a task it decides every random choice.
+        deadline: polled at each step; tasks that it cuts short count with what they have.
+        pool: the processes that work; the first task is done here.
         target: stop once the best polished value is at most this.
         symmetry: every task draws its group of this kind; None for the mixture of sources.
-        rounds: stop after so many, if not earlier.
-        progress: called as progress(done, total, best value) after each task: tasks, or seconds of
-            the time limit.
-        save: called after each task with the state from which a search would go on there.
     """
-    last = None if rounds is None else state.round + rounds
-    while not state.done(effort, target) and state.round != last:
-        tasks = list(_tasks(problem, effort, seed, state, symmetry, device, deadline))
-        tell = _counting(state, effort, deadline, progress)
-        ended, cut = _worked(tasks, state, deadline, pool, tell, save)
-        if deadline.expired:
-            return _between(state, ended, cut)
-        state = _learned(problem, effort, state, [ended[at] for at in sorted(ended)])
-    return state
-
-
-def _worked(
-    tasks: list[Task],
-    state: SearchState,
-    deadline: Deadline,
-    pool: Pool,
-    tell: Callable[[Found], None],
-    save: Callable[[SearchState], None] | None,
-) -> tuple[dict[int, Found], list[Found]]:
-    """Work on the tasks of a round that have not ended yet: all that have, and those cut short."""
-    ended = dict(state.ended)
-    waiting = [at for at in range(len(tasks)) if at not in ended]
-
-    def take(at: int, found: Found) -> None:
-        if not deadline.expired:  # which would have cut it short
-            ended[waiting[at]] = found
-            if save is not None:
-                save(_between(state, ended, []))
-        tell(found)
-
-    results = pool.run(perform, [tasks[at] for at in waiting], deadline, take)
-    found = zip(waiting, results, strict=True)
-    return ended, [each for at, each in found if each is not None and at not in ended]
-
-
-def _between(state: SearchState, ended: dict[int, Found], cut: list[Found]) -> SearchState:
-    """The state inside a round, where some tasks have ended and others were cut short."""
-    candidates = [c for each in (*ended.values(), *cut) for c in each.candidates]
-    return replace(
-        state,
-        finds=best_distinct(state.finds + candidates),
-        cut_restarts=state.cut_restarts + sum(each.restarts for each in cut),
-        cut_steps=state.cut_steps + sum(each.steps for each in cut),
-        ended=dict(ended),
-    )
+    while not (deadline.expired or state.done(effort, target)):
+        r, best = _round(state.tasks)[0], state.best
+        tasks = _tasks(problem, effort, seed, state, symmetry, device, deadline)
+        results: dict[int, TaskResult] = {}
+        for at, result in (pool if r else Pool()).run(perform, tasks, deadline):
+            if deadline.expired:  # it may have been cut short
+                result = replace(result, independent=False)
+            results[at] = result
+            state.tasks += 1
+            state.restarts += result.restarts
+            state.steps += result.steps
+            state.best = best_of([state.best, *result.candidates])
+            yield
+        state.best = best
+        _learn(problem, effort, state, r, [results[at] for at in sorted(results)])
 
 
 def _tasks(
@@ -135,11 +100,10 @@ def _tasks(
     symmetry: tuple[str, int] | None,
     device: str,
     deadline: Deadline,
-) -> Iterator[Task]:
-    """The tasks of the round that `state.round` numbers."""
-    r = state.round
-    size = _FIRST[r] if r < len(_FIRST) else min(_MOST, _ROUND << (r - len(_FIRST)) // 8)
-    size = min(size, effort.tasks - state.tasks)
+) -> list[Task]:
+    """The tasks that are left of the round of the next task."""
+    r, first, size = _round(state.tasks)
+    size = min(size, effort.tasks - first)
     good = best_distinct([replace(c, active=None) for c in state.pool])
     bar = min((c.value for c in good if c.polished), default=np.inf)
     rough: list[Candidate] = []
@@ -157,35 +121,56 @@ def _tasks(
         share=1.0 if effort.counted or r >= len(_SHARES) else _SHARES[r],
         pool=tuple(good[:1]),
     )
-    for i, candidate in enumerate(rough):
-        yield replace(plain, source="polish", seed=(seed, r, i), pool=(candidate,))
+    tasks = [
+        replace(plain, source="polish", seed=(seed, r, i), pool=(candidate,))
+        for i, candidate in enumerate(rough)
+    ]
     size -= len(rough)
     sources = ["symmetric"]
     if symmetry is None:
-        sources = _drawn(problem, effort, seed, state, size, deadline)
+        sources = _drawn(problem, effort, seed, r, state, size, deadline)
     for i in range(size):
         task = replace(plain, source=sources[i % len(sources)], seed=(seed, r, len(rough) + i))
         learns = task.source in ("hop", "quick hop", "shake")
-        yield replace(task, pool=tuple(good)) if learns else task
+        tasks.append(replace(task, pool=tuple(good)) if learns else task)
+    state.torch = state.torch or not set(sources) <= _LIGHT
+    return tasks[state.tasks - first :]
+
+
+def _round(task: int) -> tuple[int, int, int]:
+    """The number of the round that a task belongs to, its first task, and its size."""
+    r = first = 0
+    while True:
+        size = _FIRST[r] if r < len(_FIRST) else min(_MOST, _ROUND << (r - len(_FIRST)) // 8)
+        if task < first + size:
+            return r, first, size
+        r, first = r + 1, first + size
 
 
 def _drawn(
-    problem: Problem, effort: Effort, seed: int, state: SearchState, size: int, deadline: Deadline
+    problem: Problem,
+    effort: Effort,
+    seed: int,
+    r: int,
+    state: SearchState,
+    size: int,
+    deadline: Deadline,
 ) -> list[str]:
-    """Sources of a round's tasks, by prior and credit."""
+    """Sources of the tasks of round r, by prior and credit."""
     plain = problem.parametrisation.is_free and isinstance(problem, Tammes)
     plain = plain and problem.K <= MOST_POINTS and not effort.counted
-    if plain and (state.round == 0 or deadline.remaining < LOADING and "torch" not in sys.modules):
+    loaded = state.torch or "torch" in sys.modules
+    if plain and (r == 0 or deadline.remaining < LOADING and not loaded):
         later = ["quick", "quick hop", "symmetric"][: 2 if problem.d == 2 else 3]
-        return ["quick"] if state.round == 0 else later
+        return ["quick"] if r == 0 else later
     new, learning = dict(_NEW), dict(_LEARNING if effort.polishes else _LEARNING_DEAR)
     if not plain:
         del new["quick"], learning["quick hop"]
-    if state.round < _ALL_SOURCES or not problem.parametrisation.is_free or problem.d == 2:
+    if r < _ALL_SOURCES or not problem.parametrisation.is_free or problem.d == 2:
         new = {name: new[name] for name in ("fresh", "quick") if name in new}
     if not effort.shakes or not any(c.polished for c in state.pool):
         del learning["shake"]
-    if state.round < _ALL_SOURCES or not state.pool:
+    if r < _ALL_SOURCES or not state.pool:
         learning = {}
     weights: dict[str, float] = {}
     credits = [sum(state.credit.get(name, 0.0) for name in part) for part in (new, learning)]
@@ -197,38 +182,15 @@ def _drawn(
         weights |= {name: share * weight / whole for name, weight in part.items()}
     shares = np.cumsum(list(weights.values()))
     # One draw for all: a source with a third of the weight gets a third of the tasks, rounded.
-    offset = np.random.default_rng([seed, state.round]).random()
+    offset = np.random.default_rng([seed, r]).random()
     marks = (np.arange(size) + offset) / size * shares[-1]
     return [list(weights)[i] for i in np.searchsorted(shares, marks)]
-
-
-def _counting(
-    state: SearchState, effort: Effort, deadline: Deadline, progress: StageProgress | None
-) -> Callable[[Found], None]:
-    """Tell of every task that ends, with the best value so far."""
-    if progress is None:
-        return lambda _: None
-    tasks, best = state.tasks + len(state.ended), _front(effort, state)
-
-    def tell() -> None:
-        if effort.tasks < UNLIMITED:
-            progress(tasks, effort.tasks, best)
-        else:  # seconds, of the time limit
-            progress(int(deadline.elapsed), int(deadline.seconds or 0), best)
-
-    def count(found: Found) -> None:
-        nonlocal tasks, best
-        tasks, best = tasks + 1, min([best, *(c.value for c in found.candidates)])
-        tell()
-
-    tell()
-    return count
 
 
 def _front(effort: Effort, state: SearchState) -> float:
     """The best value so far: polished, or an estimate where a polish is dear."""
     if effort.polishes:
-        return state.leader.value if state.leader else np.inf
+        return np.inf if state.best is None else state.best.value
     return min((c.value for c in state.pool), default=np.inf)
 
 
@@ -242,39 +204,31 @@ def _once(candidates: list[Candidate], problem: Problem) -> list[Candidate]:
     return kept
 
 
-def _learned(
-    problem: Problem, effort: Effort, state: SearchState, found: list[Found]
-) -> SearchState:
-    """The state after a round: pool, counts, credits and how often the best was found."""
+def _learn(
+    problem: Problem, effort: Effort, state: SearchState, r: int, results: list[TaskResult]
+) -> None:
+    """Take the results of round r into the pool, the best, the credits and the counts."""
     before = _front(effort, state)
-    used = {value for each in found for value in each.used}
+    used = {value for each in results for value in each.used}
     kept = [c for c in state.pool if c.polished or c.value not in used]
-    candidates = kept + [c for each in found for c in each.candidates]
-    after = replace(
-        state,
-        round=state.round + 1,
-        ended={},
-        tasks=state.tasks + len(found),
-        restarts=state.restarts + sum(each.restarts for each in found),
-        steps=state.steps + sum(each.steps for each in found),
-        batches=state.batches + sum(each.independent for each in found),
-        pool=best_distinct(_once(candidates, problem)),
-        credit={name: _FADING * value for name, value in state.credit.items()},
-    )
-    best = _front(effort, after)
-    if not after.pool:
-        return after
+    candidates = kept + [c for each in results for c in each.candidates]
+    state.pool = best_distinct(_once(candidates, problem))
+    state.best = best_of([*state.pool, state.best])
+    state.batches += sum(each.independent for each in results)
+    state.credit = {name: _FADING * value for name, value in state.credit.items()}
+    if not state.pool:
+        return
+    best = _front(effort, state)
     # Where a polish is dear, most values are estimates.
     better = before - (_SAME if effort.polishes else ESTIMATE * problem.scale(best))
-    after.idle = 0 if best < better else state.idle + len(found)
-    for each in found if state.round >= _ALL_SOURCES else []:
+    state.idle = 0 if best < better else state.idle + len(results)
+    for each in results if r >= _ALL_SOURCES else []:
         if any(c.value < better for c in each.candidates):
-            after.credit[each.source] = after.credit.get(each.source, 0.0) + 1.0
+            state.credit[each.source] = state.credit.get(each.source, 0.0) + 1.0
     again = sum(
         each.independent
         and any(c.polished and abs(c.value - best) <= _SAME for c in each.candidates)
-        for each in found
+        for each in results
     )
-    after.hits = again + (0 if best < before - _SAME else state.hits)
-    after.history = [*state.history, (after.steps, best)]
-    return after
+    state.hits = again + (0 if best < before - _SAME else state.hits)
+    state.history.append((state.steps, best))

@@ -5,34 +5,34 @@ problems are one search: the Tammes problem, with half the unknowns. Weights and
 searched separately only where given rows must not move, for which the theorem says nothing.
 """
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from gnc_cli.errors import UsageError
+from gnc_cli.geometry.one_vs_rest import one_vs_rest
 from gnc_cli.geometry.second_order import SecondOrder
-from gnc_cli.runtime.deadline import Deadline, Progress, StageProgress
+from gnc_cli.parameters import spelled
+from gnc_cli.runtime.deadline import Deadline, Progress
 from gnc_cli.runtime.parallel import WORTH_PROCESSES, Pool
-from gnc_cli.search.effort import MAX_UNKNOWNS, Effort, plan_effort, polish_seconds
-from gnc_cli.search.parametrisation import Parametrisation, extending, free
+from gnc_cli.search.effort import MAX_UNKNOWNS, UNLIMITED, Effort, plan_effort, polish_seconds
+from gnc_cli.search.parametrisation import Parametrisation, cyclic_orbits, extending, free
 from gnc_cli.search.problem import Problem, SoftmaxCode, Tammes
 from gnc_cli.search.refine import FirstOrder, first_order, polish_candidate, refine, settle
 from gnc_cli.search.request import Request
 from gnc_cli.search.schedule import search
-from gnc_cli.search.state import Candidate, SearchState, best_distinct
+from gnc_cli.search.state import Candidate, SearchState
 from gnc_cli.search.symmetric import user_orbits
 
 _LAST_POLISHES = 2
-_SHARED = 1.5
-"""Seconds that pass for one of work, from which on others want the core."""
 _REFINE_STEPS = 300
 _STATIONARY = 1e-9
 """A candidate less stationary than this, from a search cut short, is polished once more."""
 
 
 @dataclass(frozen=True)
-class Found:
+class SearchResult:
     """The best code of a search."""
 
     weights: np.ndarray
@@ -50,8 +50,8 @@ class Found:
     """The group or construction that the first start was made with; empty for a random one."""
     history: np.ndarray
     """Shape (T, 2): gradient steps so far and the best value: max_cosine, or rho."""
-    state: SearchState
-    """For `--resume`."""
+    starts: int
+    """Tasks done with this seed, those of earlier calls included."""
 
 
 def solve_code(
@@ -60,134 +60,151 @@ def solve_code(
     pool: Pool,
     *,
     init: np.ndarray | None = None,
+    starts: int = 0,
     target: float | None = None,
     device: str = "cpu",
     known: float | None = None,
     progress: Progress | None = None,
-    state: SearchState | None = None,
-    save: Callable[[SearchState], None] | None = None,
-) -> Found:
+    save: Callable[[np.ndarray, int], None] | None = None,
+) -> SearchResult:
     """Search for a Tammes code or a Softmax Code.
 
     Args:
         deadline: polled at each step; time for the last polish and the certificate is kept.
         pool: the processes that work.
-        init: a code (K, d), the first start.
+        init: a code (K, d), the first start; the result is never worse.
+        starts: number of starts that earlier calls have done with this seed.
         target: stop at this value: largest cosine (Tammes), or rho (softmax).
         known: the best known largest cosine, which progress names; the search knows nothing of it.
-        state: of an earlier search; None to begin.
-        save: called after each task with the state so far.
+        save: called after each task with the best code and the number of starts done.
 
     Raises:
         UsageError: the symmetry does not fit (d, K).
     """
     parametrisation = _parametrisation(request)
     problem: Problem = (SoftmaxCode if request.separate else Tammes)(parametrisation)
-    searching = deadline.reserving(_reserve(problem, deadline, 1.0))
+    searching = deadline.reserving(_reserve(problem, deadline))
     effort = plan_effort(problem, request.restarts, deadline.seconds)
     goal = None if target is None else _converted(request, target)
-    if min(effort.tasks * effort.seconds, searching.remaining) > WORTH_PROCESSES:
-        pool.warm()
-    if state is None:
-        spent = 0, 0
-        if init is None and request.separate:
-            around = _around_given_rows(
-                request, parametrisation, effort, searching, pool, device, progress
-            )
-            spent = around.all_restarts, around.all_steps
-            init = None if around.best is None else around.best.whole
-        state = SearchState(restarts=spent[0], steps=spent[1])
-        if init is not None:
-            tenth = searching.within(0.1 * searching.remaining)
-            state.pool.append(_start(problem, init, tenth))
+    if min(effort.tasks * effort.seconds, searching.remaining) <= WORTH_PROCESSES:
+        pool = Pool()
+    label = _label(request, known)
 
-    def searched(state: SearchState, rounds: int | None = None) -> SearchState:
-        return search(
-            problem,
-            effort,
-            request.seed,
-            state,
-            deadline=searching,
-            pool=pool,
-            target=goal,
-            symmetry=request.group,
-            device=device,
-            rounds=rounds,
-            progress=_labelled(progress, request, known),
-            save=save,
+    def report(state: SearchState, request: Request, effort: Effort, label: str) -> None:
+        if progress is None:
+            return
+        done, total = state.tasks, effort.tasks
+        if total == UNLIMITED:  # seconds of the time limit
+            done, total = int(searching.elapsed), int(searching.seconds or 0)
+        best = np.inf if state.best is None else state.best.value
+        progress(label, done, total, _converted(request, best))
+
+    state = SearchState(tasks=starts)
+    if init is None and request.separate:
+        init = _around_given_rows(
+            request, parametrisation, effort, searching, pool, device, report, state
         )
-
-    if state.round == 0:
-        # The first task shows how much of a core there is.
-        began, worked = time.monotonic(), time.process_time()
-        state = searched(state, rounds=1)
-        waited = (time.monotonic() - began) / max(0.01, time.process_time() - worked)
-        searching = deadline.reserving(_reserve(problem, deadline, max(1.0, waited)))
-    state = searched(state)
+    if init is not None:
+        tenth = searching.within(0.1 * searching.remaining)
+        state.best = _start(request, problem, init, tenth)
+        state.pool.append(state.best)
+    report(state, request, effort, label)
+    for _ in search(
+        problem,
+        effort,
+        request.seed,
+        state,
+        deadline=searching,
+        pool=pool,
+        target=goal,
+        symmetry=request.group,
+        device=device,
+    ):
+        report(state, request, effort, label)
+        if save is not None and state.best is not None:
+            save(state.best.whole[: request.K], state.tasks)
     best = _best(problem, state, deadline)
     if best is None:  # stopped before the first task had an end
         points = problem.starts(np.random.default_rng([request.seed, 0]), 1)[0]
         best = Candidate(np.inf, problem.whole(points))
     best, second = settle(problem, best, deadline)
-    if best is not state.best and best.polished:  # a saddle was left
-        state.finds = best_distinct([*state.finds, best])
     whole, order = _finish(problem, best, deadline)
     history = np.array([(step, _converted(request, value)) for step, value in state.history])
-    return Found(
+    return SearchResult(
         weights=whole[: request.K],
         order=order,
         second=second,
         finished=not searching.expired or (goal is not None and best.value <= goal),
-        restarts=state.all_restarts,
+        restarts=state.restarts,
         batches=state.batches,
         hits=state.hits,
-        steps=state.all_steps,
+        steps=state.steps,
         origin=best.origin,
         history=history.reshape(-1, 2),
-        state=state,
+        starts=state.tasks,
     )
 
 
-def _reserve(problem: Problem, deadline: Deadline, waited: float) -> float:
-    """Seconds of a time limit kept for the last polish and the certificate: a third at most, or
-    half where other processes want the core.
-
-    Args:
-        waited: seconds that pass for one that this process works.
-    """
+def _reserve(problem: Problem, deadline: Deadline) -> float:
+    """Seconds of a time limit kept for the last polish and the certificate: a third at most."""
     if deadline.seconds is None:
         return 0.0
     n = problem.coordinates
     last = 0.2 + 2e-3 * problem.K + (polish_seconds(n) if n <= MAX_UNKNOWNS else 0.1)
-    return min(deadline.seconds / (2 if waited > _SHARED else 3), waited * last)
+    return min(deadline.seconds / 3, last)
 
 
 def _best(problem: Problem, state: SearchState, deadline: Deadline) -> Candidate | None:
-    """The best of all finds, after those whose estimates are better still have been polished too.
-
-    What is polished here counts for a resumed search as well, lest it return less.
-    """
+    """The best of all, after those whose estimates are better still have been polished too."""
     best = state.best
     if best is None:
         return None
-    rough = sorted(state.pool + state.finds, key=lambda c: c.value)
-    better = [c for c in rough if not c.polished and c.value < best.value or c is best]
-    for candidate in better[:_LAST_POLISHES]:
+    rough = sorted(state.pool, key=lambda c: c.value)
+    better = [c for c in rough if not c.polished and c.value < best.value and c is not best]
+    for candidate in [*better, best][:_LAST_POLISHES]:
         if candidate.active is None or candidate.stationarity > _STATIONARY:
             done = _no_worse(problem, candidate, deadline)
             true = problem.value(done.whole)
             if not best.polished or true < best.value:
                 best = replace(done, value=true)
-                state.finds = best_distinct([*state.finds, best])
         if deadline.expired:
             break
     return best
 
 
-def _start(problem: Problem, init: np.ndarray, deadline: Deadline) -> Candidate:
-    """A whole code as the first candidate, polished where that makes it no worse."""
-    whole = problem.whole(problem.from_code(init))
-    return _no_worse(problem, Candidate(problem.value(whole), whole), deadline)
+def _start(request: Request, problem: Problem, init: np.ndarray, deadline: Deadline) -> Candidate:
+    """A whole code as the first candidate, polished where that makes it no worse.
+
+    Its value is exact, so it counts as polished: nothing worse takes its place.
+    """
+    whole, restricted = problem.whole(problem.from_code(init)), None
+    if request.group is not None:
+        restricted = Tammes(_orbits_of(init, request.group[1]))
+        whole = restricted.symmetric(init)
+    if request.separate:
+        whole = np.concatenate([init, one_vs_rest(init, deadline=deadline).directions])
+    start = Candidate(problem.value(whole), whole, restricted=restricted)
+    start = _no_worse(problem, start, deadline)
+    return start if start.polished else replace(start, stationarity=1.0)
+
+
+def _orbits_of(code: np.ndarray, order: int) -> Parametrisation:
+    """The cyclic group of a code whose first rows are its orbits of full length, one by one.
+
+    Raises:
+        UsageError: the code has no such symmetry.
+    """
+    K, d = code.shape
+    for number in range(K // order, 0, -1):  # other rows may lie in short orbits
+        orbits = code[: number * order].reshape(-1, order, d)
+        images = np.roll(orbits, -1, axis=1)
+        left, _, right = np.linalg.svd(images.reshape(-1, d).T @ orbits.reshape(-1, d))
+        generator = left @ right
+        whole = np.round(generator)  # entries 0 and 1, exactly: antipodes stay antipodes
+        generator = np.where(np.abs(generator - whole) < 1e-12, whole, generator)
+        if np.allclose(orbits @ generator.T, images, atol=1e-9):
+            return cyclic_orbits(generator, order, K)
+    raise UsageError(f"{spelled('symmetry')}: the code to go on from does not have this symmetry")
 
 
 def _no_worse(problem: Problem, candidate: Candidate, deadline: Deadline) -> Candidate:
@@ -197,7 +214,10 @@ def _no_worse(problem: Problem, candidate: Candidate, deadline: Deadline) -> Can
     done, value = polish_candidate(problem, candidate, deadline), problem.value(candidate.whole)
     if done.value > value - 1e-9 and done.stationarity > candidate.stationarity:
         return candidate
-    return done if done.value <= value + 1e-9 else candidate
+    if done.value > value + 1e-9:
+        return candidate
+    # Where rounding made it worse, the rows stay as they were, with the multipliers found.
+    return done if done.value <= value else replace(done, whole=candidate.whole, value=value)
 
 
 def _finish(
@@ -226,26 +246,29 @@ def _around_given_rows(
     deadline: Deadline,
     pool: Pool,
     device: str,
-    progress: Progress | None,
-) -> SearchState:
+    report: Callable[[SearchState, Request, Effort, str], None],
+    state: SearchState,
+) -> np.ndarray | None:
     """A Tammes code around the given rows, the first start of the search for a Softmax Code.
 
     Where the given rows alone decide the least distance of all, every placement of the others is a
     Softmax Code; this one keeps them apart as well.
+
+    Args:
+        state: of the search to come, which counts these restarts too.
     """
-    quarter = replace(effort, tasks=-(-effort.tasks // 4))
+    request = replace(request, problem="tammes")
+    effort = replace(effort, tasks=-(-effort.tasks // 4))
     if deadline.seconds is not None:
         deadline = deadline.within(0.25 * deadline.seconds)
-    return search(
-        Tammes(parametrisation),
-        quarter,
-        request.seed,
-        SearchState(),
-        deadline=deadline,
-        pool=pool,
-        device=device,
-        progress=_labelled(progress, replace(request, problem="tammes")),
-    )
+    around = SearchState()
+    problem = Tammes(parametrisation)
+    for _ in search(
+        problem, effort, request.seed, around, deadline=deadline, pool=pool, device=device
+    ):
+        report(around, request, effort, _label(request))
+    state.restarts, state.steps = around.restarts, around.steps
+    return None if around.best is None else around.best.whole
 
 
 def _parametrisation(request: Request) -> Parametrisation:
@@ -265,13 +288,7 @@ def _converted(request: Request, value: float) -> float:
     return 1.0 - value if request.problem == "softmax" else value
 
 
-def _labelled(
-    progress: Progress | None, request: Request, known: float | None = None
-) -> StageProgress | None:
-    """In the quantity that the user asked for, beside that of the best known code (`known`)."""
-    if progress is None:
-        return None
+def _label(request: Request, known: float | None = None) -> str:
+    """The quantity that the user asked for, beside that of the best known code (`known`)."""
     label = "rho" if request.problem == "softmax" else "max_cosine"
-    if known is not None:
-        label += f" (best known {_converted(request, known):.6f})"
-    return lambda done, total, value: progress(label, done, total, _converted(request, value))
+    return label if known is None else f"{label} (best known {_converted(request, known):.6f})"

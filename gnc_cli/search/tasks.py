@@ -32,7 +32,7 @@ from gnc_cli.search.problem import Problem, Tammes, typical_scale
 from gnc_cli.search.quick import STAGES, number_of_starts, quick_descents, steps_of_a_stage
 from gnc_cli.search.refine import polish_candidate
 from gnc_cli.search.starts import algebraic_start, resized
-from gnc_cli.search.state import POOL, Candidate, Found, best_distinct
+from gnc_cli.search.state import POOL, Candidate, TaskResult, best_distinct
 from gnc_cli.search.symmetric import SymmetricDescents, user_orbits
 
 NEAR = 1e-3
@@ -69,7 +69,7 @@ class Task:
         return f"d = {self.problem.d}, K = {self.problem.K}, {self.source} starts"
 
 
-def perform(task: Task, deadline: Deadline) -> Found:
+def perform(task: Task, deadline: Deadline) -> TaskResult:
     """Work on a task until it is done or the deadline expires; what there is then."""
     return SOURCES[task.source](_Work(task, deadline))
 
@@ -111,44 +111,44 @@ class _Work:
         descent = anneal(problem, starts, plan, deadline=self.deadline, device=self.task.device)
         self.restarts += len(descent.estimates)
         self.steps += descent.steps
-        found = [
+        ends = [
             Candidate(float(estimate), problem.whole(points), origin=origin)
             for estimate, points, origin in zip(
                 descent.estimates, descent.points, origins or [""] * len(starts), strict=True
             )
             if np.isfinite(estimate)
         ]
-        return sorted(found, key=lambda c: c.value)
+        return sorted(ends, key=lambda c: c.value)
 
-    def admit(self, found: list[Candidate]) -> None:
+    def admit(self, ends: list[Candidate]) -> None:
         """Polish the most promising ends, and those that look like the best value known: basins
         crowd within 1e-6 of each other (d = 3, K = 73), closer than estimates can tell."""
         best = self.task.bar
-        for rank, candidate in enumerate(found[: 4 * POOL]):
+        for rank, candidate in enumerate(ends[: 4 * POOL]):
             near = candidate.value < best + NEAR * self.problem.scale(candidate.value)
             if near and rank < self.effort.polishes and not self.deadline.expired:
                 candidate = polish_candidate(self.problem, candidate, self.deadline, bar=best)
                 best = min(best, candidate.value)
             self.candidates.append(candidate)
 
-    def found(self, *, independent: bool = False) -> Found:
-        return Found(
+    def result(self, *, independent: bool = False) -> TaskResult:
+        return TaskResult(
             self.task.source, best_distinct(self.candidates), self.restarts, self.steps, independent
         )
 
 
-def _quick(work: _Work) -> Found:
+def _quick(work: _Work) -> TaskResult:
     problem = work.problem
     starts = problem.starts(work.rng, number_of_starts(problem.d, problem.K, work.task.share))
     _descend_quickly(work, starts, _FRESH, [""] * len(starts))
-    return work.found(independent=True)
+    return work.result(independent=True)
 
 
-def _quick_hop(work: _Work) -> Found:
+def _quick_hop(work: _Work) -> TaskResult:
     count = number_of_starts(work.problem.d, work.problem.K, work.task.share)
     starts, origins = _perturbed(work, count)
     _descend_quickly(work, starts, _HOP, origins)
-    return work.found()
+    return work.result()
 
 
 def _descend_quickly(
@@ -165,32 +165,31 @@ def _descend_quickly(
         STAGES,
         steps_of_a_stage(work.task.share),
     )
-    found = [Candidate(end.value, end.rows, origin=origins[end.start]) for end in ends]
-    work.admit(sorted(found, key=lambda c: c.value))
+    candidates = [Candidate(end.value, end.rows, origin=origins[end.start]) for end in ends]
+    work.admit(sorted(candidates, key=lambda c: c.value))
 
 
-def _fresh(work: _Work) -> Found:
+def _fresh(work: _Work) -> TaskResult:
     problem, share = work.problem, work.task.share
     starts = problem.starts(work.rng, work.effort.batch)
     work.admit(work.descend(problem, starts, _FRESH, share))
-    return work.found(independent=True)
+    return work.result(independent=True)
 
 
-def _symmetric(work: _Work) -> Found:
+def _symmetric(work: _Work) -> TaskResult:
     """The user's symmetry, which candidates keep, or groups drawn here, which they need not."""
     if work.task.symmetry is not None:
         d, K = work.problem.d, work.problem.K
         restricted = Tammes(user_orbits(work.task.symmetry, d, K, work.rng))
         starts = restricted.starts(work.rng, work.effort.batch)
-        found = work.descend(restricted, starts, _FRESH, work.task.share)
-        kept = [replace(candidate, restricted=restricted) for candidate in found]
-        work.admit(kept)
-        return work.found(independent=True)
-    found = _symmetric_ends(work, work.problem.K)
-    if not found:
+        ends = work.descend(restricted, starts, _FRESH, work.task.share)
+        work.admit([replace(candidate, restricted=restricted) for candidate in ends])
+        return work.result(independent=True)
+    ends = _symmetric_ends(work, work.problem.K)
+    if not ends:
         return _fresh(work)
-    work.admit(found)
-    return work.found(independent=True)
+    work.admit(ends)
+    return work.result(independent=True)
 
 
 def _symmetric_ends(work: _Work, K: int) -> list[Candidate]:
@@ -206,7 +205,7 @@ def _symmetric_ends(work: _Work, K: int) -> list[Candidate]:
     return ends
 
 
-def _algebra(work: _Work) -> Found:
+def _algebra(work: _Work) -> TaskResult:
     """Codes made of nearby constructions, descended a little."""
     rng, (d, K) = work.rng, (work.problem.d, work.problem.K)
     drawn = [algebraic_start(rng, d, K) for _ in range(work.effort.batch)]
@@ -215,10 +214,10 @@ def _algebra(work: _Work) -> Found:
         return _fresh(work)
     starts = np.array([work.problem.from_code(code) for _, code in filter(None, drawn)])
     work.admit(work.descend(work.problem, starts, _NEXT, 0.5 * work.task.share, origins))
-    return work.found()
+    return work.result()
 
 
-def _neighbour(work: _Work) -> Found:
+def _neighbour(work: _Work) -> TaskResult:
     """Symmetric or free codes of a few points more or less, made K and descended a little."""
     rng, (d, K) = work.rng, (work.problem.d, work.problem.K)
     other = K + int(rng.choice([-2, -1, 1, 1, 2, 3, 4, 6])) if K > 6 else K + 1
@@ -233,13 +232,13 @@ def _neighbour(work: _Work) -> Found:
         starts = np.array([resized(rng, end.whole, K) for end in few])
         origins = [end.origin for end in few]
         work.admit(work.descend(work.problem, starts, _NEXT, 0.4 * share, origins))
-    return work.found(independent=True)
+    return work.result(independent=True)
 
 
-def _hop(work: _Work) -> Found:
+def _hop(work: _Work) -> TaskResult:
     starts, origins = _perturbed(work, work.effort.batch)
     work.admit(work.descend(work.problem, starts, _HOP, 2 / 3 * work.task.share, origins))
-    return work.found()
+    return work.result()
 
 
 def _perturbed(work: _Work, count: int) -> tuple[np.ndarray, list[str]]:
@@ -256,15 +255,15 @@ def _perturbed(work: _Work, count: int) -> tuple[np.ndarray, list[str]]:
     return np.array(starts), origins
 
 
-def _polish(work: _Work) -> Found:
+def _polish(work: _Work) -> TaskResult:
     """The pool's one candidate polished, whatever it leads to: near-optimal ends differ by less
     than their estimates' errors."""
     (candidate,) = work.task.pool
     work.candidates.append(polish_candidate(work.problem, candidate, work.deadline))
-    return replace(work.found(), used=(candidate.value,))
+    return replace(work.result(), used=(candidate.value,))
 
 
-def _shake(work: _Work) -> Found:
+def _shake(work: _Work) -> TaskResult:
     """Disturb one of the best three a little and polish, without descent between.
 
     Each result takes its place among the three at once: a walk downhill through crowded basins.
@@ -281,10 +280,10 @@ def _shake(work: _Work) -> Found:
         leaders = best_distinct([*leaders, *([end] if end.polished else [])])[:3]
         if work.deadline.expired:
             break
-    return work.found()
+    return work.result()
 
 
-SOURCES: dict[str, Callable[[_Work], Found]] = {
+SOURCES: dict[str, Callable[[_Work], TaskResult]] = {
     "quick": _quick,
     "quick hop": _quick_hop,
     "fresh": _fresh,

@@ -18,8 +18,8 @@ from gnc_cli.console.process import refusal
 from gnc_cli.errors import ExitCode
 from gnc_cli.io.provenance import creation_time
 from gnc_cli.runtime.distributed import Processes
+from gnc_cli.runtime.parallel import safe_path
 from gnc_cli.runtime.together import in_turn
-from gnc_cli.runtime.workers import safe_path
 from gnc_cli.training.data.decoding import decoding_pool
 from gnc_cli.training.data.image_set import fits_in_memory
 from tests.faults.world import contents, inside, put

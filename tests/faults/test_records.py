@@ -79,20 +79,12 @@ def checkpoint(key: str, value: Any) -> Callable[[], None]:
     return done
 
 
-def stored(key: str, value: Any) -> Callable[[], None]:
-    """Change a scalar (`group@name`) or an array of /state."""
+def stored(name: str, value: Any) -> Callable[[], None]:
+    """Change a number of /state."""
 
     def done() -> None:
-        import json
-
         with h5py.File("code.h5", "r+") as h5:
-            group, scalar, name = key.partition("@")
-            if scalar:
-                there = json.loads(h5[group].attrs["scalars"])
-                h5[group].attrs["scalars"] = json.dumps({**there, name: value})
-            else:
-                del h5[key]
-                h5[key] = value
+            h5["state"].attrs[name] = value
 
     return done
 
@@ -219,17 +211,8 @@ CASES = [
         SOLVE,
         stored,
         """
-        state@round | 'x' | solver state that is damaged
-        state@round | -1 | solver state that is damaged
-        state@tasks | 1.5 | solver state that is damaged
-        state/credit@random | 'x' | solver state that is damaged
-        state/history | np.zeros(3) | solver state that is damaged
-        state/pool | np.zeros(3) | solver state that is damaged
-        state/pool/0@value | 'x' | solver state that is damaged
-        state/pool/0@value | float('nan') | solver state that is damaged
-        state/pool/0/whole | np.zeros((7, 2)) | solver state that is damaged
-        state/pool/0/whole | np.full((7, 3), np.nan) | solver state that is damaged
-        state/pool/0/whole | np.zeros((7, 3)) | solver state that is damaged
+        starts | 'x' | /state is damaged
+        seed | 1.5 | /state is damaged
     """,
     ),
     Case(RESUME, put("run/metrics.jsonl", "mine"), 3, "line 1, is no row"),

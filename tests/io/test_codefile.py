@@ -7,7 +7,6 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
 
 import h5py
 import numpy as np
@@ -45,27 +44,6 @@ def codes(draw: st.DrawFn) -> CodeFile:
     return CodeFile(weights, draw(st.sampled_from([None, features])), provenance=provenance)
 
 
-SCALARS = st.none() | st.booleans() | st.integers() | FINITE | st.text(max_size=5)
-NAMES = st.text("abcxyz_019", min_size=1, max_size=4)
-ARRAYS = hnp.arrays(
-    st.sampled_from([np.float64, np.float32, np.int64, np.bool_]),
-    hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=3),
-)
-STATES = st.recursive(
-    st.dictionaries(NAMES, SCALARS | ARRAYS | st.lists(st.integers(), max_size=3), max_size=3),
-    lambda inner: st.dictionaries(NAMES, inner, max_size=3),
-    max_leaves=3,
-)
-
-
-def same(a: Any, b: Any) -> bool:
-    if isinstance(a, dict):
-        return isinstance(b, dict) and a.keys() == b.keys() and all(same(a[k], b[k]) for k in a)
-    if isinstance(a, np.ndarray):
-        return bool(a.dtype == b.dtype and np.array_equal(a, b, equal_nan=a.dtype.kind == "f"))
-    return bool(type(a) is type(b) and a == b)
-
-
 @settings(max_examples=15, deadline=None)
 @given(code=codes())
 def test_every_suffix_gives_every_digit_back(code: CodeFile) -> None:
@@ -83,15 +61,12 @@ def test_every_suffix_gives_every_digit_back(code: CodeFile) -> None:
                     assert np.array_equal(back.features, code.features), suffix
 
 
-@settings(max_examples=25, deadline=None)
-@given(state=STATES)
-def test_solver_state_comes_back_as_it_was(state: dict[str, Any]) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "code.h5"
-        write_code(path, CodeFile(np.eye(3), state=state))
-        back = read_code(path)
-    assert back.state is not None
-    assert same(state, back.state)
+def test_seed_and_starts_come_back(tmp_path: Path) -> None:
+    state = {"seed": 2**63 - 1, "starts": 7}
+    write_code(tmp_path / "code.h5", CodeFile(np.eye(3), state=state))
+    assert read_code(tmp_path / "code.h5").state == state
+    with h5py.File(tmp_path / "code.h5") as h5:
+        assert dict(h5["state"].attrs) == state
 
 
 def test_the_layout_is_the_documented_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,9 +94,8 @@ def test_the_layout_is_the_documented_one(tmp_path: Path, monkeypatch: pytest.Mo
 def test_equal_input_gives_equal_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
     weights = np.random.default_rng(0).standard_normal((20, 4))
-    first = {"b": 1, "a": {"x": np.arange(3.0), "y": None}}
-    second = {"a": {"y": None, "x": np.arange(3.0)}, "b": 1}  # another order of keys
-    for name, state in (("one", first), ("two", second)):
+    state = {"seed": 1, "starts": 2}
+    for name in ("one", "two"):
         code = CodeFile(weights, weights, provenance={"seed": 0}, state=state)
         for suffix in SUFFIXES:
             write_code(tmp_path / f"{name}{suffix}", code)
@@ -145,15 +119,6 @@ def test_targets_are_checked_early(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="no folder"):
         check_target(tmp_path / "none" / "a.h5")
     assert os.listdir(tmp_path) == ["a.h5"]
-
-
-@pytest.mark.parametrize("state", [{"f": object()}, {"a/b": 1}, {"x": np.array(["s"])}])
-def test_a_state_that_cannot_be_stored_leaves_no_file(
-    tmp_path: Path, state: dict[str, Any]
-) -> None:
-    with pytest.raises(TypeError):
-        write_code(tmp_path / "a.h5", CodeFile(np.eye(3), state=state))
-    assert os.listdir(tmp_path) == []
 
 
 def test_shapes_must_agree() -> None:

@@ -1,4 +1,4 @@
-"""A call of the library under other settings, in several threads, at the end of its process."""
+"""A call of the library under other settings, in several threads."""
 
 import os
 import subprocess
@@ -115,18 +115,5 @@ threads = [threading.Thread(target=search) for _ in range(3)]
 for thread in threads: thread.start()
 for thread in threads: thread.join()
 assert len(found) == 3
-""")
-    assert (ended.returncode, ended.stderr) == (0, "")
-
-
-def test_a_search_in_a_daemon_thread_ends_with_the_interpreter() -> None:
-    ended = in_a_process("""
-import threading
-from gnc_cli import solve
-at_work = threading.Event()
-def search():
-    solve(5, 3000, workers=1, progress=lambda *_: at_work.set())
-threading.Thread(target=search, daemon=True).start()
-at_work.wait()
 """)
     assert (ended.returncode, ended.stderr) == (0, "")

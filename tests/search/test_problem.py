@@ -28,7 +28,7 @@ EVERY = [
     pytest.param(kind(made), id=f"{kind.__name__}-{name}")
     for kind in (Tammes, SoftmaxCode)
     for name, made in MADE.items()
-    if kind is Tammes or made.group is None
+    if kind is Tammes or made.images is None
 ]
 
 
@@ -97,7 +97,7 @@ def test_a_code_becomes_points_with_features_on_weights(name: str) -> None:
     made = MADE[name]
     code = made.code(made.random(np.random.default_rng(3), 1)[0])
     np.testing.assert_allclose(Tammes(made).whole(Tammes(made).from_code(code)), code)
-    if made.group is not None:
+    if made.images is not None:
         return
     softmax = SoftmaxCode(made)
     whole = softmax.whole(softmax.from_code(code))

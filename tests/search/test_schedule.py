@@ -13,7 +13,7 @@ from gnc_cli.search.effort import UNLIMITED, Effort, plan_effort
 from gnc_cli.search.parametrisation import cyclic_orbits, extending, free
 from gnc_cli.search.problem import Problem, SoftmaxCode, Tammes
 from gnc_cli.search.schedule import search
-from gnc_cli.search.state import SearchState, from_plain, to_plain
+from gnc_cli.search.state import SearchState
 
 EFFORT = Effort(
     tasks=4,
@@ -42,11 +42,14 @@ def run(
     limits = {name: more.pop(name) for name in ("patience", "hits", "steps") if name in more}
     effort = replace(EFFORT, tasks=tasks, **limits)  # type: ignore[arg-type]
     options = {"deadline": Deadline(), "pool": Pool()} | more
-    return search(problem, effort, seed, state or SearchState(), **options)  # type: ignore[arg-type]
+    state = state or SearchState()
+    for _ in search(problem, effort, seed, state, **options):  # type: ignore[arg-type]
+        pass
+    return state
 
 
 def same(a: SearchState, b: SearchState) -> None:
-    assert (a.round, a.restarts, a.steps, a.idle) == (b.round, b.restarts, b.steps, b.idle)
+    assert (a.tasks, a.restarts, a.steps, a.idle) == (b.tasks, b.restarts, b.steps, b.idle)
     assert a.history == b.history and len(a.pool) == len(b.pool)
     for one, other in zip(a.pool, b.pool, strict=True):
         assert one.value == other.value and one.polished == other.polished
@@ -54,15 +57,27 @@ def same(a: SearchState, b: SearchState) -> None:
 
 
 @KINDS
-def test_a_search_that_stopped_goes_on_as_if_it_had_not(kind: type) -> None:
-    """Rounds of 1, 2, 4 and 8 tasks; the cut is saved as arrays and read back."""
+def test_a_search_that_stopped_between_rounds_goes_on_as_if_it_had_not(kind: type) -> None:
+    """Rounds of 1, 2, 4 and 8 tasks."""
     problem = problem_of(kind, 3, 8)
     whole = run(problem, 15)
-    assert whole.round == 4
-    saved = to_plain(run(problem, 3))
-    same(run(problem, 15, from_plain(saved, 3, 8, separate=kind is SoftmaxCode)), whole)
+    same(run(problem, 15, run(problem, 3)), whole)
     other = run(problem, 3, seed=4)
     assert not np.array_equal(other.pool[0].whole, run(problem, 3).pool[0].whole)
+
+
+def test_a_task_is_known_by_its_number() -> None:
+    """Whatever was done before it: independent starts of one number are the same."""
+    problem = problem_of(Tammes, 3, 8)
+    whole: list[int] = []
+    state = SearchState()
+    effort = replace(EFFORT, tasks=3)
+    for _ in search(problem, effort, 3, state, deadline=Deadline(), pool=Pool()):
+        whole.append(state.steps)
+    last = run(problem, 3, SearchState(tasks=2))
+    assert last.tasks == 3 and last.steps == whole[2] - whole[1]
+    assert last.best is not None
+    assert any(c.value == pytest.approx(last.best.value, abs=1e-11) for c in state.pool)
 
 
 @KINDS
@@ -107,61 +122,22 @@ def test_the_same_code_found_again_and_again_ends_it() -> None:
 def test_an_interruption_keeps_the_best_and_what_is_done_of_the_round(kind: type) -> None:
     problem, stop = problem_of(kind, 3, 8), threading.Event()
     before = run(problem, 3)
-    told: list[tuple[int, int, float]] = []
-
-    def progress(done: int, total: int, value: float) -> None:
-        told.append((done, total, value))
-        if done == 5:
+    cut = SearchState()
+    limit = Deadline(None, stop)
+    for _ in search(problem, replace(EFFORT, tasks=7), 3, cut, deadline=limit, pool=Pool()):
+        if cut.tasks == 5:
             stop.set()
-
-    cut = run(problem, 7, deadline=Deadline(None, stop), progress=progress)
-    assert cut.round == 2 and sorted(cut.ended) == [0, 1]
-    assert cut.all_restarts == 20 and cut.restarts == 12
-    assert [done for done, _, _ in told] == [0, 1, 1, 2, 3, 3, 4, 5]
-    assert {total for _, total, _ in told} == {7}
+    assert cut.tasks == 5 and cut.restarts == 20
     assert cut.best is not None and before.best is not None
-    assert before.best.value >= cut.best.value and told[-1][2] <= before.best.value
-    again: list[int] = []
-    saved = from_plain(to_plain(cut), 3, 8, separate=kind is SoftmaxCode)
-    end = run(problem, 7, saved, progress=lambda done, total, value: again.append(done))
-    assert again == [5, 6, 7] and end.ended == {}
-    same(end, run(problem, 7))
+    assert cut.best.value <= before.best.value
+    again = run(problem, 7, SearchState(tasks=cut.tasks))
+    assert again.tasks == 7 and again.restarts == 8
 
 
-def test_a_task_that_is_cut_short_is_done_again() -> None:
+def test_processes_find_the_same() -> None:
     problem = problem_of(Tammes, 3, 8)
-
-    class Soon:
-        """Set in the midst of the fifth task."""
-
-        asked = 0
-
-        def is_set(self) -> bool:
-            self.asked += 1
-            return self.asked > at
-
-    def asked_until(tasks: int) -> int:
-        stop = Soon()
-        run(problem, tasks, deadline=Deadline(None, stop))
-        return stop.asked
-
-    at = 10**9
-    at = (asked_until(5) + asked_until(6)) // 2
-    cut = run(problem, 7, deadline=Deadline(None, Soon()))
-    assert len(cut.ended) < 4 and cut.cut_steps > 0
-    same(run(problem, 7, cut), run(problem, 7))
-
-
-@KINDS
-def test_a_search_goes_on_from_every_state_that_was_saved(kind: type) -> None:
-    problem = problem_of(kind, 3, 8)
-    states: list[SearchState] = []
-    whole = run(problem, 7, save=states.append)
-    assert [len(state.ended) for state in states] == [1, 1, 2, 1, 2, 3, 4]
-    for state in states[1:6:2]:
-        assert state.best is not None and whole.best is not None
-        saved = from_plain(to_plain(state), 3, 8, separate=kind is SoftmaxCode)
-        same(run(problem, 7, saved), whole)
+    with Pool(2) as pool:
+        same(run(problem, 7, pool=pool), run(problem, 7))
 
 
 def test_a_symmetry_is_kept_in_every_round() -> None:

@@ -1,11 +1,15 @@
 """From a plan to a code: starts, symmetry, given rows and targets."""
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import pytest
 
+from gnc_cli.errors import UsageError
 from gnc_cli.geometry.gram import max_cosine
 from gnc_cli.geometry.one_vs_rest import one_vs_rest
-from gnc_cli.geometry.sphere import normalise
+from gnc_cli.geometry.sphere import normalise, random_points
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.parallel import Pool
 from gnc_cli.search import solver
@@ -14,17 +18,17 @@ from gnc_cli.search.parametrisation import extending
 from gnc_cli.search.problem import SoftmaxCode
 from gnc_cli.search.request import Request
 from gnc_cli.search.schedule import search
-from gnc_cli.search.solver import Found, solve_code
-from gnc_cli.search.state import SearchState, from_plain, to_plain
+from gnc_cli.search.solver import SearchResult, solve_code
+from gnc_cli.search.state import SearchState
 
 QUICK = {"restarts": 8}
 BOTH = pytest.mark.parametrize("problem", ["tammes", "softmax"])
 
 
-def found(problem: str, d: int, K: int, **options: object) -> Found:
+def found(problem: str, d: int, K: int, **options: object) -> SearchResult:
     target = options.pop("target", None)
     request = Request(d, K, problem, **(QUICK | options))  # type: ignore[arg-type]
-    return solve_code(request, Deadline(), Pool(), target=target)  # type: ignore[arg-type]
+    return solve_code(request, Deadline(), Pool(), init=request.init, target=target)  # type: ignore[arg-type]
 
 
 def test_both_problems_run_one_search() -> None:
@@ -60,7 +64,7 @@ def test_given_rows_stay_and_the_others_avoid_them(problem: str) -> None:
 def test_antipodal_codes() -> None:
     """Fourteen points do better without: no round may perturb them out of their orbits."""
     done = found("tammes", 3, 14, symmetry="antipodal", restarts=256)
-    assert done.state.round >= 3
+    assert done.starts >= 4
     assert np.array_equal(done.weights[1::2], -done.weights[::2])
     assert max_cosine(done.weights) == pytest.approx(1.0 / np.sqrt(3.0), abs=1e-12)
 
@@ -68,13 +72,9 @@ def test_antipodal_codes() -> None:
 def test_cyclic_codes() -> None:
     """Nine points: the best code has a threefold axis."""
     done = found("softmax", 3, 9, symmetry="cyclic:3", restarts=32)
-    best = done.state.best
-    assert best is not None and best.restricted is not None
-    group = best.restricted.parametrisation.group
-    assert group is not None and group[1] == 3
-    apart = np.linalg.norm((done.weights @ group[0].T)[:, None] - done.weights[None], axis=2)
-    assert apart.min(axis=1).max() < 1e-13
-    assert sorted(apart.argmin(axis=1)) == list(range(9))
+    orbits = done.weights.reshape(3, 3, 3)
+    left, _, right = np.linalg.svd(np.roll(orbits, -1, axis=1).reshape(9, 3).T @ done.weights)
+    np.testing.assert_allclose(orbits @ (left @ right).T, np.roll(orbits, -1, axis=1), atol=1e-13)
     assert max_cosine(done.weights) == pytest.approx(1.0 / 3.0, abs=1e-10)
 
 
@@ -84,23 +84,56 @@ def test_with_given_rows_weights_and_features_are_apart() -> None:
     tammes, softmax = (found(p, 3, 6, fixed=given) for p in ("tammes", "softmax"))
     rho = [one_vs_rest(done.weights).lower.min() for done in (tammes, softmax)]
     assert rho[1] > rho[0] + 0.1
-    best = softmax.state.best
-    assert best is not None and best.whole.shape == (12, 3)
-    assert -best.value == pytest.approx(rho[1], abs=1e-9)
+    assert softmax.history[-1, 1] == pytest.approx(rho[1], abs=1e-9)
 
 
 @pytest.mark.parametrize("limit", [1.0, 13.0])
 def test_a_search_cut_short_is_polished_and_kept(limit: float) -> None:
-    """In the descent, or in the first polish: the time kept for the end is used, and the code that
-    is returned belongs to the state."""
+    """In the descent, or in the first polish: the time kept for the end is used."""
     ticks = iter(np.arange(0.0, 100.0, 0.005).tolist())
     request = Request(4, 14, "tammes", restarts=8)
     first = solve_code(request, Deadline(limit, clock=lambda: next(ticks)), Pool())
-    assert not first.finished and first.state.round == 0
+    assert not first.finished and first.starts <= 1
     assert first.order is not None and first.order.stationarity < 1e-9
-    value = max_cosine(first.weights)
-    best = from_plain(to_plain(first.state), 4, 14).best
-    assert best is not None and best.value == pytest.approx(value, abs=1e-14)
+
+
+HOW = pytest.mark.parametrize(
+    "how",
+    [
+        {"problem": "tammes"},
+        {"problem": "softmax", "fixed": np.eye(3)[:2]},
+        {"problem": "softmax", "symmetry": "cyclic:4"},
+        {"problem": "tammes", "symmetry": "antipodal"},
+    ],
+    ids=["tammes", "fixed", "cyclic", "antipodal"],
+)
+
+
+@HOW
+def test_a_resumed_search_begins_with_the_next_start_and_returns_no_less(
+    how: dict[str, Any],
+) -> None:
+    """No start is left: what comes back is what was there, with symmetry and stationarity."""
+    request = Request(3, 14, seed=2, restarts=64, **how)
+    first = solve_code(request, Deadline(), Pool())
+    file: dict[str, Any] = {"init": first.weights, "starts": first.starts}
+    kept = solve_code(request, Deadline(), Pool(), **file)
+    assert (kept.starts, kept.restarts) == (first.starts, 0)
+    before, after = (one_vs_rest(each.weights).upper.min() for each in (first, kept))
+    assert after >= before - 1e-12
+    assert kept.order is not None and kept.order.stationarity < 1e-9
+    if request.symmetry == "antipodal":
+        assert np.array_equal(kept.weights[1::2], -kept.weights[::2])
+    more = solve_code(replace(request, restarts=128), Deadline(), Pool(), **file)
+    assert more.starts == 2 * first.starts and more.restarts > 0
+    assert one_vs_rest(more.weights).upper.min() >= before - 1e-12
+
+
+def test_a_code_without_the_symmetry_asked_for_is_refused() -> None:
+    code = random_points(np.random.default_rng(0), 14, 3)
+    request = Request(3, 14, "tammes", symmetry="cyclic:7")
+    with pytest.raises(UsageError, match="symmetry: the code to go on from"):
+        solve_code(request, Deadline(), Pool(), init=code)
 
 
 def test_beyond_newton_gradients_finish(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -120,5 +153,7 @@ def test_a_search_with_features_apart_finds_no_more() -> None:
     effort = plan_effort(SoftmaxCode(extending(np.eye(3)[:1], 7)), restarts=64)
     t = max_cosine(found("tammes", 3, 7, restarts=16).weights)
     problem = SoftmaxCode(extending(np.eye(3)[:1], 7))  # one given row: a choice of axes
-    best = search(problem, effort, 0, SearchState(), deadline=Deadline(), pool=Pool()).best
-    assert best is not None and -best.value == pytest.approx(1.0 - t, abs=1e-9)
+    state = SearchState()
+    for _ in search(problem, effort, 0, state, deadline=Deadline(), pool=Pool()):
+        pass
+    assert state.best is not None and -state.best.value == pytest.approx(1.0 - t, abs=1e-9)

@@ -192,14 +192,14 @@ class SearchBeside(Route):
     def memory(self) -> float:
         return self.search.memory
 
-    def resumed(self, weights: np.ndarray, state: Mapping[str, Any]) -> "SearchBeside":
+    def resumed(self, weights: np.ndarray, state: Mapping[str, int]) -> "SearchBeside":
         return replace(self, search=self.search.resumed(weights, state))
 
     def solve(self, deadline: Deadline, save: Save | None) -> SolveResult:
         known, cosine, built = self.request.known, self.algebra.construction.cosine.value, None
         # Where a better code is known, a search is likely to do better too: it comes first.
         behind = known is not None and known.max_cosine < cosine - _BEHIND
-        if self.request.target is not None or not behind:
+        if not self.request.resume and (self.request.target is not None or not behind):
             built = self.algebra.solve(deadline, save)
             if reaches_target(self.request, built):
                 return built

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -38,7 +37,7 @@ class LargeSearch(Route):
         pairs = PER_PAIR * min(MAX_PAIRS, K * NEIGHBOURS[1] // 2)
         return max(super().memory, (72.0 + 4.0 * threads) * K * d + pairs + 25e6 * threads)
 
-    def resumed(self, weights: np.ndarray, state: Mapping[str, Any]) -> "LargeSearch":
+    def resumed(self, weights: np.ndarray, state: Mapping[str, int]) -> "LargeSearch":
         """No state is kept: the code is the start."""
         return replace(self, start=apart(weights, self.request.seed))
 

@@ -23,9 +23,9 @@ TOLERANCE = 1e-7
 TOLERANCE_ROUGH = 1e-4
 """Where nothing was polished."""
 
-Save = Callable[[Callable[[], tuple[np.ndarray, dict[str, Any] | None]]], None]
-"""Called often with what makes the best code so far and the state of its search; keeps them now
-and then."""
+Save = Callable[[Callable[[], tuple[np.ndarray, dict[str, int] | None]]], None]
+"""Called often with what makes the best code so far, with its seed and number of starts;
+keeps them now and then."""
 
 
 @dataclass(frozen=True)
@@ -59,8 +59,8 @@ class Route(ABC):
         """
         check_memory(self.memory, self.described, self.smaller)
 
-    def resumed(self, weights: np.ndarray, state: Mapping[str, Any]) -> "Route":
-        """The same way, going on from a code (K, d) that it wrote earlier, with its state."""
+    def resumed(self, weights: np.ndarray, state: Mapping[str, int]) -> "Route":
+        """The same way, going on from a file: its code (K, d), its seed and number of starts."""
         return self
 
     @abstractmethod

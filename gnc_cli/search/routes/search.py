@@ -1,14 +1,11 @@
 """A search over basins, certified; what its processes hold, and how it goes on from a file."""
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from gnc_cli.codes.certify import certify_code
-from gnc_cli.errors import DataError
 from gnc_cli.geometry.second_order import NO, UNDECIDED
 from gnc_cli.parameters import spelled
 from gnc_cli.runtime.deadline import Deadline
@@ -18,8 +15,7 @@ from gnc_cli.search.effort import MAX_UNKNOWNS
 from gnc_cli.search.request import Request
 from gnc_cli.search.result import Course, Outcome, SolveResult
 from gnc_cli.search.routes.route import TOLERANCE, TOLERANCE_ROUGH, Route, Save, record
-from gnc_cli.search.solver import Found, solve_code
-from gnc_cli.search.state import SearchState, from_plain, to_plain
+from gnc_cli.search.solver import SearchResult, solve_code
 from gnc_cli.search.verdict import proved_upper_end
 
 _OF_A_POLISH = ("stationarity", "first_order_gain", "local_minimum")
@@ -39,9 +35,9 @@ class Search(Route):
     """Descents from many starts, polished."""
 
     start: np.ndarray | None = None
-    """A construction's rows, the first start in place of the user's."""
-    state: SearchState | None = None
-    """Where an earlier search stopped."""
+    """Rows of a construction or of the file, the first start in place of the user's."""
+    starts: int = 0
+    """Number of starts that earlier calls have done with this seed."""
 
     @property
     def described(self) -> str:
@@ -68,27 +64,17 @@ class Search(Route):
     def _workers(self) -> int:
         return processes(self.request.workers, self.request.cluster)
 
-    def resumed(self, weights: np.ndarray, state: Mapping[str, Any]) -> "Search":
-        """From its state."""
-        r, file = self.request, os.fspath(self.request.out or "")
-        if not state:
-            raise DataError(
-                f"{file!r} holds no solver state to resume; use {spelled('force')} to start anew"
-            )
-        try:
-            return replace(self, state=from_plain(dict(state), r.d, r.K, separate=r.separate))
-        except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-            raise DataError(
-                f"{file!r} holds a solver state that is damaged or of an earlier version ({error});"
-                f" start from its code: {spelled('init', file)} with another {spelled('out')}"
-            ) from error
+    def resumed(self, weights: np.ndarray, state: Mapping[str, int]) -> "Search":
+        """From the file's code, with the next start of its seed."""
+        same = state.get("seed") == self.request.seed
+        return replace(self, start=weights, starts=max(0, state.get("starts", 0)) if same else 0)
 
     def solve(self, deadline: Deadline, save: Save | None) -> SolveResult:
         request, device = self.request, str(accelerator(self.request.device) or "cpu")
 
-        def save_state(state: SearchState) -> None:
-            if save is not None and (candidate := state.best) is not None:
-                save(lambda: (candidate.whole[: request.K], to_plain(state)))
+        def save_best(weights: np.ndarray, starts: int) -> None:
+            if save is not None:
+                save(lambda: (weights, {"seed": request.seed, "starts": starts}))
 
         # This process alone feeds a GPU.
         pool = Pool(self._workers, request.cluster) if device == "cpu" else Pool(1)
@@ -102,8 +88,8 @@ class Search(Route):
                 device=device,
                 known=None if request.known is None else request.known.max_cosine,
                 progress=request.progress,
-                state=self.state,
-                save=save_state,
+                starts=self.starts,
+                save=save_best,
             )
             polished = _polished(found)
             certified = certify_code(
@@ -120,7 +106,7 @@ class Search(Route):
         return replace(
             result,
             undecided=(*result.undecided, *undecided),
-            extras={**result.extras, "state": to_plain(found.state)},
+            extras={**result.extras, "state": {"seed": request.seed, "starts": found.starts}},
         )
 
 
@@ -132,14 +118,14 @@ def _end_of_search(request: Request) -> float | None:
     return rho if request.problem == "softmax" else 1.0 - rho
 
 
-def _polished(found: Found) -> bool:
+def _polished(found: SearchResult) -> bool:
     order = found.order
     if order is None:
         return False
     return order.gain <= 1e-9 or (order.stationarity <= 1e-9 and order.bound <= 1e-7)
 
 
-def _course(request: Request, found: Found, deadline: Deadline) -> Course:
+def _course(request: Request, found: SearchResult, deadline: Deadline) -> Course:
     """How the search ended, and with which effort."""
     order, second = found.order, found.second
     if deadline.interrupted:

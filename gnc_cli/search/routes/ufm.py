@@ -50,7 +50,7 @@ class FeatureModel(Route):
         polish = min(2.0**28, 60.0 * point) + 64e6
         return (9.0 * starts + 16.0 + len(self.request.tau)) * point + polish
 
-    def resumed(self, weights: np.ndarray, state: Mapping[str, Any]) -> "FeatureModel":
+    def resumed(self, weights: np.ndarray, state: Mapping[str, int]) -> "FeatureModel":
         """No state is kept: the code is a start."""
         return replace(self, start=apart(weights, self.request.seed))
 

@@ -1,0 +1,103 @@
+"""Every source of starts: what a task leaves, whatever process it ran in, and when it is cut."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from gnc_cli.runtime.deadline import Deadline
+from gnc_cli.search.effort import Effort
+from gnc_cli.search.parametrisation import cyclic_orbits, free
+from gnc_cli.search.problem import Tammes
+from gnc_cli.search.state import POOL, Candidate, TaskResult
+from gnc_cli.search.tasks import SOURCES, Task, perform
+
+PROBLEM = Tammes(free(3, 14))
+EFFORT = Effort(
+    tasks=10,
+    batch=4,
+    steps=60,
+    counted=True,
+    polishes=2,
+    shakes=3,
+    patience=100,
+    hits=100,
+    seconds=0.05,
+)
+EVERY = pytest.mark.parametrize("source", SOURCES)
+
+
+def pool() -> tuple[Candidate, ...]:
+    """Two polished codes and a rough one, best first."""
+    task = Task("fresh", (9, 0, 0), PROBLEM, EFFORT)
+    return tuple(perform(task, Deadline()).candidates[:3])
+
+
+def result(source: str, deadline: Deadline | None = None, seed: int = 1) -> TaskResult:
+    start = pool()
+    if source == "polish":
+        start = tuple(c for c in start if not c.polished)[:1]
+    task = Task(source, (seed, 2, 3), PROBLEM, EFFORT, pool=start)
+    return perform(task, deadline or Deadline())
+
+
+@EVERY
+def test_candidates_are_codes_with_true_values(source: str) -> None:
+    made = result(source)
+    assert made.source == source and 1 <= len(made.candidates) <= POOL
+    values = [c.value for c in made.candidates]
+    assert values == sorted(values)
+    for candidate in made.candidates:
+        np.testing.assert_allclose(np.linalg.norm(candidate.whole, axis=1), 1.0, atol=1e-12)
+        top = PROBLEM.value(candidate.whole)
+        if candidate.polished:
+            assert candidate.value == pytest.approx(top, abs=1e-12)
+        else:  # an estimate of where the basin leads
+            assert candidate.value <= top + 1e-9
+
+
+@EVERY
+def test_the_seed_alone_decides(source: str) -> None:
+    one, again = result(source), result(source)
+    assert (one.restarts, one.steps) == (again.restarts, again.steps)
+    for a, b in zip(one.candidates, again.candidates, strict=True):
+        assert a.value == b.value and np.array_equal(a.whole, b.whole)
+    if source != "polish":
+        other = result(source, seed=2)
+        assert not np.array_equal(one.candidates[0].whole, other.candidates[0].whole)
+
+
+@EVERY
+def test_a_deadline_that_has_passed_ends_it_with_what_there_is(source: str) -> None:
+    assert result(source, Deadline(0.0)).steps <= EFFORT.batch
+
+
+@pytest.mark.parametrize("source", ["quick", "fresh", "symmetric", "neighbour"])
+def test_independent_starts_are_called_so(source: str) -> None:
+    assert result(source).independent
+
+
+@pytest.mark.parametrize("source", ["hop", "quick hop", "shake", "polish"])
+def test_those_that_go_on_from_the_pool_are_not(source: str) -> None:
+    assert not result(source).independent
+
+
+def test_a_polish_names_the_estimate_that_it_replaces() -> None:
+    (rough,) = [c for c in pool() if not c.polished][:1]
+    made = result("polish")
+    assert made.used == (rough.value,) and made.candidates[0].polished
+
+
+def test_a_symmetry_asked_for_is_kept() -> None:
+    problem = Tammes(cyclic_orbits(-np.eye(3), 2, 14))
+    task = Task("symmetric", (1, 0, 0), problem, EFFORT, symmetry=("antipodal", 2))
+    for candidate in perform(task, Deadline()).candidates:
+        assert np.array_equal(candidate.whole[1::2], -candidate.whole[::2])
+        assert candidate.restricted is not None
+
+
+def test_no_more_starts_than_the_batch_and_no_more_steps_than_the_share() -> None:
+    task = Task("fresh", (1, 0, 0), PROBLEM, replace(EFFORT, polishes=0), share=0.5)
+    made = perform(task, Deadline())
+    assert (made.restarts, made.steps) == (EFFORT.batch, EFFORT.steps // 2)
+    assert not any(c.polished for c in made.candidates)
