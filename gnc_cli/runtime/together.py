@@ -1,4 +1,4 @@
-"""What several processes do once for all of them, or one after the other.
+"""What several processes do once for all of them.
 
 What one of them cannot do, none of them can: the same error is raised in all, and the first alone
 prints it.
@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from gnc_cli.errors import GncError
-from gnc_cli.runtime.distributed import Processes, on_this_machine
+from gnc_cli.runtime.distributed import Processes
 
 _T = TypeVar("_T")
 
@@ -26,18 +26,6 @@ def of_first(processes: Processes, work: Callable[[], _T]) -> _T:
 def in_all(processes: Processes, work: Callable[[], _T]) -> _T:
     """What `work` gives in this process, once all have done it; not for work that is collective."""
     found, error = _tried(work)
-    _agree(processes, error)
-    return found[0]
-
-
-def in_turn(processes: Processes, work: Callable[[], _T]) -> _T:
-    """As `in_all`, the first process of each machine before the others, who find its cache warm."""
-    rank = on_this_machine("LOCAL_RANK")
-    leads = (processes.rank if rank is None else rank) == 0
-    found, error = _tried(work) if leads else ([], None)
-    _agree(processes, error)
-    if not leads:
-        found, error = _tried(work)
     _agree(processes, error)
     return found[0]
 

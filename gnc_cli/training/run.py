@@ -20,7 +20,7 @@ from gnc_cli.parameters import spelled
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.distributed import Processes
 from gnc_cli.runtime.threads import limit_threads
-from gnc_cli.runtime.together import in_all, in_turn, of_first
+from gnc_cli.runtime.together import in_all, of_first
 from gnc_cli.training.checkpoints import read_run
 from gnc_cli.training.data.image_set import ImageData
 from gnc_cli.training.data.load import load_images, load_matched
@@ -133,7 +133,7 @@ class Job:
         return self._train(settings, plans[0], data, out)
 
     def _data(self, settings: Settings) -> ImageData:
-        """The images, read by every process; glyphs by one that draws them for the others."""
+        """The images, read by every process."""
         note: Callable[[str], None] = _log.warning if self.processes.first else _log.debug
 
         def read() -> ImageData:
@@ -161,9 +161,7 @@ class Job:
                     f"{spelled('ood')} and {spelled('fonts')} if it has them, as when it began"
                 ) from error
 
-        named = settings.data, settings.ood or ""
-        drawn = any(name.partition(":")[0] == "glyphs" for name in named)
-        return (in_turn if drawn else in_all)(self.processes, read)
+        return in_all(self.processes, read)
 
     def _plans(self, settings: Settings, data: ImageData) -> list[HeadPlan]:
         """The head, or one for each placement; code, similarity, places: once for all processes."""

@@ -150,8 +150,7 @@ def _inside(layout: CifarLayout, folder: Path) -> Path | None:
         if (candidate / layout.meta).is_file() or (candidate / layout.batches[-1]).is_file():
             return candidate
     archive = folder / layout.archive
-    plain = archive.with_suffix("")
-    return next((file for file in (archive, plain) if file.is_file()), None)
+    return archive if archive.is_file() else None
 
 
 def _folder_files(layout: CifarLayout, folder: Path) -> Iterator[tuple[str, bytes]]:

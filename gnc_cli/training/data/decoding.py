@@ -124,7 +124,7 @@ def decode_all(
             try:
                 pictures[row] = _decode(paths[row], channels, size)
             except Exception as error:  # a broken file can raise anything in its decoder
-                broken[row] = _reason(error)
+                broken[row] = " ".join(str(error).split())[:100] or type(error).__name__
 
     list(pool.map(fill, range(0, len(paths), _AT_ONCE)))
     return pictures, broken
@@ -155,8 +155,6 @@ def _size(picture: "Image.Image") -> tuple[int, int]:
     width, height = picture.size
     if width * height > _MOST_PIXELS:
         raise ValueError(f"it claims {width} x {height} pixels, more than {_MOST_PIXELS}")
-    if min(width, height) < 1:
-        raise ValueError(f"it has {width} x {height} pixels")
     return width, height
 
 
@@ -166,19 +164,6 @@ def _converted(picture: "Image.Image", channels: int) -> "Image.Image":
     if picture.mode.startswith("I"):  # 16 bits, also where Pillow has 32 for them
         values = np.asarray(picture).astype(np.int64)
         picture = Image.fromarray((values.clip(0, 65535) >> 8).astype(np.uint8))
-    elif picture.mode == "F":
-        raise ValueError("its pixels are floating-point numbers")
     elif "transparency" in picture.info and picture.mode != "RGBA":
         picture = picture.convert("RGBA")
     return picture.convert("L" if channels == 1 else "RGB")
-
-
-def _reason(error: Exception) -> str:
-    from PIL import UnidentifiedImageError
-
-    if isinstance(error, UnidentifiedImageError):
-        return "it is no image that Pillow knows"
-    if isinstance(error, FileNotFoundError):
-        return "there is no such file"
-    text = " ".join(str(error).split())
-    return text[:100] or type(error).__name__

@@ -1,7 +1,7 @@
 """Images in class folders: what cannot be read is counted and named, the rest has one size.
 
 Three layouts are known: `train/CLASS/...` with `test/CLASS/...` or `val/CLASS/...`; Tiny-ImageNet's
-(`val/images` with `val_annotations.txt`, names in `words.txt`), of which `val` may be named alone;
+(`val/images` with `val_annotations.txt`, names in `words.txt`);
 and `CLASS/...` alone. Hidden files and files that are no images by their suffix are passed over;
 links to folders are followed for the folder of a class and no deeper.
 
@@ -89,7 +89,7 @@ def read_folder(
         layout.class_names,
         folder_name(path),
         {"split": layout.split} | facts,
-        (*layout.warnings, *complaints),
+        complaints,
         flip=facts["channels"] == 3,
     )
     return with_present_classes(data, repr(path))
@@ -108,7 +108,7 @@ def read_folder_test(
         both = np.concatenate([layout.train.labels, part.labels])
         part = ImageFiles(layout.train.paths + part.paths, both)
     (images,), _, complaints = _read(path, [part], image_size, channels, threads)
-    return images, [*layout.warnings, *complaints]
+    return images, list(complaints)
 
 
 def folder_name(path: str) -> str:
@@ -131,7 +131,7 @@ def _read(
     image_size: int | None,
     channels: int | None,
     threads: int | None,
-) -> tuple[list[ImageSet], dict[str, Any], list[str]]:
+) -> tuple[list[ImageSet], dict[str, Any], tuple[str, ...]]:
     """The readable images of each part; facts and warnings of all."""
     pool = decoding_pool(threads)
     files = [file for part in parts for file in part.paths]
@@ -145,12 +145,8 @@ def _read(
             pictures, bad = images_of(part.paths, channels, size, pool, lazily=lazily)
             sets.append(ImageSet(pictures, np.delete(part.labels, list(bad))))
             broken |= {part.paths[row]: bad[row] for row in sorted(bad)}
-    if not files:
-        raise DataError(
-            f"{path!r} holds no images in its class folders; put JPEG or PNG files there"
-        )
     if len(broken) == len(files):
-        reason = next(iter(broken.values()))
+        reason = next(iter(broken.values()), "there is none")
         raise DataError(
             f"{path!r}: none of {len(files)} image file(s) can be read, the first because {reason}"
         )
@@ -163,7 +159,7 @@ def _read(
     root = Path(path).expanduser()
     named = [f"{Path(file).relative_to(root)} ({reason})" for file, reason in broken.items()]
     line = f"{len(broken)} image(s) cannot be read and are left out: {first_of(named, 3)}"
-    return sets, facts, [line] if broken else []
+    return sets, facts, (line,) if broken else ()
 
 
 def _common_size(files: Sequence[str], pool: ThreadPoolExecutor) -> int:
@@ -194,7 +190,6 @@ class _Layout:
     test: ImageFiles | None
     split: str
     """Where the test images come from, in words."""
-    warnings: Sequence[str] = ()
 
 
 def _find_layout(path: str, choose: Choose) -> _Layout:
@@ -204,98 +199,65 @@ def _find_layout(path: str, choose: Choose) -> _Layout:
         what = "is a file, not a folder" if root.exists() else "does not exist"
         raise DataError(f"{path!r} {what}; write folder:PATH with one folder per class in it")
     with translated(path, "a folder of images"):
-        base = root / "train" if (root / "train").is_dir() else root
-        if base == root and (root / _ANNOTATIONS).is_file():
-            return _annotated_alone(root, choose)
-        return _class_layout(root, base, choose)
+        return _class_layout(root, choose)
 
 
-def _class_layout(root: Path, base: Path, choose: Choose) -> _Layout:
+def _class_layout(root: Path, choose: Choose) -> _Layout:
+    base = root / "train" if (root / "train").is_dir() else root
     folders = _class_folders(base)
-    if not folders or {folder.lower() for folder in folders} <= {"images", *_TEST_PARTS}:
-        raise DataError(_no_classes(base, folders))
-    if len(folders) < 2:
-        raise DataError(f"{str(base)!r} has one class folder, {folders[0]!r}; expected two or more")
+    if len(folders) < 2 or {*folders} <= {*_TEST_PARTS}:
+        raise DataError(
+            f"{str(base)!r} has {len(folders)} class folder(s); write folder:PATH with one folder "
+            "per class in it, or with train/ that has them"
+        )
     names = _words(root, folders)
     order = choose(names)
     kept = [folders[k] for k in order]
     chosen = tuple(names[k] for k in order)
     files = [_image_files(base / folder) for folder in kept]
-    warnings = []
-    if count := sum(map(_is_image, os.listdir(base))):
-        warnings.append(f"{count} image(s) beside the class folders of {base.name} are left out")
     if base != root:
         test, part = _test_files(root, folders, kept)
         if test is not None:
-            return _Layout(chosen, _listed(files), test, f"folder {part}/", warnings)
-    return _split(chosen, files, warnings)
-
-
-def _annotated_alone(root: Path, choose: Choose) -> _Layout:
-    """Tiny-ImageNet's val folder by itself; its words.txt lies beside it."""
-    lines = _annotations(root)
-    folders = sorted({folder for _, folder in lines})
-    if len(folders) < 2:
-        raise DataError(
-            f"{str(root / _ANNOTATIONS)!r} names {len(folders)} class(es); expected two or more"
-        )
-    named = root if (root / "words.txt").is_file() else root.resolve().parent
-    names = _words(named, folders)
-    order = choose(names)
-    files = [sorted(p for p, folder in lines if folder == folders[k]) for k in order]
-    return _split(tuple(names[k] for k in order), files, [])
-
-
-def _split(chosen: tuple[str, ...], files: Sequence[Sequence[str]], warnings: list[str]) -> _Layout:
-    """Each fifth image of a class is held back for testing."""
+            return _Layout(chosen, _listed(files), test, f"folder {part}/")
+    # Each fifth image of a class is held back for testing.
     held = [paths[_FIFTH - 1 :: _FIFTH] for paths in files]
     rest = [[p for i, p in enumerate(paths) if i % _FIFTH < _FIFTH - 1] for paths in files]
     if not any(held):
-        why = "no test images, for no class has five"
-        return _Layout(chosen, _listed(files), None, why, warnings)
-    return _Layout(chosen, _listed(rest), _listed(held), _HELD_BACK, warnings)
+        return _Layout(chosen, _listed(files), None, "no test images, for no class has five")
+    return _Layout(chosen, _listed(rest), _listed(held), _HELD_BACK)
 
 
 def _test_files(
     root: Path, folders: Sequence[str], kept: Sequence[str]
 ) -> tuple[ImageFiles | None, str]:
     """Those of the first part that has labels, and its name."""
-    refusal = None
     for part in _TEST_PARTS:
         base = root / part
-        if not base.is_dir():
-            continue
         if (base / _ANNOTATIONS).is_file():
             numbers = {folder: k for k, folder in enumerate(kept)}
-            pairs = [pair for pair in _annotations(base, set(folders)) if pair[1] in numbers]
+            pairs = [pair for pair in _annotations(base, folders) if pair[1] in numbers]
             labels = np.array([numbers[name] for _, name in pairs], dtype=np.int64)
             return ImageFiles([path for path, _ in pairs], labels), part
-        names = _class_folders(base)
-        unknown = [repr(name) for name in names if name not in set(folders)]
-        if not names or [name.lower() for name in names] == ["images"]:
-            refusal = refusal or _no_classes(base, names)
-        elif unknown:
+        names = set(_class_folders(base)) if base.is_dir() else set()
+        if unknown := sorted(names - {*folders, "images"}):
             raise DataError(
                 f"{str(base)!r} has {len(unknown)} class(es) that {str(root / 'train')!r} has "
                 f"not: {first_of(unknown)}; rename or remove them"
             )
-        else:
+        if names - {"images"}:
             return _listed([_image_files(base / name) for name in kept]), part
-    if refusal is not None:
-        raise DataError(refusal)
     return None, ""
 
 
-def _annotations(base: Path, known: Container[str] | None = None) -> list[tuple[str, str]]:
+def _annotations(base: Path, known: Container[str]) -> list[tuple[str, str]]:
     """Path and class of each image; a line has file, class and a box, between tabs."""
     where = base / _ANNOTATIONS
     pairs = []
     for count, line in enumerate(read_lines(str(where)), start=1):
         file, name, *_ = [*line.split("\t"), ""]
-        if not name or os.sep in file or (known is not None and name not in known):
-            of = " of train/" if known is not None else ""
+        if name not in known or os.sep in file:
             raise DataError(
-                f"{str(where)!r}, line {count}: {line[:60]!r} names no file and class{of}; "
+                f"{str(where)!r}, line {count}: {line[:60]!r} names no file and class of train/; "
                 "expected FILE, a tab and the name of a class folder"
             )
         pairs.append((str(base / "images" / file), name))
@@ -337,21 +299,4 @@ def _words(root: Path, folders: Sequence[str]) -> tuple[str, ...]:
     return tuple(
         words[folder] if times[words[folder]] == 1 else f"{words[folder]} ({folder})"
         for folder in folders
-    )
-
-
-def _no_classes(base: Path, folders: Sequence[str]) -> str:
-    """Why a folder is refused that has images and no classes, or neither."""
-    place = base / folders[0] if len(folders) == 1 else base
-    count = sum(_is_image(name) for name in os.listdir(place))
-    if len(folders) > 1:
-        return (
-            f"{str(base)!r} has {', '.join(folders)} and no train/; that is the folder of the "
-            "training images, with one folder per class in it"
-        )
-    if not count:
-        return f"{str(base)!r} holds no images; write folder:PATH with one folder per class in it"
-    return (
-        f"{str(place)!r} holds {count} image(s) and no class folders, so their classes are not "
-        f"known; sort them into one folder per class, or add Tiny-ImageNet's {_ANNOTATIONS}"
     )

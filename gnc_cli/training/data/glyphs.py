@@ -10,7 +10,6 @@ import hashlib
 import unicodedata
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,8 +21,6 @@ from gnc_cli.training.data.image_set import (
     ImageData,
     ImageSet,
     first_of,
-    read_cached,
-    write_cached,
 )
 
 _IMAGE_SIZES = (16, 32, 64)
@@ -33,12 +30,6 @@ _SCRIPTS = {
     "kana": ("HIRAGANA LETTER", "KATAKANA LETTER"),
 }
 """What the Unicode names of a script's characters begin with, where it is not the script's name."""
-_PACKAGES = {
-    "hangul": "fonts-nanum fonts-unfonts-core fonts-unfonts-extra fonts-baekmuk",
-    "han": "fonts-noto-cjk fonts-wqy-zenhei fonts-arphic-uming fonts-arphic-ukai",
-    "kana": "fonts-noto-cjk fonts-ipafont fonts-vlgothic",
-}
-"""Debian's, of fonts that have the script."""
 _DEJAVU = "DejaVu of matplotlib"
 _FEW = 100
 """A face takes part if it has half as many of a script's characters as classes; or as this."""
@@ -46,8 +37,6 @@ _CHUNK = 128
 """Characters drawn at a time: few classes need few of them."""
 _NAMED = 20
 """Merged pairs that the facts name, those of the first classes."""
-_FORMAT = 3
-"""Part of the cache's key: to be raised with every change to what is drawn or told."""
 _RULE = (
     "merged where at least half of the faces draw both alike: no 2 x 2 pixels differ by more than "
     "a fifth of full ink on average, nor 8 x 8 cells by more than 1/32 in root mean square"
@@ -63,8 +52,6 @@ def glyph_images(
     image_size: int = 32,
     fonts: str | None = None,
     script: str | None = None,
-    *,
-    cache: bool = True,
 ) -> ImageData:
     """Pictures of characters, a class each, in training and in test styles.
 
@@ -82,7 +69,7 @@ def glyph_images(
     DejaVu styles without a `script` keep all, nine and three a class.
 
     Images are uint8 (N, 1, S, S), class after class; the same bytes on every call, as long as
-    fonts, Pillow and FreeType are the same. They are kept in the user's cache directory.
+    fonts, Pillow and FreeType are the same.
     """
     if image_size not in _IMAGE_SIZES:
         option = spelled("image_size", image_size)
@@ -91,67 +78,8 @@ def glyph_images(
 
     script = script and script.lower()
     root, files = find_fonts(fonts)
-    freetype = features.version_module("freetype2") or "none"
-    versions = {"pillow": __version__, "freetype": freetype}
-    key = _key(root, files, classes, image_size, script, versions)
-    data = read_cached(key) if cache else None
-    if data is None:
-        data = _draw(root, files, classes, image_size, script, versions, embedded=fonts is None)
-        if cache:
-            write_cached(key, data)
-    return data
-
-
-def glyphs_of(
-    names: Sequence[str], image_size: int, fonts: str | None
-) -> tuple[ImageSet, list[int], str, list[str]]:
-    """Every different picture that the faces of a folder have of some characters.
-
-    A test set for networks that learned these characters from other fonts: all faces take part, and
-    nothing is merged.
-
-    Args:
-        names: of the classes; those of more than one character have no picture.
-
-    Returns:
-        The images (N, 1, S, S), labels among the characters that have one; the places of these in
-        `names`; the name of the fonts; a line for each face skipped.
-    """
-    root, files = find_fonts(fonts)
     faces, warnings = read_faces(root, files)
-    single = [name if len(name) == 1 else "" for name in names]
-    pictures = np.stack(
-        [
-            GlyphDrawer(face.path, face.index, image_size).draw(
-                c if c and ord(c) in face.characters else "" for c in single
-            )
-            for face in faces
-        ],
-        axis=1,
-    )
-    there = has_ink(pictures)
-    _drop_repeated(pictures, there, range(len(faces)))
-    known = np.flatnonzero(there.any(axis=1))
-    name = _DEJAVU if fonts is None else root.name
-    if not len(known):
-        raise DataError(
-            f"the fonts in {name!r} have none of the network's classes ({first_of(names)}); "
-            f"give {spelled('ood')} other fonts, as in glyphs:DIR"
-        )
-    return _image_set(pictures[known], there[known]), known.tolist(), name, warnings
-
-
-def _draw(
-    root: Path,
-    files: Sequence[str],
-    classes: int | None,
-    image_size: int,
-    script: str | None,
-    versions: dict[str, str],
-    *,
-    embedded: bool,
-) -> ImageData:
-    faces, warnings = read_faces(root, files)
+    embedded = fonts is None
     name = _DEJAVU if embedded else root.name
     if script is not None:
         faces = _of_script(faces, script, classes, name, warnings)
@@ -213,9 +141,49 @@ def _draw(
         "rule": _RULE,
         "repeated": int(has_ink(pictures).sum() - there.sum()),
         "sha256": digest.hexdigest(),
-        **versions,
+        "pillow": __version__,
+        "freetype": features.version_module("freetype2") or "none",
     }
     return ImageData(sets[0], sets[1], tuple(names), "glyphs", facts, tuple(warnings), flip=False)
+
+
+def glyphs_of(
+    names: Sequence[str], image_size: int, fonts: str | None
+) -> tuple[ImageSet, list[int], str, list[str]]:
+    """Every different picture that the faces of a folder have of some characters.
+
+    A test set for networks that learned these characters from other fonts: all faces take part, and
+    nothing is merged.
+
+    Args:
+        names: of the classes; those of more than one character have no picture.
+
+    Returns:
+        The images (N, 1, S, S), labels among the characters that have one; the places of these in
+        `names`; the name of the fonts; a line for each face skipped.
+    """
+    root, files = find_fonts(fonts)
+    faces, warnings = read_faces(root, files)
+    single = [name if len(name) == 1 else "" for name in names]
+    pictures = np.stack(
+        [
+            GlyphDrawer(face.path, face.index, image_size).draw(
+                c if c and ord(c) in face.characters else "" for c in single
+            )
+            for face in faces
+        ],
+        axis=1,
+    )
+    there = has_ink(pictures)
+    _drop_repeated(pictures, there, range(len(faces)))
+    known = np.flatnonzero(there.any(axis=1))
+    name = _DEJAVU if fonts is None else root.name
+    if not len(known):
+        raise DataError(
+            f"the fonts in {name!r} have none of the network's classes ({first_of(names)}); "
+            f"give {spelled('ood')} other fonts, as in glyphs:DIR"
+        )
+    return _image_set(pictures[known], there[known]), known.tolist(), name, warnings
 
 
 def _of_script(
@@ -234,15 +202,10 @@ def _of_script(
     letters = [dataclasses.replace(face, characters=face.characters & wanted) for face in faces]
     able = [face for face in letters if len(face.characters) >= least]
     if len(able) < 2:
-        step = (
-            f"name other {spelled('fonts')}, or a script: {', '.join(_SCRIPTS)}, or the first word "
-            "of its letters' Unicode names, as in latin, greek, cyrillic"
-        )
-        if packages := _PACKAGES.get(script):
-            step = f"apt-get install {packages}, and {spelled('fonts', '/usr/share/fonts')}"
         raise DataError(
             f"{spelled('script', script)}: {len(able)} of {len(faces)} faces in {fonts!r} have "
-            f"{least} or more of its letters; {step}"
+            f"{least} or more of its letters; name other {spelled('fonts')}, or a script: "
+            f"{', '.join(_SCRIPTS)}, or the first word of its letters' Unicode names, as in latin"
         )
     if left := len(faces) - len(able):
         warnings.append(f"{left} face(s) have fewer than {least} {script} letters: left out")
@@ -299,41 +262,12 @@ def _image_set(pictures: np.ndarray, there: np.ndarray) -> ImageSet:
 def _check_count(
     count: int, classes: int | None, image_size: int, fonts: str, characters: int, merged: int
 ) -> None:
-    if classes is not None and count < classes:
-        hope = image_size < max(_IMAGE_SIZES) and classes <= characters
-        larger = f" or a larger {spelled('image_size')}" if hope else ""
+    if count < (classes or 2):
         raise DataError(
-            f"{spelled('classes', classes)}: the fonts in {fonts!r} give {count} classes at "
+            f"the fonts in {fonts!r} give {count} classes at "
             f"{image_size} pixels ({merged} of {characters} characters look like others); ask for "
-            f"at most {count}{larger}"
+            f"fewer {spelled('classes')}, or name fonts with more faces of one script"
         )
-    if count < 2:
-        raise DataError(
-            f"the fonts in {fonts!r} share {count} character(s) between training and test styles; "
-            "put in more faces of one script"
-        )
-
-
-def _key(
-    root: Path,
-    files: Sequence[str],
-    classes: int | None,
-    image_size: int,
-    script: str | None,
-    versions: dict[str, str],
-) -> str:
-    """Name in the cache: everything that decides about the pictures, the fonts by their bytes."""
-    unicode = unicodedata.unidata_version
-    settings = _FORMAT, root.name, classes, image_size, script, versions, unicode
-    digest = hashlib.sha256(repr(settings).encode())
-    for name in files:
-        digest.update(f"\0{name}\0".encode("utf-8", "surrogateescape"))
-        try:
-            with open(root / name, "rb") as file:
-                digest.update(hashlib.file_digest(file, "sha256").digest())
-        except OSError:
-            digest.update(b"unreadable")
-    return f"glyphs-{digest.hexdigest()[:32]}"
 
 
 class GlyphClasses:

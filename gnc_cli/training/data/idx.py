@@ -56,8 +56,6 @@ class IdxSet:
     """What the names of its files begin with, and the names of the classes there."""
     flip: bool = False
     """Whether an image's mirror image is of the same class."""
-    package: str = ""
-    """Debian's, which puts the files into `_DEBIAN`."""
 
 
 _LETTERS = "emnist-letters-"
@@ -103,7 +101,6 @@ IDX_SETS = {
             )
         },
         flip=True,
-        package="dataset-fashion-mnist",
     ),
     "kmnist": IdxSet(
         ("kmnist", "KMNIST/raw"),
@@ -133,13 +130,10 @@ def read_idx(name: str, path: str | None = None) -> ImageData:
         for part in ("train", "test")
         if part == "train" or {(part, "images"), (part, "labels")} & files.keys()
     }
-    sizes = [images.images.shape[2] for images in sets.values()]
-    if len(set(sizes)) > 1:
-        raise DataError(
-            f"{str(folder)!r} has training images of {sizes[0]} pixels a side and test images of "
-            f"{sizes[1]}; {step}"
-        )
-    largest = max(int(images.labels.max(initial=0)) for images in sets.values())
+    sizes = {images.images.shape[2] for images in sets.values()}
+    if len(sizes) > 1:
+        raise DataError(f"{str(folder)!r} has images of {sizes} pixels a side; {step}")
+    largest = max(int(images.labels.max()) for images in sets.values())
     names = known.prefixes[prefix] if known else tuple(map(str, range(largest + 1)))
     if largest >= len(names):
         raise DataError(
@@ -151,7 +145,7 @@ def read_idx(name: str, path: str | None = None) -> ImageData:
         sets.get("test"),
         names,
         f"idx:{folder.resolve().name}" if name == "idx" else prefix.removesuffix("-") or name,
-        {"image_size": sizes[0], "files": sorted(files.values())},
+        {"image_size": sizes.pop(), "files": sorted(files.values())},
         (),
         flip=known is not None and known.flip,
     )
@@ -165,37 +159,25 @@ def _find(name: str, path: str | None) -> tuple[Path, str, _Files]:
     if path is not None:
         base = Path(path).expanduser()
         if not base.is_dir():
-            what = "is a file" if base.exists() else "does not exist"
-            raise DataError(f"{path!r} {what}; write {name}:DIR with the folder of the IDX files")
+            raise DataError(f"{path!r} is no folder; write {name}:DIR with that of the IDX files")
         places = [base, *(base / part for part in inner)]
     else:
         places = [base / part for base in data_folders() for part in inner]
-        places += [_DEBIAN / name] if known and known.package else []
+        places.append(_DEBIAN / name)
     for folder in places:
         sets = _sets(folder)
         present = [prefix for prefix in sets if known is None or prefix in known.prefixes]
         if len(present) > 1:
-            shown = first_of([f"{prefix}..." for prefix in present])
-            step = "leave one of them in it"
-            if name == "emnist":
-                step = f"name one, as in emnist-balanced:{folder}"
-            raise DataError(f"{str(folder)!r} has the files of several sets ({shown}); {step}")
+            raise DataError(
+                f"{str(folder)!r} has the files of several sets ({first_of(present)}); leave one "
+                "of them in it, or name one, as in emnist-balanced:DIR"
+            )
         if present:
             return folder, present[0], sets[present[0]]
-    prefixes = list(known.prefixes) if known else [""]
-    prefix = prefixes[0] if len(prefixes) == 1 else "emnist-SPLIT-"
-    files = ", ".join(
-        f"{prefix}{part}-{content}-ubyte"
-        for part in ("train", "test" if prefix else "t10k")
-        for content in ("images-idx3", "labels-idx1")
-    )
-    files += ", each also as .gz"
-    if path is not None or known is None:
-        raise DataError(f"{path!r} has no {files}; name the folder of the IDX files")
-    install = f"apt-get install {known.package}, or " if known.package else ""
+    prefix = min(known.prefixes) if known else ""
     raise DataError(
-        f"{name} is not in {', '.join(map(str, places))}; {install}put {files} into {places[0]}, "
-        f"or write {name}:DIR with their folder"
+        f"{', '.join(map(str, places))}: no {prefix}train-images-idx3-ubyte and so on, or the same "
+        f"as .gz; write {name}:DIR with the folder of the IDX files"
     )
 
 
@@ -227,10 +209,7 @@ def _read_part(folder: Path, files: _Files, part: str, prefix: str, step: str) -
     labels = _read(name, 1, step)
     if len(labels) != len(images):
         raise DataError(f"{name!r} has {len(labels)} label(s) for {len(images)} images; {step}")
-    first = 1 if prefix == _LETTERS else 0
-    if labels.min(initial=first) < first:
-        raise DataError(f"{name!r} has the label 0; those of {prefix}... begin at {first}: {step}")
-    return ImageSet(images[:, None], labels.astype(np.int64) - first)
+    return ImageSet(images[:, None], (labels - np.uint8(prefix == _LETTERS)).astype(np.int64))
 
 
 def _read(path: str, axes: int, step: str) -> np.ndarray:

@@ -1,9 +1,6 @@
-"""What every source of images gives: uint8 pictures, labels from 0; some classes; a cache."""
+"""What every source of images gives: uint8 pictures, labels from 0; some classes of them."""
 
-import contextlib
 import dataclasses
-import difflib
-import json
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -12,13 +9,12 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from gnc_cli.errors import DataError, OutputError, UsageError
-from gnc_cli.io.atomic import atomic_file
-from gnc_cli.io.catalogue import translated
+from gnc_cli.errors import DataError, UsageError
 from gnc_cli.io.inputs import memory_limit
 from gnc_cli.runtime.distributed import on_this_machine
 
 _NAMED = 5
+_MOST_NAMES = 20
 _SYNONYMS = {"car": "automobile", "plane": "airplane", "aeroplane": "airplane"}
 """STL-10 has cars, CIFAR-10 automobiles; others have planes."""
 
@@ -86,8 +82,6 @@ def chooser(
         >>> chooser(subset=["dog", "0"])(["bird", "Cat", "Dog"])
         [2, 0]
     """
-    if subset is not None and len(subset) < 2:
-        raise UsageError(f"{len(subset)} class(es) were asked for; expected 2 or more")
 
     def choose(names: Sequence[str]) -> list[int]:
         if subset is None:
@@ -112,18 +106,11 @@ def _find(wanted: str, names: Sequence[str]) -> int:
     if wanted in names:
         return list(names).index(wanted)
     folded = [name.casefold() for name in names]
-    same = [k for k, name in enumerate(folded) if name == wanted.casefold()]
-    if len(same) == 1:
-        return same[0]
-    if same:
-        which = ", ".join(repr(names[k]) for k in same)
-        raise DataError(f"class {wanted!r} may be any of {which}; write it exactly")
+    if wanted.casefold() in folded:
+        return folded.index(wanted.casefold())
     if wanted.isdecimal() and wanted.isascii() and int(wanted) < len(names):
         return int(wanted)
-    near = difflib.get_close_matches(wanted.casefold(), folded, _NAMED, 0.5)
-    shown = [names[folded.index(name)] for name in near] or list(names[:_NAMED])
-    among = "the nearest are" if near else f"of {len(names)} the first are"
-    raise DataError(f"there is no class {wanted!r}; {among} {', '.join(shown)}")
+    raise DataError(f"there is no class {wanted!r}; choose of {first_of(names, _MOST_NAMES)}")
 
 
 def matches(theirs: Sequence[str], ours: Sequence[str]) -> dict[int, int]:
@@ -213,64 +200,8 @@ def fits_in_memory(size: int) -> bool:
     return size <= memory_limit() // (on_this_machine("LOCAL_WORLD_SIZE") or 1)
 
 
-def cache_folder() -> Path | None:
-    """`gnc` in the user's cache directory ($XDG_CACHE_HOME or ~/.cache); None without a home."""
-    base = os.environ.get("XDG_CACHE_HOME", "")
-    if os.path.isabs(base):  # the XDG specification has relative ones ignored
-        return Path(base, "gnc")
-    with contextlib.suppress(RuntimeError):
-        return Path.home() / ".cache" / "gnc"
-    return None
-
-
 def data_folders() -> list[Path]:
     """Where data sets are looked for: ./data, $GNC_DATA, the user's cache directory."""
-    named, cache = os.environ.get("GNC_DATA"), cache_folder()
-    return [
-        Path("data"),
-        *([Path(named).expanduser()] if named else []),
-        *([] if cache is None else [cache]),
-    ]
-
-
-def read_cached(key: str) -> ImageData | None:
-    """What `write_cached` stored under this key; None where it is missing, damaged or foreign."""
-    folder = cache_folder()
-    if folder is None:
-        return None
-    with (
-        contextlib.suppress(DataError),  # whatever is wrong, the images are made anew
-        translated(key, "cached images"),
-        open(folder / f"{key}.npz", "rb") as file,
-        np.load(file) as stored,  # its checksums show damage
-    ):
-        about: dict[str, Any] = json.loads(stored["about"].tobytes())
-        about |= {name: tuple(about[name]) for name in ("class_names", "warnings")}
-        sets = {
-            part: ImageSet(stored[f"{part}_images"], stored[f"{part}_labels"])
-            for part in ("train", "test")
-            if f"{part}_images" in stored
-        }
-        return ImageData(**({"test": None} | sets | about))
-    return None
-
-
-def write_cached(key: str, data: ImageData) -> None:
-    """Store data under a key for the next run; a cache that cannot be written is no error.
-
-    Readers in other processes see the old file or the new one. The pictures must be arrays.
-    """
-    folder = cache_folder()
-    if folder is None:
-        return
-    about = {
-        name: value for name, value in vars(data).items() if name not in ("train", "test", "ood")
-    }
-    arrays = {"about": np.frombuffer(json.dumps(about).encode(), np.uint8)}
-    for part, images in (("train", data.train), ("test", data.test)):
-        if images is not None:
-            arrays |= {f"{part}_images": np.asarray(images.images), f"{part}_labels": images.labels}
-    with contextlib.suppress(OSError, OutputError):
-        folder.mkdir(parents=True, exist_ok=True)
-        with atomic_file(folder / f"{key}.npz", force=True) as file:
-            np.savez(file, **arrays)  # type: ignore[arg-type]
+    cache = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    places = ["data", os.environ.get("GNC_DATA"), os.path.join(cache, "gnc")]
+    return [Path(place).expanduser() for place in places if place]

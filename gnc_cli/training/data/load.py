@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from gnc_cli.errors import DataError, UsageError
-from gnc_cli.parameters import spelled
 from gnc_cli.training.data.cifar import CIFAR10, CIFAR100, read_cifar
 from gnc_cli.training.data.folders import folder_name, read_folder, read_folder_test
 from gnc_cli.training.data.glyphs import glyph_images, glyphs_of
@@ -61,11 +60,6 @@ def load_images(
     if kind == "folder":
         whole = read_folder(path, image_size=image_size, choose=choose, threads=threads)
     elif kind == "glyphs":
-        if path and fonts is not None:
-            raise UsageError(
-                f"{spelled('data', data)} and {spelled('fonts', fonts)} both name a folder of "
-                "fonts; leave one out"
-            )
         size, fonts = image_size or _GLYPH_SIZE, path or fonts
         whole = glyph_images(classes or _GLYPHS, size, fonts, script)
         if subset is not None:

@@ -1,7 +1,7 @@
 """Images in an HDF5 or .npz file, by the names and layouts that people give them.
 
-Pictures are uint8 of shape (N, C, S, S), (N, S, S, C) or (N, S, S); a shape that fits two of these
-is refused. Large HDF5 files are read by rows, .npz files whole.
+Pictures are uint8 of shape (N, C, S, S), (N, S, S, C) or (N, S, S), the first that fits. Large
+HDF5 files are read by rows, .npz files whole.
 """
 
 import contextlib
@@ -15,13 +15,11 @@ import numpy as np
 from gnc_cli.errors import DataError
 from gnc_cli.io.catalogue import Catalogue, checked, translated
 from gnc_cli.io.formats import FORMATS
-from gnc_cli.io.inputs import memory_limit, open_input
-from gnc_cli.io.labels import from_one, is_one_hot, suspicion
+from gnc_cli.io.inputs import open_input
 from gnc_cli.io.loading import load_labels
 from gnc_cli.training.data.image_set import (
     ImageData,
     ImageSet,
-    Pictures,
     fits_in_memory,
     with_present_classes,
 )
@@ -32,24 +30,22 @@ _TRAIN = (
     ("x_train", "y_train"),
     ("train/images", "train/labels"),
     ("X_train", "y_train"),
+    ("X", "y"),
+    ("x", "y"),
+    ("data", "target"),
+    ("arr_0", "arr_1"),  # what numpy.savez calls arrays without names
 )
-_GUESSES = (("X", "y"), ("x", "y"), ("data", "target"), ("arr_0", "arr_1"))
-"""Taken where there is no other, and told; numpy.savez calls arrays without names arr_0, arr_1."""
 _TEST = (
     ("test_images", "test_labels"),
     ("x_test", "y_test"),
     ("test/images", "test/labels"),
     ("X_test", "y_test"),
-)
-_VALIDATION = (
     ("val_images", "val_labels"),
     ("x_val", "y_val"),
     ("val/images", "val/labels"),
     ("X_val", "y_val"),
 )
-"""For testing where there is nothing else for it; told."""
 _NAMES = "class_names"
-_FROM_ONE = "store labels - 1"
 _LAYOUTS = "(N, C, S, S), (N, S, S, C) or (N, S, S) with C = 1 or 3"
 
 
@@ -101,7 +97,7 @@ class StoredImages:
 
 
 def read_stored(path: str, kind: str = "h5") -> ImageData:
-    """Images and labels of a file under the names of `_TRAIN`, and a test set under `_TEST`.
+    """Images and labels of a file under the first names of `_TRAIN`, a test set under `_TEST`.
 
     `kind` is `h5` or `npz`, and names the file's format. `class_names` are their numbers by
     default. Mirror images are taken for the same class where there are colours.
@@ -109,60 +105,40 @@ def read_stored(path: str, kind: str = "h5") -> ImageData:
     file = _OpenFile()
     stream = file.stack.enter_context(open_input(path))
     catalogue = file.stack.enter_context(FORMATS[f".{kind}"].reader(stream, path))
-    warnings = []
     pair = _pair(catalogue, _TRAIN)
-    if pair is None and "arr_2" not in catalogue.entries:
-        pair = _pair(catalogue, _GUESSES)
-        if pair is not None:
-            warnings.append(f"{path!r}: {pair[0]!r} are taken for images, {pair[1]!r} for labels")
     if pair is None:
-        wanted = " or ".join(" and ".join(map(repr, names)) for names in (*_TRAIN, _GUESSES[0]))
+        wanted = " or ".join(" and ".join(map(repr, names)) for names in _TRAIN[:6])
         raise DataError(f"{path!r} has no {wanted}; it holds {catalogue}")
     train = _image_set(catalogue, pair, file)
     test_pair = _pair(catalogue, _TEST)
-    if test_pair is None:
-        test_pair = _pair(catalogue, _VALIDATION)
-        if test_pair is not None:
-            warnings.append(f"{path!r} has no test set; {test_pair[0]!r} take its place")
     test = None if test_pair is None else _image_set(catalogue, test_pair, file)
     if test is not None and test.images.shape[1:] != train.images.shape[1:]:
         raise DataError(
             f"{path!r}: test images are {test.images.shape[1:]} and training images "
             f"{train.images.shape[1:]}; bring them to one size"
         )
-    suspect = suspicion(train.labels, _FROM_ONE)
-    if suspect is not None:
-        warnings.append(f"{catalogue.where(pair[1])}: {suspect}")
     _, channels, size, _ = train.images.shape
     K = 1 + max(int(part.labels.max(initial=0)) for part in (train, test) if part is not None)
     data = ImageData(
         train,
         test,
-        _class_names(catalogue, K, suspect is not None),
+        _class_names(catalogue, K),
         f"{kind}:{PurePath(path).name}",
         {"datasets": [*pair, *(test_pair or ())], "image_size": size},
-        tuple(warnings),
+        (),
         flip=channels == 3,
     )
     return with_present_classes(data, repr(path))
 
 
 def _pair(catalogue: Catalogue, names: tuple[tuple[str, str], ...]) -> tuple[str, str] | None:
-    """The images and labels that are there, under one of these names."""
-    pairs = [pair for pair in names if pair[0] in catalogue.entries]
-    if len(pairs) > 1:
-        which = " and ".join(repr(pair[0]) for pair in pairs)
-        raise DataError(f"{catalogue.path!r} has {which}, both may be meant; remove or rename one")
-    if pairs and pairs[0][1] not in catalogue.entries:
-        raise DataError(
-            f"{catalogue.path!r} has {pairs[0][0]!r} and no {pairs[0][1]!r}; it holds {catalogue}"
-        )
-    return pairs[0] if pairs else None
+    """The images and labels that are there, under the first of these names."""
+    return next((pair for pair in names if set(pair) <= catalogue.entries.keys()), None)
 
 
 def _image_set(catalogue: Catalogue, pair: tuple[str, str], file: _OpenFile) -> ImageSet:
     stored = StoredImages(catalogue, pair[0], file)
-    labels = load_labels(catalogue, pair[1], prepare=_not_one_hot)
+    labels = load_labels(catalogue, pair[1])
     where, N = catalogue.where(pair[1]), stored.shape[0]
     if len(labels) != N:
         raise DataError(
@@ -173,49 +149,29 @@ def _image_set(catalogue: Catalogue, pair: tuple[str, str], file: _OpenFile) -> 
             f"{where} goes up to {labels.max()} for {N} images; number the classes from 0 on"
         )
     needed = math.prod(stored.shape)
-    if needed > memory_limit() and not stored.by_rows:
+    if fits_in_memory(needed):
+        return ImageSet(stored.whole(), labels)
+    if not stored.by_rows:
         raise DataError(
             f"{catalogue.where(pair[0])} needs {needed / 1e9:.3g} GB, more than half of this "
             "machine's memory; store it as HDF5, of which rows can be read"
         )
-    pictures: Pictures = stored
-    if fits_in_memory(needed) or not stored.by_rows:
-        pictures = stored.whole()
-    return ImageSet(pictures, labels)
-
-
-def _not_one_hot(values: np.ndarray, where: str) -> np.ndarray:
-    if is_one_hot(values):
-        raise DataError(
-            f"{where} is one-hot, shape {values.shape}; store labels.argmax(axis=1) in its place"
-        )
-    return values
+    return ImageSet(stored, labels)
 
 
 def _layout(where: str, shape: tuple[int, ...]) -> tuple[int, int, int, int]:
     """The axes of the file that are N, C, S, S; C is -1 where there is none."""
-    layouts = []
     if len(shape) == 3 and shape[1] == shape[2]:
-        layouts.append((0, -1, 1, 2))
+        return 0, -1, 1, 2
     if len(shape) == 4 and shape[1] in (1, 3) and shape[2] == shape[3]:
-        layouts.append((0, 1, 2, 3))
+        return 0, 1, 2, 3
     if len(shape) == 4 and shape[3] in (1, 3) and shape[1] == shape[2]:
-        layouts.append((0, 3, 1, 2))
-    if not layouts or 0 in shape:
-        raise DataError(f"{where} has shape {shape}; images are {_LAYOUTS}, so cut them to squares")
-    if len(layouts) > 1:
-        raise DataError(
-            f"{where} has shape {shape}, which may be (N, C, S, S) or (N, S, S, C); images of more "
-            "than 3 pixels a side leave no doubt"
-        )
-    return layouts[0]
+        return 0, 3, 1, 2
+    raise DataError(f"{where} has shape {shape}; images are {_LAYOUTS}, so cut them to squares")
 
 
-def _class_names(catalogue: Catalogue, K: int, suspect: bool) -> tuple[str, ...]:
-    """One for each class, or more; the numbers where the file has none.
-
-    `suspect` are labels that look as if they counted from 1.
-    """
+def _class_names(catalogue: Catalogue, K: int) -> tuple[str, ...]:
+    """One for each class, or more; the numbers where the file has none."""
     if _NAMES not in catalogue.entries:
         return tuple(map(str, range(K)))
     entry = catalogue.entries[_NAMES]
@@ -226,6 +182,7 @@ def _class_names(catalogue: Catalogue, K: int, suspect: bool) -> tuple[str, ...]
         values = entry.load().tolist()
         names = tuple(v.decode() if isinstance(v, bytes) else str(v) for v in values)
     if len(names) < K:
-        step = f"; {from_one(_FROM_ONE)}" if suspect else ""
-        raise DataError(f"{where} has {len(names)} name(s), and labels go up to {K - 1}{step}")
+        raise DataError(
+            f"{where} has {len(names)} name(s), and labels go up to {K - 1}; number them from 0"
+        )
     return names

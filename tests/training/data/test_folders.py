@@ -1,6 +1,5 @@
 """Folders of images: layouts, what cannot be read, sizes, channels, in memory or when asked for."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +71,7 @@ def test_train_and_test_folders(part: str, tmp_path: Path) -> None:
     )
     assert colours(images.images) == [BLUE] * 2 + [RED] * 2
     save(tmp_path / part / "d" / "1.png")
-    with pytest.raises(DataError, match=r"1 class\(es\) that .* has not: 'd'"):
+    with pytest.raises(DataError, match=r"1 class\(es\) that .* has not: d"):
         read_folder(str(tmp_path))
 
 
@@ -109,44 +108,15 @@ def test_tiny_imagenet(tiny: Path) -> None:
         read_folder(str(tiny))
 
 
-def test_the_val_folder_of_tiny_imagenet_alone(tiny: Path) -> None:
-    root, names = tiny / "val", []
-
-    def choose(found: Sequence[str]) -> list[int]:
-        names.extend(found)
-        return [2, 0]
-
-    images, told = read_folder_test(str(root), image_size=8, channels=3, choose=choose)
-    assert tuple(names) == TINY_NAMES and told == []
-    seen = dict(zip(images.labels.tolist(), colours(images.images), strict=True))
-    assert np.allclose([seen[0], seen[1]], [BLUE, RED], atol=3)  # JPEG
-    (tiny / "words.txt").unlink()
-    assert read_folder(str(root)).class_names == ("n01", "n02", "n03")
-    for text, message in {
-        "val_0.JPEG\tn03\nval_1.JPEG\n": "line 2: 'val_1.JPEG' names no file and class; ",
-        "val_0.JPEG\tn03\n": r"names 1 class\(es\)",
-    }.items():
-        (root / "val_annotations.txt").write_text(text)
-        with pytest.raises(DataError, match=message):
-            read_folder(str(root))
-
-
 @pytest.mark.parametrize(
     ("files", "message"),
     [
-        (["a.png", "b.png"], r"holds 2 image\(s\) and no class folders.*sort them"),
-        (["images/a.png"], r"images' holds 1 image\(s\) and no class folders"),
-        (["train/a.png"], r"train' holds 1 image\(s\) and no class folders"),
-        (["train/a/1.png", "train/b/1.png", "val/1.png"], r"val' holds 1 image\(s\) and no class"),
-        (["train/a/1.png", "train/b/1.png", "test/images/1.png"], "images' holds 1 image"),
-        (["test/a/1.png", "val/a/1.png"], "has test, val and no train/"),
-        (["cat/1.png"], "one class folder, 'cat'"),
-        (["cat/1.txt", "dog/1.txt"], "holds no images in its class folders"),
-        (
-            ["cat/1.txt", "dog/broken.png"],
-            r"none of 1 image file\(s\) can be read, .* Pillow knows",
-        ),
-        ([], "holds no images"),
+        (["a.png", "b.png"], r"has 0 class folder\(s\); write folder:PATH"),
+        (["train/a.png"], r"train' has 0 class folder\(s\)"),
+        (["test/a/1.png", "val/a/1.png"], "or with train/ that has them"),
+        (["cat/1.png"], r"has 1 class folder\(s\)"),
+        (["cat/1.txt", "dog/1.txt"], r"none of 0 image file\(s\)"),
+        (["cat/1.txt", "dog/broken.png"], r"none of 1 image file\(s\) can be read"),
     ],
 )
 def test_other_layouts_are_refused(files: list[str], message: str, tmp_path: Path) -> None:
@@ -184,39 +154,16 @@ def test_broken_images_are_counted_and_named(
     for i in range(3):
         (root / "c" / f"{i}.png").write_bytes(b"\x89PNG")
         (root / "empty" / f"{i}.png").unlink()
-    save(root / "stray.png")
     (root / "a" / "bomb.ppm").write_bytes(b"P6 10000 10000 255\n")
     data = read_folder(str(root))
     assert data.class_names == ("a", "b", "d")
     assert data.train.labels.tolist() == [0, 1, 1, 1, 2, 2, 2]
     assert colours(data.train.images) == [RED] + [GREEN] * 3 + [BLUE] * 3
-    stray, broken, absent = data.warnings
-    assert stray.startswith("1 image(s) beside")
+    broken, absent = data.warnings
     assert broken.startswith("7 image(s) cannot be read and are left out: a/0.png (")
     assert "a/bomb.ppm (it claims 10000 x 10000 pixels" in broken and "and 4 more" in broken
     assert absent == "2 class(es) without training images are left out: 'c', 'empty'"
     assert data.facts["unreadable_images"] == 7
-
-
-def test_pixels_that_are_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The header is right; both ways find them at the start, in both parts."""
-    root = tmp_path / "set"
-    noise = np.random.default_rng(0).integers(0, 256, (8, 8, 3)).astype(np.uint8)
-    for part in ("train", "test"):
-        fill(root / part, {"a": RED, "b": GREEN}, 1)
-        save_pixels(cut := root / part / "b" / "1.bmp", noise)
-        cut.write_bytes(cut.read_bytes()[:-20])
-    for memory in (lambda: 1 << 30, lambda: 0):
-        monkeypatch.setattr(image_set, "memory_limit", memory)
-        data = read_folder(str(root))
-        assert data.facts["unreadable_images"] == 2 and data.test is not None
-        assert "train/b/1.bmp (image file is truncated" in data.warnings[0]
-        for images in (data.train, data.test):
-            assert colours(images.images) == [RED, GREEN] and images.labels.tolist() == [0, 1]
-    assert data.facts["decoded"] == "once to find broken ones, then when asked for"
-    (root / "train" / "b" / "0.png").write_bytes(b"")  # broken since
-    with pytest.raises(DataError, match="0.png' cannot be decoded: it is no image"):
-        data.train.images[np.array([0, 1])]
 
 
 def test_both_ways_give_the_same_pixels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

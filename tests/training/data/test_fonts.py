@@ -120,11 +120,11 @@ def test_missing_and_blank_glyphs_make_no_images(tmp_path: Path) -> None:
     third: dict[str, Box | None] = {"c": (0, 300, 500, 600)}
     for number in range(7):
         make(number, {} if number in (0, 3) else third)
-    data = glyph_images(None, 16, str(tmp_path), cache=False)
+    data = glyph_images(None, 16, str(tmp_path))
     # Style 3 is for testing and lacks c, so that no test face has it.
     assert data.class_names == ("a", "b")
     make(3, third)
-    data = glyph_images(None, 16, str(tmp_path), cache=False)
+    data = glyph_images(None, 16, str(tmp_path))
     assert data.class_names == ("a", "b", "c")
     assert data.test is not None
     assert np.bincount(data.train.labels).tolist() == [6, 6, 5]
@@ -151,26 +151,24 @@ def test_letters_of_a_script_that_most_fonts_have_come_first(tmp_path: Path) -> 
         make_font(tmp_path / f"{number}.ttf", f"Style {number}", boxes)
     for number in range(3):  # they sort first, and would be for training
         make_font(tmp_path / f"a{number}.ttf", f"Latin {number}", LETTERS, family="Aaa")
-    data = glyph_images(4, 32, str(tmp_path), "Hangul", cache=False)
+    data = glyph_images(4, 32, str(tmp_path), "Hangul")
     assert data.class_names == ("각", "간", "갇", "가"), "the letter alone is no syllable"
     assert data.test is not None and data.facts["script"] == "hangul"
     assert data.facts["test_styles"] == ["Tiny Style 3", "Tiny Style 7"]
     assert np.bincount(data.train.labels).tolist() == [6, 6, 6, 4]
     assert np.bincount(data.test.labels).tolist() == [2, 2, 2, 1]
     assert data.warnings == ("3 face(s) have fewer than 2 hangul letters: left out",)
-    assert glyph_images(2, 32, str(tmp_path), "latin", cache=False).class_names == ("a", "b")
+    assert glyph_images(2, 32, str(tmp_path), "latin").class_names == ("a", "b")
 
 
 def test_a_script_that_the_fonts_lack(tmp_path: Path) -> None:
     for style in ("One", "Two"):
         make_font(tmp_path / f"{style}.ttf", style, LETTERS)
-    with pytest.raises(DataError, match="script='han': 0 of 2 faces.*5 or more.*fonts-noto-cjk"):
-        glyph_images(10, 16, str(tmp_path), "han", cache=False)
+    with pytest.raises(DataError, match="script='han': 0 of 2 faces.*5 or more.*name other fonts"):
+        glyph_images(10, 16, str(tmp_path), "han")
     known = "'klingon'.*0 of 12 faces.*DejaVu.*name other fonts, or a script: hangul, han, kana, or"
     with pytest.raises(DataError, match=known):
-        glyph_images(10, 16, None, "klingon", cache=False)
-    with pytest.raises(DataError, match="'latin': .* name other fonts"):
-        glyph_images(10**4, 16, None, "latin", cache=False)
+        glyph_images(10, 16, None, "klingon")
 
 
 def test_one_picture_of_those_that_are_equal(tmp_path: Path) -> None:
@@ -179,12 +177,12 @@ def test_one_picture_of_those_that_are_equal(tmp_path: Path) -> None:
         boxes = SYLLABLES | ({} if number == 3 else moved(SYLLABLES, 20 * number))
         boxes["각"] = (0, 0, 900 - 20 * number, 200)
         make_font(tmp_path / f"{number}.ttf", f"Style {number}", boxes)
-    data = glyph_images(None, 32, str(tmp_path), cache=False)
+    data = glyph_images(None, 32, str(tmp_path))
     assert data.test is not None and data.facts["test_styles"] == ["Tiny Style 3"]
     names = [data.class_names[label] for label in data.test.labels]
     assert names == ["각"] and len(data.train.labels) == 12 and data.facts["repeated"] == 3
 
 
 def test_scripts_of_the_fonts_that_are_always_there() -> None:
-    data = glyph_images(24, 16, None, "greek", cache=False)
+    data = glyph_images(24, 16, None, "greek")
     assert "".join(data.class_names) == "ΑΒΓΔΕΖΗΘΙΚΛΜΝΞΟΠΡΣΤΥΦΧΨΩ"

@@ -87,10 +87,13 @@ def test_the_first_images_of_each_class(cifar: str) -> None:
     ("data", "options", "kind", "message"),
     [
         ("cifar", {"classes": 5}, DataError, "there are 4; ask for 4 or fewer"),
-        ("cifar", {"subset": ["cat"]}, UsageError, "1 class"),
         ("cifar", {"subset": ["cat", "3"]}, UsageError, "'cat' is asked for twice"),
-        ("cifar", {"subset": ["cat", "automobil"]}, DataError, "nearest are automobile"),
-        ("cifar", {"subset": ["cat", "4"]}, DataError, "of 4 the first are airplane"),
+        (
+            "cifar",
+            {"subset": ["cat", "automobil"]},
+            DataError,
+            "choose of airplane",
+        ),
         ("glyphs:a", {}, DataError, "fonts: .a. is not a folder"),
         ("folder", {}, UsageError, "'folder' names no path; write folder:PATH"),
         ("svhn", {}, UsageError, "'svhn' are unknown; write glyphs, cifar10, .*fashion-mnist"),
@@ -155,8 +158,6 @@ def test_glyphs_of_other_fonts(tmp_path: Path) -> None:
     assert np.array_equal(of_class[:1], np.asarray(own.train.images)[:1])
     with pytest.raises(DataError, match="none of the network's classes"):
         matched(f"glyphs:{tmp_path}", ["\uac00"], 16, 1)
-    with pytest.raises(UsageError, match="both name a folder"):
-        load_images(f"glyphs:{tmp_path}", fonts=str(tmp_path))
 
 
 def test_subset_of_pictures_that_stay_in_their_file(
