@@ -17,8 +17,7 @@ from gnc_cli.parameters import spelled
 from gnc_cli.runtime.deadline import Deadline, SaveTimes
 from gnc_cli.training.checkpoints import Checkpoint, DataStamp, checkpoint_state
 from gnc_cli.training.measure import Measured, Measuring, MeasuringInterrupted
-from gnc_cli.training.networks.parallel import any_of
-from gnc_cli.training.networks.training import EpochTotals, NonFiniteLoss, Training
+from gnc_cli.training.networks.training import EpochTotals, NonFiniteLoss, Training, any_of
 from gnc_cli.training.request import Request, Settings
 from gnc_cli.training.result import EpochRow
 from gnc_cli.training.run_folder import RunFolder
@@ -258,35 +257,24 @@ def _epoch_row(
     totals: EpochTotals, measured: Measured | None, measure_seconds: float = 0.0
 ) -> EpochRow:
     """The row of an epoch; what was measured after it took `measure_seconds` in all."""
-    row = EpochRow(
+    figures: dict[str, Any] = {}
+    if measured is not None:
+        others = ("test_accuracy", "ood_accuracy", "test_ncc_accuracy")
+        figures = {name: getattr(measured, name) for name in others}
+    if measured is not None and measured.result is not None:
+        names = ("ncc_accuracy", "gnc1", "gnc1_centred", "gnc2", "gnc3", "gnc3_centred")
+        figures |= {name: getattr(measured.result, name) for name in names}
+        figures["train_accuracy"] = measured.result.accuracy
+    return EpochRow(
         epoch=totals.epoch,
         step=totals.step,
         lr=totals.lr,
         loss=totals.loss,
         running_accuracy=totals.accuracy,
         seconds=totals.seconds,
-        images_per_second=totals.images_per_second,
-    )
-    if measured is None:
-        return row
-    row = dataclasses.replace(
-        row,
-        test_accuracy=measured.test_accuracy,
-        ood_accuracy=measured.ood_accuracy,
-        test_ncc_accuracy=measured.test_ncc_accuracy,
         measure_seconds=measure_seconds,
-    )
-    if (result := measured.result) is None:
-        return row
-    return dataclasses.replace(
-        row,
-        train_accuracy=result.accuracy,
-        ncc_accuracy=result.ncc_accuracy,
-        gnc1=result.gnc1,
-        gnc1_centred=result.gnc1_centred,
-        gnc2=result.gnc2,
-        gnc3=result.gnc3,
-        gnc3_centred=result.gnc3_centred,
+        images_per_second=totals.images_per_second,
+        **figures,
     )
 
 

@@ -13,7 +13,7 @@ from gnc_cli.geometry.gram import max_cosine
 from gnc_cli.geometry.one_vs_rest import minimum_one_vs_rest
 from gnc_cli.geometry.sphere import normalise
 from gnc_cli.io.codefile import read_points
-from gnc_cli.io.inputs import read_lines, split_key
+from gnc_cli.io.inputs import read_lines
 from gnc_cli.known_codes.best import best
 from gnc_cli.parameters import spelled
 from gnc_cli.runtime.deadline import Deadline
@@ -26,18 +26,10 @@ _RESTARTS = 8
 """Descents of `fixed:solve` where no theorem and no construction answers."""
 _PATIENCE = 1500.0
 """Seconds that other processes wait for a code; at 1800 their connection breaks."""
-_UNIT = 1e-4
-"""Rows whose lengths are as near to 1 as this are taken for a code's own."""
 
 
-@dataclass(frozen=True, eq=False)
-class Code:
-    """The code of a fixed head, before classes are placed on it."""
-
-    rows: np.ndarray
-    """Unit rows (K, d), float64."""
-    name: str
-    """What to call them."""
+Code = tuple[np.ndarray, str]
+"""Unit rows (K, d), float64, of a fixed head before classes are placed on it; what to call them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,17 +71,18 @@ def plan_heads(
     One plan, but of `assignment="all"` one for each placement, of which no symmetry makes two
     equal. `similarity` of the classes, (K, K), is for `best` and `worst`.
     """
-    margin = _margin(settings, None if code is None else code.rows, d, K)
+    margin = _margin(settings, None if code is None else code[0], d, K)
     if code is None:
         return [HeadPlan(d, K, None, None, None, *margin)]
+    rows, name = code
     how = settings.assignment or "identity"
     if how == "all":
-        placements = list(distinct_assignments(code.rows))
+        placements = list(distinct_assignments(rows))
     elif how in ("identity", "random", "best", "worst"):
-        placements = [assign(how, code.rows, similarity, seed=settings.seed)]
+        placements = [assign(how, rows, similarity, seed=settings.seed)]
     else:
         placements = [_read_placement(how, K)]
-    return [HeadPlan(d, K, code.rows[p], code.name, tuple(p.tolist()), *margin) for p in placements]
+    return [HeadPlan(d, K, rows[p], name, tuple(p.tolist()), *margin) for p in placements]
 
 
 def feature_dim_of(settings: Settings, K: int) -> int:
@@ -132,11 +125,7 @@ def _read_code(path: str, d: int, K: int) -> Code:
             f"{path!r} holds {code.shape[0]} points in {code.shape[1]} dimensions, and there are "
             f"{K} classes and features of {d}; solve one: gnc solve --d {d} --K {K} --out code.h5"
         )
-    rows = normalise(code)
-    scaled = np.abs(rows - code).max() > _UNIT  # lengths, for directions are the same
-    file, key = split_key(path)
-    name = os.path.basename(file) + (f":{key}" if key else "")
-    return Code(rows, f"{name}, rows scaled to length 1" if scaled else name)
+    return normalise(code), os.path.basename(path)
 
 
 def _solved(d: int, K: int, seed: int, request: Request, deadline: Deadline) -> Code:
@@ -162,7 +151,7 @@ def _solved(d: int, K: int, seed: int, request: Request, deadline: Deadline) -> 
             f"--d {d} --K {K} --out code.h5, then {spelled('head', 'fixed:code.h5')}"
         )
     rho = result.rho_one_vs_rest.lower
-    return Code(np.asarray(result.weights), f"{result.origin}, rho {rho:.6g}")
+    return np.asarray(result.weights), f"{result.origin}, rho {rho:.6g}"
 
 
 def _read_placement(path: str, K: int) -> np.ndarray:

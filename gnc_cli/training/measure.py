@@ -4,7 +4,6 @@ Every process takes its share of the rows; all get the same answer.
 """
 
 import functools
-import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -25,7 +24,7 @@ from gnc_cli.runtime.threads import limit_threads
 from gnc_cli.runtime.together import of_first
 from gnc_cli.training.data.image_set import ImageData
 from gnc_cli.training.networks.batches import DeviceImages, Normalisation
-from gnc_cli.training.networks.classifier import Classifier, autocast
+from gnc_cli.training.networks.encoders import Classifier, autocast
 from gnc_cli.training.networks.training import Training
 
 _KEPT_BYTES = 2 << 30
@@ -63,13 +62,10 @@ class Measured:
     test_accuracy: float | None
     test_ncc_accuracy: float | None
     ood_accuracy: float | None
-    seconds: float
     weights: np.ndarray | None = None
     """The classifier that was measured, as it is, shape (K, d); where features were asked for."""
     features: dict[str, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)
     """Raw features (N, d), float32, and labels by split, in the first process; where asked for."""
-    too_large: tuple[str, ...] = ()
-    """Splits whose features were asked for and are too many to be kept."""
 
 
 class Measuring:
@@ -108,7 +104,6 @@ class Measuring:
         the passes over the samples (MeasuringInterrupted), and so do `late` seconds. After these
         GNC2 has `patience` seconds.
         """
-        started = time.monotonic()
         self._deadline = deadline = deadline or Deadline()
         self._late = Deadline(late)
         metrics, own = self._metrics, self._buffer(self._train)
@@ -141,7 +136,6 @@ class Measuring:
                 self._processes,
                 lambda: metrics.compute(weights, time_limit=patience, deadline=deadline),
             )
-        asked = {"train": self._train} | self._others
         test, ood = (right.get(split, (None, None)) for split in ("test", "ood"))
         return Measured(
             result,
@@ -149,14 +143,8 @@ class Measuring:
             test_accuracy=test[0],
             test_ncc_accuracy=test[1],
             ood_accuracy=ood[0],
-            seconds=time.monotonic() - started,
             weights=stored.copy() if keep else None,
             features=features if self._processes.first else {},
-            too_large=tuple(
-                split
-                for split, images in asked.items()
-                if keep and split != "ood" and not self._fits(images)
-            ),
         )
 
     def class_means(self) -> np.ndarray:

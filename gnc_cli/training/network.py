@@ -7,18 +7,23 @@ import torch
 from torch import nn
 
 from gnc_cli.console.numbers import duration
-from gnc_cli.errors import DataError
+from gnc_cli.errors import DataError, UnavailableError, UsageError
 from gnc_cli.parameters import spelled
 from gnc_cli.records import read_plain
-from gnc_cli.runtime.distributed import Processes, on_this_machine
+from gnc_cli.runtime.devices import resolve_device
+from gnc_cli.runtime.distributed import Processes, on_this_machine, started_by_torchrun
 from gnc_cli.runtime.memory import check_memory, free_memory
 from gnc_cli.runtime.threads import available_cores, threads_for
 from gnc_cli.training.checkpoints import read_checkpoint, read_tensors
 from gnc_cli.training.data.image_set import ImageData
 from gnc_cli.training.head import HeadPlan, build_head
 from gnc_cli.training.networks.batches import Augmentation, Batches, channel_statistics
-from gnc_cli.training.networks.classifier import Classifier, count_parameters
-from gnc_cli.training.networks.encoders import build_encoder, load_backbone
+from gnc_cli.training.networks.encoders import (
+    Classifier,
+    build_encoder,
+    count_parameters,
+    load_backbone,
+)
 from gnc_cli.training.networks.losses import make_loss
 from gnc_cli.training.networks.training import Training
 from gnc_cli.training.request import Precision, Settings
@@ -100,11 +105,8 @@ def check_fits(
         f"{spelled('model', settings.model)} with a {settings.kind} head of K={plan.K} classes in "
         f"d={plan.d} at batch size {batch}"
     )
-    others = {"learned": "cmf|fixed", "cmf": "fixed"}.get(settings.kind)
     smaller = [spelled(name) for name in ("batch_size", "width", "feature_dim")]
-    hint = f"take a smaller {', '.join(smaller[:-1])} or {smaller[-1]}"
-    if others and head > 4 * parameters:
-        hint += f", or {spelled('head', others)}"
+    hint = f"take a smaller {', '.join(smaller[:-1])} or {smaller[-1]}, or another head"
     if device.type == "cuda":
         free = torch.cuda.mem_get_info(device)[0]
         check_memory(step, what, hint, free=free, where=str(device))
@@ -192,3 +194,32 @@ def _stored_encoder(path: str) -> dict[str, torch.Tensor]:
         ) from error
     prefix = "encoder."
     return {k.removeprefix(prefix): v for k, v in stored.items() if k.startswith(prefix)}
+
+
+def start_processes(device: str) -> tuple[Processes, torch.device]:
+    """The processes that torchrun started, and this one's device; alone without torchrun.
+
+    `device` is `auto`, `cpu`, `cuda` or `cuda:N`. On GPUs each process takes the GPU of its number
+    on the machine (`LOCAL_RANK`), tensors there travel over nccl, and all others over gloo. A GPU
+    so chosen becomes torch's current one.
+    """
+    chosen = resolve_device(device)
+    if chosen.type == "cpu":
+        return Processes.current(), chosen
+    if not started_by_torchrun():
+        torch.cuda.set_device(chosen)
+        return Processes.current(), chosen
+    if ":" in device:
+        raise UsageError(
+            f"{spelled('device', device)} names one GPU for several processes; say "
+            f"{spelled('device', 'cuda')}, and each process takes its own"
+        )
+    local, count = on_this_machine("LOCAL_RANK") or 0, torch.cuda.device_count()
+    if local >= count:
+        raise UnavailableError(
+            f"process {local} of this machine has no GPU, there being {count}; start at most "
+            f"--nproc-per-node {count}"
+        )
+    chosen = torch.device("cuda", local)
+    torch.cuda.set_device(chosen)
+    return Processes.current(chosen), chosen

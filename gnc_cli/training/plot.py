@@ -75,8 +75,6 @@ def run_figure(result: TrainResult) -> Any:
     """Metrics, accuracies and loss over the epochs, beside the features where they can be seen."""
     history, extras = result.history, result.extras
     facts = [_code(result), plural(result.epochs, "epoch")]
-    shares = {"test": result.test_accuracy, "training": result.train_accuracy}
-    facts += [f"{of} accuracy {value:.4f}" for of, value in shares.items() if value is not None]
     name = f"{result.data.get('name', 'data')}: {result.model}, {_HEADS[result.head.kind]}"
     size = (15.5, 8.6) if extras else (12.5, 7.9)
     figure = new_figure(*size, in_picture(name), "     ".join(facts))
@@ -180,9 +178,8 @@ def draw_places(
         size = float(np.clip(4200.0 / len(W), 30.0, 150.0))
         _scatter(ax, W @ view, place, size, facecolors="none", linewidths=2.2)
     for at, name in zip(place, class_names if len(W) <= _MOST_NAMES else (), strict=False):
-        name = name if len(name) <= _LONGEST else name[: _LONGEST - 1] + "…"
         looks = {"color": COLOURS[at % _HUES], "marker": _SHAPES[at // _HUES % len(_SHAPES)]}
-        ax.plot([], [], ls="none", label=in_picture(name), **looks)
+        ax.plot([], [], ls="none", label=in_picture(name[:_LONGEST]), **looks)
     ax.set_title(title, loc="center")
     handles, _ = ax.get_legend_handles_labels()
     ax.legend(handles=handles, title=note, loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=3)
@@ -215,8 +212,7 @@ def series_figure(series: TrainSeries) -> Any:
     """A line per placement, the best on top, with its accuracies."""
     key = "train_accuracy" if series.rows[0].test_accuracy is None else "test_accuracy"
     rows = sorted(series.rows, key=lambda row: getattr(row, key) or 0.0, reverse=True)[:_MOST_ROWS]
-    best = f"the best {len(rows)} of " if len(rows) < len(series.rows) else ""
-    facts = f"{best}{len(series.rows)} placements     {_code(rows[0])}"
+    facts = f"the best {len(rows)} of {len(series.rows)} placements     {_code(rows[0])}"
     height = 2.8 + 0.22 * len(rows)
     figure = new_figure(9.5, height, "Assignment of classes to a fixed classifier", facts)
     ax = figure.add_subplot()

@@ -1,10 +1,8 @@
 """What is asked of `gnc train`, and the settings of a run that follow from it."""
 
 import dataclasses
-import difflib
 import math
 import os
-import re
 import threading
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
@@ -23,11 +21,8 @@ from gnc_cli.runtime.deadline import Progress
 from gnc_cli.training.presets import defaults, preset_settings
 from gnc_cli.training.result import EpochRow
 
-_DEEPEST = 100
-"""Parts of a key of TOML."""
 _FREE = ("epochs", "measure_every", "snapshot_every")
-"""What a resumed run may change; the learning rate then follows the new number of epochs, a step
-schedule too unless its milestones were asked for."""
+"""What a resumed run may change; the cosine follows the new number of epochs."""
 _PATHS = (
     "data",
     "fonts",
@@ -228,9 +223,6 @@ class Settings(Recipe):
             for name in stored.keys() - names:
                 raise ValueError(f"field {name!r} is unknown")
             settings: Settings = read_plain(cls, stored)
-            for name in ("epochs", "batch_size", "tau", "lr", "width"):
-                if not 0 < getattr(settings, name) < math.inf:
-                    raise ValueError(f"field {name!r} is not above 0")
             return settings
         except ValueError as error:
             raise DataError(
@@ -264,22 +256,17 @@ def _check_together(settings: Settings, choices: Mapping[str, Any]) -> None:
     for one, other in _EXCLUDING:
         if one in choices and other in choices:
             raise UsageError(f"{spelled(one)} and {spelled(other)} exclude each other; keep one")
-    decay = spelled("constraint", "decay")
-    if settings.constraint == "decay" and settings.kind != "learned":
-        raise UsageError(f"{spelled('head', settings.head)} lies on the sphere; leave out {decay}")
-    if settings.constraint == "decay" and ("tau" in choices or settings.loss != "ce"):
+    odd = settings.kind != "learned" or "tau" in choices or settings.loss != "ce"
+    if settings.constraint == "decay" and odd:
         raise UsageError(
-            f"{decay} has free lengths: it takes neither {spelled('tau')} nor {spelled('loss')}"
+            f"{spelled('constraint', 'decay')} has free lengths: leave out {spelled('head')}, "
+            f"{spelled('tau')} and {spelled('loss')}"
         )
     for name, (other, values) in _BELONGS_TO.items():
         kinds = [value.partition(":")[0] for value in values]
         if name in choices and str(getattr(settings, other)).partition(":")[0] not in kinds:
             wanted = " or ".join([spelled(other, values[0]), *values[1:]])
             raise UsageError(f"{spelled(name)} belongs to {wanted}; leave it out, or add that")
-    if list(settings.milestones) != sorted(settings.milestones):
-        raise UsageError(
-            f"{spelled('milestones')} {_shown(settings.milestones)}: give rising epochs from 1"
-        )
 
 
 def resumed(stored: Settings, request: Request) -> Settings:
@@ -302,16 +289,7 @@ def resumed(stored: Settings, request: Request) -> Settings:
             f"which code is imported; if you trust that code, add {spelled('model', stored.model)}"
         )
     again = (*_FREE, *_PATHS)
-    settings = dataclasses.replace(stored, **{n: v for n, v in choices.items() if n in again})
-
-    def usual_milestones(epochs: int) -> tuple[int, ...]:
-        return settings_of(
-            Request(epochs=epochs, data=stored.data, preset=stored.preset)
-        ).milestones
-
-    if stored.schedule == "step" and stored.milestones == usual_milestones(stored.epochs):
-        settings = dataclasses.replace(settings, milestones=usual_milestones(settings.epochs))
-    return settings
+    return dataclasses.replace(stored, **{n: v for n, v in choices.items() if n in again})
 
 
 def _last_part(value: str | None) -> str | None:
@@ -341,20 +319,15 @@ def completed(request: Request, config: Path, declared: Mapping[str, Parameter])
     name = os.fspath(config)
     with open_input(name) as file:
         text = decoded(file, name, "expected TOML")
-    keys = (key for line in text.splitlines() for key in re.split("[={,]", line.partition("#")[0]))
-    if any(key.count(".") > _DEEPEST for key in keys):  # tomllib takes the square of their number
-        raise DataError(f"{name!r} has a key of more than {_DEEPEST} parts; an option has one")
     try:
         stored = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:  # TOMLDecodeError, and what numbers are refused
+    except (ValueError, RecursionError) as error:
         raise DataError(f"{name!r} is not TOML: {error}") from error
     known = [parameter for parameter in declared if parameter != "config"]
     usual, more = Request(), {}
     for key, value in stored.items():
         if key not in known:
-            near = difflib.get_close_matches(key, known, n=1)
-            hint = f"did you mean {near[0]}?" if near else "gnc train --help lists them"
-            hint = REMOVED.get(f"--{key.replace('_', '-')}", hint)
+            hint = REMOVED.get(f"--{key.replace('_', '-')}", "gnc train --help lists them")
             raise UsageError(f"{name!r} sets {key!r}, which is no option of gnc train; {hint}")
         if getattr(request, key) != getattr(usual, key):
             continue

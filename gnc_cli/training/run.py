@@ -32,10 +32,10 @@ from gnc_cli.training.network import (
     build_training,
     load_start,
     precision_on,
+    start_processes,
     threads_of,
 )
 from gnc_cli.training.networks.assignment import class_similarity
-from gnc_cli.training.networks.parallel import start_processes
 from gnc_cli.training.request import Request, Settings, resumed, settings_of
 from gnc_cli.training.result import TrainResult, TrainSeries
 from gnc_cli.training.run_folder import (

@@ -20,6 +20,7 @@ import json
 import logging
 import os
 import re
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -40,7 +41,7 @@ from gnc_cli.parameters import spelled
 from gnc_cli.records import flatten, plain, read_plain
 from gnc_cli.runtime.distributed import Processes
 from gnc_cli.runtime.together import of_first
-from gnc_cli.training.checkpoints import link_file, read_run, write_checkpoint
+from gnc_cli.training.checkpoints import read_run, write_checkpoint
 from gnc_cli.training.data.image_set import ImageData
 from gnc_cli.training.head import HeadPlan
 from gnc_cli.training.measure import Measured
@@ -138,13 +139,7 @@ class RunFolder:
         if anew:
             with contextlib.suppress(OSError):  # it is not there, or holds other files
                 (folder / SNAPSHOTS).rmdir()
-        if (folder / LOG).exists() and not (folder / LOG).is_file():
-            raise OutputError(f"cannot write {str(folder / LOG)!r}: it is no file")
-        try:
-            unshare(folder / LOG)
-            (folder / LOG).touch()
-        except OSError as error:
-            raise OutputError(f"cannot write {str(folder / LOG)!r}: {error.strerror}") from error
+        unshare(folder / LOG)
         self._log = folder / LOG
 
     def __enter__(self) -> "RunFolder":
@@ -170,14 +165,11 @@ class RunFolder:
 
         A snapshot of this epoch goes too where it has no line: the run was killed after writing it.
         """
-        rows = self._rows.rows
-        if [row.epoch for row in rows] != sorted({row.epoch for row in rows if row.epoch > 0}):
-            raise DataError(
-                f"{os.path.join(self.path, METRICS)!r} has epochs that do not rise from line to "
-                f"line; start anew with {spelled('force')}"
-            )
-        kept = [row for row in rows if row.epoch <= epoch]
-        drop_snapshots(Path(self.path), max(epoch - 1, kept[-1].epoch if kept else 0))
+        kept = [row for row in self._rows.rows if row.epoch <= epoch]
+        after = max(epoch - 1, kept[-1].epoch if kept else 0)
+        for path, of in snapshot_files(os.path.join(self.path, SNAPSHOTS)).items():
+            if of > after:
+                os.unlink(path)
         self._rows.keep(len(kept))
         return kept
 
@@ -188,8 +180,11 @@ class RunFolder:
 
     @_in_first
     def best(self) -> None:
-        """best.pt is what last.pt is now; writing last.pt anew leaves it as it is."""
-        link_file(Path(self.path, "last.pt"), Path(self.path, "best.pt"))
+        """best.pt is a copy of what last.pt is now."""
+        best = Path(self.path, "best.pt")
+        with open(Path(self.path, "last.pt"), "rb") as last:
+            with atomic_file(best, force=True, follow=False) as file:
+                shutil.copyfileobj(last, file)
 
     @_in_first
     def open_events(self, epoch: int) -> None:
@@ -206,17 +201,14 @@ class RunFolder:
             self._events.add(row.epoch, numbers)
         self.log(words)
 
+    @_in_first
     def snapshot(self, epoch: int, step: int, measured: Measured) -> None:
         """The features that were measured, each split of them that was kept."""
-        for split in measured.too_large:
+        if measured.result is not None and "train" not in measured.features:
             self.warn(
-                f"no snapshot of the {split} features, which are larger than 2 GiB; for one take "
-                f"a smaller {spelled('feature_dim')} or fewer images"
+                "no snapshot of the training features, which are larger than 2 GiB; for one take a "
+                f"smaller {spelled('feature_dim')} or fewer images"
             )
-        self._write_snapshot(epoch, step, measured)
-
-    @_in_first
-    def _write_snapshot(self, epoch: int, step: int, measured: Measured) -> None:
         for split, (features, labels) in measured.features.items():
             arrays = {"features": features, "labels": labels, "weights": measured.weights}
             add_snapshot(Path(self.path), arrays, epoch=epoch, step=step, split=split)
@@ -261,27 +253,19 @@ def clear_series(parent: Path, *, force: bool) -> None:
                 f"{str(old)!r} is a symbolic link, and gnc train follows none in a run folder; "
                 "remove it, or name another folder"
             )
-        if force and (old / CONFIG).is_file():
-            with RunFolder.claim(Processes(), str(old), force=True):
-                for left in (LOG, METRICS):  # empty, and held until now
-                    (old / left).unlink(missing_ok=True)
-            with contextlib.suppress(OSError):
-                old.rmdir()
+        for file in own_files(old) if force and (old / CONFIG).is_file() else ():
+            file.unlink()
 
 
 def read_config(path: str | os.PathLike[str]) -> dict[str, Any]:
     """The config.json of a run folder, which another process may hold."""
     folder = Path(path)
-    if not folder.is_dir():
-        raise DataError(f"no run folder {str(path)!r}; check the name")
     if not (folder / CONFIG).is_file():
         raise DataError(f"{str(path)!r} is no run of gnc train: it has no {CONFIG}")
     config = read_json(str(folder / CONFIG), f"that of a run; start anew with {spelled('force')}")
-    if isinstance(config, dict):
-        return config
-    raise DataError(
-        f"{str(folder / CONFIG)!r} holds no JSON object; start anew with {spelled('force')}"
-    )
+    if not isinstance(config, dict):
+        raise DataError(f"{str(folder / CONFIG)!r} holds no JSON object")
+    return config
 
 
 @dataclass(frozen=True)
@@ -304,15 +288,12 @@ class StoredRun:
             )
         if portable(data.class_names) != self.class_names:  # of which one may be a slash
             raise DataError(
-                f"{self.path!r} was trained on {len(self.class_names)} classes, and {data.name} "
-                f"has {len(data.class_names)} others now; name the same data"
+                f"{self.path!r} was trained on other classes than {data.name} has; name the same "
+                "data"
             )
         plan, weight = self.plan, read_run(last).training.model.get("head.weight")
         if plan is None or weight is None or tuple(weight.shape) != (plan.K, plan.d):
             raise DataError(f"{self.path!r} does not say what its classifier was; start anew")
-        rows = sorted(plan.permutation or range(plan.K))
-        if plan.K != len(self.class_names) or rows != [*range(plan.K)]:
-            raise DataError(f"{self.path!r} does not say which class has which row; start anew")
         code = None if plan.permutation is None else weight.double().numpy()
         return replace(plan, code=code)
 
@@ -369,13 +350,6 @@ def add_snapshot(
             h5.create_dataset(key, data=array, track_times=False)
 
 
-def drop_snapshots(folder: Path, after: int) -> None:
-    """Remove the snapshots of epochs above `after`."""
-    for path, epoch in snapshot_files(str(folder / SNAPSHOTS)).items():
-        if epoch > after:
-            os.unlink(path)
-
-
 def _ledger(path: Path | None, **how: bool) -> Ledger[EpochRow]:
     return Ledger(path, partial(read_plain, EpochRow), "epoch", None, **how)
 
@@ -394,8 +368,7 @@ def own_files(folder: Path) -> list[Path]:
 def _dated_folder(label: str) -> Path:
     """A new folder `runs/2026-11-21-1530-LABEL`, by UTC, with a number where that is taken."""
     stamp = creation_time()  # 2026-11-21T15:30:00Z
-    label = re.sub(r"[^A-Za-z0-9._-]+", "-", label).strip("-.")
-    name = f"{stamp[:10]}-{stamp[11:13]}{stamp[14:16]}" + (f"-{label}" if label else "")
+    name = f"{stamp[:10]}-{stamp[11:13]}{stamp[14:16]}-" + re.sub(r"[^A-Za-z0-9.]+", "-", label)
     numbered = (f"{name}-{number}" for number in itertools.count(2))
     folders = (Path("runs", unique) for unique in itertools.chain([name], numbered))
     folder = next(folder for folder in folders if not folder.exists())

@@ -16,15 +16,10 @@ from gnc_cli.training.epochs import Epochs, best_of
 from gnc_cli.training.head import HeadPlan
 from gnc_cli.training.measure import Measured
 from gnc_cli.training.networks.batches import Normalisation
-from gnc_cli.training.networks.classifier import Classifier, count_parameters
+from gnc_cli.training.networks.encoders import Classifier, count_parameters
 from gnc_cli.training.request import Settings
 from gnc_cli.training.result import HeadFacts, TrainResult
 from gnc_cli.training.run_folder import portable
-
-_CHANCE = 0.1
-"""Of the way from chance to 1; a training accuracy below it has learned next to nothing."""
-_DRAWN = 20_000
-"""Features that a picture of the circle or the sphere shows at most."""
 
 
 def result_of(epochs: Epochs, plan: HeadPlan, data: ImageData, seconds: float) -> TrainResult:
@@ -46,7 +41,7 @@ def result_of(epochs: Epochs, plan: HeadPlan, data: ImageData, seconds: float) -
         version=__version__,
         run=epochs.folder.path,
         outcome=epochs.outcome,
-        advice=_advice(epochs, plan.K),
+        advice=_advice(epochs),
         data=data_facts(data),
         model=settings.model,
         head=_head_facts(settings, plan, training.model),
@@ -136,26 +131,20 @@ def _recipe_facts(settings: Settings, normalisation: Normalisation) -> dict[str,
     }
 
 
-def _advice(epochs: Epochs, K: int) -> str | None:
-    """What to do next: go on where it stopped, or change what did not learn."""
+def _advice(epochs: Epochs) -> str | None:
+    """How to go on where it stopped."""
     settings = epochs.settings
-    if epochs.outcome != "completed":
-        word = "interrupted"
-        if epochs.outcome == "time_limit":
-            word = f"stopped by {spelled('time_limit')}"
-        path = settings.data.partition(":")[2]
-        data = f" --data {settings.data}" if os.path.isabs(path) else ""  # config.json has no such
-        model = f" --model {settings.model}" if ":" in settings.model else ""  # never from a file
-        return (
-            f"{word}, the last checkpoint is written; go on with --resume --out "
-            f"{epochs.folder.path}{data}{model}"
-        )
-    measured = [r.train_accuracy for r in epochs.history if r.train_accuracy is not None]
-    if not measured or measured[-1] > 1.0 / K + _CHANCE * (1.0 - 1.0 / K):
+    if epochs.outcome == "completed":
         return None
+    word = "interrupted"
+    if epochs.outcome == "time_limit":
+        word = f"stopped by {spelled('time_limit')}"
+    path = settings.data.partition(":")[2]
+    data = f" --data {settings.data}" if os.path.isabs(path) else ""  # config.json has no such
+    model = f" --model {settings.model}" if ":" in settings.model else ""  # never from a file
     return (
-        f"accuracy {measured[-1]:.3g} is near chance; try more {spelled('epochs')} or "
-        f"another {spelled('lr')}"
+        f"{word}, the last checkpoint is written; go on with --resume --out "
+        f"{epochs.folder.path}{data}{model}"
     )
 
 
@@ -177,9 +166,6 @@ def _drawn(measured: Measured | None, d: int, class_names: Sequence[str]) -> dic
     if measured is None or d not in (2, 3) or "train" not in measured.features:
         return {}
     features, labels = measured.features["train"]
-    if len(labels) > _DRAWN:
-        chosen = np.random.default_rng(0).choice(len(labels), _DRAWN, replace=False)
-        features, labels = features[chosen], labels[chosen]
     return {
         "features": features,
         "labels": labels,

@@ -17,8 +17,7 @@ from gnc_cli.errors import DataError
 from gnc_cli.records import plain
 from gnc_cli.training.checkpoints import read_checkpoint
 from gnc_cli.training.result import EpochRow, TrainResult
-from tests.training.data.test_idx import encoded
-from tests.training.problems import TINY, run, timeless, toy
+from tests.training.problems import TINY, run, toy
 
 SCHEMA = schemas.load("train")
 
@@ -180,25 +179,6 @@ def test_the_folder_holds_what_it_says(home: Path, learned: TrainResult) -> None
         assert str(home).encode() not in path.read_bytes(), path
 
 
-def test_the_best_epoch(learned: TrainResult) -> None:
-    best = learned.best
-    assert best is not None
-    scores = [(row.test_accuracy or 0.0, -row.epoch) for row in learned.history]
-    assert (best["accuracy"], -best["epoch"]) == max(scores) and best["of"] == "test"
-    row = learned.history[best["epoch"] - 1]
-    assert best["ood_accuracy"] == row.ood_accuracy
-    assert read_checkpoint(Path(learned.run) / "best.pt")["training"]["epoch"] == best["epoch"]
-    assert read_checkpoint(Path(learned.run) / "last.pt")["training"]["epoch"] == 12
-
-
-def test_a_checkpoint_is_the_network_that_was_measured(learned: TrainResult) -> None:
-    state = read_checkpoint(Path(learned.run) / "last.pt")["training"]["model"]
-    with h5py.File(Path(learned.run) / "snapshots/epoch-0012-train.h5", "r") as h5:
-        weights = h5["weights"][:]
-    own = torch.nn.functional.normalize(state["head.weight"].double(), dim=1)
-    assert np.abs(own.numpy() - weights).max() < 1e-6
-
-
 def test_without_test_images(home: Path) -> None:
     data = toy(home / "untested.h5", test_each=0)
     result = run(data, home / "untested")
@@ -265,7 +245,6 @@ def test_from_an_earlier_run(home: Path, data: str) -> None:
     assert "encoder of best.pt; left out: fc.weight, fc.bias" in log
     for asked, said in (
         ({"init_from": home / "no-such"}, "no-such"),
-        ({"init_from": data.removeprefix("h5:")}, "is HDF5, no checkpoint"),
         ({"init_from": home / "first" / "config.json"}, "config.json"),
         ({"backbone_weights": home / "first" / "last.pt"}, "of gnc train; give it to init_from"),
     ):
@@ -284,22 +263,3 @@ def test_some_of_the_classes(home: Path, data: str) -> None:
     assert drawn["features"].shape == (48, 2) and drawn["class_names"] == ("dog", "/")
     assert Counter(drawn["labels"].tolist()) == {0: 24, 1: 24}
     assert float(np.linalg.norm(drawn["weights"][0])) == pytest.approx(1.0, abs=1e-6)
-
-
-def test_the_same_pictures_in_three_formats(tmp_path: Path) -> None:
-    data = toy(tmp_path / "toy.h5")
-    with h5py.File(tmp_path / "toy.h5") as h5:
-        arrays = {name: stored[()].squeeze() for name, stored in h5.items()}
-    np.savez(tmp_path / "toy.npz", **arrays)
-    (tmp_path / "toy").mkdir()
-    for name, array in arrays.items():
-        file = f"{name.replace('_', '-')}-idx{array.ndim}-ubyte"
-        (tmp_path / "toy" / file).write_bytes(encoded(array.astype(np.uint8)))
-    runs = [
-        run(name, tmp_path / name.partition(":")[0])
-        for name in (data, f"npz:{tmp_path / 'toy.npz'}", f"idx:{tmp_path / 'toy'}")
-    ]
-    assert [r.data["name"] for r in runs] == ["h5:toy.h5", "npz:toy.npz", "idx:toy"]
-    assert timeless(runs[0].history) == timeless(runs[1].history) == timeless(runs[2].history)
-    config = json.loads((tmp_path / "idx" / "config.json").read_text())
-    assert config["settings"]["data"] == "idx:toy"

@@ -74,12 +74,11 @@ def _invoke(*words: Any) -> Any:
 BAD_QUESTIONS: list[tuple[str, int, str]] = [
     # Options
     ("--assignment best", 2, "--assignment belongs to --head fixed:FILE"),
-    ("--constraint decay --head cmf", 2, "leave out --constraint decay"),
+    ("--constraint decay --head cmf", 2, "leave out --head, --tau and --loss"),
     ("--resume", 2, "add --out DIR"),
     ("--out -", 2, "use --csv"),
     ("--tau 0", 2, "above 0"),
     ("--loss focal", 2, "'arcface'"),
-    ("--classes-subset cat,,dog", 2, "an empty name; write"),
     ("--augment crop,zoom", 2, "'zoom' is unknown; choose of crop, flip, rotate, or none"),
     ("--plot a.gif", 2, ".svg"),
     ("--data svhn", 2, "write glyphs, cifar10"),
@@ -88,7 +87,7 @@ BAD_QUESTIONS: list[tuple[str, int, str]] = [
     ("--data h5:@/run/snapshots/epoch-0002-test.h5", 3, "it holds 'features'"),
     ("--fonts @/empty", 3, "has no .ttf, .otf or .ttc file; name another"),
     ("@DATA --classes 5", 3, "5 classes were asked for, and there are 4"),
-    ("@DATA --classes-subset ant,cow", 3, "no class 'cow'; of 4 the first are ant, bee, cat, dog"),
+    ("@DATA --classes-subset ant,cow", 3, "no class 'cow'; choose of ant, bee, cat, dog"),
     ("@DATA --ood glyphs", 3, "none of the network's classes (ant, bee, cat, dog)"),
     # Files of the head and the network
     ("@DATA --head fixed:@/words.txt", 3, "line 1, column 1: 'once' is no number"),
@@ -98,7 +97,6 @@ BAD_QUESTIONS: list[tuple[str, int, str]] = [
     ("@DATA --head fixed:solve --assignment best --similarity @/square.txt", 3, "(4, 4)"),
     ("@DATA --init-from @/empty", 3, "no such file"),
     ("@DATA --init-from @/run --d 5", 3, "choose the --model and --width"),
-    ("@DATA --backbone-weights @/words.txt", 3, "expected one of .pt, .pth"),
     # Runs and machines
     ("@DATA --out @/run", 3, "holds 'config.json' already; go on with --resume"),
     ("@DATA --resume --out @/cut", 3, "begins an archive that has no end"),
@@ -118,17 +116,6 @@ def test_bad_questions_are_one_line(
     assert (run.exit_code, run.stdout) == (status, ""), run.stderr
     (line,) = run.stderr.splitlines()
     assert line.startswith("gnc: ") and said in line
-    assert os.listdir() == []
-
-
-def test_without_tensorboard_a_line_says_how_to_get_it(
-    gnc: Run, made: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("gnc_cli.training.run.find_spec", lambda name: None)
-    run = gnc("--data", f"h5:{made}/toy.h5", *QUICK, "--logger", "tensorboard")
-    assert (run.exit_code, run.stdout) == (6, "")
-    (line,) = run.stderr.splitlines()
-    assert "--logger tensorboard needs tensorboard; pip install 'gnc-cli[trainers]'" in line
     assert os.listdir() == []
 
 
@@ -269,7 +256,7 @@ def test_a_file_of_settings(gnc: Run, made: Path) -> None:
     assert (body["epochs"], body["recipe"]["momentum"]) == (1, 0.5)
     for text, status, said in (
         ("epochs = 0", 2, "--epochs 0 is too small"),
-        ("epoch = 3", 2, "did you mean epochs?"),
+        ("epoch = 3", 2, "no option of gnc train; gnc train --help lists them"),
         ('stem = "small"', 2, "no option of gnc train; the first layers follow from the size"),
         ("momentum = 0.5", 2, "leave it out, or add that ('run.toml' sets options too)"),
         ("epochs 3", 3, "is not TOML"),
@@ -279,33 +266,6 @@ def test_a_file_of_settings(gnc: Run, made: Path) -> None:
         run = gnc(*words, "--out", "other", "--json")
         assert (run.exit_code, run.stdout) == (status, "") and said in run.stderr
     assert gnc("--config", "nowhere.toml").exit_code == 3
-
-
-def test_zeros_of_the_command_line_win(gnc: Run, made: Path) -> None:
-    page = (ROOT / "docs" / "tutorials" / "training.md").read_text(encoding="utf-8")
-    examples = re.findall(r"`(\w+ = [\d.]+)`", page)
-    assert len(examples) >= 2
-    text = "\n".join([*examples, "seed = 5", "weight_decay = 0.5", 'device = "cpu"', "epochs = 1"])
-    Path("run.toml").write_text(text)
-    words = ("--data", f"h5:{made}/toy.h5", "--model", TINY, "--config", "run.toml")
-    run = gnc(*words, "--seed", "0", "--weight-decay", "0", "--json")
-    assert run.exit_code == 0, run.stderr
-    body = json.loads(run.stdout)
-    assert (body["seed"], body["recipe"]["weight_decay"], body["device"]) == (0, 0.0, "cpu")
-    Path("run.toml").write_text('device = "abacus"\n')
-    assert gnc(*words).exit_code == 2
-
-
-def test_of_several_processes_the_first_alone_prints(
-    gnc: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("WORLD_SIZE", "2")
-    monkeypatch.setenv("MASTER_ADDR", "localhost")
-    for rank, lines in (("0", 1), ("1", 0)):
-        monkeypatch.setenv("RANK", rank)
-        for words in ((), ("--jsonl",)):
-            run = gnc("--tau", "0", *words)
-            assert (run.exit_code, run.stderr.count("\n")) == (2, lines)
 
 
 class _Terminal(io.StringIO):
@@ -331,25 +291,6 @@ def test_the_bar_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     assert max(map(len, frames)) <= width and "…" not in text
     last = [frame for frame in frames if frame.strip()][-1]
     assert "epoch 45/60 loss 1.23e-05 @4: test 0.625 GNC2 0.25 train 0.75" in last
-
-
-def test_nobody_watches_a_pipe() -> None:
-    with epochs_on_terminal() as watch:
-        assert watch is None
-
-
-def test_help_loads_nothing_heavy() -> None:
-    script = (
-        "import sys\n"
-        "sys.argv[1:] = ['train', '--help']\n"
-        "from gnc_cli.cli import main\n"
-        "try: main()\n"
-        "except SystemExit as e: assert e.code == 0\n"
-        "heavy = {'torch', 'numpy', 'scipy', 'matplotlib', 'h5py', 'PIL'} & set(sys.modules)\n"
-        "assert not heavy, heavy\n"
-    )
-    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
-    assert run.returncode == 0, run.stderr
 
 
 def test_measures_figures_are_attributes_that_completion_knows() -> None:

@@ -13,7 +13,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnc_cli.errors import DataError, OutputError, UsageError
+from gnc_cli.errors import DataError, UsageError
 from gnc_cli.io.ledger import Ledger
 from gnc_cli.records import plain
 from gnc_cli.runtime.deadline import Deadline
@@ -23,7 +23,7 @@ from gnc_cli.training.checkpoints import read_checkpoint, write_checkpoint
 from gnc_cli.training.epochs import measure_due
 from gnc_cli.training.request import Request, settings_of
 from gnc_cli.training.result import EpochRow, TrainResult
-from tests.training.problems import Troubled, run, timeless, toy
+from tests.training.problems import run, timeless, toy
 
 ASKED: dict[str, Any] = {
     "model": "cnn",
@@ -155,21 +155,13 @@ def test_a_kill_within_an_epoch_takes_what_came_after_a_checkpoint(
     same(run(data, out, resume=True, **ASKED), whole, [2])
 
 
-def test_stopped_again_and_again(home: Path, data: str, whole: TrainResult) -> None:
-    out = home / "again"
-    run(data, out, **ASKED, **stop(step=2))
-    for step in (4, 5, 9):
-        assert resume(data, out, **stop(step=step)).outcome == "interrupted"
-    same(resume(data, out), whole, [1, 2])
-
-
 @pytest.mark.parametrize(
     ("owner", "name", "before"),
     [
         (measure.Measuring, "measure", True),
         (run_folder, "add_snapshot", True),
         (run_folder, "add_snapshot", False),
-        (run_folder, "link_file", True),
+        (run_folder.RunFolder, "best", True),
         (Ledger, "append", True),
         (Ledger, "append", False),
     ],
@@ -293,15 +285,6 @@ def test_a_completed_run_says_its_result_again(
     assert resume(None, "whole").history == whole.history
 
 
-def test_measuring_may_change(home: Path, data: str) -> None:
-    out = home / "cadence"
-    run(data, out, **(ASKED | {"measure_every": 4, "snapshot_every": None}), **stop(epoch=2))
-    result = resume(data, out, measure_every=1, snapshot_every=3)
-    assert [row.epoch for row in result.history if row.gnc1 is not None] == [1, 3, 4]
-    names = [f"snapshots/epoch-{epoch:04d}-test.h5" for epoch in (3, 4)]
-    assert snapshots(out)[::2] == names
-
-
 def test_other_data_than_the_runs_are_refused(home: Path, data: str) -> None:
     out = home / "pictures"
     run(data, out, **ASKED, **stop(epoch=0))
@@ -316,9 +299,9 @@ def test_other_data_than_the_runs_are_refused(home: Path, data: str) -> None:
         h5["class_names"] = ["ant", "/", "cat", "dog"]
     order = f"h5:{home / 'order' / 'toy.h5'}"
     for other, said in (
-        (classes, "was trained on 4 classes"),
-        (order, "other labels, or in anot"),
-        (noise, "other pictures: their mean was 0"),
+        (classes, "was trained on other classes"),
+        (order, "other pictures, or on these in another order"),
+        (noise, "other pictures"),
     ):
         with pytest.raises(DataError, match=f"{said}.*name the same data"):
             resume(other, out)
@@ -343,20 +326,6 @@ def test_checkpoints_that_cannot_be_used(home: Path, data: str) -> None:
     (out / "config.json").write_text('{"settings": {"data": "h5:toy.h5"}}')
     refused(out, "config.json")
     refused(home, "no run of gnc train")
-    refused(home / "no", "no run folder")
-
-
-def test_the_last_good_checkpoint_is_named(home: Path, data: str) -> None:
-    """Inside the first epoch, too."""
-    out, asked = home / "lost", {"model": "tests.training.test_epochs:soon", "epochs": 2}
-    run(data, out, **asked, **stop(step=1))
-    with pytest.raises(DataError, match="epoch 1, step 3 of 3.*/last.pt, of step 1 of epoch 1$"):
-        run(data, out, resume=True, **asked)
-
-
-def soon(**shape: Any) -> torch.nn.Module:
-    """Good for two steps."""
-    return Troubled(2, **shape)
 
 
 @given(st.integers(1, 300), st.floats(0.01, 100.0), st.floats(0.01, 100.0), st.floats(0.5, 2.0))
@@ -382,24 +351,3 @@ def test_measuring_takes_a_tenth_of_the_time(
     seventh = dataclasses.replace(free, measure_every=7)
     due = [e for e in range(2, epochs) if measure_due(seventh, e, training * e, history[: e - 1])]
     assert due == list(range(7, epochs, 7))
-
-
-def test_a_full_disk_is_everybodys_error() -> None:
-    """The second of two processes hears from the first why it cannot go on."""
-
-    class Second:
-        first = False
-
-        def all_gather(self, value: Any) -> list[Any]:
-            return [OutputError("cannot write 'last.pt': no space"), value]
-
-    folder = run_folder.RunFolder(Second(), "run")  # type: ignore[arg-type]
-    row: Any = None
-    for call in (
-        lambda: folder.checkpoint({}),
-        lambda: folder.epoch(row, ""),
-        lambda: folder.back_to(3),
-        folder.best,
-    ):
-        with pytest.raises(OutputError, match="no space"):
-            call()

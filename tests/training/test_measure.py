@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from torch import nn
 
 from gnc_cli import GNCMetrics
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.training import epochs, measure
 from gnc_cli.training.measure import evaluate
 from gnc_cli.training.networks.batches import DeviceImages
-from gnc_cli.training.networks.classifier import Classifier
+from gnc_cli.training.networks.encoders import Classifier
 from tests.training.networks.fakes import GREY, fake_images, fake_model
 from tests.training.problems import run, timeless, toy
 
@@ -45,33 +44,6 @@ def test_all_rows_in_order_in_eval_mode(place: torch.device) -> None:
     assert [module.training for module in model.modules()] == modes
 
 
-def test_some_rows_and_an_early_end(place: torch.device) -> None:
-    images = DeviceImages(fake_images(50)[0], place)
-    model = _model(place).train()
-    found = evaluate(
-        model, images, normalisation=GREY, device=place, batch_size=8, rows=range(20, 45)
-    )
-    slices = [rows for _, rows in found]
-    assert slices == [slice(20, 28), slice(28, 36), slice(36, 44), slice(44, 45)]
-    stream = evaluate(model, images, normalisation=GREY, device=place, batch_size=8)
-    next(stream)
-    assert not model.training
-    stream.close()
-    assert model.training
-
-
-def test_half_precision_stays_inside_the_encoder(place: torch.device) -> None:
-    seen: list[torch.dtype] = []
-    model = _model(place)
-    last: nn.Module = model.encoder.layers[-1]
-    last.register_forward_hook(lambda _m, _i, out: seen.append(out.dtype))
-    images = DeviceImages(fake_images(6)[0], place)
-    ((features, _),) = evaluate(
-        model, images, normalisation=GREY, device=place, batch_size=8, precision="bf16"
-    )
-    assert seen == [torch.bfloat16] and features.dtype == torch.float32
-
-
 @pytest.mark.parametrize("kept", [1 << 30, 1000])  # 96 rows of 16 bytes are more than 1000
 def test_blocks_cover_every_row_once_also_of_sets_too_large_to_keep(
     kept: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -85,7 +57,7 @@ def test_blocks_cover_every_row_once_also_of_sets_too_large_to_keep(
     splits = [path.stem.partition("2-")[2] for path in tmp_path.glob("cut/snapshots/*-0002-*")]
     assert sorted(splits) == (["test"] if kept == 1000 else ["test", "train"])
     log = (tmp_path / "cut" / "log.txt").read_text()
-    assert log.count("no snapshot of the train features") == (kept == 1000)
+    assert log.count("no snapshot of the training features") == (kept == 1000)
 
 
 def test_gnc2_can_be_interrupted() -> None:
@@ -101,23 +73,6 @@ def test_gnc2_can_be_interrupted() -> None:
         assert wide is not None and closed is not None
         assert wide.lower <= closed.lower <= closed.upper <= wide.upper
         assert wide.upper - wide.lower > 10.0 * (closed.upper - closed.lower)
-
-
-def test_gnc2_has_its_seconds_after_slow_passes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A pass that takes longer than they are takes nothing of them."""
-    real = GNCMetrics.judge
-
-    def slow(self: GNCMetrics, *args: Any, **kwargs: Any) -> None:
-        time.sleep(2.1)
-        real(self, *args, **kwargs)
-
-    monkeypatch.setattr(epochs, "_LEAST", 2.0)
-    monkeypatch.setattr(GNCMetrics, "judge", slow)
-    data = toy(tmp_path / "toy.h5", test_each=0)
-    first = run(data, tmp_path / "out", epochs=2, measure_every=1).history[0]
-    assert first.gnc2 is not None and first.gnc2.width < 1e-9
 
 
 def test_a_measurement_ends_soon_after_the_time_limit(
@@ -140,20 +95,3 @@ def test_a_measurement_ends_soon_after_the_time_limit(
     assert part.advice is not None and "--resume" in part.advice
     monkeypatch.undo()
     assert run(data, out, epochs=3, resume=True).measured is not None
-
-
-def test_decisions_take_the_threads_of_the_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Each worker with one thread for BLAS."""
-    taken: list[int] = []
-    real = GNCMetrics.judge
-
-    def judge(self: GNCMetrics, *args: Any, workers: int, **kwargs: Any) -> None:
-        taken.append(workers)
-        assert torch.get_num_threads() == 1
-        real(self, *args, workers=workers, **kwargs)
-
-    monkeypatch.setattr(GNCMetrics, "judge", judge)
-    run(toy(tmp_path / "toy.h5"), tmp_path / "out", epochs=1, threads=2)
-    assert taken == [2]  # all rows at once

@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
 from PIL import Image
 
 from gnc_cli.console.plot_style import styled
 from gnc_cli.errors import UsageError
-from gnc_cli.training.plot import draw_places, plot_train, run_figure, series_figure
+from gnc_cli.training.plot import plot_train, run_figure, series_figure
 from tests.training.pictures import RESULTS, gaps, square
 
 DRAWN = ("one epoch", "never measured", "sphere", "many in the plane", "three placements")
@@ -71,24 +70,6 @@ def test_panels_hold_what_was_measured() -> None:
         "NCC, test set",
     ]
     assert "GNC1" not in drawn(RESULTS["never measured"])
-
-
-@pytest.mark.parametrize("raw", [True, False])
-def test_features_stand_outside_the_circle_at_their_angles_or_raw(raw: bool) -> None:
-    H = np.array([[5.0, 0.0], [0.0, 0.1], [0.0, 0.0], [3.0, 3.0]])
-    ax = Figure().add_subplot()
-    W = np.array([[0.4, 0.0], [0.0, 0.1]])
-    draw_places(ax, H, np.array([0, 1, 1, 0]), W, ("cat", "dog"), raw=raw)
-    dots = np.concatenate([np.asarray(c.get_offsets()) for c in ax.collections])
-    lengths = np.linalg.norm(dots, axis=1)
-    tips = np.array([line.get_xydata()[-1] for line in ax.lines[:2]])
-    if raw:
-        assert lengths.max() == pytest.approx(1.0)
-        assert tips.tolist() == [[1.0, 0.0], [0.0, 0.25]]
-    else:
-        assert ((lengths == 0.0) | ((lengths > 1.0) & (lengths < 1.25))).all()
-        assert tips.tolist() == [[1.0, 0.0], [0.0, 1.0]]
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["cat", "dog"]
 
 
 def test_placements_are_ranked_and_chance_is_marked() -> None:

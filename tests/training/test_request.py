@@ -19,8 +19,7 @@ from gnc_cli.training.run_folder import portable
 REFUSED: tuple[tuple[dict[str, Any], str], ...] = (
     ({"classes": 10, "classes_subset": ("a", "b")}, "--classes and --classes-subset exclude"),
     ({"backbone_weights": "a.pth", "init_from": "run"}, "--backbone-weights and --init-from"),
-    ({"constraint": "decay", "head": "cmf"}, "--head cmf .*leave out --constraint decay"),
-    ({"constraint": "decay", "head": "fixed:solve"}, "--head fixed:solve"),
+    ({"constraint": "decay", "head": "cmf"}, "--constraint decay .*leave out --head"),
     ({"constraint": "decay", "tau": 0.1}, "--constraint decay .*--tau"),
     ({"constraint": "decay", "loss": "hardmax"}, "--constraint decay .*--loss"),
     ({"margin": 0.3}, "--margin belongs to --loss cosface or arcface; leave it out, or add that"),
@@ -32,7 +31,6 @@ REFUSED: tuple[tuple[dict[str, Any], str], ...] = (
     ({"script": "han", "data": "kmnist"}, "--script .*--data glyphs"),
     ({"momentum": 0.5, "optimizer": "adam"}, "^momentum belongs to --optimizer sgd"),
     ({"milestones": (3,)}, "^--milestones belongs to --schedule step"),
-    ({"schedule": "step", "milestones": (5, 3)}, "--milestones 5,3: give rising"),
     ({"augment": ("crop", "blur")}, "--augment 'blur'.*crop, flip, rotate"),
     ({"head": "linear"}, "--head 'linear'.*learned, cmf, fixed:FILE or fixed:solve"),
     ({"head": "fixed"}, "--head 'fixed'"),
@@ -40,32 +38,6 @@ REFUSED: tuple[tuple[dict[str, Any], str], ...] = (
     ({"head": "cmf:0.9"}, "--head 'cmf:0.9'"),
 )
 KEYS = {name for name, parameter in declared(train).items() if not parameter.in_shell}
-CHOICES = ("constraint", "loss", "optimizer", "schedule", "precision", "preset")
-RANGES: tuple[tuple[str, Any], ...] = (
-    ("epochs", 0),
-    ("batch_size", 1),
-    ("warmup", -1.0),
-    ("weight_decay", -1e-4),
-    ("seed", -1),
-    ("feature_dim", 1),
-    ("classes", 1),
-    ("measure_every", 0),
-    ("snapshot_every", 0),
-    ("image_size", 4),
-    ("tau", 0.0),
-    ("tau", float("nan")),
-    ("lr", float("inf")),
-    ("margin", -1.0),
-    ("width", 0.0),
-    ("momentum", 1.0),
-    ("momentum", -0.1),
-    ("beta", 1.0),
-    ("milestones", "0"),
-    ("milestones", "3,x"),
-    ("milestones", ()),
-    ("time_limit", 0),
-    ("threads", 0),
-)
 
 
 def settings_of(asked: dict[str, Any]) -> Settings:
@@ -148,15 +120,6 @@ def test_a_preset_on_other_data_or_epochs() -> None:
     assert decay.constraint == "decay" and decay.epochs == 1600
 
 
-def test_the_rate_of_a_preset_stays_with_its_optimiser() -> None:
-    adam = settings_of({"preset": "fig2", "optimizer": "adamw"})
-    assert (adam.lr, adam.weight_decay, adam.warmup) == (3e-3, 1e-2, 5.0)
-    asked = settings_of({"preset": "fig2", "optimizer": "adamw", "lr": 1e-4})
-    assert (asked.lr, asked.weight_decay) == (1e-4, 1e-2)
-    same = settings_of({"preset": "fig2", "optimizer": "sgd"})
-    assert (same.lr, same.weight_decay, same.warmup) == (0.1, 5e-4, 0.0)
-
-
 def read(given: dict[str, Any]) -> Settings:
     """Settings of arguments that are checked as `train` checks its own."""
     parameters = declared(train)
@@ -170,21 +133,6 @@ def test_what_is_refused_names_its_flag(given: dict[str, Any], message: str) -> 
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("name", CHOICES)
-def test_choices_are_listed(name: str) -> None:
-    kind = declared(train)[name].kind
-    assert kind is not None and kind.choices is not None
-    with in_shell(), pytest.raises(UsageError, match=f"{name} 'x' .*{', '.join(kind.choices)}"):
-        read({name: "x"})
-
-
-@pytest.mark.parametrize(("name", "value"), RANGES)
-def test_ranges(name: str, value: Any) -> None:
-    option = name if name in KEYS else f"--{name.replace('_', '-')}"
-    with in_shell(*KEYS), pytest.raises(UsageError, match=f"^{option} .*give "):
-        read({name: value})
-
-
 def test_settings_survive_json() -> None:
     asked = settings_of({"preset": "fig4", "augment": (), "seed": 7, "head": "fixed:a.h5"})
     stored = json.loads(json.dumps(vars(asked)))
@@ -192,9 +140,6 @@ def test_settings_survive_json() -> None:
     assert again == asked and isinstance(again.milestones, tuple) and again.augment == ()
     with pytest.raises(DataError, match="config.json .*colour"):
         Settings.from_json(stored | {"colour": "red"})
-    for name in ("epochs", "tau", "batch_size"):
-        with pytest.raises(DataError, match=f"config.json .*{name}.*start a new run"):
-            Settings.from_json(stored | {name: 0})
     del stored["tau"]
     with pytest.raises(DataError, match="config.json .*tau.*start a new run"):
         Settings.from_json(stored)
@@ -210,29 +155,6 @@ def test_a_resumed_run_may_go_further_and_be_measured_otherwise() -> None:
     more = resumed(stored, {"epochs": 9, "measure_every": 3, "snapshot_every": 2, "tau": 0.2})
     assert more == dataclasses.replace(stored, epochs=9, measure_every=3, snapshot_every=2)
     assert resumed(stored, {}) == stored
-
-
-GLYPHS = {"preset": "fig4", "data": "glyphs", "schedule": "step"}
-
-
-@pytest.mark.parametrize(
-    ("asked", "moved"),
-    [
-        ({"schedule": "step"}, (50, 75)),
-        ({"preset": "fig4"}, (25, 50, 75)),
-        ({}, (20, 30)),
-        ({"schedule": "step", "milestones": (30,)}, (30,)),
-        ({"preset": "fig4", "milestones": (10, 30)}, (10, 30)),
-        (GLYPHS, (50, 75)),  # the defaults: fig4's quarters are of its own data
-        (GLYPHS | {"milestones": (5,)}, (5,)),
-    ],
-)
-def test_the_steps_of_a_longer_run_move_unless_they_were_asked_for(
-    asked: dict[str, Any], moved: tuple[int, ...]
-) -> None:
-    stored = _stored(epochs=40, **asked)
-    assert resumed(stored, {"epochs": 100}).milestones == moved
-    assert resumed(stored, {}) == stored == resumed(stored, {"epochs": 40})
 
 
 def test_a_resumed_run_takes_nothing_else() -> None:
@@ -264,12 +186,9 @@ def test_a_resumed_run_takes_nothing_else() -> None:
     ("name", "path", "kept"),
     [
         ("data", "folder:/home/ada/tiny", "folder:tiny"),
-        ("data", "folder:/home/ada/tiny/", None),
-        ("data", "cifar10:/data/cifar.tar.gz", "cifar10:cifar.tar.gz"),
         ("init_from", "/runs/first", "first"),
         ("head", "fixed:/codes/all.h5:square", "fixed:all.h5:square"),
         ("assignment", "/codes/places.txt", "places.txt"),
-        ("similarity", "/codes/near.npz:S", "near.npz:S"),
     ],
 )
 def test_a_path_may_be_given_again(name: str, path: str, kept: str | None) -> None:

@@ -9,13 +9,9 @@ import pytest
 
 from gnc_cli import measure
 from gnc_cli.collapse.result import MeasureResult
-from gnc_cli.errors import GncError, UnavailableError, UsageError
-from gnc_cli.runtime.distributed import Processes
-from gnc_cli.runtime.together import in_all, of_first
-from gnc_cli.training import run as train_run
 from gnc_cli.training.api import train
 from tests.runtime.together import needs_gloo, together
-from tests.training.problems import TINY, run, toy
+from tests.training.problems import TINY, toy
 
 SQUARE = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]])
 QUICK: dict[str, Any] = {
@@ -56,17 +52,6 @@ def test_an_error_of_one_process_is_raised_in_all() -> None:
     for rank, lines in enumerate((first, second)):
         said = [f"process {who} cannot read it {rank == 1}" for who in (0, 0, 1)]
         assert lines[2:] == [*said, "0"]  # what the second cannot, the first may do for it
-
-
-def test_one_process_needs_nobody() -> None:
-    def fail() -> int:
-        raise UsageError("no")
-
-    for share in (in_all, of_first):
-        assert share(Processes(), lambda: None) is None
-        with pytest.raises(UsageError, match="no") as caught:
-            share(Processes(), fail)
-        assert caught.value.told is False and GncError.told is False
 
 
 TWO = """
@@ -170,19 +155,3 @@ def test_two_processes_do_what_one_does(tmp_path: Path) -> None:
         assert isinstance(found, MeasureResult)
         assert found.gnc1 == pytest.approx(history[-1]["gnc1"], abs=1e-9)
         assert found.accuracy == history[-1]["train_accuracy"]
-
-
-def test_memory_that_is_not_enough_is_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(*args: Any, **more: Any) -> None:
-        raise error
-
-    data = toy(tmp_path / "toy.h5")
-    monkeypatch.setattr(train_run, "build_training", fail)
-    error: Exception = MemoryError("Unable to allocate 9 GiB")
-    with pytest.raises(UnavailableError, match="memory of the machine is not enough; try"):
-        run(data, None)
-    error = RuntimeError("shapes differ")
-    with pytest.raises(RuntimeError, match="shapes differ"):
-        run(data, None)

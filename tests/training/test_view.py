@@ -9,7 +9,7 @@ import pytest
 from gnc_cli.console.table import printed
 from gnc_cli.records import Bracket
 from gnc_cli.training.view import view
-from tests.training.pictures import DATA, HEAD, RECIPE, gaps, hexagon, run, square
+from tests.training.pictures import DATA, HEAD, gaps, hexagon, run, square
 
 CMF = replace(HEAD, kind="cmf", beta=0.9, saved_share=0.0025)
 COSFACE = replace(
@@ -42,11 +42,14 @@ def test_a_run_as_a_person_sees_it() -> None:
         == """\
 glyphs: cnn   d = 10, K = 100
 
-test accuracy  0.9531    training 0.9997, NCC 0.9947
-GNC1           0.003333  from 0.278 after epoch 1: 83 times less
-GNC2           0.332119  certified
-  ratio        0.4964    of 0.669012, best known, our own code
-GNC3           0.06452   from 0.918 after epoch 1: 14 times less
+test accuracy      0.9531    best 0.9531 after epoch 60
+training accuracy  0.9997
+NCC accuracy       0.9947    training set, by its class means
+test NCC accuracy  0.9481    by the same means
+GNC1               0.003333  from 0.278 after epoch 1
+GNC2               0.332119  certified
+  ratio            0.4964    of 0.669012, best known, our own code
+GNC3               0.06452   from 0.918 after epoch 1
 
 run: 60 epochs in 2 min 42 s, runs/2026-11-21-1530-glyphs-cnn
 
@@ -62,58 +65,26 @@ def test_tables_keep_within_their_width(result: Any) -> None:
     assert "0.9" in text and "completed" in text and "…" not in text
 
 
-def test_gates_learn_their_keys() -> None:
-    text = drawn(run(), 100, verbose=True)
-    for key in ("test_accuracy", "train_accuracy", "gnc1", "gnc2", "gnc2_ratio", "gnc3"):
-        assert f" {key}" in text and f" {key}" not in drawn(run(), 100)
-
-
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        (
-            {"head": CMF},
-            ["class means of the features, beta 0.9", "1,000 of the head need no", "0.25 % of"],
-        ),
+        ({"head": CMF}, ["class means of the features", "0.25 % of all parameters saved"]),
         (
             {},
-            [
-                "reference        0.669012",
-                "network     cnn, 394,410 parameters",
-                "head        learned; on the sphere, tau 0.1; loss ce",
-                "batches of 128, float32",
-            ],
+            ["learned; on the sphere, tau 0.1; loss ce", "lr 0.003"],
         ),
         (
             {"head": COSFACE},
-            [
-                "fixed: solve",
-                "placed: best",
-                "cosface with margin 0.25, the largest of the fixed code\n",
-            ],
+            ["fixed: solve; classes placed: best", "margin 0.25, the largest of the fixed code\n"],
         ),
         ({"head": DECAY}, ["free lengths, weight decay"]),
-        ({"head": replace(HEAD, loss="hardmax")}, ["learned; on the sphere; loss hardmax"]),
-        (
-            {"head": replace(HEAD, loss="arcface", margin=0.5, margin_source="given")},
-            ["loss arcface with margin 0.5\n"],
-        ),
-        ({"recipe": RECIPE | STEP}, ["sgd, momentum 0.9, lr 0.003, step 27, 53 x 0.1, warm-up"]),
-        (
-            {"recipe": RECIPE | STEP | {"milestones": list(range(1, 9))}},
-            ["step 1, 2, 3, 4, 5, 6, 7, 8 x 0.1"],
-        ),
-        (
-            {"data": DATA | {"split": "each fifth image of a class in sorted order is test"}},
-            ["900 training, 300 test (each fifth of a class)"],
-        ),
-        ({"data": DATA | {"test_images": None}}, ["900 training, no test set; 32 x 32"]),
+        ({"data": DATA | {"test_images": None}}, ["images: 900 training; 32 x 32, 1 channel"]),
         (
             {
                 "data": DATA | {"ood": {"name": "folder:stl", "classes_matched": 9}},
                 "ood_accuracy": 0.5,
             },
-            ["0.5000    folder:stl, 9 of 100 classes matched by name"],
+            ["0.5000    folder:stl, 9 classes matched by name"],
         ),
         (
             {"outcome": "time_limit", "epochs_asked": 90, "advice": "go on with --resume"},
@@ -123,17 +94,13 @@ def test_gates_learn_their_keys() -> None:
             {"outcome": "interrupted", "advice": "interrupted, a checkpoint is written"},
             ["interrupted: a checkpoint is written"],
         ),
-        (
-            {"processes": 2, "recipe": RECIPE | {"preset": "fig2", "width": 0.5}},
-            ["2 processes on cpu", "seed 0; preset fig2", "width 0.5"],
-        ),
-        ({"test_accuracy": None, "train_accuracy": 0.99999}, ["training accuracy  0.999990  best"]),
+        ({"processes": 2}, ["2 processes on cpu"]),
         (
             {"measured": replace(MEASURED, gnc2=Bracket(0.3, 0.4), gnc2_ratio=0.4484)},
             [">=0.300000", "at most 0.400000", "ratio            >=0.448"],
         ),
         ({"measured": replace(MEASURED, gnc2_reference=None)}, ["certified\nGNC3"]),
-        ({"measured": None, "history": (), "best": None}, ["test accuracy  0.95"]),
+        ({"measured": None, "history": (), "best": None}, ["test accuracy      0.95"]),
     ],
 )
 def test_what_is_special_is_said(changes: dict[str, Any], said: list[str]) -> None:
@@ -141,22 +108,6 @@ def test_what_is_special_is_said(changes: dict[str, Any], said: list[str]) -> No
     text = drawn(made, 200) + drawn(made, 200, verbose=True)
     for words in said:
         assert words in text
-
-
-def test_collapse_is_counted_from_the_first_measurement() -> None:
-    made = run(2)
-    first, last = made.history
-    for before, after, said in (
-        (0.5, 0.05, "10 times less"),
-        (0.1, 0.199, "99 % more"),
-        (0.953, 0.9099, "1: unchanged"),
-        (0.9, 0.6, "33 % less"),
-        (0.1, 0.0, "from 0.100 after epoch 1\n"),
-    ):
-        history = (replace(first, gnc1=before), replace(last, gnc1=after))
-        assert made.measured is not None
-        measured = replace(made.measured, gnc1=after)
-        assert said in drawn(replace(made, history=history, measured=measured))
 
 
 def test_placements_are_a_line_each() -> None:

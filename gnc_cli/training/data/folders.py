@@ -13,7 +13,6 @@ import os
 import warnings
 from collections import Counter
 from collections.abc import Callable, Container, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -40,9 +39,7 @@ from gnc_cli.training.data.image_set import (
 _SIZE = 64
 """Pixels a side, at most, where nobody asks for a size."""
 _SAMPLE = 1000
-"""Files whose headers decide about the size."""
-_BLOCK = 2048
-"""Headers read at a time in search of a colour."""
+"""Files, spread over the whole, whose headers decide about size and colours."""
 _FIFTH = 5
 _HELD_BACK = "each fifth image of a class in sorted order is test"
 _SUFFIXES = (
@@ -73,7 +70,7 @@ def read_folder(
     choose: Choose = _ALL,
     threads: int | None = None,
 ) -> ImageData:
-    """The images of a folder: one channel where every image is greyscale, else three.
+    """The images of a folder: one channel where all images looked at are greyscale, else three.
 
     By default the size is 64 where the shorter side of most images has that, else its most common
     length. Mirror images are taken for the same class where there are colours: greyscale sets are
@@ -136,8 +133,9 @@ def _read(
     pool = decoding_pool(threads)
     files = [file for part in parts for file in part.paths]
     with warnings.catch_warnings(action="ignore"):  # Pillow's, of files that are counted here
-        size = image_size or _common_size(files, pool)
-        channels = channels or (1 if _all_grey(files, pool) else 3)
+        headers = read_headers(files[:: max(1, len(files) // _SAMPLE)], pool)
+        size = image_size or _common_size([header.side for header in headers])
+        channels = channels or (1 if all(header.grey for header in headers) else 3)
         lazily = not fits_in_memory(len(files) * channels * size * size)
         broken: dict[str, str] = {}
         sets = []
@@ -162,23 +160,12 @@ def _read(
     return sets, facts, (line,) if broken else ()
 
 
-def _common_size(files: Sequence[str], pool: ThreadPoolExecutor) -> int:
-    """From headers of files spread over the whole."""
-    headers = read_headers(files[:: max(1, len(files) // _SAMPLE)], pool)
-    sides = [header.side for header in headers]
+def _common_size(sides: Sequence[int]) -> int:
+    """The most common of the shorter sides, or less."""
     if not sides or np.median(sides) >= _SIZE:
         return _SIZE
     times = Counter(sides)
     return min(times, key=lambda side: (-times[side], side))
-
-
-def _all_grey(files: Sequence[str], pool: ThreadPoolExecutor) -> bool:
-    """Whether no image has colours; the first one that has ends the search."""
-    for start in range(0, len(files), _BLOCK):
-        headers = read_headers(files[start : start + _BLOCK], pool)
-        if not all(header.grey for header in headers):
-            return False
-    return True
 
 
 @dataclass(frozen=True, eq=False)

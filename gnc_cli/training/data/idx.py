@@ -37,6 +37,7 @@ _FILE = re.compile(r"(.*?)(train|t10k|test)-(images|labels)[-.]idx[13]-ubyte(?:\
 """Prefix (of EMNIST: with the split), part, and what the file holds."""
 _DEBIAN = Path("/usr/share/datasets")
 """Where Debian's packages `dataset-NAME` put the files."""
+_AGAIN = "get it again, or write it anew"
 _GZIP = b"\x1f\x8b"
 _BLOCK = 1 << 20
 """Bytes read at a time."""
@@ -51,7 +52,6 @@ class IdxSet:
 
     folders: tuple[str, ...]
     """Where it may lie in a folder of data sets: under its own name, or torchvision's."""
-    source: str
     prefixes: Mapping[str, tuple[str, ...]]
     """What the names of its files begin with, and the names of the classes there."""
     flip: bool = False
@@ -76,16 +76,14 @@ _EMNIST = {
 def _emnist(*splits: str) -> IdxSet:
     return IdxSet(
         ("emnist", "EMNIST/raw", "gzip"),
-        "https://www.nist.gov/itl/products-and-services/emnist-dataset",
         {f"emnist-{split}-": _EMNIST[split] for split in splits},
     )
 
 
 IDX_SETS = {
-    "mnist": IdxSet(("mnist", "MNIST/raw"), "https://yann.lecun.com/exdb/mnist", {"": _DIGITS}),
+    "mnist": IdxSet(("mnist", "MNIST/raw"), {"": _DIGITS}),
     "fashion-mnist": IdxSet(
         ("fashion-mnist", "FashionMNIST/raw"),
-        "https://github.com/zalandoresearch/fashion-mnist",
         {
             "": (
                 "T-shirt/top",
@@ -104,7 +102,6 @@ IDX_SETS = {
     ),
     "kmnist": IdxSet(
         ("kmnist", "KMNIST/raw"),
-        "https://github.com/rois-codh/kmnist",
         {"": ("o", "ki", "su", "tsu", "na", "ha", "ma", "ya", "re", "wo")},
     ),
     "emnist": _emnist(*_EMNIST),
@@ -124,21 +121,20 @@ def read_idx(name: str, path: str | None = None) -> ImageData:
     """
     folder, prefix, files = _find(name, path)
     known = IDX_SETS.get("emnist" if prefix in IDX_SETS["emnist"].prefixes else name)
-    step = f"get it again from {known.source}" if known else "get it again, or write it anew"
     sets = {
-        part: _read_part(folder, files, part, prefix, step)
+        part: _read_part(folder, files, part, prefix)
         for part in ("train", "test")
         if part == "train" or {(part, "images"), (part, "labels")} & files.keys()
     }
     sizes = {images.images.shape[2] for images in sets.values()}
     if len(sizes) > 1:
-        raise DataError(f"{str(folder)!r} has images of {sizes} pixels a side; {step}")
+        raise DataError(f"{str(folder)!r} has images of {sizes} pixels a side; {_AGAIN}")
     largest = max(int(images.labels.max()) for images in sets.values())
     names = known.prefixes[prefix] if known else tuple(map(str, range(largest + 1)))
     if largest >= len(names):
         raise DataError(
             f"{str(folder)!r} has labels up to {largest}; those of {prefix or name} end at "
-            f"{len(names) - 1}: {step}"
+            f"{len(names) - 1}; {_AGAIN}"
         )
     data = ImageData(
         sets["train"],
@@ -194,25 +190,25 @@ def _sets(folder: Path) -> dict[str, _Files]:
     return sets
 
 
-def _read_part(folder: Path, files: _Files, part: str, prefix: str, step: str) -> ImageSet:
-    """Images and labels of one part; `step` is what to do about what is wrong."""
+def _read_part(folder: Path, files: _Files, part: str, prefix: str) -> ImageSet:
+    """Images and labels of one part."""
     for content in ("images", "labels"):
         if (part, content) not in files:
-            raise DataError(f"{str(folder)!r} has no {part} {content} of its IDX files; {step}")
+            raise DataError(f"{str(folder)!r} has no {part} {content} of its IDX files; {_AGAIN}")
     name = str(folder / files[part, "images"])
-    images = _read(name, 3, step)
+    images = _read(name, 3)
     if images.shape[1] != images.shape[2]:
         raise DataError(f"{name!r} has images of {images.shape[1:]}; cut them to squares")
     if prefix.startswith("emnist-"):  # stored column by column
         images = np.ascontiguousarray(images.swapaxes(1, 2))
     name = str(folder / files[part, "labels"])
-    labels = _read(name, 1, step)
+    labels = _read(name, 1)
     if len(labels) != len(images):
-        raise DataError(f"{name!r} has {len(labels)} label(s) for {len(images)} images; {step}")
+        raise DataError(f"{name!r} has {len(labels)} label(s) for {len(images)} images; {_AGAIN}")
     return ImageSet(images[:, None], (labels - np.uint8(prefix == _LETTERS)).astype(np.int64))
 
 
-def _read(path: str, axes: int, step: str) -> np.ndarray:
+def _read(path: str, axes: int) -> np.ndarray:
     """The bytes of an IDX file with `axes` axes, uint8, no more memory than the file can fill."""
     with open_input(path) as file, translated(path, "an IDX file"):
         held = file.seek(0, os.SEEK_END)
@@ -224,14 +220,14 @@ def _read(path: str, axes: int, step: str) -> np.ndarray:
         if magic != bytes([0, 0, 8, axes]):
             raise DataError(
                 f"{path!r} begins with {magic!r}, and {'images' if axes == 3 else 'labels'} in IDX "
-                f"with {bytes([0, 0, 8, axes])!r}; {step}"
+                f"with {bytes([0, 0, 8, axes])!r}; {_AGAIN}"
             )
         shape = tuple(np.frombuffer(stream.read(4 * axes), ">u4", axes).tolist())
         needed = math.prod(shape)
         most = most_unpacked(held) if packed else held
         if not 0 < needed <= min(most, memory_limit()):
             raise DataError(
-                f"{path!r} declares shape {shape}, {needed} bytes, and has {held} itself; {step}"
+                f"{path!r} declares shape {shape}, {needed} bytes, and has {held} itself; {_AGAIN}"
             )
         array = np.empty(needed, np.uint8)
         filled = 0
@@ -241,6 +237,6 @@ def _read(path: str, axes: int, step: str) -> np.ndarray:
         if filled < needed or stream.read(1):
             what = "more" if filled == needed else str(filled)
             raise DataError(
-                f"{path!r} declares shape {shape}, {needed} bytes, and {what} follow; {step}"
+                f"{path!r} declares shape {shape}, {needed} bytes, and {what} follow; {_AGAIN}"
             )
     return array.reshape(shape)

@@ -26,8 +26,8 @@ class EncoderShape:
 
     channels: int
     """Channels of the images."""
-    feature_dim: int | None
-    """Outputs of the last linear layer; None leaves that layer out."""
+    feature_dim: int
+    """Outputs of the last linear layer."""
     image_size: int
     """Side of the images, pixels."""
     width: float
@@ -54,12 +54,6 @@ class EncoderShape:
     def first_pooling(self) -> nn.Module:
         """No pooling for small images, 3 x 3 maxima with stride 2 for large ones."""
         return nn.Identity() if self.image_size < _LARGE else nn.MaxPool2d(3, stride=2, padding=1)
-
-    def last_layer(self, channels: int) -> tuple[nn.Module, int]:
-        """The linear layer behind the pooled channels, or none; and how many features come out."""
-        if self.feature_dim is None:
-            return nn.Identity(), channels
-        return nn.Linear(channels, self.feature_dim), self.feature_dim
 
 
 @torch.no_grad()
@@ -102,7 +96,7 @@ class CNN(nn.Sequential):
             inputs = outputs
         self.avgpool = nn.AdaptiveAvgPool2d(1)
         self.flatten = nn.Flatten()
-        self.fc, self.feature_dim = shape.last_layer(inputs)
+        self.fc = nn.Linear(inputs, shape.feature_dim)
         _initialise(self, "fan_out")
 
 
@@ -200,7 +194,7 @@ class ResNet(nn.Module):
             stages.append(blocks)
         self.layer1, self.layer2, self.layer3, self.layer4 = stages
         self.avgpool = nn.AdaptiveAvgPool2d(1)
-        self.fc, self.feature_dim = shape.last_layer(channels)
+        self.fc = nn.Linear(channels, shape.feature_dim)
         _initialise(self, "fan_out")
 
     def forward(self, images: Tensor) -> Tensor:
@@ -290,10 +284,9 @@ class DenseNet121(nn.Module):
                 self.features.add_module(f"transition{number}", _Transition(shape, channels))
                 channels //= 2
         self.features.norm5 = nn.BatchNorm2d(channels)
-        self.classifier, self.feature_dim = shape.last_layer(channels)
+        self.classifier = nn.Linear(channels, shape.feature_dim)
         _initialise(self, "fan_in")
-        if isinstance(self.classifier, nn.Linear):
-            nn.init.zeros_(self.classifier.bias)
+        nn.init.zeros_(self.classifier.bias)
 
     def forward(self, images: Tensor) -> Tensor:
         x = F.relu(self.features(images))

@@ -232,18 +232,14 @@ class Batches:
         size: int = 1,
     ) -> None:
         self.N = len(labels)
-        self.steps = -(-self.N // batch_size)
-        if batch_size > 1:
-            self.steps = max(1, min(self.steps, self.N // 2))
+        self.steps = max(1, min(-(-self.N // batch_size), self.N // 2))
         self.seed = seed
-        if self.N < max(1, size) or self.N // self.steps < size:
+        if self.N // self.steps < 2 * size:
             raise UsageError(
                 f"{spelled('batch_size', batch_size)}: {self.N} training images in {self.steps} "
-                f"batches do not give each of {size} processes one; use larger batches or fewer "
-                "processes"
+                f"batches do not give each of {size} processes two, which batch norm needs; use "
+                "larger batches or fewer processes"
             )
-        self.smallest = self.N // self.steps // size
-        """Images of the smallest share that a process has of a batch."""
         self.images = images if isinstance(images, DeviceImages) else DeviceImages(images, device)
         """All images, as they are; `evaluate` takes them from here."""
         self.labels = torch.from_numpy(np.array(labels, dtype=np.int64))

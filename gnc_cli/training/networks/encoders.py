@@ -1,7 +1,7 @@
 """Networks by name or of somebody's own, and weights that others trained: images in, features out.
 
 A new network is a function of an `EncoderShape` and an entry in `_BUILDERS`; anyone's own comes in
-as `package.module:factory` without an entry.
+as `package.module:factory` without an entry. `Classifier` puts a head and its loss behind one.
 """
 
 import importlib
@@ -9,11 +9,12 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from typing import Any, cast
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import cast
 
 import torch
 from torch import Tensor, nn
+from torch.utils.flop_counter import FlopCounterMode
 
 from gnc_cli.collapse.model import in_eval_mode
 from gnc_cli.errors import DataError, UsageError
@@ -27,6 +28,8 @@ from gnc_cli.training.networks.architectures import (
     resnet50,
     resnext50,
 )
+from gnc_cli.training.networks.heads import Head, widened
+from gnc_cli.training.networks.losses import Loss
 
 _BUILDERS: dict[str, Callable[[EncoderShape], nn.Module]] = {
     "cnn": CNN,
@@ -38,12 +41,10 @@ _BUILDERS: dict[str, Callable[[EncoderShape], nn.Module]] = {
 ENCODERS: tuple[str, ...] = tuple(_BUILDERS)
 """Names that `build_encoder` knows."""
 
-_POOLED = ("cnn", "densenet121")
-"""These halve the stem's maps three times without padding."""
-_FEWEST = 8
-
-_PREFIX = re.compile(r"(?:(?:module|_orig_mod|model|encoder|backbone|encoder_q)\.)*")
-"""Of data parallelism, compilation, trainers, and MoCo's query network."""
+_PREFIX = re.compile(
+    r"(?:(?:state_dict|model_state_dict|module|_orig_mod|model|encoder|backbone|encoder_q)\.)*"
+)
+"""Of checkpoints, data parallelism, compilation, trainers, and MoCo's query network."""
 _STEMS = {"conv1.weight", "conv1.bias", "features.conv0.weight", "features.conv0.bias"}
 _LAST = re.compile(r"(?:fc|classifier)\.")
 _OLD_DENSENET = re.compile(r"(\.denselayer\d+\.(?:norm|conv))\.([12]\.)")
@@ -61,44 +62,38 @@ def build_encoder(
     *,
     channels: int = 3,
     image_size: int = 32,
-    feature_dim: int | None,
+    feature_dim: int,
     width: float = 1.0,
     seed: int = 0,
 ) -> nn.Module:
     """Network from images (N, channels, S, S) float32 to raw features (N, feature_dim).
 
-    `model` is one of `ENCODERS` or `package.module:factory`. Without a `feature_dim` the last
-    linear layer is left out; the network's own `feature_dim` says how many features come out.
-    First values come from `seed` alone; PyTorch's global random numbers stay where they are.
+    `model` is one of `ENCODERS` or `package.module:factory`. First
+    values come from `seed` alone; PyTorch's global random numbers stay where they are.
     """
     with torch.random.fork_rng(devices=[]):
         # Not torch.manual_seed, which would seed the accelerators too.
         torch.default_generator.manual_seed(seed)
         if ":" in model:
-            if width != 1.0:
-                raise UsageError(
-                    f"{spelled('model', model)} has its own width; leave {spelled('width')} out"
-                )
             return _build_own(model, channels, image_size, feature_dim)
         if model not in _BUILDERS:
             raise UsageError(
                 f"{spelled('model', model)}: choose from {', '.join(ENCODERS)}, or write "
                 f"package.module:factory for your own; {_SIGNATURE}"
             )
-        if model in _POOLED and image_size < _FEWEST:
+        if model in ("cnn", "densenet121") and image_size < 8:  # they halve images three times
             raise UsageError(
-                f"{spelled('model', model)} needs images of {_FEWEST} pixels or more, these have "
+                f"{spelled('model', model)} needs images of 8 pixels or more, these have "
                 f"{image_size}; choose {spelled('model', 'resnet18')}"
             )
         return _BUILDERS[model](EncoderShape(channels, feature_dim, image_size, width))
 
 
-def _build_own(model: str, channels: int, image_size: int, feature_dim: int | None) -> nn.Module:
+def _build_own(model: str, channels: int, image_size: int, feature_dim: int) -> nn.Module:
     """Call `factory(channels=..., image_size=..., feature_dim=...)` and try what it makes.
 
     The module is looked for in the current directory too. One forward pass of two black images in
-    eval mode shows whether features (2, feature_dim) come out; where `feature_dim` is None, any
-    number of features will do. The attribute `feature_dim` is set to it.
+    eval mode shows whether features (2, feature_dim) come out.
     """
     module_name, _, name = model.partition(":")
     option = spelled("model", model)
@@ -108,15 +103,9 @@ def _build_own(model: str, channels: int, image_size: int, feature_dim: int | No
         how = "write package.module:factory, installed or in the current directory"
         with _explained(f"{option}: importing {module_name or 'nothing'} stops with", how):
             module = importlib.import_module(module_name)
-        factory = getattr(module, name, None)
-        if not callable(factory):
-            raise UsageError(f"{option}: {module_name} has no function {name or '(no name)'}")
         with _explained(f"{option}: the factory stops with", _SIGNATURE):
+            factory = getattr(module, name)
             encoder = factory(channels=channels, image_size=image_size, feature_dim=feature_dim)
-        if not isinstance(encoder, nn.Module):
-            raise UsageError(
-                f"{option} gives {type(encoder).__name__}, not an nn.Module; {_SIGNATURE}"
-            )
         images = torch.zeros(2, channels, image_size, image_size)
         with (
             _explained(f"{option}: on images {tuple(images.shape)} the network stops with"),
@@ -126,15 +115,10 @@ def _build_own(model: str, channels: int, image_size: int, feature_dim: int | No
             features = encoder(images)
     finally:
         sys.path[:] = path
-    kind = type(features).__name__
-    if isinstance(features, Tensor):
-        kind = f"{tuple(features.shape)} {features.dtype}"
-        if features.is_floating_point() and features.ndim == 2 and len(features) == 2:
-            if feature_dim in (None, features.shape[1]):
-                cast(Any, encoder).feature_dim = features.shape[1]
-                return encoder
-    wanted = f"(2, {feature_dim or 'd'})"
-    raise UsageError(f"{option}: two images give {kind}, not a tensor of floats {wanted}")
+    if not isinstance(features, Tensor) or features.shape != (2, feature_dim):
+        shape = getattr(features, "shape", type(features).__name__)
+        raise UsageError(f"{option}: two images give {shape}, not a tensor (2, {feature_dim})")
+    return cast(nn.Module, encoder)
 
 
 @contextmanager
@@ -147,41 +131,24 @@ def _explained(what: str, advice: str = "") -> Iterator[None]:
         raise UsageError("; ".join(filter(None, (f"{what} {reason}", advice)))) from error
 
 
-@torch.no_grad()
 def load_backbone(encoder: nn.Module, tensors: Mapping[str, Tensor]) -> list[str]:
     """Copy a checkpoint with torchvision's names into `encoder`; name what keeps its own values.
 
     The names may lie below a prefix; what lies elsewhere, such as MoCo's key network and queue, is
     not ours. A stem (first convolution) and a last linear layer of another shape, or that the
     checkpoint does not have, are left as they are. `num_batches_tracked` is optional. Everything
-    else must be there with its shape, and nothing may be left over; else nothing is changed.
+    else must be there with its shape, and nothing may be left over.
     """
     own = encoder.state_dict()
     stored = _under_prefix(own, tensors)
-    for name in _STEMS & own.keys() & stored.keys():
-        theirs, ours = stored[name], own[name]
-        if ours.ndim == theirs.ndim == 4 and ours.shape[1] != theirs.shape[1]:
-            raise DataError(
-                f"the checkpoint's {name} takes images of {theirs.shape[1]} channels, these have "
-                f"{ours.shape[1]}; use images of {theirs.shape[1]} channels"
-            )
     left_out = _left_out(own, stored)
-    needed = [name for name in own if name not in left_out]
-    missing = [name for name in needed if name not in stored and not _is_counter(name)]
-    if missing:
-        raise _of_another_network(f"the checkpoint has no {first_of(missing, _NAMED)}")
-    extra = [n for n in stored if not (n in own or _is_counter(n) or _LAST.match(n))]
-    if extra:
-        raise _of_another_network(f"this network has no place for {first_of(extra, _NAMED)}")
-    copied = [name for name in needed if name in stored]
-    for name in copied:
-        if stored[name].shape != own[name].shape:
-            raise _of_another_network(
-                f"{name} is {tuple(stored[name].shape)} in the checkpoint and "
-                f"{tuple(own[name].shape)} in this network"
-            )
-    for name in copied:
-        own[name].copy_(stored[name])
+    usual = {n: t for n, t in own.items() if n in left_out or n.endswith("num_batches_tracked")}
+    kept = {n: t for n, t in stored.items() if n in own or not _LAST.match(n)}
+    try:
+        encoder.load_state_dict(usual | {n: t for n, t in kept.items() if n not in left_out})
+    except RuntimeError as error:
+        reason = " ".join(str(error).split()[:30])
+        raise _of_another_network(f"the checkpoint does not fit: {reason}") from error
     return [name for name in own if name in left_out]
 
 
@@ -214,10 +181,58 @@ def _left_out(own: Mapping[str, Tensor], stored: Mapping[str, Tensor]) -> set[st
     return {name for name in replaceable if name.rpartition(".")[0] in layers}
 
 
-def _is_counter(name: str) -> bool:
-    return name.rpartition(".")[2] == "num_batches_tracked"
-
-
 def _of_another_network(what: str) -> DataError:
     options = f"{spelled('model')} and {spelled('width')}"
     return DataError(f"{what}; choose the {options} that the checkpoint was trained with")
+
+
+class Classifier(nn.Module):
+    """Images and labels in, losses and right answers out: one module to wrap, save and train.
+
+    The encoder, images to raw features (N, d), runs under the caller's autocast; head and loss, of
+    the head's scores, in float32.
+    """
+
+    def __init__(self, encoder: nn.Module, head: Head, loss: Loss) -> None:
+        super().__init__()
+        self.encoder, self.head, self.loss = encoder, head, loss
+
+    def features(self, images: Tensor) -> Tensor:
+        """Raw features, (N, d) float32."""
+        return widened(self.encoder(images))
+
+    def forward(self, images: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
+        """Losses (N,) float32 and which answers are right (N,) bool, of labels (N,) int64.
+
+        In training mode the head absorbs the batch first (`ClassMeanHead`).
+        """
+        features = self.features(images)
+        if self.training:
+            self.head.absorb(features, labels)
+        scores = self.head.scores(features)
+        right = scores.detach().max(dim=1).indices == labels  # half the time of argmax on a CPU
+        return self.loss(scores, labels), right
+
+
+def autocast(precision: str, device: torch.device) -> AbstractContextManager[object]:
+    """Runs the matrix products and convolutions within it in `float32`, `bf16` or `fp16`."""
+    half = {"bf16": torch.bfloat16, "fp16": torch.float16}.get(precision)
+    return nullcontext() if half is None else torch.autocast(device.type, dtype=half)
+
+
+def count_parameters(module: nn.Module) -> int:
+    """Numbers in its parameters, frozen ones too; running statistics are buffers and no part."""
+    return sum(parameter.numel() for parameter in module.parameters())
+
+
+def flops_per_image(encoder: nn.Module, shape: tuple[int, ...]) -> float:
+    """Floating-point operations of a forward pass of one image (C, S, S); the encoder on the CPU.
+
+    Example:
+        >>> flops_per_image(nn.Sequential(nn.Flatten(), nn.Linear(64, 10)), (1, 8, 8))
+        1280
+    """
+    counter = FlopCounterMode(display=False)
+    with in_eval_mode(encoder), torch.no_grad(), counter:
+        encoder(torch.zeros(1, *shape))
+    return counter.get_total_flops()

@@ -1,6 +1,7 @@
 """The steps of training: an epoch can be stopped after any of them, and goes on from there."""
 
 import copy
+import inspect
 import math
 import time
 from collections.abc import Generator
@@ -9,25 +10,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+import torch.distributed as dist
 from torch import Tensor, nn
 
-from gnc_cli.errors import DataError, UnavailableError, UsageError
+from gnc_cli.errors import DataError, UnavailableError
 from gnc_cli.parameters import spelled
 from gnc_cli.runtime.distributed import Processes
 from gnc_cli.training.networks.batches import Batch, Batches, seed_at
-from gnc_cli.training.networks.classifier import (
+from gnc_cli.training.networks.encoders import (
     Classifier,
     autocast,
     flops_per_image,
-    trains_on_one,
-)
-from gnc_cli.training.networks.parallel import (
-    any_of,
-    average_running_statistics,
-    distribute,
-    running_statistics,
-    sum_of,
-    synchronise_batch_norm,
 )
 from gnc_cli.training.request import Recipe
 
@@ -49,8 +42,6 @@ def make_optimizer(model: Classifier, recipe: Recipe) -> torch.optim.Optimizer:
         return id(parameter) not in head and (recipe.optimizer == "sgd" or parameter.ndim > 1)
 
     trained = [p for p in model.parameters() if p.requires_grad]
-    if not trained:
-        raise UsageError("nothing is left to train: every parameter is frozen or fixed")
     groups = [
         {"params": [p for p in trained if decays(p)], "weight_decay": recipe.weight_decay},
         {"params": [p for p in trained if not decays(p)], "weight_decay": 0.0},
@@ -62,10 +53,6 @@ def make_optimizer(model: Classifier, recipe: Recipe) -> torch.optim.Optimizer:
         return torch.optim.Adam(groups, lr=recipe.lr)
     momentum = recipe.momentum
     return torch.optim.SGD(groups, lr=recipe.lr, momentum=momentum, nesterov=momentum > 0)
-
-
-_MOMENTS = {"step", "exp_avg", "exp_avg_sq"}
-"""What Adam and AdamW keep for a parameter."""
 
 
 class NonFiniteLoss(DataError):
@@ -132,21 +119,10 @@ class Training:
                 f"{spelled('precision', 'fp16')} needs a GPU, and the device is {device}; choose "
                 "bf16 or float32"
             )
-        joined = processes.size > 1 and device.type == "cuda"  # batch norms, over all processes
         shape = batches.images.shape[1:]
-        if batches.smallest == 1 and not joined and not trains_on_one(model.encoder, shape):
-            raise UsageError(
-                f"{spelled('batch_size', recipe.batch_size)} gives a process a single image of "
-                "some batch, and batch norm needs two; take larger batches or fewer processes"
-            )
-        for name, value in model.state_dict().items():
-            if type(value) is not Tensor:
-                raise UsageError(
-                    f"{name} in the state of the network is a {type(value).__name__}; checkpoints "
-                    "hold plain tensors"
-                )
         flops = flops_per_image(model.encoder, shape)
-        synchronise_batch_norm(model, processes, device)
+        if processes.size > 1 and device.type == "cuda":
+            model.encoder = nn.SyncBatchNorm.convert_sync_batchnorm(model.encoder)
         model.to(device)
         model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.model, self.batches, self.recipe = model, batches, recipe
@@ -161,7 +137,7 @@ class Training:
         self._trained = [p for p in model.parameters() if p.requires_grad]
         # So that small gradients of fp16 survive.
         self._scaler = torch.amp.GradScaler("cuda", enabled=recipe.precision == "fp16")
-        self._shared: nn.Module = distribute(model, processes, device)
+        self._shared: nn.Module = _distributed(model, processes, device)
         self._begin()
 
     def _begin(self) -> None:
@@ -169,8 +145,6 @@ class Training:
         self._sums = torch.zeros(3, dtype=torch.float64, device=self.device)
         """Of this process in the epoch that has begun: losses, right answers, samples."""
         self._seconds = 0.0
-        self._checked = self.step
-        """Steps after which the loss was last seen to be finite."""
 
     def steps(self) -> Generator[float, None, None]:
         """Train the rest of the epoch that has begun; after each step this process's mean loss.
@@ -197,7 +171,6 @@ class Training:
                 loss, _, count = self._sums.tolist()
                 if any_of(not math.isfinite(loss), self.processes):
                     raise self._failure()
-                self._checked = self.step
                 self._seconds += time.perf_counter() - began
                 yield loss / count
                 began = time.perf_counter()
@@ -210,7 +183,6 @@ class Training:
         """
         average_running_statistics(self.model, self.processes)
         if not self._finite():
-            self._checked -= 1
             raise self._failure()
         if self.step < self.batches.steps:
             return None
@@ -251,11 +223,6 @@ class Training:
                     f"the checkpoint is of a run with {name} {getattr(state, name)}, this one has "
                     f"{ours}; go on with the same data, batch size and seed"
                 )
-        if state.epoch < 0 or not 0 <= state.step < state.steps:
-            raise DataError(
-                f"the checkpoint has an impossible step, {state.step} of epoch {state.epoch}; "
-                f"start anew with {spelled('force')}"
-            )
         groups = self._optimizer.param_groups
         recipe = [{k: v for k, v in group.items() if k != "params"} for group in groups]
         try:
@@ -269,31 +236,13 @@ class Training:
             raise DataError(f"the checkpoint is of another network or recipe: {first}") from error
         for group, settings in zip(self._optimizer.param_groups, recipe, strict=True):
             group.update(settings)  # the settings of the run say it, not the checkpoint
-        self._check_moments()
-        self.epoch, self.step = state.epoch, state.step
-        self._begin()
-
-    def _check_moments(self) -> None:
-        """Refuse numbers that no optimiser keeps for a parameter, or that are not finite."""
-        expected = {"momentum_buffer"} if self.recipe.optimizer == "sgd" else _MOMENTS
-        for parameter in self._trained:
-            kept = self._optimizer.state.get(parameter, {})
-            sound = all(
-                isinstance(value, Tensor)
-                and value.shape == (() if name == "step" else parameter.shape)
-                and bool(value.isfinite().all())
-                for name, value in kept.items()
-            )
-            if not sound or kept.keys() not in (expected, set()):
-                raise DataError(
-                    "the checkpoint has a state of the optimizer that does not fit its network; "
-                    f"start anew with {spelled('force')}"
-                )
         if not self._finite():
             raise DataError(
                 "the checkpoint has a weight that is not a finite number; start anew with "
                 f"{spelled('force')}"
             )
+        self.epoch, self.step = state.epoch, state.step
+        self._begin()
 
     def _descend(self, batch: Batch) -> None:
         """One step; its loss, right answers and samples are added to the sums."""
@@ -333,20 +282,68 @@ class Training:
         return self.recipe.lr * self.recipe.factor(self.epoch * steps + step, steps)
 
     def _failure(self) -> NonFiniteLoss:
-        """The error for a number that was still finite after `_checked` steps of this epoch."""
-        first = self._checked + 1
-        here = f"step {self.step}" if self.step == first else f"steps {first}-{self.step}"
-        if self.epoch == 0 and self.step == 1:
-            cause = "it is the first step, so look at the images and at the weights it began with"
-        elif self.recipe.precision == "fp16":
-            cause = f"fp16 overflows beyond 65504; try {spelled('precision', 'bf16')}"
-        else:
-            cause = (
-                f"the learning rate {self._lr(self.step - 1):.3g} is likely too large at tau "
-                f"{self.model.head.tau:g}; try a smaller {spelled('lr')} or longer "
-                f"{spelled('warmup')}"
-            )
+        """The error for a number that is not finite after a step, or after several on a GPU."""
         return NonFiniteLoss(
-            f"epoch {self.epoch + 1}, {here} of {self.batches.steps}: the loss or a weight is not "
-            f"a finite number: {cause}"
+            f"epoch {self.epoch + 1}, step {self.step} of {self.batches.steps}: the loss or a "
+            f"weight is not a finite number: the learning rate {self._lr(self.step - 1):.3g} is "
+            f"likely too large at tau {self.model.head.tau:g}, or for fp16; try a smaller "
+            f"{spelled('lr')} or longer {spelled('warmup')}"
         )
+
+
+def _distributed(model: Classifier, processes: Processes, device: torch.device) -> nn.Module:
+    """`model` with gradients averaged over the processes; itself where there is one process.
+
+    Buffers stay each process's own: class means come out the same everywhere, and what batch norms
+    count apart is averaged where it is used (`average_running_statistics`). An encoder from
+    elsewhere may have layers that it does not use: their gradients are not waited for.
+    """
+    if processes.size == 1:
+        return model
+    on_gpu = device.type == "cuda"
+    wrap = nn.parallel.DistributedDataParallel
+    newer = "forward_sync_buffers" in inspect.signature(wrap).parameters
+    apart: dict[str, Any] = {"forward_sync_buffers" if newer else "broadcast_buffers": False}
+    ours = type(model.encoder).__module__.startswith("gnc_cli.")
+    return wrap(
+        model,
+        device_ids=[device] if on_gpu else None,
+        process_group=None if on_gpu else processes.group,
+        gradient_as_bucket_view=True,
+        find_unused_parameters=not ours,
+        **apart,
+    )
+
+
+def running_statistics(module: nn.Module) -> list[Tensor]:
+    """Mean and variance that a batch norm keeps, (channels,) each; nothing of other modules."""
+    if not isinstance(module, nn.modules.batchnorm._BatchNorm):
+        return []
+    return [b for b in (module.running_mean, module.running_var) if b is not None]
+
+
+def average_running_statistics(model: nn.Module, processes: Processes) -> None:
+    """Give all processes the mean of what their batch norms counted apart; all of them call it.
+
+    Running statistics are linear in those of the batches, so taking the mean earlier changes
+    nothing.
+    """
+    if processes.size == 1:
+        return
+    for module in model.modules():
+        if not isinstance(module, nn.SyncBatchNorm):
+            for buffer in running_statistics(module):
+                buffer.copy_(sum_of(buffer, processes) / processes.size)
+
+
+def sum_of(tensor: Tensor, processes: Processes) -> Tensor:
+    """The sum of every process's tensor, on the CPU and the same in all; all of them call it."""
+    total = tensor.detach().to("cpu", copy=True)
+    if processes.size > 1:
+        dist.all_reduce(total, group=processes.group)
+    return total
+
+
+def any_of(flag: bool, processes: Processes) -> bool:
+    """Whether the flag is up in some process, the same in all; all of them call it."""
+    return bool(sum_of(torch.tensor(flag, dtype=torch.int32), processes))

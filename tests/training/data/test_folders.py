@@ -131,17 +131,6 @@ def test_other_layouts_are_refused(files: list[str], message: str, tmp_path: Pat
         read_folder(str(tmp_path))
 
 
-def test_links(tmp_path: Path) -> None:
-    fill(tmp_path / "elsewhere" / "apples", {"deep": RED}, 2)
-    root = fill(tmp_path / "set", {"b": GREEN}, 2)
-    (root / "a").symlink_to(tmp_path / "elsewhere" / "apples")
-    (root / "b" / "round").symlink_to(root)  # without end, were it followed
-    (root / "b" / "2.png").symlink_to(tmp_path / "elsewhere" / "apples" / "deep" / "0.png")
-    data = read_folder(str(root))
-    assert data.class_names == ("a", "b")
-    assert colours(data.train.images) == [RED] * 2 + [GREEN] * 2 + [RED]
-
-
 @pytest.mark.parametrize("memory", [1 << 30, 0], ids=["memory", "asked for"])
 def test_broken_images_are_counted_and_named(
     memory: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

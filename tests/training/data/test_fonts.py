@@ -161,16 +161,6 @@ def test_letters_of_a_script_that_most_fonts_have_come_first(tmp_path: Path) -> 
     assert glyph_images(2, 32, str(tmp_path), "latin").class_names == ("a", "b")
 
 
-def test_a_script_that_the_fonts_lack(tmp_path: Path) -> None:
-    for style in ("One", "Two"):
-        make_font(tmp_path / f"{style}.ttf", style, LETTERS)
-    with pytest.raises(DataError, match="script='han': 0 of 2 faces.*5 or more.*name other fonts"):
-        glyph_images(10, 16, str(tmp_path), "han")
-    known = "'klingon'.*0 of 12 faces.*DejaVu.*name other fonts, or a script: hangul, han, kana, or"
-    with pytest.raises(DataError, match=known):
-        glyph_images(10, 16, None, "klingon")
-
-
 def test_one_picture_of_those_that_are_equal(tmp_path: Path) -> None:
     """A test face that draws a letter as a training face does has no picture of it."""
     for number in range(4):
@@ -181,8 +171,3 @@ def test_one_picture_of_those_that_are_equal(tmp_path: Path) -> None:
     assert data.test is not None and data.facts["test_styles"] == ["Tiny Style 3"]
     names = [data.class_names[label] for label in data.test.labels]
     assert names == ["각"] and len(data.train.labels) == 12 and data.facts["repeated"] == 3
-
-
-def test_scripts_of_the_fonts_that_are_always_there() -> None:
-    data = glyph_images(24, 16, None, "greek")
-    assert "".join(data.class_names) == "ΑΒΓΔΕΖΗΘΙΚΛΜΝΞΟΠΡΣΤΥΦΧΨΩ"

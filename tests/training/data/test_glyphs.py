@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.lib.stride_tricks import sliding_window_view
 
-from gnc_cli.errors import DataError, UsageError
 from gnc_cli.training.data.fonts import GlyphDrawer, find_fonts
 from gnc_cli.training.data.glyphs import GlyphClasses, glyph_images
 from gnc_cli.training.data.image_set import ImageData
@@ -123,18 +122,3 @@ def test_likeness_is_the_stated_rule(seed: int, noise: int, cut: int) -> None:
     # In one go or in two parts: no difference.
     answers = found.add(pictures[:cut]) + found.add(pictures[cut:])
     assert answers == reference(pictures)
-
-
-def test_other_sizes_are_refused() -> None:
-    with pytest.raises(UsageError, match="choose 16, 32 or 64"):
-        glyph_images(100, 20)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("image_size", "least"), [(16, 1500), (32, 2000), (64, 2000)])
-def test_how_many_classes_there_are(image_size: int, least: int) -> None:
-    data = glyph_images(None, image_size)
-    count = len(data.class_names)
-    assert least <= count == data.facts["characters"] - data.facts["merged"] - data.facts["blank"]
-    with pytest.raises(DataError, match=f"give {count} classes at {image_size} pixels"):
-        glyph_images(count + 1, image_size)

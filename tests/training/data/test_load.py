@@ -15,7 +15,7 @@ from gnc_cli.errors import DataError, GncError, UsageError
 from gnc_cli.training.data import load
 from gnc_cli.training.data.cifar import CIFAR10
 from gnc_cli.training.data.fonts import find_fonts
-from gnc_cli.training.data.image_set import ImageData, ImageSet, MatchedSet, first_per_class
+from gnc_cli.training.data.image_set import ImageData, ImageSet, MatchedSet
 from gnc_cli.training.data.load import FittedImages, fitted, load_images, load_matched
 from tests.training.data.python2_pickle import dumps
 
@@ -72,17 +72,6 @@ def test_cifar_whole_and_in_part(cifar: str) -> None:
             assert np.array_equal(pixels, np.array([30, 0])[images.labels])
 
 
-def test_the_first_images_of_each_class(cifar: str) -> None:
-    whole = load_images(cifar)
-    few = first_per_class(whole, 3)
-    assert few.test is whole.test and few.class_names == whole.class_names
-    assert np.bincount(few.train.labels).tolist() == [3] * 4  # of 5
-    ours, every = (np.asarray(images.train.images) for images in (few, whole))
-    for k in range(4):
-        first = every[whole.train.labels == k][:3]
-        np.testing.assert_array_equal(ours[few.train.labels == k], first)
-
-
 @pytest.mark.parametrize(
     ("data", "options", "kind", "message"),
     [
@@ -105,26 +94,6 @@ def test_what_was_asked_for_is_wrong(
 ) -> None:
     with pytest.raises(kind, match=message):
         load_images(data.replace("cifar", cifar), **options)
-
-
-def test_rarer_glyphs_are_looked_for_among_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[tuple[int | None, int, str | None]] = []
-
-    def draw(count: int | None, size: int, fonts: str | None, script: str | None) -> ImageData:
-        asked.append((count, size, fonts))
-        names = "0123Aa"[: 4 if count == 100 else count]
-        labels = np.arange(len(names))
-        pictures = labels.astype(np.uint8)[:, None, None, None].repeat(size, 2).repeat(size, 3)
-        return ImageData(ImageSet(pictures, labels), None, tuple(names), "glyphs", {}, (), False)
-
-    monkeypatch.setattr(load, "glyph_images", draw)
-    assert load_images(classes=3).class_names == tuple("012") and load_images().flip is False
-    some = load_images("glyphs", subset=["2", "1"], image_size=16, fonts="dir")
-    assert np.asarray(some.train.images)[:, 0, 0, 0].tolist() == [1, 2]
-    assert some.class_names == ("2", "1")
-    assert load_images(subset=["a", "A"]).class_names == ("a", "A")
-    first = [(3, 32, None), (100, 32, None), (100, 16, "dir")]
-    assert asked == [*first, (100, 32, None), (None, 32, None)]
 
 
 def test_matched_by_name(cifar: str, stl: str) -> None:

@@ -140,12 +140,3 @@ def test_refused(datasets: dict[str, Any], message: str, tmp_path: Path) -> None
     with pytest.raises(DataError, match=message) as raised:
         read_stored(write(tmp_path / "a.h5", **datasets))
     assert "a.h5" in str(raised.value) and "\n" not in str(raised.value)
-
-
-def test_damaged(tmp_path: Path) -> None:
-    path = Path(write(tmp_path / "a.h5", images=COLOUR, labels=LABELS))
-    path.write_bytes(path.read_bytes()[:1500])
-    with pytest.raises(DataError, match="a.h5"):
-        read_stored(str(path))
-    with pytest.raises(DataError, match="no such file"):
-        read_stored(str(tmp_path / "b.h5"))

@@ -8,8 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from gnc_cli.training.networks.classifier import count_parameters
-from gnc_cli.training.networks.encoders import ENCODERS, build_encoder
+from gnc_cli.training.networks.encoders import build_encoder, count_parameters
 
 
 @pytest.mark.parametrize(
@@ -108,29 +107,3 @@ def test_features_are_those_of_the_plain_network(model: str, size: int, groups: 
     else:
         expected = _plain_resnet(state, images, small=size < 96, groups=groups)
     torch.testing.assert_close(encoder(images).detach(), expected)
-
-
-@pytest.mark.parametrize("model", ENCODERS)
-def test_convolutions_begin_with_the_variance_of_he_and_norms_as_the_identity(model: str) -> None:
-    """Of gradients in residual networks, of activations in DenseNet."""
-    encoder = build_encoder(model, width=0.5, feature_dim=7)
-    for name, layer in encoder.named_modules():
-        if isinstance(layer, nn.Conv2d):
-            channels = layer.in_channels if model == "densenet121" else layer.out_channels
-            fan = channels * layer.kernel_size[0] ** 2
-            spread = layer.weight.std().item() * (fan / 2) ** 0.5
-            assert abs(spread - 1) < 5 * layer.weight.numel() ** -0.5, name
-        elif isinstance(layer, nn.BatchNorm2d):
-            assert (layer.weight == 1).all() and (layer.bias == 0).all(), name
-    if model == "densenet121":
-        assert (encoder.get_parameter("classifier.bias") == 0).all()
-
-
-@pytest.mark.parametrize("width", [0.125, 0.3, 0.6])
-def test_groups_of_any_width_begin_with_four_channels(width: float) -> None:
-    encoder = build_encoder("resnext50", width=width, feature_dim=7)
-    first = encoder.get_submodule("layer1.0.conv2")
-    last = encoder.get_submodule("layer4.2.conv2")
-    assert isinstance(first, nn.Conv2d) and isinstance(last, nn.Conv2d)
-    assert first.in_channels == 4 * first.groups
-    assert last.groups == first.groups and last.in_channels == 8 * first.in_channels

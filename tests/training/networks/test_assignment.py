@@ -107,25 +107,6 @@ def test_laws(seed: int, K: int) -> None:
         assert again == pytest.approx(best, abs=1e-9)
 
 
-def test_the_same_seed_gives_the_same_assignment() -> None:
-    W, S = _code(20, 4, 0), class_similarity(_code(20, 6, 1))
-    for how in ("random", "best", "worst"):
-        assert np.array_equal(assign(how, W, S, seed=5), assign(how, W, S, seed=5))
-    assert not np.array_equal(assign("random", W, seed=5), assign("random", W, seed=6))
-    assert np.array_equal(assign("identity", W), np.arange(20))
-    equal = np.full((6, 6), 0.3)
-    assert np.array_equal(assign("best", _code(6, 3, 0), equal), np.arange(6)), "first of equals"
-
-
-def test_similarity_is_the_cosine_of_class_means() -> None:
-    half = np.sqrt(0.5)
-    np.testing.assert_allclose(
-        class_similarity(np.array([[2.0, 0.0], [0.0, 0.1], [3.0, 3.0]])),
-        [[1, 0, half], [0, 1, half], [half, half, 1]],
-        atol=1e-15,
-    )
-
-
 def test_what_cannot_be_assigned_is_refused() -> None:
     with pytest.raises(UsageError, match="3000 classes: possible up to 2896"):
         assign("worst", np.ones((3000, 2)), np.ones((1, 1)))

@@ -1,7 +1,6 @@
 """Images on their way: moves against NumPy and SciPy, and every sample once in any processes."""
 
 import math
-import threading
 
 import numpy as np
 import pytest
@@ -47,36 +46,27 @@ def _rows(batch: Batch) -> list[int]:
     return pixels
 
 
-@given(st.integers(1, 200), st.integers(1, 60), st.integers(1, 4))
+@given(st.integers(2, 200), st.integers(2, 60), st.integers(1, 4))
 def test_an_epoch_has_every_sample_once_and_its_means_add_up(N: int, batch: int, size: int) -> None:
     try:
         shares = [_batches(N, batch, rank, size) for rank in range(size)]
     except UsageError:
-        assert N // -(-N // batch) < size
+        assert N // -(-N // batch) < 2 * size
         return
-    least = 1 if batch == 1 or N == 1 else 2
     whole = _batches(N, batch)
     together = list(zip(*(share.epoch(2) for share in shares), strict=True))
-    in_twos = batch == 2 and N % 2 == 1 and N > 1  # the last three stay together
+    in_twos = batch == 2 and N % 2 == 1  # the last three stay together
     assert len(together) == whole.steps == -(-N // batch) - in_twos
     seen: list[int] = []
     for parts, one in zip(together, whole.epoch(2), strict=True):
         rows = [row for part in parts for row in _rows(part)]
         assert rows == _rows(one) and one.weight == 1
-        assert max(least, N // whole.steps) <= len(rows) <= batch + in_twos
-        assert shares[0].smallest <= min(len(part.labels) for part in parts)
+        assert N // whole.steps <= len(rows) <= batch + in_twos
+        assert min(len(part.labels) for part in parts) >= 2
         mean = sum(part.weight * part.labels.double().mean() for part in parts) / size
         assert mean == pytest.approx(np.mean(rows), rel=1e-12)
         seen += rows
     assert sorted(seen) == list(range(N))
-
-
-def test_the_order_is_of_seed_and_epoch() -> None:
-    orders = [
-        tuple(row for batch in _batches(90, 9, seed=seed).epoch(epoch) for row in _rows(batch))
-        for seed, epoch in ((3, 0), (3, 0), (3, 1), (4, 0), (4, 1))
-    ]
-    assert orders[0] == orders[1] and len({*orders, tuple(range(90))}) == 5
 
 
 def test_any_batch_comes_out_the_same_however_it_is_had(
@@ -118,28 +108,8 @@ def test_any_batch_comes_out_the_same_however_it_is_had(
         )
 
 
-def test_a_broken_image_is_an_error_and_early_ends_leave_no_thread(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    class Broken(Elsewhere):
-        def __getitem__(self, rows: np.ndarray) -> np.ndarray:
-            if 7 in rows:
-                raise OSError("picture 7")
-            return super().__getitem__(rows)
-
-    images, _ = fake_images(20)
-    monkeypatch.setattr("gnc_cli.training.networks.batches._RESIDENT_BYTES", 0)
-    source = DeviceImages(Broken(images), CPU)
-    with pytest.raises(OSError, match="picture 7"):
-        list(source.stream(torch.arange(20).split(5)))
-    stream = source.stream(torch.arange(5).split(1))
-    next(stream)
-    stream.close()
-    assert not [thread for thread in threading.enumerate() if "gnc-images" in thread.name]
-
-
 def test_batches_that_cannot_be_shared_are_refused() -> None:
-    with pytest.raises(UsageError, match="batch_size=4: 5 .*2 batches.* 4 processes"):
+    with pytest.raises(UsageError, match="batch_size=4: 5 .*2 batches.* 4 processes two"):
         _batches(5, 4, size=4)
 
 
@@ -213,18 +183,6 @@ def test_an_image_does_not_see_its_batch(
     assert torch.equal(moves.apply(images[order], drawn[order]), whole[order])
 
 
-def test_parameters_follow_from_the_generator_and_fill_their_ranges() -> None:
-    moves = Augmentation(4, True, 15.0)
-    drawn = _drawn(moves, 4000, 3)
-    assert torch.equal(drawn, _drawn(moves, 4000, 3))
-    assert not torch.equal(drawn, _drawn(moves, 4000, 4))
-    shares = torch.bincount((drawn[:, 0] + 4).long(), minlength=9) / 4000
-    assert shares.shape == (9,) and (shares - 1 / 9).abs().max() < 0.03
-    assert abs(drawn[:, 2].mean() - 0.5) < 0.05
-    reach = math.radians(15.0)
-    assert drawn[:, 3].abs().max() <= reach and drawn[:, 3].std() > 0.5 * reach
-
-
 @pytest.mark.parametrize(("C", "S"), [(1, 360), (3, 210)])
 def test_statistics_are_those_of_numpy(
     C: int, S: int, rng: np.random.Generator, device: str
@@ -242,13 +200,3 @@ def test_statistics_are_those_of_numpy(
     mean, std = (np.array(x)[:, None, None] for x in (found.mean, found.std))
     np.testing.assert_allclose(out.cpu(), (scaled[:3] - mean) / std, atol=1e-5)
     assert out.dtype == torch.float32 and torch.equal(out, same)
-
-
-def test_a_tiny_spread_keeps_its_digits_and_a_constant_channel_has_unit_std() -> None:
-    images = np.full((1000, 2, 10, 10), 255, dtype=np.uint8)
-    images[0, 0, 0, 0] = 254
-    share = 1e-5
-    expected = np.sqrt(share * (1 - share)) / 255
-    found = channel_statistics(images)
-    np.testing.assert_allclose(found.std, [expected, 1.0], rtol=1e-12)
-    assert found.apply(torch.from_numpy(images))[:, 1].abs().max() < 1e-7

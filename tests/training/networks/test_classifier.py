@@ -4,8 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from gnc_cli.collapse.model import in_eval_mode
-from gnc_cli.training.networks.classifier import Classifier
+from gnc_cli.training.networks.encoders import Classifier
 from gnc_cli.training.networks.heads import ClassMeanHead, Head, SphereHead
 from gnc_cli.training.networks.losses import make_loss
 
@@ -67,11 +66,3 @@ def test_the_encoder_alone_runs_in_low_precision(dtype: torch.dtype, place: torc
     assert set(seen) == {dtype} and features.dtype == losses.dtype == torch.float32
     losses.mean().backward()
     assert all(p.grad is not None and p.grad.isfinite().all() for p in model.parameters())
-
-
-def test_every_module_is_in_its_mode_again_after_an_error_too() -> None:
-    network = nn.Sequential(nn.BatchNorm1d(2).eval(), nn.Sequential(nn.Dropout()))
-    with pytest.raises(RuntimeError, match="inside"), in_eval_mode(network):
-        assert not any(module.training for module in network.modules())
-        raise RuntimeError("inside")
-    assert [module.training for module in network.modules()] == [True, False, True, True]

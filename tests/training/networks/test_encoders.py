@@ -16,13 +16,8 @@ from gnc_cli.training.networks.encoders import ENCODERS, build_encoder, load_bac
 @pytest.mark.parametrize("model", ENCODERS)
 @pytest.mark.parametrize(("channels", "size"), [(1, 17), (3, 96)])
 def test_features_have_the_shape_asked_for(model: str, channels: int, size: int) -> None:
-    pooled = {"cnn": 64, "resnet18": 128, "densenet121": 256}.get(model, 512)
-    for feature_dim in (5, None):
-        encoder = build_encoder(
-            model, channels=channels, image_size=size, feature_dim=feature_dim, width=0.25
-        )
-        features = encoder.eval()(torch.zeros(2, channels, size, size))
-        assert features.shape == (2, feature_dim or pooled) == (2, encoder.feature_dim)
+    encoder = build_encoder(model, channels=channels, image_size=size, feature_dim=5, width=0.25)
+    assert encoder.eval()(torch.zeros(2, channels, size, size)).shape == (2, 5)
 
 
 @pytest.mark.parametrize("model", ENCODERS)
@@ -78,9 +73,6 @@ def good(channels, image_size, feature_dim):
 def wide(channels, image_size, feature_dim):
     return Net(channels, feature_dim + 1)
 
-def function(channels, image_size, feature_dim):
-    return lambda images: images
-
 def strict(*, channels, image_size):
     return Net(channels, 2)
 
@@ -92,8 +84,6 @@ def maps(channels, image_size, feature_dim):
 
 def pair(channels, image_size, feature_dim):
     return nn.MaxPool2d(3, return_indices=True)
-
-constant = 3
 """
 
 
@@ -109,14 +99,10 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return "own_networks.nets"
 
 
-@pytest.mark.parametrize("feature_dim", [4, None])
-def test_a_factory_in_the_current_directory(own: str, feature_dim: int | None) -> None:
+def test_a_factory_in_the_current_directory(own: str) -> None:
     path, state = sys.path[:], torch.random.get_rng_state()
-    encoder, again = (
-        build_encoder(f"{own}:good", image_size=9, feature_dim=feature_dim) for _ in range(2)
-    )
+    encoder, again = (build_encoder(f"{own}:good", image_size=9, feature_dim=4) for _ in range(2))
     assert sys.path == path and torch.equal(torch.random.get_rng_state(), state)
-    assert encoder.feature_dim == (feature_dim or 6)
     # The trial pass leaves running statistics and modes as the factory made them.
     assert encoder.training and not encoder.get_submodule("frozen").training
     assert (encoder.get_buffer("norm.running_mean") == 0).all()
@@ -130,14 +116,11 @@ def test_a_factory_in_the_current_directory(own: str, feature_dim: int | None) -
         ("no_such.module:make", "importing no_such.module stops with ModuleNotFoundError"),
         ("own_networks.broken:make", "ModuleNotFoundError: No module named 'no_such_library'"),
         (":make", "importing nothing stops"),
-        ("own_networks.nets:", r"has no function \(no name\)"),
-        ("own_networks.nets:missing", "own_networks.nets has no function missing"),
-        ("own_networks.nets:constant", "own_networks.nets has no function constant"),
-        ("own_networks.nets:function", "gives function, not an nn.Module"),
+        ("own_networks.nets:missing", "the factory stops with AttributeError"),
         ("own_networks.nets:strict", "the factory stops with TypeError"),
         ("own_networks.nets:flat", r"on images \(2, 1, 9, 9\)"),
-        ("own_networks.nets:wide", r"give \(2, 5\) .*, not .* \(2, 4\)"),
-        ("own_networks.nets:maps", r"give \(2, 4, 9, 9\) .*, not .* \(2, 4\)"),
+        ("own_networks.nets:wide", r"give .*2, 5.*, not .* \(2, 4\)"),
+        ("own_networks.nets:maps", r"give .*2, 4, 9, 9.*, not .* \(2, 4\)"),
         ("own_networks.nets:pair", "give tuple, not a tensor"),
     ],
 )
@@ -147,15 +130,10 @@ def test_what_does_not_work_is_said_in_one_line(own: str, model: str, message: s
     assert "\n" not in str(raised.value) and model in str(raised.value)
 
 
-def test_settings_of_the_built_in_networks_are_not_ignored(own: str) -> None:
-    with pytest.raises(UsageError, match="has its own width; leave width out"):
-        build_encoder(f"{own}:good", feature_dim=4, width=0.5)
-
-
 State = dict[str, Tensor]
 
 
-def _resnet(feature_dim: int | None = 7) -> nn.Module:
+def _resnet(feature_dim: int = 7) -> nn.Module:
     return build_encoder("resnet18", image_size=96, feature_dim=feature_dim, width=0.125)
 
 
@@ -185,14 +163,7 @@ def test_the_last_layer_and_a_stem_of_another_shape_are_left_out(model: str) -> 
     assert _holds(small, state | {name: kept[name] for name in left_out})
 
 
-def test_the_same_network_is_loaded_whole_and_pooled_features_need_no_last_layer() -> None:
-    for feature_dim in (20, None):
-        encoder = _resnet(feature_dim)
-        assert load_backbone(encoder, _checkpoint()) == []
-        assert _holds(encoder, _checkpoint())
-
-
-@pytest.mark.parametrize("prefix", ["module.", "encoder.", "module.backbone.", "module.encoder_q."])
+@pytest.mark.parametrize("prefix", ["state_dict.model.", "module.backbone.", "module.encoder_q."])
 def test_prefixes_are_stripped_and_what_lies_elsewhere_is_not_ours(prefix: str) -> None:
     state = _checkpoint()
     found = {prefix + name: tensor for name, tensor in state.items()}
@@ -229,27 +200,19 @@ def test_counters_are_optional_half_precision_is_converted_and_old_names_have_do
     [
         (
             lambda state: {n: t for n, t in state.items() if not n.startswith("layer2.1")},
-            r"has no layer2\.1\.conv1\.weight, layer2\.1\.bn1\.weight, .* and \d+ more",
+            r"Missing key.* \"layer2\.1\.conv1\.weight\"",
         ),
         (  # a ResNet-34 has all that a ResNet-18 has, in the same shapes, and more
             lambda state: state | {"layer1.2.conv1.weight": state["layer1.1.conv1.weight"]},
-            r"no place for layer1\.2\.conv1\.weight",
+            r"Unexpected key.* \"layer1\.2\.conv1\.weight\"",
         ),
-        (lambda _: _checkpoint(width=0.25), r"bn1\.weight is \(16,\) in .* and \(8,\)"),
+        (lambda _: _checkpoint(width=0.25), "size mismatch for "),
         (lambda _: {"a.b": torch.zeros(1)}, r"no name in the checkpoint \(a\.b\)"),
         (lambda _: {}, "no name in the checkpoint"),
-        (
-            lambda state: state | {"conv1.weight": torch.zeros(8, 1, 7, 7)},
-            "takes images of 1 channels, these have 3",
-        ),
     ],
 )
-def test_another_network_is_refused_and_nothing_changes(
-    change: Callable[[State], State], message: str
-) -> None:
+def test_another_network_is_refused(change: Callable[[State], State], message: str) -> None:
     encoder = _resnet()
-    before = {name: tensor.clone() for name, tensor in encoder.state_dict().items()}
     with pytest.raises(DataError, match=message) as raised:
         load_backbone(encoder, change(_checkpoint()))
     assert "\n" not in str(raised.value)
-    assert _holds(encoder, before)

@@ -7,12 +7,9 @@ import numpy as np
 import pytest
 import torch
 
-from gnc_cli.training.networks.batches import DeviceImages
-from gnc_cli.training.networks.heads import ClassMeanHead
-from gnc_cli.training.networks.parallel import start_processes
 from gnc_cli.training.networks.training import TrainingState
 from gnc_cli.training.request import Recipe
-from tests.training.networks.fakes import advance, fake_images, fake_training
+from tests.training.networks.fakes import advance, fake_training
 
 pytestmark = pytest.mark.gpu
 
@@ -52,37 +49,3 @@ def test_dropout_is_seeded_on_the_gpu_that_trains(gpu: torch.device) -> None:
         for now, then in zip(torch.cuda.get_rng_state_all(), before, strict=True):
             assert torch.equal(now, then)
     assert losses[0] == pytest.approx(losses[1], rel=1e-3)
-
-
-def test_the_gpu_asked_for_becomes_the_current_one(gpu: torch.device) -> None:
-    current = torch.cuda.current_device()
-    try:
-        processes, device = start_processes(str(gpu))
-        assert processes.size == 1 and device == gpu
-        assert torch.cuda.current_device() == gpu.index
-    finally:
-        torch.cuda.set_device(current)
-
-
-def test_images_are_brought_from_pinned_memory(
-    gpu: torch.device, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    images, _ = fake_images(20)
-    monkeypatch.setattr("gnc_cli.training.networks.batches._RESIDENT_BYTES", 0)
-    source = DeviceImages(images, gpu)
-    assert source._gather(np.arange(3)).is_pinned()
-    rows = torch.randperm(20, generator=torch.Generator().manual_seed(0)).split(6)
-    for chosen, pixels in zip(rows, source.stream(rows), strict=True):
-        assert pixels.device == gpu and torch.equal(pixels.cpu(), torch.from_numpy(images)[chosen])
-
-
-def test_moving_class_means_does_not_make_the_host_wait(gpu: torch.device) -> None:
-    head = ClassMeanHead(8, 100).to(gpu)
-    features, labels = torch.randn(32, 8, device=gpu), torch.arange(32, device=gpu)
-    head.absorb(features, labels)  # what is loaded once may wait
-    torch.cuda.synchronize(gpu)
-    torch.cuda.set_sync_debug_mode("error")
-    try:
-        head.absorb(features, labels)
-    finally:
-        torch.cuda.set_sync_debug_mode("default")

@@ -2,18 +2,15 @@
 
 import pytest
 import torch
-from torch import nn
 
 from gnc_cli.errors import UnavailableError, UsageError
-from gnc_cli.runtime.distributed import Processes
-from gnc_cli.training.networks import parallel
+from gnc_cli.training import network
 from tests.runtime.together import needs_gloo, together
-from tests.training.networks.fakes import fake_model
 
 SCRIPT = """
     import torch
     from gnc_cli.training.networks.heads import ClassMeanHead, SphereHead
-    from gnc_cli.training.networks.parallel import start_processes
+    from gnc_cli.training.network import start_processes
     from gnc_cli.training.networks.training import NonFiniteLoss, TrainingState
     from gnc_cli.training.request import Recipe
     from gnc_cli.runtime.distributed import Processes
@@ -96,29 +93,18 @@ def test_two_processes_train_as_one_does() -> None:
     assert told[0].splitlines()[4].startswith("epoch 1, step 3 of 5: ")
 
 
-def test_batch_norms_of_several_gpus_are_joined() -> None:
-    model = fake_model(norm="batch")
-    names = list(model.state_dict())
-    gpu, several = torch.device("cuda", 0), Processes(rank=0, size=2)
-    for processes, device in ((several, torch.device("cpu")), (Processes(), gpu)):
-        parallel.synchronise_batch_norm(model, processes, device)
-        assert type(model.encoder.layers[1]) is nn.BatchNorm2d
-    parallel.synchronise_batch_norm(model, several, gpu)
-    assert type(model.encoder.layers[1]) is nn.SyncBatchNorm and list(model.state_dict()) == names
-
-
 def test_each_process_has_its_own_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in {"WORLD_SIZE": "4", "RANK": "3", "LOCAL_RANK": "3"}.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setattr(parallel, "resolve_device", lambda name: torch.device("cuda", 0))
+    monkeypatch.setattr(network, "resolve_device", lambda name: torch.device("cuda", 0))
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     monkeypatch.delenv("MASTER_ADDR", raising=False)
     current: list[torch.device] = []
     monkeypatch.setattr(torch.cuda, "set_device", current.append)
-    processes, device = parallel.start_processes("cuda")  # a batch system's, no torchrun
+    processes, device = network.start_processes("cuda")  # a batch system's, no torchrun
     assert processes.size == 1 and [device] == current == [torch.device("cuda", 0)]
     monkeypatch.setenv("MASTER_ADDR", "localhost")
     with pytest.raises(UnavailableError, match="process 3 .*--nproc-per-node 2"):
-        parallel.start_processes("cuda")
+        network.start_processes("cuda")
     with pytest.raises(UsageError, match="device='cuda:1' names one GPU"):
-        parallel.start_processes("cuda:1")
+        network.start_processes("cuda:1")

@@ -6,14 +6,12 @@ import re
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnc_cli.errors import DataError, UnavailableError, UsageError
-from gnc_cli.training.networks.encoders import build_encoder
+from gnc_cli.errors import DataError, UnavailableError
 from gnc_cli.training.networks.heads import DecayHead
 from gnc_cli.training.networks.training import (
     EpochTotals,
@@ -103,16 +101,6 @@ def test_a_run_that_was_stopped_goes_on_exactly(
     assert all(p.dtype == torch.float32 for p in second.model.parameters())
 
 
-def test_each_step_gives_the_mean_loss_so_far(place: torch.device) -> None:
-    training = _training(place=place)
-    seen = [(training.step, loss) for loss in training.steps()]
-    steps = range(1, 6) if place.type == "cpu" else (1, 5)  # a GPU is not waited for each time
-    assert [step for step, _ in seen] == [*steps]
-    totals = training.settle()
-    assert totals is not None and seen[-1][1] == pytest.approx(totals.loss)
-    assert (training.epoch, training.step) == (1, 0)
-
-
 def test_a_diverging_network_is_an_error(place: torch.device) -> None:
     training = _training(dataclasses.replace(PLAIN, lr=1e30), place=place)
     with pytest.raises(NonFiniteLoss) as seen:
@@ -120,17 +108,11 @@ def test_a_diverging_network_is_an_error(place: torch.device) -> None:
             advance(training)
     assert isinstance(seen.value, DataError)
     epoch, step = training.epoch, training.step
-    steps = f"step {step}" if place.type == "cpu" else f"steps? (2-)?{step}"
     lr = re.escape(f"{1e30 * PLAIN.factor(5 * epoch + step - 1, 5):.3g}")
     assert re.fullmatch(
-        f"epoch {epoch + 1}, {steps} of 5: the loss .* rate {lr} .* tau 0.2; .* or longer warmup",
+        f"epoch {epoch + 1}, step {step} of 5: the loss .* rate {lr} .* tau 0.2.*or longer warmup",
         str(seen.value),
     )
-
-    training = _training(place=place)
-    training.model.head.weight.data[0, 0] = np.inf
-    with pytest.raises(NonFiniteLoss, match="epoch 1, step 1 of 5: .* the weights it began with"):
-        advance(training)
 
 
 @pytest.mark.parametrize("what", ["a weight in the last step", "a running statistic"])
@@ -144,30 +126,6 @@ def test_what_is_lost_is_not_saved(what: str, place: torch.device) -> None:
             training.model.head.weight.data[0, 0] = torch.nan
     with pytest.raises(NonFiniteLoss, match="epoch 1, step 5 of 5"):
         training.settle()
-
-
-def test_a_network_with_other_state_than_tensors_is_refused_at_once(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    model = fake_model()
-    monkeypatch.setattr(type(model.encoder), "get_extra_state", lambda self: {"seen": 3})
-    with pytest.raises(UsageError, match="encoder._extra_state .* is a dict; .*plain tensors"):
-        _training(model=model)
-
-
-def test_batch_norm_never_sees_a_single_image() -> None:
-    """ResNet-18, whose last maps have one pixel here."""
-
-    def in_batches_of(batch_size: int, N: int) -> Training:
-        model = fake_model()
-        model.encoder = build_encoder(
-            "resnet18", channels=1, image_size=8, feature_dim=4, width=0.1
-        )
-        return _training(dataclasses.replace(PLAIN, batch_size=batch_size), model=model, N=N)
-
-    assert advance(in_batches_of(2, 5)) is not None
-    with pytest.raises(UsageError, match="batch_size=1 gives .* larger batches"):
-        in_batches_of(1, 2)
 
 
 def test_what_cannot_go_on_is_refused() -> None:
@@ -232,14 +190,3 @@ def test_what_decays(optimizer: str, sphere: bool, decaying: set[str]) -> None:
     make_optimizer(model, recipe).step()
     moved = {n for n, p in model.named_parameters() if not torch.equal(p, before[n])}
     assert moved == decaying
-
-
-def test_frozen_parameters_are_left_out_and_none_at_all_is_refused() -> None:
-    model = fake_model()
-    recipe = Recipe(epochs=1, batch_size=8, momentum=0.0)
-    model.encoder.requires_grad_(False)
-    (group,) = make_optimizer(model, recipe).param_groups
-    assert group["params"] == [model.head.weight] and not group["nesterov"]
-    model.head.requires_grad_(False)
-    with pytest.raises(UsageError, match="nothing is left to train"):
-        make_optimizer(model, recipe)
