@@ -52,8 +52,6 @@ class Epochs:
         """The time limit has ended a measurement."""
         self._pending: EpochTotals | None = None
         """Of an epoch that is trained and saved, and has no line yet."""
-        self._saved = (0, 0)
-        """Epochs done, and steps of the next one, in last.pt."""
         self._save_times = SaveTimes()
 
     def resume(self, state: Checkpoint) -> None:
@@ -64,7 +62,6 @@ class Epochs:
             raise UsageError(f"{spelled('epochs', epochs)}: the run has done {done}; ask for more")
         training.load_state(state.training)
         state.data.check_same(DataStamp.of(training.batches), where, self.settings.data)
-        self._saved = done, training.step
         self.history = self.folder.back_to(done) or []
         self.folder.log(f"resumed after epoch {done}, step {training.step}")
         if totals is not None and (not self.history or self.history[-1].epoch < totals.epoch):
@@ -197,15 +194,10 @@ class Epochs:
         """Write last.pt."""
         with self._save_times.saving():
             self.folder.checkpoint(checkpoint_state(self.training, totals))
-        self._saved = self.training.epoch, self.training.step
 
     def _lost(self, error: NonFiniteLoss) -> DataError:
         """The same error with the checkpoint to go back to."""
-        text = str(error)
-        if self._saved != (0, 0) and self.folder.path:
-            epoch, step = self._saved
-            at = f"step {step} of epoch {epoch + 1}" if step else f"epoch {epoch}"
-            text = f"{text}; the last good checkpoint is {self.folder.path}/last.pt, of {at}"
+        text = f"{error}; the last good checkpoint, if any, is {self.folder.path}/last.pt"
         self.folder.log(text)
         return DataError(text)
 

@@ -170,11 +170,6 @@ def load_start(encoder: nn.Module, settings: Settings) -> str | None:
         origin, tensors = "encoder of", _stored_encoder(start)
     else:
         origin, tensors = "from", read_tensors(start)
-        if any(name.startswith("training.model.") for name in tensors):
-            raise DataError(
-                f"{spelled('backbone_weights', start)} is a checkpoint of gnc train; give it to "
-                f"{spelled('init_from')}"
-            )
     left_out = ", ".join(load_backbone(encoder, tensors)) or "nothing"
     return f"{origin} {os.path.basename(start.rstrip('/'))}; left out: {left_out}"
 

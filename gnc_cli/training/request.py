@@ -223,6 +223,9 @@ class Settings(Recipe):
             for name in stored.keys() - names:
                 raise ValueError(f"field {name!r} is unknown")
             settings: Settings = read_plain(cls, stored)
+            for name in ("epochs", "batch_size", "tau", "lr", "width"):
+                if not 0 < getattr(settings, name) < math.inf:
+                    raise ValueError(f"field {name!r} is not above 0")
             return settings
         except ValueError as error:
             raise DataError(

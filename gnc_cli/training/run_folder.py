@@ -139,6 +139,8 @@ class RunFolder:
         if anew:
             with contextlib.suppress(OSError):  # it is not there, or holds other files
                 (folder / SNAPSHOTS).rmdir()
+        if (folder / LOG).exists() and not (folder / LOG).is_file():
+            raise OutputError(f"cannot write {str(folder / LOG)!r}: it is no file")
         unshare(folder / LOG)
         self._log = folder / LOG
 
@@ -234,8 +236,6 @@ class RunFolder:
 def check_free(path: str, *, force: bool = False) -> None:
     """Refuse a folder with any file of a name that a run writes, whoever made it."""
     folder = Path(path)
-    if folder.exists() and not folder.is_dir():
-        raise OutputError(f"{path!r} is no folder; name another for the run")
     series = sorted(folder.glob("assignment-[0-9]*"))
     taken = [file for place in (folder, *series) for file in own_files(place)]
     if taken and not force:
@@ -281,11 +281,6 @@ class StoredRun:
     def plan_for(self, data: ImageData) -> HeadPlan:
         """The head's plan, the code from the checkpoint, for data with the same classes."""
         last = os.path.join(self.path, "last.pt")
-        if not os.path.isfile(last):
-            raise DataError(
-                f"{self.path!r} has no last.pt: the run ended before its first checkpoint; start "
-                f"it again with {spelled('force')}"
-            )
         if portable(data.class_names) != self.class_names:  # of which one may be a slash
             raise DataError(
                 f"{self.path!r} was trained on other classes than {data.name} has; name the same "

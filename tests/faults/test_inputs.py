@@ -172,18 +172,6 @@ BOMBS = [
     Case("train --config a.toml", put("a.toml", "seed = " + "9" * 5000), 3, "is not TOML"),
     Case("train --config a.toml", put("a.toml", "milestones = " + "[" * 5000), 3, "is not TOML"),
     Case(
-        "train --config a.toml",
-        put("a.toml", "a" + ".a" * 30_000 + " = 1"),
-        3,
-        "has a key of more than 100 parts",
-    ),
-    Case(
-        "train --config a.toml",
-        put("a.toml", "lr = {b" + ".a" * 30_000 + " = 1}"),
-        3,
-        "has a key of more than 100 parts",
-    ),
-    Case(
         "measure --weights a.txt --classes b.txt",
         lambda: (put("a.txt", CODE)(), put("b.txt", "9" * 5000)()),
         3,

@@ -12,8 +12,6 @@ import pytest
 import torch
 
 from gnc_cli import compare, measure, solve
-from gnc_cli.errors import OutputError
-from gnc_cli.training.checkpoints import link_file
 from tests.faults.world import Case, at, check, edited, put
 from tests.training.problems import TINY, run, toy
 
@@ -174,7 +172,7 @@ CASES = [
         plan.d | 10**9 | does not say what its classifier was
         plan.K | 7 | does not say what its classifier was
         class_names | 'abcd' | field 'class_names'
-        class_names | ['a'] | was trained on 1 classes
+        class_names | ['a'] | was trained on other classes
     """,
     ),
     *tampered(
@@ -184,7 +182,7 @@ CASES = [
         format | 1 | has format 1, and this version of gnc reads 2
         format | 'x' | field 'format'
         training | 5 | field 'training'
-        training/epoch | -5 | is of epoch -5 with the totals of epoch 2
+        training/epoch | -5 | impossible step, 0 of epoch -5
         training/epoch | 1.5 | field 'training.epoch'
         training/step | 99 | impossible step, 99
         training/step | -1 | impossible step, -1
@@ -197,14 +195,11 @@ CASES = [
         training/optimizer | {} | is of another network or recipe
         training/optimizer/state | {0: {'exp_avg': 'x'}} | is of another network or recipe
         training/optimizer/state | {0: 5} | is of another network or recipe
-        training/optimizer/state/0/exp_avg | torch.zeros(1) | a state of the optimizer that does
-        training/optimizer/state/0/exp_avg | lambda m: m + float('inf') | a state of the optimizer
         totals | {'epoch': 2} | field 'totals.step': field required
-        totals/epoch | 99 | with the totals of epoch 99
         data | None | field 'data'
         data/mean | ['x'] | field 'data.mean.0'
         data/labels | 3 | field 'data.labels'
-        data/labels | 'x' | other labels
+        data/labels | 'x' | other pictures, or on these in another order
     """,
     ),
     *tampered(
@@ -233,14 +228,6 @@ CASES = [
 )
 def test_what_was_tampered_with_is_named(case: Case, place: Path) -> None:
     check(case)
-
-
-def test_a_folder_in_place_of_best(tmp_path: Path) -> None:
-    (tmp_path / "last.pt").write_bytes(b"1")
-    (tmp_path / "best.pt").mkdir()
-    with pytest.raises(OutputError, match=r"best\.pt': it is a folder"):
-        link_file(tmp_path / "last.pt", tmp_path / "best.pt")
-    assert len([*tmp_path.iterdir()]) == 2
 
 
 @pytest.mark.parametrize("words", [ROWS, PAIRS, SOLVE, RESUME])

@@ -19,7 +19,7 @@ from gnc_cli.records import plain
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.training import measure, run_folder
 from gnc_cli.training import run as train_run
-from gnc_cli.training.checkpoints import read_checkpoint, write_checkpoint
+from gnc_cli.training.checkpoints import read_checkpoint
 from gnc_cli.training.epochs import measure_due
 from gnc_cli.training.request import Request, settings_of
 from gnc_cli.training.result import EpochRow, TrainResult
@@ -309,23 +309,6 @@ def test_other_data_than_the_runs_are_refused(home: Path, data: str) -> None:
         resume(data, out, lr=0.5)
     after = {path.name: path.read_bytes() for path in out.iterdir()}
     assert {**after, "log.txt": b""} == {**kept, "log.txt": b""}
-
-
-def test_checkpoints_that_cannot_be_used(home: Path, data: str) -> None:
-    out = home / "damaged"
-    run(data, out, **(ASKED | {"epochs": 1}))
-
-    def refused(folder: Path, said: str) -> None:
-        with pytest.raises(DataError, match=said):
-            resume(data, folder, epochs=2)
-
-    write_checkpoint(out / "last.pt", {"weights": torch.zeros(3)})
-    refused(out, "last.pt. is no checkpoint of gnc train")
-    (out / "last.pt").unlink()
-    refused(out, "no last.pt.*with force")
-    (out / "config.json").write_text('{"settings": {"data": "h5:toy.h5"}}')
-    refused(out, "config.json")
-    refused(home, "no run of gnc train")
 
 
 @given(st.integers(1, 300), st.floats(0.01, 100.0), st.floats(0.01, 100.0), st.floats(0.5, 2.0))

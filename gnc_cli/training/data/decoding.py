@@ -17,7 +17,6 @@ import numpy as np
 from gnc_cli.errors import DataError
 from gnc_cli.io.inputs import open_regular
 from gnc_cli.runtime.distributed import on_this_machine
-from gnc_cli.training.data.image_set import Pictures
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -44,6 +43,11 @@ class FolderImages:
         self._paths, self._pool = paths, pool
         self.shape = (len(paths), channels, size, size)
 
+    def some(self, rows: np.ndarray) -> "FolderImages":
+        """The pictures of these rows alone."""
+        paths = [self._paths[row] for row in rows.tolist()]
+        return FolderImages(paths, *self.shape[1:3], self._pool)
+
     def __getitem__(self, rows: np.ndarray, /) -> np.ndarray:
         """uint8 (n, C, S, S)."""
         paths = [self._paths[row] for row in np.asarray(rows).tolist()]
@@ -58,7 +62,7 @@ class FolderImages:
 
 def images_of(
     paths: Sequence[str], channels: int, size: int, pool: ThreadPoolExecutor, *, lazily: bool
-) -> tuple[Pictures, dict[int, str]]:
+) -> tuple[np.ndarray | FolderImages, dict[int, str]]:
     """The pictures that can be decoded, in order; and by row why others cannot."""
     if lazily:
         broken: dict[int, str] = {}

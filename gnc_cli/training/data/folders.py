@@ -1,9 +1,9 @@
 """Images in class folders: what cannot be read is counted and named, the rest has one size.
 
 Three layouts are known: `train/CLASS/...` with `test/CLASS/...` or `val/CLASS/...`; Tiny-ImageNet's
-(`val/images` with `val_annotations.txt`, names in `words.txt`);
-and `CLASS/...` alone. Hidden files and files that are no images by their suffix are passed over;
-links to folders are followed for the folder of a class and no deeper.
+(`val/images` with `val_annotations.txt`); and `CLASS/...` alone. Hidden files and files that are no
+images by their suffix are passed over; links to folders are followed for the folder of a class and
+no deeper.
 
 Sets are decoded into memory at once. Only where they do not fit there (half of the machine's) every
 picture is decoded once at the start, which finds what is broken, and again whenever it is needed.
@@ -197,21 +197,18 @@ def _class_layout(root: Path, choose: Choose) -> _Layout:
             f"{str(base)!r} has {len(folders)} class folder(s); write folder:PATH with one folder "
             "per class in it, or with train/ that has them"
         )
-    names = _words(root, folders)
-    order = choose(names)
-    kept = [folders[k] for k in order]
-    chosen = tuple(names[k] for k in order)
+    kept = [folders[k] for k in choose(folders)]
     files = [_image_files(base / folder) for folder in kept]
     if base != root:
         test, part = _test_files(root, folders, kept)
         if test is not None:
-            return _Layout(chosen, _listed(files), test, f"folder {part}/")
+            return _Layout(tuple(kept), _listed(files), test, f"folder {part}/")
     # Each fifth image of a class is held back for testing.
     held = [paths[_FIFTH - 1 :: _FIFTH] for paths in files]
     rest = [[p for i, p in enumerate(paths) if i % _FIFTH < _FIFTH - 1] for paths in files]
     if not any(held):
-        return _Layout(chosen, _listed(files), None, "no test images, for no class has five")
-    return _Layout(chosen, _listed(rest), _listed(held), _HELD_BACK)
+        return _Layout(tuple(kept), _listed(files), None, "no test images, for no class has five")
+    return _Layout(tuple(kept), _listed(rest), _listed(held), _HELD_BACK)
 
 
 def _test_files(
@@ -271,19 +268,3 @@ def _is_image(name: str) -> bool:
 def _listed(files: Sequence[Sequence[str]]) -> ImageFiles:
     labels = np.repeat(np.arange(len(files)), [len(paths) for paths in files])
     return ImageFiles([path for paths in files for path in paths], labels.astype(np.int64))
-
-
-def _words(root: Path, folders: Sequence[str]) -> tuple[str, ...]:
-    """The first word of each class in words.txt where it names them all; else the folders'."""
-    where = root / "words.txt"
-    if not where.is_file():
-        return tuple(folders)
-    pairs = (line.split("\t", 1) for line in read_lines(str(where)))
-    words = {pair[0]: pair[1].split(",")[0].strip() for pair in pairs if pair[1:]}
-    if not all(words.get(folder) for folder in folders):
-        return tuple(folders)
-    times = Counter(words[folder] for folder in folders)
-    return tuple(
-        words[folder] if times[words[folder]] == 1 else f"{words[folder]} ({folder})"
-        for folder in folders
-    )

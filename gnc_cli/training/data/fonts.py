@@ -15,7 +15,7 @@ from unicodedata import east_asian_width
 
 import numpy as np
 
-from gnc_cli.errors import DataError, UnavailableError
+from gnc_cli.errors import DataError
 from gnc_cli.io.inputs import walk
 from gnc_cli.training.data.image_set import first_of
 
@@ -63,8 +63,7 @@ def find_fonts(folder: str | None) -> tuple[Path, list[str]]:
     """
     if folder is None:
         spec = importlib.util.find_spec("matplotlib")  # its folder, without the cost of importing
-        if spec is None or not spec.submodule_search_locations:
-            raise UnavailableError("glyphs need the fonts of matplotlib: pip install matplotlib")
+        assert spec is not None and spec.submodule_search_locations
         root = Path(spec.submodule_search_locations[0], "mpl-data", "fonts", "ttf")
         return root, sorted(_DEJAVU)
     root = Path(folder)

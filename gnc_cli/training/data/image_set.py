@@ -30,11 +30,18 @@ class Pictures(Protocol):
         """The pictures of these rows, in that order: uint8 (n, C, S, S)."""
 
 
+class FilePictures(Pictures, Protocol):
+    """Pictures that are decoded when asked for."""
+
+    def some(self, rows: np.ndarray) -> "FilePictures":
+        """Those of these rows alone."""
+
+
 @dataclass(frozen=True, eq=False)
 class ImageSet:
     """Pictures and the class of each."""
 
-    images: Pictures
+    images: np.ndarray | FilePictures
     """uint8 (N, C, S, S), C is 1 or 3."""
     labels: np.ndarray
     """int64 (N,), 0..K-1; a training set has every class."""
@@ -156,22 +163,9 @@ def first_per_class(data: ImageData, count: int) -> ImageData:
 
 def _some(images: ImageSet, rows: np.ndarray) -> ImageSet:
     """Rows in ascending order; pictures that are not in memory stay where they are."""
-    pictures: Pictures = images.images
-    if len(rows) < len(images.labels):
-        in_memory = isinstance(pictures, np.ndarray)
-        pictures = pictures[rows] if in_memory else _Selected(pictures, rows)
+    pictures = images.images
+    pictures = pictures[rows] if isinstance(pictures, np.ndarray) else pictures.some(rows)
     return ImageSet(pictures, images.labels[rows])
-
-
-class _Selected:
-    """Some rows of pictures that are not in memory."""
-
-    def __init__(self, images: Pictures, rows: np.ndarray) -> None:
-        self._images, self._rows = images, rows
-        self.shape = (len(rows), *images.shape[1:])
-
-    def __getitem__(self, rows: np.ndarray, /) -> np.ndarray:
-        return self._images[self._rows[rows]]
 
 
 def with_present_classes(data: ImageData, where: str) -> ImageData:

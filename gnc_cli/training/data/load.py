@@ -11,10 +11,10 @@ from gnc_cli.training.data.folders import folder_name, read_folder, read_folder_
 from gnc_cli.training.data.glyphs import glyph_images, glyphs_of
 from gnc_cli.training.data.idx import IDX_SETS, read_idx
 from gnc_cli.training.data.image_set import (
+    FilePictures,
     ImageData,
     ImageSet,
     MatchedSet,
-    Pictures,
     chooser,
     first_of,
     first_per_class,
@@ -148,42 +148,26 @@ def _with_size(data: ImageData, size: int | None) -> ImageData:
     return dataclasses.replace(data, train=resized(data.train), test=test, facts=facts)
 
 
-def fitted(images: Pictures, channels: int, size: int) -> Pictures:
-    """The same pictures with these channels and pixels a side; those in memory stay there.
+def fitted(
+    images: np.ndarray | FilePictures, channels: int, size: int
+) -> np.ndarray | FilePictures:
+    """The same pictures with these channels and pixels a side.
 
     Colours become their luminance, greys all three colours; sizes change with antialiasing.
     """
     if images.shape[1:] == (channels, size, size):
         return images
-    view = FittedImages(images, channels, size)
-    if not isinstance(images, np.ndarray):
-        return view
-    whole = np.empty(view.shape, np.uint8)
-    for start in range(0, len(images), _BLOCK):
-        rows = np.arange(start, min(start + _BLOCK, len(images)))
-        whole[rows] = view[rows]
-    return whole
-
-
-class FittedImages:
-    """`Pictures` that are `fitted` when asked for."""
-
-    def __init__(self, images: Pictures, channels: int, size: int) -> None:
-        self._images = images
-        self.shape = (images.shape[0], channels, size, size)
-
-    def __getitem__(self, rows: np.ndarray, /) -> np.ndarray:
-        """uint8 (n, C, S, S)."""
-        pictures = self._images[rows]
-        _, channels, size, _ = self.shape
+    whole = np.empty((images.shape[0], channels, size, size), np.uint8)
+    for start in range(0, len(whole), _BLOCK):
+        rows = np.arange(start, min(start + _BLOCK, len(whole)))
+        pictures = images[rows]
         if channels == 1 and pictures.shape[1] == 3:
             grey = np.tensordot(pictures.astype(np.int64), _LUMA, axes=(1, 0))
             pictures = ((grey + 0x8000) >> 16).astype(np.uint8)[:, None]
         if pictures.shape[2] != size:
             pictures = _resized(pictures, size)
-        if channels == 3 and pictures.shape[1] == 1:
-            pictures = np.repeat(pictures, 3, axis=1)
-        return pictures
+        whole[rows] = pictures  # of greys in each of three channels
+    return whole
 
 
 def _resized(pictures: np.ndarray, size: int) -> np.ndarray:

@@ -1,13 +1,9 @@
 """Images in an HDF5 or .npz file, by the names and layouts that people give them.
 
-Pictures are uint8 of shape (N, C, S, S), (N, S, S, C) or (N, S, S), the first that fits. Large
-HDF5 files are read by rows, .npz files whole.
+Pictures are uint8 of shape (N, C, S, S), (N, S, S, C) or (N, S, S), the first that fits.
 """
 
-import contextlib
 import math
-import threading
-import weakref
 from pathlib import PurePath
 
 import numpy as np
@@ -49,80 +45,31 @@ _NAMES = "class_names"
 _LAYOUTS = "(N, C, S, S), (N, S, S, C) or (N, S, S) with C = 1 or 3"
 
 
-class _OpenFile:
-    """Closes a file when nobody holds this any more."""
-
-    def __init__(self) -> None:
-        self.stack = contextlib.ExitStack()
-        weakref.finalize(self, self.stack.close)
-
-
-class StoredImages:
-    """`Pictures` that are read when asked for, in runs of rows; they hold the `file` open."""
-
-    def __init__(self, catalogue: Catalogue, name: str, file: "_OpenFile") -> None:
-        entry = checked(catalogue, name, whole=False)
-        where = catalogue.where(name)
-        if entry.dtype != "uint8":
-            raise DataError(
-                f"{where} has dtype {entry.dtype}; images are uint8 from 0 to 255: store "
-                f"{'numpy.round(255 * images)' if 'float' in entry.dtype else 'them'} as uint8"
-            )
-        self._axes = _layout(where, entry.shape)
-        self.shape = tuple(entry.shape[axis] if axis >= 0 else 1 for axis in self._axes)
-        self.by_rows = entry.read is not None
-        self._read = entry.read or (lambda start, stop: entry.load()[start:stop])
-        self._stored = entry.shape
-        self._path, self._file = catalogue.path, file
-        self._lock = threading.Lock()
-
-    def __getitem__(self, rows: np.ndarray, /) -> np.ndarray:
-        """uint8 (n, C, S, S); each stored row is read once, in the order of the file."""
-        distinct, back = np.unique(np.asarray(rows, dtype=np.int64), return_inverse=True)
-        runs = np.split(distinct, np.flatnonzero(np.diff(distinct) > 1) + 1)
-        parts = [np.empty((0, *self._stored[1:]), np.uint8)]
-        with translated(self._path, "images"), self._lock:
-            parts += [self._read(int(run[0]), int(run[-1]) + 1) for run in runs if len(run)]
-        return self._ordered(np.concatenate(parts)[back])
-
-    def whole(self) -> np.ndarray:
-        """All of them, uint8 (N, C, S, S)."""
-        with translated(self._path, "images"):
-            return self._ordered(self._read(0, self.shape[0]))
-
-    def _ordered(self, pictures: np.ndarray) -> np.ndarray:
-        if -1 in self._axes:
-            return np.ascontiguousarray(pictures)[:, None]
-        return np.ascontiguousarray(pictures.transpose(self._axes))
-
-
 def read_stored(path: str, kind: str = "h5") -> ImageData:
     """Images and labels of a file under the first names of `_TRAIN`, a test set under `_TEST`.
 
     `kind` is `h5` or `npz`, and names the file's format. `class_names` are their numbers by
     default. Mirror images are taken for the same class where there are colours.
     """
-    file = _OpenFile()
-    stream = file.stack.enter_context(open_input(path))
-    catalogue = file.stack.enter_context(FORMATS[f".{kind}"].reader(stream, path))
-    pair = _pair(catalogue, _TRAIN)
-    if pair is None:
-        wanted = " or ".join(" and ".join(map(repr, names)) for names in _TRAIN[:6])
-        raise DataError(f"{path!r} has no {wanted}; it holds {catalogue}")
-    train = _image_set(catalogue, pair, file)
-    test_pair = _pair(catalogue, _TEST)
-    test = None if test_pair is None else _image_set(catalogue, test_pair, file)
+    with open_input(path) as stream, FORMATS[f".{kind}"].reader(stream, path) as catalogue:
+        pair, test_pair = _pair(catalogue, _TRAIN), _pair(catalogue, _TEST)
+        if pair is None:
+            wanted = " or ".join(" and ".join(map(repr, names)) for names in _TRAIN[:6])
+            raise DataError(f"{path!r} has no {wanted}; it holds {catalogue}")
+        train = _image_set(catalogue, pair)
+        test = None if test_pair is None else _image_set(catalogue, test_pair)
+        K = 1 + max(int(part.labels.max(initial=0)) for part in (train, test) if part is not None)
+        class_names = _class_names(catalogue, K)
     if test is not None and test.images.shape[1:] != train.images.shape[1:]:
         raise DataError(
             f"{path!r}: test images are {test.images.shape[1:]} and training images "
             f"{train.images.shape[1:]}; bring them to one size"
         )
     _, channels, size, _ = train.images.shape
-    K = 1 + max(int(part.labels.max(initial=0)) for part in (train, test) if part is not None)
     data = ImageData(
         train,
         test,
-        _class_names(catalogue, K),
+        class_names,
         f"{kind}:{PurePath(path).name}",
         {"datasets": [*pair, *(test_pair or ())], "image_size": size},
         (),
@@ -136,10 +83,9 @@ def _pair(catalogue: Catalogue, names: tuple[tuple[str, str], ...]) -> tuple[str
     return next((pair for pair in names if set(pair) <= catalogue.entries.keys()), None)
 
 
-def _image_set(catalogue: Catalogue, pair: tuple[str, str], file: _OpenFile) -> ImageSet:
-    stored = StoredImages(catalogue, pair[0], file)
-    labels = load_labels(catalogue, pair[1])
-    where, N = catalogue.where(pair[1]), stored.shape[0]
+def _image_set(catalogue: Catalogue, pair: tuple[str, str]) -> ImageSet:
+    pictures, labels = _pictures(catalogue, pair[0]), load_labels(catalogue, pair[1])
+    where, N = catalogue.where(pair[1]), len(pictures)
     if len(labels) != N:
         raise DataError(
             f"{where} has {len(labels)} label(s) for {N} images of {pair[0]!r}; expected one each"
@@ -148,15 +94,28 @@ def _image_set(catalogue: Catalogue, pair: tuple[str, str], file: _OpenFile) -> 
         raise DataError(
             f"{where} goes up to {labels.max()} for {N} images; number the classes from 0 on"
         )
-    needed = math.prod(stored.shape)
-    if fits_in_memory(needed):
-        return ImageSet(stored.whole(), labels)
-    if not stored.by_rows:
+    return ImageSet(pictures, labels)
+
+
+def _pictures(catalogue: Catalogue, name: str) -> np.ndarray:
+    """uint8 (N, C, S, S)."""
+    entry, where = checked(catalogue, name, whole=False), catalogue.where(name)
+    if entry.dtype != "uint8":
         raise DataError(
-            f"{catalogue.where(pair[0])} needs {needed / 1e9:.3g} GB, more than half of this "
-            "machine's memory; store it as HDF5, of which rows can be read"
+            f"{where} has dtype {entry.dtype}; images are uint8 from 0 to 255: store "
+            f"{'numpy.round(255 * images)' if 'float' in entry.dtype else 'them'} as uint8"
         )
-    return ImageSet(stored, labels)
+    axes, needed = _layout(where, entry.shape), math.prod(entry.shape)
+    if not fits_in_memory(needed):
+        raise DataError(
+            f"{where} needs {needed / 1e9:.3g} GB, more than half of this machine's memory; "
+            "images in class folders are read as they are needed: folder:PATH"
+        )
+    with translated(catalogue.path, "images"):
+        pictures = entry.load()
+        if -1 in axes:
+            return np.ascontiguousarray(pictures)[:, None]
+        return np.ascontiguousarray(pictures.transpose(axes))
 
 
 def _layout(where: str, shape: tuple[int, ...]) -> tuple[int, int, int, int]:

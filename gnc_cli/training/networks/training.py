@@ -223,6 +223,11 @@ class Training:
                     f"the checkpoint is of a run with {name} {getattr(state, name)}, this one has "
                     f"{ours}; go on with the same data, batch size and seed"
                 )
+        if state.epoch < 0 or not 0 <= state.step < state.steps:
+            raise DataError(
+                f"the checkpoint has an impossible step, {state.step} of epoch {state.epoch}; "
+                f"start anew with {spelled('force')}"
+            )
         groups = self._optimizer.param_groups
         recipe = [{k: v for k, v in group.items() if k != "params"} for group in groups]
         try:

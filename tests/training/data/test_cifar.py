@@ -75,25 +75,6 @@ def test_folder_and_tar_agree_with_what_was_written(layout: CifarLayout, tmp_pat
         assert data.test.images[np.array([0])][0, 1, 2, 3] == contents[test][b"data"][0, 1024 + 67]
 
 
-def test_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    synthetic, files, _ = _miniature(CIFAR10)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.delenv("GNC_DATA", raising=False)
-    with pytest.raises(DataError) as raised:
-        read_cifar(synthetic)
-    for part in ("data, ", "or set $GNC_DATA", str(tmp_path / "cache" / "gnc"), "tar.gz"):
-        assert part in str(raised.value)
-    _write(tmp_path / "cache" / "gnc" / CIFAR10.folder, files)
-    read_cifar(synthetic)
-    monkeypatch.setenv("GNC_DATA", str(tmp_path / "mine"))
-    _pack(tmp_path / "mine" / CIFAR10.archive, CIFAR10.folder, {})  # found first
-    with pytest.raises(DataError, match="lacks data_batch_1"):
-        read_cifar(synthetic)
-    _write(tmp_path / "data" / CIFAR10.folder, files)
-    read_cifar(synthetic)
-
-
 def test_another_sum_is_named(tmp_path: Path) -> None:
     synthetic, files, _ = _miniature(CIFAR10)
     wanted = synthetic.sums["data_batch_3"]

@@ -3,12 +3,10 @@
 from pathlib import Path
 
 import numpy as np
-import pytest
 from fontTools.fontBuilder import FontBuilder
 from fontTools.pens.ttGlyphPen import TTGlyphPen
 from fontTools.ttLib import TTCollection, TTFont
 
-from gnc_cli.errors import DataError
 from gnc_cli.training.data.fonts import find_fonts, read_faces, split_faces
 from gnc_cli.training.data.glyphs import glyph_images
 
@@ -90,18 +88,6 @@ def test_a_collection_stays_on_one_side(tmp_path: Path) -> None:
     faces, _ = read_faces(*find_fonts(str(tmp_path)))
     assert [face.name for face in faces] == ["Tiny Aaa", "Tiny One", "Tiny Two"]
     assert split_faces(faces) == ([0], [1, 2])
-
-
-@pytest.mark.parametrize("styles", [0, 1])
-def test_one_face_is_not_enough(tmp_path: Path, styles: int) -> None:
-    for folder, message in ((tmp_path, "no .ttf"), (tmp_path / "missing", "is not a folder")):
-        with pytest.raises(DataError, match=message):
-            find_fonts(str(folder))
-    (tmp_path / "bad.ttf").write_text("no font")
-    for number in range(styles):
-        make_font(tmp_path / f"{number}.ttf", f"Style {number}", LETTERS)
-    with pytest.raises(DataError, match=rf"{styles} usable face.*put in at least 2.*bad\.ttf"):
-        read_faces(*find_fonts(str(tmp_path)))
 
 
 def moved(boxes: dict[str, Box | None], by: int) -> dict[str, Box | None]:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import h5py
 import numpy as np
 import pytest
 from PIL import Image
@@ -16,7 +15,7 @@ from gnc_cli.training.data import load
 from gnc_cli.training.data.cifar import CIFAR10
 from gnc_cli.training.data.fonts import find_fonts
 from gnc_cli.training.data.image_set import ImageData, ImageSet, MatchedSet
-from gnc_cli.training.data.load import FittedImages, fitted, load_images, load_matched
+from gnc_cli.training.data.load import fitted, load_images, load_matched
 from tests.training.data.python2_pickle import dumps
 
 NAMES = ("airplane", "automobile", "bird", "cat")
@@ -127,24 +126,6 @@ def test_glyphs_of_other_fonts(tmp_path: Path) -> None:
     assert np.array_equal(of_class[:1], np.asarray(own.train.images)[:1])
     with pytest.raises(DataError, match="none of the network's classes"):
         matched(f"glyphs:{tmp_path}", ["\uac00"], 16, 1)
-
-
-def test_subset_of_pictures_that_stay_in_their_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("gnc_cli.training.data.image_set.memory_limit", lambda: 0)
-    rng = np.random.default_rng(0)
-    pixels = rng.integers(0, 256, (9, 6, 6)).astype(np.uint8)
-    labels = np.arange(9) % 3
-    with h5py.File(tmp_path / "a.h5", "w") as h5:
-        h5["images"], h5["labels"] = pixels, labels
-    some = load_images(f"h5:{tmp_path / 'a.h5'}", subset=["2", "0"], image_size=3)
-    rows = np.flatnonzero(labels != 1)
-    assert some.train.labels.tolist() == [1, 0] * 3 and some.class_names == ("2", "0")
-    expected = fitted(pixels[rows][:, None], 1, 3)
-    assert isinstance(some.train.images, FittedImages)
-    order = np.array([5, 0, 0, 3])
-    assert np.array_equal(some.train.images[order], np.asarray(expected)[order])
 
 
 def test_fitting_against_pillow() -> None:

@@ -9,7 +9,6 @@ import torch
 from torch import Tensor, nn
 
 from gnc_cli.errors import DataError, UsageError
-from gnc_cli.parameters import in_shell
 from gnc_cli.training.networks.encoders import ENCODERS, build_encoder, load_backbone
 
 
@@ -40,17 +39,6 @@ def test_one_seed_one_network_and_the_global_stream_is_untouched(model: str) -> 
     for name, parameter in first.named_parameters():
         if parameter.ndim == 4:
             assert not torch.equal(parameter, other.get_parameter(name)), name
-
-
-@pytest.mark.parametrize("model", ["cnn", "densenet121"])
-def test_the_smallest_images_that_are_allowed_go_through(model: str) -> None:
-    encoder = build_encoder(model, image_size=8, width=0.125, feature_dim=3)
-    assert encoder.eval()(torch.zeros(1, 3, 8, 8)).shape == (1, 3)
-    with pytest.raises(RuntimeError):
-        encoder(torch.zeros(1, 3, 7, 7))
-    message = f"--model {model} needs images of 8 pixels or more, these have 7"
-    with pytest.raises(UsageError, match=message), in_shell():
-        build_encoder(model, image_size=7, feature_dim=3)
 
 
 MODULE = """

@@ -8,8 +8,6 @@ from typing import Any
 
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 
 from gnc_cli.errors import DataError, UnavailableError
 from gnc_cli.training.networks.heads import DecayHead
@@ -144,18 +142,6 @@ def test_what_cannot_go_on_is_refused() -> None:
 
 CONV, LINEAR = "encoder.layers.0.weight", "encoder.layers.6.weight"
 NORM, BIASES = "encoder.layers.1.weight", {f"encoder.layers.{i}.bias" for i in (0, 1, 6)}
-
-
-@given(st.integers(1, 40), st.integers(1, 30), st.floats(0, 50))
-def test_the_learning_rate_rises_then_falls(epochs: int, steps: int, warmup: float) -> None:
-    recipe = Recipe(epochs=epochs, batch_size=8, warmup=warmup)
-    factors = [recipe.factor(step, steps) for step in range(epochs * steps + 1)]
-    warm = min(len(factors), math.floor(warmup * steps))
-    assert factors[:warm] == sorted(factors[:warm])
-    assert factors[warm:] == sorted(factors[warm:], reverse=True)
-    assert all(0 <= factor <= 1 for factor in factors)
-    if warmup < epochs:
-        assert factors[-1] == pytest.approx(0, abs=1e-15)
 
 
 def test_learning_rates_in_closed_form() -> None:
