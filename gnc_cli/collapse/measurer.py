@@ -22,7 +22,6 @@ from gnc_cli.io.labels import suspicion
 from gnc_cli.metrics.class_moments import ClassMoments, StreamedMoments
 from gnc_cli.metrics.gnc2 import EVERY_CLASS
 from gnc_cli.parameters import spelled
-from gnc_cli.parsing import listed
 from gnc_cli.records import Bracket
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.distributed import Processes
@@ -103,7 +102,7 @@ class Measurer:
         warnings = [wide, *_about_labels(samples)]
         if prepared.features is not None:
             warnings.insert(1, self._train.lacking(source))
-        texts = [text for text in (*warnings, *samples.notes, *source.notes) if text is not None]
+        texts = [text for text in (*warnings, *samples.notes) if text is not None]
         cut_short = deadline.expired and (bool(result.undecided) or wide is not None)
         return replace(result, warnings=(*result.warnings, *texts), cut_short=cut_short)
 
@@ -283,23 +282,10 @@ class _TrainingMeans:
             for candidate in fit:
                 if place(source) is not None and place(candidate) == place(source):
                     return candidate
-        names = [
-            f"{s.file}/{s.snapshot}.h5"
-            if os.path.isdir(str(s.file))
-            else f"{s.file}:snapshots/{s.snapshot}"
-            if s.snapshot
-            else f"{s.file}"
-            for s in sorted(fit, key=lambda s: s.snapshot is None)
-        ]
-        if not names:
-            raise DataError(
-                f"{self._request.means_from!r} has no training set beside what is measured; name "
-                f"one: {spelled('means_from', 'train.h5')}"
-            )
         raise DataError(
-            f"{self._request.means_from!r} has the training set(s) {listed(names)}"
-            f", and none shares snapshot or epoch with what is measured; name one: "
-            f"{spelled('means_from', names[0])}"
+            f"{self._request.means_from!r} has {len(fit)} training sets beside what is measured, "
+            "and none of the same snapshot or epoch; name one: "
+            f"{spelled('means_from', 'FILE:snapshots/NAME')}"
         )
 
 
