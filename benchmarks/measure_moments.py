@@ -55,7 +55,7 @@ def ours(file: Path) -> tuple[float, float]:
         K, cores = len(samples.weights), available_cores()
         with limit_threads(1):
             found = stream_moments(samples.features, samples.labels, K, workers=cores)
-        moments, present = found.moments["unit"], found.moments["unit"].present
+        moments, present = found["unit"], found["unit"].present
         within, between = moments.within_cov(), moments.between_cov()
         one = gnc1_from_covariances(within, between, int(present.sum()))
         weights = samples.weights / row_norms(samples.weights)[:, None]

@@ -19,7 +19,7 @@ from gnc_cli.collapse.statistics import Statistics, read_moments, read_statistic
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.io.inputs import short_name, split_key
 from gnc_cli.io.labels import suspicion
-from gnc_cli.metrics.class_moments import ClassMoments, StreamedMoments
+from gnc_cli.metrics.class_moments import ClassMoments
 from gnc_cli.metrics.gnc2 import EVERY_CLASS
 from gnc_cli.parameters import spelled
 from gnc_cli.records import Bracket
@@ -131,7 +131,7 @@ class Measurer:
                     **{**vars(samples), "labels": labels}, kept=one, K_in_file=1, d=columns
                 )
                 found = read_moments(whole, self.request, self.processes, ("raw",))
-                self._ood_moments = found.moments["raw"]
+                self._ood_moments = found["raw"]
         if self._ood_moments.d != d:
             raise DataError(
                 f"{spelled('ood')}: features of dimension {self._ood_moments.d}, and those "
@@ -210,7 +210,7 @@ class _TrainingMeans:
 
     def __init__(self, request: Request, processes: Processes) -> None:
         self._request, self._processes = request, processes
-        self._last: tuple[Source, int, list[int], StreamedMoments] | None = None
+        self._last: tuple[Source, int, list[int], dict[str, ClassMoments]] | None = None
         named = [] if request.means_from in (None, OWN) else [str(request.means_from)]
         self._sources = [
             source
@@ -250,7 +250,9 @@ class _TrainingMeans:
             f"{TRAINING} beside it; name the training set with {spelled('means_from', 'FILE')}"
         )
 
-    def moments(self, training: Source | None, prepared: Prepared) -> StreamedMoments | None:
+    def moments(
+        self, training: Source | None, prepared: Prepared
+    ) -> dict[str, ClassMoments] | None:
         """Moments of the training rows, over the classes of the set that is measured."""
         if training is None:
             return None

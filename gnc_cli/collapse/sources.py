@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from gnc_cli.collapse.inputs import SNAPSHOT, File, expand, natural_key
+from gnc_cli.collapse.inputs import SNAPSHOT, File, attributes, expand, natural_key, order, selects
 from gnc_cli.collapse.request import ROLES, Request
 from gnc_cli.collapse.roles import (
     Piece,
@@ -24,7 +24,6 @@ from gnc_cli.collapse.roles import (
     roles_of_group,
 )
 from gnc_cli.collapse.samples import Inputs, Samples, open_samples, samples_of_arrays
-from gnc_cli.collapse.selection import attributes, order, selects
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.io.catalogue import Catalogue
 from gnc_cli.io.inputs import short_name, split_key
@@ -183,12 +182,6 @@ class _Finder:
             with self.inputs.open(file.path) as catalogue:
                 roles = roles_of_file(catalogue, file.key, self.named, role)
                 parts.append(_pieces(catalogue, roles, file))
-        for each in ("features", "labels", "logits"):
-            lacking = [
-                file.path for file, part in zip(files, parts, strict=True) if each not in part
-            ]
-            if lacking and len(lacking) < len(parts):
-                raise DataError(f"{lacking[0]!r} has no {each}, as the other shards have")
         with self.inputs.open(files[0].path) as first:
             return self._source(first, ",".join(file.shown for file in files), None, parts)
 
@@ -252,20 +245,13 @@ class _Finder:
         return tuple(pieces)
 
     def _biases(self) -> tuple[Piece, ...]:
-        """The bias beside each piece of the named weights; none where not all have one."""
-        found, lacking = [], []
+        """The biases beside the pieces of the named weights."""
+        found = []
         for piece in self.named["weights"]:
             with self.inputs.open(piece.path) as catalogue:
                 name = bias_of(catalogue, piece.name)
-            if name is None:
-                lacking.append(piece.path)
-            else:
+            if name is not None:
                 found.append(Piece(piece.path, name))
-        if found and lacking:
-            raise DataError(
-                f"{lacking[0]!r} has no bias, the other shards have; add it or name "
-                f"{spelled('bias')}"
-            )
         return tuple(found)
 
 

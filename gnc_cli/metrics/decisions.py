@@ -241,17 +241,10 @@ class _Classifier:
         norms = row_norms(weights)
         if not (np.isfinite(norms).all() and (bias is None or np.isfinite(bias).all())):
             raise DataError("weights or bias hold NaN or infinity")
-        exponent = int(np.frexp(norms.max())[1])
-        scale = np.full(K, np.ldexp(1.0, exponent))
-        self.factors = (norms / scale).astype(np.float32)
-        self.offsets: np.ndarray | None = None
-        if bias is None or not bias.any():
-            self.logits = Scores(weights, scale, unit=False)
-        else:
-            size = int(np.frexp(np.abs(bias).max())[1])
-            offsets, rise = np.ldexp(bias, -size), size - exponent
-            self.logits = Scores(weights, scale, unit=False, offsets=offsets, rise=rise)
-            self.offsets = offsets.astype(np.float32)
+        self.factors = norms.astype(np.float32)
+        self.offsets = None if bias is None or not bias.any() else bias.astype(np.float32)
+        used = None if self.offsets is None else bias
+        self.logits = Scores(weights, np.ones(K), unit=False, offsets=used)
         self.cosines = Scores(weights, np.where(norms > 0.0, norms, 1.0), unit=True)
         self.small = self.cosines.small()[:, :-1]
         self.even = self.offsets is None and norms.max() - norms.min() < _EVEN * norms.max()
@@ -320,10 +313,8 @@ class _NearestMean:
         self.columns = np.full(K, -1)
         self.columns[self.classes] = np.arange(len(self.classes))
         self.own_counts = own_counts
-        exponent = int(np.frexp(norms.max())[1])
-        scale = np.full(len(kept), np.ldexp(1.0, exponent))
-        offsets = -0.5 * (norms / scale) ** 2
-        self.scores = Scores(kept, scale, unit=unit, offsets=offsets, rise=exponent)
+        offsets = -0.5 * norms**2
+        self.scores = Scores(kept, np.ones(len(kept)), unit=unit, offsets=offsets)
         self.small = self.scores.small()
 
     def decide(self, samples: Samples) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
@@ -356,8 +347,6 @@ class _NearestMean:
         return self.classes[chosen], right & counted, counted
 
     def _squares(self, samples: Samples, which: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        """Squared distances of some samples to one mean each, all scaled alike sample by sample."""
-        rows, raised = self.scores.scaled(samples, which)
-        means = self.scores.V[columns] / self.scores.divisor[columns, None]
-        rows -= raised[:, None] * means
+        """Squared distances of some samples to one mean each."""
+        rows = self.scores.rows(samples, which) - self.scores.V[columns]
         return np.einsum("md,md->m", rows, rows)

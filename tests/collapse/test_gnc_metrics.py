@@ -134,8 +134,6 @@ def test_half_precision_is_read_exactly(dtype: str, device: str) -> None:
     assert result.policy.precision.storage == dtype
 
 
-
-
 def test_classic_metrics_are_of_raw_rows() -> None:
     data = _data(width=0.8)
     found = _metrics(data).compute(data.W)
@@ -224,10 +222,6 @@ def test_two_processes_are_as_good_as_one() -> None:
     _same_numbers(first, _metrics(data).compute(data.W).flat(prefix=""))
 
 
-
-
-
-
 @pytest.mark.parametrize("normalize", ["auto", "off"])
 def test_the_numbers_are_those_of_measure(normalize: str, tmp_path: Path) -> None:
     data = _data()
@@ -265,8 +259,6 @@ def test_judging_without_weights_keeps_the_accuracy_of_the_logits() -> None:
     names = ("accuracy", "ncc_accuracy", "ncc_leave_one_out")
     agrees(result, {name: expected[name] for name in names})
     assert result.ncc_agreement is None and result.policy.spaces["accuracy"] == "logits"
-
-
 
 
 def test_new_batches_and_reset_forget_the_second_pass() -> None:
@@ -315,8 +307,6 @@ def test_left_out_samples_are_not_looked_at() -> None:
     metrics.judge(data.features, data.labels, data.W, data.bias)
     found = metrics.compute(data.W).flat(prefix="")
     _same_numbers(found, expected)
-
-
 
 
 def test_results_are_of_the_batches_so_far() -> None:
@@ -387,8 +377,6 @@ def test_what_else_is_refused() -> None:
         GNCMetrics(1, 3)
     with pytest.raises(UsageError, match="variants 'most' is not one of"):
         GNCMetrics(2, 3, variants="most")
-
-
 
 
 def test_arrays_need_no_torch() -> None:

@@ -66,9 +66,3 @@ def test_labels_in_another_form_than_said(values: list[Any], form: str, words: s
     with pytest.raises(DataError) as caught:
         zero_based(np.array(values), "y", form)
     assert words in str(caught.value) and str(caught.value).startswith("y")
-
-
-
-
-
-

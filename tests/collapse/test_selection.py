@@ -11,8 +11,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnc_cli.collapse.inputs import File, expand, natural_key
-from gnc_cli.collapse.selection import selects
+from gnc_cli.collapse.inputs import File, expand, natural_key, selects
 from gnc_cli.collapse.sources import Source
 from gnc_cli.errors import DataError, UsageError
 from tests.collapse.conftest import sources_of

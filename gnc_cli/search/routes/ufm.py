@@ -103,7 +103,7 @@ class FeatureModel(Route):
                 tau=tau,
                 weight_decay=request.weight_decay,
                 n=n,
-                gnc1=gnc1(H, solution.labels, K).value if n > 1 else None,
+                gnc1=gnc1(H, solution.labels).value if n > 1 else None,
                 gnc2=certified.rho_one_vs_rest,
                 gnc3=gnc3(W, H.reshape(K, n, d).mean(axis=1)),
                 hardmax_gap=gap,
