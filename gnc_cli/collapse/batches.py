@@ -12,8 +12,6 @@ from gnc_cli.metrics.class_moments import ClassMoments
 from gnc_cli.metrics.decisions import Decisions, merge
 from gnc_cli.metrics.rows import check_labels, checked_tensor, is_tensor, to_numpy
 
-_DIGITS = {"float64": 53, "float32": 24, "float16": 11, "bfloat16": 8}
-
 
 def checked_labels(labels: Any, shape: tuple[int, ...], d: int, K: int) -> np.ndarray:
     """Labels as int64, shape (n,), checked against the features' shape and K.
@@ -90,17 +88,6 @@ def dtype_name(value: Any) -> str:
     return np.asarray(value).dtype.name
 
 
-def coarsest(a: str | None, b: str | None) -> str | None:
-    """Of two dtypes the one that keeps fewer digits; None is the lack of one.
-
-    >>> coarsest("float32", "bfloat16")
-    'bfloat16'
-    """
-    if a is None or b is None:
-        return a or b
-    return min(a, b, key=lambda name: _DIGITS.get(name, 64))
-
-
 @dataclass(eq=False)
 class Accumulated:
     """Statistics of batches; picklable, so that processes can send it to each other."""
@@ -112,7 +99,7 @@ class Accumulated:
     answered: np.ndarray
     """Samples that came with logits, by class, shape (K,)."""
     storage: str | None = None
-    """Dtype of the features; the coarsest where they differ."""
+    """Dtype of the first features."""
     judged: Decisions | None = None
     """Of the second pass, if there was one."""
     judged_by: frozenset[int] = frozenset()
@@ -129,7 +116,7 @@ class Accumulated:
             moments=moments,
             right=self.right + other.right,
             answered=self.answered + other.answered,
-            storage=coarsest(self.storage, other.storage),
+            storage=self.storage or other.storage,
             judged=joined(self.judged, other.judged),
             judged_by=self.judged_by | other.judged_by,
             own=self.own and other.own,

@@ -16,7 +16,6 @@ from gnc_cli.collapse.batches import (
     Accumulated,
     checked_labels,
     checked_rows,
-    coarsest,
     dtype_name,
     joined,
     largest_logits,
@@ -140,7 +139,7 @@ class GNCMetrics:
             right = known[(known >= 0) & (answers == known)]
             own.answered = own.answered + np.bincount(known[known >= 0], minlength=self.K)
             own.right = own.right + np.bincount(right, minlength=self.K)
-        own.storage = coarsest(own.storage, dtype_name(features))
+        own.storage = own.storage or dtype_name(features)
         if (known >= 0).any():
             self._touch()
 
@@ -228,7 +227,7 @@ class GNCMetrics:
         for space, moments in own.moments.items():
             moments.merge(part.moments[space])
         own.right, own.answered = own.right + part.right, own.answered + part.answered
-        own.storage = coarsest(own.storage, part.storage)
+        own.storage = own.storage or part.storage
         self._touch()
 
     def merge_state(self, metrics: Iterable["GNCMetrics"]) -> None:

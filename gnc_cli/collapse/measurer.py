@@ -2,7 +2,6 @@
 set, whose class means count, and what is out of distribution.
 """
 
-import os
 import time
 from dataclasses import replace
 from typing import Any
@@ -17,7 +16,7 @@ from gnc_cli.collapse.samples import Prepared, Samples, file_stamp, prepare_samp
 from gnc_cli.collapse.sources import TRAINING, Source, resolve, resolve_features
 from gnc_cli.collapse.statistics import Statistics, read_moments, read_statistics
 from gnc_cli.errors import DataError, UsageError
-from gnc_cli.io.inputs import short_name, split_key
+from gnc_cli.io.inputs import short_name
 from gnc_cli.io.labels import suspicion
 from gnc_cli.metrics.class_moments import ClassMoments
 from gnc_cli.metrics.gnc2 import EVERY_CLASS
@@ -224,10 +223,8 @@ class _TrainingMeans:
         return ",".join(each.stamp for each in sources)
 
     def of(self, source: Source) -> Source | None:
-        """The training set that belongs to `source`; None where its own means count.
-
-        Of several snapshots in a file it is the one of the same name, else of the same epoch.
-        """
+        """The training set that belongs to `source`, of several snapshots that of the same epoch;
+        None where its own means count."""
         if self._sources:
             return self._matching(source)
         return None if self._request.means_from == OWN else source.training
@@ -272,26 +269,15 @@ class _TrainingMeans:
     def _matching(self, source: Source) -> Source:
         if len(self._sources) == 1:
             return self._sources[0]
-        # Test sets are none, nor is what is measured, unless its file calls it a training set.
+        epoch = source.attrs.get("epoch")
         fit = [
             s
             for s in self._sources
-            if s.attrs.get("split") == TRAINING or ("split" not in s.attrs and not _same(s, source))
+            if s.attrs.get("split", TRAINING) == TRAINING and s.attrs.get("epoch") == epoch
         ]
-        if len(fit) == 1 and None in (fit[0].attrs.get("epoch"), source.attrs.get("epoch")):
+        if len(fit) == 1:
             return fit[0]
-        for place in (lambda s: s.snapshot, lambda s: s.attrs.get("epoch")):
-            for candidate in fit:
-                if place(source) is not None and place(candidate) == place(source):
-                    return candidate
         raise DataError(
-            f"{self._request.means_from!r} has {len(fit)} training sets beside what is measured, "
-            "and none of the same snapshot or epoch; name one: "
-            f"{spelled('means_from', 'FILE:snapshots/NAME')}"
+            f"{self._request.means_from!r} has {len(fit)} training sets of the epoch of what is "
+            f"measured; name one: {spelled('means_from', 'FILE:snapshots/NAME')}"
         )
-
-
-def _same(a: Source, b: Source) -> bool:
-    """Whether two sources are one set, however its file was named."""
-    files = {os.path.realpath(split_key(str(source.file))[0]) for source in (a, b)}
-    return len(files) == 1 and a.snapshot == b.snapshot

@@ -137,13 +137,13 @@ def _read_decisions(
     answered = samples.weights is not None or samples.logits is not None
     judge = judges["unit" if unit else "raw"]
     raw = judges.get("raw") if unit and answered else None
-    assert samples.labels is not None
-    labels = samples.labels
+    assert samples.features is not None and samples.labels is not None
+    rows, labels = samples.features, samples.labels
     with limit_threads(1):
         decisions = in_all(
             processes,
             lambda: stream_decisions(
-                samples.features,
+                rows,
                 labels,
                 weights=samples.weights,
                 bias=samples.bias,

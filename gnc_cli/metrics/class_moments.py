@@ -167,24 +167,14 @@ class ClassMoments:
 
     def within_cov(self) -> np.ndarray:
         """Sigma_W, shape (d, d): mean over rows of `(h - m)(h - m)^T`, m the class mean or centre.
-        Raises DataError where no row was taken in, as `between_cov` does."""
-        self._check_any()
+        Raises DataError where no row was taken in."""
+        if not self.N:
+            raise DataError("no class has a sample; are all labels -1?")
         return self.scatter / self.N
-
-    def between_cov(self) -> np.ndarray:
-        """Sigma_B, shape (d, d): mean over the classes present of `m m^T`, not centred."""
-        self._check_any()
-        present = self.present
-        means = self.shifts[present] + self.offsets[present]
-        return means.T @ means / len(means)
 
     def spread(self) -> np.ndarray:
         """Mean squared distance of a class's rows to its mean (or centre), shape (K,)."""
         return self.squares / np.maximum(self.counts, 1)
-
-    def _check_any(self) -> None:
-        if not self.present.any():
-            raise DataError("no class has a sample; are all labels -1?")
 
 
 def class_sums(rows: np.ndarray, labels: np.ndarray, centres: np.ndarray | None) -> ClassSums:
