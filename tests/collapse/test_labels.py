@@ -45,7 +45,7 @@ def test_labels_from_one_without_weights(data: dict[str, np.ndarray]) -> None:
     suspect = measured(**data)
     assert suspect.K == K + 1 and "count from 1" in suspect.warnings[0]
     assert "labels_are='one-based'" in suspect.warnings[0]
-    with pytest.raises(DataError, match="raise K to 13; or if they count from 1"):
+    with pytest.raises(DataError, match="expected 0 to 11; if they count from 1"):
         measure(**data, K=K)
     assert not measured(**data, labels_are="one-based").warnings
     data["labels"][data["labels"] == 2] = 4  # with gaps they may well be from 0
