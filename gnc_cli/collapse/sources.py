@@ -171,6 +171,11 @@ class _Finder:
                     roles = roles_of_file(catalogue, key, self.named)
                 else:
                     roles = roles_of_group(catalogue, "", self.named, {"weights": str(key)})
+                if "weights" in roles and len(catalogue.entries[roles["weights"]].shape) == 1:
+                    raise DataError(
+                        f"{shown!r} has one number per row; expected a matrix. If these are "
+                        f"labels: --features FILE --labels {shown}"
+                    )
                 pieces = _pieces(catalogue, roles, file)
                 sources.append(self._source(catalogue, shown, snapshot, [pieces]))
             return sources

@@ -66,3 +66,8 @@ def test_labels_in_another_form_than_said(values: list[Any], form: str, words: s
     with pytest.raises(DataError) as caught:
         zero_based(np.array(values), "y", form)
     assert words in str(caught.value) and str(caught.value).startswith("y")
+
+
+def test_a_file_of_labels_in_place_of_a_code(gnc: Any, tmp_path: Path) -> None:
+    y = put(tmp_path / "y.npy", {"x": np.arange(9) % 3})
+    assert f"--features FILE --labels {y}" in gnc("measure", y).stderr
