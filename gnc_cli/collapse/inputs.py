@@ -156,20 +156,20 @@ def attributes(catalogue: Catalogue, snapshot: str | None = None) -> dict[str, A
 
     A dataset of one number called epoch, step or seed counts as well; `provenance` is a dictionary.
     """
-    found = dict(catalogue.attrs)
+    facts = dict(catalogue.attrs)
     groups = [""] if snapshot is None else ["", f"{catalogue.snapshots_in}{snapshot}/"]
     for group in groups:
         if group and snapshot is not None:
-            found |= catalogue.snapshots.get(snapshot, {})
+            facts |= catalogue.snapshots.get(snapshot, {})
         for name in (*_NUMBERS, "seed"):
             entry = catalogue.entries.get(group + name)
             if entry is not None and entry.real and entry.shape == ():
                 with translated(catalogue.path, f"a number {group + name!r}"):
-                    found.setdefault(name, np.asarray(entry.load()).item())
-    if "step" not in found and "global_step" in found:  # Lightning
-        found["step"] = found["global_step"]
-    provenance = parse_provenance(found.pop("provenance", None))
-    attrs = {name: _plain(value) for name, value in found.items() if name not in _NOT_OF_THE_ROW}
+                    facts.setdefault(name, np.asarray(entry.load()).item())
+    if "step" not in facts and "global_step" in facts:  # Lightning
+        facts["step"] = facts["global_step"]
+    provenance = parse_provenance(facts.pop("provenance", None))
+    attrs = {name: _plain(value) for name, value in facts.items() if name not in _NOT_OF_THE_ROW}
     attrs = {name: value for name, value in attrs.items() if value is not None}
     for name in _NUMBERS:
         if name in attrs:

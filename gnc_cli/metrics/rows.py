@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from gnc_cli.errors import DataError
-from gnc_cli.geometry.sphere import normalise, row_norms
+from gnc_cli.geometry.sphere import row_norms
 from gnc_cli.parsing import shown
 from gnc_cli.runtime.calls import loaded
 from gnc_cli.runtime.deadline import Deadline
@@ -23,8 +23,6 @@ T = TypeVar("T")
 
 _BLOCK_BYTES = 16 << 20
 """Of a block as float64: large enough for fast products, small enough for the cache."""
-_SAFE = 1e-290, 1e290
-"""Norms between these have an inverse with all its digits."""
 
 
 class Rows(Protocol):
@@ -251,9 +249,7 @@ def read_block(
         what = f"{where} holds zero rows, which have no direction"
         refuse_rows(norms == 0.0, index, what, "remove them, or measure with --normalize off")
         unit = raw.copy() if "raw" in spaces else raw
-        safe = (norms > _SAFE[0]) & (norms < _SAFE[1])
-        unit[~safe] = normalise(unit[~safe])
-        unit *= (1.0 / np.where(safe, norms, 1.0))[:, None]
+        unit *= (1.0 / norms)[:, None]
         made["unit"] = unit
     if "raw" in spaces:
         made["raw"] = raw

@@ -188,32 +188,6 @@ def test_appending_measures_new_rows_alone(data: dict[str, np.ndarray], tmp_path
         measure(first, out=ledger, resume=True, variants="classic")
 
 
-def test_rows_are_measured_again_when_another_dataset_is_taken(
-    data: dict[str, np.ndarray], tmp_path: Path
-) -> None:
-    """A key or the orientation changes the numbers, and leaves the files as they are."""
-    square = np.linalg.qr(np.random.default_rng(2).standard_normal((3, 3)))[0] + 0.3
-    keys = {"a": square, "b": square[::-1] * [1.0, 2.0, 3.0]}
-    weights = save(tmp_path / "w.h5", keys)
-    own = {"features": data["features"], "labels": data["labels"] % 3}
-    file, other = save(tmp_path / "a.h5", own), save(tmp_path / "o.h5", keys)
-    turns: list[dict[str, Any]] = [
-        {"weights": f"{weights}:a"},
-        {"weights": f"{weights}:b"},
-        {"weights": f"{weights}:b", "transpose_weights": True},
-    ]
-    ledger = tmp_path / "rows.jsonl"
-    for turn in turns:
-        found = [measure(file, out=ledger, resume=True, **turn) for _ in range(2)]
-        rows = [series.rows for series in found if isinstance(series, MeasureSeries)]
-        assert [series.skipped for series in found if isinstance(series, MeasureSeries)] == [0, 1]
-        assert rows[0][0].gnc2 == rows[1][0].gnc2 == measure(file, **turn).gnc2  # type: ignore[union-attr]
-    out = tmp_path / "ood.jsonl"
-    measure(file, out=out, ood=f"{other}:a")
-    with pytest.raises(DataError, match="made with ood = o.h5:a, not o.h5:b"):
-        measure(file, out=out, resume=True, ood=f"{other}:b")
-
-
 def test_an_interruption_keeps_the_rows_before(data: dict[str, np.ndarray], tmp_path: Path) -> None:
     stop = threading.Event()
     files = [save(tmp_path / f"{e}.h5", data, epoch=e) for e in (1, 2, 3)]

@@ -237,16 +237,6 @@ def test_one_pass_leaves_ncc_open() -> None:
     assert result.gnc3 is None and result.policy.weights == "class means stand in"
 
 
-def test_judging_without_weights_keeps_the_accuracy_of_the_logits() -> None:
-    data = _data(width=0.8)
-    metrics = _metrics(data, judge=False)
-    metrics.judge(data.features, data.labels)
-    result, expected = metrics.compute(data.W), _by_hand(data)
-    names = ("accuracy", "ncc_accuracy", "ncc_leave_one_out")
-    agrees(result, {name: expected[name] for name in names})
-    assert result.ncc_agreement is None and result.policy.spaces["accuracy"] == "logits"
-
-
 def test_new_batches_and_reset_forget_the_second_pass() -> None:
     data = _data()
     metrics = _metrics(data)

@@ -150,15 +150,6 @@ def test_classic_metrics_are_drawn_where_they_are_asked_for(series: MeasureSerie
     assert [title[:3] for title in titles(drawn(series, rows))[4:]] == ["NC1", "NC2", "NC3", "NC4"]
 
 
-def test_lines_follow_the_epochs_and_skip_what_is_null(series: MeasureSeries) -> None:
-    mixed = [series.rows[i] for i in (4, 0, 2)]
-    mixed[0] = replace(mixed[0], gnc1=None)
-    (gnc1, *_), (gnc2, *_) = (ax.lines for ax in drawn(series, mixed).axes[:2])
-    assert gnc1.get_xdata().tolist() == [1.0, 2.0]
-    assert gnc2.get_xdata().tolist() == [1.0, 2.0, 10.0]
-    assert gnc2.get_ydata().tolist() == [r.gnc2.lower for r in series.rows[::2]]
-
-
 def test_gnc2_of_class_means_is_said_and_breaks_no_line(series: MeasureSeries) -> None:
     first, *others = series.rows[::2]
     means = replace(first, policy=replace(first.policy, weights="class means stand in"))

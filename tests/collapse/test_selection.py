@@ -6,7 +6,6 @@ from typing import Any
 import h5py
 import numpy as np
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -83,19 +82,6 @@ def test_snapshots_that_point_elsewhere(tmp_path: Path) -> None:
         h5["snapshots"] = h5py.ExternalLink("other.h5", "/snapshots")
     with pytest.raises(DataError, match="'snapshots' is a link to another file"):
         sources_of([str(tmp_path / "b.h5")])
-
-
-def test_what_files_say_may_be_of_any_type(tmp_path: Path) -> None:
-    for name, value in {"a": [1, 2], "b": np.zeros((2, 2)), "c": 3}.items():
-        run(tmp_path / f"{name}.h5", {"s": {"features": H, "labels": Y, "split": "train"}}, {})
-        with h5py.File(tmp_path / f"{name}.h5", "a") as h5:
-            h5["snapshots/s"].attrs["layer"] = value
-    sources = sources_of([str(tmp_path / "a.h5"), str(tmp_path / "c.h5")])
-    assert {source.attrs["layer"] for source in sources} == {"[1, 2]", "3"}
-    assert "layer" not in sources_of([str(tmp_path / "b.h5")])[0].attrs
-    torch.save({"weights": torch.from_numpy(W), "epoch": 10**400}, tmp_path / "d.pt")
-    with pytest.raises(DataError, match="attribute epoch is a number of some 400 digits"):
-        sources_of([str(tmp_path / "d.pt")])
 
 
 @pytest.mark.parametrize("epoch", ["twelve", np.nan, np.inf])

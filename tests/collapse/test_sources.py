@@ -256,14 +256,6 @@ def test_labels_of_every_dtype(tmp_path: Path, suffix: str, dtype: str) -> None:
         same(one(features=features, labels=path), {"features": H, "labels": Y})
 
 
-@pytest.mark.parametrize("text", ["0\n1\n2\n0\n", "0.0\n1\n2\n0\n", "# y\n0\n1\n2\n0"])
-@pytest.mark.parametrize("suffix", [".txt", ".csv"])
-def test_labels_as_text(tmp_path: Path, suffix: str, text: str) -> None:
-    (tmp_path / f"y{suffix}").write_text(text)
-    found = one(put(tmp_path / "f.npy", {"f": H[:4]}), labels=str(tmp_path / f"y{suffix}"))
-    same(found, {"features": H[:4], "labels": np.array([0, 1, 2, 0])})
-
-
 @pytest.mark.parametrize(
     ("labels", "words"),
     [

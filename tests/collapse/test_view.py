@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from gnc_cli import measure
-from gnc_cli.collapse.result import MeasureResult, MeasureSeries, WithoutDuplicates
+from gnc_cli.collapse.result import MeasureResult, MeasureSeries
 from gnc_cli.collapse.view import figure, share, view
 from gnc_cli.console.table import printed
 from gnc_cli.records import Bracket
@@ -96,20 +96,6 @@ def test_no_scale_is_ruled_out_without_proof(
     margins = replace(result.margins, scale=None)
     text = shown(replace(result, gnc2=Bracket(0.0, upper), margins=margins), verbose=True)
     assert re.search(rf"^scale 1/tau +- +{words}", text, re.MULTILINE)
-
-
-def test_raw_rows_are_called_raw(data: dict[str, np.ndarray]) -> None:
-    text = shown(measure(**data, normalize="off"), verbose=True)
-    assert "raw features, Sigma_B not centred" in text and "references are of unit rows" in text
-    assert re.findall(r"unit \w+", text.replace("references are of unit rows", "")) == [
-        "unit features",
-        "unit weights",
-    ]
-
-
-def test_nothing_left_without_duplicates_is_said(result: MeasureResult) -> None:
-    none_left = replace(result, without_duplicates=WithoutDuplicates(0.5, 2, 1, None))
-    assert "no GNC2: raise the cosine" in shown(none_left)
 
 
 def test_figures() -> None:

@@ -63,15 +63,3 @@ def test_a_session_takes_the_place_of_later_ones(tmp_path: Path) -> None:
     other.touch()
     EventFile(str(tmp_path), 0).close()
     assert other.exists() and [*event_files(tmp_path)] == [0]
-
-
-def test_what_cannot_be_written(tmp_path: Path) -> None:
-    with pytest.raises(OutputError, match="No such file"):
-        EventFile(str(tmp_path / "gone"), 0)
-    events = EventFile(str(tmp_path), 0)
-    events._file.close()
-    with open("/dev/full", "wb") as events._file:
-        events._records._writer = events._file
-        with pytest.raises(OutputError, match=f"{NAME}00000000': No space left"):
-            events.add(1, {"loss": 1.0})
-        events.close()

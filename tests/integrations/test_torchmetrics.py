@@ -62,13 +62,6 @@ def test_without_weights_and_logits() -> None:
     assert metric.compute()["gnc3"].item() == pytest.approx(expected([ALL])["gnc3"])
 
 
-def test_forward_gives_the_batch_and_adds_it() -> None:
-    metric = GNCMetrics(D, K)
-    for part in PARTS:
-        agree(metric(**part), expected([part]))
-    agree(metric.compute(), expected(PARTS))
-
-
 def test_merged_states() -> None:
     first, second = GNCMetrics(D, K), GNCMetrics(D, K)
     first.update(**PARTS[0])
