@@ -25,7 +25,7 @@ from gnc_cli.collapse.request import Request
 from gnc_cli.collapse.sources import resolve
 from gnc_cli.geometry.sphere import row_norms
 from gnc_cli.metrics.class_moments import stream_moments
-from gnc_cli.metrics.gnc1 import gnc1_from_covariances
+from gnc_cli.metrics.gnc1 import gnc1_of_means
 from gnc_cli.metrics.gnc3 import gnc3
 from gnc_cli.runtime.threads import available_cores, limit_threads
 
@@ -55,9 +55,9 @@ def ours(file: Path) -> tuple[float, float]:
         K, cores = len(samples.weights), available_cores()
         with limit_threads(1):
             found = stream_moments(samples.features, samples.labels, K, workers=cores)
-        moments, present = found.moments["unit"], found.moments["unit"].present
-        within, between = moments.within_cov(), moments.between_cov()
-        one = gnc1_from_covariances(within, between, int(present.sum()))
+        moments, present = found["unit"], found["unit"].present
+        one = gnc1_of_means(moments.within_cov(), moments.means[present])
+        assert one is not None
         weights = samples.weights / row_norms(samples.weights)[:, None]
         means = moments.means
         if not present.all():

@@ -7,12 +7,10 @@ import numpy as np
 
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.geometry.sphere import normalise
-from gnc_cli.io.labels import is_one_hot, zero_based
+from gnc_cli.io.labels import zero_based
 from gnc_cli.metrics.class_moments import ClassMoments
 from gnc_cli.metrics.decisions import Decisions, merge
 from gnc_cli.metrics.rows import check_labels, checked_tensor, is_tensor, to_numpy
-
-_DIGITS = {"float64": 53, "float32": 24, "float16": 11, "bfloat16": 8}
 
 
 def checked_labels(labels: Any, shape: tuple[int, ...], d: int, K: int) -> np.ndarray:
@@ -22,14 +20,8 @@ def checked_labels(labels: Any, shape: tuple[int, ...], d: int, K: int) -> np.nd
     """
     found = to_numpy(labels, "labels")
     if found.ndim != 1 or tuple(shape) != (len(found), d):
-        hint = ""
-        if is_one_hot(found):
-            hint = "; these labels are one-hot: give labels.argmax(1)"
-        elif len(shape) > 2 and shape[-1] == d:
-            hint = f"; flatten with reshape(-1, {d}) and reshape(-1)"
         raise DataError(
             f"features have shape {tuple(shape)}, labels {found.shape}; expected (n, {d}), (n,)"
-            + hint
         )
     if not len(found):
         return np.zeros(0, dtype=np.int64)
@@ -63,8 +55,7 @@ def raw_weights(weights: Any, K: int, d: int) -> np.ndarray:
     """A classifier's weights as they are, float64, finite, shape (K, d)."""
     raw = to_numpy(weights, "weights").astype(np.float64)
     if raw.shape != (K, d):
-        hint = "; transpose them" if raw.shape == (d, K) else ""
-        raise DataError(f"weights have shape {raw.shape}; expected {(K, d)}{hint}")
+        raise DataError(f"weights have shape {raw.shape}; expected {(K, d)}")
     if not np.isfinite(raw).all():
         row = int(np.flatnonzero(~np.isfinite(raw).all(axis=1))[0])
         raise DataError(f"weights hold NaN or infinity, first in row {row}")
@@ -97,17 +88,6 @@ def dtype_name(value: Any) -> str:
     return np.asarray(value).dtype.name
 
 
-def coarsest(a: str | None, b: str | None) -> str | None:
-    """Of two dtypes the one that keeps fewer digits; None is the lack of one.
-
-    >>> coarsest("float32", "bfloat16")
-    'bfloat16'
-    """
-    if a is None or b is None:
-        return a or b
-    return min(a, b, key=lambda name: _DIGITS.get(name, 64))
-
-
 @dataclass(eq=False)
 class Accumulated:
     """Statistics of batches; picklable, so that processes can send it to each other."""
@@ -119,15 +99,13 @@ class Accumulated:
     answered: np.ndarray
     """Samples that came with logits, by class, shape (K,)."""
     storage: str | None = None
-    """Dtype of the features; the coarsest where they differ."""
+    """Dtype of the first features."""
     judged: Decisions | None = None
     """Of the second pass, if there was one."""
-    judged_by: tuple[np.ndarray, ...] = ()
-    """Samples by class, shape (K,), behind the means of the second pass, one per process."""
+    judged_by: frozenset[int] = frozenset()
+    """How many samples were behind the class means of the second pass, in each process."""
     own: bool = True
     """Whether the second pass was over the samples of the first."""
-    alone: bool = False
-    """Whether the second pass went by means that other processes had no part in."""
 
     def joined(self, other: "Accumulated") -> "Accumulated":
         """Both together; neither changes."""
@@ -138,11 +116,10 @@ class Accumulated:
             moments=moments,
             right=self.right + other.right,
             answered=self.answered + other.answered,
-            storage=coarsest(self.storage, other.storage),
+            storage=self.storage or other.storage,
             judged=joined(self.judged, other.judged),
-            judged_by=self.judged_by + other.judged_by,
+            judged_by=self.judged_by | other.judged_by,
             own=self.own and other.own,
-            alone=self.alone or other.alone,
         )
 
     def without_second_pass(self) -> "Accumulated":
@@ -163,29 +140,22 @@ class Accumulated:
 
     @property
     def stale(self) -> bool:
-        """Whether some process judged before another took in more samples."""
-        return not all(np.array_equal(by, self.own_space.counts) for by in self.judged_by)
+        """Whether some process judged by the means of other samples than there are now."""
+        return not self.judged_by <= {self.own_space.N}
 
     def check_second_pass(self) -> None:
         """Refuse a second pass by other means, or not over each sample of the first once."""
         if self.stale:
             raise UsageError(
-                "update() came after judge() in some process: judge() all batches again, in every "
-                "process, then sync()"
+                "judge() went by the class means of other samples: update() and sync() first, then "
+                "judge() all batches again, in every process, and sync()"
             )
         if self.judged is None or not self.own:
             return
-        counts = self.own_space.counts
-        counted = self.judged.counted
-        seen, N = int(counted.sum()), int(counts.sum())
-        if (counted > counts).any():
+        if not np.array_equal(self.judged.counted, self.own_space.counts):
             raise UsageError(
-                f"judge() has seen {seen} samples that are not the {N} of update(), each once: "
-                "reset() and give both the same batches, or judge(own=False) other data"
-            )
-        if seen < N:
-            raise UsageError(
-                f"judge() has seen {seen} of {N} samples: judge() the other batches too, in every "
+                f"judge() has seen {int(self.judged.counted.sum())} samples, not the "
+                f"{self.own_space.N} of update(), each once: judge() the same batches in every "
                 "process, then sync(); or judge(own=False) other data"
             )
 

@@ -16,7 +16,6 @@ from gnc_cli.collapse.batches import (
     Accumulated,
     checked_labels,
     checked_rows,
-    coarsest,
     dtype_name,
     joined,
     largest_logits,
@@ -31,8 +30,7 @@ from gnc_cli.errors import DataError, UsageError
 from gnc_cli.io.arguments import validated
 from gnc_cli.metrics.class_moments import ClassMoments
 from gnc_cli.metrics.decisions import stream_decisions
-from gnc_cli.metrics.device_moments import DeviceMoments
-from gnc_cli.metrics.rows import ArrayRows, checked_tensor, to_numpy
+from gnc_cli.metrics.rows import ArrayRows, to_numpy
 from gnc_cli.parameters import (
     MOST_CLASSES,
     MOST_DIMENSIONS,
@@ -42,7 +40,6 @@ from gnc_cli.parameters import (
     real,
     whole,
 )
-from gnc_cli.parsing import shown
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.distributed import Processes
 from gnc_cli.runtime.memory import check_memory
@@ -56,7 +53,7 @@ class GNCMetrics:
 
     All counts are micro: each sample counts once, whatever batch it came in. Put the network in
     eval mode yourself. Memory: two (K, d) float64 arrays and one (d, d), as much again while it
-    computes. Features on a CUDA device are summed there and do not leave it.
+    computes, on the CPU.
 
     Args:
         d: dimension of the features.
@@ -107,7 +104,6 @@ class GNCMetrics:
         moments = {space: ClassMoments(self.d, self.K) for space in self.spaces}
         none = np.zeros(self.K, dtype=np.int64)
         self._own = Accumulated(moments, none, none)
-        self._device: dict[str, DeviceMoments] = {}
         self._by = "raw rows"
         """What decides the accuracy by weights."""
         self._touch()
@@ -132,26 +128,18 @@ class GNCMetrics:
             DataError: shapes disagree, a label is out of range, a row is not finite, or zero where
                 it must be scaled. Nothing of the batch has then been taken in.
         """
-        cuda = on_cuda(features)
-        rows: Any = (checked_tensor if cuda else to_numpy)(features, "features")
+        rows = to_numpy(features, "features")
         known = checked_labels(labels, rows.shape, self.d, self.K)
         answers = None if logits is None else largest_logits(logits, (len(known), self.K))
-        if cuda:
-            if not self._device:
-                device = rows.device
-                self._device = {s: DeviceMoments(self.d, self.K, device) for s in self.spaces}
-            for space, sums in self._device.items():
-                sums.update(rows, known, unit=space == "unit")
-        else:
-            units = checked_rows(rows, known, unit=self.normalize)
-            for space, moments in self._own.moments.items():
-                moments.update(units if space == "unit" else rows, known)
+        units = checked_rows(rows, known, unit=self.normalize)
+        for space, moments in self._own.moments.items():
+            moments.update(units if space == "unit" else rows, known)
         own = self._own
         if answers is not None:
             right = known[(known >= 0) & (answers == known)]
             own.answered = own.answered + np.bincount(known[known >= 0], minlength=self.K)
             own.right = own.right + np.bincount(right, minlength=self.K)
-        own.storage = coarsest(own.storage, dtype_name(features))
+        own.storage = own.storage or dtype_name(features)
         if (known >= 0).any():
             self._touch()
 
@@ -213,12 +201,11 @@ class GNCMetrics:
         self._own = replace(
             self._own,
             judged=joined(self._own.judged, decisions),
-            judged_by=(state.own_space.counts,),
+            judged_by=self._own.judged_by | {state.own_space.N},
             own=self._own.own and own,
-            alone=self._own.alone or together is None,
         )
         if together is not None:
-            self._together = replace(together, judged=None, judged_by=())
+            self._together = together.without_second_pass()
 
     # Putting together ---------------------------------------------------------------------------
 
@@ -228,8 +215,6 @@ class GNCMetrics:
         Raises:
             UsageError: `other` was made with other arguments.
         """
-        if not isinstance(other, GNCMetrics):
-            raise UsageError(f"merge() takes another GNCMetrics, got {shown(other)}")
         mine = (self.d, self.K, self.spaces)
         theirs = (other.d, other.K, other.spaces)
         if mine != theirs:
@@ -242,17 +227,11 @@ class GNCMetrics:
         for space, moments in own.moments.items():
             moments.merge(part.moments[space])
         own.right, own.answered = own.right + part.right, own.answered + part.answered
-        own.storage = coarsest(own.storage, part.storage)
+        own.storage = own.storage or part.storage
         self._touch()
 
     def merge_state(self, metrics: Iterable["GNCMetrics"]) -> None:
-        """`merge` with each of them, in order.
-
-        Raises:
-            UsageError: one was made with other arguments, or is none.
-        """
-        if not isinstance(metrics, Iterable):
-            raise UsageError(f"merge_state() takes several GNCMetrics, got {shown(metrics)}")
+        """`merge` with each of them, in order; raises as it does."""
         for other in metrics:
             self.merge(other)
 
@@ -262,9 +241,6 @@ class GNCMetrics:
         What this process took in itself stays apart, so that nothing counts twice: call it as often
         as you like, after the last `update` and again after the last `judge`. One process alone
         needs no torch.distributed.
-
-        Raises:
-            UsageError: a process judged by its own class means, before the first `sync`.
         """
         with Processes.current() as processes:
             if processes.size == 1:
@@ -273,12 +249,6 @@ class GNCMetrics:
             for part in processes.each(self.accumulated()):
                 whole = part if whole is None else whole.joined(part)
         assert whole is not None
-        if whole.alone:
-            self._touch()
-            raise UsageError(
-                "judge() came before sync(), by the class means of only one process; call sync() "
-                "again, and then judge()"
-            )
         if whole.stale:
             # In every process, so that all can judge again.
             self._own = self._own.without_second_pass()
@@ -288,8 +258,6 @@ class GNCMetrics:
         """The statistics of what this process took in; picklable."""
         if self._moments is None:
             self._moments = {space: m.copy() for space, m in self._own.moments.items()}
-            for space, sums in self._device.items():
-                self._moments[space].merge(sums.to_host())
         return replace(self._own, moments=self._moments)
 
     def _state(self) -> Accumulated:

@@ -2,7 +2,6 @@
 set, whose class means count, and what is out of distribution.
 """
 
-import os
 import time
 from dataclasses import replace
 from typing import Any
@@ -17,12 +16,11 @@ from gnc_cli.collapse.samples import Prepared, Samples, file_stamp, prepare_samp
 from gnc_cli.collapse.sources import TRAINING, Source, resolve, resolve_features
 from gnc_cli.collapse.statistics import Statistics, read_moments, read_statistics
 from gnc_cli.errors import DataError, UsageError
-from gnc_cli.io.inputs import short_name, split_key
+from gnc_cli.io.inputs import short_name
 from gnc_cli.io.labels import suspicion
-from gnc_cli.metrics.class_moments import ClassMoments, StreamedMoments
+from gnc_cli.metrics.class_moments import ClassMoments
 from gnc_cli.metrics.gnc2 import EVERY_CLASS
 from gnc_cli.parameters import spelled
-from gnc_cli.parsing import listed
 from gnc_cli.records import Bracket
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.distributed import Processes
@@ -103,7 +101,7 @@ class Measurer:
         warnings = [wide, *_about_labels(samples)]
         if prepared.features is not None:
             warnings.insert(1, self._train.lacking(source))
-        texts = [text for text in (*warnings, *samples.notes, *source.notes) if text is not None]
+        texts = [text for text in (*warnings, *samples.notes) if text is not None]
         cut_short = deadline.expired and (bool(result.undecided) or wide is not None)
         return replace(result, warnings=(*result.warnings, *texts), cut_short=cut_short)
 
@@ -132,7 +130,7 @@ class Measurer:
                     **{**vars(samples), "labels": labels}, kept=one, K_in_file=1, d=columns
                 )
                 found = read_moments(whole, self.request, self.processes, ("raw",))
-                self._ood_moments = found.moments["raw"]
+                self._ood_moments = found["raw"]
         if self._ood_moments.d != d:
             raise DataError(
                 f"{spelled('ood')}: features of dimension {self._ood_moments.d}, and those "
@@ -211,7 +209,7 @@ class _TrainingMeans:
 
     def __init__(self, request: Request, processes: Processes) -> None:
         self._request, self._processes = request, processes
-        self._last: tuple[Source, int, list[int], StreamedMoments] | None = None
+        self._last: tuple[Source, int, list[int], dict[str, ClassMoments]] | None = None
         named = [] if request.means_from in (None, OWN) else [str(request.means_from)]
         self._sources = [
             source
@@ -225,10 +223,8 @@ class _TrainingMeans:
         return ",".join(each.stamp for each in sources)
 
     def of(self, source: Source) -> Source | None:
-        """The training set that belongs to `source`; None where its own means count.
-
-        Of several snapshots in a file it is the one of the same name, else of the same epoch.
-        """
+        """The training set that belongs to `source`, of several snapshots that of the same epoch;
+        None where its own means count."""
         if self._sources:
             return self._matching(source)
         return None if self._request.means_from == OWN else source.training
@@ -251,7 +247,9 @@ class _TrainingMeans:
             f"{TRAINING} beside it; name the training set with {spelled('means_from', 'FILE')}"
         )
 
-    def moments(self, training: Source | None, prepared: Prepared) -> StreamedMoments | None:
+    def moments(
+        self, training: Source | None, prepared: Prepared
+    ) -> dict[str, ClassMoments] | None:
         """Moments of the training rows, over the classes of the set that is measured."""
         if training is None:
             return None
@@ -271,39 +269,15 @@ class _TrainingMeans:
     def _matching(self, source: Source) -> Source:
         if len(self._sources) == 1:
             return self._sources[0]
-        # Test sets are none, nor is what is measured, unless its file calls it a training set.
+        epoch = source.attrs.get("epoch")
         fit = [
             s
             for s in self._sources
-            if s.attrs.get("split") == TRAINING or ("split" not in s.attrs and not _same(s, source))
+            if s.attrs.get("split", TRAINING) == TRAINING and s.attrs.get("epoch") == epoch
         ]
-        if len(fit) == 1 and None in (fit[0].attrs.get("epoch"), source.attrs.get("epoch")):
+        if len(fit) == 1:
             return fit[0]
-        for place in (lambda s: s.snapshot, lambda s: s.attrs.get("epoch")):
-            for candidate in fit:
-                if place(source) is not None and place(candidate) == place(source):
-                    return candidate
-        names = [
-            f"{s.file}/{s.snapshot}.h5"
-            if os.path.isdir(str(s.file))
-            else f"{s.file}:snapshots/{s.snapshot}"
-            if s.snapshot
-            else f"{s.file}"
-            for s in sorted(fit, key=lambda s: s.snapshot is None)
-        ]
-        if not names:
-            raise DataError(
-                f"{self._request.means_from!r} has no training set beside what is measured; name "
-                f"one: {spelled('means_from', 'train.h5')}"
-            )
         raise DataError(
-            f"{self._request.means_from!r} has the training set(s) {listed(names)}"
-            f", and none shares snapshot or epoch with what is measured; name one: "
-            f"{spelled('means_from', names[0])}"
+            f"{self._request.means_from!r} has {len(fit)} training sets of the epoch of what is "
+            f"measured; name one: {spelled('means_from', 'FILE:snapshots/NAME')}"
         )
-
-
-def _same(a: Source, b: Source) -> bool:
-    """Whether two sources are one set, however its file was named."""
-    files = {os.path.realpath(split_key(str(source.file))[0]) for source in (a, b)}
-    return len(files) == 1 and a.snapshot == b.snapshot

@@ -193,10 +193,7 @@ class _Stream:
 
     def find(self, head: nn.Module | str | None, weights: Any) -> list[Classifier]:
         """The classifiers that the first batch shows, or the caller names."""
-        try:
-            batches = iter(self.loader)
-        except TypeError:
-            raise UsageError(f"loader must give batches, got {shown(self.loader)}") from None
+        batches = iter(self.loader)
         first = list(islice(batches, 1))
         if not first:
             raise DataError("the loader gives no batch; give one with samples")

@@ -134,18 +134,6 @@ def roles_of_group(
     return found
 
 
-def left_out(
-    catalogue: Catalogue, roles: Collection[str], given: Collection[str]
-) -> tuple[str, ...]:
-    """A note where a file has labels, and no features or logits that they are of were found."""
-    if {"features", "logits"} & {*roles, *given} or not (name := find_role(catalogue, "labels")):
-        return ()
-    return (
-        f"{catalogue.where(name)} is left out: no features or logits are called so; name them: "
-        f"{spelled('features', catalogue.path + ':KEY')} among {catalogue}",
-    )
-
-
 def find_role(catalogue: Catalogue, role: str, group: str = "") -> str | None:
     """The dataset of a group whose name says that it plays `role`; None where there is none."""
     found: dict[tuple[int, int], list[str]] = {}

@@ -20,16 +20,12 @@ from gnc_cli.io.catalogue import Catalogue
 from gnc_cli.io.file_rows import ConcatenatedRows, FileRows
 from gnc_cli.io.formats import reader_for
 from gnc_cli.io.inputs import open_input, read_lines, split_key
-from gnc_cli.io.labels import check_range, from_one, joined_labels, zero_based
+from gnc_cli.io.labels import check_range, joined_labels, zero_based
 from gnc_cli.io.loading import LARGEST_LABEL, load_bias, load_weights
 from gnc_cli.io.models import class_names
 from gnc_cli.metrics.rows import ArrayRows, Rows, to_numpy
 from gnc_cli.parameters import MOST_CLASSES, Lines, spelled
 from gnc_cli.parsing import shown
-
-_SURELY_MEANT, _CLASSES_PER_SAMPLE = 1_000_000, 100
-"""A label above both of these, the second times the samples, is no count of classes unless the
-user says so."""
 
 _MOST_OPEN = 64
 """Files that stay open."""
@@ -144,26 +140,12 @@ def open_samples(
         if counted and features is not None:
             labels = np.arange(features.shape[0])
             where["labels"] = f"{features.where}, one row a class"
-        lengths = {
-            role: array.shape[0]
-            for role, array in (("features", features), ("labels", labels), ("logits", logits))
-            if array is not None
-        }
-        if len(set(lengths.values())) > 1:
-            texts = [f"{where[role]} has {count} row(s)" for role, count in lengths.items()]
-            raise DataError(f"{', '.join(texts)}; expected one for each sample in all of them")
         biases = [load_bias(*piece) for piece in found["bias"][: 1 if copies else None]]
         bias = np.concatenate(biases) if biases else None
         weights = None
-        if parts := [FileRows(*piece, least=1) for piece in found["weights"]]:
-            d = None if features is None else features.shape[1]
-            K = _expected_classes(request, parts[0], d, labels, bias, logits)
-            weights = _weights(parts, d, K, request.transpose_weights, copies)
-            if bias is not None and len(bias) != len(weights):
-                raise DataError(
-                    f"{where['bias']} has {len(bias)} values, {where['weights']} makes "
-                    f"{len(weights)} classes; expected one for each"
-                )
+        if found["weights"]:
+            parts = [FileRows(*piece, least=1) for piece in found["weights"]]
+            weights = _weights(parts, request.transpose_weights, copies)
         notes = tuple(
             f"{file.where(name)}: {file.entries[name].note}"
             for places in found.values()
@@ -175,38 +157,15 @@ def open_samples(
         yield Samples(features, labels, weights, bias, logits, where, notes, names)
 
 
-def _expected_classes(
-    request: Request,
-    part: FileRows,
-    d: int | None,
-    labels: np.ndarray | None,
-    bias: np.ndarray | None,
-    logits: Rows | None,
-) -> int | None:
-    """K of what stands beside the weights, of which `part` is the first file; None where nothing
-    says it."""
-    other_axis = part.shape[1 - request.transpose_weights]
-    if request.K is not None or logits is not None:
-        return request.K or (logits.shape[1] if logits is not None else None)
-    if bias is not None and len(bias) == other_axis:  # the matrix is transposed
-        return len(bias)
-    if d is None and labels is not None and int(labels.max(initial=-1)) + 1 == other_axis:
-        return other_axis
-    return None
-
-
 def _joined(parts: Sequence[FileRows]) -> FileRows | ConcatenatedRows | None:
     if len(parts) < 2:
         return parts[0] if parts else None
     return ConcatenatedRows(parts)
 
 
-def _weights(
-    parts: Sequence[FileRows], d: int | None, K: int | None, transpose: bool, copies: bool
-) -> np.ndarray:
+def _weights(parts: Sequence[FileRows], transpose: bool, copies: bool) -> np.ndarray:
     """The classifier: rows of all parts, or the one that all parts repeat."""
     own = parts[:1] if copies else parts
-    _check_shape(own, d, K, transpose)
     weights = load_weights(own, transpose=transpose)
     for part in parts[len(own) :]:
         if not np.array_equal(load_weights([part], transpose=transpose), weights):
@@ -215,27 +174,6 @@ def _weights(
                 f"classifier: name it with {spelled('weights')}"
             )
     return weights
-
-
-def _check_shape(parts: Sequence[FileRows], d: int | None, K: int | None, transpose: bool) -> None:
-    """Hold the stored shape against d of the features and K, before anything is loaded."""
-    if transpose:
-        stored = (parts[0].shape[0], sum(part.shape[1] for part in parts))
-        rows, columns = stored[::-1]
-    else:
-        stored = (sum(part.shape[0] for part in parts), parts[0].shape[1])
-        rows, columns = stored
-    if d in (None, columns) and K in (None, rows):
-        return
-    what = f"{parts[0].where}" + (f" and {len(parts) - 1} more file(s)" if parts[1:] else "")
-    expected = f"({'K' if K is None else K}, {'d' if d is None else d})"
-    if d in (None, rows) and K in (None, columns):  # a transpose is suggested, never done unasked
-        step = f"{'drop' if transpose else 'if it is (d, K),'} {spelled('transpose_weights')}"
-    elif d not in (None, columns):
-        step = "is it the classifier of these features?"
-    else:
-        step = "is a shard missing?" if rows < (K or 0) else f"is {spelled('K')} right?"
-    raise DataError(f"{what} has shape {stored}; expected {expected}, one class a row: {step}")
 
 
 # Arrays -------------------------------------------------------------------------------------------
@@ -326,7 +264,7 @@ def prepare_samples(samples: Samples, request: Request) -> Prepared:
     if weights is not None and weights.shape[1] != d:
         raise DataError(
             f"{where['weights']} has shape {weights.shape}, but features have d = {d}; expected "
-            f"(K, {d})" + (f", try {spelled('transpose_weights')}" if weights.shape[0] == d else "")
+            f"(K, {d}): give the classifier of these features, or {spelled('transpose_weights')}"
         )
     K = _number_of_classes(samples, labels, request.K)
     if labels is not None:
@@ -344,10 +282,9 @@ def prepare_samples(samples: Samples, request: Request) -> Prepared:
     if request.class_names is not None:
         names = read_lines(request.class_names)
         if len(names) != K:
-            turned = weights is not None and len(names) == d
             raise DataError(
-                f"{shown(request.class_names)} has {len(names)} names for {K} classes; give one a "
-                "line, in order" + (f"; or {spelled('transpose_weights')}" if turned else "")
+                f"{shown(request.class_names)} has {len(names)} names for {K} classes; give one "
+                "per line, in order"
             )
     kept = _chosen_classes(K, request, names, counts, weights)
     if counts is not None and not counts[kept].any():
@@ -380,36 +317,25 @@ def _checked_labels(labels: np.ndarray | None, N: int, where: dict[str, str]) ->
     return labels
 
 
-def _number_of_classes(samples: Samples, labels: np.ndarray | None, asked: int | None) -> int:
+def _number_of_classes(samples: Samples, labels: np.ndarray | None, wanted: int | None) -> int:
     """K: rows of the weights, columns of the logits, else `--K` or the largest label and one."""
     if samples.weights is not None:
-        found, where = len(samples.weights), samples.where["weights"]
+        K, where = len(samples.weights), samples.where["weights"]
     elif samples.logits is not None:
-        found, where = samples.logits.shape[1], samples.where["logits"]
+        K, where = samples.logits.shape[1], samples.where["logits"]
     else:
         largest = 0 if labels is None else int(labels.max(initial=0))
-        if asked is None and labels is not None:
-            few = max(_SURELY_MEANT, _CLASSES_PER_SAMPLE * len(labels))
-            if few <= largest < MOST_CLASSES:
-                raise DataError(
-                    f"{samples.where['labels']} has label {largest} among {len(labels)} samples; "
-                    f"number them anew from 0, or add {spelled('K', largest + 1)} if there are "
-                    "that many classes"
-                )
-        if largest >= (asked or MOST_CLASSES):
-            step = f"raise {spelled('K')} to {largest + 1}" if asked else "number them anew"
-            if labels is not None and labels.min() == 1 and largest == asked:
-                step += f"; or {from_one()}"
+        if largest >= MOST_CLASSES:
             raise DataError(
                 f"{samples.where['labels']} has label {largest}, and labels run from 0 to K - 1 "
-                f"for K = {asked or MOST_CLASSES}; {step}"
+                f"for K = {MOST_CLASSES}; number them anew"
             )
-        return max(largest + 1, asked or 0)
-    if asked is not None and asked != found:
+        return wanted or largest + 1
+    if wanted not in (None, K):
         raise DataError(
-            f"{where} has {found} classes, not {spelled('K', asked)}; drop it or mend the file"
+            f"{where} has {K} classes, not {spelled('K', wanted)}; drop it or mend the file"
         )
-    return found
+    return K
 
 
 def _chosen_classes(

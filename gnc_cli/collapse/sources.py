@@ -6,14 +6,13 @@ features and logits in their files, to be read by rows.
 
 import hashlib
 import os
-import shlex
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from gnc_cli.collapse.inputs import SNAPSHOT, File, expand, natural_key
+from gnc_cli.collapse.inputs import SNAPSHOT, File, attributes, expand, natural_key, order, selects
 from gnc_cli.collapse.request import ROLES, Request
 from gnc_cli.collapse.roles import (
     Piece,
@@ -21,17 +20,13 @@ from gnc_cli.collapse.roles import (
     dataset_for,
     find_role,
     how_found,
-    left_out,
     roles_of_file,
     roles_of_group,
 )
 from gnc_cli.collapse.samples import Inputs, Samples, open_samples, samples_of_arrays
-from gnc_cli.collapse.selection import attributes, order, selects
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.io.catalogue import Catalogue
-from gnc_cli.io.file_rows import FileRows
 from gnc_cli.io.inputs import short_name, split_key
-from gnc_cli.io.labels import ONE_HOT, is_one_hot
 from gnc_cli.parameters import spelled
 
 TRAINING = "train"
@@ -56,8 +51,6 @@ class Source:
     head: str | None = None
     """The dataset of the classifier and why it was taken, where nobody named it; the commit of a
     model of the hub."""
-    notes: tuple[str, ...] = ()
-    """What was left unread that the user may have meant."""
     training: "Source | None" = field(default=None, repr=False, compare=False)
     """The snapshot of the training split at the same moment of the same run, if this is another."""
 
@@ -178,10 +171,13 @@ class _Finder:
                     roles = roles_of_file(catalogue, key, self.named)
                 else:
                     roles = roles_of_group(catalogue, "", self.named, {"weights": str(key)})
-                if "weights" in roles:
-                    self._check_no_labels(file, catalogue, roles["weights"])
-                source = self._source(catalogue, shown, snapshot, [_pieces(catalogue, roles, file)])
-                sources.append(replace(source, notes=left_out(catalogue, roles, self.named)))
+                if "weights" in roles and len(catalogue.entries[roles["weights"]].shape) == 1:
+                    raise DataError(
+                        f"{shown!r} has one number per row; expected a matrix. If these are "
+                        f"labels: --features FILE --labels {shown}"
+                    )
+                pieces = _pieces(catalogue, roles, file)
+                sources.append(self._source(catalogue, shown, snapshot, [pieces]))
             return sources
 
     def in_shards(self, files: Sequence[File], role: str | None = None) -> Source:
@@ -191,12 +187,6 @@ class _Finder:
             with self.inputs.open(file.path) as catalogue:
                 roles = roles_of_file(catalogue, file.key, self.named, role)
                 parts.append(_pieces(catalogue, roles, file))
-        for each in ("features", "labels", "logits"):
-            lacking = [
-                file.path for file, part in zip(files, parts, strict=True) if each not in part
-            ]
-            if lacking and len(lacking) < len(parts):
-                raise DataError(f"{lacking[0]!r} has no {each}, as the other shards have")
         with self.inputs.open(files[0].path) as first:
             return self._source(first, ",".join(file.shown for file in files), None, parts)
 
@@ -254,69 +244,19 @@ class _Finder:
     def _named_pieces(self, role: str) -> tuple[Piece, ...]:
         pieces = []
         for file in self.options[role]:
-            self._check_name(role, file)
             with self.inputs.open(file.path) as catalogue:
                 name = dataset_for(catalogue, role, file.key)
                 pieces.append(_pieces(catalogue, {role: name}, file)[role])
         return tuple(pieces)
 
-    def _check_no_labels(self, file: File, catalogue: Catalogue, weights: str) -> None:
-        """Refuse labels where a code is expected, with the options for the files given: one number
-        a row, or one-hot with as many rows as a matrix of another file."""
-        shape = catalogue.entries[weights].shape
-        options = {"features": "FILE", "labels": file.shown}
-        if len(shape) == 1:
-            problem = f"{file.shown!r} has shape {shape}, one number a row; expected a matrix"
-        elif len(shape) == 2 and shape[0] > shape[1] and len(self.files) > 1:
-            # More one-hot rows than columns: two are equal, as in no code.
-            if not is_one_hot(FileRows(catalogue, weights, least=1).read(0, shape[1] + 1)):
-                return
-            problem = f"{file.shown!r} is one-hot, shape {shape}; expected a code"
-            options["labels_are"] = ONE_HOT
-        else:
-            return
-        for other in self.files:
-            if other == file:
-                continue
-            with self.inputs.open(other.path) as beside:
-                shapes = [e.shape for e in beside.entries.values() if len(e.shape) == 2]
-            if len(shapes) == 1:
-                options["features" if shapes[0][0] == shape[0] else "weights"] = other.shown
-        if len(shape) == 2 and options["features"] == "FILE":
-            return
-        texts = (f"--{r.replace('_', '-')} {shlex.quote(name)}" for r, name in options.items())
-        raise DataError(f"{problem}. If these are labels: gnc measure {' '.join(texts)}")
-
-    def _check_name(self, role: str, wanted: File) -> None:
-        """Refuse the name of a dataset in place of a file, where another file has that dataset."""
-        if wanted.path == "-" or os.path.exists(wanted.path):
-            return
-        for file in (*self.files, *(file for files in self.options.values() for file in files)):
-            if not os.path.exists(file.path):
-                continue
-            with self.inputs.open(file.path) as catalogue:
-                names = [f"/{name}" for name in catalogue.entries]
-            if any(name.endswith((f"/{wanted.path}", f".{wanted.path}")) for name in names):
-                raise DataError(
-                    f"no such file: {wanted.path!r}; {file.path!r} has a dataset of that name: "
-                    f"{spelled(role, f'{file.path}:{wanted.path}')}"
-                )
-
     def _biases(self) -> tuple[Piece, ...]:
-        """The bias beside each piece of the named weights; none where not all have one."""
-        found, lacking = [], []
+        """The biases beside the pieces of the named weights."""
+        found = []
         for piece in self.named["weights"]:
             with self.inputs.open(piece.path) as catalogue:
                 name = bias_of(catalogue, piece.name)
-            if name is None:
-                lacking.append(piece.path)
-            else:
+            if name is not None:
                 found.append(Piece(piece.path, name))
-        if found and lacking:
-            raise DataError(
-                f"{lacking[0]!r} has no bias, the other shards have; add it or name "
-                f"{spelled('bias')}"
-            )
         return tuple(found)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from gnc_cli.collapse.request import OWN, Request
 from gnc_cli.collapse.samples import Prepared
 from gnc_cli.errors import DataError
-from gnc_cli.metrics.class_moments import ClassMoments, StreamedMoments, stream_moments
+from gnc_cli.metrics.class_moments import ClassMoments, stream_moments
 from gnc_cli.metrics.decisions import Decisions, merge, stream_decisions
 from gnc_cli.metrics.rows import block_rows
 from gnc_cli.parameters import spelled
@@ -55,7 +55,7 @@ def read_statistics(
     samples: Prepared,
     request: Request,
     processes: Processes,
-    train: StreamedMoments | None,
+    train: dict[str, ClassMoments] | None,
     means_of: str,
 ) -> Statistics:
     """Everything that the samples say: class moments in one pass, decisions in the next.
@@ -72,25 +72,25 @@ def read_statistics(
     assert samples.features is not None
     space, centres, others = "unit" if request.unit else "raw", None, None
     if train is not None:
-        others = train.moments[space]
+        others = train[space]
         _check_train(others, samples, means_of)
-        centres = {name: moments.means for name, moments in train.moments.items()}
+        centres = {name: moments.means for name, moments in train.items()}
     spaces = request.spaces(samples.d, samples.K)
     own = read_moments(samples, request, processes, spaces, centres)
-    decisions = _read_decisions(samples, request, processes, (train or own).moments, train is None)
+    decisions = _read_decisions(samples, request, processes, train or own, train is None)
     accuracy = "none"
     if samples.logits is not None:
         accuracy = "logits"
     elif samples.weights is not None:
         accuracy = "raw rows" if samples.bias is not None else "raw rows, no bias"
     return Statistics(
-        moments=own.moments[space],
-        raw=own.moments.get("raw"),
+        moments=own[space],
+        raw=own.get("raw"),
         decisions=decisions,
         means_of=means_of,
         accuracy=accuracy,
         train=others,
-        raw_train=None if train is None else train.moments.get("raw"),
+        raw_train=None if train is None else train.get("raw"),
         storage=str(samples.features.dtype),
     )
 
@@ -101,8 +101,8 @@ def read_moments(
     processes: Processes,
     spaces: tuple[str, ...],
     centres: dict[str, np.ndarray] | None = None,
-) -> StreamedMoments:
-    """Class moments in some spaces; `centres` are class means of other data."""
+) -> dict[str, ClassMoments]:
+    """Class moments by space; `centres` are class means of other data."""
     assert samples.features is not None and samples.labels is not None
     rows, labels = samples.features, samples.labels
     # Each worker multiplies alone; threads inside the products would wait for each other.
@@ -118,7 +118,11 @@ def read_moments(
                 **_effort(samples, request, processes, samples.d),
             ),
         )
-    return reduce(StreamedMoments.merged, processes.each(moments))
+    whole, *others = processes.each(moments)
+    for other in others:
+        for space in spaces:
+            whole[space].merge(other[space])
+    return whole
 
 
 def _read_decisions(
@@ -133,13 +137,13 @@ def _read_decisions(
     answered = samples.weights is not None or samples.logits is not None
     judge = judges["unit" if unit else "raw"]
     raw = judges.get("raw") if unit and answered else None
-    assert samples.labels is not None
-    labels = samples.labels
+    assert samples.features is not None and samples.labels is not None
+    rows, labels = samples.features, samples.labels
     with limit_threads(1):
         decisions = in_all(
             processes,
             lambda: stream_decisions(
-                samples.features,
+                rows,
                 labels,
                 weights=samples.weights,
                 bias=samples.bias,

@@ -7,7 +7,6 @@ from typing import Annotated, Any
 from torch import nn
 
 from gnc_cli.collapse.result import MeasureResult
-from gnc_cli.errors import UsageError
 from gnc_cli.integrations.figures import figures, lacking, measured, tell_of_evaluation_samples
 from gnc_cli.io.arguments import validated
 from gnc_cli.parameters import Parameter, whole
@@ -39,8 +38,7 @@ class CollapseCallback(TrainerCallback):
             the evaluation, by class means of their own; a warning says so.
 
     Raises:
-        UsageError: while training: no obvious head, or `metric_for_best_model` is a figure that
-            `every` leaves out of some evaluations.
+        UsageError: while training: no obvious head.
     """
 
     @validated
@@ -60,15 +58,6 @@ class CollapseCallback(TrainerCallback):
         self._evaluations: Counter[str] = Counter()
         if loader is None:
             tell_of_evaluation_samples()
-
-    def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        """Refuse to choose the best model by a figure that some evaluations lack."""
-        name = args.metric_for_best_model or ""
-        if self.every > 1 and "gnc/" in name:
-            raise UsageError(
-                f"metric_for_best_model={name!r} is needed at every evaluation, and "
-                f"CollapseCallback(every={self.every}) leaves some out; set every=1"
-            )
 
     def on_evaluate(
         self,

@@ -65,9 +65,6 @@ class ClassMoments:
         centres: class means of other data, shape (K, d). `within_cov` and `spread` are then about
             these points instead of the rows' own means.
 
-    Raises:
-        DataError: d or K below 1, or the centres have another shape or are not finite.
-
     Example:
         >>> moments = ClassMoments(d=2, K=3)
         >>> moments.update(np.array([[1.0, 0.0], [3.0, 0.0], [0.0, 1.0]]), np.array([0, 0, 2]))
@@ -80,16 +77,7 @@ class ClassMoments:
     """
 
     def __init__(self, d: int, K: int, *, centres: np.ndarray | None = None) -> None:
-        if d < 1 or K < 1:
-            raise DataError(f"d = {d}, K = {K}: class moments need at least 1 of each")
-        self.d, self.K = int(d), int(K)
-        self.centres: np.ndarray | None = None
-        if centres is not None:
-            self.centres = np.array(centres, dtype=np.float64)
-            if self.centres.shape != (K, d) or not np.isfinite(self.centres).all():
-                raise DataError(
-                    f"centres have shape {self.centres.shape}; expected ({K}, {d}), finite rows"
-                )
+        self.d, self.K, self.centres = int(d), int(K), centres
         self.counts: np.ndarray = np.zeros(K, dtype=np.int64)
         """Rows by class, shape (K,)."""
         self.shifts: np.ndarray = np.zeros((K, d)) if self.centres is None else self.centres
@@ -102,26 +90,12 @@ class ClassMoments:
         """Sum over rows of `(h - m)(h - m)^T`, m the class mean (or centre), shape (d, d)."""
 
     def update(self, features: np.ndarray, labels: np.ndarray) -> None:
-        """Take in rows (n, d) of any real dtype with labels (n,); those of label -1 are left out.
-
-        Raises:
-            DataError: shapes disagree, a label is out of range, or a row that counts is not finite.
-        """
-        features, labels = np.asarray(features), np.asarray(labels)
-        if features.shape != (len(labels), self.d):
-            raise DataError(
-                f"features have shape {features.shape}, labels {labels.shape}; "
-                f"expected (n, {self.d}), (n,)"
-            )
-        check_labels(labels, len(features), self.K)
+        """Take in finite rows (n, d) of any real dtype with labels (n,) below K; those of label -1
+        are left out."""
         kept = np.flatnonzero(labels >= 0)
         for start, stop in blocks(len(kept), block_rows(ArrayRows(features))):
             part = kept[start:stop]
             rows = np.asarray(features[part], dtype=np.float64, order="C")
-            finite = np.isfinite(rows).all(axis=1)
-            if not finite.all():
-                row = int(part[np.flatnonzero(~finite)[0]])
-                raise DataError(f"features hold NaN or infinity, first in row {row}")
             self._add(class_sums(rows, labels[part].astype(np.int64), self.centres))
 
     def _add(self, sums: ClassSums) -> None:
@@ -156,15 +130,7 @@ class ClassMoments:
         return apart if known.all() else apart[known]
 
     def merge(self, other: "ClassMoments") -> None:
-        """Take in the rows that `other` has seen; raises DataError where d, K or centres differ."""
-        mine, theirs = self.centres, other.centres
-        if (self.d, self.K, mine is None) != (other.d, other.K, theirs is None):
-            raise DataError(
-                f"moments of (d, K) = ({other.d}, {other.K}) cannot join those of "
-                f"({self.d}, {self.K}); centres must be given to both or to neither"
-            )
-        if mine is not None and theirs is not None and not np.array_equal(mine, theirs):
-            raise DataError("moments about different centres cannot be merged")
+        """Take in the rows that `other` has seen, of the same d, K and centres."""
         at = np.flatnonzero(other.present)
         self._add(
             ClassSums(
@@ -201,24 +167,14 @@ class ClassMoments:
 
     def within_cov(self) -> np.ndarray:
         """Sigma_W, shape (d, d): mean over rows of `(h - m)(h - m)^T`, m the class mean or centre.
-        Raises DataError where no row was taken in, as `between_cov` does."""
-        self._check_any()
+        Raises DataError where no row was taken in."""
+        if not self.N:
+            raise DataError("no class has a sample; are all labels -1?")
         return self.scatter / self.N
-
-    def between_cov(self) -> np.ndarray:
-        """Sigma_B, shape (d, d): mean over the classes present of `m m^T`, not centred."""
-        self._check_any()
-        present = self.present
-        means = self.shifts[present] + self.offsets[present]
-        return means.T @ means / len(means)
 
     def spread(self) -> np.ndarray:
         """Mean squared distance of a class's rows to its mean (or centre), shape (K,)."""
         return self.squares / np.maximum(self.counts, 1)
-
-    def _check_any(self) -> None:
-        if not self.present.any():
-            raise DataError("no class has a sample; are all labels -1?")
 
 
 def class_sums(rows: np.ndarray, labels: np.ndarray, centres: np.ndarray | None) -> ClassSums:
@@ -293,25 +249,6 @@ def rounding_of(means: np.ndarray) -> float:
     return float(16.0 * np.finfo(np.float64).eps * largest)
 
 
-@dataclass(frozen=True, eq=False)
-class StreamedMoments:
-    """What one pass over the rows has found."""
-
-    moments: dict[str, ClassMoments]
-    """By space: "unit" (rows scaled to norm 1) or "raw"."""
-    norm_min: float
-    """Of the raw rows that count; infinite where there are none."""
-    norm_max: float
-    """Likewise; 0 where there are none."""
-
-    def merged(self, other: "StreamedMoments") -> "StreamedMoments":
-        """This and what a pass over other rows has found; uses up the moments of this one."""
-        for space, moments in self.moments.items():
-            moments.merge(other.moments[space])
-        low, high = min(self.norm_min, other.norm_min), max(self.norm_max, other.norm_max)
-        return StreamedMoments(self.moments, low, high)
-
-
 def stream_moments(
     rows: Rows,
     labels: np.ndarray,
@@ -325,8 +262,8 @@ def stream_moments(
     span: tuple[int, int] | None = None,
     deadline: Deadline | None = None,
     progress: Callable[[str, int, int, float], None] | None = None,
-) -> StreamedMoments:
-    """Class moments of `rows` in one or two spaces, each row read once.
+) -> dict[str, ClassMoments]:
+    """Class moments of `rows` by space, "unit" (rows scaled to norm 1) or "raw", read once.
 
     With several workers, hold BLAS to one thread around this (`limit_threads(1)`).
 
@@ -351,24 +288,21 @@ def stream_moments(
         >>> from gnc_cli.metrics.rows import ArrayRows
         >>> features = np.array([[2.0, 0.0], [0.0, 3.0], [0.0, 5.0]])
         >>> found = stream_moments(ArrayRows(features), np.array([0, 1, 1]), K=2)
-        >>> found.moments["unit"].means, found.norm_max
-        (array([[1., 0.],
-               [0., 1.]]), 5.0)
+        >>> found["unit"].means
+        array([[1., 0.],
+               [0., 1.]])
     """
     check_labels(labels, rows.shape[0], K)
     first, end = span or (0, rows.shape[0])
-    step, low, high = block_rows(rows, block), np.inf, 0.0
+    step = block_rows(rows, block)
     moments = {s: ClassMoments(rows.shape[1], K, centres=(centres or {}).get(s)) for s in spaces}
     read = partial(_block_sums, rows, labels, moments, where)
     jobs = (partial(read, first + a, first + b) for a, b in blocks(end - first, step))
     joined = ordered(_joined(ordered(jobs, workers), moments), workers)
-    for scatters, least, most in watched(
-        joined, "moments", where, step, end - first, deadline, progress
-    ):
+    for scatters in watched(joined, "moments", where, step, end - first, deadline, progress):
         for space, scatter in scatters.items():
             moments[space].scatter += scatter
-        low, high = min(low, least), max(high, most)
-    return StreamedMoments(moments, float(low), float(high))
+    return moments
 
 
 def _block_sums(
@@ -378,24 +312,20 @@ def _block_sums(
     where: str,
     start: int,
     stop: int,
-) -> tuple[dict[str, ClassSums], float, float]:
-    """Sums of one block by space, and its smallest and largest norm."""
+) -> dict[str, ClassSums]:
+    """Sums of one block by space."""
     block = read_block(rows, labels, tuple(moments), where, start, stop)
-    sums = {s: class_sums(x, block.labels, moments[s].centres) for s, x in block.rows.items()}
-    return sums, block.norms.min(initial=np.inf), block.norms.max(initial=0.0)
+    return {s: class_sums(x, block.labels, moments[s].centres) for s, x in block.rows.items()}
 
 
 def _joined(
-    ready: Iterable[tuple[dict[str, ClassSums], float, float]],
-    moments: Mapping[str, ClassMoments],
-) -> Iterator[Callable[[], tuple[dict[str, np.ndarray], float, float]]]:
+    ready: Iterable[dict[str, ClassSums]], moments: Mapping[str, ClassMoments]
+) -> Iterator[Callable[[], dict[str, np.ndarray]]]:
     """Join the sums of each block, in order, and hand out the products that are left to do."""
-    for sums, low, high in ready:
+    for sums in ready:
         parts = {space: (s.scatter, moments[space].join(s)) for space, s in sums.items()}
-        yield partial(_scatters, parts, low, high)
+        yield partial(_scatters, parts)
 
 
-def _scatters(
-    parts: Mapping[str, tuple[np.ndarray, np.ndarray]], low: float, high: float
-) -> tuple[dict[str, np.ndarray], float, float]:
-    return {space: S + apart.T @ apart for space, (S, apart) in parts.items()}, low, high
+def _scatters(parts: Mapping[str, tuple[np.ndarray, np.ndarray]]) -> dict[str, np.ndarray]:
+    return {space: S + apart.T @ apart for space, (S, apart) in parts.items()}

@@ -73,7 +73,7 @@ def merge(a: Decisions, b: Decisions) -> Decisions:
 
 
 def stream_decisions(
-    rows: Rows | None,
+    rows: Rows,
     labels: np.ndarray,
     *,
     weights: np.ndarray | None = None,
@@ -85,7 +85,6 @@ def stream_decisions(
     own_counts: np.ndarray | None = None,
     unit: bool = True,
     where: str = "features",
-    logits_where: str = "logits",
     block: int | None = None,
     workers: int = 1,
     span: tuple[int, int] | None = None,
@@ -99,7 +98,7 @@ def stream_decisions(
     and some 60 MB per worker (at K = 10^6 some 200 MB).
 
     Args:
-        rows: features as stored, shape (N, d); None with logits alone.
+        rows: features as stored, shape (N, d).
         labels: integers from 0 to K - 1, or -1 for rows that are left out, shape (N,).
         weights: raw, shape (K, d), float64; with them accuracy (unless there are logits) and
             margins are known.
@@ -112,7 +111,6 @@ def stream_decisions(
             the leave-one-out counts are known.
         unit: nearest means of unit rows; False: of raw rows. Logits always take raw rows.
         where: names the rows in messages, as `'f.h5': dataset 'features'`.
-        logits_where: likewise the logits.
         block: rows to read at a time; None for about 16 MB as float64.
         workers: threads.
         span: only the rows from start to stop.
@@ -148,12 +146,9 @@ def stream_decisions(
         None if raw_means is None else _NearestMean(raw_means, present, None, unit=False),
         unit,
         where,
-        logits_where,
     )
-    source = logits if rows is None else rows
-    assert source is not None
     first, end = span or (0, len(labels))
-    step, N = block_rows(source, block), end - first
+    step, N = block_rows(rows, block), end - first
     total = decide(first, first)  # of no sample: what is known, in the right shapes
     jobs = (partial(decide, first + a, first + b) for a, b in blocks(N, step))
     for found in watched(ordered(jobs, workers), "decisions", where, step, N, deadline, progress):
@@ -164,14 +159,13 @@ def stream_decisions(
 def _decide_block(
     K: int,
     labels: np.ndarray,
-    rows: Rows | None,
+    rows: Rows,
     logits: Rows | None,
     classifier: "_Classifier | None",
     nearest_mean: "_NearestMean | None",
     nearest_raw: "_NearestMean | None",
     unit: bool,
     where: str,
-    logits_where: str,
     start: int,
     stop: int,
 ) -> Decisions:
@@ -179,17 +173,16 @@ def _decide_block(
     kept = labels[start:stop] >= 0
     y = labels[start:stop][kept]
     called = nearest = raw = loo_right = loo_counted = margins = None
-    if rows is not None:
-        samples = Samples.read(rows, labels, unit, where, start, stop)
-        if classifier is not None:
-            called, margins = classifier.decide(samples)
-        if nearest_mean is not None:
-            nearest, loo_right, loo_counted = nearest_mean.decide(samples)
-        if nearest_raw is not None:
-            raw = nearest_raw.decide(samples)[0]
+    samples = Samples.read(rows, labels, unit, where, start, stop)
+    if classifier is not None:
+        called, margins = classifier.decide(samples)
+    if nearest_mean is not None:
+        nearest, loo_right, loo_counted = nearest_mean.decide(samples)
+    if nearest_raw is not None:
+        raw = nearest_raw.decide(samples)[0]
     if logits is not None:
         read = logits.read(start, stop)[kept] if stop > start else np.empty((0, K))
-        called = _largest_logits(read, np.arange(start, stop)[kept], logits_where)
+        called = _largest_logits(read, np.arange(start, stop)[kept], "logits")
 
     def count(which: np.ndarray | None) -> np.ndarray | None:
         return None if which is None else np.bincount(y[which], minlength=K)
@@ -241,17 +234,10 @@ class _Classifier:
         norms = row_norms(weights)
         if not (np.isfinite(norms).all() and (bias is None or np.isfinite(bias).all())):
             raise DataError("weights or bias hold NaN or infinity")
-        exponent = int(np.frexp(norms.max())[1])
-        scale = np.full(K, np.ldexp(1.0, exponent))
-        self.factors = (norms / scale).astype(np.float32)
-        self.offsets: np.ndarray | None = None
-        if bias is None or not bias.any():
-            self.logits = Scores(weights, scale, unit=False)
-        else:
-            size = int(np.frexp(np.abs(bias).max())[1])
-            offsets, rise = np.ldexp(bias, -size), size - exponent
-            self.logits = Scores(weights, scale, unit=False, offsets=offsets, rise=rise)
-            self.offsets = offsets.astype(np.float32)
+        self.factors = norms.astype(np.float32)
+        self.offsets = None if bias is None or not bias.any() else bias.astype(np.float32)
+        used = None if self.offsets is None else bias
+        self.logits = Scores(weights, np.ones(K), unit=False, offsets=used)
         self.cosines = Scores(weights, np.where(norms > 0.0, norms, 1.0), unit=True)
         self.small = self.cosines.small()[:, :-1]
         self.even = self.offsets is None and norms.max() - norms.min() < _EVEN * norms.max()
@@ -320,10 +306,8 @@ class _NearestMean:
         self.columns = np.full(K, -1)
         self.columns[self.classes] = np.arange(len(self.classes))
         self.own_counts = own_counts
-        exponent = int(np.frexp(norms.max())[1])
-        scale = np.full(len(kept), np.ldexp(1.0, exponent))
-        offsets = -0.5 * (norms / scale) ** 2
-        self.scores = Scores(kept, scale, unit=unit, offsets=offsets, rise=exponent)
+        offsets = -0.5 * norms**2
+        self.scores = Scores(kept, np.ones(len(kept)), unit=unit, offsets=offsets)
         self.small = self.scores.small()
 
     def decide(self, samples: Samples) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
@@ -356,8 +340,6 @@ class _NearestMean:
         return self.classes[chosen], right & counted, counted
 
     def _squares(self, samples: Samples, which: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        """Squared distances of some samples to one mean each, all scaled alike sample by sample."""
-        rows, raised = self.scores.scaled(samples, which)
-        means = self.scores.V[columns] / self.scores.divisor[columns, None]
-        rows -= raised[:, None] * means
+        """Squared distances of some samples to one mean each."""
+        rows = self.scores.rows(samples, which) - self.scores.V[columns]
         return np.einsum("md,md->m", rows, rows)

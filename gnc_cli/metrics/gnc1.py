@@ -13,7 +13,6 @@ import numpy as np
 
 from gnc_cli.errors import DataError
 from gnc_cli.metrics.class_moments import ClassMoments, centred
-from gnc_cli.metrics.rows import check_labels
 
 
 @dataclass(frozen=True)
@@ -31,71 +30,34 @@ class Gnc1:
     kept; their sum is K times the value."""
 
 
-def gnc1(features: np.ndarray, labels: np.ndarray, K: int | None = None) -> Gnc1:
+def gnc1(features: np.ndarray, labels: np.ndarray) -> Gnc1 | None:
     """GNC1 of features held in memory, to the digits of two float64 passes.
+
+    None where all class means are zero.
 
     Args:
         features: unit rows, shape (N, d).
-        labels: integers from 0 to K - 1, shape (N,). Classes without samples are left out.
-        K: number of classes, to check the labels against; None for no check from above.
+        labels: integers from 0 on, shape (N,). Classes without samples are left out.
 
     Raises:
-        DataError: the shapes disagree, features are not finite, or a label is out of range.
+        DataError: features are not finite.
 
     Example:
         >>> features = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])
         >>> gnc1(features, np.array([0, 0, 1, 1]))
         Gnc1(value=0.0, rank=2, classes_present=2, largest=0.0)
     """
-    features, labels = np.asarray(features), np.asarray(labels)
-    if features.ndim != 2 or not features.size or labels.shape != features.shape[:1]:
-        raise DataError(
-            f"features have shape {features.shape}, labels {labels.shape}; expected (N, d), (N,)"
-        )
-    top = labels.max() if labels.dtype.kind in "iu" else 0
-    check_labels(labels, len(features), int(top) + 1 if K is None else K)
-    if labels.min() < 0:
-        raise DataError("label -1 is out of range; leave these rows out of both arrays")
     # Labels may be sparse: memory is for the classes present.
     classes, compact = np.unique(labels, return_inverse=True)
     moments = ClassMoments(features.shape[1], len(classes))
     moments.update(features, compact)
-    return gnc1_from_covariances(moments.within_cov(), moments.between_cov(), len(classes))
-
-
-def gnc1_from_covariances(
-    within_cov: np.ndarray, between_cov: np.ndarray, classes_present: int
-) -> Gnc1:
-    """GNC1 from covariances that were accumulated elsewhere.
-
-    The pseudo-inverse keeps the eigenvalues above `max(K, d) * eps * (largest eigenvalue)`.
-
-    Args:
-        within_cov: Sigma_W, mean over samples, shape (d, d).
-        between_cov: Sigma_B, mean over the classes present, shape (d, d).
-        classes_present: K.
-
-    Raises:
-        DataError: an entry is not finite, or Sigma_B is zero.
-    """
-    within_cov = np.asarray(within_cov, dtype=np.float64)
-    between_cov = np.asarray(between_cov, dtype=np.float64)
-    d = len(within_cov)
-    if not (np.isfinite(within_cov).all() and np.isfinite(between_cov).all()):
-        raise DataError("covariances hold NaN or infinity")
-    values, vectors = np.linalg.eigh(between_cov)
-    if not values[-1] > 0.0:
-        raise DataError("all class means are zero; GNC1 is undefined")
-    kept = values > max(classes_present, d) * np.finfo(np.float64).eps * values[-1]
-    basis = vectors[:, kept]
-    spread = np.einsum("dr,dr->r", basis, within_cov @ basis)
-    terms = np.maximum(spread, 0.0) / values[kept]
-    value = float(terms.sum() / classes_present)
-    return Gnc1(value, int(kept.sum()), int(classes_present), float(terms.max()))
+    return gnc1_of_means(moments.within_cov(), moments.means)
 
 
 def gnc1_of_means(within_cov: np.ndarray, means: np.ndarray) -> Gnc1 | None:
     """GNC1 of class means about 0; of centred class means (`centred`) the centred form.
+
+    The pseudo-inverse keeps the eigenvalues above `max(K, d) * eps * (largest eigenvalue)`.
 
     Args:
         within_cov: Sigma_W, mean over samples, shape (d, d).
@@ -104,13 +66,25 @@ def gnc1_of_means(within_cov: np.ndarray, means: np.ndarray) -> Gnc1 | None:
     Returns:
         None where all means are zero, as of one class or equal means after centring.
 
+    Raises:
+        DataError: an entry is not finite.
+
     Example:
         >>> gnc1_of_means(np.eye(2), np.array([[1.0, 0.0], [-1.0, 0.0]])).value
         0.5
     """
+    K, d = means.shape
     if not means.any():
         return None
-    return gnc1_from_covariances(within_cov, means.T @ means / len(means), len(means))
+    between_cov = means.T @ means / K
+    if not (np.isfinite(within_cov).all() and np.isfinite(between_cov).all()):
+        raise DataError("covariances hold NaN or infinity")
+    values, vectors = np.linalg.eigh(between_cov)
+    kept = values > max(K, d) * np.finfo(np.float64).eps * values[-1]
+    basis = vectors[:, kept]
+    spread = np.einsum("dr,dr->r", basis, within_cov @ basis)
+    terms = np.maximum(spread, 0.0) / values[kept]
+    return Gnc1(float(terms.sum() / K), int(kept.sum()), K, float(terms.max()))
 
 
 def gnc1_forms(within_cov: np.ndarray, means: np.ndarray) -> dict[str, Gnc1 | None]:

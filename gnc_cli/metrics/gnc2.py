@@ -21,7 +21,6 @@ from gnc_cli.metrics.records import Gnc2Quantiles, Rattlers
 from gnc_cli.records import Bracket
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.devices import accelerator
-from gnc_cli.runtime.predictions import FLOPS, Prediction
 
 EVERY_CLASS = 5000
 """Up to this K the bracket of every class is closed; beyond, that of the minimum."""
@@ -52,15 +51,6 @@ def gnc2(W: np.ndarray, *, tolerance: float = 1e-10, deadline: Deadline | None =
         (2.0, 2.0)
     """
     return minimum_one_vs_rest(W, tolerance=tolerance, deadline=deadline)
-
-
-def predict_gnc2(d: int, K: int, every_class: bool = False) -> Prediction:
-    """What `gnc2_detail` takes, and a certificate of a code: unit rows, single precision,
-    directions, and blocks."""
-    copies = 7.5 if every_class or K <= EVERY_CLASS else 3.5
-    memory = copies * 8.0 * K * d + 250.0 * K + min(64e6, 0.35 * K * K)
-    pairs = 50.0 * K if d == 2 else float(K) * K  # on the circle only neighbours are looked at
-    return Prediction(memory, seconds=pairs * (2e-9 + 4.0 * d / FLOPS))
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from gnc_cli.errors import DataError
-from gnc_cli.geometry.sphere import normalise, row_norms
+from gnc_cli.geometry.sphere import row_norms
 from gnc_cli.parsing import shown
 from gnc_cli.runtime.calls import loaded
 from gnc_cli.runtime.deadline import Deadline
@@ -23,8 +23,6 @@ T = TypeVar("T")
 
 _BLOCK_BYTES = 16 << 20
 """Of a block as float64: large enough for fast products, small enough for the cache."""
-_SAFE = 1e-290, 1e290
-"""Norms between these have an inverse with all its digits."""
 
 
 class Rows(Protocol):
@@ -81,51 +79,29 @@ def to_numpy(value: Any, name: str = "the array") -> np.ndarray:
         float16 = sys.modules["torch"].float16
         if value.is_floating_point() and value.element_size() < 4 and value.dtype != float16:
             value = value.float()
-        found: np.ndarray = value.cpu().numpy()
-        return found
-    if hasattr(value, "toarray") and hasattr(value, "nnz"):
-        raise DataError(f"{name} must be a dense array, got a sparse one; give .toarray()")
+        value = value.cpu().numpy()
     if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
         count = int(np.ma.count_masked(value))
         raise DataError(f"{name}: {count} masked values; leave their rows out or fill them")
     try:
         array = np.asarray(value)
     except (ValueError, TypeError, RuntimeError, OverflowError, DeprecationWarning):
-        lengths = _row_lengths(value)
-        got = " and ".join(map(str, lengths)) if lengths else shown(value)
-        raise DataError(f"{name} must have rows of one length, got {got}") from None
-    if array.dtype.kind == "c":
-        raise DataError(f"{name} must be real numbers, got complex ones; give the real part")
+        raise DataError(f"{name} must be rows of one length, got {shown(value)}") from None
     if array.dtype.kind not in "iuf":
-        given = shown(value) if array.ndim == 0 else f"dtype {array.dtype}"
-        raise DataError(f"{name} must be an array of numbers, got {given}")
+        kind = shown(value) if array.ndim == 0 else f"dtype {array.dtype}"
+        raise DataError(f"{name} must be an array of real numbers, got {kind}")
     return array
 
 
 def checked_tensor(value: Any, name: str) -> Any:
-    """A torch tensor if it is dense, real, and holds its numbers.
-
-    Raises:
-        DataError: it is sparse, nested, on the meta device, quantized or complex.
-    """
-    if value.is_nested:
-        raise DataError(f"{name} must have rows of one length, got a nested tensor")
-    if value.is_meta:
-        raise DataError(f"{name}: a tensor on the meta device has no numbers; load them")
-    if value.layout != sys.modules["torch"].strided:
-        raise DataError(f"{name} must be a dense tensor, got a sparse one; give .to_dense()")
-    if value.is_quantized:
-        raise DataError(f"{name} must be numbers, got quantized ones; give .dequantize()")
-    if value.is_complex():
-        raise DataError(f"{name} must be real numbers, got complex ones; give the real part")
+    """A torch tensor that holds its numbers one by one; DataError where it is sparse, nested,
+    quantized or on the meta device."""
+    strided = sys.modules["torch"].strided
+    if value.is_nested or value.is_meta or value.is_quantized or value.layout != strided:
+        raise DataError(
+            f"{name} must be a dense tensor of numbers, got {value.layout}, {value.dtype}"
+        )
     return value
-
-
-def _row_lengths(value: Any) -> list[int]:
-    """Two different lengths of rows; none where they agree, or there are no rows."""
-    rows = value if isinstance(value, (list, tuple)) else []
-    lengths = list(dict.fromkeys(len(row) for row in rows if hasattr(row, "__len__")))
-    return lengths[:2] if len(lengths) > 1 else []
 
 
 def real_matrix(value: Any, name: str) -> np.ndarray:
@@ -273,9 +249,7 @@ def read_block(
         what = f"{where} holds zero rows, which have no direction"
         refuse_rows(norms == 0.0, index, what, "remove them, or measure with --normalize off")
         unit = raw.copy() if "raw" in spaces else raw
-        safe = (norms > _SAFE[0]) & (norms < _SAFE[1])
-        unit[~safe] = normalise(unit[~safe])
-        unit *= (1.0 / np.where(safe, norms, 1.0))[:, None]
+        unit *= (1.0 / norms)[:, None]
         made["unit"] = unit
     if "raw" in spaces:
         made["raw"] = raw

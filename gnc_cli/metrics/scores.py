@@ -5,9 +5,8 @@ all rows gives every score to within a proved bound (`geometry/rounding.py`), wh
 all rows; the few whose two largest scores lie within it are scored again in float64. (Products in
 float64 throughout would take twice the time.)
 
-Scores of one row may be scaled without changing their order, so rows and columns of any magnitude
-(1e-300 to 1e300) are brought near 1: by their norm for the float32 product, by powers of two, which
-are exact, for the float64 one.
+Scores of one row may be scaled without changing their order, so the float32 product takes unit
+rows.
 """
 
 from collections.abc import Callable
@@ -22,12 +21,8 @@ from gnc_cli.metrics.rows import Rows, blocks, read_block
 
 _SIDE = 1024
 """Of a tile of scores: 4 MB in float32."""
-_CROWD = 32
-"""More close scores of one row than this are looked at together."""
 _TOO_LARGE = 1e30
 """Offsets this much larger than a row's scores leave no digit of them in float32."""
-_NO_OFFSETS = -4000
-"""Exponent of a power of two that is 0 beside rows of any size."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,11 +118,8 @@ def screen(
 
 
 class Scores:
-    """The scores `<x, v_j / divisor_j> + 2**rise * offset_j` of K columns, x unit or raw rows.
-
-    No `v_j / divisor_j` is much longer than 1; offsets are at most about 1. V, (K, d) float64, is
-    not copied.
-    """
+    """The scores `<x, v_j / divisor_j> + offset_j` of K columns, x unit or raw rows; V, (K, d)
+    float64, is not copied."""
 
     def __init__(
         self,
@@ -136,9 +128,8 @@ class Scores:
         *,
         unit: bool,
         offsets: np.ndarray | None = None,
-        rise: int = _NO_OFFSETS,
     ) -> None:
-        self.V, self.divisor, self.unit, self.rise = V, divisor, unit, rise
+        self.V, self.divisor, self.unit = V, divisor, unit
         self.offsets = np.zeros(len(V)) if offsets is None else offsets
         self.longest = float((row_norms(V) / divisor).max(initial=0.0))
         self.largest = float(np.abs(self.offsets).max(initial=0.0))
@@ -159,9 +150,8 @@ class Scores:
         round six times more, and underflow adds less than 1e-36. The error is infinite where
         float32 cannot hold the factor, which is then 0.
         """
-        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-            factor = np.ldexp(1.0, self.rise) / (1.0 if self.unit else samples.norms)
-        factor = np.broadcast_to(factor, samples.norms.shape)
+        with np.errstate(divide="ignore"):
+            factor = 1.0 / (np.ones(len(samples.norms)) if self.unit else samples.norms)
         held = factor < _TOO_LARGE
         factor = np.where(held, factor, 0.0)
         size = self.longest + factor * self.largest
@@ -180,15 +170,9 @@ class Scores:
         chosen[again] = np.where(own_first, own[again], at)
         return chosen
 
-    def scaled(self, samples: Samples, which: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Float64 rows of norm at most 1 and the factors of their offsets.
-
-        Raw rows are scaled by powers of two, which rounds nothing.
-        """
-        if self.unit:
-            return samples.unit[which], np.full(len(which), np.ldexp(1.0, self.rise))
-        exponent = np.maximum(np.frexp(samples.norms[which])[1], self.rise)
-        return np.ldexp(samples.raw[which], -exponent[:, None]), np.ldexp(1.0, self.rise - exponent)
+    def rows(self, samples: Samples, which: np.ndarray) -> np.ndarray:
+        """Some float64 rows in the space of the scores."""
+        return (samples.unit if self.unit else samples.raw)[which]
 
     def exact(
         self, samples: Samples, which: np.ndarray, own: np.ndarray
@@ -205,43 +189,35 @@ class Scores:
         at = np.zeros(len(which), dtype=np.intp)
         if not len(which):
             return mine, top, at
-        X, factor = self.scaled(samples, which)
+        X = self.rows(samples, which)
         has = np.flatnonzero(own >= 0)
-        mine[has] = self._pairs(X, factor, has, own[has])
+        mine[has] = self._pairs(X, has, own[has])
         # Twice the rounding of a float64 score.
-        near = 2.0 * gamma(self.V.shape[1] + 3) * (self.longest + factor * self.largest)
+        size = 1.0 if self.unit else samples.norms[which]
+        near = 2.0 * gamma(self.V.shape[1] + 3) * (size * self.longest + self.largest)
         every = np.arange(len(X))
         for start, stop in blocks(len(self.V), _SIDE):
-            columns, V = slice(start, stop), self.V[start:stop]
-            tile = self._finish(X @ V.T, factor, own, columns)
-            close = (tile >= (tile.max(axis=1) - near)[:, None]) & (tile > -np.inf)
-            crowd = np.flatnonzero(close.sum(axis=1) > _CROWD)
-            close[crowd] = False
-            i, j = np.nonzero(close)
-            tile[i, j] = self._pairs(X, factor, i, j + start)
-            # Slowly, each entry added up in the same order.
-            alike = np.einsum("md,kd->mk", X[crowd], V)
-            tile[crowd] = self._finish(alike, factor[crowd], own[crowd], columns)
+            tile = self._finish(X @ self.V[start:stop].T, own, slice(start, stop))
+            i, j = np.nonzero((tile >= (tile.max(axis=1) - near)[:, None]) & (tile > -np.inf))
+            tile[i, j] = self._pairs(X, i, j + start)
             best = tile.argmax(axis=1)
             value = tile[every, best]
             better = value > top
             top[better], at[better] = value[better], best[better] + start
         return mine, top, at
 
-    def _finish(
-        self, tile: np.ndarray, factor: np.ndarray, own: np.ndarray, columns: slice
-    ) -> np.ndarray:
+    def _finish(self, tile: np.ndarray, own: np.ndarray, columns: slice) -> np.ndarray:
         """Products of rows with some columns made scores, -inf in a row's own column."""
         tile /= self.divisor[columns]
-        tile += factor[:, None] * self.offsets[columns]
+        tile += self.offsets[columns]
         inside = np.flatnonzero((own >= columns.start) & (own < columns.stop))
         tile[inside, own[inside] - columns.start] = -np.inf
         return tile
 
-    def _pairs(self, X: np.ndarray, factor: np.ndarray, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-        """Scores of row i[m] in column j[m], bit by bit those of the einsum over a tile."""
+    def _pairs(self, X: np.ndarray, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        """Scores of row i[m] in column j[m], each added up in the same order."""
         scores = np.empty(len(i))
         for start, stop in blocks(len(i), _SIDE):
             a, b = i[start:stop], j[start:stop]
             scores[start:stop] = np.einsum("md,md->m", X[a], self.V[b]) / self.divisor[b]
-        return scores + factor[i] * self.offsets[j]
+        return scores + self.offsets[j]

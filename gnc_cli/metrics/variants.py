@@ -3,9 +3,7 @@
 The classic metrics are of raw features and raw weights, except the energies and effective ranks,
 which are of rows brought to norm 1. Only classes with samples enter; where weights are paired with
 class means, those of the other classes are left out. Where the class means are those of other data,
-all of them enter: only CDNV, which needs the spread of both classes of a pair, leaves some out. No
-number depends on the scale of the features or the weights, so that both are first divided by a
-power of two.
+all of them enter: only CDNV, which needs the spread of both classes of a pair, leaves some out.
 
 NC1 to NC3: Papyan, Han and Donoho, Prevalence of neural collapse (arXiv 2008.08186). The ETF error
 follows Zhu et al., A geometric analysis of neural collapse (arXiv 2105.02375).
@@ -29,8 +27,6 @@ _BLOCK = 4 << 20
 """Entries of a block of residuals, 32 MB."""
 _ROWS_BYTES = 32 << 20
 """Rows folded into the triangular factor at a time."""
-_SQUARES_HOLD = 1e-140, 1e140
-"""Class means between these: the squares that covariances sum kept their digits."""
 
 
 def classic(
@@ -57,8 +53,7 @@ def classic(
 
     Returns:
         Plain numbers, None where undefined (one class present, means that are zero or coincide, no
-        weights or a zero row of them; for the first three also features beyond 1e140 or below
-        1e-140, whose squares are lost): `nc1`, `nc1_trace_quotient`, `cdnv`; of the centred class
+        weights or a zero row of them): `nc1`, `nc1_trace_quotient`, `cdnv`; of the centred class
         means `nc2_equinorm_means`, `nc2_equiangularity`, `nc2_max_angle`, `nc2_etf_error`; of the
         weights `nc2_equinorm_weights`, `nc2_etf_error_weights`; `nc3`, `nc3_dual_etf_error`.
 
@@ -67,14 +62,9 @@ def classic(
     """
     source = means_of or moments
     present, means = source.present, source.means[source.present]
-    unit = _magnitude(means)
-    means = means / unit
     M = centred(means)
-    one = quotient = None
-    spread, lost = np.zeros(len(M)), not _SQUARES_HOLD[0] < unit < _SQUARES_HOLD[1]
-    if not lost:
-        within_cov, spread = moments.within_cov() / unit**2, moments.spread()[present] / unit**2
-        one, quotient = gnc1_of_means(within_cov, M), nc1_trace_quotient(within_cov, M)
+    within_cov, spread = moments.within_cov(), moments.spread()[present]
+    one, quotient = gnc1_of_means(within_cov, M), nc1_trace_quotient(within_cov, M)
     sampled = moments.present[present]
     cdnv, angles = pair_means(
         M,
@@ -84,12 +74,11 @@ def classic(
         seed=seed,
         deadline=deadline,
     )
-    W = None if W is None else W / _magnitude(W)
     paired = None if W is None else W[present]
     return {
         "nc1": None if one is None else one.value,
         "nc1_trace_quotient": quotient,
-        "cdnv": None if lost or cdnv is None else float(cdnv[0]),
+        "cdnv": None if cdnv is None else float(cdnv[0]),
         "nc2_equinorm_means": equinorm(M),
         "nc2_equinorm_weights": None if W is None else equinorm(W),
         "nc2_equiangularity": _deviation(angles),
@@ -265,15 +254,6 @@ def effective_rank(X: np.ndarray, *, deadline: Deadline | None = None) -> float 
         return None
     shares = values[values > 0.0] / total
     return math.exp(-float(shares @ np.log(shares)))
-
-
-def _magnitude(X: np.ndarray) -> float:
-    """Power of two up to the largest entry of X in absolute value; 1 where there is none but zero.
-
-    Division by it rounds nothing, and the squares of what is left neither overflow nor vanish.
-    """
-    largest = float(np.abs(X).max(initial=0.0))
-    return math.ldexp(1.0, math.frexp(largest)[1] - 1) if largest > 0.0 else 1.0
 
 
 def _directions(X: np.ndarray | None) -> np.ndarray | None:

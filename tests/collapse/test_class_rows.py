@@ -95,21 +95,3 @@ def test_classes_as_hdf5(tmp_path: Path) -> None:
     assert said == {"command": "gnc measure run.h5 --seed 3", "seed": 3}
     write_per_class(tmp_path / "n.h5", [class_row(0), ABSENT])  # names that nobody gave
     assert set(CLASS_COLUMNS) - set(read_h5(tmp_path / "n.h5")) == {"name", "nearest_name"}
-
-
-@pytest.mark.parametrize("suffix", ["csv", "h5"])
-def test_numbers_come_back_to_the_last_bit_in_equal_bytes(tmp_path: Path, suffix: str) -> None:
-    values = np.random.default_rng(0).standard_normal((50, 2)) * 10.0 ** np.arange(-25, 25)[:, None]
-    values.sort(axis=1)
-    rows = [class_row(k, one_vs_rest=Bracket(*map(float, v))) for k, v in enumerate(values)]
-    for name in "ab":
-        write_per_class(tmp_path / f"{name}.{suffix}", (row for row in rows))
-    one, two = (tmp_path / f"{name}.{suffix}" for name in "ab")
-    assert one.read_bytes() == two.read_bytes()
-    if suffix == "csv":
-        read = list(csv.DictReader(one.read_text().splitlines()))
-        ends = [[float(r[f"one_vs_rest_{end}"]) for r in read] for end in ("lower", "upper")]
-    else:
-        found = read_h5(one)
-        ends = [found["one_vs_rest_lower"], found["one_vs_rest_upper"]]
-    assert ends == values.T.tolist()

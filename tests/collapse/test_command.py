@@ -6,7 +6,6 @@ import json
 import re
 import subprocess
 import sys
-import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -74,16 +73,6 @@ def test_a_person_sees_a_sheet_or_a_line_per_row(gnc: Any, run_file: Path) -> No
     assert max(map(len, [*table, *sheet.splitlines()])) <= 100
 
 
-def test_verbose_names_the_keys(gnc: Any, run_file: Path) -> None:
-    args = ("measure", "run.h5", "--select", "epoch=1")
-    keys = set(flatten(printed(gnc(*args, "--json"))))
-    said = [line.split()[-1] for line in gnc(*args, "-v").stdout.splitlines() if line[:1].isalpha()]
-    named = [word for word in said if re.fullmatch(r"[a-z]\w+(\.\w+)+|gnc\d", word)]
-    assert len(named) > 8
-    for word in named:
-        assert word in keys or any(key.startswith(f"{word}.") for key in keys), word
-
-
 def test_csv_and_json_lines(gnc: Any, run_file: Path) -> None:
     whole = printed(gnc("measure", "run.h5", "--json"))
     rows = list(csv.DictReader(io.StringIO(gnc("measure", "run.h5", "--csv", "-q").stdout)))
@@ -138,44 +127,6 @@ def test_warnings_are_lines_on_stderr(gnc: Any, run_file: Path) -> None:
     assert re.fullmatch(said, run.stderr)
     assert "no spread" not in run.stdout and "no spread" in Path("r.md").read_text()
     assert gnc("measure", "a.h5", "-q").stderr == ""
-
-
-def test_gates_look_at_the_last_row_unless_told(gnc: Any, run_file: Path) -> None:
-    gate = ("measure", "run.h5", "--max", "gnc1=0.01")
-    assert gnc(*gate).exit_code == gnc(*gate, "--rows", "any").exit_code == 0
-    run = gnc(*gate, "--rows", "all")
-    assert run.exit_code == 5 and "1 of 3 rows pass" in run.stderr
-    assert gnc("measure", "run.h5", "--max", "classes.missing=0").exit_code == 0
-    check = ("--check", "gnc2.upper<=1 and worst_classes.0.accuracy > 0.1")
-    assert gnc("measure", "run.h5", *check).exit_code == 0
-
-
-def test_baselines_are_of_equal_policy_and_epoch(gnc: Any, run_file: Path) -> None:
-    Path("run.json").write_text(gnc("measure", "run.h5", "--json").stdout)
-    args = ("measure", "run.h5", "--baseline", "run.json", "--rows", "all")
-    assert gnc(*args, "--allow", "gnc1=0%", "--allow", "gnc2=0").exit_code == 0
-    other = gnc(*args, "--allow", "gnc1=10%", "--variants", "classic")
-    assert other.exit_code == 3 and "policy.variants none, this run classic" in other.stderr
-    save_run(Path("run.h5"), seed=1)
-    assert gnc(*args, "--allow", "gnc1=0%").exit_code == 5
-    assert gnc(*args, "--allow", "gnc1=900%").exit_code == 0
-
-
-def test_reports(gnc: Any, run_file: Path) -> None:
-    save_run(Path("other.h5"), seed=1)
-    for name in ("r.md", "r.xml", "r.prom"):
-        args = ("run.h5", "other.h5", "--min", "gnc2=0.1", "--report", name)
-        assert gnc("measure", *args).exit_code == 0
-    text = Path("r.md").read_text()
-    for words in ("## gnc measure", "✅ passed", "policy: unit rows"):
-        assert words in text, words
-    xml = ElementTree.fromstring(Path("r.xml").read_bytes())
-    assert [case.get("name") for case in xml.iter("testcase")][1:] == ["--min gnc2=0.1"]
-    figures = Path("r.prom").read_text()
-    samples = [line.rpartition(" ")[0] for line in figures.splitlines() if line[0] != "#"]
-    assert len(samples) == len(set(samples))
-    assert 'gnc_measure_gnc2_lower{d="3",K="12",file="other.h5",snapshot="epoch_10"' in figures
-    assert not re.search(r"policy|worst_classes", figures)
 
 
 def test_a_report_on_one_set_lists_its_classes(gnc: Any, run_file: Path) -> None:

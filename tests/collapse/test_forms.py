@@ -82,19 +82,6 @@ def test_gates_and_sheets_of_a_network_with_few_classes(
     assert "classifier: raw rows, no bias" in verbose
 
 
-def test_the_last_row_decides_for_a_table(
-    relu: dict[str, np.ndarray], series: MeasureSeries
-) -> None:
-    few, weights = measure(**relu), measure(weights=relu["weights"])
-    many = series.rows[0]
-    for rows, one in (((many, few, weights), "GNC1 centred"), ((few, many), "GNC1")):
-        text = printed(view(replace(series, rows=rows), False), None)  # type: ignore[arg-type]
-        headings = next(line for line in text.splitlines() if "NCC" in line)
-        assert re.findall(r"GNC1(?: centred)?", headings) == [one]
-        assert ("centred: " in text) == (one != "GNC1")
-        assert ("GNC1 and GNC3: as the last row needs it" in text) == (one == "GNC1")
-
-
 @pytest.mark.parametrize("columns", ["60", "100"])  # a narrow terminal cuts no figure
 def test_gnc2_of_class_means_is_marked(
     relu: dict[str, np.ndarray],

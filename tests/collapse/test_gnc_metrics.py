@@ -5,7 +5,6 @@ import pickle
 import subprocess
 import sys
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +17,9 @@ from hypothesis import strategies as st
 
 from gnc_cli import GNCMetrics
 from gnc_cli.collapse.api import measure
-from gnc_cli.collapse.result import CLASSIC, Variants
+from gnc_cli.collapse.result import Variants
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.metrics.gnc2 import gnc2
-from gnc_cli.metrics.rows import is_tensor
 from tests.collapse.conftest import agrees, by_hand
 from tests.metrics import reference
 from tests.runtime.together import needs_gloo, together
@@ -122,45 +120,6 @@ def test_whatever_the_batches_are_made_of(kind: str) -> None:
     agrees(metrics.compute(as_given(data.W)), _by_hand(data))
 
 
-@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
-def test_half_precision_is_read_exactly(dtype: str, device: str) -> None:
-    data = _data()
-    half = torch.as_tensor(data.features, device=device).to(getattr(torch, dtype))
-    data.features = half.double().cpu().numpy()
-    metrics = GNCMetrics(5, 6)
-    with torch.inference_mode():
-        metrics.update(half, torch.as_tensor(data.labels, device=device))
-    result = metrics.compute(torch.as_tensor(data.W, device=device))
-    expected = _by_hand(data)
-    agrees(result, {name: expected[name] for name in ("gnc1", "gnc3")})
-    assert result.policy.precision.storage == dtype
-
-
-def test_sums_on_a_device(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    # On the CPU the tensors pass for those of a device.
-    monkeypatch.setattr(import_module("gnc_cli.collapse.gnc_metrics"), "on_cuda", is_tensor)
-    data = _data()
-    metrics = GNCMetrics(5, 6, variants="classic")
-    for batch in data.batches(3):
-        metrics.update(*(torch.as_tensor(x, device=device) for x in batch))
-    for features, labels, _ in data.batches(2):
-        metrics.judge(*(torch.as_tensor(x, device=device) for x in (features, labels)))
-    assert metrics._device and not metrics._own.own_space.N
-    metrics.update(data.features[:20], data.labels[:20], data.logits[:20])  # and some on the host
-    twice = np.r_[0:90, 0:20]
-    data = Data(data.features[twice], data.labels[twice], data.W, data.bias)
-    expected = _by_hand(data)
-    result = metrics.compute(torch.as_tensor(data.W, device=device))
-    agrees(result, {name: expected[name] for name in ("gnc1", "gnc3", "accuracy")})
-    host = _metrics(data, judge=False, variants="classic").compute(data.W)
-    _same_numbers(vars(result.variants.classic), vars(host.variants.classic), digits=1e-9)
-    _same_numbers(
-        {k: getattr(result, k) for k in CLASSIC},
-        {k: getattr(host, k) for k in CLASSIC} | {"nc4": result.nc4},
-        digits=1e-9,
-    )
-
-
 def test_classic_metrics_are_of_raw_rows() -> None:
     data = _data(width=0.8)
     found = _metrics(data).compute(data.W)
@@ -226,7 +185,16 @@ def test_two_processes_are_as_good_as_one() -> None:
         print(json.dumps(metrics.compute(data.W).flat(prefix="")))
         update(slice(0, 1))
         judge(mine)
-        refused(metrics.sync, "judge.. came before sync")  # by means of one process
+        metrics.sync()
+        refused(lambda: metrics.compute(data.W), "means of other samples")  # of one process
+        if rank == 0:
+            judge(mine)
+        metrics.sync()
+        refused(lambda: metrics.compute(data.W), "seen 33 samples, not the 92")
+        metrics.sync()
+        metrics.reset()
+        update(mine)
+        update(slice(0, 1))
         metrics.sync()
         for part in (mine, slice(0, 1)):
             judge(part)
@@ -238,59 +206,6 @@ def test_two_processes_are_as_good_as_one() -> None:
     _same_numbers(first, second, digits=0.0)
     data = _data()
     _same_numbers(first, _metrics(data).compute(data.W).flat(prefix=""))
-
-
-@needs_gloo
-@pytest.mark.parametrize("own", [True, False])
-def test_a_second_pass_that_one_process_lost_is_refused(own: bool) -> None:
-    told = together(
-        _EACH_PROCESS
-        + f"""
-        mine = mine if rank == 0 else slice(33, 70)
-        update(mine)
-        metrics.sync()
-        judge(mine, own={own})
-        update(slice(0, 0))  # no sample: nothing is lost
-        metrics.sync()
-        assert metrics.compute(data.W).ncc_accuracy is not None
-        if rank == 0:
-            update(slice(70, 90))
-        metrics.sync()
-        for _ in range(2):
-            refused(
-                lambda: metrics.compute(data.W), "after judge.* all batches again, in every"
-            )
-        judge(mine, own={own})
-        if rank == 0:
-            judge(slice(70, 90), own={own})
-        metrics.sync()
-        print(json.dumps(metrics.compute(data.W).flat(prefix="")))
-        """
-    )
-    first, second = (json.loads(line) for line in told)
-    _same_numbers(first, second, digits=0.0)
-    expected = _by_hand(_data())
-    assert (first["ncc_leave_one_out"] is not None) is own
-    for name in ("gnc1", "accuracy", "ncc_accuracy", "ncc_agreement", "sample_margins.mean"):
-        assert first[name] == pytest.approx(expected[name], abs=1e-9), name
-
-
-@needs_gloo
-def test_a_second_pass_of_one_process_alone_is_refused() -> None:
-    together(
-        _EACH_PROCESS
-        + """
-        update(mine)
-        metrics.sync()
-        for judges in (0, 1):
-            if rank == judges:
-                judge(mine)
-            metrics.sync()
-            if judges == 0:
-                refused(lambda: metrics.compute(data.W), "has seen 33 of 90 samples")
-        agrees(metrics.compute(data.W), _by_hand(data))
-        """
-    )
 
 
 @pytest.mark.parametrize("normalize", ["auto", "off"])
@@ -322,28 +237,6 @@ def test_one_pass_leaves_ncc_open() -> None:
     assert result.gnc3 is None and result.policy.weights == "class means stand in"
 
 
-def test_judging_without_weights_keeps_the_accuracy_of_the_logits() -> None:
-    data = _data(width=0.8)
-    metrics = _metrics(data, judge=False)
-    metrics.judge(data.features, data.labels)
-    result, expected = metrics.compute(data.W), _by_hand(data)
-    names = ("accuracy", "ncc_accuracy", "ncc_leave_one_out")
-    agrees(result, {name: expected[name] for name in names})
-    assert result.ncc_agreement is None and result.policy.spaces["accuracy"] == "logits"
-
-
-def test_other_data_against_these_means() -> None:
-    train, test = _data(1, width=0.8), _data(2, width=0.8)
-    metrics = GNCMetrics(5, 6)
-    metrics.update(train.features, train.labels)
-    metrics.judge(test.features, test.labels, own=False)
-    result = metrics.compute()
-    means = reference.class_means(reference.unit(train.features), train.labels)
-    nearest = reference.nearest_mean_scores(reference.unit(test.features), means, 6)
-    assert result.ncc_accuracy == reference.share_right(nearest, test.labels)
-    assert result.ncc_leave_one_out is None and result.policy.class_means["ncc"] == "other"
-
-
 def test_new_batches_and_reset_forget_the_second_pass() -> None:
     data = _data()
     metrics = _metrics(data)
@@ -363,16 +256,16 @@ def test_a_second_pass_sees_each_sample_once() -> None:
     first, second = data.batches(2)
     metrics = _metrics(data, judge=False)
     metrics.judge(first[0], first[1], data.W, data.bias)
-    with pytest.raises(UsageError, match="seen 45 of 90 samples: judge.* the other batches too"):
+    with pytest.raises(UsageError, match="seen 45 samples, not the 90 of update"):
         metrics.compute(data.W)
     metrics.judge(second[0], second[1], data.W, data.bias)
     agrees(metrics.compute(data.W), _by_hand(data))
     metrics.judge(second[0], second[1], data.W, data.bias)
-    with pytest.raises(UsageError, match="seen 135 samples that are not the 90 of update"):
+    with pytest.raises(UsageError, match="seen 135 samples, not the 90"):
         metrics.compute(data.W)
     metrics = _metrics(data, judge=False)
     metrics.judge(data.features, (data.labels + 1) % 6 * (data.labels > 0))  # as many of others
-    with pytest.raises(UsageError, match="seen 90 samples that are not the 90"):
+    with pytest.raises(UsageError, match="seen 90 samples, not the 90"):
         metrics.compute(data.W)
 
 
@@ -392,29 +285,6 @@ def test_left_out_samples_are_not_looked_at() -> None:
     _same_numbers(found, expected)
 
 
-def test_detail_is_asked_for_and_references_are_known() -> None:
-    data = _data(K=4)
-    metrics = _metrics(data)
-    plain, full = metrics.compute(data.W), metrics.compute(data.W, detail=True)
-    assert plain.gnc2_quantiles is None and full.gnc2_quantiles is not None
-    assert full.worst_classes[0].label == plain.worst_classes[0].label
-    assert full.gnc2_quantiles.q0.lower == pytest.approx(plain.gnc2.lower, abs=1e-9)
-    assert plain.gnc2_reference is not None and plain.gnc2_reference.kind == "theorem"
-    assert plain.gnc2_reference.value == pytest.approx(4 / 3)
-    pinned = _metrics(data, reference=1.0).compute(data.W)
-    assert json.loads(pinned.dumps())["gnc2_ratio"] == pytest.approx(pinned.gnc2.lower)
-    assert pinned.flat()["gnc/gnc2.lower"] == pinned.gnc2.lower
-
-
-def test_results_are_of_the_batches_so_far() -> None:
-    data = _data()
-    metrics = _metrics(data)
-    before = metrics.compute(data.W)
-    rows = list(before.per_class)
-    metrics.update(data.features, data.labels)
-    assert list(before.per_class) == rows  # made on access, of statistics that stay
-
-
 @pytest.mark.parametrize(
     ("features", "labels", "message"),
     [
@@ -424,8 +294,7 @@ def test_results_are_of_the_batches_so_far() -> None:
         ([[1.0, float("nan")]], [0], "row 0 is not finite"),
         ([[0.0, 0.0]], [0], "row 0 is zero"),
         ([[1.0, 2.0, 3.0]], [0], r"shape \(1, 3\), labels \(1,\); expected \(n, 2\), \(n,\)$"),
-        ([[1.0, 2.0]], [[0, 0, 1]], r"labels \(1, 3\); .*one-hot: give labels.argmax\(1\)"),
-        ([[[1.0, 2.0]]], [[0]], r"flatten with reshape\(-1, 2\) and reshape\(-1\)"),
+        ([[1.0, 2.0]], [[0, 0, 1]], r"labels \(1, 3\)"),
     ],
 )
 def test_batches_that_are_refused(features: Any, labels: Any, message: str) -> None:
@@ -463,7 +332,7 @@ def test_what_else_is_refused() -> None:
     with pytest.raises(DataError, match="judge.* needs class means"):
         metrics.judge(*one)
     metrics.update(*one)
-    with pytest.raises(DataError, match=r"weights have shape \(2, 3\).*transpose"):
+    with pytest.raises(DataError, match=r"weights have shape \(2, 3\)"):
         metrics.compute(np.ones((2, 3)))
     with pytest.raises(DataError, match="NaN or infinity, first in row 2"):
         metrics.compute([[1.0, 0.0], [0.0, 1.0], [np.inf, 0.0]])
@@ -475,14 +344,6 @@ def test_what_else_is_refused() -> None:
         GNCMetrics(1, 3)
     with pytest.raises(UsageError, match="variants 'most' is not one of"):
         GNCMetrics(2, 3, variants="most")
-
-
-def test_masked_logits_and_ties_name_the_first() -> None:
-    metrics = GNCMetrics(2, 3)
-    logits = [[-np.inf, 1.0, 1.0], [0.5, 0.5, -np.inf]]
-    for turn in (np.asarray, torch.tensor):
-        metrics.update([[1.0, 0.0], [0.0, 1.0]], [1, 1], turn(logits))
-    assert metrics.compute(np.eye(3)[:, :2] + [[0, 0], [0, 0], [1, 1]]).accuracy == 0.5
 
 
 def test_arrays_need_no_torch() -> None:
@@ -499,16 +360,3 @@ def test_arrays_need_no_torch() -> None:
         "assert not {'torch', 'matplotlib', 'h5py'} & set(sys.modules)\n"
     )
     subprocess.run([sys.executable, "-c", script], check=True, timeout=300)
-
-
-def test_samples_of_label_minus_100_are_left_out_as_those_of_minus_1() -> None:
-    features = np.random.default_rng(0).normal(size=(6, 3))
-    found = []
-    for ignored in (-1, -100):
-        metrics = GNCMetrics(d=3, K=2)
-        labels = np.array([0, 1, ignored, 0, 1, ignored])
-        metrics.update(features, labels, logits=np.eye(2)[[0, 1, 1, 0, 0, 1]])
-        metrics.judge(features, labels)
-        result = metrics.compute()
-        found.append((result.N, result.gnc1, result.accuracy, result.ncc_accuracy))
-    assert found[0] == found[1] and found[0][0] == 4

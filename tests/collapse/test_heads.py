@@ -142,22 +142,6 @@ def test_the_config_says_which_matrix_is_the_head(
     assert named.gnc2 == EXPECTED and named.policy.head is None
 
 
-def test_the_head_of_a_model_with_features_and_bias(tmp_path: Path) -> None:
-    rng = np.random.default_rng(1)
-    labels = np.arange(30) % V
-    given = {"features": W[labels] + 0.9 * rng.standard_normal((30, D)), "labels": labels}
-    files = {name: str(tmp_path / f"{name}.npy") for name in given}
-    for name, array in given.items():
-        np.save(files[name], array)
-    bias = rng.standard_normal(V).astype(np.float32)
-    config = {"architectures": ["BertForMaskedLM"], "vocab_size": V}
-    heads = {"predictions.decoder.weight": W, "predictions.decoder.bias": bias}
-    folder = model(tmp_path / "m", config, BODY | {f"cls.{k}": v for k, v in heads.items()})
-    found, expected = measured(folder, **files), measured(weights=W, bias=bias, **given)
-    assert found.accuracy == expected.accuracy != measured(weights=W, **given).accuracy
-    assert found.gnc3 == pytest.approx(expected.gnc3)
-
-
 def test_the_checkpoints_of_a_trainer(tmp_path: Path) -> None:
     for step in (10, 500, 90):
         model(tmp_path / f"checkpoint-{step}", LLAMA, {"lm_head.weight": step * W})
@@ -179,12 +163,6 @@ def test_of_shards_only_the_head_is_read(tmp_path: Path, monkeypatch: pytest.Mon
     assert measured(folder).gnc2 == EXPECTED
     assert shapes == [(V, D)]
     os.remove(f"{folder}/model-00000-of-00003.safetensors")  # nor need the others be there
-    assert measured(folder).gnc2 == EXPECTED
-
-
-def test_a_model_as_torch_saves_it(tmp_path: Path) -> None:
-    folder = model(tmp_path / "m", LLAMA)
-    torch.save(tensors(BODY | {"lm_head.weight": W}), f"{folder}/pytorch_model.bin")
     assert measured(folder).gnc2 == EXPECTED
 
 
@@ -330,12 +308,6 @@ def test_the_one_plausible_head_is_taken_and_said(tmp_path: Path, name: str) -> 
         assert found.policy.head is not None and found.policy.head.startswith(f"{head}: the only")
 
 
-def test_the_table_names_the_head(gnc: Any, tmp_path: Path) -> None:
-    torch.save(tensors(PLAUSIBLE["perceptron"]), tmp_path / "m.pt")
-    run = gnc("measure", str(tmp_path / "m.pt"))
-    assert run.exit_code == 0 and "head  4.weight: the only" in run.stdout
-
-
 def test_several_plausible_heads_are_listed_with_a_command(gnc: Any, tmp_path: Path) -> None:
     arrays = state(("a.weight", (32, 8)), ("coarse.weight", (5, 32)), ("fine.weight", (10, 32)))
     torch.save(tensors(arrays), tmp_path / "m.pt")
@@ -380,16 +352,6 @@ def test_heads_of_equal_rank_are_listed(gnc: Any, tmp_path: Path, name: str) -> 
     assert gnc(*command[1:]).exit_code == 0
 
 
-def test_heads_of_a_model_in_equal_depth_are_listed(tmp_path: Path) -> None:
-    heads = {"model.classifier.weight": W, "ema.classifier.weight": W}
-    config = {"architectures": ["ViTForImageClassification"], "num_labels": V}
-    folder = model(tmp_path / "m", config, heads)
-    with pytest.raises(DataError, match="several.*ema.classifier.weight' .12, 4.*for instance"):
-        measure(folder)
-    outer = model(tmp_path / "n", config, heads | {"classifier.weight": W})
-    assert str(measured(outer).policy.head).startswith("classifier.weight: ")
-
-
 @pytest.mark.parametrize("dtype", ["int8", "uint8"])
 @pytest.mark.parametrize("suffix", ["pt", "safetensors"])
 def test_a_quantised_head_is_refused_by_name(tmp_path: Path, dtype: str, suffix: str) -> None:
@@ -403,25 +365,6 @@ def test_a_quantised_head_is_refused_by_name(tmp_path: Path, dtype: str, suffix:
             measure(name)
     np.save(tmp_path / "code.npy", np.array([[1, 0], [0, 1], [-1, -1]], np.int8))
     assert measured(tmp_path / "code.npy").K == 3  # a code of integers is one
-
-
-def test_of_a_model_without_a_head_repeated_layers_come_last(tmp_path: Path) -> None:
-    layers = [(f"encoder.layer.{i}.query.weight", (D, D)) for i in range(9)]
-    tables = [("embeddings.token_type.weight", (2, D)), ("embeddings.words.weight", (V, D))]
-    config = {"architectures": ["BertModel"]}
-    with pytest.raises(DataError) as caught:
-        measure(model(tmp_path / "m", config, state(*layers, *tables)))
-    message = str(caught.value)
-    order = [message.index(name) for name in ("words", "token_type", "layer.0")]
-    assert order == sorted(order) and message.endswith("m:embeddings.words.weight")
-
-
-def test_moments_of_an_optimizer_are_no_matrices_of_the_model(tmp_path: Path) -> None:
-    arrays = PLAUSIBLE["optimizer"]
-    torch.save(tensors(dict(reversed(arrays.items()))), tmp_path / "m.ckpt")
-    assert "only one of 2 matrices" in str(measured(tmp_path / "m.ckpt").policy.head)
-    with pytest.raises(DataError, match="holds 'model.last.weight'.*, 'optimizer_states.0"):
-        measure(f"{tmp_path}/m.ckpt:model.lost")
 
 
 # The hub ------------------------------------------------------------------------------------------

@@ -74,28 +74,6 @@ def test_a_snapshot_by_its_name_keeps_its_training_means(trained: TrainResult) -
     assert found.policy.class_means == expected.policy.class_means
 
 
-def test_the_only_training_split_of_a_run_serves_a_file_outside(
-    trained: TrainResult, tmp_path: Path
-) -> None:
-    """The run has a test split too, which is no training set."""
-    copied, outside = tmp_path / "run", tmp_path / "outside.h5"
-    shutil.copytree(trained.run, copied)
-    with h5py.File(copied / "snapshots/epoch-0002-test.h5") as h5, h5py.File(outside, "w") as new:
-        for name in ("features", "labels"):
-            h5.copy(name, new)
-    for path in copied.glob("snapshots/*-0001-*"):
-        path.unlink()
-    found = measure(outside, means_from=f"{copied}/")
-    assert isinstance(found, MeasureResult) and found.policy.class_means is not None
-    assert found.policy.class_means["gnc1"] == "run"
-    assert found.ncc_accuracy == splits(trained.run)["test"].ncc_accuracy
-    with pytest.raises(
-        DataError, match=r"has the training set.s. .*epoch-0001-train\.h5, .*epoch-0002"
-    ) as refused:
-        measure(outside, means_from=trained.run)
-    assert f"means_from='{trained.run}/snapshots/epoch-0001-train.h5'" in str(refused.value)
-
-
 def test_a_test_snapshot_without_its_training_split(trained: TrainResult, tmp_path: Path) -> None:
     alone = measure(shutil.copy(f"{trained.run}/snapshots/epoch-0002-test.h5", tmp_path))
     assert isinstance(alone, MeasureResult)

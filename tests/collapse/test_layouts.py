@@ -91,47 +91,12 @@ def test_the_only_bias_belongs_to_the_weights(tmp_path: Path) -> None:
         assert not bias or found.accuracy == expected.accuracy
 
 
-def test_what_is_no_pair_or_batch_stays_apart(tmp_path: Path) -> None:
-    torch.save((T(H), T(W)), tmp_path / "two.pt")
-    with pytest.raises(DataError, match="'0' .*'1'"):
-        measure(tmp_path / "two.pt")
-    ragged = [T(H[:20]), T(H[20:, :3])]
-    torch.save({"features": ragged, "labels": T(Y), "weights": T(W)}, tmp_path / "ragged.pt")
-    found: Any = measure(tmp_path / "ragged.pt")
-    assert found.N is None
-    assert "dataset 'labels' is left out: no features or logits are called so" in found.warnings[0]
-
-
-def test_a_transposed_matrix_is_refused_where_its_classes_are_known(tmp_path: Path) -> None:
-    torch.save({"W": T(W.T.copy())}, tmp_path / "loss.pt")
-    np.save(tmp_path / "y.npy", Y)
-    (tmp_path / "names").write_text("a\nb\nc\n")
-    for how in (
-        {"weights": tmp_path / "loss.pt", "labels": tmp_path / "y.npy"},
-        {"weights": tmp_path / "loss.pt", "class_names": tmp_path / "names"},
-    ):
-        with pytest.raises(DataError, match="transpose_weights"):
-            measure(**how)
-    found: Any = measure(**how, transpose_weights=True)
-    assert found.K == K
-
-
 @pytest.mark.parametrize("order", [[1, 2, 0], [1, 0, 2]])
 def test_permuted_rows_are_a_hint(order: list[int]) -> None:
     found: Any = measure(features=H, labels=Y, weights=W[order])
     (warning,) = told(found)
     assert "the classifier that of" in warning and "order of the labels" in warning
     assert not told(measure(features=H, labels=Y, weights=W))
-
-
-def test_permuted_rows_of_several_sets_are_one_hint(tmp_path: Path) -> None:
-    shares = []
-    for name, order in (("a", [1, 0, 2]), ("b", [1, 2, 0]), ("c", [0, 1, 2])):
-        np.savez(tmp_path / f"{name}.npz", features=H, labels=Y, weights=W[order])
-        shares.append(measure(features=H, labels=Y, weights=W[order]).accuracy)  # type: ignore[union-attr]
-    found: Any = measure(*(tmp_path / f"{name}.npz" for name in "abc"))
-    (hint,) = (text for text in found.messages if "order of the labels" in text)
-    assert f"that of {min(shares):.1%}" in hint and "(2 of 3 rows, this is the worst)" in hint
 
 
 def test_sibling_groups_are_snapshots(tmp_path: Path) -> None:
@@ -192,30 +157,6 @@ def test_headers_of_tables(tmp_path: Path) -> None:
     (tmp_path / "w.csv").write_text(",0,1\n0,1.5,2\n")
     with pytest.raises(DataError, match=r"line 1, column 1: ''.*index=False"):
         read_points(tmp_path / "w.csv")
-
-
-@pytest.mark.parametrize(
-    ("weights", "bias"),
-    [
-        ("weights", "biases"),
-        ("weight", "bias"),
-        ("fc_weight", "fc_bias"),
-        ("prototypes", "bias"),
-        ("W", "b"),
-    ],
-)
-def test_names_of_a_classifier(tmp_path: Path, weights: str, bias: str) -> None:
-    np.savez(tmp_path / "f.npz", **{"features": H, "labels": Y, weights: W, bias: B})
-    found: Any = measure(tmp_path / "f.npz")
-    same(found, measure(features=H, labels=Y, weights=W, bias=B))
-    assert found.policy.spaces["accuracy"] == "raw rows"
-
-
-def test_the_table_says_where_there_is_no_bias(gnc: Any, tmp_path: Path) -> None:
-    np.savez(tmp_path / "f.npz", features=H, labels=Y, weights=W)
-    assert "classifier 1.000000, no bias" in gnc("measure", str(tmp_path / "f.npz")).stdout
-    np.savez(tmp_path / "f.npz", features=H, labels=Y, weights=W, bias=0.0 * B)
-    assert "no bias" not in gnc("measure", str(tmp_path / "f.npz")).stdout
 
 
 def _model(folder: Path, config: dict[str, Any], name: str) -> Path:

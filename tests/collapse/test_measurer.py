@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from gnc_cli import measure
-from gnc_cli.collapse.result import MeasureResult, MeasureSeries
+from gnc_cli.collapse.result import MeasureResult
 from gnc_cli.errors import DataError, UsageError
-from tests.collapse.conftest import D, put, save, save_run
+from tests.collapse.conftest import D, put, save
 from tests.metrics import reference
 
 OTHER = np.random.default_rng(5).standard_normal((50, D)) + 0.5
@@ -66,21 +66,6 @@ def test_neco_takes_the_means_of_the_training_set(
     expected = by_torch(class_means(train["features"], train["labels"]), OTHER)
     assert by_train.variants.neco.orthogonality_deviation == pytest.approx(expected)
     assert found != by_train.variants.neco
-
-
-def test_neco_of_every_snapshot(gnc: Any, tmp_path: Path) -> None:
-    run, ood = save_run(tmp_path / "run.h5"), put(tmp_path / "o.npz", {"features": OTHER})
-    series = measure(run, ood=ood, out=tmp_path / "rows.jsonl")
-    assert isinstance(series, MeasureSeries)
-    assert len({row.variants.neco.orthogonality_deviation for row in series.rows}) == 3
-    np.savez(ood, features=OTHER + 1.0)  # another set: the rows are measured again
-    again = measure(run, ood=ood, out=tmp_path / "rows.jsonl", resume=True)
-    assert isinstance(again, MeasureSeries) and not again.skipped
-    shown = gnc("measure", run, "--select", "epoch=10", "--ood", ood)
-    assert "orthogonality deviation" in shown.stdout
-    assert "out of distribution: o.npz" in shown.stdout
-    gate = ("--max", "variants.neco.orthogonality_deviation=0.99")
-    assert gnc("measure", run, "--ood", ood, *gate).exit_code == 0
 
 
 @pytest.mark.parametrize(

@@ -11,12 +11,10 @@ from PIL import Image
 
 from gnc_cli import measure
 from gnc_cli.collapse.plot import (
-    COLOUR_OF_SET,
     draw_references,
     lines_of,
     plot_measure,
     series_figure,
-    set_figure,
 )
 from gnc_cli.collapse.result import Gnc2Reference, MeasureResult, MeasureSeries
 from gnc_cli.console.plot_style import styled
@@ -150,37 +148,6 @@ def test_classic_metrics_are_drawn_where_they_are_asked_for(series: MeasureSerie
     assert len(titles(drawn(series, series.rows))) == 4
     rows = [replace(row, policy=replace(row.policy, variants="classic")) for row in series.rows]
     assert [title[:3] for title in titles(drawn(series, rows))[4:]] == ["NC1", "NC2", "NC3", "NC4"]
-
-
-def test_lines_follow_the_epochs_and_skip_what_is_null(series: MeasureSeries) -> None:
-    mixed = [series.rows[i] for i in (4, 0, 2)]
-    mixed[0] = replace(mixed[0], gnc1=None)
-    (gnc1, *_), (gnc2, *_) = (ax.lines for ax in drawn(series, mixed).axes[:2])
-    assert gnc1.get_xdata().tolist() == [1.0, 2.0]
-    assert gnc2.get_xdata().tolist() == [1.0, 2.0, 10.0]
-    assert gnc2.get_ydata().tolist() == [r.gnc2.lower for r in series.rows[::2]]
-
-
-def test_a_zero_is_shown_on_a_linear_axis(series: MeasureSeries) -> None:
-    rows = [replace(r, gnc1=1.0 / (r.epoch or 1), gnc3=0.0) for r in series.rows[::2]]
-    gnc1, _, gnc3, shares = drawn(series, rows).axes
-    assert (gnc1.get_yscale(), gnc3.get_yscale(), shares.get_yscale()) == ("log", *["linear"] * 2)
-
-
-def test_sets_have_the_colours_that_train_gives_them(series: MeasureSeries) -> None:
-    rows = [replace(r, split=s) for r in series.rows[::2] for s in ("test", "train")]
-    handles = drawn(series, rows).legends[0].legend_handles
-    assert {h.get_label(): h.get_color() for h in handles} == {
-        name: COLOUR_OF_SET[name] for name in ("test", "train")
-    }
-
-
-def test_a_set_with_outliers_has_a_logarithmic_axis(result: MeasureResult) -> None:
-    near = np.r_[1e-4, np.linspace(0.4, 0.6, 11)]
-    for distances, scale in ((near, "log"), (near[1:], "linear"), (0.0 * near, "linear")):
-        with styled():
-            figure = set_figure(replace(result, one_vs_rest=(distances, distances)))
-        assert figure.axes[0].get_yscale() == scale
 
 
 def test_gnc2_of_class_means_is_said_and_breaks_no_line(series: MeasureSeries) -> None:

@@ -6,13 +6,10 @@ from typing import Any
 import h5py
 import numpy as np
 import pytest
-import safetensors.torch
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from gnc_cli.collapse.inputs import File, expand, natural_key
-from gnc_cli.collapse.selection import selects
 from gnc_cli.collapse.sources import Source
 from gnc_cli.errors import DataError, UsageError
 from tests.collapse.conftest import sources_of
@@ -64,28 +61,6 @@ def test_snapshots_are_rows_in_order_of_their_epoch(tmp_path: Path) -> None:
         assert samples.bias is not None
 
 
-def test_a_bias_belongs_to_its_weights(tmp_path: Path) -> None:
-    snapshots = {"1": {"features": H, "weights": W}, "2": {"features": H}}
-    root = {"labels": Y, "weights": W, "bias": np.ones(2)}
-    first, second = sources_of([str(run(tmp_path / "a.h5", snapshots, root))])
-    with first.open() as one, second.open() as two:
-        assert one.bias is None
-        assert two.bias is not None
-
-
-def test_names_count_where_nothing_else_does(tmp_path: Path) -> None:
-    snapshots = {name: {"features": H} for name in ("s10", "s9", "s100", "s1")}
-    path = run(tmp_path / "a.h5", snapshots, {"labels": Y})
-    assert names(sources_of([str(path)])) == ["s1", "s9", "s10", "s100"]
-    path = run(tmp_path / "a.h5", snapshots, {"labels": Y, "features": H})
-    assert names(sources_of([str(path)])) == ["s1", "s9", "s10", "s100", None]
-    assert names(sources_of([f"{path}:snapshots/s9"])) == ["s9"]
-    weights_only = run(tmp_path / "w.h5", {"x": {"weights": W}}, {"weights": W, "labels": Y})
-    (source,) = sources_of([str(weights_only)])
-    with source.open() as samples:
-        assert samples.features is None and samples.labels is None
-
-
 def test_an_empty_snapshot_is_refused(tmp_path: Path) -> None:
     path = run(tmp_path / "a.h5", {"x": {"loss": np.ones(3)}}, {"weights": W})
     with pytest.raises(DataError, match="'snapshots/x'.*neither features nor weights"):
@@ -107,38 +82,6 @@ def test_snapshots_that_point_elsewhere(tmp_path: Path) -> None:
         h5["snapshots"] = h5py.ExternalLink("other.h5", "/snapshots")
     with pytest.raises(DataError, match="'snapshots' is a link to another file"):
         sources_of([str(tmp_path / "b.h5")])
-
-
-def test_what_files_say_may_be_of_any_type(tmp_path: Path) -> None:
-    for name, value in {"a": [1, 2], "b": np.zeros((2, 2)), "c": 3}.items():
-        run(tmp_path / f"{name}.h5", {"s": {"features": H, "labels": Y, "split": "train"}}, {})
-        with h5py.File(tmp_path / f"{name}.h5", "a") as h5:
-            h5["snapshots/s"].attrs["layer"] = value
-    sources = sources_of([str(tmp_path / "a.h5"), str(tmp_path / "c.h5")])
-    assert {source.attrs["layer"] for source in sources} == {"[1, 2]", "3"}
-    assert "layer" not in sources_of([str(tmp_path / "b.h5")])[0].attrs
-    torch.save({"weights": torch.from_numpy(W), "epoch": 10**400}, tmp_path / "d.pt")
-    with pytest.raises(DataError, match="attribute epoch is a number of some 400 digits"):
-        sources_of([str(tmp_path / "d.pt")])
-
-
-def test_files_say_their_epoch_in_every_format(tmp_path: Path) -> None:
-    run(tmp_path / "a.h5", {}, {"weights": W, "epoch": 30})
-    np.savez(tmp_path / "b.npz", weights=W, epoch=20, seed=np.int8(4))
-    torch.save({"weights": torch.from_numpy(W), "epoch": 10, "layer": "fc"}, tmp_path / "c.pt")
-    tensors = {"weights": torch.from_numpy(W)}
-    safetensors.torch.save_file(tensors, tmp_path / "d.safetensors", metadata={"epoch": "25"})
-    np.save(tmp_path / "e.npy", W)
-    sources = sources_of([f"{tmp_path}/*.*"])
-    assert [Path(s.file or "").name for s in sources] == [
-        "c.pt",
-        "b.npz",
-        "d.safetensors",
-        "a.h5",
-        "e.npy",
-    ]
-    assert sources[0].attrs == {"epoch": 10, "layer": "fc"}
-    assert sources[1].attrs == {"epoch": 20, "seed": 4}
 
 
 @pytest.mark.parametrize("epoch", ["twelve", np.nan, np.inf])
@@ -191,19 +134,6 @@ def test_selecting_nothing(tmp_path: Path) -> None:
         sources_of([path], select=[("epoch", "7")])
     with pytest.raises(UsageError, match="select epok.*epoch, file, snapshot"):
         sources_of([path], select=[("epok", "7")])
-
-
-@given(st.lists(st.integers(0, 20), min_size=1), st.integers(0, 20), st.integers(1, 5))
-def test_a_range_is_its_members(epochs: list[int], stop: int, step: int) -> None:
-    rows = [{"epoch": float(e)} for e in epochs]
-    wanted = range(0, stop, step)
-    expected = [e in set(wanted) for e in epochs]
-    for form in (wanted, list(wanted), [str(e) for e in wanted]):
-        if any(expected):
-            assert selects(rows, [("epoch", form)]) == expected
-        else:
-            with pytest.raises(DataError):
-                selects(rows, [("epoch", form)])
 
 
 @given(st.lists(st.integers(0, 10**6), min_size=1), st.text("ab_", max_size=3))

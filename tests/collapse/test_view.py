@@ -1,16 +1,15 @@
 """What a person is shown of a measurement: nothing beyond what is proved."""
 
 import re
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from gnc_cli import measure
-from gnc_cli.collapse.result import MeasureResult, MeasureSeries, WithoutDuplicates
+from gnc_cli.collapse.result import MeasureResult, MeasureSeries
 from gnc_cli.collapse.view import figure, share, view
-from gnc_cli.console.table import markdown, printed
+from gnc_cli.console.table import printed
 from gnc_cli.records import Bracket
 
 
@@ -97,39 +96,6 @@ def test_no_scale_is_ruled_out_without_proof(
     margins = replace(result.margins, scale=None)
     text = shown(replace(result, gnc2=Bracket(0.0, upper), margins=margins), verbose=True)
     assert re.search(rf"^scale 1/tau +- +{words}", text, re.MULTILINE)
-
-
-def test_raw_rows_are_called_raw(data: dict[str, np.ndarray]) -> None:
-    text = shown(measure(**data, normalize="off"), verbose=True)
-    assert "raw features, Sigma_B not centred" in text and "references are of unit rows" in text
-    assert re.findall(r"unit \w+", text.replace("references are of unit rows", "")) == [
-        "unit features",
-        "unit weights",
-    ]
-
-
-def test_nothing_left_without_duplicates_is_said(result: MeasureResult) -> None:
-    none_left = replace(result, without_duplicates=WithoutDuplicates(0.5, 2, 1, None))
-    assert "no GNC2: raise the cosine" in shown(none_left)
-
-
-def test_a_new_metric_is_shown_by_its_name(result: MeasureResult) -> None:
-    @dataclass(frozen=True)
-    class Extended(MeasureResult):
-        weight_spread: float = 0.25
-
-    fields: dict[str, Any] = vars(result)
-    text = shown(Extended(**fields), verbose=True)
-    assert re.search(r"^weight spread +0\.250000", text, re.MULTILINE)
-
-
-def test_markdown_has_the_same_tables(result: MeasureResult, series: MeasureSeries) -> None:
-    for found in (result, series):
-        blocks = "\n".join(markdown(view(found, False))).split("\n\n")
-        tables = [block.split("\n") for block in map(str.strip, blocks) if block[:1] == "|"]
-        assert tables
-        for lines in tables:
-            assert len({len(re.findall(r"(?<!\\)\|", line)) for line in lines}) == 1
 
 
 def test_figures() -> None:

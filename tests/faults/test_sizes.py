@@ -12,7 +12,7 @@ import pytest
 
 from gnc_cli import measure
 from gnc_cli.errors import DataError
-from gnc_cli.runtime import memory, predictions
+from gnc_cli.runtime import memory
 from tests.faults.world import Case, check, inside
 
 DIGITS = "9" * 50_000
@@ -186,8 +186,7 @@ NUMBERS = cases(
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """A machine of 4 GB of memory and 9 GB of disk."""
-    for module in (memory, predictions):
-        monkeypatch.setattr(module, "free_memory", lambda: 4.0e9)
+    monkeypatch.setattr(memory, "free_memory", lambda: 4.0e9)
     disk = SimpleNamespace(total=10**10, free=9 * 10**9)
     monkeypatch.setattr(shutil, "disk_usage", lambda _: disk)
     return tmp_path

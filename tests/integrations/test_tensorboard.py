@@ -3,7 +3,6 @@
 import json
 import socket
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
@@ -11,8 +10,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from gnc_cli.errors import OutputError
 from gnc_cli.integrations.tensorboard import EventFile, event_files
 from gnc_cli.records import flatten
-from gnc_cli.training.result import TrainSeries
-from tests.training.problems import TINY, run, toy
+from tests.training.problems import run, toy
 
 NAME = "events.out.tfevents."
 
@@ -53,30 +51,6 @@ def test_a_run_that_is_resumed_and_replaced(tmp_path: Path) -> None:
     assert not [*folder.glob("*tfevents*")]
 
 
-def test_each_run_of_a_series_has_its_own(tmp_path: Path) -> None:
-    from gnc_cli import train
-
-    code = tmp_path / "square.txt"
-    code.write_text("1 0\n0 1\n-1 0\n0 -1\n")
-    series: Any = train(
-        data=toy(tmp_path / "toy.h5"),
-        out=tmp_path / "run",
-        epochs=1,
-        head=f"fixed:{code}",
-        assignment="all",
-        model=TINY,
-        batch_size=32,
-        augment=(),
-        device="cpu",
-        threads=1,
-        logger="tensorboard",
-    )
-    assert isinstance(series, TrainSeries) and len(series.rows) == 3
-    for row in series.rows:
-        assert board(Path(row.run)) == lines(Path(row.run))
-    assert not event_files(tmp_path / "run")
-
-
 def test_a_session_takes_the_place_of_later_ones(tmp_path: Path) -> None:
     for after, value in ((0, 1.0), (5, 2.0), (2, 3.0)):
         events = EventFile(str(tmp_path), after)
@@ -89,15 +63,3 @@ def test_a_session_takes_the_place_of_later_ones(tmp_path: Path) -> None:
     other.touch()
     EventFile(str(tmp_path), 0).close()
     assert other.exists() and [*event_files(tmp_path)] == [0]
-
-
-def test_what_cannot_be_written(tmp_path: Path) -> None:
-    with pytest.raises(OutputError, match="No such file"):
-        EventFile(str(tmp_path / "gone"), 0)
-    events = EventFile(str(tmp_path), 0)
-    events._file.close()
-    with open("/dev/full", "wb") as events._file:
-        events._records._writer = events._file
-        with pytest.raises(OutputError, match=f"{NAME}00000000': No space left"):
-            events.add(1, {"loss": 1.0})
-        events.close()

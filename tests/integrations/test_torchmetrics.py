@@ -6,11 +6,9 @@ from typing import Any
 
 import pytest
 import torch
-from torchmetrics import MetricCollection
-from torchmetrics.classification import MulticlassAccuracy
 
 import gnc_cli
-from gnc_cli.errors import DataError, UsageError
+from gnc_cli.errors import DataError
 from gnc_cli.integrations.figures import FIGURES, figures
 from gnc_cli.integrations.torchmetrics import GNCMetrics
 from tests.integrations.problems import D, K, features
@@ -64,13 +62,6 @@ def test_without_weights_and_logits() -> None:
     assert metric.compute()["gnc3"].item() == pytest.approx(expected([ALL])["gnc3"])
 
 
-def test_forward_gives_the_batch_and_adds_it() -> None:
-    metric = GNCMetrics(D, K)
-    for part in PARTS:
-        agree(metric(**part), expected([part]))
-    agree(metric.compute(), expected(PARTS))
-
-
 def test_merged_states() -> None:
     first, second = GNCMetrics(D, K), GNCMetrics(D, K)
     first.update(**PARTS[0])
@@ -78,24 +69,6 @@ def test_merged_states() -> None:
         second.update(**part)
     first.merge_state(second)
     agree(first.compute(), expected(PARTS))
-
-
-def test_a_collection() -> None:
-    metrics = {"collapse": GNCMetrics(D, K), "raw": GNCMetrics(D, K, normalize=False)}
-    collection = MetricCollection(metrics, prefix="val_")
-    for part in PARTS:
-        collection.update(**part)
-    found = collection.compute()
-    names = {name.removeprefix("val_collapse_").removeprefix("val_raw_") for name in found}
-    assert names == {*FIGURES} - BY_MEANS
-    for name, options in (("collapse", {}), ("raw", {"normalize": False})):
-        gnc1 = found[f"val_{name}_gnc1"].item()
-        assert gnc1 == pytest.approx(expected(PARTS, **options)["gnc1"], rel=1e-11)  # type: ignore[arg-type]
-    mixed = MetricCollection([GNCMetrics(D, K), MulticlassAccuracy(K, average="micro")])
-    for part in PARTS:
-        mixed.update(**part, preds=part["logits"], target=part["labels"])
-    told = mixed.compute()
-    assert told["accuracy"].item() == pytest.approx(told["MulticlassAccuracy"].item(), rel=1e-6)
 
 
 def test_pickled_copied_and_saved() -> None:
@@ -111,52 +84,6 @@ def test_pickled_copied_and_saved() -> None:
         same.update(**PARTS[2])
         agree(same.compute(), expected(PARTS))
     agree(metric.compute(), expected(PARTS[:2]))
-
-
-def test_what_cannot_be_taken_in_changes_nothing() -> None:
-    metric = GNCMetrics(D, K)
-    metric.update(**PARTS[0])
-    with pytest.raises(DataError, match="out of range"):
-        metric.update(PARTS[1]["features"], PARTS[1]["labels"] + 3)
-    agree(metric.compute(), expected(PARTS[:1]))
-    for wrong, words in (
-        (torch.eye(D), r"\(4, 4\); expected \(5, 4\)"),
-        (W.T, "transpose them"),
-        (W * torch.nan, "NaN"),
-    ):
-        with pytest.raises(DataError, match=words):
-            metric.update(**(PARTS[1] | {"weights": wrong}))
-    agree(metric.compute(), expected(PARTS[:1]))
-    for call, words in (
-        ({"d": 3, "K": 1}, "K 1 is too small"),
-        ({"d": 0, "K": 3}, "d 0 is too"),
-        ({"d": 3, "K": 3, "reference": 3.0}, "reference 3.0"),
-    ):
-        with pytest.raises(UsageError, match=words):
-            GNCMetrics(**call)
-
-
-def test_a_classifier_of_zeros_was_given() -> None:
-    """As by the accumulator, which refuses unit rows of it; class means do not stand in."""
-    zero = torch.zeros(K, D)
-    metric, raw = GNCMetrics(D, K), GNCMetrics(D, K, normalize=False)
-    for each in (metric, raw):
-        each.update(**(ALL | {"weights": zero}))
-    with pytest.raises(DataError, match="weights"):
-        metric.compute()
-    alone = gnc_cli.GNCMetrics(D, K, normalize=False)
-    alone.update(ALL["features"], ALL["labels"], ALL["logits"])
-    agree(raw.compute(), figures(alone.compute(zero), ""))
-    assert raw.result is not None and raw.result.gnc2.upper == 0.0
-
-
-def test_on_a_device(device: str) -> None:
-    metric = GNCMetrics(D, K).to(device)
-    for part in PARTS:
-        metric.update(**{name: value.to(device) for name, value in part.items()})
-    found = metric.compute()
-    assert found["gnc1"].device.type == torch.device(device).type
-    agree(found, expected(PARTS))
 
 
 @needs_gloo

@@ -138,30 +138,6 @@ def test_several_evaluation_sets_have_keys_and_turns_of_their_own(tmp_path: Path
     assert not logged(run)
 
 
-@pytest.mark.parametrize("name", ["eval_gnc/gnc1", "gnc/gnc2.lower"])
-def test_the_best_model_needs_every_evaluation(tmp_path: Path, name: str) -> None:
-    run = trainer(tmp_path, metric_for_best_model=name, greater_is_better=False)
-    run.add_callback(CollapseCallback(run, every=2))
-    with pytest.raises(UsageError, match=f"{name}.*every=2.*set every=1"):
-        run.train()
-    assert run.state.global_step == 0
-
-
-def test_the_best_model_by_a_figure_of_one_set(tmp_path: Path) -> None:
-    run = trainer(
-        tmp_path,
-        metric_for_best_model="eval_b_gnc/gnc1",
-        greater_is_better=False,
-        load_best_model_at_end=True,
-        save_strategy="epoch",
-    )
-    run.eval_dataset = {"a": texts(12), "b": texts(20)}
-    run.add_callback(CollapseCallback(run))
-    run.train()
-    values = [line["eval_b_gnc/gnc1"] for line in logged(run, "eval_b_gnc/")]
-    assert run.state.best_metric == min(values)
-
-
 def test_samples_that_are_not_of_training_are_told(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

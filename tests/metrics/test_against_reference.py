@@ -112,14 +112,12 @@ def test_streamed_moments_are_the_same_whatever_the_blocks(data: CollapseData) -
             workers=workers,
         )
         for space, (rows, known) in zip(("raw", "unit"), each_space(data), strict=True):
-            moments = found.moments[space]
+            moments = found[space]
             within = reference.within_covariance(rows, labels)
             error = np.linalg.norm(moments.within_cov() - within)
             assert error <= known.within * np.linalg.norm(within) + known.floor
             for k, m in reference.class_means(rows, labels).items():
                 assert moments.means[k] == pytest.approx(m, rel=1e-12, abs=40 * EPS * known.scale)
-        norms = np.linalg.norm(data.rows, axis=1)
-        assert (found.norm_min, found.norm_max) == pytest.approx((norms.min(), norms.max()))
 
 
 @given(collapse_data())
@@ -127,7 +125,9 @@ def test_gnc1_and_gnc3(data: CollapseData) -> None:
     rows, labels = reference.unit(data.rows), data.classes
     known, means = digits(rows, labels), reference.class_means(rows, labels)
     rel, absolute = known.quotient[False]
-    agree(gnc1(rows, labels, data.K).value, reference.gnc1(rows, labels), rel, absolute, "gnc1")
+    one = gnc1(rows, labels)
+    assert one is not None
+    agree(one.value, reference.gnc1(rows, labels), rel, absolute, "gnc1")
     W = reference.unit(data.W)
     present = sorted(means)
     moments = moments_of(rows, labels, data.K)

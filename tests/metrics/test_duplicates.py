@@ -76,15 +76,6 @@ def test_a_chain_is_one_group() -> None:
     assert np.array_equal(np.sort(pairs[:, 0]), np.arange(5))
 
 
-def test_equal_rows_pass_every_threshold_and_none_is_fine() -> None:
-    W = np.array([[0.6, 0.8], [1.0, 0.0], [0.6, 0.8]])
-    pairs, cosines, count, kept = find_duplicates(W, 1.0)
-    assert pairs.tolist() == [[0, 2]] and cosines[0] == 1.0 and count == 1
-    assert kept.tolist() == [0, 1]
-    pairs, cosines, count, kept = find_duplicates(np.eye(4), 0.5)
-    assert pairs.shape == (0, 2) and cosines.shape == (0,) and count == 0 and len(kept) == 4
-
-
 def test_bad_arguments() -> None:
     with pytest.raises(DataError, match="not 1"):
         find_duplicates(2.0 * np.eye(2), 0.5)

@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gnc_cli.metrics.gnc2 as module
-from gnc_cli.errors import DataError, UnavailableError, UsageError
 from gnc_cli.geometry.one_vs_rest import one_vs_rest
 from gnc_cli.geometry.sphere import normalise, random_points
 from gnc_cli.metrics.gnc2 import Gnc2Detail, gnc2, gnc2_detail
@@ -110,16 +109,6 @@ def test_rattlers_of_either_kind() -> None:
     )
 
 
-def test_rows_of_other_lengths(rng: np.random.Generator) -> None:
-    W = rng.standard_normal((30, 5))
-    detail = gnc2_detail(W, unit=False)
-    assert detail.nearest is None and detail.nearest_cosine is None
-    assert detail.rattlers.one_vs_one is None
-    assert detail.upper == pytest.approx(one_vs_rest(W).upper, abs=1e-12)
-    with pytest.raises(DataError, match="not 1"):
-        gnc2_detail(W)
-
-
 @pytest.mark.parametrize("every", [True, False])
 def test_whenever_the_deadline_strikes_the_brackets_hold(
     every: bool, rng: np.random.Generator
@@ -134,17 +123,6 @@ def test_whenever_the_deadline_strikes_the_brackets_hold(
         assert (detail.lower <= exact.upper[detail.classes]).all()
         assert (exact.lower[detail.classes] <= detail.upper).all()
         assert detail.quantiles is not None and detail.quantiles.q0 == detail.bracket
-
-
-def test_devices_that_are_not_there(
-    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    W = random_points(rng, 50, 6)
-    with pytest.raises(UsageError, match="unknown"):
-        gnc2_detail(W, device="tpu")
-    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
-    with pytest.raises(UnavailableError, match="not available"):
-        gnc2_detail(W, device="cuda:7")
 
 
 def test_a_device_gives_the_same(device: str, rng: np.random.Generator) -> None:

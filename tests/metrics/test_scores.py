@@ -23,15 +23,14 @@ def samples_of(unit: np.ndarray) -> Samples:
     return Samples(np.zeros(len(unit), dtype=int), unit, np.ones(len(unit)), unit, small)
 
 
-@given(d=st.integers(1, 400), rise=st.integers(-20, 20), seed=st.integers(0, 999))
-def test_the_screen_keeps_its_proved_error(d: int, rise: int, seed: int) -> None:
+@given(d=st.integers(1, 400), seed=st.integers(0, 999))
+def test_the_screen_keeps_its_proved_error(d: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     V = np.abs(rng.standard_normal((5, d))) * rng.choice([1e-20, 1.0, 1e20])
     scale, offsets = np.full(5, row_norms(V).max()), rng.uniform(-1, 1, 5)
-    scores = Scores(V, scale, unit=True, offsets=offsets, rise=rise)
+    scores = Scores(V, scale, unit=True, offsets=offsets)
     samples = samples_of(normalise(np.abs(rng.standard_normal((4, d)))))
     factor, error = scores.factors(samples)
-    assert np.array_equal(factor, np.full(4, 2.0**rise))
     samples.small[:, -1] = factor
     leaders, _ = screen(samples.small, scores.small(), np.full(4, 2))
     truth = samples.unit.astype(np.longdouble) @ (V / scale[:, None]).T + factor[:, None] * offsets
