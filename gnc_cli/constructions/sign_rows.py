@@ -97,8 +97,8 @@ class SignRows(_FunctionRows):
         bases = -(-(K - self.standard) // self.part)
         distribution, exact = None, True
         if K == self.standard + self.part * len(forms):
-            found = sweep(forms)
-            largest, distribution = found.largest, self._distribution(found)
+            whole = sweep(forms)
+            largest, distribution = whole.largest, self._distribution(whole)
         else:
             largest, exact = largest_of_first(forms, bases)
         if K == 2:
@@ -109,9 +109,9 @@ class SignRows(_FunctionRows):
             cosine = Cosine.of(Fraction(largest, d))
         return Verified(K, largest < d, cosine, distribution, exact)
 
-    def _distribution(self, found: Sweep) -> tuple[tuple[Cosine, int], ...] | None:
+    def _distribution(self, whole: Sweep) -> tuple[tuple[Cosine, int], ...] | None:
         """Inner products of all unordered pairs of rows, from the counted Walsh coefficients."""
-        if found.spectrum is None:
+        if whole.spectrum is None:
             return None
         d = self.forms.d
         bases = len(self.forms) + (self.standard > 0)
@@ -119,7 +119,7 @@ class SignRows(_FunctionRows):
         pairs = Counter({Cosine.of(-1): bases * d, Cosine.of(0): bases * d * (2 * d - 2)})
         # A coefficient of two functions is met by d pairs of members, each with four choices of
         # signs.
-        for value, number in found.spectrum.items():
+        for value, number in whole.spectrum.items():
             for sign in (1, -1):
                 pairs[Cosine.of(Fraction(sign * value, d))] += 2 * d * number
         if self.standard:
@@ -207,7 +207,7 @@ class ShortenedRows(_RestrictedRows):
 
 
 def _vanishing(forms: FormSet, number: int) -> tuple[FormSet, list[int]]:
-    """The functions of a set that are 0 at so many pivots of its basis, and these places."""
+    """The functions of a set that are 0 at a number of pivots of its basis, and these places."""
     if number <= 0:
         return forms, []
     span = Span(forms.basis)

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from gnc_cli.codes.fingerprints import distribution, fingerprint
 from hypothesis import given
 from hypothesis import strategies as st
 
 from gnc_cli.codes.congruence import Congruence, congruence
-from gnc_cli.codes.fingerprints import distribution, fingerprint
 from gnc_cli.geometry.sphere import normalise, random_points
 from gnc_cli.runtime.deadline import Deadline
 from tests.problems import WITH_POINTS, Problem, e8_roots, icosahedron, random_rotation

@@ -137,7 +137,7 @@ def _orientations(i: int) -> list[np.ndarray]:
     column = {pair: k for k, pair in enumerate(itertools.combinations(range(5), 2))}
     corners = [a for a in range(5) if a != i]
     edges = [column[pair] for pair in itertools.combinations(corners, 2)]
-    found = []
+    orientations = []
     for signs in itertools.product((1, -1), repeat=6):
         x = np.zeros(10, dtype=np.int64)
         x[edges] = signs
@@ -147,8 +147,8 @@ def _orientations(i: int) -> list[np.ndarray]:
             for j in corners
             for a, b, c in [[v for v in corners if v != j]]
         ):
-            found.append(x)
-    return found
+            orientations.append(x)
+    return orientations
 
 
 CODES = (

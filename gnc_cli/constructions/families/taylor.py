@@ -243,8 +243,7 @@ class TaylorSection(Rows):
 
 
 def _odd_order(q: int) -> bool:
-    found = prime_power(q)
-    return found is not None and found[0] > 2 and q < _MOST
+    return q % 2 == 1 and prime_power(q) is not None and q < _MOST
 
 
 def _lines(q: int) -> Construction | None:
