@@ -207,4 +207,4 @@ def test_refusals(rng: np.random.Generator) -> None:
     with pytest.raises(DataError):
         verify_below(np.zeros((3, 2)), Fraction(0))
     with pytest.raises(TimeoutError):
-        verify_below(W, Fraction(0), deadline=Deadline(0.0))
+        largest_cosine_above(W, deadline=Deadline(0.0))
