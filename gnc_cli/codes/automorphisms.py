@@ -117,9 +117,9 @@ class CodeSymmetries:
             return images
         mirrored = W - np.outer(W @ between, 2.0 / square * between)
         images = (mirrored @ W.T).argmax(axis=1)
-        kept = (np.sort(images) == np.arange(self._K)).all() and all(images[list(stay)] == stay)
+        permuted = (np.sort(images) == np.arange(self._K)).all() and all(images[list(stay)] == stay)
         away = np.linalg.norm(mirrored - W[images], axis=1).max()
-        return images if kept and away <= self._tolerance else None
+        return images if permuted and away <= self._tolerance else None
 
     def _by_search(self, stay: tuple[int, ...], row: int, other: int) -> np.ndarray | None:
         level = self._search.fix(self._level(stay), other, row)

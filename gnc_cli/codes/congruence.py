@@ -26,9 +26,9 @@ _ALL_PAIRS = 6000
 """Up to this many rows a search may begin with a look at every inner product, and all of them enter
 the higher moments of a fingerprint."""
 _EFFORT = 1e8
-"""Rows that the search may sort: some ten seconds."""
+"""The search may sort this many rows, counted each time: some ten seconds."""
 _OVERHEAD = 1000
-"""Rows that could be sorted in the time that a sorting takes even of few."""
+"""Sorting few rows takes the time of sorting this many."""
 _ORDER = 6
 """Moments of a fingerprint."""
 _GRID = 1e-10

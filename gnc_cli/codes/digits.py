@@ -340,11 +340,6 @@ class MinimalPolynomial:
     evidence: float
     """Decimal digits with which the number fits, beyond those that chance explains."""
 
-    @property
-    def degree(self) -> int:
-        """The highest power."""
-        return len(self.coefficients) - 1
-
     def __str__(self) -> str:
         """As it is written.
 

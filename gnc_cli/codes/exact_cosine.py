@@ -68,18 +68,6 @@ class ExactRows:
         return cls(normalise(W), W)
 
     @classmethod
-    def of_integers(cls, rows: np.ndarray) -> "ExactRows":
-        """Rows of integers of any size, shape (K, d), dtype object or an integer one."""
-        rows = rows.astype(object)
-        if rows.ndim != 2 or len(rows) < 2:
-            raise DataError(f"rows have shape {rows.shape}; expected (K, d), K >= 2")
-        largest = np.abs(rows).max(axis=1, keepdims=True)
-        if not (largest > 0).all():
-            raise DataError(f"row {int(np.argmin(largest))} is zero: it has no direction")
-        # Python divides integers of any size with a single rounding.
-        return cls(normalise((rows / largest).astype(np.float64)), rows)
-
-    @classmethod
     def of_texts(cls, rows: Iterable[Sequence[str]]) -> "ExactRows":
         """Rows of decimal numbers as they are written: `0.25`, `-1e-3`, `1/3`.
 
@@ -98,7 +86,14 @@ class ExactRows:
             scaled.append([int(v * common) for v in values])
         if len({len(row) for row in scaled}) > 1:
             raise DataError("rows have different lengths; each must hold one point")
-        return cls.of_integers(np.array(scaled, dtype=object))
+        integers = np.array(scaled, dtype=object)
+        if integers.ndim != 2 or len(integers) < 2:
+            raise DataError(f"rows have shape {integers.shape}; expected (K, d), K >= 2")
+        largest = np.abs(integers).max(axis=1, keepdims=True)
+        if not (largest > 0).all():
+            raise DataError(f"row {int(np.argmin(largest))} is zero: it has no direction")
+        # Python divides integers of any size with a single rounding.
+        return cls(normalise((integers / largest).astype(np.float64)), integers)
 
     def exceed(self, i: np.ndarray, j: np.ndarray, t: Fraction) -> np.ndarray:
         """Which of these pairs of rows have a cosine above t, exactly; Booleans, shape (m,)."""

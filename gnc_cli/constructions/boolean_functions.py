@@ -27,14 +27,13 @@ from itertools import islice
 import numpy as np
 
 _INT8_PASSES = 6
-"""After so many additions of entries up to 1, int8 still holds the sums."""
+"""int8 holds the sums of this many passes of additions of entries up to 1."""
 _SPECTRUM_ENTRIES = 10**8
-"""Coefficients that are counted, not only searched for the largest."""
+"""Up to this many coefficients are counted; beyond, only the largest is found."""
 _MOST_SUMS = 1 << 18
-"""Functions that are searched to the end for the largest coefficient of the first rows."""
+"""Up to this many functions are searched to the end for the largest coefficient of first rows."""
 _FEW_BLOCKS = 16
-"""Blocks of functions that are searched for a coefficient known to bound them, where there are
-more."""
+"""Of more functions, this many blocks are searched for a coefficient that attains the bound."""
 _FEW_BITS = 22
 """Basis functions of a linear set up to which all its functions are sorted into orbits at once."""
 _MOST_BITS = 24

@@ -44,8 +44,8 @@ class _FunctionRows(GroupedRows):
     """The functions on all coordinates."""
     members: np.ndarray
     """What each function is multiplied by: signs on the coordinates kept, shape (n, d), int8."""
-    kept: np.ndarray | slice = slice(None)
-    """Coordinates that are kept of each function."""
+    places: np.ndarray | slice = slice(None)
+    """Coordinates that rows have of each function."""
 
     @property
     def part(self) -> int:
@@ -69,7 +69,7 @@ class _FunctionRows(GroupedRows):
     def _fill(self, out: np.ndarray, first: int) -> None:
         function, member = np.divmod(np.arange(first, first + len(out)), len(self.members))
         low = function[0]
-        signs = self.forms.functions(np.arange(low, function[-1] + 1))[:, self.kept]
+        signs = self.forms.functions(np.arange(low, function[-1] + 1))[:, self.places]
         signs = np.take(sign_vectors(signs), function - low, axis=0)
         np.multiply(signs, np.take(self.members, member, axis=0), out=out[:, 0])
         if self.group == 2:
@@ -188,9 +188,9 @@ class ShortenedRows(_RestrictedRows):
         self.original, self.s = forms, s
         places = [0, *(1 << i for i in range(m))][:s]
         self.forms, more = _vanishing(forms, s - len(places))
-        self.kept = np.setdiff1d(np.arange(d), [*places, *more])
+        self.places = np.setdiff1d(np.arange(d), [*places, *more])
         self._step = 1 << (len(places) - 1)
-        self.members = np.take(hadamard(m)[:: self._step], self.kept, axis=1)
+        self.members = np.take(hadamard(m)[:: self._step], self.places, axis=1)
         self.shape = (self.part * len(self.forms), d - s)
 
     def _largest_sum(self, functions: np.ndarray) -> int:
@@ -229,7 +229,7 @@ class PuncturedRows(_RestrictedRows):
     group = 2
 
     def __init__(self, forms: FormSet, p: int) -> None:
-        self.forms, self.p, self.kept = forms, p, slice(p, None)
+        self.forms, self.p, self.places = forms, p, slice(p, None)
         self.members = hadamard(forms.m)[:, p:]
         self.shape = (self.part * len(forms), forms.d - p)
 

@@ -40,7 +40,7 @@ _KINDS = {
 """Exponents of the polynomials; limit of the fields' orders; source. Beyond 128 codes of odd
 quintics outgrow any use."""
 _TIE = 1e-9
-"""Sums this near to the largest, relative to it, are its conjugates."""
+"""Sums within this share of the largest are its conjugates."""
 
 
 class CharacterRows(GroupedRows):

@@ -183,38 +183,34 @@ def _code(
     )
 
 
-def _embedded(
-    name: str,
-    title: str,
-    v: int,
-    k: int,
-    lam: int,
-    mu: int,
-    build: Callable[[], np.ndarray],
-    reference: str,
-) -> Construction:
-    title = f"{title} ({v},{k},{lam},{mu}), spectral embedding"
-    return _code(name, title, StronglyRegular(v, k, lam, mu), build, reference)
-
-
-CODES = (
-    _embedded("gewirtz", "Gewirtz graph", 56, 10, 0, 2, gewirtz, _EXACT),
-    _embedded(
-        "hoffman-singleton", "Hoffman-Singleton graph", 50, 7, 0, 1, hoffman_singleton, _EXACT
-    ),
-    _embedded("m22-graph", "M22 graph", 77, 16, 0, 4, m22, _EXACT),
-    _embedded(
-        "mclaughlin-162",
-        "far part of the McLaughlin graph",
-        162,
-        56,
-        10,
-        24,
-        mclaughlin_far,
-        _SHARP,
-    ),
-    _embedded("higman-sims", "Higman-Sims graph", 100, 22, 0, 6, higman_sims, _SHARP),
-    _embedded("mclaughlin", "McLaughlin graph", 275, 112, 30, 56, mclaughlin, _SHARP),
+CODES = tuple(
+    _code(
+        name,
+        f"{title} ({v},{k},{lam},{mu}), spectral embedding",
+        StronglyRegular(v, k, lam, mu),
+        adjacency,
+        reference,
+    )
+    for name, title, (v, k, lam, mu), adjacency, reference in (
+        ("gewirtz", "Gewirtz graph", (56, 10, 0, 2), gewirtz, _EXACT),
+        (
+            "hoffman-singleton",
+            "Hoffman-Singleton graph",
+            (50, 7, 0, 1),
+            hoffman_singleton,
+            _EXACT,
+        ),
+        ("m22-graph", "M22 graph", (77, 16, 0, 4), m22, _EXACT),
+        (
+            "mclaughlin-162",
+            "far part of the McLaughlin graph",
+            (162, 56, 10, 24),
+            mclaughlin_far,
+            _SHARP,
+        ),
+        ("higman-sims", "Higman-Sims graph", (100, 22, 0, 6), higman_sims, _SHARP),
+        ("mclaughlin", "McLaughlin graph", (275, 112, 30, 56), mclaughlin, _SHARP),
+    )
 )
 """Dimensions 20, 21, 21, 21, 22 and 22."""
 

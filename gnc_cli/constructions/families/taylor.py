@@ -203,9 +203,9 @@ class TaylorRows(GroupedRows):
             # By y and a; the operator shifts by a and multiplies by the character of 2 b y - a b.
             overlaps = w[:, None] * w[field.subtract(every[:, None], every)]
             waves = self._cosines[places, i] + 1j * self._sines[places, i]
-            found = waves.T @ overlaps
+            images = waves.T @ overlaps
             back = self._cosines[self._products, i] - 1j * self._sines[self._products, i]
-            worst = max(worst, float(np.abs(found * back - targets[:, :, i].T).max()))
+            worst = max(worst, float(np.abs(images * back - targets[:, :, i].T).max()))
         some = np.random.default_rng(0).integers(0, q**3, 48)
         lines = np.append(0, 1 + some)
         rows = np.concatenate([self.unit(2 * line, 2 * line + 1) for line in lines.tolist()])
