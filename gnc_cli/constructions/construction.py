@@ -26,6 +26,10 @@ _WITNESS_BLOCK = 1 << 15
 _ROUNDING = 1e-12
 """Inner products in floats are the exact ones to within this."""
 
+SHARP = "Cohn and Kumar 2007, Universally optimal distribution of points on spheres, Table 1"
+OPTIMAL = f"Levenshtein 1979; Odlyzko and Sloane 1979; universally optimal: {SHARP}"
+"""References of several families."""
+
 
 @dataclass(frozen=True)
 class Cosine:

@@ -19,6 +19,7 @@ from math import isqrt
 import numpy as np
 
 from gnc_cli.constructions.construction import (
+    SHARP,
     Construction,
     Cosine,
     Family,
@@ -30,7 +31,6 @@ from gnc_cli.constructions.construction import (
 from gnc_cli.constructions.fields import FiniteField, finite_field, prime_power
 
 _TAYLOR = "Taylor 1977, Regular 2-graphs"
-_SHARP = "Cohn and Kumar 2007, Universally optimal distribution of points on spheres, Table 1"
 _MOST = 64
 """q is below this."""
 _ROUNDING = 1e-11
@@ -253,7 +253,7 @@ def _lines(q: int) -> Construction | None:
         f"unitary-{q}",
         f"{q**3 + 1} equiangular lines, both unit vectors of each",
         q * q - q + 1,
-        _SHARP if q == 3 else _TAYLOR,
+        SHARP if q == 3 else _TAYLOR,
         lambda: TaylorRows(finite_field(q)),
         (Fraction(1, q), q**3),
         (Fraction(-1, q), q**3),
@@ -270,7 +270,7 @@ def _section(q: int) -> Construction | None:
         f"unitary-{q}-section",
         f"{q**3} vectors of equiangular lines at one cosine from one, as it sees them",
         q * q - q,
-        _SHARP if q == 3 else _TAYLOR,
+        SHARP if q == 3 else _TAYLOR,
         lambda: TaylorSection(TaylorRows(finite_field(q))),
         (Fraction(1, q + 1), near),
         (Fraction(-1, q - 1), q**3 - 1 - near),
