@@ -118,7 +118,7 @@ class Digits:
     _x: np.ndarray = field(repr=False)
 
     def coordinates(self, decimals: int | None = None) -> list[list[str]]:
-        """Decimal texts, one row a point, rounded to nearest; rattlers stay where they were."""
+        """Decimal texts, one row per point, rounded to nearest; rattlers stay where they were."""
         places = self.decimals if decimals is None else decimals
         return [[_text(value, places) for value in row] for row in self._x]
 

@@ -233,7 +233,7 @@ class AlgebraicRows(Rows):
     def _check_size(self) -> None:
         """No product, sum or reduction on the way to the Gram matrix leaves 64 bits."""
         n, D = self.vectors.shape[1:]
-        # A product of elements has D terms a power, and D - 1 reductions multiply by `step` each.
+        # A product of elements has D terms per power, and D - 1 reductions multiply by `step` each.
         step = 1 + sum(abs(r) for r in self.field.relation)
         growth = D * step ** (D - 1)
         largest, weight = int(np.abs(self.vectors).max()), int(np.abs(self.weights).max())

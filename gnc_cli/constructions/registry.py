@@ -191,10 +191,10 @@ def _sections_up_to(d: int) -> tuple[Construction, ...]:
 
 @lru_cache(maxsize=16)
 def _by_cosine(d: int) -> tuple[list[float], np.ndarray]:
-    """The cosines in at most d dimensions, from small to large; the most rows a dimension there."""
+    """The cosines in at most d dimensions, rising; the most rows per dimension up to each."""
     parts = sorted(_up_to(d), key=lambda c: c.cosine.value)
     cosines = [c.cosine.value for c in parts]
-    # A sum of equal parts has as many rows a dimension as they: to spare for the division.
+    # A sum of equal parts has as many rows per dimension as they: to spare for the division.
     dense = np.array([c.K / c.d for c in parts]) * (1.0 + 1e-12)
     return cosines, np.maximum.accumulate(dense)
 
@@ -202,7 +202,7 @@ def _by_cosine(d: int) -> tuple[list[float], np.ndarray]:
 def _best_sum(d: int, K: int, bar: float) -> Construction | None:
     """The orthogonal sum with K rows or more and the least cosine below `bar`, or None."""
     cosines, densest = _by_cosine(d)
-    # No sum has more rows a dimension than the densest of its parts: which rules out most cosines.
+    # No sum has more rows per dimension than the densest of its parts: that excludes most cosines.
     first, last = int(np.count_nonzero(densest * d < K)), bisect_left(cosines, bar)
     # More cosine allows more rows, so the least that is enough can be bisected.
     at = bisect_left(cosines, True, first, last, key=lambda cosine: _fullest(d, cosine)[0] >= K)
@@ -214,7 +214,7 @@ def _fullest(d: int, cosine: float) -> tuple[int, list[Construction]]:
     """Most rows in d dimensions as an orthogonal sum of constructions of at most this cosine.
 
     An unbounded knapsack: the best for e dimensions is a part and the best for what is left. Two
-    opposite rows a dimension are always to be had.
+    opposite rows per dimension are always possible.
     """
     parts: list[Construction] = []
     for c in _up_to(d):  # in the order of their dimensions

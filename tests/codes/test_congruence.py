@@ -270,7 +270,7 @@ def test_many_rows_compare_by_two_moments(rng: np.random.Generator) -> None:
 
 
 def test_distributions_of_the_literature() -> None:
-    """Icosahedron and the roots of E8, Conway and Sloane's SPLAG, chapter 14: neighbours a row."""
+    """Icosahedron and roots of E8, Conway and Sloane's SPLAG, chapter 14: neighbours per row."""
     found = distribution(icosahedron())
     assert found is not None
     assert found[0] == pytest.approx([5**-0.5, -(5**-0.5), -1.0], abs=1e-15)

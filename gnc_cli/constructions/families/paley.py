@@ -33,6 +33,7 @@ _TOTH = "Fejes Tóth 1943, Über eine Abschätzung des kürzesten Abstandes zwei
 _BLOCK = 512
 """Rows of a matrix that are held at a time."""
 _ROUNDING = 1e-11
+"""Products of rows in floats are the exact ones to within this."""
 
 
 def paley_matrix(field: FiniteField, start: int, stop: int) -> np.ndarray:

@@ -34,6 +34,7 @@ _TAYLOR = "Taylor 1977, Regular 2-graphs"
 _MOST = 64
 """q is below this."""
 _ROUNDING = 1e-11
+"""Products of rows in floats are the exact ones to within this."""
 
 
 def taylor_signs(field: FiniteField) -> np.ndarray:
