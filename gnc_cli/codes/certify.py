@@ -87,7 +87,7 @@ def certify_code(
     else:
         shortest = float(chord(row_max.max()))
     loose = one_vs_one_rattlers(row_max, tolerance)
-    pairs = contact_pairs(weights, shortest + tolerance) if every else None
+    pairs = contact_pairs(weights, tolerance, shortest) if every else None
     pairs = pairs if pairs is not None and len(pairs) <= _MOST_CONTACTS else None
     # What holds of the classes that the deadline leaves undone.
     rho, detail = simple_bracket(weights, row_max), None
@@ -143,14 +143,17 @@ def own_row_lower_ends(weights: np.ndarray, row_max: np.ndarray) -> np.ndarray:
     return own_row_bounds(norms, row_max + short + rounding, d)
 
 
-def contact_pairs(W: np.ndarray, limit: float) -> np.ndarray:
-    """Pairs i < j of unit rows whose chord is at most `limit`, shape (m, 2).
+def contact_pairs(W: np.ndarray, tolerance: float, shortest: float | None = None) -> np.ndarray:
+    """Pairs i < j of unit rows whose chord exceeds the smallest by at most `tolerance`; (m, 2).
+
+    `shortest` is that smallest chord, where known.
 
     Example:
-        >>> contact_pairs(np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]]), 1.5)
+        >>> contact_pairs(np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]]), 1e-7)
         array([[0, 1],
                [1, 2]])
     """
+    limit = tolerance + (closest_pair(W)[2] if shortest is None else shortest)
     norms = np.einsum("kd,kd->k", W, W)
     error = 8.0 * gamma(W.shape[1] + 4)  # of a squared chord by products; differences are exact
     parts = []
