@@ -20,6 +20,7 @@ from gnc_cli.geometry.sphere import as_points, normalise
 from gnc_cli.runtime.deadline import Deadline
 
 _MOST_ROWS = 100
+"""Codes with more rows are refused."""
 _MOST_LABELS = 100_000
 """How often the rows are sorted, in all searches together: half a minute at 100 rows."""
 
@@ -54,7 +55,8 @@ class CodeSymmetries:
         self._search = MatchingSearch(self._W, self._W, tolerance)
         self._search.labels, self._search.thorough = _MOST_LABELS, True
         self._levels: dict[tuple[int, ...], Level] = {}
-        self._found: list[np.ndarray] = []
+        self._generators: list[np.ndarray] = []
+        # Permutations whose products are all symmetries: row k goes to `g[k]`.
         self._orbits: dict[tuple[int, ...], np.ndarray] = {}
         self.order = 1
         for row in range(self._K):
@@ -62,11 +64,6 @@ class CodeSymmetries:
             self.order *= int((orbits == orbits[row]).sum())
             if (orbits == np.arange(self._K)).all():  # only the identity is left
                 break
-
-    @property
-    def generators(self) -> np.ndarray:
-        """Permutations whose products are all symmetries: row k goes to `g[k]`, shape (m, K)."""
-        return np.array(self._found, dtype=np.int64).reshape(-1, self._K)
 
     def orbits(self, fixed: Iterable[int] = ()) -> np.ndarray:
         """Orbits under the symmetries that keep some rows in place: for each row its smallest row.
@@ -81,7 +78,7 @@ class CodeSymmetries:
     def _find_orbits(self, stay: tuple[int, ...]) -> np.ndarray:
         colours = self._level(stay).colours.a
         least = np.arange(self._K)
-        for symmetry in self._found:
+        for symmetry in self._generators:
             if all(symmetry[row] == row for row in stay):
                 _join(least, symmetry)
         for row in range(self._K):
@@ -93,12 +90,12 @@ class CodeSymmetries:
                 if int(least[other]) in refused:
                     continue
                 refused.add(int(least[other]))
-                found = self._reflection(stay, row, other)
-                if found is None:
-                    found = self._by_search(stay, row, other)
-                if found is not None:
-                    self._found.append(found)
-                    _join(least, found)
+                exchange = self._reflection(stay, row, other)
+                if exchange is None:
+                    exchange = self._by_search(stay, row, other)
+                if exchange is not None:
+                    self._generators.append(exchange)
+                    _join(least, exchange)
         return least
 
     def _level(self, stay: tuple[int, ...]) -> Level:
@@ -120,22 +117,22 @@ class CodeSymmetries:
             return images
         mirrored = W - np.outer(W @ between, 2.0 / square * between)
         images = (mirrored @ W.T).argmax(axis=1)
-        kept = (np.sort(images) == np.arange(self._K)).all() and all(images[list(stay)] == stay)
+        permuted = (np.sort(images) == np.arange(self._K)).all() and all(images[list(stay)] == stay)
         away = np.linalg.norm(mirrored - W[images], axis=1).max()
-        return images if kept and away <= self._tolerance else None
+        return images if permuted and away <= self._tolerance else None
 
     def _by_search(self, stay: tuple[int, ...], row: int, other: int) -> np.ndarray | None:
         level = self._search.fix(self._level(stay), other, row)
         if level is None:
             return None
-        found = self._search.below(level, Deadline())
-        if isinstance(found, Match):
-            symmetry = found.partner.copy()
+        end = self._search.below(level, Deadline())
+        if isinstance(end, Match):
+            symmetry = end.partner
             for k, image in level.fixed:  # of equal rows, the search may have taken another
                 instead = int(np.flatnonzero(symmetry == image)[0])
                 symmetry[[k, instead]] = image, symmetry[k]
             return symmetry
-        if found.cut_short:
+        if end.cut_short:
             raise UsageError(f"code of {self._K} rows: too many cases to find its symmetries")
         return None
 

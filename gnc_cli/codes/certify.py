@@ -19,6 +19,7 @@ from gnc_cli.records import Bracket
 from gnc_cli.runtime.deadline import Deadline
 
 _MOST_CONTACTS = 10**6
+"""Contacts are listed up to this number."""
 _CLOSED = 1e-9
 """Width of a bracket up to which the direction of its lower end counts as optimal."""
 _SIDE = 1024
@@ -53,10 +54,10 @@ class Certified:
     def features(self) -> np.ndarray | None:
         """Optimal features (theorem 3.5), one row per class, shape (K, d); None where the bracket
         of some class is open."""
-        found = self.classes
-        if found is None or (found.upper - found.lower).max() > _CLOSED:
+        classes = self.classes
+        if classes is None or (classes.upper - classes.lower).max() > _CLOSED:
             return None
-        return found.directions
+        return classes.directions
 
 
 def certify_code(
@@ -89,30 +90,30 @@ def certify_code(
     pairs = contact_pairs(weights, tolerance, shortest) if every else None
     pairs = pairs if pairs is not None and len(pairs) <= _MOST_CONTACTS else None
     # What holds of the classes that the deadline leaves undone.
-    rho, found = simple_bracket(weights, row_max), None
+    rho, detail = simple_bracket(weights, row_max), None
     if upper_end is not None:
         rho = rho.narrowed(Bracket(0.0, upper_end))
     else:
-        found = gnc2_detail(
+        detail = gnc2_detail(
             weights,
             minimum_only=not every,
             rattler_tolerance=tolerance,
             maxima=maxima,
             deadline=deadline,
         )
-        rho = rho.narrowed(found.bracket)
+        rho = rho.narrowed(detail.bracket)
     return Certified(
         max_cosine=float(row_max.max()),
         min_angle=float(angle_from_chord(shortest)),
         rho_one_vs_one=shortest,
         rho_one_vs_rest=rho,
         rattlers=Rattlers(
-            int(loose.sum()), None if found is None else found.rattlers.one_vs_rest, tolerance
+            int(loose.sum()), None if detail is None else detail.rattlers.one_vs_rest, tolerance
         ),
         contacts=None if pairs is None else len(pairs),
         contact_pairs=pairs,
         rattles_one_vs_one=loose,
-        classes=found if every else None,
+        classes=detail if every else None,
     )
 
 
@@ -142,39 +143,27 @@ def own_row_lower_ends(weights: np.ndarray, row_max: np.ndarray) -> np.ndarray:
     return own_row_bounds(norms, row_max + short + rounding, d)
 
 
-def contact_pairs(
-    W: np.ndarray,
-    tolerance: float,
-    shortest: float | None = None,
-    *,
-    deadline: Deadline | None = None,
-) -> np.ndarray:
+def contact_pairs(W: np.ndarray, tolerance: float, shortest: float | None = None) -> np.ndarray:
     """Pairs i < j of unit rows whose chord exceeds the smallest by at most `tolerance`; (m, 2).
 
     `shortest` is that smallest chord, where known.
-
-    Raises:
-        DataError: W is not a matrix of at least two finite unit rows.
-        TimeoutError: the deadline expired first.
 
     Example:
         >>> contact_pairs(np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]]), 1e-7)
         array([[0, 1],
                [1, 2]])
     """
-    W = np.ascontiguousarray(W, dtype=np.float64)
-    shortest = closest_pair(W, deadline=deadline)[2] if shortest is None else shortest
-    limit = shortest + tolerance
+    limit = tolerance + (closest_pair(W)[2] if shortest is None else shortest)
     norms = np.einsum("kd,kd->k", W, W)
     error = 8.0 * gamma(W.shape[1] + 4)  # of a squared chord by products; differences are exact
-    found = [np.empty((0, 2), dtype=np.intp)]
-    for rows, columns in gram_tiles(len(W), _SIDE, deadline=deadline):
+    parts = []
+    for rows, columns in gram_tiles(len(W), _SIDE):
         squares = norms[rows, None] + norms[columns] - 2.0 * (W[rows] @ W[columns].T)
         at = np.nonzero(squares <= limit**2 + error)
         i, j = at[0] + rows.start, at[1] + columns.start
         close = i < j
         unsure = np.flatnonzero(close & (squares[at] > limit**2 - error))
         close[unsure] = pair_chords(W, i[unsure], j[unsure]) <= limit
-        found.append(np.stack([i[close], j[close]], axis=1))
-    pairs = np.concatenate(found)
+        parts.append(np.stack([i[close], j[close]], axis=1))
+    pairs = np.concatenate(parts)
     return pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]

@@ -1,5 +1,9 @@
 """Are two codes equal up to rotation, reflection and relabelling? Yes with the rotation, or no.
 
+Fingerprints tell most codes apart: the distribution of inner products is the invariant of first
+choice where they take few values; its moments are as good, never depend on where a rounding falls,
+and cost one blocked product. Equal fingerprints are a reason to look, never a proof.
+
 Rows of A that span its space are sent one after the other to rows of B with the same inner
 products. After each, the rows of both codes are coloured anew by what is known of them
 (`matching`), which shows most wrong guesses at once. Once each colour has a single row the
@@ -8,20 +12,31 @@ relabelling is known, and the rotation is the least-squares one.
 No K x K matrix is held. A guess costs O(K (d^2 + log K)): codes of 10^5 rows go through.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from gnc_cli.codes.matching import REFINING, Match, MatchingSearch, SearchEnd, agreement
+from gnc_cli.geometry.gram import gram_tiles
 from gnc_cli.geometry.sphere import as_points, normalise
 from gnc_cli.runtime.deadline import Deadline
 
 _ALL_PAIRS = 6000
-"""Up to this many rows a search may begin with a look at every inner product."""
+"""Up to this many rows a search may begin with a look at every inner product, and all of them enter
+the higher moments of a fingerprint."""
 _EFFORT = 1e8
-"""Rows that the search may sort: some ten seconds."""
+"""The search may sort this many rows, counted each time: some ten seconds."""
 _OVERHEAD = 1000
-"""Rows that could be sorted in the time that a sorting takes even of few."""
+"""Sorting few rows takes the time of sorting this many."""
+_ORDER = 6
+"""Moments of a fingerprint."""
+_GRID = 1e-10
+"""Inner products this near are taken for one: their rounding is far below."""
+_FEW = 256
+"""Up to this many values are looked up, not sorted."""
+_SIDE = 1024
+"""Side of a tile of the Gram matrix."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +63,6 @@ def congruence(
     B: np.ndarray,
     *,
     tolerance: float = 1e-7,
-    effort: float = _EFFORT,
     deadline: Deadline | None = None,
 ) -> Congruence | Undecided | None:
     """Match the rows of two codes.
@@ -58,7 +72,6 @@ def congruence(
             (a code may lie in a subspace).
         tolerance: largest distance of corresponding rows under the least-squares rotation; beyond
             6e-4 nothing can be matched.
-        effort: rows that the search may sort, counted each time; 1e7 take about a second.
         deadline: polled at each guess.
 
     Returns:
@@ -87,11 +100,11 @@ def congruence(
     squares = [np.linalg.eigvalsh(Z.T @ Z) for Z in (X, Y)]
     if np.abs(squares[0] - squares[1]).max() > 2.0 * agreement(tolerance) * len(X):
         return None
-    found = _search(X, Y, tolerance, effort / (len(X) + _OVERHEAD), deadline or Deadline())
-    if isinstance(found, SearchEnd):
-        return None if found.reason is None else Undecided(found.reason)
-    rotation = found.rotation[: A.shape[1], : B.shape[1]]
-    return Congruence(found.partner, rotation, found.deviation)
+    end = _search(X, Y, tolerance, _EFFORT / (len(X) + _OVERHEAD), deadline or Deadline())
+    if isinstance(end, SearchEnd):
+        return None if end.reason is None else Undecided(end.reason)
+    rotation = end.rotation[: A.shape[1], : B.shape[1]]
+    return Congruence(end.partner, rotation, end.deviation)
 
 
 def _search(
@@ -100,15 +113,121 @@ def _search(
     """Match X with Y; from the other side where this side takes long."""
     search = MatchingSearch(X, Y, tolerance)
     # Most codes that agree are matched by the first guesses; every pair is looked at only if not.
-    found = search.run(min(labels, 2.0 * REFINING * (X.shape[1] + 8)), deadline)
-    if isinstance(found, Match) or not found.cut_short:
-        return found
+    end = search.run(min(labels, 2.0 * REFINING * (X.shape[1] + 8)), deadline)
+    if isinstance(end, Match) or not end.cut_short:
+        return end
     thorough = len(X) <= _ALL_PAIRS
-    found = search.run(labels / 2.0, deadline, thorough=thorough)
-    if isinstance(found, Match) or not found.cut_short:
-        return found
+    end = search.run(labels / 2.0, deadline, thorough=thorough)
+    if isinstance(end, Match) or not end.cut_short:
+        return end
     # The symmetries of the second code are the ones that spare work: try the other for second.
-    found = MatchingSearch(Y, X, tolerance).run(labels / 2.0, deadline, thorough=thorough)
-    if isinstance(found, Match):
-        return Match(np.argsort(found.partner), found.rotation.T, found.deviation)
-    return found
+    end = MatchingSearch(Y, X, tolerance).run(labels / 2.0, deadline, thorough=thorough)
+    if isinstance(end, Match):
+        return Match(np.argsort(end.partner), end.rotation.T, end.deviation)
+    return end
+
+
+@dataclass(frozen=True)
+class Fingerprint:
+    """Invariants of a code."""
+
+    K: int
+    moments: tuple[float, ...]
+    """Means of the powers 1, 2, .. of the inner products of different rows: 6 of them, or 2 where
+    there are too many rows to look at every pair."""
+
+    def agrees(self, other: "Fingerprint", tolerance: float = 1e-7) -> bool:
+        """Whether codes with these fingerprints can be one, rows `tolerance` apart at most."""
+        return self.K == other.K and all(
+            abs(mine - theirs) <= 2.0 * power * (tolerance + tolerance**2) + 1e-12
+            for power, (mine, theirs) in enumerate(
+                zip(self.moments, other.moments, strict=False), start=1
+            )
+        )
+
+
+def fingerprint(W: np.ndarray, *, deadline: Deadline | None = None) -> Fingerprint:
+    """Number of rows and moments of a code, rows (K, d) that stand for directions.
+
+    Raises:
+        TimeoutError: the deadline came first.
+
+    Example:
+        >>> square = fingerprint(np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]]))
+        >>> square.K, square.moments[:2]
+        (4, (-0.333333333333, 0.333333333333))
+    """
+    W = normalise(as_points(W))
+    K = len(W)
+    pairs = max(1, K * (K - 1))
+    form = W.T @ W
+    total = W.sum(axis=0)
+    sums = np.array([total @ total, (form * form).sum()]) - K
+    if K <= _ALL_PAIRS:
+        sums = np.zeros(_ORDER)
+        for entries in _entries(W, deadline):
+            power = np.ones_like(entries)
+            for p in range(_ORDER):
+                power *= entries
+                sums[p] += 2.0 * power.sum()
+    return Fingerprint(K, tuple(float(round(s / pairs, 12)) for s in sums))
+
+
+def distribution(
+    W: np.ndarray,
+    *,
+    tolerance: float = 1e-8,
+    most: int = 100_000,
+    deadline: Deadline | None = None,
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """All inner products of different rows, from large to small, and their unordered pairs of rows.
+
+    Neighbours in the sorted list within the tolerance are one value, their mean. None where there
+    are more than `most` different values.
+
+    Raises:
+        TimeoutError: the deadline came first.
+
+    Example:
+        >>> distribution(np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]]))
+        (array([ 0., -1.]), array([4, 2]))
+    """
+    W = normalise(as_points(W))
+    keys: np.ndarray = np.empty(0, dtype=np.int64)
+    sums: np.ndarray = np.empty(0)
+    counts: np.ndarray = np.empty(0)
+    for entries in _entries(W, deadline):
+        cells, where = _grid_cells(entries, keys)
+        merged, place = np.unique(np.concatenate([keys, cells]), return_inverse=True)
+        into = place[len(keys) :][where]
+        old = place[: len(keys)]
+        sums = np.bincount(old, sums, len(merged)) + np.bincount(into, entries, len(merged))
+        fresh = np.bincount(into, minlength=len(merged))
+        counts = np.bincount(old, counts, len(merged)) + fresh  # integers, exact below 2**53
+        keys = merged
+        if len(keys) > 20 * most:
+            return None
+    cut = np.concatenate([[0], np.cumsum(np.diff(keys) * _GRID > tolerance)])
+    totals = np.bincount(cut, counts)
+    if len(totals) > most:
+        return None
+    values = np.bincount(cut, sums) / totals
+    return values[::-1] + 0.0, totals[::-1].astype(np.int64)
+
+
+def _grid_cells(entries: np.ndarray, known: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Grid cells of the entries: the different ones, sorted, and which of them each entry has."""
+    cells = np.rint(entries / _GRID).astype(np.int64)
+    if 0 < len(known) <= _FEW:  # most codes of algebra: no sorting needed
+        at = np.minimum(np.searchsorted(known, cells), len(known) - 1)
+        if np.array_equal(known[at], cells):
+            return known, at
+    different, where = np.unique(cells, return_inverse=True)
+    return different, where
+
+
+def _entries(W: np.ndarray, deadline: Deadline | None) -> Iterator[np.ndarray]:
+    """The entries above the diagonal of the Gram matrix, flat, tile by tile."""
+    for rows, columns in gram_tiles(len(W), _SIDE, deadline=deadline):
+        tile = W[rows] @ W[columns].T
+        yield tile[np.triu_indices(len(tile), 1)] if rows == columns else tile.ravel()

@@ -13,7 +13,6 @@ value, at FLINT's precision of the moment.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -36,8 +35,9 @@ class ContactState:
         """All unknowns plus a flat step, rounded to FLINT's precision."""
         parts = self.x.ravel(), self.t, self.contact_multipliers, self.length_multipliers
         ends = np.cumsum([len(part) for part in parts])[:-1]
+        middles = np.frompyfunc(lambda v: v.mid(), 1, 1)
         x, t, contacts, lengths = (
-            _middles(part + change)
+            np.asarray(middles(part + change))
             for part, change in zip(parts, np.split(step, ends), strict=True)
         )
         return ContactState(x.reshape(self.x.shape), t, contacts, lengths)
@@ -117,14 +117,14 @@ class OptimumEquations(ContactEquations):
         sides = self._sides(x)
         target = np.zeros(P * d + 1)
         target[-1] = -1.0
-        found = np.linalg.lstsq(sides.T, target, rcond=1e-10)[0]
-        if found[:m].min() < -1e-9:
+        solution = np.linalg.lstsq(sides.T, target, rcond=1e-10)[0]
+        if solution[:m].min() < -1e-9:
             from scipy.optimize import nnls
 
             both = np.concatenate([sides[:m], sides[m:], -sides[m:]]).T
             split = nnls(both, target, maxiter=20 * both.shape[1])[0]
-            found = np.concatenate([split[:m], split[m : m + P] - split[m + P :]])
-        return found[:m], found[m:], float(np.abs(sides.T @ found - target).max())
+            solution = np.concatenate([split[:m], split[m : m + P] - split[m + P :]])
+        return solution[:m], solution[m:], float(np.abs(sides.T @ solution - target).max())
 
     def _sides(self, x: np.ndarray) -> np.ndarray:
         """The Jacobian, dense, with lengths negated."""
@@ -147,23 +147,15 @@ def floats(x: np.ndarray) -> np.ndarray:
 
 def scaled(x: np.ndarray) -> tuple[np.ndarray, int]:
     """Floats in [-1, 1] and a common exponent: the numbers may be far below 1e-308."""
+    from flint import arb
+
     parts = [v.mid().man_exp() for v in x.flat]
     exponent = max((int(e) + int(m).bit_length() for m, e in parts if m), default=0)
-    two = _power(-exponent)
-    return np.array([float(v.mid() * two) for v in x.flat]), exponent
+    return np.array([float(v.mid() * arb(2) ** -exponent) for v in x.flat]), exponent
 
 
 def unscaled(x: np.ndarray, exponent: int) -> np.ndarray:
     """`x * 2**exponent`, exactly, for floats x."""
-    return np.asarray(exact(x) * _power(exponent))
-
-
-def _power(exponent: int) -> Any:
-    """2**exponent, of any size."""
     from flint import arb
 
-    return arb(2) ** exponent
-
-
-def _middles(x: np.ndarray) -> np.ndarray:
-    return np.asarray(np.frompyfunc(lambda v: v.mid(), 1, 1)(x))
+    return np.asarray(exact(x) * arb(2) ** exponent)

@@ -46,14 +46,19 @@ _REACH = 1e-5
 _GUARD = 15
 """Decimal digits carried beyond those asked for."""
 _GUESSES = 3
-"""Lists of contacts to try, where none is given."""
+"""Lists of contacts that are tried."""
 _ROUNDING = 2e-15
 """Cosines nearer than this are equal."""
 _APART = 1e-13
 """Other pairs must stay below the contacts by this much."""
 _STEPS = 60
+"""Newton steps, at most."""
 _STALE = -10.0
 """After a correction above 1e-10 the derivative is formed anew."""
+_MOST_DEGREE = 12
+"""Minimal polynomials are looked for up to this degree."""
+_EVIDENCE = 12.0
+"""A polynomial is proposed if this many digits remain beyond those that chance explains."""
 _SINGULAR = 1e-8
 """Eigenvalues of a symmetric derivative below this, relative to the largest, count as zero."""
 _SINGULAR_SQUARE = 1e-11
@@ -66,7 +71,6 @@ _Inverse = Callable[[np.ndarray], np.ndarray]
 class Obstacle(Enum):
     """Why a code was not polished to many digits."""
 
-    NO_CONTACTS = "no_contacts"
     NOT_STATIONARY = "not_stationary"
     NOT_CONVERGED = "not_converged"
     LEFT_NEIGHBOURHOOD = "left_neighbourhood"
@@ -81,7 +85,6 @@ class Obstacle(Enum):
 
 
 _ADVICE = {
-    Obstacle.NO_CONTACTS: "no pairs touch",
     Obstacle.NOT_STATIONARY: "the contacts do not hold the code in place; solve it further first",
     Obstacle.NOT_CONVERGED: "no code near this one has exactly these contacts",
     Obstacle.LEFT_NEIGHBOURHOOD: "the equations lead away from this code; polish it further first",
@@ -115,17 +118,17 @@ class Digits:
     _x: np.ndarray = field(repr=False)
 
     def coordinates(self, decimals: int | None = None) -> list[list[str]]:
-        """Decimal texts, one row a point, rounded to nearest; rattlers stay where they were."""
+        """Decimal texts, one row per point, rounded to nearest; rattlers stay where they were."""
         places = self.decimals if decimals is None else decimals
         return [[_text(value, places) for value in row] for row in self._x]
 
 
-def touching_pairs(W: np.ndarray, guesses: int = 1) -> list[np.ndarray]:
+def touching_pairs(W: np.ndarray) -> list[np.ndarray]:
     """The contacts of a polished code, separated from other pairs by a gap in the list of cosines.
 
     Pairs are ranked by how far their cosine lies below the largest. From one pair to the next this
     distance grows by some factor; where the factor is largest the contacts are likely to end.
-    For each of the guesses, the largest factor first: index pairs i < j, shape (m, 2), sorted.
+    Up to three guesses, the largest factor first: index pairs i < j, shape (m, 2), sorted.
     """
     i, j = np.triu_indices(len(W), 1)
     cosines = (W @ W.T)[i, j]
@@ -133,29 +136,22 @@ def touching_pairs(W: np.ndarray, guesses: int = 1) -> list[np.ndarray]:
     below = np.maximum(cosines[order[0]] - cosines[order], _ROUNDING)
     last = int(np.searchsorted(below, _REACH))
     growth = np.append(below, 4.0)[1 : last + 1] / below[:last]
-    ends = np.argsort(-growth, kind="stable")[:guesses]
-    found = []
-    for end in ends.tolist():
-        chosen = np.sort(order[: end + 1])
-        found.append(np.stack([i[chosen], j[chosen]], axis=1))
-    return found
+    ends = np.argsort(-growth, kind="stable")[:_GUESSES]
+    guesses = (np.sort(order[: end + 1]) for end in ends.tolist())
+    return [np.stack([i[guess], j[guess]], axis=1) for guess in guesses]
 
 
 def many_digits(
-    W: np.ndarray,
-    decimals: int = 50,
-    *,
-    contacts: np.ndarray | None = None,
-    deadline: Deadline | None = None,
+    W: np.ndarray, decimals: int = 50, *, deadline: Deadline | None = None
 ) -> Digits | Refused:
-    """The code near W whose contacts are exact, to the decimals asked for; or why there is none.
+    """The code near W whose contacts are exact, to some decimals; or why there is none.
+
+    Rows without contacts (rattlers) do not move.
 
     Args:
         W: rows of a polished code, shape (K, d). Where they span fewer dimensions, the result is
             turned into the first of d coordinates.
         decimals: digits after the point, of the cosine and of coordinates.
-        contacts: pairs of rows at the largest cosine, shape (m, 2); None to find them by
-            `touching_pairs`. Rows without contacts (rattlers) do not move.
         deadline: polled at each step.
 
     Raises:
@@ -172,26 +168,22 @@ def many_digits(
     d, W = W.shape[1], _within_span(W)
     if len(W) > _LARGEST:
         return Refused(Obstacle.TOO_LARGE, f"{len(W)} rows")
-    given = [] if contacts is None else [np.asarray(contacts, dtype=np.intp).reshape(-1, 2)]
-    first: Refused | None = None
-    for pairs in given or touching_pairs(W, _GUESSES):
+    refusals = []
+    for pairs in touching_pairs(W):
         with ctx.workprec(math.ceil((decimals + _GUARD) * math.log2(10.0)) + 32):
             try:
-                found = _with_contacts(W, pairs, decimals, deadline or Deadline())
+                code = with_contacts(W, pairs, decimals, deadline or Deadline())
             except Refused as refused:
-                first = first or refused
+                refusals.append(refused)
                 continue
-        wide = np.concatenate([found._x, exact(np.zeros((len(W), d - W.shape[1])))], axis=1)
-        return replace(found, _x=wide)
-    assert first is not None  # there is at least one guess
-    return first
+        wide = np.concatenate([code._x, exact(np.zeros((len(W), d - W.shape[1])))], axis=1)
+        return replace(code, _x=wide)
+    return refusals[0]
 
 
-def _with_contacts(W: np.ndarray, pairs: np.ndarray, decimals: int, deadline: Deadline) -> Digits:
-    """As `many_digits`, for one list of contacts."""
+def with_contacts(W: np.ndarray, pairs: np.ndarray, decimals: int, deadline: Deadline) -> Digits:
+    """As `many_digits`, for one list of contacts, shape (m, 2); raises what that returns."""
     d, rows = W.shape[1], np.unique(pairs)
-    if len(pairs) == 0:
-        raise Refused(Obstacle.NO_CONTACTS, "the list of contacts is empty")
     if len(rows) * d + 1 > _LARGEST:
         raise Refused(Obstacle.TOO_LARGE, f"{len(rows)} rows in {d} dimensions")
     X, inner = W[rows], np.searchsorted(rows, pairs)
@@ -203,7 +195,7 @@ def _with_contacts(W: np.ndarray, pairs: np.ndarray, decimals: int, deadline: De
     close = decimals + _GUARD - 5
     if freedom <= _rotations(X):
         how = "contacts"
-        found = _newton(
+        state = _newton(
             equations,
             start,
             lambda state: _contact_inverse(equations, floats(state.x))[0],
@@ -213,10 +205,10 @@ def _with_contacts(W: np.ndarray, pairs: np.ndarray, decimals: int, deadline: De
         )
     else:
         how = "first-order conditions"
-        found = _optimum(OptimumEquations(inner), start, X, close, deadline)
+        state = _optimum(OptimumEquations(inner), start, X, close, deadline)
     x = exact(W)
-    x[rows] = found.x
-    return _checked(W, pairs, decimals, how, x, found.t[0])
+    x[rows] = state.x
+    return _checked(W, pairs, decimals, how, x, state.t[0])
 
 
 def _optimum(
@@ -239,11 +231,11 @@ def _optimum(
         contact_multipliers=exact(contact_multipliers),
         length_multipliers=exact(length_multipliers),
     )
-    found = _newton(equations, start, inverse, inverse(start), close, deadline)
-    least = float(floats(found.contact_multipliers).min())
+    optimum = _newton(equations, start, inverse, inverse(start), close, deadline)
+    least = float(floats(optimum.contact_multipliers).min())
     if least < -1e-9:
         raise Refused(Obstacle.NOT_STATIONARY, f"a contact has multiplier {least:.1e}")
-    return found
+    return optimum
 
 
 def _newton(
@@ -348,11 +340,6 @@ class MinimalPolynomial:
     evidence: float
     """Decimal digits with which the number fits, beyond those that chance explains."""
 
-    @property
-    def degree(self) -> int:
-        """The highest power."""
-        return len(self.coefficients) - 1
-
     def __str__(self) -> str:
         """As it is written.
 
@@ -367,39 +354,31 @@ class MinimalPolynomial:
 
 def minimal_polynomial(
     number: str,
-    *,
-    max_degree: int = 12,
-    evidence: float = 12.0,
-    deadline: Deadline | None = None,
 ) -> MinimalPolynomial | None:
     """The polynomial of lowest degree that fits a decimal number far better than chance, or None.
 
     Args:
         number: decimal text, right to half a unit of its last digit.
-        max_degree: degrees to try. Height is tried as far as the digits bear it.
-        evidence: digits that must remain beyond chance.
-        deadline: polled at each degree; what was not tried is not proposed.
 
     Example:
         >>> str(minimal_polynomial("1.41421356237309504880168872420969807857"))
         'x^2 - 2'
-        >>> minimal_polynomial("3.14159265358979323846264338327950288420", max_degree=4) is None
+        >>> minimal_polynomial("3.14159265358979323846264338327950288420") is None
         True
     """
     from flint import fmpz_mat
 
     x, places = Fraction(number), len(number.partition(".")[2])
-    for degree in range(1, max_degree + 1):
-        # Where not even coefficients of -1, 0 and 1 leave so much evidence, none do.
-        late = deadline is not None and deadline.expired
-        if late or (degree + 1) * math.log10(3.0) > places - evidence:
+    for degree in range(1, _MOST_DEGREE + 1):
+        # Where not even coefficients of -1, 0 and 1 leave enough evidence, none do.
+        if (degree + 1) * math.log10(3.0) > places - _EVIDENCE:
             break
         powers = [round(x**k * 10**places) for k in range(degree + 1)]
         units = [[int(i == k) for i in range(degree + 1)] for k in range(degree + 1)]
         lattice = fmpz_mat([[*unit, power] for unit, power in zip(units, powers, strict=True)])
         relation = [int(c) for c in lattice.lll().tolist()[0][:-1]]
         proposal = _judged(relation[::-1], x, places)
-        if proposal is not None and proposal.evidence >= evidence:
+        if proposal is not None and proposal.evidence >= _EVIDENCE:
             return proposal
     return None
 

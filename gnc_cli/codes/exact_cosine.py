@@ -27,6 +27,7 @@ from gnc_cli.geometry.sphere import as_points, normalise
 from gnc_cli.runtime.deadline import Deadline
 
 _SIDE = 1024
+"""Side of a tile of the Gram matrix."""
 _MOST_EXACT = 2_000_000
 """Pairs that are worth deciding in integers, some ten seconds."""
 _BLOCK = 1 << 19
@@ -42,7 +43,7 @@ class Ceiling:
     text: str
     """With all its decimals."""
     tight: bool
-    """It is the smallest of so many decimals; False where that was too much to decide."""
+    """No smaller number of as many decimals would do; False where that was too much to decide."""
 
 
 class ExactRows:
@@ -67,18 +68,6 @@ class ExactRows:
         return cls(normalise(W), W)
 
     @classmethod
-    def of_integers(cls, rows: np.ndarray) -> "ExactRows":
-        """Rows of integers of any size, shape (K, d), dtype object or an integer one."""
-        rows = rows.astype(object)
-        if rows.ndim != 2 or len(rows) < 2:
-            raise DataError(f"rows have shape {rows.shape}; expected (K, d), K >= 2")
-        largest = np.abs(rows).max(axis=1, keepdims=True)
-        if not (largest > 0).all():
-            raise DataError(f"row {int(np.argmin(largest))} is zero: it has no direction")
-        # Python divides integers of any size with a single rounding.
-        return cls(normalise((rows / largest).astype(np.float64)), rows)
-
-    @classmethod
     def of_texts(cls, rows: Iterable[Sequence[str]]) -> "ExactRows":
         """Rows of decimal numbers as they are written: `0.25`, `-1e-3`, `1/3`.
 
@@ -97,7 +86,14 @@ class ExactRows:
             scaled.append([int(v * common) for v in values])
         if len({len(row) for row in scaled}) > 1:
             raise DataError("rows have different lengths; each must hold one point")
-        return cls.of_integers(np.array(scaled, dtype=object))
+        integers = np.array(scaled, dtype=object)
+        if integers.ndim != 2 or len(integers) < 2:
+            raise DataError(f"rows have shape {integers.shape}; expected (K, d), K >= 2")
+        largest = np.abs(integers).max(axis=1, keepdims=True)
+        if not (largest > 0).all():
+            raise DataError(f"row {int(np.argmin(largest))} is zero: it has no direction")
+        # Python divides integers of any size with a single rounding.
+        return cls(normalise((integers / largest).astype(np.float64)), integers)
 
     def exceed(self, i: np.ndarray, j: np.ndarray, t: Fraction) -> np.ndarray:
         """Which of these pairs of rows have a cosine above t, exactly; Booleans, shape (m,)."""
@@ -132,7 +128,7 @@ class ExactRows:
     ) -> list[_Answer]:
         """`decide(<x, y>, |x|^2 |y|^2)` for each pair; codes of algebra repeat few arguments."""
         answer = cache(decide)
-        found: list[_Answer] = []
+        answers: list[_Answer] = []
         rows, where = np.unique(np.concatenate([i, j]), return_inverse=True)
         X = self.integers(rows)
         squares = (X * X).sum(axis=1).tolist()
@@ -141,13 +137,11 @@ class ExactRows:
             first, second = where[: len(i)][s : s + step], where[len(i) :][s : s + step]
             products = (X[first] * X[second]).sum(axis=1).tolist()
             for p, a, b in zip(products, first.tolist(), second.tolist(), strict=True):
-                found.append(answer(p, squares[a] * squares[b]))
-        return found
+                answers.append(answer(p, squares[a] * squares[b]))
+        return answers
 
 
-def verify_below(
-    W: np.ndarray | ExactRows, t: Fraction, *, deadline: Deadline | None = None
-) -> bool | None:
+def verify_below(W: np.ndarray | ExactRows, t: Fraction) -> bool | None:
     """Decide exactly whether every two rows have a cosine of at most t; None where undecided.
 
     Then too many pairs lie within rounding of t to decide each. Floats, rows (K, d) that stand for
@@ -155,7 +149,6 @@ def verify_below(
 
     Raises:
         DataError: not a matrix of at least two finite nonzero rows.
-        TimeoutError: the deadline expired first.
 
     Example:
         >>> square = np.array([[2.0, 0.0], [0.0, 3.0], [-0.5, 0.0], [0.0, -1.0]])
@@ -164,7 +157,7 @@ def verify_below(
     """
     rows = _exact(W)
     exact_pairs = 0
-    for tile, r, c in _tiles(rows.units, deadline):
+    for tile, r, c in _tiles(rows.units, None):
         if tile.max() > float(t) + rows.error:
             return False
         first, second = np.nonzero(tile >= float(t) - rows.error)
@@ -183,7 +176,8 @@ def largest_cosine_above(
     The public tables have 12 decimals.
 
     Raises:
-        DataError, TimeoutError: as `verify_below`.
+        DataError: as `verify_below`.
+        TimeoutError: the deadline expired first.
 
     Example:
         >>> largest_cosine_above(np.array([[3.0, 4.0], [5.0, 12.0]]), 6).text  # 63/65
@@ -211,7 +205,7 @@ def rounded_coordinates(
 ) -> tuple[list[list[str]], Ceiling]:
     """Coordinates of floats or longer texts to some decimals, verified as they are printed.
 
-    One row a point, not exactly of unit length; the largest cosine is that of their directions.
+    One row per point, not exactly of unit length; the largest cosine is that of their directions.
 
     Raises:
         DataError, TimeoutError: as `largest_cosine_above`.

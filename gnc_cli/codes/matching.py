@@ -30,23 +30,23 @@ _TILE = 1 << 20
 _MOST_COLOURS = 1024
 """Colours that take part in one label; beyond that each would weigh too little to matter."""
 _PAIRS = 1 << 20
-"""Inner products that a guess may look at one by one."""
+"""A guess looks at this many inner products one by one, at most."""
 REFINING = 12
-"""Labels that a guess costs which is not refused at once, about."""
+"""About this many labels are what a guess costs that is not refused at once."""
 _CHOICES = 6
-"""Colours of which a row is considered to be fixed next, the smallest first."""
+"""A row of each of the smallest colours, this many at most, is considered to be fixed next."""
 _SPANNED = 1e3
 """Rows within this many tolerances of the space fixed so far add nothing to it."""
 _SLACK = 1.5
 """Matchings this many tolerances wide are still followed, so that a symmetry half a tolerance
 wide never carries a failure to a row that has a matching."""
 _NEARLY = 20.0
-"""A matching so many tolerances wide ends the search undecided: its symmetric images are as wide,
+"""A matching at most this many tolerances wide ends the search undecided: its images are as wide,
 and may be too many to look at."""
 _LATEST = 3
-"""Failures from which a symmetry to another image is looked for."""
+"""From the last failures, this many, a symmetry to another image is looked for."""
 _WORTHWHILE = 8
-"""Guesses that a failure must have cost before a symmetry is looked for."""
+"""A symmetry is looked for if the failure cost this many guesses."""
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ def _weights(sizes: np.ndarray, reach: int | None) -> np.ndarray:
     """A weight for the rows of each colour, shape (count,): unlike, not negative, total 1.
 
     Total 1 keeps the label within the slope of f times the agreement of inner products. With
-    `reach` only the smallest colours, with so many rows together, weigh anything.
+    `reach` only the smallest colours, with at most `reach` rows together, weigh anything.
     """
     # Multiples of the golden ratio modulo 1 are as unlike each other as numbers can be.
     mark = 0.5 + np.modf(np.arange(1, len(sizes) + 1) * 0.6180339887498949)[0]
@@ -287,8 +287,8 @@ class MatchingSearch:
     def below(self, first: Level, deadline: Deadline) -> Match | SearchEnd:
         """Search with the guesses of a level, while labels are left."""
         self.hardly = self.open_question = None
-        stack, found = [first], self._enter(first)
-        while found is None and stack:
+        stack, match = [first], self._enter(first)
+        while match is None and stack:
             level = stack[-1]
             image = next((i for i in level.images if not self._hopeless(level, i, deadline)), -1)
             if image < 0:
@@ -305,8 +305,8 @@ class MatchingSearch:
             next_level = self.fix(level, level.row, image)
             if next_level is not None:
                 stack.append(next_level)
-                found = self._enter(next_level)
-        return found or SearchEnd(self.hardly or self.open_question)
+                match = self._enter(next_level)
+        return match or SearchEnd(self.hardly or self.open_question)
 
     def _enter(self, level: Level) -> Match | None:
         """Choose the row to fix next; at the end of a branch, the matching it leads to."""
@@ -382,10 +382,10 @@ class MatchingSearch:
         for failure in level.costly[: -_LATEST - 1 : -1]:
             search = MatchingSearch(self.Y, self.Y, self.tolerance / 2.0)
             budget = min(self.labels, 3.0 * REFINING * (self.X.shape[1] + 8))
-            found = search.run(budget, deadline, fixed=(*stay, (failure, image)))
+            end = search.run(budget, deadline, fixed=(*stay, (failure, image)))
             self.labels -= budget - search.labels
-            if isinstance(found, Match):
-                level.symmetries.append(found.partner)
+            if isinstance(end, Match):
+                level.symmetries.append(end.partner)
                 _spread(level.failed, level.symmetries)
                 return True
         return False

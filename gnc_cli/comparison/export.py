@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 
+from gnc_cli.codes.congruence import distribution
 from gnc_cli.codes.digits import Digits
 from gnc_cli.codes.exact_cosine import rounded_coordinates
-from gnc_cli.codes.fingerprints import distribution
 from gnc_cli.errors import OutputError, UsageError
 from gnc_cli.io.atomic import atomic_file, check_writable
 from gnc_cli.parameters import spelled

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from gnc_cli.codes.certify import one_vs_one_rattlers
-from gnc_cli.codes.congruence import Undecided, congruence
-from gnc_cli.codes.fingerprints import fingerprint
+from gnc_cli.codes.congruence import Undecided, congruence, fingerprint
 from gnc_cli.constructions.registry import find, in_dimension
 from gnc_cli.geometry.gram import row_maxima
 from gnc_cli.geometry.sphere import normalise

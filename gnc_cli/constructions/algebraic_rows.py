@@ -78,9 +78,9 @@ class RealField:
     def cosine(self, x: Element, y: Element) -> Cosine:
         """The quotient x / y as a cosine: its only text, and the nearest double; y is not zero."""
         _, inverse, _ = _polynomial(y).xgcd(self._modulus)
-        found = (_polynomial(x) * inverse % self._modulus).coeffs()
-        zeros = [Fraction(0)] * (self.degree - len(found))
-        quotient = (*(Fraction(int(c.p), int(c.q)) for c in found), *zeros)
+        coefficients = (_polynomial(x) * inverse % self._modulus).coeffs()
+        zeros = [Fraction(0)] * (self.degree - len(coefficients))
+        quotient = (*(Fraction(int(c.p), int(c.q)) for c in coefficients), *zeros)
         return Cosine(self._text(quotient), self._value(quotient))
 
     def _value(self, x: tuple[Fraction, ...]) -> float:
@@ -220,8 +220,8 @@ class AlgebraicRows(Rows):
             for b in range(D):
                 powers[..., a + b] += self.vectors[..., a] @ self._weighted[..., b].T
         products = field.reduce(powers)[np.triu_indices(K, 1)]
-        found, pairs = np.unique(products, axis=0, return_counts=True)
-        counts = dict(zip(map(tuple, found.tolist()), pairs.tolist(), strict=True))
+        values, pairs = np.unique(products, axis=0, return_counts=True)
+        counts = dict(zip(map(tuple, values.tolist()), pairs.tolist(), strict=True))
 
         def compare(x: tuple[int, ...], y: tuple[int, ...]) -> int:
             return field.sign(tuple(a - b for a, b in zip(x, y, strict=True)))
@@ -233,7 +233,7 @@ class AlgebraicRows(Rows):
     def _check_size(self) -> None:
         """No product, sum or reduction on the way to the Gram matrix leaves 64 bits."""
         n, D = self.vectors.shape[1:]
-        # A product of elements has D terms a power, and D - 1 reductions multiply by `step` each.
+        # A product of elements has D terms per power, and D - 1 reductions multiply by `step` each.
         step = 1 + sum(abs(r) for r in self.field.relation)
         growth = D * step ** (D - 1)
         largest, weight = int(np.abs(self.vectors).max()), int(np.abs(self.weights).max())

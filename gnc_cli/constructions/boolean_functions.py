@@ -27,14 +27,13 @@ from itertools import islice
 import numpy as np
 
 _INT8_PASSES = 6
-"""After so many additions of entries up to 1, int8 still holds the sums."""
+"""int8 holds the sums of this many passes of additions of entries up to 1."""
 _SPECTRUM_ENTRIES = 10**8
-"""Coefficients that are counted, not only searched for the largest."""
+"""Up to this many coefficients are counted; beyond, only the largest is found."""
 _MOST_SUMS = 1 << 18
-"""Functions that are searched to the end for the largest coefficient of the first rows."""
+"""Up to this many functions are searched to the end for the largest coefficient of first rows."""
 _FEW_BLOCKS = 16
-"""Blocks of functions that are searched for a coefficient known to bound them, where there are
-more."""
+"""Of more functions, this many blocks are searched for a coefficient that attains the bound."""
 _FEW_BITS = 22
 """Basis functions of a linear set up to which all its functions are sorted into orbits at once."""
 _MOST_BITS = 24
@@ -47,7 +46,6 @@ _BLOCK_BYTES = 1 << 19
 class Symmetry:
     """A permutation of the coordinates that may map a set of forms onto itself."""
 
-    name: str
     permutation: np.ndarray
     """x -> permutation[x], shape (d,); f becomes f[permutation]."""
     order: int
@@ -73,8 +71,6 @@ class FormSet:
     ) -> None:
         self.d = (layers[0] if core is None else core).shape[1]
         self.m = self.d.bit_length() - 1
-        if self.d != 1 << self.m:
-            raise ValueError(f"functions have {self.d} values, not a power of two")
         self.basis = normal(np.concatenate([np.zeros((0, self.d), np.uint8), *layers]))
         self.levels = tuple(sum(len(layer) for layer in layers[:n]) for n in range(len(layers) + 1))
         """Numbers of basis functions at which layers end: 0, .., k."""
@@ -133,8 +129,8 @@ class Span:
         """Sums of the vectors that give the targets, shape (n, k); None if one is outside."""
         if self.rank == 0:
             return None if targets.any() else np.zeros((len(targets), len(self.vectors)), np.uint8)
-        found = _product(targets[:, self.pivots], self._solve)
-        return found if (_product(found, self.vectors) == targets).all() else None
+        chosen = _product(targets[:, self.pivots], self._solve)
+        return chosen if (_product(chosen, self.vectors) == targets).all() else None
 
 
 def normal(functions: np.ndarray) -> np.ndarray:
@@ -284,8 +280,8 @@ def largest_in(
     """Largest coefficient, or measure, of these functions; the search ends at the bound."""
     largest = 0
     for functions in blocks:
-        found = measure(functions) if measure else np.abs(walsh(sign_vectors(functions))).max()
-        largest = max(largest, int(found))
+        value = measure(functions) if measure else np.abs(walsh(sign_vectors(functions))).max()
+        largest = max(largest, int(value))
         if largest >= bound:
             break
     return largest
@@ -346,12 +342,12 @@ def _actions(forms: FormSet, bits: int) -> Iterator[tuple[np.ndarray, np.ndarray
     for symmetry in forms.symmetries:
         if not _respects_affine(symmetry.permutation, forms.m):
             continue
-        found = span.coefficients(normal(basis[:, symmetry.permutation]))
+        chosen = span.coefficients(normal(basis[:, symmetry.permutation]))
         moved = normal(forms.core[:, symmetry.permutation])
         on_core = [index.get(core.tobytes(), -1) for core in moved]
-        if found is None or len(set(on_core)) < len(forms.core) or -1 in on_core:
+        if chosen is None or len(set(on_core)) < len(forms.core) or -1 in on_core:
             continue
-        images: np.ndarray = found.astype(np.int64) @ (1 << np.arange(bits, dtype=np.int64))
+        images: np.ndarray = chosen.astype(np.int64) @ (1 << np.arange(bits, dtype=np.int64))
         trivial = (images == 1 << np.arange(bits)).all() and on_core == list(range(len(on_core)))
         if not trivial:
             yield np.array(on_core), images, symmetry.order

@@ -17,22 +17,28 @@ from gnc_cli.geometry.rounding import gamma, rounded_down
 from gnc_cli.records import Bracket
 
 _BLOCK_ENTRIES = 1 << 23
+"""Entries of rows that are made at a time."""
 _NEAREST = 3000
-"""Rows that the hull is spanned by, at most."""
+"""The hull is that of at most this number of rows."""
 _HULL_WORK = 6e9
 """Bounds d m^2 for m rows of the hull: some seconds of one core."""
 _SAMPLE = 1 << 26
-"""Numbers in the rows that are looked at first: those next to the row, which share its bases."""
+"""Entries of the rows that are looked at first: those next to the row, which share its bases."""
 _WHOLE = 1 << 29
-"""Numbers in a code up to which all rows are looked at where the first ones leave a gap."""
+"""Where the first rows leave a gap, all rows of codes with up to this number of entries are looked
+at."""
 _CLOSED = 1e-9
+"""Width from which on a bracket is left as it is."""
 _ROUNDING = 1e-11
+"""Relative error of the approached distance, generously."""
 _ROUNDINGS = 16
-"""Roundings of a unit row in floats: so many more than its length or a change of basis takes."""
+"""Roundings of a unit row in floats, besides one for each dimension: generously."""
 _TIED = 1e-9
+"""Products this near to the largest are equal to it."""
 _EXACT_DIMENSIONS = 600
 """Up to here the projection on the hull is computed exactly; beyond, approached."""
 _ULPS = 8
+"""The lower end of an irrational cosine is this number of ulp below 1 - cosine."""
 
 
 def certified_margin(rows: Rows, cosine: Cosine) -> Bracket:
@@ -94,5 +100,5 @@ def _upper_end(rows: Rows, k: int, first: int, last: int) -> float:
     upper = near_hull(row, near, ties / ties.sum()) * (1.0 + _ROUNDING)
     if d > _EXACT_DIMENSIONS:
         return upper
-    found = one_vs_rest(np.concatenate([row[None], near]), np.array([0]))
-    return min(upper, float(found.upper[0]) + 2.0 * gamma(d + _ROUNDINGS))
+    exact = one_vs_rest(np.concatenate([row[None], near]), np.array([0])).upper[0]
+    return min(upper, float(exact) + 2.0 * gamma(d + _ROUNDINGS))

@@ -17,23 +17,16 @@ Sphere Packings, Lattices and Groups, 1988, chapter 14.)
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from functools import cache, partial
+from functools import cache
 
 import numpy as np
 
 from gnc_cli.constructions.construction import Construction, Cosine, Rows, Verified
 from gnc_cli.constructions.integer_rows import IntegerRows
-from gnc_cli.constructions.registry import single_codes
 
 
 def first_rows(construction: Construction, K: int) -> Construction:
-    """The first K rows of a construction.
-
-    Raises:
-        ValueError: it has fewer rows.
-    """
-    if K > construction.K:
-        raise ValueError(f"{construction.name} has {construction.K} rows, fewer than {K}")
+    """The first K rows of a construction, 2 to all of them."""
     if construction.K == K:
         return construction
     return replace(
@@ -48,13 +41,7 @@ def first_rows(construction: Construction, K: int) -> Construction:
 
 
 def embedded(construction: Construction, d: int) -> Construction:
-    """The same rows in d dimensions, the new coordinates zero.
-
-    Raises:
-        ValueError: it has more dimensions.
-    """
-    if d < construction.d:
-        raise ValueError(f"{construction.name} has {construction.d} dimensions, more than {d}")
+    """The same rows in d dimensions, not fewer than they have, the new coordinates zero."""
     if construction.d == d:
         return construction
     return replace(
@@ -69,11 +56,8 @@ def embedded(construction: Construction, d: int) -> Construction:
 def orthogonal_sum(parts: Sequence[Construction], d: int) -> Construction:
     """Constructions in orthogonal subspaces of R^d: rows of different parts are orthogonal.
 
-    Raises:
-        ValueError: their dimensions add up to more than d.
+    Their dimensions add up to d at most.
     """
-    if sum(part.d for part in parts) > d:
-        raise ValueError(f"the parts have more than {d} dimensions")
     if len(parts) == 1:
         return embedded(parts[0], d)
     names = [part.name for part in parts]
@@ -115,56 +99,15 @@ class _Sum(Rows):
 
     def verify(self) -> Verified:
         """Each part for itself; rows of different parts are orthogonal by their coordinates."""
-        found = [part.verify() for part in {id(part): part for part in self.parts}.values()]
+        parts = [part.verify() for part in {id(part): part for part in self.parts}.values()]
         across = [Cosine.of(0)] if len(self.parts) > 1 else []
         return Verified(
             K=self.shape[0],
-            distinct=all(f.distinct for f in found),
-            max_cosine=max(across + [f.max_cosine for f in found], key=lambda c: c.value),
-            distribution=found[0].distribution if len(self.parts) == 1 else None,
-            attained=all(f.attained for f in found),
+            distinct=all(part.distinct for part in parts),
+            max_cosine=max(across + [part.max_cosine for part in parts], key=lambda c: c.value),
+            distribution=parts[0].distribution if len(self.parts) == 1 else None,
+            attained=all(part.attained for part in parts),
         )
-
-
-@cache
-def cross_sections(d: int) -> tuple[Construction, ...]:
-    """Cross sections in exactly d dimensions, with figures known unbuilt.
-
-    They are those of the single codes in d + 1 dimensions that look alike from every row and whose
-    cosines are rational.
-    """
-    return tuple(
-        Construction(
-            name=code.name,
-            title=code.title,
-            d=d,
-            K=neighbours,
-            cosine=Cosine.of((largest - t * t) / (1 - t * t)),
-            proven=False,
-            reference=code.reference,
-            build=partial(_section, code, t, d),
-            changes=(f"the {neighbours} rows at cosine {t} from one row",),
-        )
-        for code in single_codes()
-        if code.d == d + 1 and code.transitive and (largest := _rational(code.cosine.text))
-        for text, neighbours in code.distribution or ()
-        # The sections at t and -t of an antipodal code are one.
-        if (t := _rational(text)) is not None and 0 <= t < 1
-    )
-
-
-def _rational(text: str) -> Fraction | None:
-    try:
-        return Fraction(text)
-    except ValueError:
-        return None
-
-
-def _section(code: Construction, t: Fraction, d: int) -> Rows:
-    rows = code.build()
-    assert isinstance(rows, IntegerRows), f"{code.name} has no integer coordinates"
-    section = cross_section(rows, 0, t)
-    return section if section.shape[1] == d else _Sum([section], d)
 
 
 def cross_section(rows: IntegerRows, base_row: int, cosine: Fraction) -> IntegerRows:
@@ -180,3 +123,10 @@ def cross_section(rows: IntegerRows, base_row: int, cosine: Fraction) -> Integer
     vectors = rows.square * near - int(product) * base
     vectors //= np.gcd.reduce(vectors, axis=None)
     return IntegerRows(vectors, int(np.linalg.matrix_rank(vectors)))
+
+
+def section(code: Construction, t: Fraction, d: int) -> Rows:
+    rows = code.build()
+    assert isinstance(rows, IntegerRows), f"{code.name} has no integer coordinates"
+    part = cross_section(rows, 0, t)
+    return part if part.shape[1] == d else _Sum([part], d)

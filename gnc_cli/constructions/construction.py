@@ -7,7 +7,7 @@ and never from the figures stated here.
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -18,11 +18,17 @@ from typing import Any
 import numpy as np
 
 _BLOCK_ENTRIES = 1 << 18
-"""Numbers of streamed rows made at a time: what stays in cache."""
+"""Entries of streamed rows that are made at a time: they stay in cache."""
 _WITNESSES = 32
 """Rows that are held against all others in search of a pair at the whole code's cosine."""
 _WITNESS_BLOCK = 1 << 15
+"""Rows that are made at a time in this search."""
 _ROUNDING = 1e-12
+"""Inner products in floats are the exact ones to within this."""
+
+SHARP = "Cohn and Kumar 2007, Universally optimal distribution of points on spheres, Table 1"
+OPTIMAL = f"Levenshtein 1979; Odlyzko and Sloane 1979; universally optimal: {SHARP}"
+"""References of several families."""
 
 
 @dataclass(frozen=True)
@@ -100,13 +106,7 @@ class Rows(ABC):
         """Find size, distinctness and largest cosine from the rows, with proof."""
 
     def first(self, K: int) -> "Rows":
-        """The first K rows.
-
-        Raises:
-            ValueError: K is below 2, or there are fewer rows.
-        """
-        if not 2 <= K <= len(self):
-            raise ValueError(f"the code has {len(self)} rows: K is 2 to that, not {K}")
+        """The first K rows, 2 to all of them."""
         if not self.verifies_parts:
             return _FirstRows(self, K)
         part = copy(self)
@@ -133,17 +133,12 @@ class _FirstRows(Rows):
     def verify(self) -> Verified:
         """The whole code's cosine bounds theirs; a pair that attains it makes it exact."""
         whole = self.whole.verify()
-        attained = self._attains(whole.max_cosine)
+        some, largest = self.unit(0, _WITNESSES), whole.max_cosine.value
+        attained = any(
+            (np.abs(some @ self.unit(start, start + _WITNESS_BLOCK).T - largest) <= _ROUNDING).any()
+            for start in range(0, len(self), _WITNESS_BLOCK)
+        )
         return Verified(len(self), whole.distinct, whole.max_cosine, attained=attained)
-
-    def _attains(self, cosine: Cosine) -> bool:
-        """Whether some pair with one of the first rows has this inner product (to 1e-12)."""
-        some = self.unit(0, _WITNESSES)
-        for start in range(0, len(self), _WITNESS_BLOCK):
-            products = some @ self.unit(start, start + _WITNESS_BLOCK).T
-            if (np.abs(products - cosine.value) <= _ROUNDING).any():
-                return True
-        return False
 
 
 class GroupedRows(Rows):
@@ -155,7 +150,7 @@ class GroupedRows(Rows):
     group = 1
     """Rows of a group."""
     standard = 0
-    """Rows of the standard basis: the first so many."""
+    """Number of rows of the standard basis, which come first."""
 
     @abstractmethod
     def _fill(self, out: np.ndarray, first: int) -> None:
@@ -274,8 +269,8 @@ class Family:
 
     def in_dimension(self, d: int) -> Iterator[Construction]:
         """The members in exactly d dimensions that a search is to find."""
-        found = (self.member(*parameters) for parameters in self.parameters(d))
-        return (code for code in found if code is not None and code.d == d)
+        members = (self.member(*parameters) for parameters in self.parameters(d))
+        return (code for code in members if code is not None and code.d == d)
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
@@ -289,13 +284,10 @@ class Family:
 
 
 def listed(
-    *texts: str, codes: dict[tuple[int, ...], Construction], hidden: Container[str] = ()
+    *texts: str, codes: Mapping[tuple[int, ...], Construction], hidden: Container[str] = ()
 ) -> Family:
     """A family of few members, given by their parameters; `hidden` ones are found by name only."""
-    found: dict[int, list[tuple[int, ...]]] = {}
-    for parameters, code in codes.items():
-        if code.name not in hidden:
-            found.setdefault(code.d, []).append(parameters)
+    shown = [(parameters, code.d) for parameters, code in codes.items() if code.name not in hidden]
     name, title, values, d, K, cosine, reference = texts
     return Family(
         name,
@@ -306,5 +298,5 @@ def listed(
         cosine,
         reference,
         member=lambda *p: codes.get(p),
-        parameters=lambda d: found.get(d, ()),
+        parameters=lambda d: [parameters for parameters, e in shown if e == d],
     )

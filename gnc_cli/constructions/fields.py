@@ -18,19 +18,12 @@ _MOST = 1 << 13
 
 
 class FiniteField:
-    """GF(q), q = p^n below 8192, with the least primitive polynomial.
-
-    Raises:
-        ValueError: q is no such number.
-    """
+    """GF(q), q = p^n below 8192, with the least primitive polynomial."""
 
     def __init__(self, q: int) -> None:
-        found = prime_power(q)
-        if found is None:
-            raise ValueError(f"no field of {q} elements: not a power of a prime below 8192")
         self.q = q
         """Elements."""
-        self.p, self.n = found
+        self.p, self.n = prime_powers()[q]
         """Characteristic, and degree over the integers modulo it."""
         self.exp = np.array(_primitive_powers(self.p, self.n))
         """g^j for j = 0 .. q - 2, shape (q - 1,)."""
@@ -92,7 +85,7 @@ def prime_powers() -> dict[int, tuple[int, int]]:
     for r in range(2, isqrt(_MOST) + 1):
         primes.difference_update(range(r * r, _MOST, r))
     powers = ((p**n, (p, n)) for p in primes for n in range(1, _MOST.bit_length()))
-    return dict(sorted((q, found) for q, found in powers if q < _MOST))
+    return dict(sorted((q, pair) for q, pair in powers if q < _MOST))
 
 
 def prime_power(q: int) -> tuple[int, int] | None:

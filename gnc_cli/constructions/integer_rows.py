@@ -20,7 +20,7 @@ from gnc_cli.runtime.threads import limit_threads, threads_for
 _TILE = (256, 1024)
 """Rows and columns of a tile of the Gram matrix: 1 MB of float32, to be counted in cache."""
 _FEW = 48
-"""Up to so many different values, comparing a tile with each beats sorting it."""
+"""Up to this many different values, comparing a tile with each beats sorting it."""
 
 
 class IntegerRows(Rows):
@@ -133,32 +133,32 @@ def _counts(rows: np.ndarray) -> Counter[int]:
     threads = min(threads_for(float(len(rows)) ** 2 * rows.shape[1]), len(tiles) or 1)
 
     def work(first: int) -> dict[float, int]:
-        found: dict[float, int] = {}
+        tally: dict[float, int] = {}
         for i, j in tiles[first::threads]:
             tile = np.matmul(rows[i : i + height], rows[j : j + width].T)
             if j < i + height:  # the tile meets the diagonal: count what lies above it
                 above = np.arange(j, j + tile.shape[1]) > np.arange(i, i + len(tile))[:, None]
                 tile = tile[above]
-            _tally(tile, found)
-        return found
+            _tally(tile, tally)
+        return tally
 
     counts: Counter[int] = Counter()
     with limit_threads(1), ThreadPoolExecutor(threads) as pool:
-        for found in pool.map(work, range(threads)):
-            counts.update({int(value): pairs for value, pairs in found.items()})
+        for tally in pool.map(work, range(threads)):
+            counts.update({int(value): pairs for value, pairs in tally.items()})
     return counts
 
 
-def _tally(tile: np.ndarray, found: dict[float, int]) -> None:
-    """Add the entries of a tile to the counts of the values found so far."""
-    if len(found) <= _FEW:
+def _tally(tile: np.ndarray, tally: dict[float, int]) -> None:
+    """Add the entries of a tile to the counts of the values seen so far."""
+    if len(tally) <= _FEW:
         left = tile.size
-        for value in sorted(found, key=lambda value: -found[value]):  # the commonest end it soonest
+        for value in sorted(tally, key=lambda value: -tally[value]):  # the commonest end it soonest
             here = int(np.count_nonzero(tile == value))
-            found[value] += here
+            tally[value] += here
             left -= here
             if not left:
                 return
-        tile = tile[~np.isin(tile, list(found))]
+        tile = tile[~np.isin(tile, list(tally))]
     for value, here in zip(*np.unique(tile, return_counts=True), strict=True):
-        found[float(value)] = found.get(float(value), 0) + int(here)
+        tally[float(value)] = tally.get(float(value), 0) + int(here)

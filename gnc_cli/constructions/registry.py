@@ -1,17 +1,32 @@
-"""All constructions, by name and by dimension, as the modules in `families/` register them.
+"""All constructions: by name, by dimension, and the best for (d, K).
 
-A module offers single codes as `CODES`, a tuple of `Construction`, and codes with a parameter as
-`FAMILIES`, a tuple of `Family`. Whatever file lies in the folder is read; nothing is built.
+A module in `families/` offers single codes as `CODES`, a tuple of `Construction`, and codes with a
+parameter as `FAMILIES`, a tuple of `Family`. Whatever file lies in the folder is read; nothing is
+built.
+
+The search for the best is over figures alone. Candidates are all constructions in up to d
+dimensions with K rows or more, of which the first K are kept; their cross sections and shortened or
+punctured relatives; and sums in orthogonal subspaces, found by a knapsack over dimensions for each
+largest cosine.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterator
-from functools import cache
+from difflib import get_close_matches
+from fractions import Fraction
+from functools import cache, lru_cache, partial
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any
 
+import numpy as np
+
 from gnc_cli.constructions import families as folder
-from gnc_cli.constructions.construction import Construction, Family
+from gnc_cli.constructions.combine import embedded, first_rows, orthogonal_sum, section
+from gnc_cli.constructions.construction import Construction, Cosine, Family
+from gnc_cli.constructions.integer_rows import IntegerRows
+from gnc_cli.errors import UsageError
+from gnc_cli.parameters import spelled
 
 
 @cache
@@ -48,3 +63,197 @@ def names() -> list[str]:
 def _registered(attribute: str) -> Iterator[Any]:
     for module in sorted(module.name for module in iter_modules(folder.__path__)):
         yield from getattr(import_module(f"{folder.__name__}.{module}"), attribute, ())
+
+
+@cache
+def cross_sections(d: int) -> tuple[Construction, ...]:
+    """Cross sections in exactly d dimensions, with figures known unbuilt.
+
+    They are those of the single codes in d + 1 dimensions that look alike from every row and whose
+    cosines are rational.
+    """
+    return tuple(
+        Construction(
+            name=code.name,
+            title=code.title,
+            d=d,
+            K=neighbours,
+            cosine=Cosine.of((largest - t * t) / (1 - t * t)),
+            proven=False,
+            reference=code.reference,
+            build=partial(section, code, t, d),
+            changes=(f"the {neighbours} rows at cosine {t} from one row",),
+        )
+        for code in single_codes()
+        if code.d == d + 1 and code.transitive and (largest := _rational(code.cosine.text))
+        for text, neighbours in code.distribution or ()
+        # The sections at t and -t of an antipodal code are one.
+        if (t := _rational(text)) is not None and 0 <= t < 1
+    )
+
+
+def _rational(text: str) -> Fraction | None:
+    try:
+        return Fraction(text)
+    except ValueError:
+        return None
+
+
+def named_construction(name: str, d: int, K: int) -> Construction:
+    """The first K rows of the construction called `name`, in d dimensions; 0 for its own size.
+
+    Raises:
+        UsageError: there is none of this name, or it does not fit d and K.
+    """
+    whole = find(name)
+    if whole is None:
+        raise UsageError(
+            f"{spelled('construction')} {name!r} is not known{_hint(name)}; "
+            f"see {spelled('list_constructions')}"
+        )
+    if d and d < whole.d:
+        raise UsageError(
+            f"construction {name} needs {whole.d} dimensions; {spelled('d', d)} is too few"
+        )
+    if K > whole.K:
+        raise UsageError(f"construction {name} has {whole.K} rows; {spelled('K', K)} is too many")
+    return embedded(first_rows(whole, K or whole.K), d or whole.d)
+
+
+def _hint(name: str) -> str:
+    """What somebody who wrote `name` may have meant."""
+    stem = name.rpartition("-")[0]
+    ranges = [f.range for f in families() if stem and f.name.rpartition("-")[0] == stem]
+    if ranges:
+        return f": {stem}-.. takes {ranges[0]}"
+    near = [full for full in names() if full.startswith(name)][:3]
+    near = near or get_close_matches(name, names(), n=3, cutoff=0.5)
+    return f"; did you mean {' or '.join(near)}?" if near else ""
+
+
+def best_construction(d: int, K: int) -> Construction | None:
+    """The construction of K rows in d dimensions with the smallest largest cosine, or None.
+
+    Ties go to fewer dimensions left idle, then to fewer rows dropped; none is built. Codes of
+    theorem 3.3 (K <= 2 d, d = 2) are `closed_form`'s, not looked for here.
+
+    Example:
+        >>> best_construction(512, 500000).cosine.text
+        '1/16'
+    """
+    whole = [c for c in (*_up_to(d), *_sections_up_to(d)) if c.K >= K]
+    single = min(whole, key=lambda c: (c.cosine.value, d - c.d, c.K), default=None)
+    bar = single.cosine.value if single is not None else 1.0
+    summed = _best_sum(d, K, bar)
+    if summed is not None:
+        return first_rows(summed, K)
+    return None if single is None else embedded(first_rows(single, K), d)
+
+
+def largest_construction(d: int, cosine: float) -> Construction | None:
+    """The construction with the most rows in d dimensions among those of at most this cosine.
+
+    Ties go to the smaller cosine, then to fewer dimensions left idle. None where no construction
+    has more than the 2 d rows of theorem 3.3.
+
+    Example:
+        >>> largest_construction(9, 0.5).origin
+        'e8-roots + pair'
+    """
+    if cosine < 0.0:
+        return None
+    whole = [c for c in (*_up_to(d), *_sections_up_to(d)) if c.cosine.value <= cosine]
+    single = max(whole, key=lambda c: (c.K, -c.cosine.value, -c.d), default=None)
+    rows, parts = _fullest(d, cosine)
+    if max(rows, single.K if single is not None else 0) <= 2 * d:
+        return None
+    if single is None or single.K < rows:
+        return orthogonal_sum(parts, d)
+    return embedded(single, d)
+
+
+@lru_cache(maxsize=16)
+def _up_to(d: int) -> tuple[Construction, ...]:
+    """All constructions in at most d dimensions, but for simplices and orthoplexes."""
+    return tuple(c for e in range(2, d + 1) for c in _exactly(e))
+
+
+@cache
+def _exactly(d: int) -> tuple[Construction, ...]:
+    return tuple(c for c in in_dimension(d) if c.K > 2 * d)
+
+
+@lru_cache(maxsize=16)
+def _sections_up_to(d: int) -> tuple[Construction, ...]:
+    """All cross sections in at most d dimensions."""
+    return tuple(c for e in range(2, d + 1) for c in cross_sections(e))
+
+
+@lru_cache(maxsize=16)
+def _by_cosine(d: int) -> tuple[list[float], np.ndarray]:
+    """The cosines in at most d dimensions, rising; the most rows per dimension up to each."""
+    parts = sorted(_up_to(d), key=lambda c: c.cosine.value)
+    cosines = [c.cosine.value for c in parts]
+    # A sum of equal parts has as many rows per dimension as they: to spare for the division.
+    dense = np.array([c.K / c.d for c in parts]) * (1.0 + 1e-12)
+    return cosines, np.maximum.accumulate(dense)
+
+
+def _best_sum(d: int, K: int, bar: float) -> Construction | None:
+    """The orthogonal sum with K rows or more and the least cosine below `bar`, or None."""
+    cosines, densest = _by_cosine(d)
+    # No sum has more rows per dimension than the densest of its parts: that excludes most cosines.
+    first, last = int(np.count_nonzero(densest * d < K)), bisect_left(cosines, bar)
+    # More cosine allows more rows, so the least that is enough can be bisected.
+    at = bisect_left(cosines, True, first, last, key=lambda cosine: _fullest(d, cosine)[0] >= K)
+    return orthogonal_sum(_fullest(d, cosines[at])[1], d) if at < last else None
+
+
+@lru_cache(maxsize=64)
+def _fullest(d: int, cosine: float) -> tuple[int, list[Construction]]:
+    """Most rows in d dimensions as an orthogonal sum of constructions of at most this cosine.
+
+    An unbounded knapsack: the best for e dimensions is a part and the best for what is left. Two
+    opposite rows per dimension are always possible.
+    """
+    parts: list[Construction] = []
+    for c in _up_to(d):  # in the order of their dimensions
+        if c.cosine.value <= cosine and (not parts or c.K > parts[-1].K):
+            if parts and parts[-1].d == c.d:
+                parts.pop()
+            parts.append(c)
+    sizes = np.array([c.d for c in parts], dtype=np.int64)
+    counts = np.array([float(c.K) for c in parts])
+    fitting = np.searchsorted(sizes, np.arange(d + 1), side="right").tolist()
+    rows = np.zeros(d + 1)
+    taken = [-1] * (d + 1)
+    for e in range(1, d + 1):
+        rows[e] = rows[e - 1] + 2.0
+        fits = fitting[e]
+        if fits:
+            totals = counts[:fits] + rows[e - sizes[:fits]]
+            best = int(totals.argmax())
+            if totals[best] > rows[e]:
+                rows[e], taken[e] = totals[best], best
+    chosen, idle, e = [], 0, d
+    while e > 0:
+        if taken[e] < 0:
+            idle, e = idle + 1, e - 1
+        else:
+            chosen.append(parts[taken[e]])
+            e -= int(sizes[taken[e]])
+    # The dimensions that no part takes have their signed standard basis.
+    rest = _PAIR if idle == 1 else find(f"orthoplex-{idle}") if idle else None
+    return int(rows[d]), chosen + ([] if rest is None else [rest])
+
+
+_PAIR = Construction(
+    "pair",
+    "two opposite points",
+    1,
+    2,
+    Cosine.of(-1),
+    True,
+    "theorem 3.3",
+    build=lambda: IntegerRows(np.array([[1], [-1]])),
+)

@@ -44,8 +44,8 @@ class _FunctionRows(GroupedRows):
     """The functions on all coordinates."""
     members: np.ndarray
     """What each function is multiplied by: signs on the coordinates kept, shape (n, d), int8."""
-    kept: np.ndarray | slice = slice(None)
-    """Coordinates that are kept of each function."""
+    places: np.ndarray | slice = slice(None)
+    """Coordinates that rows have of each function."""
 
     @property
     def part(self) -> int:
@@ -69,7 +69,7 @@ class _FunctionRows(GroupedRows):
     def _fill(self, out: np.ndarray, first: int) -> None:
         function, member = np.divmod(np.arange(first, first + len(out)), len(self.members))
         low = function[0]
-        signs = self.forms.functions(np.arange(low, function[-1] + 1))[:, self.kept]
+        signs = self.forms.functions(np.arange(low, function[-1] + 1))[:, self.places]
         signs = np.take(sign_vectors(signs), function - low, axis=0)
         np.multiply(signs, np.take(self.members, member, axis=0), out=out[:, 0])
         if self.group == 2:
@@ -97,8 +97,8 @@ class SignRows(_FunctionRows):
         bases = -(-(K - self.standard) // self.part)
         distribution, exact = None, True
         if K == self.standard + self.part * len(forms):
-            found = sweep(forms)
-            largest, distribution = found.largest, self._distribution(found)
+            whole = sweep(forms)
+            largest, distribution = whole.largest, self._distribution(whole)
         else:
             largest, exact = largest_of_first(forms, bases)
         if K == 2:
@@ -109,9 +109,9 @@ class SignRows(_FunctionRows):
             cosine = Cosine.of(Fraction(largest, d))
         return Verified(K, largest < d, cosine, distribution, exact)
 
-    def _distribution(self, found: Sweep) -> tuple[tuple[Cosine, int], ...] | None:
+    def _distribution(self, whole: Sweep) -> tuple[tuple[Cosine, int], ...] | None:
         """Inner products of all unordered pairs of rows, from the counted Walsh coefficients."""
-        if found.spectrum is None:
+        if whole.spectrum is None:
             return None
         d = self.forms.d
         bases = len(self.forms) + (self.standard > 0)
@@ -119,7 +119,7 @@ class SignRows(_FunctionRows):
         pairs = Counter({Cosine.of(-1): bases * d, Cosine.of(0): bases * d * (2 * d - 2)})
         # A coefficient of two functions is met by d pairs of members, each with four choices of
         # signs.
-        for value, number in found.spectrum.items():
+        for value, number in whole.spectrum.items():
             for sign in (1, -1):
                 pairs[Cosine.of(Fraction(sign * value, d))] += 2 * d * number
         if self.standard:
@@ -188,9 +188,9 @@ class ShortenedRows(_RestrictedRows):
         self.original, self.s = forms, s
         places = [0, *(1 << i for i in range(m))][:s]
         self.forms, more = _vanishing(forms, s - len(places))
-        self.kept = np.setdiff1d(np.arange(d), [*places, *more])
+        self.places = np.setdiff1d(np.arange(d), [*places, *more])
         self._step = 1 << (len(places) - 1)
-        self.members = np.take(hadamard(m)[:: self._step], self.kept, axis=1)
+        self.members = np.take(hadamard(m)[:: self._step], self.places, axis=1)
         self.shape = (self.part * len(self.forms), d - s)
 
     def _largest_sum(self, functions: np.ndarray) -> int:
@@ -207,7 +207,7 @@ class ShortenedRows(_RestrictedRows):
 
 
 def _vanishing(forms: FormSet, number: int) -> tuple[FormSet, list[int]]:
-    """The functions of a set that are 0 at so many pivots of its basis, and these places."""
+    """The functions of a set that are 0 at a number of pivots of its basis, and these places."""
     if number <= 0:
         return forms, []
     span = Span(forms.basis)
@@ -229,7 +229,7 @@ class PuncturedRows(_RestrictedRows):
     group = 2
 
     def __init__(self, forms: FormSet, p: int) -> None:
-        self.forms, self.p, self.kept = forms, p, slice(p, None)
+        self.forms, self.p, self.places = forms, p, slice(p, None)
         self.members = hadamard(forms.m)[:, p:]
         self.shape = (self.part * len(forms), forms.d - p)
 

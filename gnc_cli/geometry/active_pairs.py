@@ -30,12 +30,12 @@ class ActivePairs:
 
     def values(self, points: np.ndarray) -> np.ndarray:
         """The value c of every pair, shape (m,); differences are taken first, to lose no digits."""
-        found = np.empty(len(self))
+        values = np.empty(len(self))
         some = max(1, _ENTRIES // points.shape[1])
         for start in range(0, len(self), some):
             part = self.take(slice(start, start + some))
-            found[start : start + some] = np.einsum("md,md->m", points[part.a], part.slope(points))
-        return found
+            values[start : start + some] = np.einsum("md,md->m", points[part.a], part.slope(points))
+        return values
 
     def slope(self, points: np.ndarray) -> np.ndarray:
         """`z_b`, or `z_b - z_e`: the gradient with respect to row a, shape (m, d)."""
@@ -47,8 +47,7 @@ class ActivePairs:
 
     def missing_in(self, other: "ActivePairs") -> "ActivePairs":
         """The pairs of this list that `other` lacks."""
-        mine, theirs = self._keys(), other._keys()
-        return self.take(~np.isin(mine, theirs))
+        return self.take(~np.isin(self._keys(), other._keys()))
 
     def joined(self, other: "ActivePairs") -> "ActivePairs":
         """Both lists, one after the other."""
@@ -63,6 +62,12 @@ class ActivePairs:
 
     def _keys(self) -> np.ndarray:
         return self.a.astype(np.int64) * 2**31 + self.b
+
+
+def retracted(points: np.ndarray, free: np.ndarray) -> np.ndarray:
+    """Free rows at unit length; the others keep every bit."""
+    norms = np.linalg.norm(points, axis=1, keepdims=True)
+    return np.where(free[:, None], points / norms, points)
 
 
 def tangent_bases(points: np.ndarray) -> np.ndarray:
@@ -95,6 +100,13 @@ class Linearisation:
     """Position of each row among the free ones, -1 for the others, shape (P,)."""
     size: int
     """n, the number of coordinates."""
+
+    def moves(self, x: np.ndarray) -> np.ndarray:
+        """Tangent vectors of all rows with coordinates x (n,), shape (P, d); 0 at fixed rows."""
+        steps = np.zeros(self.bases.shape[:2])
+        free = self.place >= 0
+        steps[free] = np.einsum("kdq,kq->kd", self.bases[free], x.reshape(-1, self.bases.shape[2]))
+        return steps
 
     def forward(self, x: np.ndarray) -> np.ndarray:
         """Jacobian times coordinates x (n,): change of every value, shape (m,)."""
@@ -180,9 +192,9 @@ class Linearisation:
         cost[-1] = 1.0
         box = [(-reach / unit, reach / unit)] * n + [(None, None)]
         limit = {"time_limit": seconds} if np.isfinite(seconds) else {}
-        room = (values.max() - values) / unit
-        done = linprog(cost, matrix, room, bounds=box, method="highs-ipm", options=limit)
-        return unit * done.x[:-1] if done.status == 0 else None
+        slack = (values.max() - values) / unit
+        solution = linprog(cost, matrix, slack, bounds=box, method="highs-ipm", options=limit)
+        return unit * solution.x[:-1] if solution.status == 0 else None
 
 
 def linearise(pairs: ActivePairs, points: np.ndarray, free: np.ndarray) -> Linearisation:

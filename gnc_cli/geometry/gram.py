@@ -13,7 +13,7 @@ import numpy as np
 
 from gnc_cli.errors import UsageError
 from gnc_cli.geometry.rounding import UNIT32, gamma
-from gnc_cli.geometry.sphere import as_unit_points, chord, pair_chords, pair_cosines
+from gnc_cli.geometry.sphere import as_unit_points, pair_chords, pair_cosines
 from gnc_cli.runtime.deadline import Deadline
 
 _DENSE = 1024
@@ -131,7 +131,7 @@ def one_vs_one_rattlers(row_max: np.ndarray, tolerance: float) -> np.ndarray:
     """
     if not tolerance >= 0.0:
         raise UsageError(f"rattler tolerance {tolerance}: must be 0 or more")
-    chords = chord(np.asarray(row_max, dtype=np.float64))
+    chords = np.sqrt(2.0 * np.maximum(1.0 - row_max, 0.0))
     return chords > chords.min() + tolerance
 
 
@@ -209,5 +209,5 @@ def _error32(d: int) -> float:
 
 
 def _side(entries: int) -> int:
-    """Side of a tile of at most so many entries."""
+    """Side of a tile that has at most this number of entries."""
     return max(1, min(_SIDE, math.isqrt(max(1, entries))))

@@ -33,14 +33,15 @@ from gnc_cli.errors import DataError
 from gnc_cli.geometry.rounding import UNDERFLOW, UNIT, gamma
 
 _FEW = 32
-"""Up to so many rows or dimensions one row at a time is as fast as many at once."""
+"""Up to this many rows or dimensions one row at a time is as fast as many at once."""
 _LEAST_SHARE = 2.0**-6
 """Smallest share of the free places that one exchange of block pivoting fills."""
 _DENSE = 128
-"""Up to so many rows all their products are formed at once."""
+"""Up to this many rows all their products are formed at once."""
 _STEPS = 40
-"""Of an approximate projection."""
+"""Steps of an approximate projection."""
 _BLOCK = 16 << 20
+"""Bytes of the candidates that are looked at together."""
 
 
 def min_norm_point(V: np.ndarray, start: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
@@ -293,7 +294,7 @@ def near_hull(
 ) -> float:
     """A distance that some point of the hull of `vertices` (m, d) has from `point`, to rounding.
 
-    It is found in so many steps from convex weights (m,), and not the least possible one.
+    It is what a number of steps from convex weights (m,) reach, not the least possible one.
 
     Example:
         >>> corners = np.array([[1.0, 1.0], [1.0, -1.0]])

@@ -2,14 +2,14 @@
 
 Lemma C.4 of arXiv 2310.05351: any unit h gives the lower bound `min_j <w_k - w_j, h>`, any convex
 combination of the other rows an upper bound. Rounding is bounded and added outward, so every
-bracket is a proof for the float64 rows as given.
+bracket is a proof for the float64 rows as they are.
 
 Column generation closes the two on each other. The min-norm point of a small working set of rows
 gives a class its upper end and a direction; one blocked product with all K rows turns the direction
 into a proved lower end and names the rows that violate it, which join the working set. Two to five
 rounds close a bracket to rounding. Each round shrinks the bracket or lets the working set grow, so
 the search ends by itself: a class is left open only when no row outside its working set violates
-what a careful projection on it has found.
+what a careful projection on it has reached.
 """
 
 from collections.abc import Callable
@@ -74,8 +74,8 @@ def one_vs_rest(
     """Bracket the distance of each row to the convex hull of all the other rows.
 
     Args:
-        W: the code, shape (K, d); distances are those of the rows as given, unit or not.
-        classes: rows asked for, integers, shape (m,); all by default.
+        W: the code, shape (K, d); distances are those of the rows as they are, unit or not.
+        classes: rows to be bracketed, integers, shape (m,); all by default.
         tolerance: width at which a bracket is closed (absolute; never below rounding).
         deadline: polled for each class; brackets are valid whenever it expires, only wider.
 
@@ -134,7 +134,7 @@ class HullSearch:
 
     Args:
         W: the code, float64, finite, shape (K, d).
-        classes: the rows asked for, shape (m,); None for all.
+        classes: the rows to be bracketed, shape (m,); None for all.
         tolerance: width at which a bracket is closed; raised to what rounding allows.
         deadline: polled for each class.
         products: makes the products with all rows from W and its float32 copy, if that is of use.
@@ -283,16 +283,16 @@ class HullSearch:
             crawls = self.upper[at] - self.lower[at] > (1.0 - _SLOW) * (upper - lower)
             idle = crawls & (self.upper[at] >= (1.0 - _NOTHING) * upper)
             slow = np.where(crawls, slow + 1, 0)
-            kept = np.flatnonzero(self.open(at, prune))
-            if not kept.size:
+            unsettled = np.flatnonzero(self.open(at, prune))
+            if not unsettled.size:
                 return
-            reach = max(self.reach(int(at[i]), len(working[i]), int(slow[i])) for i in kept)
-            products, furthest = seen.largest(kept, min(reach, len(self.W) - 1))
+            reach = max(self.reach(int(at[i]), len(working[i]), int(slow[i])) for i in unsettled)
+            products, furthest = seen.largest(unsettled, min(reach, len(self.W) - 1))
             # Rows that keep the lower end from closing on the upper one: with none it would.
-            ends = (self.upper - self.tolerance / 2.0)[at[kept]]
-            violating = seen.own[kept, None] - products < ends[:, None]
+            ends = (self.upper - self.tolerance / 2.0)[at[unsettled]]
+            violating = seen.own[unsettled, None] - products < ends[:, None]
             ahead = []
-            for i, rows, wrong in zip(kept, furthest, violating, strict=True):
+            for i, rows, wrong in zip(unsettled, furthest, violating, strict=True):
                 fresh = rows[wrong]
                 fresh = fresh[~np.isin(fresh, working[i])]
                 if fresh.size:

@@ -21,15 +21,16 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from gnc_cli.geometry.active_pairs import ActivePairs, Linearisation, linearise
+from gnc_cli.geometry.active_pairs import ActivePairs, Linearisation, linearise, retracted
 from gnc_cli.runtime.deadline import Deadline
 
 _CLOSE = 1e-13
-"""Stationarity at which the work is done."""
+"""The polish ends when stationarity is below this."""
 _MOST_SHIFTS = 30
 """Levenberg shifts tried in one step, each four times the last: sixteen orders of magnitude."""
 _PATIENCE = 8
-"""Steps without better stationarity, once complementarity holds, after which rounding rules."""
+"""Once complementarity holds, the polish ends after this many steps that did not improve
+stationarity: what is left is rounding."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ def polish(
         give_up: called with (step, predicted value): stop early where a basin is hopeless.
         deadline: polled at each step and at each factorisation.
 
-    Cost: one Cholesky factorisation of order `free.sum() * (d - 1)` a step, 10 steps for rigid
+    Cost: one Cholesky factorisation of order `free.sum() * (d - 1)` per step, 10 steps for rigid
     codes, 30 to 100 for curved ones.
     """
     deadline = deadline or Deadline()
@@ -118,7 +119,7 @@ class _State:
         self._active_pairs, self._free, self._scale = active_pairs, free, scale
         self._normal: np.ndarray | None = None
         """The last normal matrix, kept until the next is made: so its memory is not given back."""
-        self.points = self._onto_spheres(points)
+        self.points = retracted(points, free)
         self.width = 0.3 * scale
         top = active_pairs(self.points, -np.inf).largest(self.points)
         self.pairs = active_pairs(self.points, top - self.width)
@@ -133,15 +134,10 @@ class _State:
         """Complementarity gap."""
         return float(self.multipliers @ self.slack)
 
-    def _onto_spheres(self, points: np.ndarray) -> np.ndarray:
-        """Free rows at unit length; the others keep every bit."""
-        norms = np.linalg.norm(points, axis=1, keepdims=True)
-        return np.where(self._free[:, None], points / norms, points)
-
     def refresh(self) -> None:
         """Take in pairs that came near; keep slacks and multipliers of the others."""
-        found = self._active_pairs(self.points, self.t - 0.5 * self.width)
-        new = found.missing_in(self.pairs)
+        near = self._active_pairs(self.points, self.t - 0.5 * self.width)
+        new = near.missing_in(self.pairs)
         if not len(new):
             return
         c = new.values(self.points)
@@ -197,14 +193,12 @@ class _State:
         dlam = push - D * (dt - slope)
         ds = dt - slope + defect
         dual = _to_boundary(lam, dlam)
-        move = np.zeros_like(self.points)
-        q = self.points.shape[1] - 1
-        move[self._free] = np.einsum("kdq,kq->kd", linear.bases[self._free], dx.reshape(-1, q))
+        move = linear.moves(dx)
         longest = float(np.linalg.norm(move, axis=1).max(initial=0.0))
         primal = min(_to_boundary(s, ds), reach / longest if longest > 0.0 else 1.0)
         allowed = max(float(np.abs(defect).max()), float(s.mean()))
         for _ in range(30):
-            points = self._onto_spheres(self.points + primal * move)
+            points = retracted(self.points + primal * move, self._free)
             t, slack = self.t + primal * dt, s + primal * ds
             if np.abs(t - self.pairs.values(points) - slack).max() <= allowed:
                 break

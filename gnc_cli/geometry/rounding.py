@@ -33,10 +33,10 @@ def spacing(dtype: str) -> float:
 def gamma(n: int, unit: float = UNIT) -> float:
     """`n u / (1 - n u)`: the relative error that n roundings in a row can reach.
 
-    One more rounding is counted than asked for, which pays for evaluating the bound itself.
+    One more rounding is counted, which pays for evaluating the bound itself.
 
     Raises:
-        ValueError: so many roundings that no digit is left.
+        ValueError: there are too many roundings, so that no digit is left.
     """
     product = (n + 1) * unit
     if product >= 0.5:

@@ -29,7 +29,7 @@ from scipy import sparse
 from scipy.linalg import LinAlgError, cho_factor, eigh
 from scipy.sparse.csgraph import connected_components
 
-from gnc_cli.geometry.active_pairs import ActivePairs, Linearisation, linearise
+from gnc_cli.geometry.active_pairs import ActivePairs, linearise, retracted
 from gnc_cli.runtime.deadline import Deadline
 
 YES, NO, UNDECIDED = "yes", "no", "undecided"
@@ -46,16 +46,18 @@ _FLAT = 1e-6
 _MOST_COORDINATES = 3000
 """Beyond it no direction of descent is looked for: eigenvectors cost ten factorisations."""
 _MOST_ENTRIES = 2_000_000
+"""Linear programmes with more entries than this are not solved."""
 _SECONDS = 5.0
-"""For the linear programmes: those of highly degenerate codes take minutes."""
+"""Time limit of the linear programmes: those of highly degenerate codes would take minutes."""
 _DIRECTIONS = 3
+"""Eigenvectors of the smallest eigenvalues that are tried as directions of descent."""
 _LENGTHS = (1e-3, 1e-2)
-"""Steps of the test, shares of the spacing."""
+"""The test takes steps of these lengths, as shares of the spacing."""
 _CORRECTIONS = 6
 """Linear programmes after a step: the first corrects it, the others turn it where the second
 derivatives depend on the choice of multipliers."""
 _FALL = 1e-6
-"""Decrease over the square of the step that counts."""
+"""A decrease counts from this multiple of the squared step on."""
 
 
 @dataclass(frozen=True)
@@ -152,19 +154,18 @@ class _Block:
         multipliers: np.ndarray,
         scale: float,
     ) -> None:
-        held = np.zeros(len(points))
+        load = np.zeros(len(points))
         for rows in (pairs.a, pairs.b) if pairs.e is None else (pairs.a, pairs.b, pairs.e):
-            held += np.bincount(rows, multipliers, minlength=len(points))
-        self.free = free & (held > 0.0)
-        self.linear: Linearisation = linearise(pairs, points, self.free)
-        q = points.shape[1] - 1
-        self._unit = np.repeat(1.0 / np.sqrt(held[self.free]), q)
+            load += np.bincount(rows, multipliers, minlength=len(points))
+        loose = free & (load > 0.0)
+        self.linear = linearise(pairs, points, loose)
+        self._unit = np.repeat(1.0 / np.sqrt(load[loose]), points.shape[1] - 1)
         # Derivatives of values are of the size of the spacing, whose square is twice the scale.
         stiff = _PENALTY / min(1.0, 2.0 * scale)
         matrix = self.linear.normal(multipliers, stiff * multipliers)
         matrix *= self._unit[:, None]
         matrix *= self._unit
-        turns = _rotations(points, self.linear.bases, self.free, (held > 0.0) & ~free)
+        turns = _rotations(points, self.linear.bases, loose, (load > 0.0) & ~free)
         turns /= self._unit[:, None]
         if turns.size:
             basis, sizes, _ = np.linalg.svd(turns, full_matrices=False)
@@ -188,20 +189,15 @@ class _Block:
         """The smallest eigenvalues and their moves of all rows, (P, d), the longest of length 1."""
         last = min(_DIRECTIONS, self.linear.size) - 1
         bends, vectors = eigh(self._matrix, subset_by_index=[0, last], check_finite=False)
-        q, moves = self.linear.bases.shape[2], []
-        for vector in (vectors * self._unit[:, None]).T:
-            move = np.zeros(self.linear.bases.shape[:2])
-            steps = vector.reshape(-1, q)
-            move[self.free] = np.einsum("kdq,kq->kd", self.linear.bases[self.free], steps)
-            moves.append(move / np.linalg.norm(move, axis=1).max())
-        return bends, moves
+        moves = [self.linear.moves(vector) for vector in (vectors * self._unit[:, None]).T]
+        return bends, [move / np.linalg.norm(move, axis=1).max() for move in moves]
 
 
 def _rotations(
-    points: np.ndarray, bases: np.ndarray, free: np.ndarray, given: np.ndarray
+    points: np.ndarray, bases: np.ndarray, free: np.ndarray, fixed: np.ndarray
 ) -> np.ndarray:
-    """Tangent coordinates of the infinitesimal rotations that leave the given rows, (n, g)."""
-    _, sizes, axes = np.linalg.svd(points[given])
+    """Tangent coordinates of the infinitesimal rotations that keep the fixed rows, (n, g)."""
+    _, sizes, axes = np.linalg.svd(points[fixed])
     rank = int((sizes > 1e-9).sum())
     i, j = np.triu_indices(len(axes) - rank, 1)
     across = axes[rank:]
@@ -227,20 +223,19 @@ def _descended(
         reach = 0.5 * step
         # No pair below can rise to the largest value within a step of the programme.
         window = 4.0 * (step + reach * np.sqrt(points.shape[1])) * spacing + 4.0 * step**2
-        last = _retracted(points + step * move, free)
+        last = retracted(points + step * move, free)
         fall = (start - active_pairs(last, -np.inf).largest(last)) / step**2
         for _ in range(_CORRECTIONS):
             near = active_pairs(last, start - window)
             linear = linearise(near, last, free)
             if deadline.expired or sum(g.size for g in linear.gradients) > _MOST_ENTRIES:
                 return None
-            found = linear.best_move(near.values(last), reach, deadline.remaining, unit=step**2)
-            if found is None:
+            correction = linear.best_move(
+                near.values(last), reach, deadline.remaining, unit=step**2
+            )
+            if correction is None:
                 return None
-            correction = np.zeros_like(points)
-            steps = found.reshape(-1, points.shape[1] - 1)
-            correction[free] = np.einsum("kdq,kq->kd", linear.bases[free], steps)
-            trial = _retracted(last + correction, free)
+            trial = retracted(last + linear.moves(correction), free)
             reached = (start - active_pairs(trial, -np.inf).largest(trial)) / step**2
             if reached > fall:
                 last, fall = trial, reached
@@ -252,9 +247,3 @@ def _descended(
             return None
         falls.append(fall)
     return last if falls[1] > 0.1 * falls[0] else None
-
-
-def _retracted(points: np.ndarray, free: np.ndarray) -> np.ndarray:
-    """Free rows at unit length; the others keep every bit."""
-    norms = np.linalg.norm(points, axis=1, keepdims=True)
-    return np.where(free[:, None], points / norms, points)

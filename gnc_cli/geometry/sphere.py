@@ -6,7 +6,6 @@ bit).
 """
 
 import math
-from typing import overload
 
 import numpy as np
 
@@ -32,18 +31,18 @@ def as_points(W: np.ndarray, name: str = "W") -> np.ndarray:
     return W
 
 
-def as_unit_points(W: np.ndarray, name: str = "W") -> np.ndarray:
+def as_unit_points(W: np.ndarray) -> np.ndarray:
     """As `as_points`, and every row has norm 1 to 1e-8.
 
     Raises:
         DataError: also when a row is not of unit norm; `normalise` makes it so.
     """
-    W = as_points(W, name)
+    W = as_points(W)
     off = np.abs(np.einsum("kd,kd->k", W, W) - 1.0)
     k = int(off.argmax())
     if not off[k] <= 2e-8:
         norm = float(np.linalg.norm(W[k]))
-        raise DataError(f"row {k} of {name} has norm {norm:.9g}, not 1; normalise the rows first")
+        raise DataError(f"row {k} of W has norm {norm:.9g}, not 1; normalise the rows first")
     return W
 
 
@@ -84,18 +83,14 @@ def normalise(W: np.ndarray) -> np.ndarray:
     bad = ~(np.isfinite(largest) & (largest > 0.0))[..., 0]
     if bad.any():
         row = tuple(int(i) for i in np.argwhere(bad)[0])
-        place = row[0] if len(row) == 1 else row
         what = "zero" if largest[row][0] == 0.0 else "not finite"
+        place = ", ".join(map(str, row))
         raise DataError(f"row {place} is {what}: it has no direction (rows are points)")
     scaled = W / largest
     return scaled / np.linalg.norm(scaled, axis=-1, keepdims=True)
 
 
-@overload
-def chord(cosine: float) -> float: ...
-@overload
-def chord(cosine: np.ndarray) -> np.ndarray: ...
-def chord(cosine: float | np.ndarray) -> float | np.ndarray:
+def chord(cosine: float) -> float:
     """Distance between unit vectors of this cosine, `sqrt(2 - 2 cosine)`; 0 beyond cosine 1.
 
     `1 - cosine` is exact for cosines above 1/2, so nothing is lost beyond the cosine's own digits.
@@ -104,25 +99,17 @@ def chord(cosine: float | np.ndarray) -> float | np.ndarray:
         >>> chord(-1.0)
         2.0
     """
-    if isinstance(cosine, np.ndarray):
-        return np.sqrt(2.0 * np.maximum(1.0 - cosine, 0.0))
     return math.sqrt(2.0 * max(1.0 - float(cosine), 0.0))
 
 
-@overload
-def angle_from_chord(chord: float) -> float: ...
-@overload
-def angle_from_chord(chord: np.ndarray) -> np.ndarray: ...
-def angle_from_chord(chord: float | np.ndarray) -> float | np.ndarray:
+def angle_from_chord(chord: float) -> float:
     """Angle in radians that spans a chord of the unit sphere, `2 arcsin(chord / 2)`.
 
     Example:
         >>> math.degrees(angle_from_chord(1.0))
         60.00000000000001
     """
-    if isinstance(chord, np.ndarray):
-        return 2.0 * np.arcsin(np.clip(chord / 2.0, 0.0, 1.0))
-    return 2.0 * math.asin(min(max(float(chord) / 2.0, 0.0), 1.0))
+    return 2.0 * math.asin(min(chord / 2.0, 1.0))
 
 
 def pair_chords(W: np.ndarray, i: np.ndarray, j: np.ndarray) -> np.ndarray:

@@ -200,7 +200,7 @@ def _candidates(d: int, K: int, table: KnownCodes) -> Iterator[Reference]:
 @lru_cache(maxsize=4096)
 def constructed(d: int, K: int) -> "Construction | None":
     """The best construction of K points in d dimensions, or None."""
-    from gnc_cli.constructions.finder import best_construction
+    from gnc_cli.constructions.registry import best_construction
 
     return best_construction(d, K)
 

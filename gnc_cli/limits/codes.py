@@ -11,8 +11,7 @@ from fractions import Fraction
 from functools import partial
 
 from gnc_cli.constructions.construction import Construction, Cosine
-from gnc_cli.constructions.finder import largest_construction
-from gnc_cli.constructions.registry import find, single_codes
+from gnc_cli.constructions.registry import find, largest_construction, single_codes
 from gnc_cli.geometry.rounding import rounded_down, rounded_up
 from gnc_cli.known_codes.best import SEARCHED, constructed, our_copy, stored_cosine
 from gnc_cli.known_codes.table import KnownCode, KnownCodes, numerical_codes

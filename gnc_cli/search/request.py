@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gnc_cli.constructions.finder import named_construction
+from gnc_cli.constructions.registry import named_construction
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.geometry.sphere import random_points
 from gnc_cli.known_codes.best import Reference, best

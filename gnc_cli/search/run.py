@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from gnc_cli.constructions.families.theorem_3_3 import closed_form
-from gnc_cli.constructions.finder import named_construction
+from gnc_cli.constructions.registry import named_construction
 from gnc_cli.known_codes.best import constructed
 from gnc_cli.limits.registry import possible_table
 from gnc_cli.runtime.deadline import Deadline

@@ -15,10 +15,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from gnc_cli.constructions.combine import cross_sections
 from gnc_cli.constructions.construction import Construction
-from gnc_cli.constructions.finder import best_construction
-from gnc_cli.constructions.registry import in_dimension
+from gnc_cli.constructions.registry import best_construction, cross_sections, in_dimension
 from gnc_cli.search.perturbations import contacts, deep_holes
 
 _MOST_ROWS = 6

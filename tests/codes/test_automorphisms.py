@@ -67,7 +67,7 @@ def test_all_permutations_agree(seed: int, K: int, d: int) -> None:
     # Products of the generators are the whole group.
     group, fresh = {tuple(range(K))}, [tuple(range(K))]
     while fresh:
-        fresh = list({tuple(g[list(h)]) for g in symmetries.generators for h in fresh} - group)
+        fresh = list({tuple(g[list(h)]) for g in symmetries._generators for h in fresh} - group)
         group.update(fresh)
     assert group == set(map(tuple, witness))
 

@@ -119,12 +119,6 @@ def test_tolerance_is_a_distance() -> None:
     assert np.array_equal(contact_pairs(W, 1.1e-6), [[0, 1], [1, 2]])
 
 
-@pytest.mark.parametrize("problem", WITH_POINTS, ids=str)
-def test_contacts_of_known_codes(problem: Problem) -> None:
-    if problem.contacts is not None:
-        assert len(contact_pairs(problem.points(), 1e-9)) == problem.contacts
-
-
 @given(st.integers(2, 60), st.integers(2, 9), st.sampled_from([1, 7, 1024]), st.integers(0, 99))
 def test_contacts_are_the_pairs_within_the_tolerance(K: int, d: int, side: int, seed: int) -> None:
     """In tiles of any side; a tolerance that ends just at a pair's chord is met by that pair."""

@@ -8,8 +8,14 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from gnc_cli.codes.congruence import Congruence, Undecided, congruence
-from gnc_cli.codes.matching import Colouring, agreement, by_profile
+from gnc_cli.codes import congruence as module
+from gnc_cli.codes.congruence import (
+    Congruence,
+    Undecided,
+    congruence,
+    distribution,
+    fingerprint,
+)
 from gnc_cli.geometry.sphere import normalise, random_points
 from gnc_cli.runtime.deadline import Deadline
 from tests.problems import (
@@ -185,12 +191,12 @@ def test_subspaces_and_dimensions() -> None:
     assert congruence(square, np.delete(wide, 0, axis=0)) is None
 
 
-def test_giving_up_is_no_verdict() -> None:
+@pytest.mark.parametrize("effort", [1.0, 1e8])
+def test_giving_up_is_no_verdict(effort: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_EFFORT", effort)
     A, B = (eigenspace_code(g, 6) for g in (ROOK, SHRIKHANDE))
-    for options in ({"effort": 1.0}, {"deadline": Deadline(0.0)}):
-        found = congruence(A, B, **options)
-        assert isinstance(found, Undecided)
-        assert "cut short" in found.reason
+    found = congruence(A, B, deadline=Deadline(0.0) if effort > 1.0 else None)
+    assert isinstance(found, Undecided) and "cut short" in found.reason
 
 
 def test_rows_closer_than_the_tolerance_are_not_told_apart() -> None:
@@ -211,60 +217,97 @@ def test_beyond_the_codes_of_the_gram_matrix(rng: np.random.Generator) -> None:
     assert congruence(W, B) is None
 
 
-@given(st.integers(2, 40), st.integers(2, 6), st.integers(0, 10**6), st.booleans())
-def test_corresponding_rows_share_a_colour(K: int, d: int, seed: int, grid: bool) -> None:
-    """Whatever the noise does within its bound; coarse grids give many ties and many symmetries."""
-    rng = np.random.default_rng(seed)
-    delta = 1e-6
-    A = random_points(rng, K, d)
-    if grid:
-        A = normalise(np.rint(1.4 * A) + np.eye(d)[rng.integers(0, d, K)] * 3.0)
-    B = A @ random_rotation(rng, d)
-    B = normalise(B + 0.5 * delta * random_points(rng, K, d))
-    colours: Colouring | None = Colouring.uniform(K)
-    for reach in (0, 5, K):
-        assert colours is not None
-        colours = colours.refine(A, B, delta, reach=reach)
-        assert colours is not None and np.array_equal(colours.a, colours.b)
-    profile = by_profile(A, B, delta)
-    assert profile is not None and np.array_equal(profile.a, profile.b)
-    row = int(rng.integers(K))
-    fixed = colours.split(A @ A[row], B @ B[row], agreement(delta)) if colours else None
-    assert fixed is not None and np.array_equal(fixed.a, fixed.b)
-    assert fixed.sizes().sum() == K
-
-
-def test_symmetry_keeps_rows_together_until_one_is_fixed() -> None:
-    """An icosahedron about one corner: that corner, five, five, and the opposite one."""
-    W = icosahedron()
-    colours = Colouring.uniform(12).refine(W, W, 1e-9, reach=12)
-    assert colours is not None and colours.count == 1
-    fixed = colours.split(W @ W[3], W @ W[7], agreement(1e-9))
-    assert fixed is not None
-    assert sorted(fixed.sizes()) == [1, 1, 5, 5]
-    assert fixed.a[3] == fixed.b[7]
-
-
-def test_unequal_counts_are_refused() -> None:
-    colours = Colouring.uniform(3)
-    assert colours.split(np.array([0.0, 0.0, 1.0]), np.array([0.0, 1.0, 1.0]), 1e-9) is None
-    # A chain of small gaps is one colour, however long: no pair is separated wrongly.
-    chain = colours.split(np.array([0.0, 1e-3, 2e-3]), np.array([1e-3, 1e-3, 1e-3]), 1e-3 + 1e-12)
-    assert chain is not None and chain.count == 1
-
-
-def test_all_inner_products_see_a_hexagon_from_two_triangles() -> None:
-    """Equal first and second moments about the axis: only the mixing label tells them apart."""
-
-    def cap(turns: np.ndarray) -> np.ndarray:
-        return normalise(np.c_[np.cos(turns), np.sin(turns), np.full(6, 0.7)])
-
-    hexagon = cap(np.arange(6) * np.pi / 3.0)
-    twisted = cap(np.r_[np.arange(3) * 2.0, np.arange(3) * 2.0 + 0.7] * np.pi / 3.0)
-    assert Colouring.uniform(6).refine(hexagon, twisted, 1e-9, reach=0) is not None
-    assert Colouring.uniform(6).refine(hexagon, twisted, 1e-9, reach=6) is None
-
-
 def test_a_tolerance_that_fixes_no_row_is_undecided() -> None:
     W = icosahedron()
     assert isinstance(congruence(W, W[::-1], tolerance=0.01), Undecided)
+
+
+def upper(W: np.ndarray) -> np.ndarray:
+    return (W @ W.T)[np.triu_indices(len(W), 1)]
+
+
+@given(st.integers(2, 50), st.integers(2, 8), st.integers(0, 10**6))
+def test_invariance(K: int, d: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    W = random_points(rng, K, d)
+    turned = (W @ random_rotation(rng, d))[rng.permutation(K)]
+    noisy = normalise(turned + 1e-9 * rng.standard_normal(W.shape))
+    assert fingerprint(W).agrees(fingerprint(noisy))
+    if K > 2:
+        moved = noisy.copy()
+        moved[0] = normalise(-moved[0] + 0.3 * moved[1])
+        assert not fingerprint(W).agrees(fingerprint(moved))
+
+
+@pytest.mark.parametrize("problem", WITH_POINTS, ids=str)
+def test_moments_by_definition(problem: Problem) -> None:
+    W = problem.points()  # type: ignore[misc]
+    found = fingerprint(W)
+    assert found.K == problem.K
+    expected = [np.mean(upper(W) ** p) for p in range(1, 7)]
+    assert found.moments == pytest.approx(expected, abs=1e-11)
+
+
+def test_prints_agree_where_codes_do() -> None:
+    """Four points of a simplex stand in the list twice, in R^3 and in R^10."""
+    codes = [p.points() for p in WITH_POINTS]  # type: ignore[misc]
+    twins = 0
+    for i, A in enumerate(codes):
+        for B in codes[:i]:
+            same = isinstance(congruence(A, B), Congruence)
+            assert fingerprint(A).agrees(fingerprint(B)) == same
+            twins += same
+    assert twins == 1
+
+
+def test_many_rows_compare_by_two_moments(rng: np.random.Generator) -> None:
+    W = random_points(rng, 6001, 3)
+    found = fingerprint(W)
+    assert len(found.moments) == 2
+    sums = np.linalg.norm(W.sum(0)) ** 2 - 6001, np.linalg.norm(W.T @ W) ** 2 - 6001
+    assert found.moments == pytest.approx(np.array(sums) / (6001 * 6000), abs=1e-11)
+    assert found.agrees(fingerprint(W[::-1]))
+
+
+def test_distributions_of_the_literature() -> None:
+    """Icosahedron and roots of E8, Conway and Sloane's SPLAG, chapter 14: neighbours per row."""
+    found = distribution(icosahedron())
+    assert found is not None
+    assert found[0] == pytest.approx([5**-0.5, -(5**-0.5), -1.0], abs=1e-15)
+    assert found[1].tolist() == [12 * 5 // 2, 12 * 5 // 2, 6]
+    found = distribution(e8_roots())
+    assert found is not None
+    assert found[0] == pytest.approx([0.5, 0.0, -0.5, -1.0], abs=1e-15)
+    assert found[1].tolist() == [240 * n // 2 for n in (56, 126, 56, 1)]
+
+
+@given(st.integers(2, 80), st.integers(2, 6), st.integers(0, 10**6))
+def test_distribution_holds_every_pair(K: int, d: int, seed: int) -> None:
+    W = random_points(np.random.default_rng(seed), K, d)
+    found = distribution(W, tolerance=1e-9)
+    assert found is not None
+    assert found[1].sum() == K * (K - 1) // 2
+    again = np.repeat(found[0], found[1])
+    assert again == pytest.approx(np.sort(upper(W))[::-1], abs=1e-8)
+
+
+def test_several_tiles_and_noise(rng: np.random.Generator) -> None:
+    """Six clusters of 200 rows a little apart: tiles meet values in any order."""
+    W = np.repeat(icosahedron()[:6], 200, axis=0)
+    W = normalise(W + 1e-10 * rng.standard_normal(W.shape))
+    found = distribution(W)
+    assert found is not None
+    entries = upper(W).round(6)
+    values, counts = np.unique(entries, return_counts=True)
+    assert found[0] == pytest.approx(values[::-1], abs=1e-6)
+    assert found[1].tolist() == counts[::-1].tolist()
+
+
+def test_too_many_values_and_deadline(rng: np.random.Generator) -> None:
+    W = random_points(rng, 60, 5)
+    assert distribution(W, most=1769) is None
+    found = distribution(W, most=1770, tolerance=0.0)
+    assert found is not None and len(found[0]) == 1770
+    for question in (distribution, fingerprint):
+        with pytest.raises(TimeoutError):
+            question(W, deadline=Deadline(0.0))

@@ -41,10 +41,3 @@ def test_a_block_ends_anywhere(name: str, monkeypatch: pytest.MonkeyPatch) -> No
     whole = np.asarray(rows)
     monkeypatch.setattr(construction, "_BLOCK_ENTRIES", 90)
     np.testing.assert_allclose(rows.unit(3, len(rows) - 2), whole[3:-2], rtol=0, atol=3e-16)
-
-
-def test_first_rows_of_first_rows() -> None:
-    some = named("petersen").build().first(8)
-    assert len(some.first(3)) == 3
-    with pytest.raises(ValueError, match="8 rows: .* not 9"):
-        some.first(9)

@@ -88,8 +88,8 @@ def test_the_rows_that_are_plus_in_some_places(name: str) -> None:
         if len(whole) >> s < 2:
             break
         rows = ShortenedRows(forms, s)
-        places = np.setdiff1d(np.arange(forms.d), rows.kept)
-        chosen = whole[(whole[:, places] == 1).all(axis=1)][:, rows.kept]
+        places = np.setdiff1d(np.arange(forms.d), rows.places)
+        chosen = whole[(whole[:, places] == 1).all(axis=1)][:, rows.places]
         found = rows.signs(0, len(rows))
         assert len(places) == s and len(found) == len(whole) >> s
         assert set(map(bytes, found)) == set(map(bytes, chosen))

@@ -21,7 +21,7 @@ def units(seed: int, *shape: int) -> torch.Tensor:
 def witness_terms(
     rows: torch.Tensor, columns: torch.Tensor, own: torch.Tensor, relative: bool
 ) -> torch.Tensor:
-    """All terms, one row a row, without the own columns: shape (R, m, K - 1)."""
+    """All terms, one list per row, without the own columns: shape (R, m, K - 1)."""
     m, K = rows.shape[1], columns.shape[1]
     others = torch.tensor([[j for j in range(K) if j != int(o)] for o in own]).reshape(m, K - 1)
     pull = columns[:, others]  # (R, m, K - 1, d)

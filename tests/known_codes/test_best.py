@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gnc_cli.constructions import finder as search
+from gnc_cli.constructions import registry as search
 from gnc_cli.constructions.construction import Construction, Cosine
 from gnc_cli.errors import DataError
 from gnc_cli.known_codes.best import best, constructed, our_copy, read_table

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from gnc_cli.cli import app
-from gnc_cli.constructions.finder import best_construction
-from gnc_cli.constructions.registry import single_codes
+from gnc_cli.constructions.registry import best_construction, single_codes
 from gnc_cli.known_codes.table import numerical_codes, stored_table
 from gnc_cli.limits.codes import CodeList, code_limits, known_codes
 from gnc_cli.limits.limit import Ending, Limit, loosened, reaches

@@ -26,7 +26,7 @@ Z4-linear codes.
   are attained was found by `verify` for every code offered here.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
@@ -109,48 +109,50 @@ search for n = 32 (k <= 26), 128 (k <= 22) and 256 (k <= 25) found nothing that 
 here do not have."""
 
 
-@dataclass(frozen=True)
-class SignCode:
+@dataclass(frozen=True, kw_only=True)
+class SignCode(Construction):
     """Rows (+-1)/sqrt(d) from a set of functions, perhaps after the signed standard basis."""
 
-    name: str
-    title: str
-    m: int
-    """d = 2^m."""
     k: int
     """There are 2^k rows of signs, their negatives included."""
     largest: int
     """The largest sum of products of two rows of signs."""
-    reference: str
     forms: Callable[[], FormSet] = field(repr=False, compare=False)
-    standard: bool = False
-    """The signed standard basis comes first."""
-    proven: bool = False
-    distribution: tuple[tuple[str, int], ...] | None = None
 
-    @property
-    def d(self) -> int:
-        return 1 << self.m
 
-    def construction(self) -> Construction:
-        """All rows."""
-        cosine = Cosine.of(Fraction(self.largest, self.d))
-        if self.standard and self.largest**2 < self.d:
-            cosine = Cosine.root(Fraction(1, self.d))
-        K = (1 << self.k) + 2 * self.d * self.standard
-        return Construction(
-            self.name,
-            self.title,
-            self.d,
-            K,
-            cosine,
-            self.proven,
-            self.reference,
-            lambda: SignRows(self.forms(), self.standard),
-            self.distribution,
-            # Products with a row of the code, over {+-1} or through the Gray map, are symmetries.
-            transitive=not self.standard,
-        )
+def _sign_code(
+    name: str,
+    title: str,
+    m: int,
+    k: int,
+    largest: int,
+    reference: str,
+    forms: Callable[[], FormSet],
+    standard: bool = False,
+    proven: bool = False,
+    distribution: tuple[tuple[str, int], ...] | None = None,
+) -> SignCode:
+    """All rows, d = 2^m; `standard` puts the signed standard basis first."""
+    d = 1 << m
+    cosine = Cosine.of(Fraction(largest, d))
+    if standard and largest**2 < d:
+        cosine = Cosine.root(Fraction(1, d))
+    return SignCode(
+        name,
+        title,
+        d,
+        (1 << k) + 2 * d * standard,
+        cosine,
+        proven,
+        reference,
+        lambda: SignRows(forms(), standard),
+        distribution,
+        # Products with a row of the code, over {+-1} or through the Gray map, are symmetries.
+        transitive=not standard,
+        k=k,
+        largest=largest,
+        forms=forms,
+    )
 
 
 def trace_functions(m: int, e: int) -> np.ndarray:
@@ -167,7 +169,7 @@ def trace_forms(m: int, exponents: Sequence[int]) -> FormSet:
     With the affine functions they are an extended cyclic code of length 2^m.
     """
     x = np.arange(1 << m)
-    shifts = (Symmetry(f"translation by 2^{i}", x ^ (1 << i), 2) for i in range(m))
+    shifts = (Symmetry(x ^ (1 << i), 2) for i in range(m))
     return FormSet([trace_functions(m, e) for e in exponents], None, [*shifts, *_field_maps(m)])
 
 
@@ -176,8 +178,8 @@ def _field_maps(m: int) -> tuple[Symmetry, Symmetry]:
     finite = finite_field(1 << m)
     x = np.arange(finite.q)
     return (
-        Symmetry("multiplication", finite.multiply(x, finite.exp[1:2]), finite.q - 1),
-        Symmetry("Frobenius", finite.power(x, 2), m),
+        Symmetry(finite.multiply(x, finite.exp[1:2]), finite.q - 1),
+        Symmetry(finite.power(x, 2), m),
     )
 
 
@@ -203,7 +205,7 @@ def z4_forms(m: int, r: int) -> FormSet:
     # The last coefficient's functions come last, so that each code begins with the smaller ones.
     layers = [np.tile(trace_functions(m - 1, 1 + 2**j), 2) for j in range(1, r + 1)]
     on_both_halves = [
-        Symmetry(s.name, np.append(s.permutation, s.permutation + finite.q), s.order)
+        Symmetry(np.append(s.permutation, s.permutation + finite.q), s.order)
         for s in _field_maps(m - 1)
     ]
     return FormSet(layers, core, on_both_halves)
@@ -212,7 +214,7 @@ def z4_forms(m: int, r: int) -> FormSet:
 def _kerdock(m: int) -> SignCode:
     d, root = 2**m, 2 ** (m // 2)
     proven, half = m in _PROVED_OPTIMAL, d * d // 2
-    return SignCode(
+    return _sign_code(
         f"kerdock-{m}",
         f"{d // 2 + 1} mutually unbiased bases, signed",
         m,
@@ -227,7 +229,7 @@ def _kerdock(m: int) -> SignCode:
 
 
 def _gold(m: int) -> SignCode:
-    return SignCode(
+    return _sign_code(
         f"gold-{m}",
         "Gold functions with the signed standard basis",
         m,
@@ -240,7 +242,7 @@ def _gold(m: int) -> SignCode:
 
 
 def _three_error(m: int) -> SignCode:
-    return SignCode(
+    return _sign_code(
         f"bch3-{m}",
         "dual three-error-correcting BCH code, extended",
         m,
@@ -255,7 +257,7 @@ def _delsarte_goethals(m: int, s: int) -> SignCode:
     r = m // 2 - s
     # The one next to Kerdock's needs no second parameter.
     name = f"delsarte-goethals-{m}" if r == 1 else f"delsarte-goethals-{m}-{s}"
-    return SignCode(
+    return _sign_code(
         name,
         f"Delsarte-Goethals code DG({m}, {s})",
         m,
@@ -270,10 +272,10 @@ def _cyclic(name: str, n: int, k: int, b: int, exponents: tuple[int, ...], why: 
     m = n.bit_length() - 1
     title = f"extended {'BCH' if name == 'bch' else name} code [{n},{k},{b}]"
     forms = partial(trace_forms, m, exponents)
-    return SignCode(f"{name}-{n}-{k}", title, m, k, n - 2 * b, why, forms)
+    return _sign_code(f"{name}-{n}-{k}", title, m, k, n - 2 * b, why, forms)
 
 
-_Codes = dict[tuple[int, ...], SignCode]
+_Codes = Mapping[tuple[int, ...], SignCode]
 _KERDOCK_CODES: _Codes = {(m,): _kerdock(m) for m in range(4, 13, 2)}
 _GOLD_CODES: _Codes = {(m,): _gold(m) for m in range(3, 12, 2)}
 _THREE_ERROR_CODES: _Codes = {(m,): _three_error(m) for m in range(5, 12, 2)}
@@ -295,7 +297,7 @@ RIVALLED = frozenset(
     code.name
     for code in (*_BCH_CODES.values(), *_CYCLIC_CODES.values())
     for rival in QUADRATIC.values()
-    if rival.m == code.m and rival.k >= code.k and rival.largest <= code.largest
+    if rival.d == code.d and rival.k >= code.k and rival.largest <= code.largest
 )
 """Cyclic codes than which another family has as many rows at their cosine: no search finds them."""
 SIGN_CODES = QUADRATIC | {c.name: c for c in (*_BCH_CODES.values(), *_CYCLIC_CODES.values())}
@@ -353,13 +355,8 @@ def _longer(d: int) -> Iterable[tuple[str, int]]:
     return [(code.name, length - d) for code in codes if code.d == length]
 
 
-def _listed(*texts: str, codes: _Codes) -> Family:
-    built = {parameters: code.construction() for parameters, code in codes.items()}
-    return listed(*texts, codes=built, hidden=RIVALLED)
-
-
 FAMILIES: tuple[Family, ...] = (
-    _listed(
+    listed(
         "kerdock-m",
         "2^(m-1) + 1 mutually unbiased bases, signed",
         "m = 4, 6, .., 12",
@@ -369,7 +366,7 @@ FAMILIES: tuple[Family, ...] = (
         _KERDOCK,
         codes=_KERDOCK_CODES,
     ),
-    _listed(
+    listed(
         "gold-m",
         "Gold functions with the signed standard basis",
         "m = 3, 5, .., 11",
@@ -379,7 +376,7 @@ FAMILIES: tuple[Family, ...] = (
         _GOLD,
         codes=_GOLD_CODES,
     ),
-    _listed(
+    listed(
         "bch3-m",
         "dual three-error-correcting BCH code, extended",
         "m = 5, 7, 9, 11",
@@ -389,7 +386,7 @@ FAMILIES: tuple[Family, ...] = (
         _THREE_ERROR,
         codes=_THREE_ERROR_CODES,
     ),
-    _listed(
+    listed(
         "delsarte-goethals-m",
         "Delsarte-Goethals code DG(m, m/2 - 1)",
         "m = 4, 6, .., 12",
@@ -399,7 +396,7 @@ FAMILIES: tuple[Family, ...] = (
         _Z4,
         codes=_NEXT_CODES,
     ),
-    _listed(
+    listed(
         "delsarte-goethals-m-s",
         "Delsarte-Goethals code DG(m, s)",
         "m-s = 8-2, 10-3",
@@ -409,7 +406,7 @@ FAMILIES: tuple[Family, ...] = (
         _Z4,
         codes=_FURTHER_CODES,
     ),
-    _listed(
+    listed(
         "bch-n-k",
         "extended BCH code [n,k,b], b its least distance",
         "n = 8, 16, .., 2048 with its k up to 40, say 64-18 (b = 22) or 512-31 (b = 220)",
@@ -418,8 +415,9 @@ FAMILIES: tuple[Family, ...] = (
         "1 - 2b/n",
         _BCH,
         codes=_BCH_CODES,
+        hidden=RIVALLED,
     ),
-    _listed(
+    listed(
         "cyclic-n-k",
         "extended cyclic code [n,k,b], b its least distance",
         "n-k = 64-19, 64-21",
@@ -428,6 +426,7 @@ FAMILIES: tuple[Family, ...] = (
         "1 - 2b/n",
         _FOUND,
         codes=_CYCLIC_CODES,
+        hidden=RIVALLED,
     ),
     Family(
         "code-shortened-s",

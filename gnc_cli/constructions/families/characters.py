@@ -40,7 +40,7 @@ _KINDS = {
 """Exponents of the polynomials; limit of the fields' orders; source. Beyond 128 codes of odd
 quintics outgrow any use."""
 _TIE = 1e-9
-"""Sums this near to the largest, relative to it, are its conjugates."""
+"""Sums within this share of the largest are its conjugates."""
 
 
 class CharacterRows(GroupedRows):
@@ -196,10 +196,10 @@ def _classes(p: int, k: int) -> list[int]:
 
 def _member(kind: str, q: int) -> Construction | None:
     exponents, most, reference = _KINDS[kind]
-    found = prime_power(q)
-    if found is None or found[0] == 2 or q > most:
+    order = prime_power(q)
+    if order is None or order[0] == 2 or q > most:
         return None
-    if kind != "quadratic" and (found[1] > 1 or q <= exponents[-1]):
+    if kind != "quadratic" and (order[1] > 1 or q <= exponents[-1]):
         return None
     size = q ** len(exponents)
     odd = exponents[1] != 2
@@ -218,14 +218,6 @@ def _member(kind: str, q: int) -> Construction | None:
     )
 
 
-def _complex(d: int) -> list[tuple[int]]:
-    return [(d // 2,)] if d % 2 == 0 else []
-
-
-def _real(d: int) -> list[tuple[int]]:
-    return [(d,)]
-
-
 FAMILIES: tuple[Family, ...] = (
     Family(
         "quadratic-q",
@@ -236,7 +228,7 @@ FAMILIES: tuple[Family, ...] = (
         "1/sqrt(q)",
         _MUB,
         partial(_member, "quadratic"),
-        _complex,
+        lambda d: [(d // 2,)],
     ),
     Family(
         "cubic-p",
@@ -247,7 +239,7 @@ FAMILIES: tuple[Family, ...] = (
         "at most 2/sqrt(p)",
         _ALLTOP,
         partial(_member, "cubic"),
-        _complex,
+        lambda d: [(d // 2,)],
     ),
     Family(
         "odd-cubic-p",
@@ -258,7 +250,7 @@ FAMILIES: tuple[Family, ...] = (
         "at most 2/sqrt(p)",
         _WEIL,
         partial(_member, "odd-cubic"),
-        _real,
+        lambda d: [(d,)],
     ),
     Family(
         "odd-quintic-p",
@@ -269,6 +261,6 @@ FAMILIES: tuple[Family, ...] = (
         "at most 4/sqrt(p)",
         _WEIL,
         partial(_member, "odd-quintic"),
-        _real,
+        lambda d: [(d,)],
     ),
 )

@@ -22,12 +22,11 @@ from math import gcd, isqrt
 
 import numpy as np
 
-from gnc_cli.constructions.construction import Construction, Family, listed, transitive_code
+from gnc_cli.constructions.construction import SHARP, Construction, Family, listed, transitive_code
 from gnc_cli.constructions.families.leech import steiner_3_6_22, steiner_4_7_23
 from gnc_cli.constructions.fields import FiniteField, finite_field
 from gnc_cli.constructions.integer_rows import IntegerRows
 
-_SHARP = "Cohn and Kumar 2007, Universally optimal distribution of points on spheres, Table 1"
 _EXACT = (
     "Cohn, de Laat and Leijenhorst 2024, Optimality of spherical codes via exact semidefinite "
     "programming bounds"
@@ -183,38 +182,34 @@ def _code(
     )
 
 
-def _embedded(
-    name: str,
-    title: str,
-    v: int,
-    k: int,
-    lam: int,
-    mu: int,
-    build: Callable[[], np.ndarray],
-    reference: str,
-) -> Construction:
-    title = f"{title} ({v},{k},{lam},{mu}), spectral embedding"
-    return _code(name, title, StronglyRegular(v, k, lam, mu), build, reference)
-
-
-CODES = (
-    _embedded("gewirtz", "Gewirtz graph", 56, 10, 0, 2, gewirtz, _EXACT),
-    _embedded(
-        "hoffman-singleton", "Hoffman-Singleton graph", 50, 7, 0, 1, hoffman_singleton, _EXACT
-    ),
-    _embedded("m22-graph", "M22 graph", 77, 16, 0, 4, m22, _EXACT),
-    _embedded(
-        "mclaughlin-162",
-        "far part of the McLaughlin graph",
-        162,
-        56,
-        10,
-        24,
-        mclaughlin_far,
-        _SHARP,
-    ),
-    _embedded("higman-sims", "Higman-Sims graph", 100, 22, 0, 6, higman_sims, _SHARP),
-    _embedded("mclaughlin", "McLaughlin graph", 275, 112, 30, 56, mclaughlin, _SHARP),
+CODES = tuple(
+    _code(
+        name,
+        f"{title} ({v},{k},{lam},{mu}), spectral embedding",
+        StronglyRegular(v, k, lam, mu),
+        adjacency,
+        reference,
+    )
+    for name, title, (v, k, lam, mu), adjacency, reference in (
+        ("gewirtz", "Gewirtz graph", (56, 10, 0, 2), gewirtz, _EXACT),
+        (
+            "hoffman-singleton",
+            "Hoffman-Singleton graph",
+            (50, 7, 0, 1),
+            hoffman_singleton,
+            _EXACT,
+        ),
+        ("m22-graph", "M22 graph", (77, 16, 0, 4), m22, _EXACT),
+        (
+            "mclaughlin-162",
+            "far part of the McLaughlin graph",
+            (162, 56, 10, 24),
+            mclaughlin_far,
+            SHARP,
+        ),
+        ("higman-sims", "Higman-Sims graph", (100, 22, 0, 6), higman_sims, SHARP),
+        ("mclaughlin", "McLaughlin graph", (275, 112, 30, 56), mclaughlin, SHARP),
+    )
 )
 """Dimensions 20, 21, 21, 21, 22 and 22."""
 
@@ -272,7 +267,7 @@ def _isotropic_code(q: int) -> Construction:
     """(q + 1)(q^3 + 1) points in q (q^2 - q + 1) dimensions with products 1/q^2 and -1/q."""
     graph = StronglyRegular((q + 1) * (q**3 + 1), q * (q * q + 1), q - 1, q * q + 1)
     title = f"totally isotropic lines of the Hermitian space H(3,{q * q})"
-    return _code(f"isotropic-{q}", title, graph, lambda: meeting(isotropic_lines(q)), _SHARP)
+    return _code(f"isotropic-{q}", title, graph, lambda: meeting(isotropic_lines(q)), SHARP)
 
 
 _ORDERS = (2, 3, 4, 5, 7, 8, 9)
@@ -285,7 +280,7 @@ FAMILIES: tuple[Family, ...] = (
         "q (q^2 - q + 1)",
         "(q + 1)(q^3 + 1)",
         "1/q^2",
-        _SHARP,
+        SHARP,
         codes={(q,): _isotropic_code(q) for q in _ORDERS},
     ),
 )

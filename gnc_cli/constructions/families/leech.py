@@ -14,14 +14,8 @@ from functools import cache
 import numpy as np
 
 from gnc_cli.constructions.boolean_functions import Span
-from gnc_cli.constructions.construction import transitive_code
+from gnc_cli.constructions.construction import OPTIMAL, SHARP, transitive_code
 from gnc_cli.constructions.integer_rows import IntegerRows
-
-_SHARP = "Cohn and Kumar 2007, Universally optimal distribution of points on spheres, Table 1"
-_OPTIMAL = (
-    "Levenshtein 1979; Odlyzko and Sloane 1979; universally optimal: "
-    "Cohn and Kumar 2007, Universally optimal distribution of points on spheres, Table 1"
-)
 
 
 @cache
@@ -127,7 +121,7 @@ CODES = (
         "leech",
         "minimal vectors of the Leech lattice",
         24,
-        _OPTIMAL,
+        OPTIMAL,
         lambda: IntegerRows(minimal_vectors()),
         ("1/2", 4600),
         ("1/4", 47104),
@@ -140,7 +134,7 @@ CODES = (
         "leech-4600",
         "kissing configuration of the Leech lattice's 196560",
         23,
-        _SHARP,
+        SHARP,
         _leech_4600,
         ("1/3", 891),
         ("0", 2816),
@@ -151,7 +145,7 @@ CODES = (
         "leech-891",
         "kissing configuration of the 4600",
         22,
-        _SHARP,
+        SHARP,
         _leech_891,
         ("1/4", 336),
         ("-1/8", 512),
@@ -161,7 +155,7 @@ CODES = (
         "equiangular-276",
         "276 equiangular lines, both unit vectors of each",
         23,
-        _SHARP,
+        SHARP,
         _leech_552,
         ("1/5", 275),
         ("-1/5", 275),

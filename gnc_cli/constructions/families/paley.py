@@ -33,6 +33,7 @@ _TOTH = "Fejes Tóth 1943, Über eine Abschätzung des kürzesten Abstandes zwei
 _BLOCK = 512
 """Rows of a matrix that are held at a time."""
 _ROUNDING = 1e-11
+"""Products of rows in floats are the exact ones to within this."""
 
 
 def paley_matrix(field: FiniteField, start: int, stop: int) -> np.ndarray:
@@ -56,8 +57,7 @@ def has_hadamard_matrix(d: int) -> bool:
 def hadamard_matrix(d: int) -> np.ndarray:
     """Entries +-1, orthogonal rows; shape (d, d), int8."""
     seed = _seed(d)
-    if seed is None:
-        raise ValueError(f"no Hadamard matrix of order {d} from a prime field")
+    assert seed is not None, f"no Hadamard matrix of order {d} from a prime field"
     doublings, q = seed
     matrix = _from_prime(q) if q else np.ones((1, 1), dtype=np.int8)
     return np.asarray(np.kron(hadamard(doublings), matrix))
@@ -66,7 +66,7 @@ def hadamard_matrix(d: int) -> np.ndarray:
 @lru_cache(maxsize=1 << 14)
 def _seed(d: int) -> tuple[int, int] | None:
     """Doublings and the prime of Paley's matrix (0 for the matrix of order 1), or None."""
-    if d >= 1 and d & (d - 1) == 0:
+    if d & (d - 1) == 0:
         return d.bit_length() - 1, 0
     doublings = 0
     while d > 2 and d % 2 == 0:

@@ -46,7 +46,7 @@ _REFERENCE = "Calderbank and Kantor 1986, The geometry of two-weight codes"
 _MOST = 4096
 """Dimensions up to which codes are offered."""
 _SCANNED = 1 << 24
-"""Symbols that are searched for a word with as many zeros as a shortened code may have."""
+"""This many symbols are searched for a word with the most zeros that a row may have."""
 
 
 def _number_of_forms(s: int, e: int) -> int:
@@ -133,10 +133,11 @@ quadric_words = lru_cache(maxsize=4)(QuadricWords)
 class QuadricRows(GroupedRows):
     """The rows of the words: form slowest, then linear part, constant.
 
-    A shortened code has only the words with the symbol 0 at so many places, at most e + 1: x = 0,
-    1, g, g^2, ..; those are left out. In an extended one, e even, the form is written out as well,
-    as a vertex of a simplex of all Q forms, with the weight that evens out inner products of
-    different forms and of one form. Else minus the vertices at each place are its last s n rows.
+    A shortened code has only the words with the symbol 0 at the first `shortened` of the places
+    x = 0, 1, g, g^2, .., at most e + 1; those are left out. In an extended one, e even, the form is
+    written out as well, as a vertex of a simplex of all Q forms, with the weight that evens out
+    inner products of different forms and of one form. Else minus the vertices at each place are its
+    last s n rows.
     """
 
     verifies_parts = True
@@ -202,7 +203,7 @@ class QuadricRows(GroupedRows):
         return Verified(K, top < d, Cosine.of(Fraction(top, d)), attained=attained)
 
     def _attained(self, zeros: int) -> bool:
-        """Whether some row has so many zeros, those left out included."""
+        """Whether some row has this number of zeros, those left out included."""
         n = self.words.s**self.words.e
         last = min(len(self), self.coded, _SCANNED // n)
         for i in range(1, last, 4096):

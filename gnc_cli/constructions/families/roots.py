@@ -18,16 +18,11 @@ import itertools
 
 import numpy as np
 
-from gnc_cli.constructions.construction import transitive_code
+from gnc_cli.constructions.construction import OPTIMAL, SHARP, transitive_code
 from gnc_cli.constructions.families.polyhedra import parity
 from gnc_cli.constructions.integer_rows import IntegerRows
 
 _SPLAG = "Conway and Sloane 1988, Sphere Packings, Lattices and Groups, chapter 4"
-_SHARP = "Cohn and Kumar 2007, Universally optimal distribution of points on spheres, Table 1"
-_OPTIMAL = (
-    "Levenshtein 1979; Odlyzko and Sloane 1979; universally optimal: "
-    "Cohn and Kumar 2007, Universally optimal distribution of points on spheres, Table 1"
-)
 
 
 def _d_roots(d: int) -> np.ndarray:
@@ -137,7 +132,7 @@ def _orientations(i: int) -> list[np.ndarray]:
     column = {pair: k for k, pair in enumerate(itertools.combinations(range(5), 2))}
     corners = [a for a in range(5) if a != i]
     edges = [column[pair] for pair in itertools.combinations(corners, 2)]
-    found = []
+    orientations = []
     for signs in itertools.product((1, -1), repeat=6):
         x = np.zeros(10, dtype=np.int64)
         x[edges] = signs
@@ -147,8 +142,8 @@ def _orientations(i: int) -> list[np.ndarray]:
             for j in corners
             for a, b, c in [[v for v in corners if v != j]]
         ):
-            found.append(x)
-    return found
+            orientations.append(x)
+    return orientations
 
 
 CODES = (
@@ -204,7 +199,7 @@ CODES = (
         "e8-roots",
         "roots of E8: Gosset's 4_21",
         8,
-        _OPTIMAL,
+        OPTIMAL,
         # Doubled: two entries +-2, or eight entries +-1 with an even number of minus signs.
         lambda: IntegerRows(np.concatenate([2 * _d_roots(8), _even_signs(8)])),
         ("1/2", 56),
@@ -216,7 +211,7 @@ CODES = (
         "equiangular-28",
         "28 equiangular lines: Gosset's 3_21",
         7,
-        _SHARP,
+        SHARP,
         # The vectors (3, 3, -1, .., -1), which sum to zero, and their negatives.
         lambda: IntegerRows(np.concatenate([_pairs(8, 3, -1), -_pairs(8, 3, -1)]), 7),
         ("1/3", 27),
@@ -227,7 +222,7 @@ CODES = (
         "schlaefli",
         "27 lines of a cubic surface: Gosset's 2_21",
         6,
-        _SHARP,
+        SHARP,
         _schlaefli,
         ("1/4", 16),
         ("-1/2", 10),
@@ -236,7 +231,7 @@ CODES = (
         "hemicube",
         "half of a cube's vertices, Clebsch graph: Gosset's 1_21",
         5,
-        _SHARP,
+        SHARP,
         lambda: IntegerRows(_even_signs(5)),
         ("1/5", 10),
         ("-3/5", 5),

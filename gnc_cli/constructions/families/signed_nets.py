@@ -58,8 +58,8 @@ class NetRows(GroupedRows):
         sharp = 2 * h * h * sharing + points * int(np.abs(products).sum())
         level = 4 * h * h * (points * (points - 1) // 2 - sharing)
         level += 2 * points * int((products == 0).sum() - h)
-        found = ((near, sharp), (Cosine.of(0), level), (far, sharp), (Cosine.of(-1), points * h))
-        distribution = tuple((cosine, pairs) for cosine, pairs in found if pairs)
+        counts = ((near, sharp), (Cosine.of(0), level), (far, sharp), (Cosine.of(-1), points * h))
+        distribution = tuple((cosine, pairs) for cosine, pairs in counts if pairs)
         return Verified(len(self), True, near, distribution)
 
 

@@ -19,6 +19,7 @@ from math import isqrt
 import numpy as np
 
 from gnc_cli.constructions.construction import (
+    SHARP,
     Construction,
     Cosine,
     Family,
@@ -30,10 +31,10 @@ from gnc_cli.constructions.construction import (
 from gnc_cli.constructions.fields import FiniteField, finite_field, prime_power
 
 _TAYLOR = "Taylor 1977, Regular 2-graphs"
-_SHARP = "Cohn and Kumar 2007, Universally optimal distribution of points on spheres, Table 1"
 _MOST = 64
 """q is below this."""
 _ROUNDING = 1e-11
+"""Products of rows in floats are the exact ones to within this."""
 
 
 def taylor_signs(field: FiniteField) -> np.ndarray:
@@ -203,9 +204,9 @@ class TaylorRows(GroupedRows):
             # By y and a; the operator shifts by a and multiplies by the character of 2 b y - a b.
             overlaps = w[:, None] * w[field.subtract(every[:, None], every)]
             waves = self._cosines[places, i] + 1j * self._sines[places, i]
-            found = waves.T @ overlaps
+            images = waves.T @ overlaps
             back = self._cosines[self._products, i] - 1j * self._sines[self._products, i]
-            worst = max(worst, float(np.abs(found * back - targets[:, :, i].T).max()))
+            worst = max(worst, float(np.abs(images * back - targets[:, :, i].T).max()))
         some = np.random.default_rng(0).integers(0, q**3, 48)
         lines = np.append(0, 1 + some)
         rows = np.concatenate([self.unit(2 * line, 2 * line + 1) for line in lines.tolist()])
@@ -243,8 +244,7 @@ class TaylorSection(Rows):
 
 
 def _odd_order(q: int) -> bool:
-    found = prime_power(q)
-    return found is not None and found[0] > 2 and q < _MOST
+    return q % 2 == 1 and prime_power(q) is not None and q < _MOST
 
 
 def _lines(q: int) -> Construction | None:
@@ -254,7 +254,7 @@ def _lines(q: int) -> Construction | None:
         f"unitary-{q}",
         f"{q**3 + 1} equiangular lines, both unit vectors of each",
         q * q - q + 1,
-        _SHARP if q == 3 else _TAYLOR,
+        SHARP if q == 3 else _TAYLOR,
         lambda: TaylorRows(finite_field(q)),
         (Fraction(1, q), q**3),
         (Fraction(-1, q), q**3),
@@ -271,7 +271,7 @@ def _section(q: int) -> Construction | None:
         f"unitary-{q}-section",
         f"{q**3} vectors of equiangular lines at one cosine from one, as it sees them",
         q * q - q,
-        _SHARP if q == 3 else _TAYLOR,
+        SHARP if q == 3 else _TAYLOR,
         lambda: TaylorSection(TaylorRows(finite_field(q))),
         (Fraction(1, q + 1), near),
         (Fraction(-1, q - 1), q**3 - 1 - near),

@@ -7,9 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnc_cli.constructions.combine import cross_sections
-from gnc_cli.constructions.finder import best_construction, largest_construction
-from gnc_cli.constructions.registry import in_dimension
+from gnc_cli.constructions.registry import (
+    best_construction,
+    cross_sections,
+    in_dimension,
+    largest_construction,
+)
 
 ENGINEERS = {
     (128, 10**4): 0.1182,
