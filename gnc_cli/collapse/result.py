@@ -54,7 +54,7 @@ class MeasureMargins:
     cosface: float
     """Additive cosine margin, features at their best: the certified lower end of GNC2."""
     arcface_rad: float | None
-    """Additive angle: the smallest angle between two weights, radians, attained by features on
+    """Additive angle: the minimal angle between two weights, radians, attained by features on
     their weights; None where a weight is zero."""
     scale: float | None = field(metadata=LOWER)
     """The scale s = 1/tau from which softmax can reach `probability` on every class; None where

@@ -237,7 +237,7 @@ def _margins(r: MeasureResult) -> list[Fact]:
             lambda v: at_least(rho, v, figure(v)),
             "largest m that every class can satisfy",
         ),
-        ("ArcFace margin", "margins.arcface_rad", figure, "smallest angle of two weights, radians"),
+        ("ArcFace margin", "margins.arcface_rad", figure, "minimal angle of two weights, radians"),
         ("scale 1/tau", "margins.scale", figure, remark),
         ("largest cosine", "max_cosine", figure, "of two class weights"),
         ("rattlers", "rattlers", lambda v: f"{count(v.one_vs_rest)} one-vs-rest", tolerance),

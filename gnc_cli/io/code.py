@@ -19,7 +19,7 @@ class CodeFile:
     weights: np.ndarray
     """The code or classifier, shape (K, d), float64, not normalised."""
     features: np.ndarray | None = None
-    """Features as they are, shape (N, d); for a solved code one row a class."""
+    """Features as they are, shape (N, d); for a numerical code one row per class."""
     labels: np.ndarray | None = None
     """Class of each feature, shape (N,), integers."""
     bias: np.ndarray | None = None

@@ -153,7 +153,7 @@ def write_attributes(
 def _write_arrays(h5: Any, code: CodeFile) -> None:
     labels = code.labels
     if labels is None and code.features is not None and len(code.features) == len(code.weights):
-        labels = np.arange(len(code.weights))  # a solved code: one feature a class
+        labels = np.arange(len(code.weights))  # a numerical code: one feature per class
     arrays = {
         "weights": (code.weights, np.float64),
         "features": (code.features, np.float64),
