@@ -264,7 +264,7 @@ def _epoch_row(
         loss=totals.loss,
         running_accuracy=totals.accuracy,
         seconds=totals.seconds,
-        measure_seconds=measure_seconds,
+        measure_seconds=0.0 if measured is None else measure_seconds,
         images_per_second=totals.images_per_second,
         **figures,
     )
