@@ -16,7 +16,8 @@ _ENDS: dict[Any, tuple[str, ...]] = {float | None: ("{}",), Bracket: ("{}.lower"
 FIGURES = tuple(
     key.format(each.name)
     for each in fields(MeasureResult)
-    if "better" in each.metadata and each.name in MeasureResult.__annotations__
+    if "better" in each.metadata.get("json_schema_extra", {})
+    and each.name in MeasureResult.__annotations__
     for key in _ENDS.get(each.type, ())
 )
 """Keys of a result, dotted: of each figure of `MeasureResult` that has a better direction."""
