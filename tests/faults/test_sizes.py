@@ -67,7 +67,6 @@ def features(name: str, N: int, d: int, labels: Any) -> Callable[[], None]:
     return done
 
 
-LABEL = "among 120 samples; number them anew from 0, or add --K"
 FILES = [
     *cases(
         6,
@@ -88,10 +87,9 @@ FILES = [
         features("a.h5", 8, 20_000, range(4)),
     ),
     *cases(
-        3,
-        f"""
-        measure a.h5 | label 99999999 {LABEL} 100000000
-        measure a.h5 --variants classic | label 99999999 {LABEL}
+        6,
+        """
+        measure a.h5 | measuring K=100000000 classes in d=2 needs
     """,
         features("a.h5", 120, 2, [*range(6), 99_999_999]),
     ),
@@ -99,7 +97,6 @@ FILES = [
         3,
         """
         measure a.h5 | label 9007199254740992, and labels run from 0 to K - 1
-        measure a.h5 --K 7 | label 9007199254740992, and labels run from 0 to K - 1 for K = 7
     """,
         features("a.h5", 120, 2, [*range(6), 2**53]),
     ),
