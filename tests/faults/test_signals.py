@@ -16,7 +16,8 @@ import pytest
 
 import gnc_cli
 from gnc_cli import solve
-from gnc_cli.errors import DataError
+from gnc_cli.errors import DataError, StoppedError
+from gnc_cli.runtime.deadline import end_wait, waiting
 
 ROOT = Path(gnc_cli.__file__).parent.parent
 FINISHING = "gnc: finishing with the best so far; interrupt again to stop at once\n"
@@ -156,6 +157,13 @@ def test_a_signal_before_the_work_has_begun(number: signal.Signals, moment: floa
     code, _, said = ended(process)
     # Python itself handles nothing yet in its first moments.
     assert code in (130, -number) and "gnc_cli" not in said
+
+
+def test_a_wait_ends_where_it_is_stopped() -> None:
+    with pytest.raises(StoppedError, match="interrupted while waiting for it"):
+        with waiting("it"):
+            end_wait()
+    end_wait()  # nothing waits
 
 
 def line(K: int, d: int) -> np.ndarray:

@@ -1,6 +1,7 @@
 """Codes survive the way through every format, in blocks, through pipes and through kills."""
 
 import io
+import os
 import subprocess
 import sys
 import tempfile
@@ -125,6 +126,36 @@ def test_read_code_wants_a_file_of_ours(tmp_path: Path) -> None:
         h5.attrs["gnc_format"] = 2
     with pytest.raises(DataError, match="upgrade gnc"):
         read_code(tmp_path / "new.h5")
+
+
+_DISK = """
+import resource, sys
+import numpy as np
+from gnc_cli.errors import OutputError
+from gnc_cli.io.codefile import CodeFile, write_code
+code = CodeFile(np.ones((3000, 10)))
+for path in sys.argv[1:]:
+    for limit in (100, 30000) if path.endswith(".h5") else (30000,):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.getrlimit(1)[1]))
+        try:
+            write_code(path, code, force=True)
+        except OutputError as error:
+            assert "File too large" in str(error) and "\\n" not in str(error), error
+        else:
+            raise AssertionError(path)
+"""
+
+
+def test_a_disk_that_fills_up_leaves_the_old_file(tmp_path: Path) -> None:
+    targets = [tmp_path / f"code{suffix}" for suffix in SUFFIXES]
+    for target in targets:
+        target.write_bytes(b"old")
+    done = subprocess.run(
+        [sys.executable, "-c", _DISK, *map(str, targets)], capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr
+    assert all(target.read_bytes() == b"old" for target in targets)
+    assert sorted(os.listdir(tmp_path)) == sorted(target.name for target in targets)
 
 
 _TO_STDOUT = """
