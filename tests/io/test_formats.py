@@ -309,6 +309,12 @@ def test_files_that_are_not_there_or_not_files(tmp_path: Path) -> None:
         read_points("a.h5:")
 
 
+def test_hdf5_is_never_read_from_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
+    with pytest.raises(UsageError, match="stdin, which is a terminal"):
+        read_points("-")
+
+
 def test_a_pipe_of_the_shell_is_read_and_a_named_one_refused(tmp_path: Path) -> None:
     save_h5(tmp_path / "a.h5", "weights", CODE)
     os.mkfifo(tmp_path / "pipe")
