@@ -12,12 +12,12 @@ declarations. Errors name a parameter as its caller wrote it: `--time-limit` in 
 import contextlib
 import inspect
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from types import UnionType
-from typing import Annotated, Any, ForwardRef, Union, get_args, get_origin
+from typing import Annotated, Any, Union, get_args, get_origin
 
 from gnc_cli import parsing
 from gnc_cli.errors import UsageError
@@ -198,13 +198,6 @@ def plain_signature(signature: inspect.Signature) -> inspect.Signature:
         for parameter in signature.parameters.values()
     ]
     return signature.replace(parameters=plain)
-
-
-def takes_text(annotation: Any) -> bool:
-    """Whether Python callers may write the value as text, as shells always do."""
-    types = _types(annotation)
-    written = any(isinstance(found, (str, ForwardRef)) for found in types)  # not resolved here
-    return written or not types.isdisjoint({str, bool, Any, Mapping})
 
 
 def _types(annotation: Any) -> set[Any]:

@@ -8,7 +8,6 @@ import pytest
 from typer.testing import CliRunner
 
 import gnc_cli
-from gnc_cli.errors import UsageError
 
 FILES = ("a.h5", "b.h5", "n.csv", "n.jsonl", "n.svg", "run/last.pt")
 CASES: list[tuple[str, dict[str, Any], str]] = [
@@ -99,21 +98,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         Path(name).write_text("mine")
     Path("link.h5").symlink_to("a.h5")
     return tmp_path
-
-
-@pytest.mark.parametrize(("command", "asked", "input"), CASES)
-def test_from_python(command: str, asked: dict[str, Any], input: str) -> None:
-    options = {k: Path(v) if k in ("out", "plot") else v for k, v in asked.items()}
-    files = options.pop("FILES", [])
-    with pytest.raises(UsageError, match="would overwrite the input") as caught:
-        getattr(gnc_cli, command)(*files, **options)
-    assert _without_dashes(input) in _without_dashes(str(caught.value))
-    assert all(Path(name).read_text() == "mine" for name in FILES)
-
-
-def _without_dashes(text: str) -> str:
-    """A parameter is `--means-from` or FILES in a shell, `means_from` or `files` in Python."""
-    return text.replace("--", "").replace("-", "_").replace("FILES", "files")
 
 
 @pytest.mark.parametrize(("command", "asked", "input"), CASES)

@@ -62,17 +62,6 @@ def test_integer_refuses_and_quotes(text: str) -> None:
     assert str(caught.value).startswith(f"{said} ") and "give" in str(caught.value)
 
 
-def test_bounds_are_said() -> None:
-    with pytest.raises(UsageError, match="^1 is too small; give at least 2"):
-        parsing.integer("1", least=2)
-    with pytest.raises(UsageError, match="^0 is too small; give a number above 0"):
-        parsing.number("0", above=0.0)
-    assert parsing.number("0", least=0.0) == 0.0
-    with pytest.raises(UsageError, match="^1 is too large; give a number below 1"):
-        parsing.number("1", below=1.0)
-    assert parsing.number("0.99", below=1.0) == 0.99
-
-
 @pytest.mark.parametrize(
     ("text", "seconds"),
     [
@@ -137,10 +126,6 @@ def test_one_number_with_commas_is_no_list(text: str) -> None:
     with pytest.raises(UsageError, match="^1,000,2,000 is a list .* write 1000,2000$"):
         parsing.integers("1,000,2,000", least=2)
     assert parsing.integers("100,200", least=2) == [100, 200]
-
-
-def test_long_range_of_the_contract() -> None:
-    assert parsing.integers("2..512..2") == list(range(2, 513, 2))
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,6 @@ import pytest
 
 import gnc_cli
 from gnc_cli.parameters import declared
-from tests.browser import chromium, errors, lightness, served, shown_as
 from tests.documents import ROOT
 
 pytest.importorskip("sphinx")
@@ -76,63 +74,3 @@ def test_options_and_formulas_stand_as_they_are_written(site: Path) -> None:
     assert all(row.max_cosine in constructions for row in listed.rows)
     definitions = _read(site, "theory/definitions")
     assert "t*(d, K)" in definitions and "rho*(d, K)" in definitions
-
-
-@pytest.fixture(scope="module")
-def opened(site: Path) -> Iterator[tuple[Any, str]]:
-    with chromium() as browser, served(site) as address:
-        yield browser, address
-
-
-def test_pages_open_without_errors_and_fit_a_phone(opened: tuple[Any, str], site: Path) -> None:
-    browser, address = opened
-    for page in _pages(site):
-        browser.get(f"{address}/{page}")
-        assert errors(browser) == [], page
-        assert browser.find_element("css selector", "h1").text, page
-    with shown_as(browser, width=390):
-        for page in _pages(site):
-            browser.get(f"{address}/{page}")
-            width = browser.execute_script("return document.documentElement.scrollWidth")
-            assert width <= 390, page
-
-
-def test_the_search_finds_what_people_look_for(opened: tuple[Any, str]) -> None:
-    from selenium.webdriver.support.ui import WebDriverWait
-
-    browser, address = opened
-    for words in ("one-vs-rest", "--fixed", "GNC2"):
-        browser.get(f"{address}/search.html?q={words}")
-        WebDriverWait(browser, 20).until(
-            lambda b: b.find_elements("css selector", "#search-results li a")
-        )
-
-
-def test_every_page_is_dark_and_readable_in_the_dark_theme(
-    opened: tuple[Any, str], site: Path
-) -> None:
-    browser, address = opened
-    with shown_as(browser, scheme="dark"):
-        for page in _pages(site):
-            browser.get(f"{address}/{page}")
-            ground = lightness(browser, "body", "backgroundColor")
-            letters = lightness(browser, "h1", "color")
-            assert ground < 0.2 and letters > 0.6, (page, ground, letters)
-
-
-def test_a_command_is_copied_without_prompt_and_output(opened: tuple[Any, str]) -> None:
-    from selenium.webdriver import ActionChains
-    from selenium.webdriver.support.ui import WebDriverWait
-
-    browser, address = opened
-    browser.execute_cdp_cmd(
-        "Browser.grantPermissions",
-        {"permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"], "origin": address},
-    )
-    browser.get(f"{address}/tutorials/dimension.html")
-    button = browser.find_element("css selector", "button.copybtn")
-    # A click as a hand makes it: browsers let no script write to the clipboard on its own.
-    ActionChains(browser).move_to_element(button).click(button).perform()
-    script = "navigator.clipboard.readText().then(arguments[0], e => arguments[0]('' + e))"
-    WebDriverWait(browser, 20).until(lambda b: b.execute_async_script(script))
-    assert browser.execute_async_script(script) == "gnc bounds --K 1e6 --margin 0.3"

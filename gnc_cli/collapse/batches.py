@@ -7,7 +7,7 @@ import numpy as np
 
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.geometry.sphere import normalise
-from gnc_cli.io.labels import zero_based
+from gnc_cli.io.loading import zero_based
 from gnc_cli.metrics.class_moments import ClassMoments
 from gnc_cli.metrics.decisions import Decisions, merge
 from gnc_cli.metrics.rows import check_labels, checked_tensor, is_tensor, to_numpy

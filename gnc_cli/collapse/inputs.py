@@ -14,10 +14,10 @@ import numpy as np
 from gnc_cli.collapse.heads import head_by_config
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.io.catalogue import Catalogue, translated
+from gnc_cli.io.code import parse_provenance
 from gnc_cli.io.formats import reader_for
-from gnc_cli.io.inputs import matching, open_input, split_key
+from gnc_cli.io.inputs import open_input, split_key
 from gnc_cli.io.models import CONFIG, fetch_model, hub_name, model_file, read_model_config
-from gnc_cli.io.provenance import parse_provenance
 from gnc_cli.parameters import spelled
 from gnc_cli.parsing import listed, shown
 
@@ -72,7 +72,7 @@ def expand(names: Names) -> list[File]:
         path, key = split_key(name)
         places = [path]
         if path != "-" and not os.path.exists(path) and glob.has_magic(path):
-            places = sorted(matching(path), key=natural_key)
+            places = sorted(glob.glob(path, recursive=True), key=natural_key)
             if not places:
                 raise DataError(f"no file matches {path!r}; check the pattern and the folder")
         for place in places:

@@ -17,7 +17,7 @@ from gnc_cli.collapse.sources import TRAINING, Source, resolve, resolve_features
 from gnc_cli.collapse.statistics import Statistics, read_moments, read_statistics
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.io.inputs import short_name
-from gnc_cli.io.labels import suspicion
+from gnc_cli.io.loading import suspicion
 from gnc_cli.metrics.class_moments import ClassMoments
 from gnc_cli.metrics.gnc2 import EVERY_CLASS
 from gnc_cli.parameters import spelled

@@ -21,8 +21,7 @@ from gnc_cli.io.row_files import write_rows
 from gnc_cli.parameters import spelled
 from gnc_cli.records import read_plain
 from gnc_cli.runtime.deadline import Deadline
-from gnc_cli.runtime.distributed import Processes
-from gnc_cli.runtime.together import in_all
+from gnc_cli.runtime.distributed import Processes, in_all
 
 
 def run(request: Request) -> MeasureResult | MeasureSeries:

@@ -20,8 +20,14 @@ from gnc_cli.io.catalogue import Catalogue
 from gnc_cli.io.file_rows import ConcatenatedRows, FileRows
 from gnc_cli.io.formats import reader_for
 from gnc_cli.io.inputs import open_input, read_lines, split_key
-from gnc_cli.io.labels import check_range, joined_labels, zero_based
-from gnc_cli.io.loading import LARGEST_LABEL, load_bias, load_weights
+from gnc_cli.io.loading import (
+    LARGEST_LABEL,
+    check_range,
+    joined_labels,
+    load_bias,
+    load_weights,
+    zero_based,
+)
 from gnc_cli.io.models import class_names
 from gnc_cli.metrics.rows import ArrayRows, Rows, to_numpy
 from gnc_cli.parameters import MOST_CLASSES, Lines, spelled

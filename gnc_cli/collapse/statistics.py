@@ -19,9 +19,8 @@ from gnc_cli.metrics.decisions import Decisions, merge, stream_decisions
 from gnc_cli.metrics.rows import block_rows
 from gnc_cli.parameters import spelled
 from gnc_cli.runtime.deadline import Deadline
-from gnc_cli.runtime.distributed import Processes, share
+from gnc_cli.runtime.distributed import Processes, in_all, share
 from gnc_cli.runtime.threads import limit_threads, threads_for
-from gnc_cli.runtime.together import in_all
 
 
 @dataclass(frozen=True, eq=False)

@@ -78,9 +78,12 @@ class Baseline:
         Raises:
             DataError: it cannot be read, or holds no rows.
         """
-        from gnc_cli.io.outputs import read_result
+        from gnc_cli.io.inputs import read_json
 
-        rows = rows_of(read_result(path))
+        result = read_json(path, "a file that --json wrote")
+        if not isinstance(result, dict) or "schema" not in result or "command" not in result:
+            raise DataError(f"{path!r} is not a result of gnc; give a file that --json wrote")
+        rows = rows_of(result)
         if not rows:
             raise DataError(f"{path!r} has no rows to compare with; give another --baseline")
         return cls(PurePath(path).name, tuple(rows))

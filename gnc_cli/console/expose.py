@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import typer
 
-from gnc_cli.console.interruption import interruptible
 from gnc_cli.console.options import GateOptions, OutputOptions, Shape, gate_parameters
+from gnc_cli.console.process import interruptible
 from gnc_cli.console.progress import conversation, progress_on_terminal
 from gnc_cli.console.show import print_line
 from gnc_cli.errors import GncError

@@ -1,16 +1,23 @@
-"""The process around a command: its standard streams, its limits, what the system refuses."""
+"""The process around a command: its standard streams, its signals, what the system refuses.
 
+Ctrl-C, SIGTERM and SIGHUP: the first asks the computation to finish with its best, and ends a wait
+for input; the second aborts.
+"""
+
+import contextlib
 import errno
 import os
+import signal
 import sys
-from io import TextIOBase, TextIOWrapper
-from typing import Any
+import threading
+from collections.abc import Iterator
+from io import TextIOWrapper
+from types import FrameType
 
-from gnc_cli.errors import GncError, OutputError, UnavailableError
-from gnc_cli.runtime.memory import lacking_memory
+from gnc_cli.console.show import note
+from gnc_cli.errors import ExitCode, GncError, OutputError, UnavailableError
+from gnc_cli.runtime.deadline import end_wait
 
-_LEAST_SPACE = 640_000_000
-"""Bytes of address space; with less, OpenBLAS waits for ever while it is loaded."""
 _FULL = (
     errno.ENOSPC,
     errno.EDQUOT,
@@ -22,59 +29,98 @@ _FULL = (
 )
 _LOST = ("gloo/transport", "NCCL")
 """Of torch, where the other side of a connection is gone."""
+_NO_MEMORY = (
+    "DefaultCPUAllocator",
+    "CUDA out of memory",
+    "CUDA error: out of memory",
+    "not enough memory",  # of torch, on Linux and elsewhere
+    "failed to map segment",
+    "annot allocate memory",
+    "can't start new thread",
+)
+"""In an error of torch, of Python, of the loader or of the system."""
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""Ctrl-C, a batch system's end, a terminal that closes."""
+ABORTED = threading.Event()
+"""A second signal has come: what a library makes of the interrupt is no bug."""
+_PATIENCE = 1.0
+"""Seconds that the second signal leaves for cleaning up temporary files."""
 
 
-def check_surroundings() -> None:
-    """Refuse a process in which no command can work.
+@contextlib.contextmanager
+def interruptible(quiet: bool = False) -> Iterator[threading.Event]:
+    """An event that the first of these signals sets; the second raises KeyboardInterrupt.
 
-    Raises:
-        UnavailableError: its address space is too small.
+    Python runs signal handlers between bytecodes of the main thread only, which may be minutes
+    away inside a linear algebra call. So a thread of its own reads the wake-up file that the
+    interpreter's C handler writes at once; it sets the event, and after a second signal leaves the
+    process if the main thread has not done so itself.
     """
-    import resource
+    import socket
 
-    space = resource.getrlimit(resource.RLIMIT_AS)[0]
-    if space not in (-1, resource.RLIM_INFINITY) and space < _LEAST_SPACE:
-        raise UnavailableError(
-            f"this process may have {space / 1e6:.0f} MB of address space (ulimit -v), and needs "
-            f"{_LEAST_SPACE / 1e6:.0f} MB or more; raise the limit"
-        )
+    event = threading.Event()
+    ABORTED.clear()
+    # What ignores the end of its terminal (nohup) goes on ignoring it.
+    ignored = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    caught = [number for number in _SIGNALS if number != signal.SIGHUP or not ignored]
+    arrived = 0
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        nonlocal arrived
+        arrived += 1
+        event.set()
+        if arrived > 1:
+            ABORTED.set()
+            raise KeyboardInterrupt
+        end_wait()
+
+    ear, mouth = socket.socketpair()
+    mouth.setblocking(False)
+    done = threading.Event()
+
+    def listen() -> None:
+        heard = 0
+        while data := ear.recv(64):
+            new = sum(byte in _SIGNALS for byte in data)
+            heard += new
+            if new:
+                event.set()
+            if new and heard == new and not quiet:
+                note("finishing with the best so far; interrupt again to stop at once")
+            if heard > 1 and not done.wait(_PATIENCE):
+                os._exit(ExitCode.INTERRUPTED)
+
+    listener = threading.Thread(target=listen, name="gnc-signals", daemon=True)
+    old_wakeup = signal.set_wakeup_fd(mouth.fileno(), warn_on_full_buffer=False)
+    old_handlers = {number: signal.signal(number, handle) for number in caught}
+    listener.start()
+    try:
+        yield event
+    finally:
+        done.set()
+        for number, handler in old_handlers.items():
+            signal.signal(number, handler)
+        signal.set_wakeup_fd(old_wakeup)
+        mouth.close()
+        listener.join()
+        ear.close()
 
 
 def open_streams() -> None:
-    """Put something in the place of closed standard streams, so that no file opened later takes it.
+    """Put /dev/null in the place of closed standard streams: no file opened later takes it.
 
-    A closed stdin is empty; a closed stdout refuses what is written; a closed stderr swallows it.
     Letters that the encoding of stdout lacks are shown as `?`.
     """
-    for number in range(3):
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
         try:
             os.fstat(number)
         except OSError:  # the lowest free number is the next one given
-            os.open(os.devnull, os.O_RDWR if number == 2 else os.O_RDONLY)
-    if sys.stdin is None:
-        sys.stdin = open(0, encoding="utf-8", closefd=False)
-    if sys.stdout is None:
-        sys.stdout = _Closed()
-    elif isinstance(sys.stdout, TextIOWrapper) and sys.stdout.errors == "strict":
+            os.open(os.devnull, os.O_RDWR)
+        if getattr(sys, name) is None:
+            mode = "w" if number else "r"
+            setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))
+    if isinstance(sys.stdout, TextIOWrapper) and sys.stdout.errors == "strict":
         sys.stdout.reconfigure(errors="replace")
-    if sys.stderr is None:
-        sys.stderr = open(2, "w", encoding="utf-8", closefd=False)
-
-
-class _Closed(TextIOBase):
-    """A stdout that is closed."""
-
-    encoding = "utf-8"
-
-    @property
-    def buffer(self) -> "_Closed":
-        return self
-
-    def fileno(self) -> int:
-        return 1
-
-    def write(self, text: Any) -> int:
-        raise OSError(errno.EBADF, "it is closed; use --out or --report")
 
 
 def refusal(error: Exception) -> GncError | None:
@@ -83,26 +129,26 @@ def refusal(error: Exception) -> GncError | None:
     Files that the user named have messages of their own; here is the rest: the libraries' files,
     threads, memory, and stdout while a help text is printed.
     """
-    if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
-        import resource
-
-        most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-        return UnavailableError(f"{most} open files are not enough; raise the limit (ulimit -n)")
-    if isinstance(error, OSError) and error.errno == errno.EAGAIN:
+    text, number = str(error), error.errno if isinstance(error, OSError) else None
+    if number in (errno.EMFILE, errno.ENFILE):
+        return UnavailableError("too many open files; raise the limit (ulimit -n)")
+    if number == errno.EAGAIN:
         return UnavailableError(
             "no further process may start; raise the limit (ulimit -u), or give --workers 1"
         )
-    if (lacking := lacking_memory(error, ("K", "d", "restarts"))) is not None:
-        return lacking
-    text = str(error)
+    if isinstance(error, MemoryError) or any(words in text for words in _NO_MEMORY):
+        place = "GPU" if "CUDA" in text else "machine"
+        return UnavailableError(
+            f"the memory of the {place} is not enough; try a smaller --batch-size, --K or --d"
+        )
     if isinstance(error, RuntimeError) and any(words in text for words in _LOST):
         return UnavailableError(
             "another process of this run has ended, or cannot be reached; see what it said, and "
             "start all of them again, gnc train with --resume"
         )
-    if isinstance(error, OSError) and error.errno in _FULL:
+    if isinstance(error, OSError) and number in _FULL:
         name = "to stdout" if error.filename is None else repr(error.filename)
         return OutputError(f"cannot write {name}: {error.strerror}")
-    if isinstance(error, FileNotFoundError) and "No usable temporary directory" in text:
+    if number == errno.ENOENT and "No usable temporary directory" in text:
         return OutputError("no folder for temporary files can be written to; set TMPDIR to one")
     return None

@@ -3,20 +3,16 @@
 import functools
 import inspect
 import re
-import sys
 from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from typing import Any, ParamSpec, TypeVar
 
-from gnc_cli.errors import UnavailableError, UsageError
-from gnc_cli.io.provenance import creation_time
+from gnc_cli.errors import UnavailableError
 from gnc_cli.parameters import (
     Parameter,
     declared,
-    is_shell,
     plain_signature,
     spelled,
-    takes_text,
 )
 from gnc_cli.runtime.calls import default_settings
 
@@ -28,13 +24,9 @@ def validated(function: Callable[_P, _R]) -> Callable[_P, _R]:
     """Let every declared argument be read and every file be checked before `function` runs.
 
     Files: no output may be another output or an input, and all must be writable; existing ones
-    need a true `force` or `resume` among the arguments. None passes where it is the default. An
-    allocation that fails is an UnavailableError.
-    A text stands for a number in a shell alone, in Python where the annotation has `str`.
+    need a true `force` or `resume` among the arguments. None passes where it is the default.
     """
     parameters = declared(function)
-    annotations = inspect.get_annotations(function)
-    textual = {name for name in parameters if takes_text(annotations[name])}
     signature = inspect.signature(function)
 
     def read(name: str, value: Any) -> Any:
@@ -42,31 +34,19 @@ def validated(function: Callable[_P, _R]) -> Callable[_P, _R]:
         parameter = parameters[name]
         if value is None and signature.parameters[name].default is not None:
             raise parameter.mistaken(name, value)
-        if isinstance(value, str) and name not in textual and not is_shell():
-            raise parameter.mistaken(name, value)
         return parameter.read(name, value)
 
     @functools.wraps(function)
     def checked(*args: _P.args, **kwargs: _P.kwargs) -> _R:
-        try:
-            bound = signature.bind(*args, **kwargs)
-        except TypeError as error:
-            raise TypeError(f"{function.__qualname__}(): {error}") from None
-        for name, value in bound.arguments.items():
-            if name in parameters and parameters[name].argument:
+        bound = signature.bind(*args, **kwargs)
+        for name in [name for name in bound.arguments if name in parameters]:
+            value = bound.arguments[name]
+            if parameters[name].argument:
                 bound.arguments[name] = tuple(read(name, each) for each in value)
-            elif name in parameters:
+            else:
                 bound.arguments[name] = read(name, value)
         check_files(parameters, bound.arguments)
-        try:
-            return function(*bound.args, **bound.kwargs)
-        except (RuntimeError, MemoryError) as error:
-            from gnc_cli.runtime.memory import lacking_memory
-
-            refusal = lacking_memory(error, parameters)
-            if refusal is None:
-                raise
-            raise refusal from error
+        return function(*bound.args, **bound.kwargs)
 
     checked.__doc__ = _with_arguments(function.__doc__ or "", parameters)
     checked.__signature__ = plain_signature(signature)  # type: ignore[attr-defined]
@@ -89,14 +69,11 @@ def check_files(parameters: Mapping[str, Parameter], values: Mapping[str, Any]) 
         values: arguments by name.
 
     Raises:
-        UsageError: an output without a known suffix, or that is another output or an input; two
-            inputs from stdin, or stdin that is a terminal; SOURCE_DATE_EPOCH is no time.
+        UsageError: an output without a known suffix, or that is another output or an input;
+            SOURCE_DATE_EPOCH is no time.
         OutputError: an existing file without `force` or `resume`, or an unwritable folder.
         UnavailableError: a page (.html) without plotly.
     """
-    creation_time()  # NumPy too reads SOURCE_DATE_EPOCH, somewhere in its depths
-    read = {p.named(n): values[n] for n, p in parameters.items() if p.reads and n in values}
-    _check_stdin(read)
     written = {
         name: values[name]
         for name, parameter in parameters.items()
@@ -105,8 +82,10 @@ def check_files(parameters: Mapping[str, Parameter], values: Mapping[str, Any]) 
     if not written:
         return
     from gnc_cli.io.atomic import check_writable
+    from gnc_cli.io.code import creation_time
     from gnc_cli.io.outputs import check_apart, check_suffix
 
+    creation_time()
     for name, value in written.items():
         suffix = check_suffix(value, parameters[name].writes, spelled(name))
         if suffix == ".html" and find_spec("plotly") is None:
@@ -114,20 +93,8 @@ def check_files(parameters: Mapping[str, Parameter], values: Mapping[str, Any]) 
                 f"{spelled(name)} {value!r} needs plotly; pip install 'gnc-cli[viewer]', or choose "
                 ".png or .svg"
             )
+    read = {p.named(n): values[n] for n, p in parameters.items() if p.reads and n in values}
     check_apart({spelled(name): value for name, value in written.items()}, read)
     force, resume = bool(values.get("force")), bool(values.get("resume"))
     for value in written.values():
         check_writable(value, force=force, resume=resume)
-
-
-def _check_stdin(read: Mapping[str, Any]) -> None:
-    """`-`, or `-:key`, is HDF5 from a pipe, for one input at most."""
-    wanted = []
-    for name, value in read.items():
-        files = value if isinstance(value, (list, tuple)) else [value]
-        texts = [file for file in files if isinstance(file, str)]
-        wanted += [name for text in texts if text.partition(":")[0] == "-"]
-    if len(wanted) > 1:
-        raise UsageError(f"{' and '.join(wanted)} both want stdin; give all but one a file")
-    if wanted and sys.stdin is not None and sys.stdin.isatty():
-        raise UsageError(f"{wanted[0]} - reads HDF5 from a pipe, not from the terminal; pipe one")

@@ -4,7 +4,6 @@ Also binary data on stdout, and a file for libraries that cannot cope with a fai
 """
 
 import contextlib
-import errno
 import fcntl
 import functools
 import hashlib
@@ -18,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from gnc_cli.errors import GncError, OutputError, UnavailableError
+from gnc_cli.errors import OutputError
 
 _PIECE = 1 << 20
 """Bytes written to stdout at once."""
@@ -147,19 +146,14 @@ def check_writable(
             target = Path(os.path.realpath(path))
         else:
             target = Path(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
-        folder = target.parent
-        if not folder.is_dir():
-            raise OutputError(
-                f"cannot write {str(path)!r}: no folder {str(folder)!r}; make it first"
-            )
-        try:
-            mode = os.stat(target, follow_symlinks=follow).st_mode
-        except FileNotFoundError:
-            mode = None
+        mode = os.stat(target, follow_symlinks=follow).st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        mode = None
     except (OSError, ValueError) as error:
-        if isinstance(error, OutputError):
-            raise
         raise _refusal(path, error) from error
+    folder = target.parent
+    if not folder.is_dir():
+        raise OutputError(f"cannot write {str(path)!r}: no folder {str(folder)!r}; make it first")
     if mode is not None and stat.S_ISDIR(mode):
         raise OutputError(f"cannot write {str(path)!r}: it is a folder; name a file inside it")
     if mode is not None and not (stat.S_ISREG(mode) or stat.S_ISLNK(mode)):
@@ -229,12 +223,8 @@ def _exists(path: str | os.PathLike[str]) -> OutputError:
     return OutputError(f"{os.fspath(path)!r} exists; add --force to replace it")
 
 
-def _refusal(path: str | os.PathLike[str], error: OSError | ValueError) -> GncError:
+def _refusal(path: str | os.PathLike[str], error: OSError | ValueError) -> OutputError:
     reason = getattr(error, "strerror", None) or str(error)
-    if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
-        return UnavailableError(
-            f"cannot write {os.fspath(path)!r}: {reason}; raise the limit (ulimit -n)"
-        )
     return OutputError(
         f"cannot write {os.fspath(path)!r}: {reason}; nothing was changed, choose another place"
     )

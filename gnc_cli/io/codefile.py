@@ -6,7 +6,6 @@ The format is chosen by suffix (`formats`), the dataset by name.
 import dataclasses
 import io
 import os
-import sys
 import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import PurePath
@@ -14,16 +13,15 @@ from typing import IO, Any
 
 import numpy as np
 
-from gnc_cli.errors import DataError, UsageError
-from gnc_cli.io.atomic import atomic_file, check_writable, deferring_errors, write_stdout
+from gnc_cli.errors import DataError
+from gnc_cli.io.atomic import atomic_file, deferring_errors, write_stdout
 from gnc_cli.io.catalogue import Catalogue
-from gnc_cli.io.code import CodeFile
+from gnc_cli.io.code import CodeFile, parse_provenance
 from gnc_cli.io.formats import reader_for, writer_for
 from gnc_cli.io.hdf5 import open_hdf5, read_state, write_attributes, write_hdf5
 from gnc_cli.io.inputs import open_input, split_key
 from gnc_cli.io.loading import load_bias, load_labels, load_matrix
 from gnc_cli.io.outputs import check_suffix
-from gnc_cli.io.provenance import parse_provenance
 
 STREAMED_SUFFIXES = (".h5", ".hdf5", ".npy")
 _BLOCK_ENTRIES = 1 << 23
@@ -69,11 +67,6 @@ def collect(catalogue: Catalogue, key: str | None = None) -> CodeFile:
             labels = load_labels(catalogue, "labels", len(weights))
     if "bias" in entries:
         bias = load_bias(catalogue, "bias", len(weights))
-    if labels is not None and features is not None and len(labels) != len(features):
-        raise DataError(
-            f"{catalogue.where('labels')} has shape {labels.shape}; expected ({len(features)},), "
-            "one for each row of features"
-        )
     return CodeFile(weights, features, labels, bias, attrs, provenance, storage=storage)
 
 
@@ -93,32 +86,13 @@ def read_code(path: str | os.PathLike[str]) -> CodeFile:
         return dataclasses.replace(collect(catalogue), state=read_state(catalogue, h5))
 
 
-def check_target(
-    path: str | os.PathLike[str], *, force: bool = False, resume: bool = False
-) -> None:
-    """Refuse a target that `write_code` would refuse, before hours are spent on its content.
-
-    Raises:
-        UsageError: unknown suffix, or `-` while stdout is a terminal.
-        OutputError: no such folder, not writable, or an existing file with neither `force` nor
-            `resume`.
-    """
-    if os.fspath(path) == "-":
-        if sys.stdout.isatty():
-            raise UsageError("'-' would write HDF5 onto the terminal; pipe it or name a file")
-        return
-    writer_for(path)
-    check_writable(path, force=force, resume=resume)
-
-
 def write_code(path: str | os.PathLike[str], code: CodeFile, *, force: bool = False) -> None:
     """Write `code` in the format of the path's suffix; `-` is HDF5 on stdout.
 
     Raises:
-        UsageError: see `check_target`.
+        UsageError: unknown suffix.
         OutputError: the file exists without `force`, or cannot be written; nothing has changed.
     """
-    check_target(path, force=force)
     if os.fspath(path) == "-":
         with io.BytesIO() as stream:
             write_hdf5(stream, code)

@@ -90,10 +90,13 @@ def read_table(file: IO[bytes], path: str) -> tuple[np.ndarray, list[str]]:
         lines[lines.index(first)] = ""
     try:
         return np.loadtxt(io.StringIO("\n".join(lines)), delimiter=delimiter, ndmin=2), header
-    except ValueError:
-        _check_lines(path, lines, delimiter)
-        with translated(path, "a table of numbers"):
-            raise
+    except ValueError as error:
+        reason = str(error).partition(";")[0].rstrip(".")
+        raise DataError(
+            f"{path!r} is no table of numbers: {reason}; write one point on each line, put # "
+            "before lines of words, drop a column of row names (to_csv(index=False)), and number "
+            "classes that are words"
+        ) from error
 
 
 def write_txt(file: IO[bytes], code: CodeFile) -> None:
@@ -132,8 +135,7 @@ def shards(file: IO[bytes], path: str) -> Iterator[Catalogue]:
                 entries |= dict.fromkeys(names, missing)
                 continue
             part = stack.enter_context(reader(stack.enter_context(open_input(beside)), beside))
-            absent = Entry.refused(f"is not in {beside!r}, where the index has it")
-            entries |= {name: part.entries.get(name, absent) for name in names}
+            entries |= {name: part.entries[name] for name in names if name in part.entries}
         yield Catalogue(path, entries)
 
 
@@ -204,27 +206,3 @@ def writer_for(path: str | os.PathLike[str]) -> Writer:
     writer = FORMATS[check_suffix(path, CODE_SUFFIXES)].writer
     assert writer is not None
     return writer
-
-
-def _check_lines(path: str, lines: list[str], delimiter: str | None) -> None:
-    """Find the line that NumPy stumbled over, and say what is wrong with it."""
-    width = None
-    for number, line in enumerate(lines, start=1):
-        if not line:
-            continue
-        fields = line.split(delimiter)
-        for column, word in enumerate(fields, start=1):
-            try:
-                float(word)
-            except ValueError as error:
-                raise DataError(
-                    f"{path!r}, line {number}, column {column}: {word.strip()[:40]!r} is no "
-                    "number; put # before lines of words, drop a column of row names "
-                    "(to_csv(index=False)), and number classes that are words"
-                ) from error
-        width = len(fields) if width is None else width
-        if len(fields) != width:
-            raise DataError(
-                f"{path!r}, line {number} has {len(fields)} numbers, the lines before it {width}; "
-                "each line must hold one point"
-            )

@@ -28,11 +28,10 @@ from gnc_cli.io.catalogue import (
     most_unpacked,
     translated,
 )
-from gnc_cli.io.code import CodeFile
+from gnc_cli.io.code import CodeFile, creation_time, provenance_text
 from gnc_cli.io.file_rows import FlatArray, native
 from gnc_cli.io.inputs import memory_limit
 from gnc_cli.io.layouts import moment
-from gnc_cli.io.provenance import creation_time, provenance_text
 
 FORMAT = 1
 """Version of the layout, attribute `gnc_format`."""

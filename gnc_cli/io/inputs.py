@@ -4,7 +4,6 @@ Nothing here is without end: devices and named pipes are refused, stdin, texts a
 """
 
 import contextlib
-import glob
 import io
 import json
 import os
@@ -16,7 +15,7 @@ from typing import IO, Any, BinaryIO
 
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.parameters import Lines
-from gnc_cli.runtime.deadline import WAITS
+from gnc_cli.runtime.deadline import waiting
 from gnc_cli.runtime.memory import total_memory
 
 _DESCRIPTORS = ("/dev/fd/", "/proc/self/fd/", "/dev/stdin")
@@ -103,7 +102,7 @@ def open_regular(path: str) -> BinaryIO:
 def _held(stream: IO[bytes], path: str) -> IO[bytes]:
     """All of a stream in memory."""
     held, most = io.BytesIO(), memory_limit() // 4
-    with WAITS.waiting("the end of stdin" if path == "-" else f"the end of {path!r}"):
+    with waiting("the end of stdin" if path == "-" else f"the end of {path!r}"):
         while piece := stream.read(_PIECE):
             if path == "-" and not held.tell() and SIGNATURE not in piece:
                 raise DataError("'-' cannot be read as HDF5: it does not begin so; pipe HDF5 in")
@@ -145,11 +144,6 @@ def walk(root: str | os.PathLike[str]) -> Iterator[tuple[str, list[str]]]:
     for place, folders, names in os.walk(root):
         folders[:] = [name for name in folders if not name.startswith(".")]
         yield place, names
-
-
-def matching(pattern: str) -> list[str]:
-    """The files and folders that a glob names."""
-    return glob.glob(pattern, recursive=True)
 
 
 def read_lines(path: str | Lines) -> list[str]:

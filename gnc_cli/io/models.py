@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from gnc_cli.errors import DataError, StoppedError, UnavailableError, UsageError
 from gnc_cli.io.catalogue import translated
 from gnc_cli.io.inputs import read_json, read_lines
-from gnc_cli.runtime.deadline import WAITS
+from gnc_cli.runtime.deadline import waiting
 
 CONFIG = "config.json"
 _FILES = (
@@ -24,8 +24,6 @@ _TOKENIZERS = ("tokenizer.json", "vocab.json", "vocab.txt")
 _HUB = re.compile(
     r"hf:(?P<name>(\b[\w.-]+\b/)?\b[\w.-]{1,96}\b)(@(?P<revision>[\w./-]+))?(:(?P<key>.+))?"
 )
-_NO_HUB = re.compile(r"--|\.\.|\.git$")
-"""What no name of the hub has; the rules are those of huggingface_hub."""
 
 
 class HubName(NamedTuple):
@@ -52,7 +50,7 @@ def hub_name(text: str) -> HubName | None:
     if not text.startswith("hf:"):
         return None
     match = _HUB.fullmatch(text)
-    if match is None or _NO_HUB.search(match["name"]):
+    if match is None:
         raise UsageError(f"{text!r} names no model of the hub; write hf:org/name or hf:org/name@v1")
     return HubName(match["name"], match["revision"], match["key"])
 
@@ -87,8 +85,7 @@ def class_names(folder: str, K: int) -> list[str] | None:
             named = _tokens(folder)
     if not K / 2 < len(named) <= K:
         return None
-    found = [named.get(k, "(no token)") for k in range(K)]
-    return [name if name.isprintable() else repr(name)[1:-1] for name in found]
+    return [named.get(k, "(no token)") for k in range(K)]
 
 
 def _tokens(folder: str) -> dict[int, str]:
@@ -175,28 +172,21 @@ def _fetch(wanted: HubName, file: str) -> str | None:
     where = f"'hf:{wanted.name}'" + (f", revision {wanted.revision!r}" if wanted.revision else "")
     try:
         # Without a network this fails at once; the download tries again and again.
-        with WAITS.waiting(f"{file} of {where}"):
+        with waiting(f"{file} of {where}"):
             get_hf_file_metadata(hf_hub_url(wanted.name, file, revision=wanted.revision))
             return str(hf_hub_download(wanted.name, file, revision=wanted.revision))
     except StoppedError:
         raise
-    except errors.GatedRepoError as error:
+    except (errors.RepositoryNotFoundError, errors.RevisionNotFoundError) as error:
         raise DataError(
-            f"{where} is open to some users only; accept its terms on the hub, then `hf auth login`"
+            f"the hub has no public model {where}; check name and revision, or accept its terms on "
+            "the hub and `hf auth login`"
         ) from error
-    except errors.RepositoryNotFoundError as error:
-        raise DataError(
-            f"the hub has no public model {where}; check the name, or `hf auth login` for a "
-            "private one"
-        ) from error
-    except errors.RevisionNotFoundError as error:
-        raise DataError(f"{where}: the model has no such revision; check it on the hub") from error
     except Exception as error:  # of the package, or of the one behind it that speaks HTTP
         missing = isinstance(error, errors.EntryNotFoundError)
         if missing and not isinstance(error, errors.LocalEntryNotFoundError):
             return None
-        revision = f" --revision {wanted.revision}" if wanted.revision else ""
         raise UnavailableError(
             f"{where}: {file} is not in the cache, and the hub cannot be reached; fetch it with "
-            f"`hf download {wanted.name}{revision}` where there is a network, or name a folder"
+            f"`hf download {wanted.name}` where there is a network, or name a folder"
         ) from error

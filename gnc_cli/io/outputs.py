@@ -1,17 +1,13 @@
-"""The files of a command, checked before the work: outputs apart from inputs and from each other.
+"""The files of a command, checked before the work: outputs apart from inputs and each other."""
 
-Also earlier results, read back.
-"""
-
+import glob
 import os
 from collections.abc import Collection, Mapping
 from pathlib import PurePath
 from typing import Any
 
-from gnc_cli.errors import DataError, UsageError
-from gnc_cli.io.inputs import matching, read_json, split_key
-
-PLOT_SUFFIXES = (".png", ".svg", ".pdf")
+from gnc_cli.errors import UsageError
+from gnc_cli.io.inputs import split_key
 
 _Path = str | os.PathLike[str]
 
@@ -51,7 +47,7 @@ def _names(value: Any) -> list[str]:
 
 def _files(name: str) -> list[str]:
     path, _ = split_key(name)
-    return matching(path) if not os.path.exists(path) else [path]
+    return glob.glob(path, recursive=True) if not os.path.exists(path) else [path]
 
 
 def _same(a: str, b: str) -> bool:
@@ -59,18 +55,6 @@ def _same(a: str, b: str) -> bool:
         return os.path.samefile(a, b)
     except OSError:  # one of them is still to be made
         return os.path.realpath(a) == os.path.realpath(b)
-
-
-def read_result(path: str) -> dict[str, Any]:
-    """A result that `--json` printed earlier, as a dictionary.
-
-    Raises:
-        DataError: no such file, not JSON, or not a result of gnc.
-    """
-    value = read_json(path, "a file that --json wrote")
-    if not isinstance(value, dict) or "schema" not in value or "command" not in value:
-        raise DataError(f"{path!r} is not a result of gnc; give a file that --json wrote")
-    return value
 
 
 def check_suffix(path: _Path, suffixes: Collection[str], option: str = "", why: str = "") -> str:
@@ -92,8 +76,3 @@ def check_suffix(path: _Path, suffixes: Collection[str], option: str = "", why: 
 def is_page(path: _Path | None) -> bool:
     """Whether a picture is asked for as a page (.html)."""
     return path is not None and PurePath(path).suffix.lower() == ".html"
-
-
-def check_plot_suffix(path: _Path) -> str:
-    """The suffix of a picture file, in lower case; see `check_suffix`."""
-    return check_suffix(path, PLOT_SUFFIXES)

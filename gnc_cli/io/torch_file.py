@@ -23,9 +23,8 @@ import numpy as np
 from gnc_cli.errors import DataError
 from gnc_cli.io.atomic import deferring_errors
 from gnc_cli.io.catalogue import Catalogue, Entry, translated
-from gnc_cli.io.code import CodeFile
+from gnc_cli.io.code import CodeFile, provenance_text
 from gnc_cli.io.layouts import put_together
-from gnc_cli.io.provenance import provenance_text
 
 _MOST_ITEMS = 1_000_000
 _MOST_STEPS = 10_000_000
@@ -154,11 +153,6 @@ def _load_archive(
     claimed = sum(member.file_size for member in archive.infolist())
     if claimed > size or "data.pkl" not in members:
         raise ValueError(f"its {len(members)} members claim {claimed} bytes of {size}")
-    if "constants.pkl" in members:
-        raise DataError(
-            f"{path!r} is a TorchScript program, and none is run here; save its tensors "
-            "with torch.save(module.state_dict(), FILE)"
-        )
     if any(member.compress_type for member in archive.infolist()):
         raise ValueError("its members are compressed, and torch writes them as they are")
     if "byteorder" in members and archive.read(members["byteorder"]) != b"little":
@@ -331,12 +325,6 @@ class _Unpickler(pickle._Unpickler):
         if self._left < 0:
             raise ValueError("its pickle and storages take more than the file holds")
 
-    def _load_frame(self) -> None:
-        raise DataError(
-            f"{self._path!r} has a pickle of protocol 4 or 5, of which none is read; save it with "
-            "the default of torch.save, 2"
-        )
-
     def _load_build(self) -> None:
         state, target = self.stack.pop(), self.stack[-1]
         if isinstance(target, (_Array, _Dtype)):
@@ -361,7 +349,6 @@ class _Unpickler(pickle._Unpickler):
     dispatch: ClassVar[dict[int, Any]] = {
         **{step[0]: pickle._Unpickler.dispatch[step[0]] for step in _STEPS},
         pickle.NEWOBJ[0]: pickle._Unpickler.dispatch[pickle.REDUCE[0]],
-        pickle.FRAME[0]: _load_frame,
         pickle.BUILD[0]: _load_build,
         pickle.SETITEM[0]: _load_setitem,
         pickle.SETITEMS[0]: _load_setitems,

@@ -2,7 +2,6 @@
 to save what there is."""
 
 import contextlib
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
@@ -20,50 +19,34 @@ _SAVE_SHARE = 20.0
 """Times what a save takes must lie between two."""
 
 
-class Waits:
-    """What the main thread waits for and cannot poll: a pipe whose writer has stalled, a download.
+_WAITS: list[str] = []
+"""What the main thread waits for and cannot poll: a pipe whose writer has stalled, a download."""
 
-    A signal's handler calls `stop`; Python runs it in the main thread, where it ends the wait.
+
+@contextlib.contextmanager
+def waiting(what: str) -> Iterator[None]:
+    """While the block runs, `end_wait` ends it.
+
+    Args:
+        what: is waited for, in the message.
     """
-
-    def __init__(self) -> None:
-        self._for: list[str] = []
-        self._stopped = False
-
-    @contextlib.contextmanager
-    def waiting(self, what: str) -> Iterator[None]:
-        """While the block runs, `stop` ends it.
-
-        Args:
-            what: is waited for, in the message.
-
-        Raises:
-            StoppedError: it was stopped, also before the block began.
-        """
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-        self._for.append(what)
-        try:
-            if self._stopped:
-                self.stop()
-            yield
-        finally:
-            self._for.pop()
-
-    def stop(self) -> None:
-        """End the wait; a later one ends as it begins."""
-        self._stopped = True
-        if self._for:
-            raise StoppedError(f"interrupted while waiting for {self._for[-1]}; nothing was done")
-
-    def reset(self) -> None:
-        """Let later waits begin."""
-        self._stopped = False
+    _WAITS.append(what)
+    try:
+        yield
+    finally:
+        _WAITS.pop()
 
 
-WAITS = Waits()
-"""Those of this process."""
+def end_wait() -> None:
+    """For the handler of a signal, which Python runs in the main thread: end what it waits for.
+
+    Raises:
+        StoppedError: it waits.
+    """
+    if _WAITS:
+        raise StoppedError(f"interrupted while waiting for {_WAITS[-1]}; nothing was done")
+
+
 _program_began: ContextVar[float | None] = ContextVar("_program_began", default=None)
 
 

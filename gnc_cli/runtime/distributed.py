@@ -2,20 +2,22 @@
 
 Only small objects and accumulated sums travel, so gloo of torch.distributed on the CPU is enough,
 also beside a training run whose own group is nccl. A single process never imports torch from here.
+
+What one process cannot do, none of them can: the same error is raised in all, and the first alone
+prints it.
 """
 
 import atexit
 import datetime
 import os
-import socket
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
-from gnc_cli.errors import UnavailableError
+from gnc_cli.errors import GncError, UnavailableError
 from gnc_cli.runtime.calls import loaded
 
+_T = TypeVar("_T")
 _ALONE = datetime.timedelta(seconds=10)
 """How long the processes wait for each other where none of them was started by torchrun."""
 _UNDER_TORCHRUN = datetime.timedelta(minutes=5)
@@ -108,6 +110,41 @@ class Processes:
             self.close()
 
 
+def of_first(processes: Processes, work: Callable[[], _T]) -> _T:
+    """What `work` gives in the first process, in every process; all of them call it.
+
+    So that nothing which rounding or a file system decides differs between machines.
+    """
+    found, error = _tried(work) if processes.first else ([], None)
+    _agree(processes, error)
+    return next(part[0] for part in processes.all_gather(found) if part)
+
+
+def in_all(processes: Processes, work: Callable[[], _T]) -> _T:
+    """What `work` gives in this process, once all have done it; not for work that is collective."""
+    found, error = _tried(work)
+    _agree(processes, error)
+    return found[0]
+
+
+def _tried(work: Callable[[], _T]) -> tuple[list[_T], Exception | None]:
+    """The result as a list of one, else the error; a TimeoutError is an interruption."""
+    try:
+        return [work()], None
+    except (GncError, TimeoutError) as error:
+        return [], error
+
+
+def _agree(processes: Processes, own: Exception | None) -> None:
+    """Raise in all processes what one of them met."""
+    errors = processes.all_gather(own)
+    error = next((e for e in errors if e is not None), None)
+    if isinstance(error, GncError):
+        error.told = not processes.first
+    if error is not None:
+        raise error
+
+
 def share(N: int, rank: int, size: int, step: int = 1) -> tuple[int, int]:
     """The rows (start, stop) of N that process `rank` of `size` takes: whole chunks of `step` rows.
 
@@ -145,15 +182,8 @@ def _start(device: Any) -> Processes:
     announced = os.environ["WORLD_SIZE"]
     # What torchrun did not start may be what is left of another run's environment.
     patience = _UNDER_TORCHRUN if "TORCHELASTIC_RUN_ID" in os.environ else _ALONE
-    if not is_rank_zero():
-        _await_first(patience)
     import torch.distributed as dist
 
-    if not (dist.is_available() and dist.is_gloo_available()):
-        raise UnavailableError(
-            f"WORLD_SIZE={announced} announces several processes, but this torch has no gloo; "
-            "unset WORLD_SIZE to run one process"
-        )
     try:
         store, rank, size = next(dist.rendezvous("env://", timeout=patience))
         backend = "gloo" if device is None else "cpu:gloo,cuda:nccl"
@@ -164,32 +194,5 @@ def _start(device: Any) -> Processes:
             f"WORLD_SIZE={announced} announces several processes, but they did not meet "
             f"({first}); start all of them with torchrun, or unset WORLD_SIZE"
         ) from error
-    atexit.register(_leave)
+    atexit.register(dist.destroy_process_group)
     return Processes(dist.get_rank(), dist.get_world_size(), None, "world")
-
-
-def _await_first(patience: datetime.timedelta) -> None:
-    """Wait until the first process listens; torch would write a page to stderr about each try."""
-    host, port = os.environ["MASTER_ADDR"], os.environ.get("MASTER_PORT", "")
-    given_up = time.monotonic() + patience.total_seconds()
-    while port.isdigit():
-        try:
-            socket.create_connection((host, int(port)), timeout=1.0).close()
-            return
-        except OSError as error:
-            if time.monotonic() > given_up:
-                raise UnavailableError(
-                    f"RANK={os.environ['RANK']} is one of several processes, but the first does "
-                    f"not answer at {host}:{port} ({error.strerror or error}); start all of them "
-                    "with torchrun, or unset RANK and WORLD_SIZE"
-                ) from error
-            time.sleep(0.1)
-        except OverflowError:  # torch has words for such a port
-            return
-
-
-def _leave() -> None:
-    import torch.distributed as dist
-
-    if dist.is_initialized():
-        dist.destroy_process_group()

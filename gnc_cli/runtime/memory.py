@@ -1,33 +1,18 @@
-"""Memory and disk: how much is free, the refusal of work that cannot fit, failed allocations."""
+"""Memory and disk: how much is free, and the refusal of work that cannot fit."""
 
 import contextlib
 import math
 import os
 import shutil
-from collections.abc import Collection
 from pathlib import Path
 
-from gnc_cli.errors import GncError, UnavailableError
-from gnc_cli.parameters import spelled
+from gnc_cli.errors import UnavailableError
 
 _CGROUPS = (
     ("/sys/fs/cgroup", "memory.max", "memory.current"),
     ("/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes"),
 )
 """Where a container's limit and use stand, in version 2 and 1, beside `memory.stat`."""
-_SIZES = ("batch_size", "width", "image_size", "K", "d", "n", "restarts", "workers", "min_count")
-"""Parameters that decide how much memory a command takes, those that cost least first."""
-_NO_MEMORY = (
-    "DefaultCPUAllocator",
-    "not enough memory",  # of torch, on Linux and elsewhere
-    "failed to map segment",
-    "cannot allocate memory",
-    "Cannot allocate memory",
-    "can't start new thread",
-    "cannot apply additional memory protection",
-    "cannot create shared object descriptor",
-)
-"""In an error of torch, of Python, of the loader or of the system."""
 
 
 def check_memory(
@@ -85,10 +70,9 @@ def size(count: float) -> str:
 def free_memory() -> float:
     """Memory that can still be had, in bytes; infinite where this system does not say.
 
-    What the system calls available, or less where the limit of a container or of this process's
-    address space is nearer.
+    What the system calls available, or less where the limit of a container is nearer.
     """
-    found = [_host_available(), _address_space()]
+    found = [_host_available()]
     found += [_container_available(*group) for group in _CGROUPS]
     return min((value for value in found if value is not None), default=math.inf)
 
@@ -113,18 +97,6 @@ def _host_available() -> int | None:
     return None
 
 
-def _address_space() -> int | None:
-    """What `ulimit -v` leaves."""
-    with contextlib.suppress(ImportError, OSError, ValueError):
-        import resource
-
-        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-        if limit != resource.RLIM_INFINITY:
-            pages = int(Path("/proc/self/statm").read_text().split()[0])
-            return max(0, limit - pages * os.sysconf("SC_PAGE_SIZE"))
-    return None
-
-
 def _container_available(folder: str, limit: str, used: str) -> int | None:
     """What a container may still take; its file cache can be dropped, so that it counts as free."""
     root = Path(folder)
@@ -145,25 +117,3 @@ def _folder(out: str | os.PathLike[str]) -> str:
     while not os.path.isdir(path):
         path = os.path.dirname(path) or "."
     return path
-
-
-def lacking_memory(error: BaseException, names: Collection[str]) -> UnavailableError | None:
-    """The error of an allocation that failed; None for any other error.
-
-    Args:
-        error: what was raised. Older versions of torch have no class for it but that of CUDA, and
-            none have one for the CPU.
-        names: the parameters of the function that was called.
-    """
-    text = str(error)
-    if isinstance(error, GncError):
-        return None
-    smaller = [spelled(name) for name in _SIZES if name in names][:3]
-    named = " or ".join(filter(None, [", ".join(smaller[:-1]), *smaller[-1:]]))
-    advice = f"is not enough; try a smaller {named or 'input'}"
-    if any(word in text for word in ("CUDA out of memory", "CUDA error: out of memory")):
-        precision = f", or {spelled('precision', 'bf16')}" if "precision" in names else ""
-        return UnavailableError(f"the memory of the GPU {advice}{precision}")
-    if isinstance(error, MemoryError) or any(words in text for words in _NO_MEMORY):
-        return UnavailableError(f"the memory of the machine {advice}")
-    return None

@@ -10,11 +10,10 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from gnc_cli.errors import UsageError
 from gnc_cli.runtime.calls import loaded
 
 if TYPE_CHECKING:
@@ -62,9 +61,6 @@ def threads_for(flops_per_call: float, requested: int | None = None) -> int:
             counts 2 m k n).
         requested: the user's `--threads`, which always wins; None to choose.
 
-    Raises:
-        UsageError: fewer than one thread requested.
-
     Example:
         >>> threads_for(1e6)
         1
@@ -72,8 +68,6 @@ def threads_for(flops_per_call: float, requested: int | None = None) -> int:
         3
     """
     if requested is not None:
-        if requested < 1:
-            raise UsageError(f"--threads {requested}: at least one thread is needed")
         return requested
     return max(1, min(available_cores(), int(flops_per_call // _WORTH_SPLITTING)))
 
@@ -143,33 +137,23 @@ class Threads:
         self.count = max(1, threads) if self.device.type == "cpu" else 1
 
     def __enter__(self) -> "Threads":
-        import torch
-        from threadpoolctl import threadpool_limits
-
-        self._threads_before = torch.get_num_threads()
-        self._blas: Any = threadpool_limits(1)
-        torch.set_num_threads(1)
+        self._stack = ExitStack()
+        self._stack.enter_context(limit_threads(1))
         # A sharp softmax is made of vanishing numbers: as denormals they cost twenty times more.
-        # The setting belongs to a thread; off is the default, to which the exit returns.
-        torch.set_flush_denormal(True)
+        self._stack.enter_context(flush_denormals())
+        self._pool: ThreadPoolExecutor | None = None
         # The calling thread works too, so that one worker costs no thread at all.
-        self._pool = (
-            ThreadPoolExecutor(
+        if self.count > 1:
+            import torch
+
+            pool = ThreadPoolExecutor(
                 self.count - 1, initializer=torch.set_flush_denormal, initargs=(True,)
             )
-            if self.count > 1
-            else None
-        )
+            self._pool = self._stack.enter_context(pool)
         return self
 
     def __exit__(self, *_: object) -> None:
-        import torch
-
-        if self._pool is not None:
-            self._pool.shutdown()
-        self._blas.restore_original_limits()
-        torch.set_num_threads(self._threads_before)
-        torch.set_flush_denormal(False)
+        self._stack.close()
 
     def map(self, task: Callable[[int], T]) -> list[T]:
         """`[task(0), ..., task(count - 1)]`, in parallel; the first exception is raised."""

@@ -19,9 +19,8 @@ from gnc_cli.errors import DataError
 from gnc_cli.metrics.decisions import Decisions, merge, stream_decisions
 from gnc_cli.metrics.rows import ArrayRows, blocks, to_numpy
 from gnc_cli.runtime.deadline import Deadline
-from gnc_cli.runtime.distributed import share
+from gnc_cli.runtime.distributed import of_first, share
 from gnc_cli.runtime.threads import limit_threads
-from gnc_cli.runtime.together import of_first
 from gnc_cli.training.data.image_set import ImageData
 from gnc_cli.training.networks.batches import DeviceImages, Normalisation
 from gnc_cli.training.networks.encoders import Classifier, autocast

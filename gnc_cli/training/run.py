@@ -18,9 +18,8 @@ from gnc_cli.errors import DataError, UnavailableError, UsageError
 from gnc_cli.io.outputs import check_apart, is_page
 from gnc_cli.parameters import spelled
 from gnc_cli.runtime.deadline import Deadline
-from gnc_cli.runtime.distributed import Processes
+from gnc_cli.runtime.distributed import Processes, in_all, of_first
 from gnc_cli.runtime.threads import limit_threads
-from gnc_cli.runtime.together import in_all, of_first
 from gnc_cli.training.checkpoints import read_run
 from gnc_cli.training.data.image_set import ImageData
 from gnc_cli.training.data.load import load_images, load_matched

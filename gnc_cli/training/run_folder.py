@@ -33,14 +33,13 @@ from gnc_cli.errors import DataError, OutputError
 from gnc_cli.escaping import visible
 from gnc_cli.integrations.tensorboard import EventFile, event_files
 from gnc_cli.io.atomic import atomic_file, deferring_errors, unshare
+from gnc_cli.io.code import creation_time, provenance_text
 from gnc_cli.io.hdf5 import write_attributes
 from gnc_cli.io.inputs import read_json
 from gnc_cli.io.ledger import Ledger
-from gnc_cli.io.provenance import creation_time, provenance_text
 from gnc_cli.parameters import spelled
 from gnc_cli.records import flatten, plain, read_plain
-from gnc_cli.runtime.distributed import Processes
-from gnc_cli.runtime.together import of_first
+from gnc_cli.runtime.distributed import Processes, of_first
 from gnc_cli.training.checkpoints import read_run, write_checkpoint
 from gnc_cli.training.data.image_set import ImageData
 from gnc_cli.training.head import HeadPlan

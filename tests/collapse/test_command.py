@@ -143,8 +143,6 @@ def test_a_report_on_one_set_lists_its_classes(gnc: Any, run_file: Path) -> None
 
 BAD_OPTIONS: list[tuple[tuple[str, ...], str]] = [
     ((), "nothing to measure"),
-    (("-", "-"), "stdin"),
-    (("-", "--labels", "-:y"), "stdin"),
     (("run.h5", "--K", "1"), "at least 2"),
     (("run.h5", "--select", "epoch"), "KEY=VALUE"),
     (("run.h5", "--normalize", "on"), "'on'"),

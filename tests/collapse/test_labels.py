@@ -9,7 +9,7 @@ import pytest
 from gnc_cli import measure
 from gnc_cli.collapse.result import MeasureResult
 from gnc_cli.errors import DataError
-from gnc_cli.io.labels import zero_based
+from gnc_cli.io.loading import zero_based
 from tests.collapse.conftest import K, put
 
 FORMS = {"one-based": lambda y: y + 1, "one-hot": lambda y: np.eye(K, dtype=np.float32)[y]}

@@ -174,9 +174,5 @@ def test_progress_shows_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> N
     assert _on_terminal("stderr", *BASE, "-q") == (0, "")
 
 
-def test_hdf5_is_never_read_from_a_terminal() -> None:
-    assert _on_terminal("stdin", *BASE, "--init", "-")[0] == 2
-
-
 def test_hdf5_is_never_written_to_a_terminal() -> None:
     assert _on_terminal("stdout", *BASE, "--out", "-")[0] == 2

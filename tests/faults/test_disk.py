@@ -10,10 +10,8 @@ from pathlib import Path
 import pytest
 
 import gnc_cli
-from gnc_cli.errors import OutputError
 from gnc_cli.io import atomic
 from gnc_cli.io.atomic import atomic_file
-from gnc_cli.io.ledger import Ledger
 
 ROOT = Path(gnc_cli.__file__).parent.parent
 KILLED = """
@@ -94,15 +92,3 @@ def test_a_full_disk_leaves_nothing(words: str, tmp_path: Path) -> None:
     name = words.split()[-1]
     assert code == 3 and f"cannot write '{name}': File too large" in said, said
     assert "Traceback" not in said and os.listdir(tmp_path) == []
-
-
-def test_two_runs_do_not_mix_their_rows(tmp_path: Path) -> None:
-    path = tmp_path / "rows.jsonl"
-    with Ledger(path, dict, "d", None) as first:
-        first.append({"d": 1})
-        for how in ({"resume": True}, {"force": True}):
-            with pytest.raises(OutputError, match="is being written by another run"):
-                Ledger(path, dict, "d", None, **how)
-        first.append({"d": 2})
-    with Ledger(path, dict, "d", None, resume=True) as second:
-        assert second.rows == [{"d": 1}, {"d": 2}]

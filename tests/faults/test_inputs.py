@@ -3,7 +3,6 @@
 import gzip
 import json
 import os
-import shutil
 import zipfile
 from pathlib import Path
 
@@ -198,18 +197,6 @@ def test_pipes_and_devices_in_folders_are_left_out(tmp_path: Path) -> None:
     data = read_folder(str(tmp_path), threads=1)
     assert len(data.train.labels) == 6
     assert "2 image(s) cannot be read" in data.warnings[-1]
-
-
-def test_a_font_folder_may_hold_a_pipe(tmp_path: Path) -> None:
-    import matplotlib
-
-    from gnc_cli.training.data.fonts import find_fonts
-
-    font = Path(matplotlib.get_data_path(), "fonts", "ttf", "DejaVuSans.ttf")
-    shutil.copy(font, tmp_path / "a.ttf")
-    os.mkfifo(tmp_path / "b.ttf")
-    (tmp_path / "c.ttf").symlink_to("/dev/zero")
-    assert find_fonts(str(tmp_path))[1] == ["a.ttf"]
 
 
 def test_stdin_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

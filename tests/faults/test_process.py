@@ -16,12 +16,6 @@ import gnc_cli
 from gnc_cli import solve
 from gnc_cli.console.process import refusal
 from gnc_cli.errors import ExitCode
-from gnc_cli.io.provenance import creation_time
-from gnc_cli.runtime.distributed import Processes
-from gnc_cli.runtime.parallel import safe_path
-from gnc_cli.runtime.together import in_turn
-from gnc_cli.training.data.decoding import decoding_pool
-from gnc_cli.training.data.image_set import fits_in_memory
 from tests.faults.world import contents, inside, put
 
 ROOT = Path(gnc_cli.__file__).parent.parent
@@ -65,35 +59,12 @@ def run(case: Around, seconds: float = 120.0) -> subprocess.CompletedProcess[str
     )
 
 
-CLOSED = "cannot write the result to stdout: it is closed"
 FULL = "No space left on device"
 STREAMS = [
     Around("--help", ">/dev/full", 3, FULL),
     Around("measure - --K 4", "<&-", 3, "stdin is empty"),
-    Around(SHORT, ">&-", 3, CLOSED),
+    Around(SHORT, ">&- 2>&- <&-", 0, ""),
     Around(SHORT, "", 0, "", {"PYTHONIOENCODING": "ascii"}),
-]
-MORE_STREAMS = [
-    Around("solve --help", ">/dev/full", 3, FULL),
-    Around("--version", ">&-", 3, "it is closed"),
-    Around("--help", ">&-", 3, "it is closed"),
-    Around(f"{SHORT} --json", ">&-", 3, CLOSED),
-    Around(f"{SHORT} --csv", ">/dev/full", 3, FULL),
-    Around("bounds --d 3..5 --K 7 --jsonl", ">/dev/full", 3, FULL),
-    Around("solve --d 2 --K 4 --out -", ">&-", 3, "it is closed"),
-    Around("solve --d 2 --K 4 --out -", ">/dev/full", 3, FULL),
-    Around("solve --d 2 --K 4 --out a.h5", ">&-", 3, CLOSED),
-    Around(SHORT, "2>&-", 0, ""),
-    Around(SHORT, "2>/dev/full", 0, ""),
-    Around("solve --nothing", "2>&-", 2, ""),
-    Around("solve --nothing", "2>/dev/full", 2, ""),
-    Around(SHORT, ">&- 2>&- <&-", 3, ""),
-    Around("measure --weights -:weights", "<&-", 3, "is empty"),
-    Around("train --help", "", 0, "", {"PYTHONIOENCODING": "ascii"}),
-    Around("compare code.txt", "", 0, "", {"PYTHONIOENCODING": "latin-1"}),
-    Around("solve --d 2 --K é", "", 2, "is not a number", {"PYTHONIOENCODING": "ascii"}),
-    Around(SHORT, "", 0, "", {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}),
-    Around("measure $'\\xff.h5'", "", 3, "no such file", {"PYTHONIOENCODING": "ascii"}),
 ]
 SURROUNDINGS = [
     Around(
@@ -103,16 +74,7 @@ SURROUNDINGS = [
         "SOURCE_DATE_EPOCH is 'abc'",
         {"SOURCE_DATE_EPOCH": "abc"},
     ),
-    Around("measure code.txt", "", 6, "needs 640 MB", {}, (resource.RLIMIT_AS, 300_000_000)),
     Around("measure code.txt", "", 0, "", {}, (resource.RLIMIT_NOFILE, 20)),
-    Around(
-        "solve --d 2 --K 4 --out a.h5",
-        "",
-        6,
-        "raise the limit (ulimit -n)",
-        {},
-        (resource.RLIMIT_NOFILE, 7),
-    ),
     Around(
         "solve --d 3 --K 8 --method descent --restarts 1 --out a.h5",
         "",
@@ -120,43 +82,6 @@ SURROUNDINGS = [
         "geoopt needs docstrings",
         {"PYTHONOPTIMIZE": "2"},
     ),
-]
-MORE_SURROUNDINGS = [
-    Around("train --epochs 1", "", 2, "SOURCE_DATE_EPOCH is", {"SOURCE_DATE_EPOCH": "9" * 30}),
-    Around("train --epochs 1", "", 6, "MB of address", {}, (resource.RLIMIT_AS, 300_000_000)),
-    Around("--help", "", 0, "", {}, (resource.RLIMIT_AS, 300_000_000)),
-    Around(
-        "solve --d 10 --K 100 --restarts 2 --workers 2", "", 0, "", {}, (resource.RLIMIT_NOFILE, 8)
-    ),
-    Around("compare code.txt", "", 0, "", {"PYTHONOPTIMIZE": "2"}),
-    Around(
-        "measure code.txt", "", 6, "6 open files are not enough", {}, (resource.RLIMIT_NOFILE, 6)
-    ),
-    Around(
-        "measure code.txt",
-        "",
-        6,
-        "the first does not answer at 127.0.0.1:9",
-        {"RANK": "1", "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "9"},
-    ),
-    Around(
-        "measure code.txt",
-        "",
-        6,
-        "they did not meet",
-        {"RANK": "0", "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29671"},
-    ),
-    Around(
-        "measure code.txt",
-        "",
-        6,
-        "RANK=x is one of several processes, but the first",
-        {"RANK": "x", "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29671"},
-    ),
-    Around("measure code.txt", "", 0, "", {"RANK": "1", "WORLD_SIZE": "2"}),
-    Around(f"{SHORT} --plot a.svg", "", 0, "", {"MATPLOTLIBRC": "matplotlibrc"}),
-    Around("solve --d 2 --K 4 --time-limit 5", "", 0, "", {"OMP_NUM_THREADS": "100000"}),
-    Around("measure code.txt", "", 0, "", {"OMP_NUM_THREADS": "abc"}),
 ]
 
 
@@ -175,12 +100,6 @@ def held(case: Around, folder: Path) -> None:
 
 @pytest.mark.parametrize("case", [*STREAMS, *SURROUNDINGS], ids=str)
 def test_the_process_around_a_command(case: Around, tmp_path: Path) -> None:
-    held(case, tmp_path)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("case", [*MORE_STREAMS, *MORE_SURROUNDINGS], ids=str)
-def test_all_that_may_surround_a_command(case: Around, tmp_path: Path) -> None:
     held(case, tmp_path)
 
 
@@ -206,12 +125,13 @@ REFUSED = [
         "another process of this run has ended",
     ),
     (MemoryError(), 6, SHORT_OF_MEMORY),
+    (RuntimeError("CUDA out of memory. Tried to allocate 2 GiB"), 6, "memory of the GPU is not"),
     (OSError(12, "Cannot allocate memory"), 6, SHORT_OF_MEMORY),
     (ImportError("a.so: failed to map segment from shared object"), 6, SHORT_OF_MEMORY),
     (RuntimeError("can't start new thread"), 6, SHORT_OF_MEMORY),
     (OSError(11, "Resource temporarily unavailable"), 6, "no further process may start"),
-    (OSError(24, "Too many open files"), 6, "open files are not enough"),
-    (OSError(23, "Too many open files in system"), 6, "open files are not enough"),
+    (OSError(24, "Too many open files"), 6, "too many open files"),
+    (OSError(23, "Too many open files in system"), 6, "too many open files"),
     (OSError(28, "No space left on device"), 3, "cannot write to stdout: No space"),
     (OSError(27, "File too large", "a.tmp"), 3, "cannot write 'a.tmp': File too large"),
     (OSError(30, "Read-only file system", "a"), 3, "cannot write 'a': Read-only"),
@@ -244,33 +164,6 @@ def test_a_bug_stays_one(gnc: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     assert refusal(ValueError("x")) is None and refusal(PermissionError(13, "no")) is None
 
 
-def test_a_date_that_is_none_is_refused_in_python(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SOURCE_DATE_EPOCH", "abc")
-    with pytest.raises(ValueError, match="SOURCE_DATE_EPOCH is 'abc'"):
-        solve(2, 4)
-    monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
-    assert creation_time() == "1970-01-01T00:00:00Z"
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        "solve --d 2 --K 4 --threads 100000",
-        "measure code.txt --threads 1025",
-        "solve --d 2 --K 4 --workers 1e9",
-        "train --threads 100000",
-        "bounds --d 3 --K 7 --threads 2000",
-        "compare code.txt --threads 99999",
-    ],
-)
-def test_more_threads_than_a_process_can_have(words: str, gnc: Any, tmp_path: Path) -> None:
-    with inside(tmp_path):
-        put("code.txt", CODE)()
-        told = gnc(*words.split())
-        assert told.exit_code == 2 and told.stderr.count("\n") == 1, told.stderr
-        assert "1024" in told.stderr or "no such option" in told.stderr
-
-
 @pytest.mark.parametrize(
     "words",
     [
@@ -285,16 +178,6 @@ def test_modules_of_the_current_folder_are_never_executed(words: str, tmp_path: 
             put(f"{name}.py", "open('executed', 'w')")()
         told = run(Around(words, "", 0, ""))
         assert told.returncode in (0, 5) and not Path("executed").exists(), told.stderr
-
-
-def test_the_callers_environment_is_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
-    for before in (None, "", "1"):
-        monkeypatch.delenv("PYTHONSAFEPATH", raising=False)
-        if before is not None:
-            monkeypatch.setenv("PYTHONSAFEPATH", before)
-        with safe_path():
-            assert os.environ["PYTHONSAFEPATH"] == "1"
-        assert os.environ.get("PYTHONSAFEPATH") == before
 
 
 ESCAPES = "\x1b[2J\x1b]0;mine\x07\u202e\x9b31m"
@@ -381,13 +264,3 @@ def test_names_that_are_not_utf_8(gnc: Any, tmp_path: Path) -> None:
         assert gnc("measure", name, "--out", f"rows{name}").exit_code == 0
         with h5py.File(f"rows{name}") as h5:
             assert h5["rows/file"][0] == b"a\\udcff.h5"
-
-
-@pytest.mark.parametrize("text", ["0", "x", "-1", ""])
-def test_numbers_of_torchrun_that_are_none(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LOCAL_WORLD_SIZE", text)
-    monkeypatch.setenv("LOCAL_RANK", text)
-    with decoding_pool(None) as pool:
-        assert pool._max_workers > 0
-    assert fits_in_memory(1)
-    assert in_turn(Processes(), lambda: "done") == "done"

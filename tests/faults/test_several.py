@@ -1,23 +1,14 @@
 """Several processes, of which one is interrupted, refused or killed: none of the others waits."""
 
 import json
-import os
-import signal
-import socket
-import subprocess
-import sys
 from pathlib import Path
 
 import h5py
 import numpy as np
-import pytest
 
-import gnc_cli
 from gnc_cli.io.ledger import Ledger
-from tests.faults.test_signals import until
 from tests.runtime.together import needs_gloo, together
 
-ROOT = Path(gnc_cli.__file__).parent.parent
 MEASURED = """
 import json, threading
 from gnc_cli import measure
@@ -96,62 +87,6 @@ def test_one_that_has_gone_is_no_bug_of_the_others() -> None:
         """
     )
     assert said.startswith("6 another process of this run has ended"), said
-
-
-def started(rank: int, port: int, *words: str, folder: Path) -> subprocess.Popen[str]:
-    """One of two processes of a command, as torchrun starts it."""
-    meeting = {
-        "RANK": str(rank),
-        "WORLD_SIZE": "2",
-        "MASTER_ADDR": "127.0.0.1",
-        "MASTER_PORT": str(port),
-        "TORCHELASTIC_RUN_ID": "none",
-        "OMP_NUM_THREADS": "1",
-        "PYTHONPATH": str(ROOT),
-    }
-    return subprocess.Popen(
-        [sys.executable, "-m", "gnc_cli", *words],
-        cwd=folder,
-        text=True,
-        env={**os.environ, **meeting},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-
-
-@pytest.mark.slow
-@needs_gloo
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("rank", [0, 1])
-def test_a_run_whose_other_process_ends(number: signal.Signals, rank: int, tmp_path: Path) -> None:
-    words = "train --classes 4 --image-size 16 --epochs 100000 --out run --measure-every 1"
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    each = [started(rank, port, *words.split(), folder=tmp_path) for rank in range(2)]
-    try:
-        until(lambda: (tmp_path / "run/last.pt").exists() and bool(rows(tmp_path)))
-        each[rank].send_signal(number)
-        said = [one.communicate(timeout=60)[1] for one in each]
-    finally:
-        for one in each:
-            one.kill()
-    other = each[1 - rank]
-    if number == signal.SIGKILL:
-        assert other.returncode == 6
-        assert "another process of this run has ended" in said[1 - rank]
-    else:
-        assert each[0].returncode == 130 and each[1].returncode in (0, 130), said
-    assert "Traceback" not in "".join(said)
-    again = f"train --out run --resume --epochs {len(rows(tmp_path)) + 2}"
-    done = subprocess.run(
-        [sys.executable, "-m", "gnc_cli", *again.split()],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
 
 
 def rows(folder: Path) -> list[str]:

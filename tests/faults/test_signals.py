@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import termios
-import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -18,8 +17,7 @@ import pytest
 import gnc_cli
 from gnc_cli import solve
 from gnc_cli.errors import DataError, StoppedError
-from gnc_cli.runtime.deadline import Waits
-from gnc_cli.search.request import apart
+from gnc_cli.runtime.deadline import end_wait, waiting
 
 ROOT = Path(gnc_cli.__file__).parent.parent
 FINISHING = "gnc: finishing with the best so far; interrupt again to stop at once\n"
@@ -162,33 +160,10 @@ def test_a_signal_before_the_work_has_begun(number: signal.Signals, moment: floa
 
 
 def test_a_wait_ends_where_it_is_stopped() -> None:
-    waits = Waits()
-    with waits.waiting("nothing"):
-        pass
     with pytest.raises(StoppedError, match="interrupted while waiting for it"):
-        with waits.waiting("it"):
-            waits.stop()
-    with pytest.raises(StoppedError), waits.waiting("what comes after a signal"):
-        pytest.fail("begun")
-    waits.reset()
-    with waits.waiting("anew"):
-        pass
-    waits.stop()  # nothing waits
-    waits.reset()
-
-
-def test_only_the_main_thread_is_stopped() -> None:
-    waits, ended = Waits(), []
-    waits.stop()
-
-    def wait() -> None:
-        with waits.waiting("a block"):
-            ended.append(True)
-
-    thread = threading.Thread(target=wait)
-    thread.start()
-    thread.join()
-    assert ended == [True]
+        with waiting("it"):
+            end_wait()
+    end_wait()  # nothing waits
 
 
 def line(K: int, d: int) -> np.ndarray:
@@ -210,19 +185,6 @@ def pair(K: int, d: int) -> np.ndarray:
 def test_a_start_with_equal_rows_comes_apart(problem: str, make: object, K: int, d: int) -> None:
     found = solve(d, K, init=make(K, d), restarts=0, problem=problem)  # type: ignore[operator]
     assert found.max_cosine < 0.9
-
-
-def test_only_equal_rows_are_moved(rng: np.random.Generator) -> None:
-    W = rng.normal(size=(500, 5))
-    W /= np.linalg.norm(W, axis=1, keepdims=True)
-    assert apart(W, 0) is W
-    W[[3, 77, 400]] = W[5]
-    moved = apart(W, 0)
-    at = np.flatnonzero((moved != W).any(axis=1))
-    assert len(at) == 3 and set(at) < {3, 5, 77, 400}
-    gram = moved @ moved.T - 2.0 * np.eye(500)
-    assert gram.max() < 1.0 - 1e-9
-    assert np.array_equal(moved, apart(W, 0)) and not np.array_equal(moved, apart(W, 1))
 
 
 @pytest.mark.parametrize("problem", ["softmax", "tammes"])

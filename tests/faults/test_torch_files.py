@@ -203,13 +203,6 @@ def test_a_pickle_has_a_largest_number_of_steps(
         read_points(tmp_path / "a.pt")
 
 
-def test_a_newer_pickle_is_named(tmp_path: Path) -> None:
-    for new in (False, True):
-        torch.save([W], tmp_path / "a.pt", pickle_protocol=4, _use_new_zipfile_serialization=new)
-        with pytest.raises(DataError, match="protocol 4 or 5"):
-            read_points(tmp_path / "a.pt")
-
-
 def test_storages_before_torch_1_6_have_as_many_bytes_as_the_file(tmp_path: Path) -> None:
     path = tmp_path / "a.pt"
     torch.save({"W": torch.from_numpy(W)}, path, _use_new_zipfile_serialization=False)

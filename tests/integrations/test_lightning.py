@@ -128,21 +128,6 @@ def test_an_embedding_is_doubted_once_and_its_classifier_can_be_named(
     assert second.result is not None and second.result.K == 3
 
 
-def test_samples_that_are_not_of_training_are_told(caplog: pytest.LogCaptureFixture) -> None:
-    CollapseCallback(loader())
-    assert not caplog.text
-    CollapseCallback()
-    assert "class means of their own" in caplog.text
-
-
-def test_validation_by_itself_and_limits(tmp_path: Path) -> None:
-    callback = CollapseCallback(every=7)
-    run = trainer(tmp_path, callback, limit_val_batches=2)
-    (found,) = run.validate(Module(), loader(), verbose=False)
-    assert callback.result is not None and callback.result.N == 32
-    assert found.keys() == {f"gnc/{name}" for name in FIGURES}
-
-
 @pytest.mark.parametrize("precision", ["bf16-true", "bf16-mixed", "64-true"])
 def test_precisions(tmp_path: Path, precision: Any) -> None:
     callback = CollapseCallback()
@@ -150,13 +135,6 @@ def test_precisions(tmp_path: Path, precision: Any) -> None:
     run.fit(Module(), loader(), loader())
     stored = callback.result.policy.precision.storage  # type: ignore[union-attr]
     assert stored == ("float64" if precision == "64-true" else "bfloat16")
-
-
-def test_several_validation_loaders_want_one_named(tmp_path: Path) -> None:
-    module = Module()
-    module.validation_step = lambda batch, index, dataloader_idx: None  # type: ignore[method-assign,assignment]
-    with pytest.raises(UsageError, match="2 validation loaders"):
-        trainer(tmp_path, CollapseCallback()).fit(module, loader(), [loader(), loader()])
 
 
 def test_a_network_that_diverged_trains_on(

@@ -17,7 +17,6 @@ from tests.runtime.together import needs_gloo, together
 BY_MEANS = {"ncc_accuracy", "ncc_leave_one_out", "ncc_agreement", "nc4"}
 """Figures that need the class means before the samples."""
 ALL = features()
-W = ALL["weights"]
 F64 = torch.float64
 PARTS = [{n: v if n == "weights" else v[a : a + 20] for n, v in ALL.items()} for a in (0, 20, 40)]
 
@@ -49,17 +48,6 @@ def test_the_same_numbers(options: dict[str, Any]) -> None:
     metric.reset()
     metric.update(**PARTS[0])
     agree(metric.compute(), expected(PARTS[:1], **options))
-
-
-def test_without_weights_and_logits() -> None:
-    metric = GNCMetrics(D, K)
-    metric.update(ALL["features"], ALL["labels"])
-    found = metric.compute()
-    assert found["gnc2.lower"] > 0 and found["gnc3"].isnan() and found["accuracy"].isnan()
-    metric.update(ALL["features"], ALL["labels"], weights=torch.eye(K)[:, :D] + 1.0)
-    metric.update(ALL["features"], ALL["labels"], weights=ALL["weights"])
-    metric.update(ALL["features"], ALL["labels"])  # the last weights given count
-    assert metric.compute()["gnc3"].item() == pytest.approx(expected([ALL])["gnc3"])
 
 
 def test_merged_states() -> None:

@@ -18,7 +18,6 @@ from transformers import (
 )
 
 from gnc_cli import measure_model
-from gnc_cli.errors import UsageError
 from gnc_cli.integrations.figures import FIGURES, figures
 from gnc_cli.integrations.transformers import CollapseCallback
 from tests.runtime.together import needs_gloo, together
@@ -107,18 +106,6 @@ def test_the_best_model_by_a_figure_and_a_board(
     assert shown == pytest.approx(values, rel=1e-6)
 
 
-def test_every_second_evaluation_on_the_training_set(tmp_path: Path) -> None:
-    run = trainer(tmp_path, num_train_epochs=4)
-    loader = run.get_train_dataloader()
-    callback = CollapseCallback(run, every=2, head="classifier", loader=loader)
-    run.add_callback(callback)
-    run.train()
-    assert [line["epoch"] for line in logged(run)] == [2.0, 4.0]
-    assert callback.result is not None and callback.result.N == 24
-    with pytest.raises(UsageError, match="every 0"):
-        CollapseCallback(run, every=0)
-
-
 def timed(rows: Any) -> dict[str, float]:
     """Metrics of one's own, of which one is named as the trainer names its own."""
     return {"n": float(len(rows.label_ids)), "slow_runtime": 1.0}
@@ -136,16 +123,6 @@ def test_several_evaluation_sets_have_keys_and_turns_of_their_own(tmp_path: Path
         for key, value in figures(wanted, f"eval_{name}_gnc/").items():
             assert lines[-1][key] == pytest.approx(value, rel=1e-9), key
     assert not logged(run)
-
-
-def test_samples_that_are_not_of_training_are_told(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    run = trainer(tmp_path)
-    CollapseCallback(run, loader=run.get_train_dataloader())
-    assert not caplog.text
-    CollapseCallback(run)
-    assert "class means of their own" in caplog.text
 
 
 def test_models_of_tokens() -> None:

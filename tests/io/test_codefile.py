@@ -16,16 +16,15 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from gnc_cli.errors import DataError, OutputError, UsageError
+from gnc_cli.io.code import provenance_text
 from gnc_cli.io.codefile import (
     CodeFile,
     check_stream_target,
-    check_target,
     read_code,
     read_points,
     write_code,
     write_streamed,
 )
-from gnc_cli.io.provenance import provenance_text
 from gnc_cli.parameters import CODE_SUFFIXES
 
 SUFFIXES = [suffix for suffix in CODE_SUFFIXES if suffix != ".hdf5"]  # written like .h5
@@ -104,21 +103,6 @@ def test_equal_input_gives_equal_bytes(tmp_path: Path, monkeypatch: pytest.Monke
     for suffix in SUFFIXES:
         one, two = ((tmp_path / f"{name}{suffix}").read_bytes() for name in ("one", "two"))
         assert one == two, suffix
-
-
-def test_targets_are_checked_early(tmp_path: Path) -> None:
-    for name in ("code", "code.xlsx", ""):
-        with pytest.raises(UsageError, match=r"\.safetensors"):
-            check_target(tmp_path / name if name else name)
-    (tmp_path / "a.h5").touch()
-    with pytest.raises(OutputError, match="--force"):
-        check_target(tmp_path / "a.h5")
-    check_target(tmp_path / "a.h5", force=True)
-    check_target(tmp_path / "a.h5", resume=True)
-    check_target(tmp_path / "B.H5")
-    with pytest.raises(OutputError, match="no folder"):
-        check_target(tmp_path / "none" / "a.h5")
-    assert os.listdir(tmp_path) == ["a.h5"]
 
 
 def test_shapes_must_agree() -> None:

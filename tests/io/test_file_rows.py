@@ -22,7 +22,6 @@ from gnc_cli.io.file_rows import ConcatenatedRows, FileRows, FlatArray
 from gnc_cli.io.formats import reader_for
 from gnc_cli.io.hdf5 import open_hdf5
 from gnc_cli.io.inputs import open_input
-from gnc_cli.metrics.rows import ArrayRows, Rows
 
 N, D = 23, 5
 ROWS = np.random.default_rng(3).standard_normal((N, D)).astype(np.float32)
@@ -97,28 +96,6 @@ def test_any_rows_from_any_thread(tmp_path: Path, kind: str) -> None:
     for (start, stop), block in zip(spans, read, strict=True):
         assert block.dtype == rows.dtype
         assert np.array_equal(block, ROWS[start:stop])
-
-
-CHUNKS = [(1, 1), (1, D), (3, 2), (N, 1), (N, D), True]
-
-
-def test_no_rows_are_an_empty_matrix(tmp_path: Path) -> None:
-    with ExitStack() as stack:
-        files = []
-        for kind, (suffix, save) in SAVERS.items():
-            save(tmp_path / f"{kind}{suffix}", ROWS)
-            files.append(stack.enter_context(opened(tmp_path / f"{kind}{suffix}")))
-        for i, chunks in enumerate(CHUNKS):
-            for compression in (None, "gzip"):
-                path = tmp_path / f"{i}_{compression}.h5"
-                chunked(path, ROWS, chunks=chunks, compression=compression)
-                files.append(stack.enter_context(opened(path)))
-        everyone: list[Rows] = [*files, ConcatenatedRows(files), ArrayRows(ROWS)]
-        for rows in everyone:
-            for i in (0, 1, N - 1, N):
-                empty = rows.read(i, i)
-                assert empty.shape == (0, D) and empty.dtype == rows.dtype
-            assert np.array_equal(rows.read(0, N), ROWS)
 
 
 @pytest.mark.parametrize("dtype", ["<f2", ">f2", ">f4", ">f8", "<f8", ">i2", "<u1", ">u4", "<i8"])

@@ -1,14 +1,10 @@
 """Every format is read exactly, and every bad input is one line that names file and next step."""
 
-import argparse
 import os
 import pickle
 import shutil
 import subprocess
 import sys
-import textwrap
-import warnings
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,7 +17,6 @@ import torch
 
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.io.codefile import CodeFile, read_code, read_points, write_code
-from gnc_cli.io.formats import FORMATS
 from gnc_cli.parameters import CODE_SUFFIXES
 
 SUFFIXES = [suffix for suffix in CODE_SUFFIXES if suffix != ".hdf5"]  # written like .h5
@@ -71,18 +66,6 @@ def test_foreign_files_are_read_as_they_are(tmp_path: Path, suffix: str) -> None
         assert back.state is None and back.features is None
 
 
-@pytest.mark.parametrize("suffix", [".npy", ".npz"])
-def test_headers_of_python_2_are_read_without_a_warning(tmp_path: Path, suffix: str) -> None:
-    head = "{'descr': '<f8', 'fortran_order': False, 'shape': (4L, 3L), }".ljust(117) + "\n"
-    npy = b"\x93NUMPY\x01\x00" + len(head).to_bytes(2, "little") + head.encode() + CODE.tobytes()
-    path = tmp_path / f"old{suffix}"
-    path.write_bytes(npy)
-    if suffix == ".npz":
-        with zipfile.ZipFile(path, "w") as archive:
-            archive.writestr("weights.npy", npy)
-    assert np.array_equal(read_points(path).weights, CODE)
-
-
 @pytest.mark.parametrize("value", [np.arange(3), [b"code", b"x"], np.zeros(0), np.zeros((2, 2))])
 def test_attributes_may_be_arrays(tmp_path: Path, value: Any) -> None:
     """An array equals no text, and has no truth value."""
@@ -100,7 +83,7 @@ def test_attributes_may_be_arrays(tmp_path: Path, value: Any) -> None:
     ("array", "words"),
     [
         (np.ones((1, 3)), ["(1, 3)", "K >= 2"]),
-        (np.ones((4, 1)), ["(4, 1)", "d >= 2", "one coordinate a line"]),
+        (np.ones((4, 1)), ["(4, 1)", "d >= 2", "one point on each line"]),
         (np.array([[1.0, 0.0], [0.0, 0.0], [0.0, 1.0], [0.0, 0.0]]), ["2 zero row", "row 1"]),
         (np.array([[1.0, 0.0], [1.0, np.nan]]), ["1 value", "nan", "row 1", "column 1"]),
         (np.array([[1.0, -np.inf], [1.0, np.inf]]), ["2 value", "-inf", "row 0", "column 1"]),
@@ -131,12 +114,6 @@ def test_wrong_ranks_and_dtypes_are_refused(tmp_path: Path, suffix: str, array: 
     assert str(array.shape) in message or "dtype" in message
 
 
-@pytest.mark.parametrize("suffix", [".h5", ".npz", ".npy"])
-def test_strings_are_refused(tmp_path: Path, suffix: str) -> None:
-    SAVERS[suffix](tmp_path / f"a{suffix}", "weights", np.array([[b"a", b"b"], [b"c", b"d"]]))
-    assert "S1" in refusal(tmp_path / f"a{suffix}")
-
-
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_a_file_cut_anywhere_is_refused(tmp_path: Path, suffix: str) -> None:
     whole = tmp_path / f"whole{suffix}"
@@ -156,10 +133,6 @@ def test_a_file_cut_anywhere_is_refused(tmp_path: Path, suffix: str) -> None:
             assert np.array_equal(rows[:-1], code.weights[: len(rows) - 1])
             continue
         refusal(cut)
-
-
-def test_every_suffix_of_a_code_has_a_writer_and_no_other() -> None:
-    assert {*CODE_SUFFIXES} == {suffix for suffix, form in FORMATS.items() if form.writer}
 
 
 @pytest.mark.parametrize("suffix", [*CODE_SUFFIXES, ".csv", ".pth"])
@@ -192,20 +165,6 @@ def test_the_content_says_what_a_file_is(tmp_path: Path, name: str) -> None:
         assert np.array_equal(read_points(path).weights, CODE)
 
 
-def test_options_saved_beside_tensors_do_no_harm(tmp_path: Path) -> None:
-    """As training programs save them: a namespace of argparse, with paths."""
-    path = tmp_path / "model.pth"
-    options = argparse.Namespace(lr=0.1, out=Path("runs") / "one")
-    torch.save({"weights": torch.from_numpy(CODE.copy()), "args": options}, path)
-    assert np.array_equal(read_points(path).weights, CODE)
-
-
-def test_other_objects_are_refused_by_name(tmp_path: Path) -> None:
-    path = tmp_path / "model.pth"
-    torch.save({"weights": torch.from_numpy(CODE.copy()), "made_by": textwrap.dedent}, path)
-    assert "a Python object, textwrap.dedent, beside tensors" in refusal(path)
-
-
 class Bomb:
     """Unpickling this makes a file: if it ever appears, something was executed."""
 
@@ -231,13 +190,6 @@ def test_nothing_is_unpickled(tmp_path: Path) -> None:
     )
     assert "object" in refusal(tmp_path / "a.npz")
     assert not (tmp_path / "boom").exists()
-
-
-def test_a_program_is_refused(tmp_path: Path) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # torch deprecates what it made
-        torch.jit.save(torch.jit.script(torch.nn.Linear(3, 4)), tmp_path / "a.pt")
-    assert "TorchScript program" in refusal(tmp_path / "a.pt")
 
 
 def test_links_stay_inside_the_file(tmp_path: Path) -> None:
@@ -322,12 +274,6 @@ def test_labels_must_be_classes(tmp_path: Path, bad: list[float]) -> None:
     assert "'labels'" in refusal(tmp_path / "a.h5")
 
 
-def test_lengths_must_agree(tmp_path: Path) -> None:
-    with h5py.File(tmp_path / "a.h5", "w") as h5:
-        h5["weights"], h5["bias"] = CODE, np.zeros(5)
-    assert "(4,)" in refusal(tmp_path / "a.h5")
-
-
 def test_tables_are_read_with_blanks_or_commas_and_comments(tmp_path: Path) -> None:
     for name, text in {
         "a.txt": "# K = 2\n1 0.5   # first\n\n-2\t3e-5\n",
@@ -340,20 +286,16 @@ def test_tables_are_read_with_blanks_or_commas_and_comments(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("x,2\n1,2\n", ["line 1", "column 1", "'x'", "#", "index=False"]),
-        ("1 2\n3 four\n", ["line 2", "column 2", "'four'"]),
-        ("1,2\n3,,4\n", ["line 2", "column 2"]),
-        ("# c\n1 2\n3 4 5\n", ["line 3", "3 numbers", "2"]),
+        ("x,2\n1,2\n", ["'x'", "row 0, column 1", "#", "index=False"]),
+        ("# c\n1 2\n3 4 5\n", ["columns changed from 2 to 3"]),
         ("# only words\n", ["no numbers"]),
-        ("1 2\n1_0 2\n", ["1_0"]),
         ("1 1e999\n1 2\n", ["inf", "row 0"]),
     ],
 )
-def test_a_bad_table_names_the_line(tmp_path: Path, text: str, words: list[str]) -> None:
+def test_a_bad_table_says_what_is_wrong(tmp_path: Path, text: str, words: list[str]) -> None:
     (tmp_path / "a.txt").write_text(text)
     message = refusal(tmp_path / "a.txt")
-    for word in words:
-        assert word in message
+    assert all(word in message for word in words)
 
 
 def test_files_that_are_not_there_or_not_files(tmp_path: Path) -> None:
@@ -367,10 +309,10 @@ def test_files_that_are_not_there_or_not_files(tmp_path: Path) -> None:
         read_points("a.h5:")
 
 
-def test_names_may_hold_colons_and_no_suffix(tmp_path: Path) -> None:
-    save_h5(tmp_path / "run:1", "weights", CODE)
-    assert np.array_equal(read_points(tmp_path / "run:1").weights, CODE)
-    assert np.array_equal(read_points(f"{tmp_path}/run:1:weights").weights, CODE)
+def test_hdf5_is_never_read_from_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
+    with pytest.raises(UsageError, match="stdin, which is a terminal"):
+        read_points("-")
 
 
 def test_a_pipe_of_the_shell_is_read_and_a_named_one_refused(tmp_path: Path) -> None:

@@ -38,14 +38,6 @@ def test_resume_without_a_file_begins_and_says_so(
     assert caplog.messages == [f"{str(path)!r} does not exist yet; starting anew"]
 
 
-def test_each_row_is_in_the_file_at_once(tmp_path: Path) -> None:
-    path = tmp_path / "rows.jsonl"
-    with Ledger(path, dict, "d", OPTIONS) as ledger:
-        for count in (1, 2, 3):
-            ledger.append({"row": count})
-            assert path.read_bytes().count(b"\n") == count
-
-
 @pytest.mark.parametrize("rest", [b'{"d": 4, "opti', b'{"d', b"{"])
 def test_a_line_cut_short_is_dropped(tmp_path: Path, rest: bytes) -> None:
     path = tmp_path / "rows.jsonl"
@@ -117,14 +109,6 @@ def test_a_file_of_something_else_is_refused(tmp_path: Path, line: str, end: str
     assert path.read_bytes() == before
 
 
-def test_an_existing_file_is_not_overwritten(tmp_path: Path) -> None:
-    path = tmp_path / "rows.jsonl"
-    path.write_text("mine\n")
-    with pytest.raises(OutputError, match="--force"):
-        Ledger(path, dict, "d", OPTIONS)
-    assert path.read_text() == "mine\n"
-
-
 def test_two_runs_do_not_share_a_file(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     with Ledger(path, dict, "d", OPTIONS), pytest.raises(OutputError, match="another run"):
@@ -146,13 +130,6 @@ def test_a_full_disk_keeps_the_rows_before(tmp_path: Path, monkeypatch: pytest.M
             with pytest.raises(OutputError, match="No space left"):
                 ledger.append({"d": 4})
         assert path.read_bytes() == before
-
-
-def test_no_path_keeps_nothing(tmp_path: Path) -> None:
-    with Ledger(None, dict, "d", OPTIONS) as ledger:
-        ledger.append({"d": 3})
-    assert ledger.rows == []
-    assert os.listdir(tmp_path) == []
 
 
 def test_a_run_without_a_row_changes_nothing(tmp_path: Path) -> None:

@@ -5,8 +5,7 @@ import sys
 
 import pytest
 
-from gnc_cli.errors import UnavailableError, UsageError
-from gnc_cli.runtime import devices
+from gnc_cli.errors import UnavailableError
 from gnc_cli.runtime.devices import accelerator, resolve_device
 
 
@@ -31,16 +30,6 @@ def test_without_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     assert caught.value.exit_code == 6
 
 
-@pytest.mark.parametrize("name", ["gpu", "cuda:", "cuda:x", "CPU", ""])
-def test_unknown_names(name: str) -> None:
-    with pytest.raises(UsageError, match="auto, cpu, cuda or cuda:N"):
-        resolve_device(name)
-
-
-def test_device_of_this_run(device: str) -> None:
-    assert str(resolve_device(device)).startswith(device)
-
-
 def test_accelerator(monkeypatch: pytest.MonkeyPatch) -> None:
     """A GPU where one is asked for by name, or is there and worth it; None stands for NumPy."""
     pretend(monkeypatch, 1)
@@ -51,15 +40,6 @@ def test_accelerator(monkeypatch: pytest.MonkeyPatch) -> None:
     assert accelerator("auto") is None
     with pytest.raises(UnavailableError):
         accelerator("cuda")
-    with pytest.raises(UsageError, match="unknown"):
-        accelerator("gpu")
-
-
-def test_a_driver_makes_a_gpu_likely(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "torch")
-    for drivers, likely in (((), False), ((__file__,), True), (("/nonexistent",), False)):
-        monkeypatch.setattr(devices, "_DRIVERS", drivers)
-        assert devices._likely() is likely
 
 
 def test_torch_is_left_alone_until_asked_for() -> None:

@@ -94,31 +94,3 @@ def test_two_processes_gather_in_order_of_rank() -> None:
         dist.destroy_process_group()
         """
     )
-
-
-@needs_gloo
-def test_shares_merged_are_the_whole() -> None:
-    together(
-        """
-        import numpy as np
-        from gnc_cli.metrics.class_moments import ClassMoments
-        from gnc_cli.runtime.distributed import Processes, share
-
-        rng = np.random.default_rng(5)
-        labels = rng.integers(7, size=501)
-        rows = rng.standard_normal((7, 4))[labels] + 1e-3 * rng.standard_normal((501, 4))
-        one, mine = ClassMoments(4, 7), ClassMoments(4, 7)
-        one.update(rows, labels)
-        with Processes.current() as p:
-            start, stop = share(501, p.rank, p.size, step=16)
-            mine.update(rows[start:stop], labels[start:stop])
-            first, *others = p.each(mine)
-        for other in others:
-            first.merge(other)
-        assert first.N == 501 and np.array_equal(first.counts, one.counts)
-        for name in ("within_cov", "between_cov", "spread"):
-            a, b = getattr(first, name)(), getattr(one, name)()
-            assert np.abs(a - b).max() <= 1e-12 * np.abs(b).max(), name
-        assert np.abs(first.means - one.means).max() <= 1e-12
-        """
-    )

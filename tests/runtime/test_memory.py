@@ -5,33 +5,10 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-import torch
 
 from gnc_cli.errors import UnavailableError
 from gnc_cli.runtime import memory
-from gnc_cli.runtime.memory import check_disk, check_memory, free_memory, lacking_memory
-
-TRAIN = ("batch_size", "width", "image_size", "precision")
-
-
-@pytest.mark.parametrize(
-    ("error", "where"),
-    [
-        (torch.cuda.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB"), "GPU"),
-        (RuntimeError("CUDA error: out of memory"), "GPU"),
-        (RuntimeError("not enough memory: you tried to allocate 9 bytes."), "machine"),
-        (UnavailableError("not enough memory for it"), None),
-    ],
-)
-def test_failed_allocations_are_known(error: Exception, where: str | None) -> None:
-    found = lacking_memory(error, TRAIN)
-    assert found is None if where is None else f"of the {where} is not enough" in str(found)
-
-
-def test_the_words_by_which_the_allocator_is_known_are_those_of_this_torch() -> None:
-    with pytest.raises(RuntimeError) as caught:
-        torch.empty(1 << 60, dtype=torch.uint8, device="cpu")
-    assert "of the machine" in str(lacking_memory(caught.value, TRAIN))
+from gnc_cli.runtime.memory import check_disk, check_memory, free_memory
 
 
 def test_what_does_not_fit_is_refused_with_both_sizes(

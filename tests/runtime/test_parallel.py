@@ -137,7 +137,7 @@ def test_backends_of_the_caller_are_used(one_by_one: bool, monkeypatch: pytest.M
 
 _SCRIPT = """
 import sys, time
-from gnc_cli.console.interruption import interruptible
+from gnc_cli.console.process import interruptible
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.parallel import Pool
 

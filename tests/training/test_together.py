@@ -26,7 +26,7 @@ QUICK: dict[str, Any] = {
 ORDER = """
     from gnc_cli.errors import DataError
     from gnc_cli.runtime.distributed import Processes
-    from gnc_cli.runtime.together import in_all, of_first
+    from gnc_cli.runtime.distributed import in_all, of_first
     def fail(who):
         def work():
             if rank == who:
