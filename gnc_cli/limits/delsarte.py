@@ -20,7 +20,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from gnc_cli.limits.levenshtein import LEVENSHTEIN
-from gnc_cli.limits.limit import Count, Dimension, Ending, Finding, Limit, reaches
+from gnc_cli.limits.limit import Count, Dimension, Ending, Finding, Limit
 from gnc_cli.runtime.deadline import Deadline
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ class DelsarteLP(Limit):
         if K - most > _NEAR * d * K:
             return False
         found = self.at(d, K)
-        return found is not None and reaches(found.value, target)
+        return found is not None and found.value >= target
 
     def _most(self, d: int, s: Fraction, degree: int | None = None) -> Fraction | None:
         if d > _LARGEST_D or self._stopped():

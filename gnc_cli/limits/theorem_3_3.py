@@ -24,7 +24,6 @@ from gnc_cli.limits.limit import (
     Limit,
     ball,
     counted,
-    reaches,
 )
 
 
@@ -68,7 +67,7 @@ class _Theorem33(Limit):
     def _in_plane(K: int, target: Fraction) -> bool:
         """Whether the regular K-gon, or the simplex of 2 or 3 points, reaches the target."""
         form = closed_form(2, K)
-        return form is not None and reaches(form.rho, target)
+        return form is not None and form.rho >= target
 
 
 class _Lower(_Theorem33):
