@@ -148,18 +148,22 @@ def export_folders(
     Nothing is written yet. Refused are two files of one name, a folder that is a file, and one
     that holds one of `NAMES` already, without `force`.
     """
-    if len(files) == 1:
-        return [_checked(Path(export), force)]
-    names = [_folder_name(file, at) for at, file in enumerate(files, start=1)]
-    for name in names:
-        if names.count(name) > 1:
+    root = Path(export)
+    folders = [root]
+    if len(files) > 1:
+        folders = [root / _folder_name(file, at) for at, file in enumerate(files, start=1)]
+    for folder in folders:
+        if folders.count(folder) > 1:
             raise UsageError(
-                f"{spelled('export')} would put two codes into {os.path.join(export, name)!r}; "
+                f"{spelled('export')} would put two codes into {os.fspath(folder)!r}; "
                 "rename one of the files, or export them one by one"
             )
-    # The folder of all comes first: is it a folder, or can it become one?
-    _checked(Path(export), force=True)
-    return [_checked(Path(export, name), force) for name in names]
+        for place in (root, folder):
+            if os.path.lexists(place) and not place.is_dir():
+                raise OutputError(f"{os.fspath(place)!r} is no folder; name another for the export")
+        for name in NAMES if folder.is_dir() else ():
+            check_writable(folder / name, force=force)
+    return folders
 
 
 def _folder_name(file: str | None, at: int) -> str:
@@ -167,15 +171,6 @@ def _folder_name(file: str | None, at: int) -> str:
     if file is None or file == "-":
         return f"code-{at}"
     return PurePath(PurePath(file).name.partition(":")[0]).stem or f"code-{at}"
-
-
-def _checked(folder: Path, force: bool) -> Path:
-    if folder.is_dir():
-        for name in NAMES:
-            check_writable(folder / name, force=force)
-    elif os.path.lexists(folder):
-        raise OutputError(f"{os.fspath(folder)!r} is no folder; name another for the export")
-    return folder
 
 
 def export_code(

@@ -56,7 +56,7 @@ _FIGURE = 22
 _LINE = 60
 """Digits per line."""
 _MOST = 8
-"""Pairs, and sources, that are named below a table."""
+"""Sources, and pairs per source, that are named below a table."""
 
 
 def view(result: CompareResult, verbose: bool) -> list[Table]:
@@ -204,20 +204,12 @@ def _list(title: str, rows: Sequence[ListedRow], notes: list[Cell], verbose: boo
 
 
 def _endings(rows: Sequence[JudgedRow]) -> list[Cell]:
-    """A line for each status that calls for one; an improvement has a line of its own."""
+    """What an improvement means, the digits of each file, and whom to cite."""
     notes: list[Cell] = [
         (*_verdict(r), f": {r.file or f'd = {r.d}, K = {r.K}'}: {r.advice}")
         for r in rows
         if r.status is ComparisonStatus.IMPROVES
     ]
-    for status, words in (
-        (ComparisonStatus.WORSE, "a better code is known for"),
-        (ComparisonStatus.NO_ENTRY, "the table has no entry for"),
-    ):
-        pairs = [f"({r.d}, {r.K})" for r in rows if r.status is status]
-        if pairs:
-            more = f" and {len(pairs) - _MOST} more" if len(pairs) > _MOST else ""
-            notes.append((_status(status), f": {words} {', '.join(pairs[:_MOST])}{more}"))
     sources: dict[str, dict[str, None]] = {}
     for r in rows:
         if isinstance(r, FileRow) and r.digits is not None:

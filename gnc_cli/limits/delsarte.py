@@ -169,11 +169,6 @@ class DelsarteProof:
     """Proved: f is at most this on [-1, s]; below 1."""
 
     @property
-    def degree(self) -> int:
-        """Of the polynomial."""
-        return len(self.coefficients) - 1
-
-    @property
     def bound(self) -> Fraction:
         """Proved: no code has more points."""
         return (sum(self.coefficients, Fraction(0)) - self.excess) / (1 - self.excess)

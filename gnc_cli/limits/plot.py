@@ -21,10 +21,9 @@ from gnc_cli.limits.result import (
     BoundsResult,
     DimensionAnswer,
     DimensionBest,
-    DimensionRow,
     full_names,
 )
-from gnc_cli.limits.view import angle, interval, row_words
+from gnc_cli.limits.view import angle, interval, rank, row_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -86,7 +85,7 @@ def _draw_bars(ax: "Axes", result: BoundsResult) -> int:
     # A code in few dimensions is one in more; else it holds fewer points, or smaller distances.
     upward = isinstance(answer, DimensionAnswer)
     rows: list[Any] = [row for row in answer.rows if isinstance(row, BoundRow) or row_words(row)]
-    bars = [(_end(row), name, row) for row, name in zip(rows, full_names(rows), strict=True)]
+    bars = [(abs(rank(row)), name, row) for row, name in zip(rows, full_names(rows), strict=True)]
     bars.sort(key=lambda bar: (bar[0], not bar[2].exists))
     target = _target(result)
     values = [at for at, _, _ in bars] + ([] if target is None else [target])
@@ -117,14 +116,6 @@ def _draw_bars(ax: "Axes", result: BoundsResult) -> int:
     if isinstance(best, BestBounds) and best.status is not None:
         ax.set_title(f"{result.target}: {STATUS[best.status]}")
     return len(bars)
-
-
-def _end(row: Any) -> float:
-    """Where the line of a bound ends: a distance, a dimension, the logarithm of a number."""
-    if isinstance(row, BoundRow):
-        return row.distance
-    end: float | None = row.d if isinstance(row, DimensionRow) else row.log10_K
-    return math.inf if end is None else end
 
 
 def _text(row: Any) -> str:
@@ -183,12 +174,12 @@ def _draw_curves(ax: "Axes", result: BoundsResult, dims: list[int], sizes: list[
     _size_axis(ax, along, sizes if over_K else dims)
     target = _target(result)
     bottom, top = _value_axis(ax, "y", result, [] if target is None else [target])
-    for rank, value in enumerate(groups):
+    for place, value in enumerate(groups):
         some = [best for best in result.answer.best if getattr(best, group, 0) == value]
         some.sort(key=lambda best: getattr(best, along))
         x = [float(getattr(best, along)) for best in some]
-        colour = colormaps["viridis"](0.9 * rank / max(1, len(groups) - 1))
-        named = len(groups) > 1 and rank % math.ceil(len(groups) / _MOST_NAMES) == 0
+        colour = colormaps["viridis"](0.9 * place / max(1, len(groups) - 1))
+        named = len(groups) > 1 and place % math.ceil(len(groups) / _MOST_NAMES) == 0
         for exists, y in zip(
             (True, False), np.array([_ends(best) for best in some]).T, strict=True
         ):

@@ -62,7 +62,7 @@ def _pair(result: BoundsResult, verbose: bool) -> list[Table]:
     headline = Table(f"Bounds   d = {count(best.d)}, K = {points(best.K)}", sentences=answers)
     rows = sorted(
         enumerate(result.rows),
-        key=lambda r: (r[1].side == "upper", not (r[1].valid and r[1].proven), _rank(r[1])),
+        key=lambda r: (r[1].side == "upper", not (r[1].valid and r[1].proven), rank(r[1])),
     )
     held = [row for _, row in rows if row.valid and row.proven]
     facts_of_pair = _facts(result)
@@ -234,7 +234,7 @@ def _answer(
         headline = Table(title, sentences=[sentence])
     rows: Sequence[DimensionRow | ClassesRow] = answer.rows
     listed = [(place, row, words) for place, row in enumerate(rows) if (words := row_words(row))]
-    listed.sort(key=lambda r: (getattr(r[1], fixed), not r[1].exists, _rank(r[1])))
+    listed.sort(key=lambda r: (getattr(r[1], fixed), not r[1].exists, rank(r[1])))
     scale = _scale(result, answer.scale, f"{key}.scale")
     some = [row for _, row, _ in listed]
     if not verbose:
@@ -274,7 +274,7 @@ def _best_rows(
     shown = [row for row in proved.values() if row is not None]
     for row in rows:
         best = proved[row.exists]
-        if not row.proven and (best is None or _rank(row) < _rank(best)):
+        if not row.proven and (best is None or rank(row) < rank(best)):
             shown.append(row)
     lines = []
     for row in shown:
@@ -350,7 +350,7 @@ def row_words(row: DimensionRow | ClassesRow) -> tuple[str, str] | None:
 # What they share
 
 
-def _rank(row: BoundRow | DimensionRow | ClassesRow) -> float:
+def rank(row: BoundRow | DimensionRow | ClassesRow) -> float:
     """Of all that exist, or of all that are excluded, the best is the smallest."""
     if isinstance(row, BoundRow):
         return -row.distance if row.exists else row.distance

@@ -12,7 +12,6 @@ import pytest
 
 from gnc_cli import compare, solve
 from gnc_cli.comparison.result import ListedRow
-from gnc_cli.comparison.view import view
 from gnc_cli.errors import DataError
 from gnc_cli.geometry.sphere import random_points
 from gnc_cli.io.codefile import CodeFile, write_code
@@ -83,16 +82,6 @@ def test_interruption_and_time_limit() -> None:
     assert row.max_cosine is None and row.status is None and row.passed is None
     assert "time limit" in row.advice
     assert not compare(np.eye(3), time_limit=60).interrupted
-
-
-def test_the_list_holds_the_entries_of_a_given_table_beside_ours(tmp_path: Path) -> None:
-    table = tmp_path / "t.csv"
-    table.write_text("3,13,0.55\n3,40,0.9\n3,950,0.995\n")
-    ours, both = (compare(list=True, d=3, table=t) for t in (None, table))
-    changed = {row.K: row.best_known for row in both.rows if row not in ours.rows}
-    assert changed == {950: 0.995} and len(both.rows) == len(ours.rows) + 1
-    stamps = [str(note) for t in view(both, verbose=False) for note in t.notes]
-    assert any("our copy of" in s for s in stamps) and any("the table of" in s for s in stamps)
 
 
 def test_the_list() -> None:

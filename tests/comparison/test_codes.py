@@ -127,12 +127,6 @@ def test_lengths_of_any_size_and_equal_rows() -> None:
     assert near.max_cosine == 1.0 and "equal" not in near.advice
 
 
-def test_single_precision_keeps_its_contacts() -> None:
-    row = only(compare(built("600-cell").astype(np.float32)))
-    assert row.contacts == 720 and row.congruent_to == "600-cell"
-    assert row.rattlers is not None and row.rattlers.tolerance == 1e-5
-
-
 def test_stored_codes_are_recognised(rng: np.random.Generator) -> None:
     for K, name in (
         (13, "best known for d = 3, K = 13"),
@@ -261,13 +255,3 @@ def test_digits_of_the_snub_cube() -> None:
     assert digits.polynomial.coefficients == ("7", "1", "-3", "-1")
     assert digits.polynomial.text == "7x^3 + x^2 - 3x - 1"
     assert digits.moved is not None and 0 < digits.moved < 1e-7
-
-
-def test_digits_that_cannot_be_had() -> None:
-    rough = built("snub-cube") + 1e-2 * np.random.default_rng(0).standard_normal((24, 3))
-    digits = only(compare(rough, digits=30)).digits
-    assert digits is not None and digits.cosine is None and digits.obstacle and digits.advice
-    large = random_points(np.random.default_rng(0), 3001, 3)
-    for limit, obstacle in ((None, "too_large"), (1e-9, "out_of_time")):
-        digits = only(compare(large, digits=30, time_limit=limit)).digits
-        assert digits is not None and digits.obstacle == obstacle

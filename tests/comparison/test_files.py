@@ -14,10 +14,9 @@ from gnc_cli import compare
 from gnc_cli.codes.exact_cosine import ExactRows, verify_below
 from gnc_cli.comparison import files as module
 from gnc_cli.comparison.files import NAMES, read_published, to_graph6
-from gnc_cli.comparison.result import CompareRow
 from gnc_cli.errors import DataError, GncError, OutputError, UsageError
 from gnc_cli.geometry.sphere import random_points
-from tests.comparison.samples import VALIDATOR, built, only
+from tests.comparison.samples import built, only
 
 
 def edges_of(line: bytes) -> tuple[int, np.ndarray]:
@@ -91,25 +90,6 @@ def test_existing_files_stay(tmp_path: Path) -> None:
     assert (tmp_path / "gram.npy").read_text() == "mine"
     only(compare(np.eye(3), export=tmp_path, force=True))
     assert len(list(tmp_path.iterdir())) == len(NAMES)
-
-
-def test_several_exports_have_folders_of_their_own(tmp_path: Path) -> None:
-    for folder, name in (("a", "one"), ("a", "two"), ("b", "one")):
-        (tmp_path / folder).mkdir(exist_ok=True)
-        np.save(tmp_path / folder / f"{name}.npy", built("icosahedron"))
-    out = tmp_path / "out"
-    result = compare(tmp_path / "a/one.npy", tmp_path / "a/two.npy", np.eye(3), export=out)
-    VALIDATOR.validate(result.to_json())
-    assert sorted(path.name for path in out.iterdir()) == ["code-3", "one", "two"]
-    reported: list[CompareRow] = []
-    with pytest.raises(UsageError, match="two codes"):
-        compare(
-            tmp_path / "a/one.npy",
-            tmp_path / "b/one.npy",
-            export=tmp_path / "new",
-            on_row=reported.append,
-        )
-    assert reported == [] and not (tmp_path / "new").exists()
 
 
 def test_what_is_too_large_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,6 @@ import pytest
 
 from gnc_cli import compare
 from gnc_cli.comparison.result import CompareResult, CompareRow, SolvedRow
-from gnc_cli.errors import DataError, OutputError
 from gnc_cli.search import api
 from tests.comparison.samples import VALIDATOR
 
@@ -72,20 +71,6 @@ def test_rows_are_kept_and_come_back(solved: list[dict[str, Any]], tmp_path: Pat
     third = solves(3, 7, out=out, resume=True)
     assert [(r.d, r.K) for r in third.rows] == [(3, 7)] and len(solved) == 4
     assert len(out.read_text().splitlines()) == 4
-
-
-@pytest.mark.parametrize("other", [{"budget": 9.0}, {"seed": 1}, {"table": "table.txt"}])
-def test_other_options_do_not_share_a_file(
-    solved: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, other: dict[str, Any]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("table.txt").write_text("3,12,0.5\n")
-    solves(2, 7, out="rows.jsonl")
-    with pytest.raises(DataError, match="was made with"):
-        solves(2, 7, out="rows.jsonl", resume=True, **other)
-    with pytest.raises(OutputError, match="--force"):
-        solves(2, 7, out="rows.jsonl", **other)
-    assert solves(2, 7, out="rows.jsonl", force=True, **other).rows
 
 
 def test_an_interruption_keeps_the_rows_so_far(

@@ -67,13 +67,6 @@ def test_codes_of_ours_count() -> None:
     assert part.source == f"first 99 points of (10, 100): {known.source}"
 
 
-def test_a_rounded_figure_is_not_beaten_within_its_rounding() -> None:
-    known = best(4, 9)
-    assert known is not None and known.rounding == 1e-12
-    assert known.gap(known.max_cosine - 3.6e-13) == 0.0 == known.gap(known.max_cosine)
-    assert known.gap(known.max_cosine - 2e-12) < 0.0 < known.gap(known.max_cosine + 3.6e-13)
-
-
 def test_more_points_and_fewer_dimensions_never_do_better() -> None:
     for d in (3, 5, 9):
         cosines = [b.max_cosine for K in range(2, 60) if (b := best(d, K)) is not None]

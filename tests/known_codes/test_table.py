@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 
 from gnc_cli.codes.certify import certify_code
 from gnc_cli.errors import DataError, UsageError
-from gnc_cli.known_codes import table as known_codes
 from gnc_cli.known_codes.table import (
     numerical_codes,
     read_public_table,
@@ -200,25 +199,6 @@ def test_missing_tables(tmp_path: Path) -> None:
         read_public_table(tmp_path)
     with pytest.raises(UsageError, match="--table -"):
         read_public_table("-")
-
-
-def test_an_installation_without_data_says_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(known_codes, "__file__", str(tmp_path / "a/b/c.py"))
-    with pytest.raises(DataError, match="install gnc-cli anew"):
-        stored_table()
-    # As a wheel lays it out: inside the package.
-    folder = tmp_path / "a/data/known_codes"
-    folder.mkdir(parents=True)
-    for file in (TABLE, TABLE.with_name("margins.csv")):
-        (folder / file.name).write_bytes(file.read_bytes())
-    assert stored_table().stamp.rows == 556
-    assert list(stored_codes(3, 4)) == []
-    (folder / "coordinates").mkdir()
-    for name in ("2.4.txt", "2.4.square.txt", "2.40.txt", "12.4.txt"):
-        np.savetxt(folder / "coordinates" / name, np.concatenate([np.eye(2), -np.eye(2)]))
-    assert [name for name, _ in stored_codes(2, 4)] == ["square", "best known for d = 2, K = 4"]
 
 
 @pytest.mark.parametrize(

@@ -96,18 +96,6 @@ def test_passes(
     assert found is expected
 
 
-def test_below_a_proved_optimum_nothing_passes() -> None:
-    for proven, expected in ((True, False), (None, True)):
-        row = SimpleNamespace(
-            status=ComparisonStatus.IMPROVES, gap=-0.1, on_record=True, proven=proven
-        )
-        assert passes(row, tolerance=1e-9, require_entry=False) is expected
-    proved = replace(KNOWN, proven=True)
-    said = advice(ComparisonStatus.IMPROVES, 3, 24, None, OURS, "0.49", proved)
-    assert said.startswith("below an entry marked proved optimal: the entry or the file is wrong")
-    assert "0.49" in said and "improves" not in said
-
-
 def said(cosine: float | None, known: Reference | None, stamp: TableStamp) -> dict[str, Any]:
     return verdict(cosine, 3, 3, known, stamp, verified=lambda t: True, rows=lambda: np.eye(3))
 

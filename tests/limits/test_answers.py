@@ -224,18 +224,6 @@ def test_ties_of_simplices_are_ties_everywhere(K: int) -> None:
     assert classes(K - 1, margin=margin).guaranteed == K
 
 
-@pytest.mark.parametrize("d, K", [(26, 1_048_576), (128, 4_194_304), (512, 268_435_456)])
-def test_codes_above_a_million_points_tie_like_all_others(d: int, K: int) -> None:
-    (best,) = bounds(d, K).best
-    assert best.lower_name == "construction"
-    for margin in (best.lower, float(f"{best.lower:.15g}")):
-        assert status(d, K, margin=margin) == "exists"
-        guaranteed = classes(d, margin=margin).guaranteed
-        assert guaranteed is not None and guaranteed >= K
-        enough = dimension(K, margin=margin).sufficient
-        assert enough is not None and enough <= d
-
-
 def test_the_scale_is_that_of_the_margin() -> None:
     free, asked, none = (
         bounds(10, 100, probability=0.9, **more).best[0].scale  # type: ignore[arg-type]

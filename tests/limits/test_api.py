@@ -186,43 +186,6 @@ def test_status_and_its_ties(d: int, K: int, margin: float, status: str) -> None
     assert result.margin == margin and result.max_cosine is None
 
 
-@pytest.mark.parametrize(
-    ("d", "K", "cosine", "status"),
-    [
-        (8, 240, 0.5, "exists"),
-        (8, 241, 0.5, "excluded"),
-        (8, 240, 0.4999999, "excluded"),
-        (24, 196560, 0.5, "exists"),
-        (24, 196561, 0.5, "excluded"),
-        (3, 12, 0.4472136, "exists"),
-        (3, 12, 0.4472135, "excluded"),
-        (3, 13, 0.5, "excluded"),
-        (4, 24, 0.5, "exists"),
-        (9, 10, -1 / 9, "exists"),
-        (9, 10, -0.1111112, "excluded"),
-        (5, 10, 0.0, "exists"),
-        (5, 11, 0.0, "excluded"),
-        (7, 2, -1.0, "exists"),
-        (7, 3, -1.0, "excluded"),
-        (5, 41, 0.5, "open"),
-    ],
-)
-def test_status_of_cosines(d: int, K: int, cosine: float, status: str) -> None:
-    result = bounds(d, K, max_cosine=cosine)
-    best = only(result)
-    assert (best.status, best.quantity, result.max_cosine) == (status, "one-vs-one", cosine)
-    assert result.margin is result.arcface_m is None
-
-
-def test_an_angle_is_a_cosine() -> None:
-    for K, status in ((240, "exists"), (241, "excluded")):
-        result = bounds(8, K, arcface_m=math.pi / 3)
-        assert only(result).status == status
-        assert result.max_cosine == pytest.approx(0.5, rel=1e-15)
-        assert result.arcface_m == math.pi / 3 and result.margin is None
-        assert result.rows == bounds(8, K, max_cosine=0.5).rows
-
-
 def test_every_softmax_reaches_its_probability() -> None:
     """The second witness: the icosahedron's own softmax at the scale."""
     best = only(bounds(3, 12, probability=0.99))
@@ -293,13 +256,6 @@ def test_rows_are_read_back(tmp_path: Path) -> None:
         assert file["rows/value"][:].tolist() == [r.value for r in result.rows]
         assert file["rows/name"].asstr()[:].tolist() == [r.name for r in result.rows]
         assert file["rows/valid"][:].tolist() == [r.valid for r in result.rows]
-
-
-def test_data_frames() -> None:
-    pytest.importorskip("pandas")
-    frame = at(10, 100).to_pandas()
-    assert list(frame["name"]) == [r.name for r in at(10, 100).rows]
-    assert "sufficient" not in bounds(K=10**6, margin=0.3).to_pandas()
 
 
 def test_interruption_and_progress() -> None:

@@ -75,13 +75,6 @@ def test_values_stay_on_their_side() -> None:
     assert ends[0] is not None and ends[1] == pytest.approx(ends[0] + 2e-13, abs=1e-15)
 
 
-def test_theorem_3_3_is_left_to_itself() -> None:
-    assert BUILT.at(512, 1024) is None and BUILT.at(512, 1025) is not None
-    assert BUILT.at(10_000, 20_000) is None and BUILT.points(10_000, Fraction(1)) is None
-    assert BUILT.dimension(4, Fraction(1, 2)).ending is Ending.NEVER
-    assert BUILT.dimension(100, Fraction(1)).ending is Ending.NEVER
-
-
 @cache
 def optima() -> list[tuple[int, int, float]]:
     listed = [(e.d, e.K, e.max_cosine) for e in stored_table().select(proven=True)]
@@ -136,21 +129,6 @@ def test_dimensions_are_the_first(K: int, target: Fraction) -> None:
         ]
         assert found.ending is (Ending.FOUND if reached else Ending.NEVER)
         assert found.d == (reached[0] if reached else None)
-
-
-def test_ties_count() -> None:
-    nearly = loosened(Fraction(1, 3) * (1 + Fraction(1, 10**14)))
-    assert 1 / 3 >= nearly
-    target = 2 * nearly  # of the clearance 2/3 of (7, 56)
-    for limit in (KNOWN, BUILT):
-        count = limit.points(7, target)
-        assert count is not None and count.exact == 56 and limit.dimension(56, target).d == 7
-    count = OPTIMAL.points(7, target)
-    assert count is not None and count.exact == 239  # 56 points are not excluded, 240 are
-    beyond = 2 * Fraction(1, 3) * (1 + Fraction(1, 10**12))
-    for limit in (KNOWN, BUILT, OPTIMAL):
-        count = limit.points(7, beyond)
-        assert count is not None and count.exact is not None and count.exact < 56
 
 
 def test_a_table_beside_our_copy() -> None:

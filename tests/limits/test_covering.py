@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from gnc_cli.limits.caps import cap_share
 from gnc_cli.limits.covering import COVERING, COVERING_3
-from gnc_cli.limits.limit import Dimension, Ending, loosened
 from tests.limits.balls import precise
 
 TARGETS = st.fractions(Fraction(1, 1000), Fraction(999, 1000), max_denominator=10**6)
@@ -56,17 +55,6 @@ def test_points_are_the_last_that_reach(d: int, target: Fraction) -> None:
     if count.exact < 10**9:
         assert COVERING.at(d, count.exact).value >= float(target) * (1 - 1e-13)
         assert COVERING.at(d, count.exact + 1).value < float(target)
-
-
-def test_ceilings() -> None:
-    for d in (2, 3, 50, 10**6):
-        assert COVERING.at(d, 2).value == 2.0
-        assert COVERING.at(d, 3).value == pytest.approx(1.0, rel=1e-15)
-    assert COVERING.dimension(2, Fraction(2)) == Dimension(2)
-    assert COVERING.dimension(3, loosened(Fraction(1))) == Dimension(2)
-    assert COVERING.dimension(3, Fraction("1.01")) == Dimension(None, Ending.NEVER)
-    assert COVERING.dimension(4, Fraction(1)) == Dimension(None, Ending.NEVER)
-    assert COVERING.dimension(10**18, Fraction("0.999999")) == Dimension(None, Ending.BEYOND)
 
 
 @given(st.integers(4, 10**18))

@@ -20,7 +20,7 @@ from gnc_cli.limits.delsarte import (
     gegenbauer_sum,
     prove,
 )
-from gnc_cli.limits.delsarte_optimum import derivatives, gegenbauer, harmonic_logs
+from gnc_cli.limits.delsarte_optimum import derivatives, gegenbauer
 from gnc_cli.limits.levenshtein import LEVENSHTEIN
 from gnc_cli.limits.limit import Dimension
 from tests.limits.test_levenshtein import verbatim
@@ -58,7 +58,7 @@ def test_published_kissing_bounds(d: int) -> None:
 @pytest.mark.parametrize(("d", "degree"), [(3, 14), (4, 9), (8, 7)])
 def test_a_proof_holds_where_mpmath_looks(d: int, degree: int) -> None:
     proof = delsarte_points(d, HALF, degree)
-    assert proof is not None and proof.degree <= degree
+    assert proof is not None and len(proof.coefficients) <= degree + 1
     assert proof.coefficients[0] == 1 and min(proof.coefficients) >= 0 and proof.excess < 1
     with mpmath.workdps(30):
         largest = max(_sum(proof, -1 + mpmath.mpf(3 * k) / 200) for k in range(101))
@@ -105,13 +105,6 @@ def test_a_disturbed_proof_proves_less(place: int, change: Fraction) -> None:
     assert disturbed is not None
     assert disturbed.excess > proof.excess + Fraction(1, 10**6)
     assert disturbed.bound > proof.bound + Fraction(1, 10**4)
-
-
-def test_what_is_far_from_feasible_proves_nothing() -> None:
-    assert prove(3, HALF, [Fraction(0), Fraction(1)]) is None
-    assert prove(3, HALF, []) is None
-    # A negative coefficient is no part of a proof: it counts as 0.
-    assert prove(3, Fraction(0), [3.0, 2.0, -1.0]) == prove(3, Fraction(0), [3.0, 2.0, 0.0])
 
 
 @settings(max_examples=25, deadline=None)
@@ -185,13 +178,6 @@ def test_silence_excludes_no_dimension() -> None:
     last = low.points(first - 1, Fraction(3, 10))
     assert last is not None and last.exact is not None and last.exact < 10**6
     assert low.points(first, Fraction(3, 10)) is None
-
-
-def test_silence_outside_the_range() -> None:
-    assert LP.at(1001, 5000) is None and LP.points(1001, HALF) is None
-    assert LP.at(20, 10**9 + 1) is None and LP.at(5, 2) is None
-    assert LP.at(3, 10**6) is None and LP.points(3, Fraction(1, 10**6)) is None
-    assert LP.points(500, HALF) is None
 
 
 # The largest value of a polynomial
@@ -276,10 +262,3 @@ def test_exact_coefficients_give_the_same_values_and_derivatives(d: int) -> None
             expected = polynomial.deriv(order)(X) if order else polynomial(X)
             got = derivatives(d, degree, X, order)[i]
             assert got == pytest.approx(expected, rel=1e-9, abs=1e-9), (d, i, order)
-
-
-@pytest.mark.parametrize("d", [2, 3, 7, 300])
-def test_dimensions_of_harmonic_spaces(d: int) -> None:
-    for i, log in enumerate(harmonic_logs(d, 8), start=1):
-        dimension = math.comb(d + i - 1, i) - (math.comb(d + i - 3, i - 2) if i > 1 else 0)
-        assert math.exp(log) == pytest.approx(dimension, rel=1e-10)

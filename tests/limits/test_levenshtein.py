@@ -14,7 +14,6 @@ from gnc_cli.limits.levenshtein import (
     LEVENSHTEIN,
     design_size,
 )
-from gnc_cli.limits.limit import Dimension, Ending, loosened
 
 SHARP = [
     (5, 16, Fraction(1, 5)),
@@ -88,11 +87,6 @@ def test_the_icosahedron_attains_it_and_the_600_cell_does_not() -> None:
     assert float(verbatim(4, clearance)) == pytest.approx(121.67376207875, rel=1e-13)
     count = LEVENSHTEIN.points(4, clearance)
     assert count is not None and count.exact == 121
-
-
-@pytest.mark.parametrize("K", [2, 3, 4, 5, 6, 17, 1000, 10**9, 10**80])
-def test_polygons(K: int) -> None:
-    assert LEVENSHTEIN.at(2, K).value == pytest.approx(2 * math.sin(math.pi / K) ** 2, rel=1e-15)
 
 
 @pytest.mark.parametrize("d", [2, 3, 7, 1000])
@@ -177,16 +171,6 @@ def test_a_million_dimensions_follow_the_exponent_of_kabatiansky_and_levenshtein
         assert count is not None and count.exact is None
         exponent = a * math.log10(a) - b * math.log10(b)
         assert count.log10 / 10**6 == pytest.approx(exponent, rel=2e-3)
-
-
-def test_dimensions() -> None:
-    assert LEVENSHTEIN.dimension(240, Fraction(1, 2)) == Dimension(8)
-    assert LEVENSHTEIN.dimension(241, Fraction(1, 2)) == Dimension(9)
-    assert LEVENSHTEIN.dimension(1000, loosened(Fraction(1))) == Dimension(500)
-    assert LEVENSHTEIN.dimension(1000, loosened(Fraction(1000, 999))) == Dimension(999)
-    assert LEVENSHTEIN.dimension(1000, Fraction(1001, 999)) == Dimension(None, Ending.NEVER)
-    assert LEVENSHTEIN.dimension(10**300, Fraction(1)) == Dimension(None, Ending.BEYOND)
-    assert LEVENSHTEIN.dimension(10**300, Fraction(2)) == Dimension(None, Ending.NEVER)
 
 
 # The sums and roots behind it

@@ -94,20 +94,6 @@ def test_verdicts(name: str, expected: str) -> None:
         assert f"{result(name).target}: {verdict}" in words(replace(result(name), best=(best,)))
 
 
-def test_a_hypothesis_that_fails_is_said() -> None:
-    text = shown("hypothesis fails", verbose=True)
-    lines = [line for line in text.splitlines() if " theorem-3.9 " in line]
-    assert len(lines) == 2 and all("does not hold: K >= 101.8" in line for line in lines)
-    (*_, bounds_listed) = view(result("hypothesis fails"), True)
-    for row, cells in zip(
-        sorted(result("hypothesis fails").rows, key=lambda r: r.name),
-        sorted(bounds_listed.rows, key=lambda r: str(r[1])),
-        strict=True,
-    ):
-        shown_dim = {getattr(cell, "style", None) for cell in cells if cell}
-        assert (shown_dim == {"dim"}) is not (row.valid and row.proven)
-
-
 def test_dimensions_in_words() -> None:
     text = words("dimension")
     assert text.startswith(
