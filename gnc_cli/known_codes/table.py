@@ -152,10 +152,10 @@ class KnownCodes:
 
         Its first K points, with zeros appended, are a code of (d, K).
         """
-        return next((e for e in self._best_first if e.d <= d and e.K >= K), None)
+        return next((e for e in self.best_first if e.d <= d and e.K >= K), None)
 
     @cached_property
-    def _best_first(self) -> list[KnownCode]:
+    def best_first(self) -> list[KnownCode]:
         """By the cosine that is certainly had."""
         return sorted(self.entries.values(), key=lambda entry: entry.between[1])
 

@@ -61,7 +61,9 @@ def code_limits(table: KnownCodes) -> list[Limit]:
 
 def claimed_codes(table: KnownCodes) -> "CodeList":
     """What our copy and the user's table say that somebody claims."""
-    claims = sorted({*our_copy().claims, *table.claims}, key=lambda claim: -claim.exact)
+    distinct = dict.fromkeys((*our_copy().claims, *table.claims))
+    # Of two claims on one pair the better one counts.
+    claims = sorted(distinct, key=lambda claim: -claim.exact)
     codes = KnownCodes(table.stamp, {(claim.d, claim.K): claim for claim in claims})
     return CodeList("claimed-code", "claims that nobody has vetted", codes, proved=False)
 
@@ -91,8 +93,8 @@ class CodeList(Limit):
         return Finding(_clearance(code), source=_entry_source(code), how=_entry_command(code, d, K))
 
     def points(self, d: int, target: Fraction) -> Count | None:
-        entries = self._codes.entries.values()
-        reached = [code for code in entries if code.d <= d and _clearance(code) >= target]
+        codes = self._codes.best_first
+        reached = [code for code in codes if code.d <= d and _clearance(code) >= target]
         code = max(reached, key=lambda code: code.K, default=None)
         if code is None:
             return None

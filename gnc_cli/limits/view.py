@@ -68,7 +68,8 @@ def _pair(result: BoundsResult, verbose: bool) -> list[Table]:
     facts_of_pair = _facts(result)
     if not verbose:
         code = next(row for row in held if row.exists)
-        return [headline, facts("", facts_of_pair, _more(len(rows), code))]
+        room = best.scale is None and not one
+        return [headline, facts("", facts_of_pair, _more(len(rows), code, room))]
     cells = [_cells(row, f"rows.{place}") for place, row in rows]
     heads = ("side", "bound", "largest cosine" if one else "value", "degrees", "source", "key")
     notes = _notes([row for _, row in rows], held)
@@ -105,17 +106,19 @@ def _facts(result: BoundsResult) -> list[tuple[Any, ...]]:
     return lines + _scale(result, best.scale, "best.0.scale")
 
 
-def _more(bounds: int, code: Any) -> list[Cell]:
+def _more(bounds: int, code: Any, room: bool) -> list[Cell]:
     """The command that builds the code that is best, where gnc has it; how to see every bound.
 
     Args:
         code: the row that says that it exists; None where there is none.
+        room: whether there is a line for both.
     """
     more = Styled(f"all {bounds} bounds with their sources: -v", "dim")
     if code is None or not (code.constructive or code.name == "known-code"):
         return [more]
     command = code.how or "no construction or stored code of gnc is as good; see its source"
-    return [(Styled("build it:", "bold"), f" {command}"), more]
+    build: Cell = (Styled("build it:", "bold"), f" {command}")
+    return [build, more] if room else [build]
 
 
 def _cells(row: BoundRow, key: str | None) -> tuple[Cell, ...]:
@@ -239,7 +242,7 @@ def _answer(
     some = [row for _, row, _ in listed]
     if not verbose:
         code, lines = (None, []) if many else _best_rows(some)
-        more = _more(len(listed), code)
+        more = _more(len(listed), code, not scale)
         return [headline, facts("", [*lines, *scale], more)]
     cells = [
         (

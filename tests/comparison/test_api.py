@@ -58,8 +58,8 @@ def test_results_of_solve_and_stdin(monkeypatch: pytest.MonkeyPatch, tmp_path: P
         (np.ones(4), "shape (4,)"),
         ([[1.0, 0.0], [0.0, float("nan")]], "not finite"),
         ([[1.0, 0.0], [0.0, 0.0]], "zero"),
-        ([[1.0, "x"]], "must be an array of numbers"),
-        (object(), "must be an array of numbers"),
+        ([[1.0, "x"]], "must be an array of"),
+        (object(), "must be an array of"),
     ],
 )
 def test_bad_sources_are_one_line(tmp_path: Path, source: Any, words: str) -> None:

@@ -61,7 +61,7 @@ def test_one_pair() -> None:
     assert "best known code 0.669116126803 cosine 0.330883873197, found by gnc" in text
     assert "margin 0.6: a code exists (solved-code)" in text
     assert "softmax scale s = 1/tau >= 11.33 for probability 0.9" in text
-    assert lines[-2].startswith("build it: gnc solve --d 10 --K 100 ")
+    assert lines[-1].startswith("build it: gnc solve --d 10 --K 100 ")
     held = shown(bounds(16, 256)).splitlines()  # by the first points of a larger code
     assert "from below       known-code   (16, 288): Cohn et al. 2024" in held
     bare = shown("tiny").splitlines()
