@@ -23,8 +23,8 @@ from gnc_cli.collapse.request import Request
 from gnc_cli.collapse.result import MeasureResult
 from gnc_cli.collapse.samples import prepare_samples
 from gnc_cli.collapse.sources import resolve
+from gnc_cli.comparison.files import read_decimals, read_published
 from gnc_cli.comparison.result import SolvedRow
-from gnc_cli.comparison.text_files import read_decimals, read_published
 from gnc_cli.console.baseline import Baseline
 from gnc_cli.console.gates import Gates
 from gnc_cli.console.options import GateOptions

@@ -1,10 +1,11 @@
 """One code beside the best known one: read, measured, judged, recognised."""
 
+import contextlib
 import math
 import os
 import time
 from dataclasses import dataclass, replace
-from decimal import Decimal, localcontext
+from decimal import Decimal
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -12,14 +13,14 @@ import numpy as np
 
 from gnc_cli.codes.certify import certify_code, one_vs_one_rattlers, simple_bracket
 from gnc_cli.codes.exact_cosine import ExactRows, verify_below
+from gnc_cli.comparison.files import read_decimals, read_published
 from gnc_cli.comparison.recognition import Recognised, recognise
 from gnc_cli.comparison.request import Request
 from gnc_cli.comparison.result import FileRow, PolishedCosine, Polynomial
-from gnc_cli.comparison.text_files import is_text, read_decimals, read_published
 from gnc_cli.errors import DataError
 from gnc_cli.geometry.gram import closest_pair, gram_tiles, row_maxima
 from gnc_cli.geometry.one_vs_rest import one_vs_rest
-from gnc_cli.geometry.rounding import UNIT32, gamma, spacing
+from gnc_cli.geometry.rounding import spacing
 from gnc_cli.geometry.sphere import angle_from_chord, chord, normalise
 from gnc_cli.io.outputs import check_apart
 from gnc_cli.known_codes.best import best
@@ -47,6 +48,8 @@ _DECIMALS = range(3, 12)
 """Of coordinates that were rounded for print; fewer are exact, or no copy of a code."""
 _MOST_PRODUCTS = 1e12
 """K^2 d up to which contacts are counted: about a minute of one core."""
+_FIGURES = ("max_cosine", "min_angle_deg", "rho_one_vs_rest", "rattlers", "contacts")
+"""Keys of a row that need every pair of points."""
 _OF_ALL_PAIRS = (
     "max_cosine",
     "min_angle_deg",
@@ -109,17 +112,8 @@ class Code:
     @cached_property
     def exact(self) -> ExactRows:
         """The rows as exact numbers: the decimals of a text file, else the floats."""
-        words = self._decimals
+        words = None if self.file is None else read_decimals(self.file, self.rows)
         return ExactRows.of_floats(self.rows) if words is None else ExactRows.of_texts(words)
-
-    @property
-    def rounded(self) -> bool:
-        """Whether `exact` has float64 in place of the decimals of a text file that has changed."""
-        return self.file is not None and is_text(self.file) and self._decimals is None
-
-    @cached_property
-    def _decimals(self) -> list[list[str]] | None:
-        return None if self.file is None else read_decimals(self.file, self.rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,21 +128,6 @@ class Judged:
     """One-vs-one rattlers, shape (K,), bool."""
     names: list[str] | None = None
     """Of the points, where the file has them."""
-
-
-@dataclass(frozen=True)
-class _Measured:
-    """The figures of a code; without arguments those of one that the deadline left unseen."""
-
-    max_cosine: float | None = None
-    min_angle_deg: float | None = None
-    rho: Bracket | None = None
-    rattlers: Rattlers | None = None
-    contacts: int | None = None
-    pairs: np.ndarray | None = None
-    rattles: np.ndarray | None = None
-    undecided: tuple[str, ...] = _OF_ALL_PAIRS
-    """Keys of a row that the deadline left open."""
 
 
 def load_code(source: Any, d: int | None = None) -> Code:
@@ -174,7 +153,7 @@ def compare_files(request: Request, table: KnownCodes, deadline: Deadline) -> li
     codes = [load_code(source, dimension) for source in request.files]
     folders = []
     if request.export is not None:
-        from gnc_cli.comparison.export import NAMES, export_code, export_folders
+        from gnc_cli.comparison.files import NAMES, export_code, export_folders
 
         folders = export_folders(request.export, [code.file for code in codes], request.force)
         written = [folder / name for folder in folders for name in NAMES]
@@ -216,24 +195,26 @@ def judge_code(code: Code, table: KnownCodes, request: Request, deadline: Deadli
     """Measure a code and compare it with the best known one.
 
     The cosine of an improvement, `proved_cosine`, is proved in rational arithmetic: for the floats
-    of a binary file to the last bit, for the decimals of a text file as they are written (for
-    these as read to float64, which the advice then says, where the file cannot be read again).
+    of a binary file to the last bit, for the decimals of a text file as they are written (as read
+    to float64 where the file cannot be read again).
     Where the deadline comes first, the row has no cosine and no status.
     """
     started = time.monotonic()
     K, d = code.rows.shape
     known = best(d, K, table)
-    equal = None
+    equal = pairs = rattles = None
+    figures: dict[str, Any] = dict.fromkeys(_FIGURES)
+    undecided: tuple[str, ...] = _OF_ALL_PAIRS
+    known_as = Recognised(None, "undecided")
     with limit_threads(threads_for(2.0 * K * K * d, request.threads)):
-        try:
-            measured, cosine, rattles = _measure(code, deadline)
+        with contextlib.suppress(TimeoutError):
+            figures, undecided, pairs, rattles = _measure(code, deadline)
+            cosine = figures["max_cosine"]
             known_as = recognise(code.unit, cosine, rattles, deadline, code.precision)
             if cosine >= 1.0 - _EQUAL:
                 equal = closest_pair(code.unit, deadline=deadline)
-        except TimeoutError:
-            measured, known_as = _Measured(), Recognised(None, "undecided")
         fields = verdict(
-            measured.max_cosine,
+            figures["max_cosine"],
             d,
             K,
             known,
@@ -243,8 +224,6 @@ def judge_code(code: Code, table: KnownCodes, request: Request, deadline: Deadli
             file=code.file,
             precision=code.precision,
         )
-    if fields["status"] is ComparisonStatus.IMPROVES and code.rounded:
-        fields["advice"] += ", for the coordinates read as float64"
     if fields["status"] is ComparisonStatus.MATCHES and fields["gap"] > _PRINTED:
         fields["advice"] = (
             f"equal to the best known code to the precision of the file ({code.precision:.1e})"
@@ -254,28 +233,26 @@ def judge_code(code: Code, table: KnownCodes, request: Request, deadline: Deadli
     row = FileRow(
         d=d,
         K=K,
-        max_cosine=measured.max_cosine,
-        rattlers=measured.rattlers,
-        contacts=measured.contacts,
         congruent_to=known_as.name,
         file=code.file,
-        rho_one_vs_rest=measured.rho,
-        min_angle_deg=measured.min_angle_deg,
         congruence=known_as.state,
-        undecided=(*measured.undecided, *known_as.undecided),
+        undecided=(*undecided, *known_as.undecided),
         seconds=time.monotonic() - started,
+        **figures,
         **fields,
     )
     # A limit that nobody gave asks no more of a file than its numbers can say.
     tolerance = request.tolerance
     allowed = max(tolerance, code.precision) if tolerance == TOLERANCE else tolerance
     row = replace(row, passed=passes(row, allowed, request.require_entry))
-    return Judged(row, code.unit, measured.pairs, measured.rattles, code.names)
+    return Judged(row, code.unit, pairs, rattles, code.names)
 
 
-def _measure(code: Code, deadline: Deadline) -> tuple[_Measured, float, np.ndarray]:
-    """The figures, of a code beyond `_LISTED_ROWS` rows counts and bounds; the largest cosine and
-    the one-vs-one rattlers among them.
+def _measure(
+    code: Code, deadline: Deadline
+) -> tuple[dict[str, Any], tuple[str, ...], np.ndarray | None, np.ndarray]:
+    """The figures of a row, of a code beyond `_LISTED_ROWS` rows counts and bounds; the keys that
+    the deadline left open; the contacts, where they are listed; and the one-vs-one rattlers.
 
     Raises:
         TimeoutError: the deadline came before every pair was seen.
@@ -286,33 +263,27 @@ def _measure(code: Code, deadline: Deadline) -> tuple[_Measured, float, np.ndarr
     if len(W) <= _LISTED_ROWS:
         of = certify_code(W, tolerance=tolerance, deadline=deadline)
         assert of.rattles_one_vs_one is not None
-        measured = _Measured(
+        contacts = None if of.contact_pairs is None else len(of.contact_pairs)
+        values = (
             of.max_cosine,
             math.degrees(of.min_angle),
             of.rho_one_vs_rest,
             of.rattlers,
-            None if of.contact_pairs is None else len(of.contact_pairs),
-            of.contact_pairs,
-            of.rattles_one_vs_one,
-            ("rattlers.one_vs_rest",) if of.undecided else (),
+            contacts,
         )
-        return measured, of.max_cosine, of.rattles_one_vs_one
+        undecided = ("rattlers.one_vs_rest",) if of.undecided else ()
+        figures = dict(zip(_FIGURES, values, strict=True))
+        return figures, undecided, of.contact_pairs, of.rattles_one_vs_one
     row_max, _ = row_maxima(W, deadline=deadline)
     rattles = one_vs_one_rattlers(row_max, tolerance)
     cosine = float(row_max.max())
     shortest = float(chord(cosine))
     contacts = count_contacts(W, shortest, tolerance, deadline)
-    measured = _Measured(
-        cosine,
-        math.degrees(angle_from_chord(shortest)),
-        rho_bracket(W, row_max, deadline),
-        Rattlers(int(rattles.sum()), None, tolerance),
-        contacts,
-        None,
-        rattles,
-        ("contacts",) if contacts is None and deadline.expired else (),
-    )
-    return measured, cosine, rattles
+    angle = math.degrees(angle_from_chord(shortest))
+    free = Rattlers(int(rattles.sum()), None, tolerance)
+    values = cosine, angle, rho_bracket(W, row_max, deadline), free, contacts
+    undecided = ("contacts",) if contacts is None and deadline.expired else ()
+    return dict(zip(_FIGURES, values, strict=True)), undecided, None, rattles
 
 
 # Codes too large to list their contacts or to bracket every row: counts and bounds.
@@ -323,24 +294,17 @@ def count_contacts(
 ) -> int | None:
     """Pairs of rows whose chord exceeds the smallest one by at most `tolerance`.
 
-    Tiles of float32 products name the rows that can have contacts; float64 counts those. None
-    where K^2 d is above 1e12 or the deadline comes first.
+    None where K^2 d is above 1e12 or the deadline comes first.
     """
     K, d = W.shape
     if float(K) * K * d > _MOST_PRODUCTS:
         return None
     least = 1.0 - (shortest + tolerance) ** 2 / 2.0
-    small = W.astype(np.float32)
-    # Both roundings to float32, the product's own, and float64's, to spare.
-    cut = np.float32(least - 2.0 * gamma(d + 3, UNIT32))
     count = 0
     try:
         for rows, columns in gram_tiles(K, _SIDE, deadline=deadline):
-            near = np.flatnonzero((small[rows] @ small[columns].T).max(axis=1) >= cut)
-            tile = W[near + rows.start] @ W[columns].T >= least
-            if rows == columns:
-                tile &= near[:, None] < np.arange(tile.shape[1])
-            count += int(tile.sum())
+            near = W[rows] @ W[columns].T >= least
+            count += int((np.triu(near, 1) if rows == columns else near).sum())
     except TimeoutError:
         return None
     return count
@@ -377,7 +341,9 @@ def polished_cosine(
     if isinstance(digits, Refused):
         return refused(digits.obstacle, f"{digits.obstacle.advice} ({digits.detail})")
     polynomial = None
-    proposal = None if deadline.expired else minimal_polynomial(_shortened(digits.cosine))
+    places = min(_FITTED, len(digits.cosine.partition(".")[2]))
+    cosine = f"{Decimal(digits.cosine):.{places}f}"
+    proposal = None if deadline.expired else minimal_polynomial(cosine)
     if proposal is not None:
         coefficients = tuple(str(c) for c in proposal.coefficients)
         polynomial = Polynomial(coefficients, str(proposal), round(proposal.evidence, 1))
@@ -385,13 +351,3 @@ def polished_cosine(
         decimals, digits.cosine, digits.how, len(digits.contacts), digits.moved, polynomial
     )
     return polished, digits
-
-
-def _shortened(cosine: str) -> str:
-    """The decimal number rounded to what a polynomial is fitted to."""
-    places = len(cosine.partition(".")[2])
-    if places <= _FITTED:
-        return cosine
-    with localcontext() as context:
-        context.prec = places + 5
-        return str(Decimal(cosine).quantize(Decimal(1).scaleb(-_FITTED)))

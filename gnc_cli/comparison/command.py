@@ -59,15 +59,13 @@ def _verdicts(result: "CompareResult", given: dict[str, Any]) -> "list[Verdict]"
         detail += f"; {len(worse)} of {len(rows)} rows worse"
     if status is not Status.PASSED or tolerance != TOLERANCE or given.get("report"):
         verdicts.append(Verdict(f"--tolerance {tolerance:g}", status, detail))
-    broken = [row for row in rows if row.status is ComparisonStatus.IMPROVES and row.proven]
-    if broken:
-        more = f", and {len(broken) - 1} more" if len(broken) > 1 else ""
-        detail = f"{_place(broken[0])} is below an entry marked proved optimal{more}"
-        verdicts.append(Verdict("proved optima", Status.FAILED, detail))
+    for row in rows:
+        if row.status is ComparisonStatus.IMPROVES and row.proven:
+            detail = f"{_place(row)} is below an entry marked proved optimal"
+            verdicts.append(Verdict("proved optima", Status.FAILED, detail))
     if given.get("require_entry"):
-        missing = [row for row in rows if not row.on_record]
-        more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-        detail = f"no code on record at {_place(missing[0])}{more}" if missing else "all on record"
+        missing = [_place(row) for row in rows if not row.on_record]
+        detail = f"no code on record at {'; '.join(missing)}" if missing else "all on record"
         status = Status.FAILED if missing else Status.PASSED
         verdicts.append(Verdict("--require-entry", status, detail))
     return verdicts

@@ -12,13 +12,10 @@ from gnc_cli.console.plot_style import BLUE, GREEN, GREY, ORANGE, new_figure, sa
 from gnc_cli.console.viewer import write_code_page
 from gnc_cli.escaping import in_picture
 from gnc_cli.io.outputs import is_page
-from gnc_cli.known_codes.best import best
 from gnc_cli.known_codes.verdict import ComparisonStatus
 
 _FLOOR = 1e-13
 """Smaller gaps are rounding, the table's or ours: they lie on the floor."""
-_NEIGHBOURS = 8
-"""Sizes above and below K whose best known codes are shown beside a code."""
 _MARKS = {
     ComparisonStatus.MATCHES: (BLUE, "o", "ties"),
     ComparisonStatus.WORSE: (ORANGE, "v", "missed"),
@@ -32,9 +29,9 @@ _MARKS = {
 def plot_compare(result: CompareResult, path: str | os.PathLike[str]) -> None:
     """Draw a comparison into a .png, .svg or .pdf file.
 
-    One code: its points where d is 2 or 3, else its cosines, beside the best known codes of about
-    its size; .html is a page to turn the code. Several files: one line each with the gap. Fresh
-    solves: gaps against K, one panel for each d. The list: largest cosines against K.
+    One code: its points where d is 2 or 3, else its cosines; .html is a page to turn the code.
+    Several files: one line each with the gap. Fresh solves: gaps against K, one panel for each d.
+    The list: largest cosines against K.
 
     Raises:
         UsageError: unknown suffix.
@@ -79,29 +76,15 @@ def _heading(row: CompareRow) -> tuple[str, str]:
 
 
 def code_figure(code: Any) -> Any:
-    """The code, and its largest cosine among those of the best known codes of about its size."""
+    """The points of a code where d is 2 or 3, else its cosines."""
     row: CompareRow = code.row
-    figure = new_figure(12.0, 5.6, *_heading(row))
-    left, right = figure.subplots(1, 2)
+    figure = new_figure(7.0, 6.4, *_heading(row))
+    ax = figure.add_subplot()
     if row.d <= 3 and code.contact_pairs is not None:
-        draw_code(left, code.weights, code.contact_pairs, code.rattles)
+        draw_code(ax, code.weights, code.contact_pairs, code.rattles)
     else:
         levels = [] if row.best_known is None else [(row.best_known, "best known", GREEN)]
-        draw_cosines(left, code.weights, levels)
-    sizes = range(max(2, row.K - _NEIGHBOURS), row.K + _NEIGHBOURS + 1)
-    known = {K: entry for K in sizes if (entry := best(row.d, K)) is not None}
-    for proven, face, name in ((True, GREEN, "proved optimal"), (False, "white", "best known")):
-        some = {K: entry.max_cosine for K, entry in known.items() if entry.proven is proven}
-        if some:
-            places = some.keys(), some.values()
-            right.scatter(*places, s=46, facecolors=face, edgecolors=GREEN, label=name, zorder=3)
-    # A ring, so that what it surrounds is seen.
-    ring: dict[str, Any] = {"facecolors": "none", "edgecolors": ORANGE, "linewidths": 1.8}
-    right.scatter([row.K], [row.max_cosine], s=170, label="this code", zorder=4, **ring)
-    right.set(title=f"Best known codes in d = {row.d}", xlabel="K", ylabel="largest cosine")
-    right.locator_params(axis="x", integer=True)
-    right.grid()
-    right.legend()
+        draw_cosines(ax, code.weights, levels)
     return figure
 
 

@@ -101,7 +101,7 @@ class Request:
         modes = tuple(mode for mode in wanted if wanted[mode])
         if not modes:
             raise UsageError(
-                f"nothing to compare; give files such as code.h5, or {spelled('list')} or "
+                f"nothing to compare; give files such as code.h5, {spelled('list')} or "
                 f"{spelled('solve')}"
             )
         if len(modes) > 1:

@@ -2,7 +2,9 @@
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import PurePath
+from typing import Any
 
 from gnc_cli.comparison.result import (
     CompareResult,
@@ -54,7 +56,7 @@ _FIGURE = 22
 _LINE = 60
 """Digits per line."""
 _MOST = 8
-"""Pairs, and sources, that are named below a table."""
+"""Sources, and pairs per source, that are named below a table."""
 
 
 def view(result: CompareResult, verbose: bool) -> list[Table]:
@@ -69,20 +71,14 @@ def view(result: CompareResult, verbose: bool) -> list[Table]:
         return _sheet(row, result.table, verbose)
     counts = [f"{n} {name.replace('_', ' ')}" for name, n in result.counts.items() if n]
     title = f"{_TITLES[result.mode]}   {', '.join([plural(len(result.rows), 'row'), *counts])}"
-    judged = [row for row in result.rows if isinstance(row, JudgedRow)]
-    notes = [*_endings(judged), _stamp(result.table)]
-    match result.mode:
-        case Mode.LIST:
-            listed = [row for row in result.rows if isinstance(row, ListedRow)]
-            if result.table.current:
-                notes.append(_stamp(our_copy().stamp))
-            return [_list(title, listed, notes, verbose)]
-        case Mode.SOLVE:
-            solves = [row for row in result.rows if isinstance(row, SolvedRow)]
-            return [_solves(title, solves, notes)]
-        case Mode.FILES:
-            files = [row for row in result.rows if isinstance(row, FileRow)]
-            return [_files(title, files, notes, verbose)]
+    rows: Sequence[Any] = result.rows
+    if result.mode is Mode.LIST:
+        notes: list[Cell] = [_stamp(result.table)]
+        if result.table.current:
+            notes.append(_stamp(our_copy().stamp))
+        return [_list(title, rows, notes, verbose)]
+    table = _files(title, rows, verbose) if result.mode is Mode.FILES else _solves(title, rows)
+    return [replace(table, notes=[*_endings(rows), _stamp(result.table)])]
 
 
 def _sheet(r: FileRow, stamp: TableStamp, verbose: bool) -> list[Table]:
@@ -127,26 +123,26 @@ def _known(r: FileRow, verbose: bool) -> str:
     return ", ".join(filter(None, (_PROVEN[r.proven], source, r.best_known_table)))
 
 
-def _digits(found: PolishedCosine, notes: list[Cell], verbose: bool) -> Table:
+def _digits(digits: PolishedCosine, notes: list[Cell], verbose: bool) -> Table:
     """The polished code, in lines of sixty digits, so that any terminal shows them all."""
-    if found.cosine is None:
-        rows = [(f"{found.decimals} digits", f"none: {found.advice}", "", "digits.obstacle")]
+    if digits.cosine is None:
+        rows = [(f"{digits.decimals} digits", f"none: {digits.advice}", "", "digits.obstacle")]
         return facts("", rows, notes, verbose=verbose)
-    whole, _, text = found.cosine.partition(".")
+    whole, _, text = digits.cosine.partition(".")
     lines = [text[at : at + _LINE] for at in range(0, len(text), _LINE)]
     rows = [("polished cosine", f"{whole}.{lines[0]}", "", "digits.cosine")]
     rows += [("", " " * (len(whole) + 1) + line, "", "") for line in lines[1:]]
-    how = f"{found.how}; a coordinate moved by {found.moved:.1e} at most"
+    how = f"{digits.how}; a coordinate moved by {digits.moved:.1e} at most"
     rows.append(("decided by", how, "", "digits.how"))
     proposal = "none fits better than chance"
-    if found.polynomial is not None:
-        evidence = f"({found.polynomial.evidence:.0f} digits beyond chance)"
-        proposal = f"{found.polynomial.text}   {evidence}"
+    if digits.polynomial is not None:
+        evidence = f"({digits.polynomial.evidence:.0f} digits beyond chance)"
+        proposal = f"{digits.polynomial.text}   {evidence}"
     rows.append(("polynomial", proposal, "", "digits.polynomial"))
     return facts("", rows, notes, verbose=verbose)
 
 
-def _files(title: str, rows: Sequence[FileRow], notes: list[Cell], verbose: bool) -> Table:
+def _files(title: str, rows: Sequence[FileRow], verbose: bool) -> Table:
     cells: list[tuple[Cell, ...]] = [
         (
             r.file or "-",
@@ -157,15 +153,15 @@ def _files(title: str, rows: Sequence[FileRow], notes: list[Cell], verbose: bool
         for r in rows
     ]
     columns = ("file", *_FIGURES, "degrees", "congruent to")
-    return Table(title, columns, cells, notes=notes, text=frozenset({0, 6, 10}))
+    return Table(title, columns, cells, text=frozenset({0, 6, 10}))
 
 
-def _solves(title: str, rows: Sequence[SolvedRow], notes: list[Cell]) -> Table:
+def _solves(title: str, rows: Sequence[SolvedRow]) -> Table:
     cells: list[tuple[Cell, ...]] = [
         (*_figures(r), r.origin.removeprefix("closed form: "), short(r.seconds)) for r in rows
     ]
     columns = (*_FIGURES, "found by", "s")
-    return Table(title, columns, cells, notes=notes, text=frozenset({5, 8}))
+    return Table(title, columns, cells, text=frozenset({5, 8}))
 
 
 _FIGURES = ("d", "K", "max_cosine", "best known", "gap", "status", "rattlers", "contacts")
@@ -208,33 +204,20 @@ def _list(title: str, rows: Sequence[ListedRow], notes: list[Cell], verbose: boo
 
 
 def _endings(rows: Sequence[JudgedRow]) -> list[Cell]:
-    """A line for each status that calls for one; an improvement has a line of its own."""
+    """What an improvement means, the digits of each file, and whom to cite."""
     notes: list[Cell] = [
         (*_verdict(r), f": {r.file or f'd = {r.d}, K = {r.K}'}: {r.advice}")
         for r in rows
         if r.status is ComparisonStatus.IMPROVES
     ]
-    for status, said in (
-        (ComparisonStatus.WORSE, "a better code is known for"),
-        (ComparisonStatus.NO_ENTRY, "the table has no entry for"),
-    ):
-        pairs = [f"({r.d}, {r.K})" for r in rows if r.status is status]
-        if pairs:
-            more = f" and {len(pairs) - _MOST} more" if len(pairs) > _MOST else ""
-            notes.append((_status(status), f": {said} {', '.join(pairs[:_MOST])}{more}"))
-    folders: dict[str, None] = {}
     sources: dict[str, dict[str, None]] = {}
     for r in rows:
         if isinstance(r, FileRow) and r.digits is not None:
             root = f", root of {r.digits.polynomial.text}" if r.digits.polynomial else ""
             cosine = r.digits.cosine or f"none: {r.digits.advice}"
             notes.append((Styled("digits", "bold"), f": {r.file}: {cosine}{root}"))
-        if isinstance(r, FileRow) and r.exported:
-            folders[str(PurePath(r.exported[0]).parent)] = None
         if r.source:
             sources.setdefault(r.source, {})[f"({r.d}, {r.K})"] = None
-    if folders:
-        notes.append((Styled("exported", "bold"), f": {', '.join(folders)}"))
     for source, where in list(sources.items())[:_MOST]:
         more = " ..." if len(where) > _MOST else ""
         some = ", ".join(list(where)[:_MOST])

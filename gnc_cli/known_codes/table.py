@@ -40,10 +40,8 @@ _ROUNDED_FROM = 6
 _EXACT_FROM = 21
 """Decimals from which on a figure of our copy is an exact number, rounded in the last of them."""
 _LAYOUT = "d,N,cosine"
-_CLAIMED = "claimed"
+CLAIMED = "claimed"
 SOLVED = "solved"
-_STATUS = ("proved", "certified", "best-known", _CLAIMED, "")
-"""What is known of an entry; the last where a table does not say."""
 
 
 @dataclass(frozen=True)
@@ -139,6 +137,8 @@ class KnownCodes:
 
     def merged(self, given: "KnownCodes") -> "KnownCodes":
         """This table with what is new or better in another; of the same figures ours stays."""
+        if given is self:
+            return self
         better = {
             pair: entry
             for pair, entry in given.entries.items()
@@ -152,10 +152,10 @@ class KnownCodes:
 
         Its first K points, with zeros appended, are a code of (d, K).
         """
-        return next((e for e in self._best_first if e.d <= d and e.K >= K), None)
+        return next((e for e in self.best_first if e.d <= d and e.K >= K), None)
 
     @cached_property
-    def _best_first(self) -> list[KnownCode]:
+    def best_first(self) -> list[KnownCode]:
         """By the cosine that is certainly had."""
         return sorted(self.entries.values(), key=lambda entry: entry.between[1])
 
@@ -285,51 +285,46 @@ def data_folder() -> Path:
 def _table(
     data: bytes, text: str, path: str, source: str, date: str, *, current: bool
 ) -> KnownCodes:
-    columns = {"d": 0, "K": 1, "max_cosine": 2}
-    width = 3
-    found: dict[tuple[int, int], KnownCode] = {}
-    first = True
-    for number, line in enumerate(text.splitlines(), start=1):
-        if not line.strip() or line.lstrip().startswith("#"):
-            continue
-        where = f"{path!r}, line {number}"
+    columns, width = {"d": 0, "K": 1, "max_cosine": 2}, 3
+    lines = [
+        (number, line)
+        for number, line in enumerate(text.splitlines(), start=1)
+        if line.strip() and not line.lstrip().startswith("#")
+    ]
+    entries: dict[tuple[int, int], KnownCode] = {}
+    for number, line in lines:
+        where = f"{path!r}, line {number}: {_cut(line)!r}"
         try:
-            fields = [field.strip() for field in next(csv.reader([line]))]
+            (fields,) = csv.reader([line], skipinitialspace=True)
         except csv.Error as error:
-            raise DataError(f"{where}: {_cut(line)!r}: {error}") from error
-        if first and not re.match(r"[-+.\d]", fields[0]):
+            raise DataError(f"{where}: {error}") from error
+        fields = [field.strip() for field in fields]
+        if number == lines[0][0] and not re.match(r"[-+.\d]", fields[0]):
             columns, width = _columns(fields, where), len(fields)
-            first = False
             continue
-        first = False
         if len(fields) != width:
-            raise DataError(
-                f"{where}: {_cut(line)!r} has {len(fields)} fields, not {width}; expected {_LAYOUT}"
-            )
+            raise DataError(f"{where} has {len(fields)} fields, not {width}; expected {_LAYOUT}")
         named = {name: fields[at] for name, at in columns.items()}
-        entry = _entry(named, number, f"{where}: {_cut(line)!r}", source, date, current)
-        held = found.setdefault((entry.d, entry.K), entry)
+        entry = _entry(named, number, where, source, date, current)
+        held = entries.setdefault((entry.d, entry.K), entry)
         if held is not entry:
-            raise DataError(
-                f"{where}: {_cut(line)!r} has the d and N of line {held.line}; keep one of them"
-            )
-    if not found:
+            raise DataError(f"{where} has the d and N of line {held.line}; keep one of them")
+    if not entries:
         raise DataError(f"{path!r} holds no entries; expected {_LAYOUT} a line")
-    claims = tuple(entry for entry in found.values() if entry.status == _CLAIMED)
-    entries = {pair: entry for pair, entry in found.items() if entry.status != _CLAIMED}
-    stamp = TableStamp(len(found), date, sha256(data).hexdigest(), current)
+    claims = tuple(entry for entry in entries.values() if entry.status == CLAIMED)
+    stamp = TableStamp(len(entries), date, sha256(data).hexdigest(), current)
+    entries = {pair: entry for pair, entry in entries.items() if entry.status != CLAIMED}
     return KnownCodes(stamp, entries, claims, path)
 
 
 def _columns(names: list[str], where: str) -> dict[str, int]:
-    """Where each of our columns lies, by the names that a header gives."""
+    """Where each of our columns lies, by the names of the header."""
     ours = {"N": "K", "n": "K", "cosine": "max_cosine"}
     columns = {ours.get(name, name): at for at, name in enumerate(names)}
     missing = {"d", "K", "max_cosine"} - set(columns)
     if missing:
         raise DataError(
-            f"{where}: {_cut(','.join(names))!r} is neither {_LAYOUT} nor names these columns; "
-            "put # before lines of words"
+            f"{where} is neither {_LAYOUT} nor names these columns; put # before lines of words"
         )
     return columns
 
@@ -347,10 +342,6 @@ def _entry(
         raise DataError(
             f"{where}: cosine {_cut(figure)} of {K} points; it must lie between -1/{K - 1} and 1"
         )
-    status = named.get("status", "")
-    if status not in _STATUS:
-        words = ", ".join(filter(None, _STATUS))
-        raise DataError(f"{where}: status is {_cut(status)!r}; write one of {words}, or nothing")
     rattlers, contacts = (
         _count(named[name], f"{where}: {name}", least=0) if named.get(name) else None
         for name in ("rattlers", "contacts")
@@ -359,13 +350,13 @@ def _entry(
         d,
         K,
         figure,
-        status,
+        named.get("status", ""),
         rattlers,
         contacts,
         named.get("source") or source,
         named.get("date") or date,
         named.get("note", ""),
-        _public_rounding(figure) if current else _own_rounding(figure),
+        _rounding(figure, current),
         line,
     )
 
@@ -374,16 +365,12 @@ def _decimals(figure: str) -> int:
     return len(figure.partition(".")[2])
 
 
-def _public_rounding(figure: str) -> float:
-    """What a figure of the user's is good to: half a unit of its last digit; short ones are exact,
-    as 0.25 is."""
+def _rounding(figure: str, current: bool) -> float:
+    """What a figure is good to: in our copy fractions and whole numbers are exact; in a table of
+    the user's short figures are, as 0.25 is, others are good to half a unit of their last digit."""
     decimals = _decimals(figure)
-    return max(_PUBLIC, 0.5 * 10.0**-decimals) if decimals >= _ROUNDED_FROM else _PUBLIC
-
-
-def _own_rounding(figure: str) -> float:
-    """What a figure of our copy is good to: fractions and whole numbers are exact."""
-    decimals = _decimals(figure)
+    if current:
+        return max(_PUBLIC, 0.5 * 10.0**-decimals) if decimals >= _ROUNDED_FROM else _PUBLIC
     if not decimals:
         return 0.0
     return 10.0**-decimals if decimals >= _EXACT_FROM else max(_OURS, 5 * 10.0**-decimals)

@@ -159,15 +159,14 @@ def advice(
                 "polishes this one or finds others"
             )
         case ComparisonStatus.IMPROVES:
-            bound = f"no cosine exceeds {proved}" if proved else ""
+            bound = f"no cosine exceeds {proved}"
             if known is not None and known.proven:
-                text = "below an entry marked proved optimal: the entry or the file is wrong"
-                return f"{text}; {bound}" if bound else text
-            name = str(stamp if known is None or known.stamp is None else known.stamp)
-            text = f"improves on {name}, proved in rational arithmetic"
-            text = f"{text}: {bound}" if bound else text
+                return (
+                    f"below an entry marked proved optimal: the entry or the file is wrong; {bound}"
+                )
+            name = stamp if known is None or known.stamp is None else known.stamp
             current = "" if stamp.current else "; check the public table with --table"
-            return f"{text}{current}"
+            return f"improves on {name}, proved in rational arithmetic: {bound}{current}"
         case ComparisonStatus.NO_ENTRY:
             beside = ""
             if known is not None:

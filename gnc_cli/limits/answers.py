@@ -20,7 +20,6 @@ from gnc_cli.limits.limit import (
     Limit,
     Quantity,
     loosened,
-    reaches,
 )
 from gnc_cli.limits.request import Request
 from gnc_cli.limits.result import (
@@ -37,17 +36,17 @@ from gnc_cli.limits.result import (
 
 _SAME_ANGLE = 1e-9
 """Relative. Near 1 cosines hardly differ, their angles do."""
-_MOST_COORDINATES = 10**15
-"""Eight petabytes."""
 _FEW = 10**6
 
 
 def _fields(
-    limit: Limit, quantity: Quantity, says: Finding | Count | None, d: int, K: int
+    limit: Limit, quantity: Quantity, says: Finding | Count | None, d: int | None, K: int | None
 ) -> dict[str, Any]:
     """The fields that rows of all questions share; no command where no machine holds its code."""
-    how = None if says is None or d * K > _MOST_COORDINATES else says.how
+    how = None if says is None or (d or 0) * (K or 0) > 10**15 else says.how
     return {
+        "d": d,
+        "K": K,
         "name": limit.name,
         "side": limit.side(quantity),
         "exists": limit.exists,
@@ -66,24 +65,22 @@ def pair_rows(d: int, K: int, limits: Sequence[Limit], quantity: Quantity) -> li
     """What each bound says at (d, K) of a quantity."""
     rows = []
     for limit in limits:
-        found = limit.at(d, K)
-        if found is None:
+        finding = limit.at(d, K)
+        if finding is None:
             continue
-        value, angle = found.value, None
+        value, angle = finding.value, None
         if quantity is Quantity.ONE_VS_ONE:
             value = 1.0 - value
-            angle = math.degrees(angle_from_chord(math.sqrt(2.0 * found.value)))
+            angle = math.degrees(angle_from_chord(math.sqrt(2.0 * finding.value)))
         rows.append(
             BoundRow(
-                d=d,
-                K=K,
                 quantity=quantity,
                 value=value,
                 angle_deg=angle,
-                valid=found.valid,
-                condition=found.condition,
-                strict=found.strict,
-                **_fields(limit, quantity, found, d, K),
+                valid=finding.valid,
+                condition=finding.condition,
+                strict=finding.strict,
+                **_fields(limit, quantity, finding, d, K),
             )
         )
     return rows
@@ -138,11 +135,11 @@ def _status(built: BoundRow, held: Sequence[BoundRow], request: Request) -> Stat
     if request.target is None:
         return None
     target = loosened(request.target)
-    if reaches(built.margin, target):
+    if built.margin >= target:
         return "exists"
     # What is not attained is excluded itself.
     ends = (row.margin * (1.0 - ROUNDING * row.strict) for row in held if not row.exists)
-    return "open" if reaches(min(ends), target) else "excluded"
+    return "open" if min(ends) >= target else "excluded"
 
 
 # In which dimension
@@ -179,11 +176,9 @@ def _dimension_row(K: int, limit: Limit, request: Request) -> DimensionRow:
     reach = limit.dimension(K, loosened(request.target))
     d = LARGEST_D + 1 if reach.ending is Ending.BEYOND and not limit.exists else reach.d
     # What excludes the dimensions below d is what it says of the last of them.
-    asked = d if d is None or limit.exists else d - 1
-    found = None if asked is None or asked < 2 else limit.at(asked, K)
-    return DimensionRow(
-        K=K, d=d, ending=reach.ending, **_fields(limit, request.subject, found, d or 0, K)
-    )
+    decisive = (d or 0) if limit.exists else (d or 0) - 1
+    finding = limit.at(decisive, K) if decisive >= 2 else None
+    return DimensionRow(ending=reach.ending, **_fields(limit, request.subject, finding, d, K))
 
 
 def _dimension_best(K: int, rows: Sequence[DimensionRow]) -> DimensionBest:
@@ -246,13 +241,8 @@ def _interval(most: Count | None, first: Count | None) -> dict[str, Any]:
 
 
 def _classes_row(d: int, limit: Limit, count: Count | None, quantity: Quantity) -> ClassesRow:
-    K = None if count is None else count.exact
-    return ClassesRow(
-        d=d,
-        K=K,
-        log10_K=None if count is None else count.log10,
-        **_fields(limit, quantity, count, d, K or 0),
-    )
+    K, log10_K = (None, None) if count is None else (count.exact, count.log10)
+    return ClassesRow(log10_K=log10_K, **_fields(limit, quantity, count, d, K))
 
 
 def _count(d: int, limit: Limit, request: Request) -> Count | None:

@@ -1,65 +1,71 @@
-"""Bounds that come from codes: known ones, numerical ones, constructions, and proved optima.
+"""Bounds that come from lists: known codes, numerical ones, constructions, proved optima, and
+published bounds on how many points can have cosines of at most s.
 
 A code of more points or in fewer dimensions counts too: its first K points, with zeros appended,
 are a code of (d, K). The other way round, no code of (d, K) is better than a proved optimum of
 fewer points or in more dimensions. Values are rounded to the side on which they are true.
+
+`data/known_codes/cardinality.csv` holds bounds on kissing numbers (s = 1/2) and on the sizes of
+optimal codes, with their sources. Delsarte's linear programme gives the kissing number in 8 and 24
+dimensions and little more than it elsewhere; in between, bounds on triples of points are better.
+More points than such a bound have a largest cosine above s: their clearance is strictly below
+1 - s, by an amount that nobody states. So `at` says 1 - s, while `points` and `dimension` exclude a
+target of 1 - s itself. Bounds that are numerical, or certified but not refereed, are shown beside
+the others, and nothing is proved by them.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
+from functools import cache
 
 from gnc_cli.constructions.construction import Construction, Cosine
 from gnc_cli.constructions.registry import find, largest_construction, single_codes
 from gnc_cli.geometry.rounding import rounded_down, rounded_up
 from gnc_cli.known_codes.best import SEARCHED, constructed, our_copy, stored_cosine
-from gnc_cli.known_codes.table import KnownCode, KnownCodes, numerical_codes
-from gnc_cli.limits.limit import Count, Finding, Limit, reaches
+from gnc_cli.known_codes.table import (
+    CLAIMED,
+    SOLVED,
+    Cardinality,
+    KnownCode,
+    KnownCodes,
+    numerical_codes,
+    stored_cardinalities,
+)
+from gnc_cli.limits.limit import Count, Dimension, Finding, Limit
 
 _ONE_CODE = 1e-11
 """Entries and constructions whose cosines are this near are one code, rounded in its 12th digit."""
-_KNOWN = "gnc solve --d {d} --K {K} --construction known"
-"""Reads the coordinates that this version ships."""
 _ULPS = Fraction(1, 10**15)
 """The double of an irrational cosine is nearer than this to it."""
+_TIE = Fraction(1, 10**12)
+"""Targets from here on below 1 - s count as 1 - s: one that is typed as 1/2 comes loosened by a
+relative 1e-13. It is a tie as everywhere, decided for the user."""
+_HALF = Fraction(1, 2)
 
 
-def code_limits(table: KnownCodes | None = None) -> list[Limit]:
+def code_limits(table: KnownCodes) -> list[Limit]:
     """The bounds that codes give: three that say what exists, one that excludes.
 
     Args:
         table: of the user, held beside our copy: the smaller figure counts. What it says of
             optimality is not looked at.
     """
-    ours = our_copy()
-    solved = [
-        _Code(
-            code.d,
-            code.K,
-            float(1 - code.exact),
-            f"numerical code ({code.d}, {code.K}): found by gnc, certified",
-            partial(_solved, code.d, code.K, code.command),
-        )
-        for code in numerical_codes().entries.values()
-    ]
     return [
-        CodeList("known-code", "table of known codes", known_codes(ours, table)),
-        CodeList("solved-code", "numerical codes found by gnc", solved, of_rho=True),
+        CodeList("known-code", "table of known codes", our_copy().merged(table)),
+        CodeList("solved-code", "numerical codes found by gnc", numerical_codes(), of_rho=True),
         ConstructionLimit(),
-        ProvedOptimumLimit(ours),
+        ProvedOptimumLimit(),
     ]
 
 
-@dataclass(frozen=True)
-class _Code:
-    d: int
-    K: int
-    value: float
-    """Of codes that exist, at least so much; of optima, no more."""
-    source: str
-    command: Callable[[int, int], str | None] = lambda d, K: None
-    """What builds K of its points in d dimensions, or all of them."""
+def claimed_codes(table: KnownCodes) -> "CodeList":
+    """What our copy and the user's table say that somebody claims."""
+    distinct = dict.fromkeys((*our_copy().claims, *table.claims))
+    # Of two claims on one pair the better one counts.
+    claims = sorted(distinct, key=lambda claim: -claim.exact)
+    codes = KnownCodes(table.stamp, {(claim.d, claim.K): claim for claim in claims})
+    return CodeList("claimed-code", "claims that nobody has vetted", codes, proved=False)
 
 
 class CodeList(Limit):
@@ -72,50 +78,60 @@ class CodeList(Limit):
         self,
         name: str,
         source: str,
-        codes: list[_Code],
+        codes: KnownCodes,
         *,
         of_rho: bool = False,
         proved: bool = True,
     ) -> None:
         self.name, self.source, self.of_rho, self.proved = name, source, of_rho, proved
-        self._best_first = sorted(codes, key=lambda code: -code.value)
+        self._codes = codes
 
     def at(self, d: int, K: int) -> Finding | None:
-        code = next((c for c in self._best_first if c.d <= d and c.K >= K), None)
+        code = self._codes.covering(d, K)
         if code is None:
             return None
-        return Finding(code.value, source=code.source, how=code.command(d, K))
+        return Finding(_clearance(code), source=_entry_source(code), how=_entry_command(code, d, K))
 
     def points(self, d: int, target: Fraction) -> Count | None:
-        reached = [c for c in self._best_first if c.d <= d and reaches(c.value, target)]
-        code = max(reached, key=lambda c: c.K, default=None)
-        return None if code is None else Count.of(code.K, code.source, code.command(d, code.K))
+        codes = self._codes.best_first
+        reached = [code for code in codes if code.d <= d and _clearance(code) >= target]
+        code = max(reached, key=lambda code: code.K, default=None)
+        if code is None:
+            return None
+        return Count.of(code.K, _entry_source(code), _entry_command(code, d, code.K))
 
     def last_d(self, K: int) -> int | None:
         """The last dimension of the list: beyond it no code is better."""
-        return max((code.d for code in self._best_first), default=0)
+        return max((d for d, _ in self._codes.entries), default=0)
 
 
-def known_codes(ours: KnownCodes, given: KnownCodes | None = None) -> list[_Code]:
-    """The entries of our copy, and those of the user's table that are better.
-
-    All exist: published, or made by this project. There is a command where theorem 3.3 or a
-    construction gives the same code, or its coordinates are stored.
-    """
-    merged = ours if given is None else ours.merged(given)
-    return [_listed(e, f"known code ({d}, {K})") for (d, K), e in merged.entries.items()]
+def _clearance(entry: KnownCode) -> float:
+    """Certainly had; of a numerical code as its certificate says."""
+    if entry.status == SOLVED:
+        return float(1 - entry.exact)
+    return rounded_down(1 - entry.between[1])
 
 
-def claimed_codes(table: KnownCodes) -> CodeList:
-    """What our copy and the user's table say that somebody claims."""
-    claims = dict.fromkeys((*our_copy().claims, *table.claims))
-    codes = [_listed(claim, f"claimed, not vetted: ({claim.d}, {claim.K})") for claim in claims]
-    return CodeList("claimed-code", "claims that nobody has vetted", codes, proved=False)
+def _entry_source(entry: KnownCode) -> str:
+    pair = f"({entry.d}, {entry.K})"
+    if entry.status == SOLVED:
+        return f"numerical code {pair}: found by gnc, certified"
+    kind = "claimed, not vetted:" if entry.status == CLAIMED else "known code"
+    return f"{kind} {pair}: {entry.source}"
 
 
-def _listed(entry: KnownCode, name: str) -> _Code:
-    value = rounded_down(1 - entry.between[1])
-    return _Code(entry.d, entry.K, value, f"{name}: {entry.source}", partial(_same, entry))
+def _entry_command(entry: KnownCode, d: int, K: int) -> str | None:
+    """What gives K points in d dimensions of the entry's code: theorem 3.3, a construction, stored
+    coordinates, or the search that found it."""
+    if entry.K <= 2 * entry.d:
+        return f"gnc solve --d {d} --K {K}"
+    code = None if entry.status == SOLVED else constructed(entry.d, entry.K)
+    if code is not None and abs(code.cosine.value - entry.max_cosine) <= _ONE_CODE:
+        return _command(code, d, K)
+    stored = stored_cosine(entry.d, entry.K)
+    if stored is not None and abs(stored - entry.max_cosine) <= _ONE_CODE:
+        return f"gnc solve --d {entry.d} --K {entry.K} --construction known"
+    return entry.command
 
 
 class ConstructionLimit(Limit):
@@ -134,74 +150,17 @@ class ConstructionLimit(Limit):
         if code is None:
             return None
         value = rounded_down(1 - _ends(code.cosine)[1])
-        return Finding(value, source=_built(code), how=_command(code, d, K))
+        return Finding(value, source=f"{code.origin}: {code.reference}", how=_command(code, d, K))
 
     def points(self, d: int, target: Fraction) -> Count | None:
         code = largest_construction(min(d, SEARCHED), float(1 - target))
         if code is None or code.K <= 2 * d:
             return None
-        return Count.of(code.K, _built(code), _command(code, d, code.K))
+        return Count.of(code.K, f"{code.origin}: {code.reference}", _command(code, d, code.K))
 
     def last_d(self, K: int) -> int | None:
         """Theorem 3.3 rules from K/2 dimensions on; beyond 4096 no code is better."""
         return min(SEARCHED, (K - 1) // 2)
-
-
-class ProvedOptimumLimit(Limit):
-    """The best of the codes proved optimal that have K points or fewer in d dimensions or more.
-
-    The single constructions that are proved, and the entries of our table that are.
-    """
-
-    name = "proved-optimum"
-    source = "codes proved optimal"
-    exists = False
-    listed = True
-
-    def __init__(self, table: KnownCodes) -> None:
-        self._optima = sorted(_optima(table), key=lambda o: (o.value, o.K, o.d))
-
-    def at(self, d: int, K: int) -> Finding | None:
-        best = next((o for o in self._optima if o.d >= d and o.K <= K), None)
-        return None if best is None else Finding(best.value, source=best.source)
-
-    def points(self, d: int, target: Fraction) -> Count | None:
-        missing = [o for o in self._optima if o.d >= d and not reaches(o.value, target)]
-        least = min(missing, key=lambda o: o.K, default=None)
-        return None if least is None else Count.of(least.K - 1, least.source)
-
-
-def _optima(table: KnownCodes) -> Iterator[_Code]:
-    single = {(code.d, code.K): code for code in single_codes() if code.proven}
-    for (d, K), code in single.items():
-        cited = f"optimal code ({d}, {K}): {code.name}, {code.reference}"
-        yield _Code(d, K, rounded_up(1 - _ends(code.cosine)[0]), cited)
-    for entry in table.select(proven=True):
-        if (entry.d, entry.K) not in single:
-            cited = f"optimal code ({entry.d}, {entry.K}): {entry.source}"
-            yield _Code(entry.d, entry.K, rounded_up(1 - entry.between[0]), cited)
-
-
-def _built(code: Construction) -> str:
-    return f"{code.origin}: {code.reference}"
-
-
-def _solved(own_d: int, own_K: int, command: str | None, d: int, K: int) -> str | None:
-    """The command for a numerical code, which reads its coordinates or repeats its search."""
-    return command if stored_cosine(own_d, own_K) is None else _KNOWN.format(d=own_d, K=own_K)
-
-
-def _same(entry: KnownCode, d: int, K: int) -> str | None:
-    """The command for K points in d dimensions of the entry's code, where there is one."""
-    if entry.K <= 2 * entry.d:
-        return f"gnc solve --d {d} --K {K}"  # by theorem 3.3
-    code = constructed(entry.d, entry.K)
-    if code is not None and abs(code.cosine.value - entry.max_cosine) <= _ONE_CODE:
-        return _command(code, d, K)
-    cosine = stored_cosine(entry.d, entry.K)
-    if cosine is not None and abs(cosine - entry.max_cosine) <= _ONE_CODE:
-        return _KNOWN.format(d=entry.d, K=entry.K)
-    return None
 
 
 def _command(code: Construction, d: int, K: int) -> str:
@@ -216,6 +175,51 @@ def _command(code: Construction, d: int, K: int) -> str:
     return f"gnc solve --d {code.d} --K {code.K}"
 
 
+class ProvedOptimumLimit(Limit):
+    """The best of the codes proved optimal that have K points or fewer in d dimensions or more.
+
+    The single constructions that are proved, and the entries of our table that are.
+    """
+
+    name = "proved-optimum"
+    source = "codes proved optimal"
+    exists = False
+    listed = True
+
+    def at(self, d: int, K: int) -> Finding | None:
+        best = next((o for o in _optima() if o.d >= d and o.K <= K), None)
+        return None if best is None else Finding(best.value, source=best.source)
+
+    def points(self, d: int, target: Fraction) -> Count | None:
+        missing = [o for o in _optima() if o.d >= d and o.value < target]
+        least = min(missing, key=lambda o: o.K, default=None)
+        return None if least is None else Count.of(least.K - 1, least.source)
+
+
+@dataclass(frozen=True)
+class _Optimum:
+    d: int
+    K: int
+    value: float
+    """No clearance is larger."""
+    source: str
+
+
+@cache
+def _optima() -> list[_Optimum]:
+    """The best first."""
+    single = {(code.d, code.K): code for code in single_codes() if code.proven}
+    optima = []
+    for (d, K), code in single.items():
+        cited = f"optimal code ({d}, {K}): {code.name}, {code.reference}"
+        optima.append(_Optimum(d, K, rounded_up(1 - _ends(code.cosine)[0]), cited))
+    for (d, K), entry in our_copy().entries.items():
+        if entry.proven and (d, K) not in single:
+            cited = f"optimal code ({d}, {K}): {entry.source}"
+            optima.append(_Optimum(d, K, rounded_up(1 - entry.between[0]), cited))
+    return sorted(optima, key=lambda o: (o.value, o.K, o.d))
+
+
 def _ends(cosine: Cosine) -> tuple[Fraction, Fraction]:
     """Ends of an exact cosine, of which a double is kept where it is irrational."""
     try:
@@ -224,3 +228,50 @@ def _ends(cosine: Cosine) -> tuple[Fraction, Fraction]:
         near = Fraction(cosine.value)
         return near - _ULPS, near + _ULPS
     return exact, exact
+
+
+class CardinalityLimit(Limit):
+    """The best of a list of bounds: each holds in fewer dimensions and for smaller cosines too."""
+
+    source = "published bounds on kissing numbers and sizes of codes"
+    exists = False
+    listed = True
+
+    def __init__(self, name: str, bounds: Iterable[Cardinality], *, proved: bool = True) -> None:
+        self.name, self.proved = name, proved
+        self._bounds = sorted(bounds, key=lambda bound: (-bound.cosine, bound.K))
+
+    def at(self, d: int, K: int) -> Finding | None:
+        bound = next((b for b in self._bounds if b.d >= d and b.K < K), None)
+        if bound is None:
+            return None
+        return Finding(rounded_up(1 - bound.cosine), strict=True, source=_bound_source(bound))
+
+    def points(self, d: int, target: Fraction) -> Count | None:
+        """The fewest points of the bounds in d dimensions or more that the target, or a tie with
+        it, is excluded by."""
+        excluding = [b for b in self._bounds if b.d >= d and target >= 1 - b.cosine - _TIE]
+        bound = min(excluding, key=lambda b: b.K, default=None)
+        return None if bound is None else Count.of(bound.K, source=_bound_source(bound))
+
+    def dimension(self, K: int, target: Fraction) -> Dimension:
+        """The smallest d that admits K points, for this target; 2 where nothing is excluded."""
+        excluding = (b.d for b in self._bounds if K > b.K and target >= 1 - b.cosine - _TIE)
+        return Dimension(max(excluding, default=1) + 1)
+
+
+def _bound_source(bound: Cardinality) -> str:
+    exact = bound.cosine.denominator < 10**6
+    text = str(bound.cosine) if exact else f"{float(bound.cosine):.10g}"
+    kind = "kissing number" if bound.cosine == _HALF else f"code with cosines up to {text}"
+    status = "" if bound.status == "proved" else f" ({_STATUS[bound.status]})"
+    return f"{kind} in {bound.d} dimensions at most {bound.K}{status}: {bound.source}"
+
+
+_STATUS = {"certified": "certified, not refereed", "numerical": "numerical, not rigorous"}
+CARDINALITY, UNPROVED_CARDINALITY = (
+    CardinalityLimit(
+        name, (b for b in stored_cardinalities() if (b.status == "proved") is proved), proved=proved
+    )
+    for name, proved in (("cardinality", True), ("numerical-bound", False))
+)

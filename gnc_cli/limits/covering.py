@@ -24,8 +24,6 @@ from fractions import Fraction
 from gnc_cli.limits.caps import cap_clearance, cap_share, log_cap_share
 from gnc_cli.limits.limit import (
     Count,
-    Dimension,
-    Ending,
     Finding,
     Limit,
     ball,
@@ -92,11 +90,6 @@ class _Covering3(Limit):
 
     def last_d(self, K: int) -> int:
         return 3
-
-    def dimension(self, K: int, target: Fraction) -> Dimension:
-        """3 where the target is reached there, a code that lies in all higher dimensions too."""
-        found = self._reached(3, K, target)
-        return Dimension(3) if found else Dimension(None, Ending.NEVER)
 
 
 COVERING = _Covering()

@@ -20,7 +20,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from gnc_cli.limits.levenshtein import LEVENSHTEIN
-from gnc_cli.limits.limit import Count, Dimension, Ending, Finding, Limit, reaches
+from gnc_cli.limits.limit import Count, Dimension, Ending, Finding, Limit
 from gnc_cli.runtime.deadline import Deadline
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ class DelsarteLP(Limit):
         if K - most > _NEAR * d * K:
             return False
         found = self.at(d, K)
-        return found is not None and reaches(found.value, target)
+        return found is not None and found.value >= target
 
     def _most(self, d: int, s: Fraction, degree: int | None = None) -> Fraction | None:
         if d > _LARGEST_D or self._stopped():
@@ -167,11 +167,6 @@ class DelsarteProof:
     """f_0 = 1 and f_1 ... f_degree >= 0 for the Gegenbauer polynomials P_i, P_i(1) = 1."""
     excess: Fraction
     """Proved: f is at most this on [-1, s]; below 1."""
-
-    @property
-    def degree(self) -> int:
-        """Of the polynomial."""
-        return len(self.coefficients) - 1
 
     @property
     def bound(self) -> Fraction:

@@ -171,7 +171,7 @@ class Limit(ABC):
         found = self.at(d, K)
         if found is None or not found.valid:
             return not self.exists
-        return reaches(found.value, target)
+        return found.value >= target
 
 
 def loosened(target: Fraction) -> Fraction:
@@ -181,11 +181,6 @@ def loosened(target: Fraction) -> Fraction:
     its way. This is the one place where ties are decided: all that compares does so exactly.
     """
     return target * _LOOSE
-
-
-def reaches(value: float, target: Fraction) -> bool:
-    """Whether `value >= target`, exactly."""
-    return value >= target
 
 
 _DIGITS = 15

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gnc_cli.console.drawing import MOST_MARKS
-from gnc_cli.console.numbers import count, points, rounded
+from gnc_cli.console.numbers import points, rounded
 from gnc_cli.console.plot_style import BLUE, GREY, INK, ORANGE, new_figure, save, styled
 from gnc_cli.limits.limit import Quantity
 from gnc_cli.limits.result import (
@@ -19,13 +19,11 @@ from gnc_cli.limits.result import (
     BestBounds,
     BoundRow,
     BoundsResult,
-    ClassesRow,
     DimensionAnswer,
     DimensionBest,
-    DimensionRow,
     full_names,
 )
-from gnc_cli.limits.view import angle, interval
+from gnc_cli.limits.view import angle, interval, rank, row_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,12 +32,12 @@ if TYPE_CHECKING:
 _WIDE = 20.0
 """An axis is logarithmic if its largest value is this many times its smallest."""
 _POWERS = "$10^{{{x:g}}}$"
-"""Of ticks on an axis of decimal logarithms."""
+"""Format of ticks on an axis of decimal logarithms."""
 _REACH = 2.0
 """Axes of numbers of points end at this multiple of the digits of the best bounds: weak bounds may
 have hundreds of digits more."""
 _MOST_NAMES = 12
-"""Curves that a legend names."""
+"""The legend names at most this many curves."""
 
 
 def plot_bounds(result: BoundsResult, path: str | os.PathLike[str]) -> None:
@@ -61,14 +59,11 @@ def bounds_figure(result: BoundsResult) -> "Figure":
     best = result.answer.best
     dims, sizes = (sorted({getattr(b, key) for b in best if hasattr(b, key)}) for key in "dK")
     facts = "     ".join(_listed(key, of) for key, of in (("d", dims), ("K", sizes)) if of)
+    if len(result.best) == 1:
+        (pair,) = result.best
+        angles = pair.quantity is Quantity.ONE_VS_ONE
+        facts = f"minimal angle: {angle(pair)}" if angles else f"best code: {interval(pair)}"
     title = result.title[:1].upper() + result.title[1:]
-    if isinstance(best[0], BestBounds):
-        angles = result.quantity is Quantity.ONE_VS_ONE
-        title = f"{'Minimal angle' if angles else 'One-vs-rest distance'} of the best code"
-        if len(best) == 1:
-            title = facts.replace("     ", ", ")
-            code = angle(best[0]) if angles else interval(best[0])
-            facts = f"{'minimal angle' if angles else 'best code'}: {code}"
     figure: Any = new_figure(9.5, 6.0, title, facts)
     ax = figure.add_subplot()
     if len(best) == 1:
@@ -89,25 +84,25 @@ def _draw_bars(ax: "Axes", result: BoundsResult) -> int:
     (best,) = answer.best
     # A code in few dimensions is one in more; else it holds fewer points, or smaller distances.
     upward = isinstance(answer, DimensionAnswer)
-    rows: list[Any] = [row for row in answer.rows if _says_something(row)]
-    bars = [(_end(row), name, row) for row, name in zip(rows, full_names(rows), strict=True)]
+    rows: list[Any] = [row for row in answer.rows if isinstance(row, BoundRow) or row_words(row)]
+    bars = [(abs(rank(row)), name, row) for row, name in zip(rows, full_names(rows), strict=True)]
     bars.sort(key=lambda bar: (bar[0], not bar[2].exists))
     target = _target(result)
     values = [at for at, _, _ in bars] + ([] if target is None else [target])
     left, right = _value_axis(ax, "x", result, values)
-    some_do_not_count = False
     for line, (at, _, row) in enumerate(bars):
         counts = row.proven and getattr(row, "valid", True)
-        some_do_not_count |= not counts
         colour = GREY if not counts else BLUE if row.exists else ORANGE
         end = min(at, right)
         ends = (end, right) if row.exists is upward else (left, end)
         ax.hlines(line, *ends, color=colour, lw=9, alpha=0.35)
         ax.plot(at, line, "o", color=colour)
-    ax.fill([], [], color=BLUE, alpha=0.35, label="a code exists")
-    ax.fill([], [], color=ORANGE, alpha=0.35, label="no code exists")
-    if some_do_not_count:
-        ax.fill([], [], color=GREY, alpha=0.5, label="unproved, or not applicable")
+    for colour, label in (
+        (BLUE, "a code exists"),
+        (ORANGE, "no code exists"),
+        (GREY, "unproved, or not applicable"),
+    ):
+        ax.fill([], [], color=colour, alpha=0.35, label=label)
     exists, excluded = _ends(best)
     low = np.nan_to_num(excluded if upward else exists, nan=right if upward else left)
     high = np.nan_to_num(exists if upward else excluded, nan=right)
@@ -123,26 +118,10 @@ def _draw_bars(ax: "Axes", result: BoundsResult) -> int:
     return len(bars)
 
 
-def _says_something(row: BoundRow | DimensionRow | ClassesRow) -> bool:
-    if isinstance(row, DimensionRow):
-        return row.d is not None if row.exists else row.d != 2
-    return isinstance(row, BoundRow) or row.log10_K is not None
-
-
-def _end(row: Any) -> float:
-    """Where the line of a bound ends: a distance, a dimension, the logarithm of a number."""
-    if isinstance(row, BoundRow):
-        return row.distance
-    end: float | None = row.d if isinstance(row, DimensionRow) else row.log10_K
-    return math.inf if end is None else end
-
-
 def _text(row: Any) -> str:
     """What a bound says, rounded to the safe side."""
-    if isinstance(row, DimensionRow):
-        return "every d" if row.d is None else f"d {'≥' if row.exists else '<'} {count(row.d)}"
-    if isinstance(row, ClassesRow):
-        return f"K {'≤' if row.exists else '≥'} {points(row.K, row.log10_K, not row.exists)}"
+    if not isinstance(row, BoundRow):
+        return " ".join(row_words(row) or ())
     sign = "≥" if row.exists else "<" if row.strict else "≤"
     unit = "" if row.angle_deg is None else "°"
     return f"{sign} {rounded(row.distance, up=not row.exists, digits=6)}{unit}"
@@ -152,45 +131,34 @@ def _ends(best: Any) -> tuple[float, float]:
     """The end of what exists and that of what is excluded, NaN where none is known."""
     if isinstance(best, BestBounds):
         return best.distances
-    ends: Any
-    if isinstance(best, DimensionBest):
-        ends = (best.sufficient, best.necessary)
-    else:
-        ends = (best.log10_guaranteed, best.log10_excluded)
-        # Between K and K + 1 there is nothing: both ends lie halfway.
-        if best.guaranteed is not None and best.excluded == best.guaranteed + 1:
-            ends = (sum(ends) / 2.0,) * 2
-    low, high = (math.nan if end is None else float(end) for end in ends)
-    return low, high
+    names = ("sufficient", "necessary")
+    if not isinstance(best, DimensionBest):
+        names = ("log10_guaranteed", "log10_excluded")
+    low, high = (getattr(best, name) for name in names)
+    return math.nan if low is None else low, math.nan if high is None else high
 
 
 def _value_axis(
-    ax: "Axes", side: str, result: BoundsResult, values: Sequence[float], along: str = ""
+    ax: "Axes", side: str, result: BoundsResult, values: Sequence[float]
 ) -> tuple[float, float]:
-    """Prepare the axis of distances, dimensions or powers of ten for all values; its limits.
-
-    Args:
-        side: `x` or `y`.
-        along: of curves, what the other axis has.
-    """
+    """Prepare the axis, `x` or `y`, of distances, dimensions or powers of ten; its limits."""
     axis: Any = getattr(ax, f"{side}axis")
     best = result.answer.best
     ends = [end for b in best for end in _ends(b) if not math.isnan(end)]
     finite = [value for value in (*values, *ends) if 0.0 < value < math.inf] or [1.0]
     largest, label = max(finite), _distance(result)
     low, high = 0.0, 1.05 * largest
-    if isinstance(best[0], BestBounds):
-        if along != "d" and largest > _WIDE * min(end for end in (*ends, largest) if end > 0.0):
-            getattr(ax, f"set_{side}scale")("log")
-            low, high = min(finite) / 1.5, 1.5 * largest
-    elif isinstance(best[0], DimensionBest):
+    if isinstance(best[0], DimensionBest):
         label, low, high = "d", 1.7, 2.0 * largest
         getattr(ax, f"set_{side}scale")("log", base=2)
         axis.set_major_formatter("{x:,.0f}")
-    else:
+    elif not isinstance(best[0], BestBounds):
         label, high = "K", min(1.12 * largest, _REACH * max([1.0, *ends]))
         axis.get_major_locator().set_params(integer=True)
         axis.set_major_formatter(_POWERS)
+    elif largest > _WIDE * min(end for end in (*ends, largest) if end > 0.0):
+        getattr(ax, f"set_{side}scale")("log")
+        low, high = min(finite) / 1.5, 1.5 * largest
     ax.set(**{f"{side}label": label, f"{side}lim": (low, high)})
     return low, high
 
@@ -205,73 +173,36 @@ def _draw_curves(ax: "Axes", result: BoundsResult, dims: list[int], sizes: list[
     groups = (dims if over_K else sizes) or [0]
     _size_axis(ax, along, sizes if over_K else dims)
     target = _target(result)
-    _value_axis(ax, "y", result, [] if target is None else [target], along)
-    for rank, value in enumerate(groups):
+    bottom, top = _value_axis(ax, "y", result, [] if target is None else [target])
+    for place, value in enumerate(groups):
         some = [best for best in result.answer.best if getattr(best, group, 0) == value]
         some.sort(key=lambda best: getattr(best, along))
         x = [float(getattr(best, along)) for best in some]
-        low, high = np.array([_ends(best) for best in some]).T
-        if len(groups) == 1:
-            _fill_regions(ax, along, x, low, high, upward=not dims)
-            continue
-        named = rank % math.ceil(len(groups) / _MOST_NAMES) == 0
-        colour = colormaps["viridis"](0.9 * rank / (len(groups) - 1))
-        for y, exists, style in ((low, True, "-"), (high, False, "--")):
-            label = f"{group} = {points(value)}" if named and exists else None
-            _step(ax, along, x, y, exists, color=colour, ls=style, label=label)
-    if len(groups) > 1:
-        ax.plot([], [], color=INK, label="a code exists up to here")
-        ax.plot([], [], color=INK, ls="--", label="no code exists above")
-    else:
-        _mark_sources(ax, result.best, along)
+        colour = colormaps["viridis"](0.9 * place / max(1, len(groups) - 1))
+        named = len(groups) > 1 and place % math.ceil(len(groups) / _MOST_NAMES) == 0
+        for exists, y in zip(
+            (True, False), np.array([_ends(best) for best in some]).T, strict=True
+        ):
+            # A code stays in more dimensions and with fewer points.
+            where: Any = "post" if (along == "d") is exists else "pre"
+            looks: dict[str, Any] = {
+                "color": colour,
+                "ls": "-" if exists else "--",
+                "marker": "o" if len(x) <= MOST_MARKS else None,
+                "label": f"{group} = {points(value)}" if named and exists else None,
+            }
+            if len(groups) == 1:
+                # Codes exist from a dimension on, but up to a distance or number of points.
+                edge = top if exists is not bool(dims) else bottom
+                looks["color"] = BLUE if exists else ORANGE
+                filled = np.where(np.isnan(y), edge, y)
+                ax.fill_between(x, filled, edge, step=where, color=looks["color"], alpha=0.16, lw=0)
+            ax.step(x, y, where=where, ms=3.5, **looks)
+    sides = ("up to here", "above") if dims else ("from here on", "below")
+    ax.plot([], [], color=INK, label=f"a code exists {sides[0]}")
+    ax.plot([], [], color=INK, ls="--", label=f"no code exists {sides[1]}")
     if target is not None:
         ax.axhline(target, color=INK, lw=1.2, ls=(0, (5, 3)), label=result.target)
-
-
-def _mark_sources(ax: "Axes", best: Sequence[BestBounds], along: str) -> None:
-    """Marks of the bounds that are the best somewhere, where they are."""
-    from matplotlib import colormaps
-
-    places: dict[str, list[tuple[float, float]]] = {}
-    for b in best:
-        for name, end in zip((b.lower_name, b.upper_name), b.distances, strict=True):
-            places.setdefault(name, []).append((float(getattr(b, along)), end))
-    for rank, (name, ends) in enumerate(sorted(places.items())):
-        x, y = zip(*ends, strict=True)
-        marker, colour = "osD^vP*X"[rank % 8], colormaps["tab10"](rank % 10)
-        ax.scatter(x, y, s=26, marker=marker, color=colour, label=name, zorder=3)
-
-
-def _fill_regions(
-    ax: "Axes", along: str, x: list[float], low: np.ndarray, high: np.ndarray, *, upward: bool
-) -> None:
-    """Blue where a code exists, orange where none does, white between.
-
-    Args:
-        low, high: the end of what exists, that of what is excluded; NaN where unknown.
-        upward: whether what exists lies above its line.
-    """
-    bottom, top = ax.get_ylim()
-    ends = ((low, True, BLUE, "a code exists"), (high, False, ORANGE, "no code exists"))
-    for y, exists, colour, label in ends:
-        edge = top if exists is upward else bottom
-        _step(ax, along, x, y, exists, color=colour, lw=1.8)
-        filled = np.where(np.isnan(y), edge, y)
-        where = _holds(along, exists)
-        ax.fill_between(x, filled, edge, step=where, color=colour, alpha=0.16, lw=0, label=label)
-
-
-def _step(
-    ax: "Axes", along: str, x: Sequence[float], y: np.ndarray, exists: bool, **looks: Any
-) -> None:
-    marker = "o" if len(x) <= MOST_MARKS else None
-    ax.step(x, y, where=_holds(along, exists), marker=marker, ms=3.5, **looks)
-
-
-def _holds(along: str, exists: bool) -> Any:
-    """To which side of its sample an end is proved: a code stays in more dimensions and with fewer
-    points."""
-    return "post" if (along == "d") is exists else "pre"
 
 
 def _distance(result: BoundsResult) -> str:
@@ -280,7 +211,7 @@ def _distance(result: BoundsResult) -> str:
 
 
 def _target(result: BoundsResult) -> float | None:
-    """What was asked for: a distance, or the minimal angle in degrees. None for other questions."""
+    """The target as a distance, or as a minimal angle in degrees. None for other questions."""
     if not result.best or result.max_cosine is None:
         return result.margin if result.best else None
     radians = result.arcface_m
@@ -295,7 +226,7 @@ def _listed(name: str, values: Sequence[int]) -> str:
 
 
 def _size_axis(ax: "Axes", name: str, values: Sequence[int]) -> None:
-    """The axis of the d or K that were asked; of dimensions in powers of two where it is long."""
+    """The axis of the d or K of the request; of dimensions in powers of two where it is long."""
     if values[-1] > _WIDE * values[0]:
         ax.set_xscale("log", base=2 if name == "d" else 10)
     else:

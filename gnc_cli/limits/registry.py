@@ -3,10 +3,14 @@
 from functools import lru_cache
 
 from gnc_cli.errors import DataError
-from gnc_cli.known_codes.best import Table, read_table
+from gnc_cli.known_codes.best import Table, our_copy, read_table
 from gnc_cli.known_codes.table import KnownCodes
-from gnc_cli.limits.cardinality import CARDINALITY, UNPROVED_CARDINALITY
-from gnc_cli.limits.codes import claimed_codes, code_limits
+from gnc_cli.limits.codes import (
+    CARDINALITY,
+    UNPROVED_CARDINALITY,
+    claimed_codes,
+    code_limits,
+)
 from gnc_cli.limits.covering import COVERING, COVERING_3
 from gnc_cli.limits.levenshtein import LEVENSHTEIN
 from gnc_cli.limits.limit import ROUNDING, Limit, Quantity
@@ -31,7 +35,7 @@ def all_limits(
         lp: with Delsarte's linear programme.
         deadline: of the linear programmes.
     """
-    *exist, exclude = code_limits(table)
+    *exist, exclude = code_limits(table or our_copy())
     limits: list[Limit] = [
         THEOREM_3_3_LOWER,
         THEOREM_3_9_LOWER,
@@ -69,18 +73,18 @@ def possible_table(table: Table) -> KnownCodes:
         DataError: the file cannot be read, or an entry is impossible; names the table, the entry
             and the theorem.
     """
-    given = read_table(table)
-    if given.stamp.current:
-        _check(given)
-    return given
+    codes = read_table(table)
+    if codes.stamp.current:
+        _check(codes)
+    return codes
 
 
 @lru_cache(maxsize=4)
-def _check(given: KnownCodes) -> None:
-    excluding = [limit for limit in all_limits(Quantity.ONE_VS_ONE, given) if not limit.exists]
+def _check(codes: KnownCodes) -> None:
+    excluding = [limit for limit in all_limits(Quantity.ONE_VS_ONE, codes) if not limit.exists]
     # A bound falls with K, so what it grants to more points it grants to fewer: few are computed.
     granted: dict[tuple[str, int], float] = {}
-    for (d, K), entry in sorted(given.entries.items(), reverse=True):
+    for (d, K), entry in sorted(codes.entries.items(), reverse=True):
         clearance = 1 - entry.between[1]
         for limit in excluding:
             if clearance <= granted.get((limit.name, d), 0.0):
@@ -92,7 +96,7 @@ def _check(given: KnownCodes) -> None:
             if clearance > highest:
                 least = "more than " if found.strict else "at least "
                 raise DataError(
-                    f"{given.path!r}, line {entry.line}: d = {d}, N = {K} with cosine "
+                    f"{codes.path!r}, line {entry.line}: d = {d}, N = {K} with cosine "
                     f"{entry.figure} is impossible: {least}{1.0 - found.value:.12g} by "
                     f"{limit.name} ({limit.cited(found)}); mend the line"
                 )

@@ -16,16 +16,43 @@ STATUS = {"exists": "a code exists", "excluded": "no code exists", "open": "open
 """What is known of a code with a target, by `BestBounds.status`."""
 
 
-@dataclass(frozen=True)
-class BoundRow:
-    """What one bound says at one (d, K)."""
+@dataclass(frozen=True, kw_only=True)
+class _Row:
+    """What one bound says."""
+
+    d: int | None
+    """Dimension."""
+    K: int | None
+    """Number of points."""
+    name: str = field(metadata=LABEL)
+    """Name of the bound, such as `rankin`."""
+    side: Side = field(metadata=LABEL)
+    """Of the optimum that the bound is on: `lower` or `upper`."""
+    exists: bool
+    """True: such a code exists. False: none does."""
+    proven: bool
+    """Whether it is proved; a claim or a numerical bound is shown, and counts nowhere."""
+    constructive: bool
+    """Whether gnc can build such a code: `how` says with which command."""
+    bisector: bool
+    """Whether the bisector theorem turns a bound on the cosine into this one on the distance, or
+    back."""
+    source: str
+    """The theorem or paper, or the code that shows it."""
+    how: str | None
+    """The command that builds a code; None where there is none."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BoundRow(_Row):
+    """What one bound says at one (d, K): a code at least this good exists, or none is better."""
 
     d: int = field(metadata=LABEL | QUESTION)
+    """Dimension."""
     K: int = field(metadata=LABEL | QUESTION)
+    """Number of points."""
     quantity: Quantity = field(metadata=LABEL)
     """`one-vs-rest`: the value is a distance; `one-vs-one`: the largest cosine of a code."""
-    side: Side = field(metadata=LABEL)
-    """Of the optimum: `lower` or `upper`."""
     value: float
     """The bound: a one-vs-rest distance, or a largest cosine."""
     angle_deg: float | None
@@ -36,21 +63,6 @@ class BoundRow:
     """The hypothesis with its numbers."""
     strict: bool
     """Whether the value itself is known not to be attained."""
-    exists: bool
-    """True: a code at least this good exists. False: none is better."""
-    proven: bool
-    """Whether it is proved; a claim or a numerical bound is shown, and counts nowhere."""
-    constructive: bool
-    """Whether gnc can build such a code: `how` says with which command."""
-    name: str = field(metadata=LABEL)
-    """Name of the bound, such as `rankin`."""
-    bisector: bool
-    """Whether the bisector theorem turns a bound on the cosine into this one on the distance, or
-    back."""
-    source: str
-    """The theorem or paper, or the code that shows it."""
-    how: str | None
-    """The command that builds it."""
 
     @property
     def distance(self) -> float:
@@ -106,33 +118,17 @@ class BestBounds:
         return self.lower_deg, self.upper_deg
 
 
-@dataclass(frozen=True)
-class DimensionRow:
-    """From which d one bound allows a margin."""
+@dataclass(frozen=True, kw_only=True)
+class DimensionRow(_Row):
+    """From which d on codes with the margin exist by one bound, or below which d none does."""
 
-    K: int
-    """Number of points."""
-    name: str
-    """Name of the bound, such as `rankin`."""
-    side: Side
-    """Of the optimum that the bound is on: `lower` or `upper`."""
     d: int | None
     """With `exists`, a code has the margin from this dimension on; otherwise the smallest dimension
     that is not excluded, 1000001 where none up to a million is. None where the bound names none."""
+    K: int
+    """Number of points."""
     ending: Ending
     """`found`, `never` (in no dimension, by this bound) or `beyond` (not up to 10^6)."""
-    exists: bool
-    """True: from d on a code with the margin exists. False: below d none does."""
-    proven: bool
-    """Whether it is proved; a claim or a numerical bound is shown, and counts nowhere."""
-    constructive: bool
-    """Whether gnc can build such a code: `how` says with which command."""
-    bisector: bool
-    """Whether it rests on the bisector theorem."""
-    source: str
-    """The theorem or paper, or the code that shows it."""
-    how: str | None
-    """The command that builds a code; None where there is none."""
 
 
 @dataclass(frozen=True)
@@ -164,32 +160,16 @@ class DimensionAnswer:
     """With a probability: the scale s = 1/tau that is enough, for the largest K asked."""
 
 
-@dataclass(frozen=True)
-class ClassesRow:
-    """Up to which K one bound allows a margin."""
+@dataclass(frozen=True, kw_only=True)
+class ClassesRow(_Row):
+    """Up to which K codes with the margin exist by one bound, or from which K on none does."""
 
     d: int
-    name: str
-    """Name of the bound, such as `rankin`."""
-    side: Side
-    """Of the optimum that the bound is on: `lower` or `upper`."""
+    """Dimension."""
     K: int | None
     """Exact; None where it has more than fifteen digits, or the bound says nothing."""
     log10_K: float | None
     """Base-10 logarithm of K; None where the bound says nothing."""
-    exists: bool
-    """True: a code of K points with the margin exists. False: none of K points, the smallest
-    such K."""
-    proven: bool
-    """Whether it is proved; a claim or a numerical bound is shown, and counts nowhere."""
-    constructive: bool
-    """Whether gnc can build such a code: `how` says with which command."""
-    bisector: bool
-    """Whether it rests on the bisector theorem."""
-    source: str
-    """The theorem or paper, or the code that shows it."""
-    how: str | None
-    """The command that builds a code; None where there is none."""
 
 
 @dataclass(frozen=True)
@@ -317,24 +297,12 @@ class BoundsResult(Result):
         if len(self.answer.best) != 1:
             return f"BoundsResult({self.title})"
         best = self.answer.best[0]
-        keys = (
-            "d",
-            "K",
-            "lower",
-            "upper",
-            "status",
-            "sufficient",
-            "necessary",
-            "guaranteed",
-            "excluded",
-        )
-        asked = {"margin": self.margin, "max_cosine": self.max_cosine}
-        said = {
-            **{k: v for k, v in asked.items() if v is not None},
-            **{k: getattr(best, k) for k in keys if getattr(best, k, None) is not None},
-        }
-        parts = [f"{key}={value!r}" for key, value in said.items()]
-        return f"BoundsResult({self.quantity}: {', '.join(parts)})"
+        ends = ("lower", "upper", "sufficient", "necessary", "guaranteed", "excluded")
+        names = ("d", "K", *ends, "status")
+        figures = {name: getattr(best, name, None) for name in names}
+        parts = [f"{name}={value!r}" for name, value in figures.items() if value is not None]
+        target = f", {self.target}" if self.target else ""
+        return f"BoundsResult({self.quantity}{target}: {', '.join(parts)})"
 
     def lines(self) -> list[dict[str, Any]]:
         """The rows of the question that was asked: bounds, dimensions or numbers of points.
@@ -377,33 +345,11 @@ class BoundsResult(Result):
         return [head | plain(row) for row in rows]
 
     def samples(self) -> list[dict[str, Any]]:
-        """The best of each pair, K or d, then each bound that holds and is proved.
-
-        What was asked for stands under `d` and `K`, which label a sample of a dashboard; what was
-        found under names of its own.
-        """
+        """The best of each pair, K or d."""
         target = "max_cosine" if self.arcface_m is None else "arcface_m"
         keys = ("quantity", "margin", target, "probability")
         head = {key: getattr(self, key) for key in keys if getattr(self, key) is not None}
-        found: list[dict[str, Any]] = [plain(best) for best in self.answer.best]
-        for row in (row for row in self.answer.rows if row.proven):
-            if isinstance(row, BoundRow):
-                kept = ("d", "K", "name", "side", "value", "angle_deg")
-                found += [{key: getattr(row, key) for key in kept}] if row.valid else []
-            elif isinstance(row, DimensionRow):
-                found.append({"K": row.K, "name": row.name, "side": row.side, "smallest_d": row.d})
-            else:
-                most = "largest_K" if row.exists else "excluded_K"
-                found.append(
-                    {
-                        "d": row.d,
-                        "name": row.name,
-                        "side": row.side,
-                        "log10_K": row.log10_K,
-                        most: row.K,
-                    }
-                )
-        return [plain(head | row) for row in found]
+        return [plain(head) | plain(best) for best in self.answer.best]
 
 
 def full_names(rows: Iterable[Any]) -> list[str]:

@@ -24,7 +24,6 @@ from gnc_cli.limits.limit import (
     Limit,
     ball,
     counted,
-    reaches,
 )
 
 
@@ -59,16 +58,18 @@ class _Theorem33(Limit):
     name = "theorem-3.3"
     source = "theorem 3.3 (arXiv 2310.05351)"
 
-    @staticmethod
-    def _source(d: int, K: int) -> str | None:
+    def at(self, d: int, K: int) -> Finding | None:
         form = closed_form(d, K)
-        return None if form is None else f"theorem 3.3: {form.name}"
+        if form is None:
+            return None
+        how = f"gnc solve --d {d} --K {K}" if self.exists else None
+        return Finding(form.rho, source=f"theorem 3.3: {form.name}", how=how)
 
     @staticmethod
     def _in_plane(K: int, target: Fraction) -> bool:
         """Whether the regular K-gon, or the simplex of 2 or 3 points, reaches the target."""
         form = closed_form(2, K)
-        return form is not None and reaches(form.rho, target)
+        return form is not None and form.rho >= target
 
 
 class _Lower(_Theorem33):
@@ -76,19 +77,13 @@ class _Lower(_Theorem33):
 
     exists = True
 
-    def at(self, d: int, K: int) -> Finding | None:
-        form = closed_form(d, K)
-        if form is None:
-            return None
-        return Finding(form.rho, source=self._source(d, K), how=f"gnc solve --d {d} --K {K}")
-
     def points(self, d: int, target: Fraction) -> Count | None:
         count = _points(d, target) or Count.of(2 * d)
         if count.exact is None:
             return count
-        found = self.at(d, count.exact)
-        assert found is not None
-        return replace(count, source=found.source, how=found.how)
+        finding = self.at(d, count.exact)
+        assert finding is not None
+        return replace(count, source=finding.source, how=finding.how)
 
     def dimension(self, K: int, target: Fraction) -> Dimension:
         if target > 1:
@@ -101,12 +96,6 @@ class _Upper(_Theorem33):
 
     exists = False
     of_rho = True
-
-    def at(self, d: int, K: int) -> Finding | None:
-        form = closed_form(d, K)
-        if form is None:
-            return None
-        return Finding(form.rho, source=self._source(d, K))
 
     def points(self, d: int, target: Fraction) -> Count | None:
         return _points(d, target)

@@ -21,12 +21,10 @@ from gnc_cli.limits.result import (
     DimensionAnswer,
     DimensionBest,
     DimensionRow,
-    full_names,
     short_decimal,
 )
 
 _COLOURS = {"exists": "bold green", "excluded": "bold red", "open": "bold yellow"}
-_KNOWN_KEY = "best.0.best_known"
 _YES_NO = {"exists": "yes", "excluded": "no", "open": "open"}
 
 
@@ -64,52 +62,48 @@ def _pair(result: BoundsResult, verbose: bool) -> list[Table]:
     headline = Table(f"Bounds   d = {count(best.d)}, K = {points(best.K)}", sentences=answers)
     rows = sorted(
         enumerate(result.rows),
-        key=lambda r: (r[1].side == "upper", not (r[1].valid and r[1].proven), _rank(r[1])),
+        key=lambda r: (r[1].side == "upper", not (r[1].valid and r[1].proven), rank(r[1])),
     )
     held = [row for _, row in rows if row.valid and row.proven]
-    facts_of_pair = _facts(result, verbose)
+    facts_of_pair = _facts(result)
     if not verbose:
         code = next(row for row in held if row.exists)
-        room = best.scale is None
+        room = best.scale is None and not one
         return [headline, facts("", facts_of_pair, _more(len(rows), code, room))]
     cells = [_cells(row, f"rows.{place}") for place, row in rows]
     heads = ("side", "bound", "largest cosine" if one else "value", "degrees", "source", "key")
-    notes = _notes([row for _, row in rows], held, verbose)
+    notes = _notes([row for _, row in rows], held)
     listed = Table("", heads, cells, notes=notes, text=frozenset({1, 4, 5}), keys=5, remarks=4)
     return [headline, facts("", facts_of_pair, verbose=True), listed]
 
 
-def _facts(result: BoundsResult, verbose: bool) -> list[tuple[Any, ...]]:
+def _facts(result: BoundsResult) -> list[tuple[Any, ...]]:
     """The bounds behind the best interval, the best known code, what is not proved, the scale.
 
-    In short bounds have whom to cite and the angle beside them.
+    The table of `-v` has the whole sources.
     """
     (best,) = result.best
     one = best.quantity is Quantity.ONE_VS_ONE
-    low, high = best.distances
-    below, above = "", ""
-    if not verbose:
-        sources = {(r.name, r.side): cited(r.source, r.d, r.K) for r in result.rows}
-        below, above = sources[best.lower_name, "lower"], sources[best.upper_name, "upper"]
-        if one:
-            below += f"; angle <= {rounded(high, True, 4)} degrees"
-            above += f"; angle >= {rounded(low, False, 4)} degrees"
+    sources = {(row.name, row.side): cited(row.source, row.d, row.K) for row in result.rows}
+    below, above = sources[best.lower_name, "lower"], sources[best.upper_name, "upper"]
     lines: list[tuple[Any, ...]] = [
         ("from below", best.lower_name, below, "best.0.lower"),
         ("from above", best.upper_name, above, "best.0.upper"),
     ]
-    if one and verbose:
+    if one:
         lines.append(("minimal angle", angle(best), "", "best.0.lower_deg"))
     if (known := best.best_known) is not None:
         figure = published(known.figure, distance=not one)
-        source = known.source if verbose else cited(known.source, best.d, best.K)
-        remarks = ["" if one else f"cosine {published(known.figure)}", source, known.table]
-        lines.append(("best known code", figure, ", ".join(filter(None, remarks)), _KNOWN_KEY))
+        remarks = ["" if one else f"cosine {published(known.figure)}"]
+        remarks += [cited(known.source, best.d, best.K), known.table or ""]
+        lines.append(
+            ("best known code", figure, ", ".join(filter(None, remarks)), "best.0.best_known")
+        )
     for row in result.rows:
         if row.valid and not row.proven and best.lower < row.value < best.upper:
             figure = f"{'at most' if row.side == 'upper' else 'at least'} {_figure(row)}"
-            lines.append(("not proved", figure, row.source if verbose else cited(row.source), ""))
-    return lines + _scale(result, best.scale, "best.0.scale", verbose)
+            lines.append(("not proved", figure, cited(row.source), ""))
+    return lines + _scale(result, best.scale, "best.0.scale")
 
 
 def _more(bounds: int, code: Any, room: bool) -> list[Cell]:
@@ -119,12 +113,12 @@ def _more(bounds: int, code: Any, room: bool) -> list[Cell]:
         code: the row that says that it exists; None where there is none.
         room: whether there is a line for both.
     """
-    build: list[Cell] = []
-    if code is not None and (code.constructive or code.name == "known-code"):
-        command = code.how or "no construction or stored code of gnc is as good; see its source"
-        build = [(Styled("build it:", "bold"), f" {command}")]
     more = Styled(f"all {bounds} bounds with their sources: -v", "dim")
-    return [*build, more] if room or not build else build
+    if code is None or not (code.constructive or code.name == "known-code"):
+        return [more]
+    command = code.how or "no construction or stored code of gnc is as good; see its source"
+    build: Cell = (Styled("build it:", "bold"), f" {command}")
+    return [build, more] if room else [build]
 
 
 def _cells(row: BoundRow, key: str | None) -> tuple[Cell, ...]:
@@ -228,30 +222,31 @@ def _answer(
 ) -> list[Table]:
     """The best of each K or d, then every bound that says something, in short the best of them."""
     if isinstance(answer, DimensionAnswer):
-        key, given, sought, title = "dimension", "K", "d", "Dimensions for"
+        key, fixed, sought, title = "dimension", "K", "d", "Dimensions for"
         heads = "a code exists from d", "no code exists below d"
     else:
-        key, given, sought, title = "classes", "d", "K", "Numbers of points with"
+        key, fixed, sought, title = "classes", "d", "K", "Numbers of points with"
         heads = "a code exists up to K", "no code exists from K"
     title = f"{title} {result.wanted}"
     many = len(answer.best) != 1  # an interruption may leave none
     if many:
-        best = [(points(getattr(b, given)), *ends(b)) for b in answer.best]
-        headline = Table(title, (given, *heads), best)
+        best = [(points(getattr(b, fixed)), *ends(b)) for b in answer.best]
+        headline = Table(title, (fixed, *heads), best)
     else:
         sentence = Styled(best_text(answer.best[0], result.wanted), "bold")
         headline = Table(title, sentences=[sentence])
     rows: Sequence[DimensionRow | ClassesRow] = answer.rows
-    listed = [(place, row, words) for place, row in enumerate(rows) if (words := _words(row))]
-    listed.sort(key=lambda r: (getattr(r[1], given), not r[1].exists, _rank(r[1])))
-    scale = _scale(result, answer.scale, f"{key}.scale", True)
+    listed = [(place, row, words) for place, row in enumerate(rows) if (words := row_words(row))]
+    listed.sort(key=lambda r: (getattr(r[1], fixed), not r[1].exists, rank(r[1])))
+    scale = _scale(result, answer.scale, f"{key}.scale")
+    some = [row for _, row, _ in listed]
     if not verbose:
-        code, lines = (None, []) if many else _best_rows([row for _, row, _ in listed])
-        more = _more(len(listed), code, room=not scale)
+        code, lines = (None, []) if many else _best_rows(some)
+        more = _more(len(listed), code, not scale)
         return [headline, facts("", [*lines, *scale], more)]
     cells = [
         (
-            points(getattr(row, given)) if many else None,
+            points(getattr(row, fixed)) if many else None,
             row.name,
             *words,
             Styled(row.source, "dim"),
@@ -259,13 +254,8 @@ def _answer(
         )
         for place, row, words in listed
     ]
-    some = [row for _, row, _ in listed]
-    notes = _notes(some, some, verbose)
-    names = full_names(rows)
-    spoken = {names[place] for place, _, _ in listed}
-    if silent := ", ".join(name for name in dict.fromkeys(names) if name not in spoken):
-        notes.insert(0, Styled(f"say nothing here: {silent}", "dim"))
-    columns = (given, "bound", "codes", sought, "source", "key")
+    notes = _notes(some, some)
+    columns = (fixed, "bound", "codes", sought, "source", "key")
     text = frozenset({1, 2, 4, 5})
     every = Table("", columns, cells, notes=notes, text=text, keys=5, remarks=4)
     return [headline, *([facts("", scale, verbose=True)] if scale else []), every]
@@ -287,11 +277,11 @@ def _best_rows(
     shown = [row for row in proved.values() if row is not None]
     for row in rows:
         best = proved[row.exists]
-        if not row.proven and (best is None or _rank(row) < _rank(best)):
+        if not row.proven and (best is None or rank(row) < rank(best)):
             shown.append(row)
     lines = []
     for row in shown:
-        what, figure = _words(row) or ("", "")
+        what, figure = row_words(row) or ("", "")
         if not figure.startswith("every"):
             figure = f"{'d' if isinstance(row, DimensionRow) else 'K'} = {figure}"
         what = what if row.proven else f"not proved: {what}"
@@ -303,32 +293,32 @@ def best_text(best: DimensionBest | ClassesBest, wanted: str) -> str:
     """Where codes have what is asked for and where none has, in a sentence.
 
     >>> best_text(DimensionBest(1000000, 8, 8), "margin 0.1")
-    'a code of K = 1,000,000 points with margin 0.1 exists from d = 8 on, and below none exists'
+    'a code of K = 1,000,000 points with margin 0.1 exists from d = 8 on; below d = 8 none exists'
     """
     low, high = ends(best)
     if isinstance(best, ClassesBest):
         code = f"code with {wanted} in d = {count(best.d)}"
-        known = best.log10_excluded is not None
-        none = f"from K = {high} on none exists" if known else "no K is excluded"
+        exists = f"up to K = {low} points a {code} exists"
         if best.log10_guaranteed is None:
-            return f"gnc knows no K with a {code}; {none}"
+            exists = f"gnc knows no K with a {code}"
         closed = best.guaranteed is not None and best.excluded == best.guaranteed + 1
-        between = "; between them gnc does not decide" if known and not closed else ""
-        return f"up to K = {low} points a {code} exists; {none}{between}"
-    code = f"code of K = {points(best.K)} points with {wanted}"
-    enough, least = best.sufficient, best.necessary
-    if least is None:
-        return f"no {code} exists in any dimension"
-    if least > LARGEST_D:
-        return f"no {code} exists in any dimension up to 10^6"
-    below = f"below d = {high} none exists" if least > 2 else "no dimension is excluded"
-    if enough is None:
-        on = ", from there on gnc does not decide" if least > 2 else ""
-        return f"gnc knows no dimension with a {code}; {below}{on}"
-    if enough <= least:
-        below = "and below none exists" if least > 2 else "that is always"
-        return f"a {code} exists from d = {low} on, {below}"
-    return f"a {code} exists from d = {low} on; {below}; between them gnc does not decide"
+        excluded = best.log10_excluded is not None
+        none = f"from K = {high} on none exists" if excluded else "no K is excluded"
+    else:
+        code = f"code of K = {points(best.K)} points with {wanted}"
+        if best.necessary is None:
+            return f"no {code} exists in any dimension"
+        if best.necessary > LARGEST_D:
+            return f"no {code} exists in any dimension up to 10^6"
+        exists = f"a {code} exists from d = {low} on"
+        if best.sufficient is None:
+            exists = f"gnc knows no dimension with a {code}"
+        closed = best.sufficient == best.necessary
+        excluded = best.necessary > 2
+        none = f"below d = {high} none exists" if excluded else "no dimension is excluded"
+    open_ = excluded and not closed and low != "none known"
+    between = "; between them gnc does not decide" if open_ else ""
+    return f"{exists}; {none}{between}"
 
 
 def ends(best: DimensionBest | ClassesBest) -> tuple[str, str]:
@@ -346,7 +336,7 @@ def ends(best: DimensionBest | ClassesBest) -> tuple[str, str]:
     return most, least
 
 
-def _words(row: DimensionRow | ClassesRow) -> tuple[str, str] | None:
+def row_words(row: DimensionRow | ClassesRow) -> tuple[str, str] | None:
     """What a row says, and its figure; None where it guarantees or excludes nothing."""
     if isinstance(row, ClassesRow):
         if row.log10_K is None:
@@ -363,7 +353,7 @@ def _words(row: DimensionRow | ClassesRow) -> tuple[str, str] | None:
 # What they share
 
 
-def _rank(row: BoundRow | DimensionRow | ClassesRow) -> float:
+def rank(row: BoundRow | DimensionRow | ClassesRow) -> float:
     """Of all that exist, or of all that are excluded, the best is the smallest."""
     if isinstance(row, BoundRow):
         return -row.distance if row.exists else row.distance
@@ -384,36 +374,27 @@ def _promise(result: BoundsResult) -> str:
     return f"for probability {short_decimal(result.probability or 0.0)} {where}"
 
 
-def _scale(
-    result: BoundsResult, scale: float | None, key: str, target: bool
-) -> list[tuple[str, ...]]:
-    """A line for a table of facts; without the target where that stands above."""
+def _scale(result: BoundsResult, scale: float | None, key: str) -> list[tuple[str, ...]]:
+    """A line for a table of facts."""
     if scale is None:
         return []
-    promise = _promise(result)
-    if result.target and not target:
-        promise = promise.partition(" at ")[0]
-    return [("softmax scale", f"s = 1/tau >= {_scaled(scale)}", promise, key)]
+    return [("softmax scale", f"s = 1/tau >= {_scaled(scale)}", _promise(result), key)]
 
 
-def _notes(rows: Sequence[Any], held: Sequence[Any], verbose: bool) -> list[Cell]:
+def _notes(rows: Sequence[Any], held: Sequence[Any]) -> list[Cell]:
     """What the bisector theorem says, where it is used, and the commands that build codes.
 
     Args:
-        held: rows that hold, those of each K or d together, the best first; of each the first
-            command is shown, with `verbose` all.
+        held: rows that hold.
     """
     notes: list[Cell] = []
     if turned := dict.fromkeys(row.name for row in rows if row.bisector):
         theorem = "rho* = 1 - t*, t* the smallest possible largest cosine"
         notes.append(Styled(f"by the bisector theorem, {theorem}: {', '.join(turned)}", "dim"))
     commands: dict[str, dict[str, None]] = {}
-    answered = set()
     for row in held:
-        asked = row.d if isinstance(row, ClassesRow) else row.K
-        if row.how and (verbose or row.how in commands or asked not in answered):
+        if row.how:
             commands.setdefault(row.how, {})[row.name] = None
-            answered.add(asked)
     for command, names in commands.items():
         notes.append((Styled(f"build it ({', '.join(names)}):", "bold"), f" {command}"))
     return notes

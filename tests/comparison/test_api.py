@@ -11,14 +11,12 @@ import numpy as np
 import pytest
 
 from gnc_cli import compare, solve
-from gnc_cli.comparison.result import CompareRow, ListedRow
-from gnc_cli.comparison.view import view
-from gnc_cli.errors import DataError, OutputError
+from gnc_cli.comparison.result import ListedRow
+from gnc_cli.errors import DataError
 from gnc_cli.geometry.sphere import random_points
 from gnc_cli.io.codefile import CodeFile, write_code
 from gnc_cli.known_codes.best import our_copy
 from gnc_cli.known_codes.table import numerical_codes
-from gnc_cli.known_codes.verdict import ComparisonStatus
 from tests.comparison.samples import VALIDATOR, built, only, turned
 
 
@@ -38,14 +36,6 @@ def test_files_of_every_kind(tmp_path: Path, rng: np.random.Generator) -> None:
     assert {row.congruent_to for row in result.rows} == {"icosahedron"}
     # Of a file of features the weights are compared.
     assert only(compare(tmp_path / "both.npz")).K == 4
-
-
-def test_published_digits_are_no_worse(tmp_path: Path) -> None:
-    for digits, status in ((12, ComparisonStatus.MATCHES), (8, ComparisonStatus.MATCHES)):
-        text = "".join(f"{x:.{digits}f}\n" for x in built("snub-cube").ravel())
-        (tmp_path / "pack.3.24.txt").write_text(text)
-        row = only(compare(tmp_path / "pack.3.24.txt", tolerance=1e-6))
-        assert row.status is status and row.passed and row.congruent_to == "snub-cube"
 
 
 def test_results_of_solve_and_stdin(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -68,8 +58,8 @@ def test_results_of_solve_and_stdin(monkeypatch: pytest.MonkeyPatch, tmp_path: P
         (np.ones(4), "shape (4,)"),
         ([[1.0, 0.0], [0.0, float("nan")]], "not finite"),
         ([[1.0, 0.0], [0.0, 0.0]], "zero"),
-        ([[1.0, "x"]], "must be an array of numbers"),
-        (object(), "must be an array of numbers"),
+        ([[1.0, "x"]], "must be an array of"),
+        (object(), "must be an array of"),
     ],
 )
 def test_bad_sources_are_one_line(tmp_path: Path, source: Any, words: str) -> None:
@@ -82,30 +72,6 @@ def test_bad_sources_are_one_line(tmp_path: Path, source: Any, words: str) -> No
     assert words in str(caught.value) and "\n" not in str(caught.value)
 
 
-def test_what_cannot_be_read_or_written_costs_no_waiting(tmp_path: Path) -> None:
-    reported: list[CompareRow] = []
-    with pytest.raises(DataError):
-        compare(np.eye(3), tmp_path / "missing.h5", on_row=reported.append)
-    (tmp_path / "a.png").write_bytes(b"old")
-    for name in ("a.png", "nowhere/a.png"):
-        with pytest.raises(OutputError):
-            compare(np.eye(3), plot=tmp_path / name, on_row=reported.append)
-    assert reported == [] and (tmp_path / "a.png").read_bytes() == b"old"
-
-
-def test_rows_are_reported_in_order() -> None:
-    reported: list[CompareRow] = []
-    stages: list[tuple[str, int, int, float]] = []
-    result = compare(
-        np.eye(3),
-        built("petersen"),
-        on_row=reported.append,
-        progress=lambda *a: stages.append(a),
-    )
-    assert reported == list(result.rows)
-    assert [s[1:3] for s in stages] == [(1, 2), (2, 2)]
-
-
 def test_interruption_and_time_limit() -> None:
     stop = threading.Event()
     stop.set()
@@ -116,16 +82,6 @@ def test_interruption_and_time_limit() -> None:
     assert row.max_cosine is None and row.status is None and row.passed is None
     assert "time limit" in row.advice
     assert not compare(np.eye(3), time_limit=60).interrupted
-
-
-def test_the_list_holds_the_entries_of_a_given_table_beside_ours(tmp_path: Path) -> None:
-    table = tmp_path / "t.csv"
-    table.write_text("3,13,0.55\n3,40,0.9\n3,950,0.995\n")
-    ours, both = (compare(list=True, d=3, table=t) for t in (None, table))
-    changed = {row.K: row.best_known for row in both.rows if row not in ours.rows}
-    assert changed == {950: 0.995} and len(both.rows) == len(ours.rows) + 1
-    stamps = [str(note) for t in view(both, verbose=False) for note in t.notes]
-    assert any("our copy of" in s for s in stamps) and any("the table of" in s for s in stamps)
 
 
 def test_the_list() -> None:

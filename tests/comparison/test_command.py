@@ -14,11 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gnc_cli import compare
-from gnc_cli.codes.certify import Certified, certify_code
-from gnc_cli.comparison.view import view
 from gnc_cli.known_codes.table import numerical_codes, stored_table
-from gnc_cli.runtime.deadline import Deadline
 from tests import golden
 from tests.comparison.samples import VALIDATOR, built, two_bases
 
@@ -129,8 +125,6 @@ def test_verdicts_in_words(gnc: Run, folder: Path) -> None:
     several = gnc("compare", "good.npy", "bad.npy", "own.npy", "--digits", "20").stdout
     for line in (
         "Codes beside the known codes   3 rows, 1 matches, 1 worse, 1 no entry",
-        "worse: a better code is known for (3, 12)",
-        "no entry: the table has no entry for (4, 16)",
         "digits: good.npy: 0.44721359549995793928, root of 5x^2 - 1",
         "best known: Fejes Tóth 1943: (3, 12)",
     ):
@@ -152,28 +146,6 @@ def test_the_list_for_people_and_programs(gnc: Run) -> None:
     assert not [name for name in rows[0] if name.startswith(("counts", "table"))]
     lines = gnc("compare", "--list", "--d", "4", "--proven", "--jsonl").stdout.splitlines()
     assert [json.loads(line)["K"] for line in lines] == [5, 8, 10, 24, 120]
-
-
-@pytest.mark.parametrize("options", [(), ("-v",), ("--d", "4"), ("--d", "3", "-v")])
-def test_nothing_of_the_list_is_cut_in_a_pipe(gnc: Run, options: tuple[str, ...]) -> None:
-    """Neither of a short list nor of a long one, which is drawn in another way."""
-    lines = gnc("compare", "--list", *options).stdout.splitlines()[3:]
-    told = gnc("compare", "--list", *options, "--jsonl").stdout.splitlines()
-    for line, row in zip(lines, map(json.loads, told), strict=False):
-        d, K, figure, *_ = line.split()
-        assert (int(d), int(K), figure) == (row["d"], row["K"], row["figure"])
-        assert row["source"] in line and (line.endswith(row["note"]) or "-v" not in options)
-
-
-def test_a_terminal_has_a_short_line_for_each_entry(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    listed = compare(list=True, d=4, K=(10, 24))
-    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    (short,), (whole,) = view(listed, False), view(listed, True)
-    assert [row[7] for row in short.rows] == ["Bachoc and Vallentin 2009", "de Laat et al. 2024"]
-    assert all(row[7] and len(str(row[7])) < 40 for row in short.rows)
-    assert str(whole.rows[0][7]).startswith("C. Bachoc, F. Vallentin, Optimality and uniqueness")
 
 
 @pytest.mark.parametrize(
@@ -202,21 +174,6 @@ def test_reports(gnc: Run, folder: Path, name: str, words: list[str]) -> None:
         assert len(samples) == len(set(samples))
 
 
-def test_a_report_on_one_code_ends_with_its_advice(gnc: Run, folder: Path) -> None:
-    assert gnc("compare", "good.npy", "--report", "r.md").exit_code == 0
-    text = Path("r.md").read_text()
-    assert "matches: ties the best known code" in text and "✅ passed" in text
-    assert "| contacts | 30 | pairs at the smallest distance |\n" in text  # all of -v but the keys
-
-
-def test_a_baseline(gnc: Run, folder: Path) -> None:
-    Path("run.json").write_text(gnc("compare", "good.npy", "--json").stdout)
-    gates = ("--baseline", "run.json", "--allow", "max_cosine=1e-9", "--tolerance", "1", "-q")
-    assert gnc("compare", "good.npy", *gates).exit_code == 0
-    assert gnc("compare", "bad.npy", *gates).exit_code == 5
-    assert gnc("compare", "own.npy", *gates).exit_code == 3
-
-
 def test_rows_without_a_verdict_are_undecided(gnc: Run, folder: Path) -> None:
     np.save("large.npy", np.random.default_rng(0).standard_normal((3001, 3)))
     run = gnc("compare", "large.npy", "--time-limit", "1e-9")
@@ -226,23 +183,6 @@ def test_rows_without_a_verdict_are_undecided(gnc: Run, folder: Path) -> None:
     gates = ("--tolerance", "9", "--max", "max_cosine=0.9", "--max", "rattlers.one_vs_rest=0")
     run = gnc("compare", "large.npy", "--time-limit", "1e-9", *gates)
     assert run.exit_code == 4 and "max_cosine was not decided in the time given" in run.stderr
-
-
-def test_rattlers_that_time_left_open_pass_no_gate(
-    gnc: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def late(W: np.ndarray, *, tolerance: float, deadline: Deadline) -> Certified:
-        return certify_code(W, tolerance=tolerance, deadline=Deadline(0.0))
-
-    np.save("r.npy", np.random.default_rng(0).standard_normal((30, 4)))
-    gates = ("--json", "--tolerance", "9", "--max", "rattlers.one_vs_rest=0")
-    assert gnc("compare", "r.npy", *gates).exit_code == 5
-    monkeypatch.setattr("gnc_cli.comparison.codes.certify_code", late)
-    run = gnc("compare", "r.npy", *gates)
-    assert run.exit_code == 4
-    (row,) = json.loads(run.stdout)["rows"]
-    assert row["rattlers"]["one_vs_rest"] is None
-    assert row["undecided"] == ["rattlers.one_vs_rest"]
 
 
 def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
@@ -263,14 +203,6 @@ def test_a_code_through_a_pipe(folder: Path) -> None:
     (row,) = json.loads(run.stdout)["rows"]
     assert (row["file"], row["status"], row["congruent_to"]) == ("-", "matches", "snub-cube")
     assert (row["contacts"], row["rattlers"]["one_vs_rest"]) == (60, 0)
-
-
-def test_rows_stream_while_the_work_goes_on(folder: Path) -> None:
-    # The reader leaves after the first row.
-    run = shell("gnc compare --solve --d 2 --K 5,6 --jsonl | head -1", folder)
-    row = json.loads(run.stdout)
-    assert (row["schema"], row["command"]) == (1, "compare") and "version" in row
-    assert (row["d"], row["K"], row["status"], row["passed"]) == (2, 5, "matches", True)
 
 
 def test_a_list_loads_nothing_heavy() -> None:

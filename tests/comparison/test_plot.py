@@ -11,7 +11,7 @@ from PIL import Image
 
 from gnc_cli.codes.certify import contact_pairs
 from gnc_cli.comparison.codes import Judged
-from gnc_cli.comparison.plot import code_figure, plot_compare
+from gnc_cli.comparison.plot import plot_compare
 from gnc_cli.comparison.result import CompareResult, FileRow, ListedRow, Mode
 from gnc_cli.known_codes.table import TableStamp
 from gnc_cli.known_codes.verdict import ComparisonStatus
@@ -137,35 +137,3 @@ def test_every_comparison_has_a_picture(tmp_path: Path, name: str) -> None:
         shades = np.asarray(image.convert("L"))
     assert 0.001 < (shades < 160).mean() < 0.6
     assert os.listdir(tmp_path) == ["a.png"]
-
-
-def test_a_code_stands_among_the_best_known_codes_of_about_its_size() -> None:
-    known = 0.542636486830
-    judged = code(
-        random_code(3, 13),
-        row=dataclasses.replace(
-            row(3, 13, ComparisonStatus.WORSE, 0.0037), max_cosine=known + 0.0037, best_known=known
-        ),
-    )
-    right = code_figure(judged).axes[1]
-    ring = right.collections[-1]
-    assert ring.get_offsets().tolist() == [[13.0, known + 0.0037]]
-    assert len(ring.get_facecolors()) == 0  # what it surrounds is seen
-    neighbours = dict(place for c in right.collections[:-1] for place in c.get_offsets().tolist())
-    assert sorted(neighbours) == [*range(5, 22)]
-    assert neighbours[12] == pytest.approx(5**-0.5, abs=1e-9)  # the icosahedron
-    assert neighbours[6] == pytest.approx(0.0, abs=1e-9)  # the octahedron
-
-
-def test_pictures_are_reproducible(tmp_path: Path) -> None:
-    for run in ("one", "two"):
-        plot_compare(RESULTS["files"], tmp_path / f"{run}.svg")
-    assert (tmp_path / "one.svg").read_bytes() == (tmp_path / "two.svg").read_bytes()
-
-
-def test_the_picture_says_what_was_missed(tmp_path: Path) -> None:
-    path = tmp_path / "a.svg"
-    plot_compare(RESULTS["solve"], path)
-    text = path.read_text()
-    for said in ("d = 3", "d = 4", "d = 5", "missed", "improves", "no entry", "table of 2026-10"):
-        assert f"<!-- {said}" in text or said in text

@@ -40,20 +40,6 @@ def test_what_is_left_open(monkeypatch: pytest.MonkeyPatch) -> None:
     assert recognised(W) == Recognised(None, None)
 
 
-def test_other_inner_products_need_no_matching(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The largest cosine of the 24-cell, 23 of its points, and one point elsewhere."""
-    W = built("24-cell").copy()
-    W[0] = W[1:].sum(axis=0) + 0.05 * W[1]
-    W[0] /= np.linalg.norm(W[0])
-
-    def never(*_: object, **__: object) -> None:
-        raise AssertionError("a matching was looked for")
-
-    monkeypatch.setattr(module, "congruence", never)
-    found = recognise(W, 0.5, np.zeros(24, dtype=bool))
-    assert found == Recognised(None, "decided")
-
-
 def test_other_codes_of_the_orthoplex_size_are_not_taken_for_it() -> None:
     # Five points: two poles and a triangle; or two poles and three right-angled ones.
     triangle = [[math.cos(t), math.sin(t), 0.0] for t in (0.0, 2.0, 4.0)]

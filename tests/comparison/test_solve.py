@@ -10,10 +10,6 @@ import pytest
 
 from gnc_cli import compare
 from gnc_cli.comparison.result import CompareResult, CompareRow, SolvedRow
-from gnc_cli.errors import DataError, OutputError
-from gnc_cli.known_codes import best as known
-from gnc_cli.known_codes.best import read_table
-from gnc_cli.known_codes.verdict import ComparisonStatus
 from gnc_cli.search import api
 from tests.comparison.samples import VALIDATOR
 
@@ -55,23 +51,6 @@ def test_each_pair_is_solved_and_judged(solved: list[dict[str, Any]]) -> None:
         assert call["problem"] == "tammes" and call["workers"] == 1
 
 
-def test_an_improvement_is_proved(
-    solved: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    table = tmp_path / "table.txt"
-    table.write_text("3,8,0.262\n")
-    monkeypatch.setattr(known, "our_copy", lambda: read_table(table))
-    monkeypatch.setattr(known, "constructed", lambda d, K: None)
-    (row,) = solves(3, 8, table=table).rows
-    assert isinstance(row, SolvedRow) and row.status is ComparisonStatus.IMPROVES
-    # (2 sqrt(2) - 1) / 7, rounded up.
-    assert row.proved_cosine is not None and row.proved_cosine.startswith("0.26120387496374")
-    assert float(row.proved_cosine) >= (8**0.5 - 1) / 7
-    stamp = read_table(table).stamp
-    assert row.improves_on is not None and row.improves_on in row.advice
-    assert stamp.date in row.improves_on and stamp.sha256 in row.improves_on
-
-
 def test_rows_are_kept_and_come_back(solved: list[dict[str, Any]], tmp_path: Path) -> None:
     out = tmp_path / "rows.jsonl"
     reported: list[CompareRow] = []
@@ -92,31 +71,6 @@ def test_rows_are_kept_and_come_back(solved: list[dict[str, Any]], tmp_path: Pat
     third = solves(3, 7, out=out, resume=True)
     assert [(r.d, r.K) for r in third.rows] == [(3, 7)] and len(solved) == 4
     assert len(out.read_text().splitlines()) == 4
-
-
-def test_kept_rows_are_judged_by_the_tolerance_of_this_run(
-    solved: Any, tmp_path: Path, nothing_solved: None
-) -> None:
-    out = tmp_path / "rows.jsonl"
-    for require_entry in (False, True):
-        (row,) = solves(4, 9, out=out, resume=True, require_entry=require_entry).rows
-        assert isinstance(row, SolvedRow) and row.status is ComparisonStatus.NO_ENTRY
-        assert row.passed is not require_entry
-    assert len(solved) == 1
-
-
-@pytest.mark.parametrize("other", [{"budget": 9.0}, {"seed": 1}, {"table": "table.txt"}])
-def test_other_options_do_not_share_a_file(
-    solved: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, other: dict[str, Any]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("table.txt").write_text("3,12,0.5\n")
-    solves(2, 7, out="rows.jsonl")
-    with pytest.raises(DataError, match="was made with"):
-        solves(2, 7, out="rows.jsonl", resume=True, **other)
-    with pytest.raises(OutputError, match="--force"):
-        solves(2, 7, out="rows.jsonl", **other)
-    assert solves(2, 7, out="rows.jsonl", force=True, **other).rows
 
 
 def test_an_interruption_keeps_the_rows_so_far(

@@ -189,7 +189,7 @@ def test_a_verbose_sheet_leaves_no_narrow_strip(name: str) -> None:
             bounded,
             lambda: result("dimension"),
             "a code of K, softmax scale, exists from",
-            "covering, rankin-caps, say nothing here",
+            "covering, rankin-caps",
         ),
         (
             compared,

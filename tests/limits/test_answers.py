@@ -1,7 +1,6 @@
 """`bounds` with a margin: which dimensions it needs, and how many points it leaves room for."""
 
 import math
-import threading
 from functools import cache
 from typing import Any
 
@@ -204,29 +203,6 @@ def test_a_number_of_points_is_the_last(d: int, asked: dict[str, float]) -> None
             assert r.log10_K == pytest.approx(math.log10(r.K), rel=1e-14)
 
 
-def test_astronomical_numbers_are_powers_of_ten() -> None:
-    answer = classes(10**5, margin=0.01)
-    assert answer.guaranteed is answer.excluded is None
-    assert answer.log10_guaranteed is not None and answer.log10_excluded is not None
-    assert 10**4 < answer.log10_guaranteed < answer.log10_excluded < 10**6
-    # Exact up to fifteen digits, and without a seam there.
-    for d, margin in ((10, 1e-3), (10, 3e-4), (16, 0.01), (16, 0.02)):
-        found = row(classes(d, margin=margin), "covering", True)
-        assert (found.K is None) == (found.log10_K > 15)
-
-
-def test_several_dimensions_at_once() -> None:
-    dims = (8, 4, 5)
-    answer = classes(dims, margin=0.3)
-    alone = [classes(d, margin=0.3) for d in dims]
-    assert [b.d for b in answer.best] == list(dims)
-    assert list(answer.best) == [b for one in alone for b in one.best]
-    assert list(answer.rows) == [r for one in alone for r in one.rows]
-    # So many in every d; so many are too many in some d.
-    assert answer.guaranteed == min(one.guaranteed or 0 for one in alone)
-    assert answer.excluded == min(one.excluded or 0 for one in alone)
-
-
 def test_scales() -> None:
     p, logit = 0.9, math.log(9.0)
     answer = dimension((1000, 10**6), margin=0.3, probability=p)
@@ -246,47 +222,6 @@ def test_ties_of_simplices_are_ties_everywhere(K: int) -> None:
     assert status(K - 1, K, margin=margin) == "exists"
     assert dimension(K, margin=margin).sufficient == K - 1
     assert classes(K - 1, margin=margin).guaranteed == K
-
-
-@pytest.mark.parametrize("asked", [{"margin": 1e-30}, {"arcface_m": 1.5e-15}])
-def test_tiny_targets(asked: dict[str, float]) -> None:
-    answer = classes(3, **asked)
-    assert answer.log10_guaranteed is not None and answer.log10_excluded is not None
-    assert 14 < answer.log10_guaranteed < answer.log10_excluded < 60
-
-
-@pytest.mark.parametrize("d, K", [(26, 1_048_576), (128, 4_194_304), (512, 268_435_456)])
-def test_codes_above_a_million_points_tie_like_all_others(d: int, K: int) -> None:
-    (best,) = bounds(d, K).best
-    assert best.lower_name == "construction"
-    for margin in (best.lower, float(f"{best.lower:.15g}")):
-        assert status(d, K, margin=margin) == "exists"
-        guaranteed = classes(d, margin=margin).guaranteed
-        assert guaranteed is not None and guaranteed >= K
-        enough = dimension(K, margin=margin).sufficient
-        assert enough is not None and enough <= d
-
-
-def test_an_interruption_answers_for_nobody_it_did_not_reach() -> None:
-    done: list[int] = []
-    stop = threading.Event()
-
-    def after_two(_: str, count: int, *__: Any) -> None:
-        done.append(count)
-        if count == 2:
-            stop.set()
-
-    for asked in ({"K": range(100, 110)}, {"d": range(3, 13)}):
-        done.clear()
-        stop.clear()
-        result = bounds(**asked, margin=0.5, interrupt=stop, progress=after_two)  # type: ignore[arg-type]
-        assert result.outcome == "interrupted" and done == [1, 2]
-        part = result.dimension or result.classes
-        assert part is not None and len(part.best) == 2
-        if result.dimension is not None:
-            assert result.dimension.sufficient is result.dimension.necessary is None
-        else:
-            assert result.classes is not None and result.classes.guaranteed is None
 
 
 def test_the_scale_is_that_of_the_margin() -> None:

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gnc_cli import bounds, schemas
-from gnc_cli.errors import DataError, OutputError
+from gnc_cli.errors import DataError
 from gnc_cli.limits.result import BestBounds, BoundRow, BoundsResult
 
 VALIDATOR = jsonschema.Draft202012Validator(schemas.load("bounds"))
@@ -157,18 +157,6 @@ def test_proved_tammes_optima_are_known_exactly(d: int, K: int) -> None:
 # Several pairs, and a margin beside them
 
 
-def test_several_pairs_go_d_by_d_for_each_K() -> None:
-    result = bounds(d=range(3, 6), K=[24, 100, 24])
-    VALIDATOR.validate(result.to_json())
-    pairs = [(b.d, b.K) for b in result.best]
-    assert pairs == [(3, 24), (4, 24), (5, 24), (3, 100), (4, 100), (5, 100)]
-    assert list(dict.fromkeys((r.d, r.K) for r in result.rows)) == pairs
-    for best in result.best:
-        alone = at(best.d, best.K)
-        assert only(alone) == best
-        assert [r for r in result.rows if (r.d, r.K) == (best.d, best.K)] == list(alone.rows)
-
-
 @pytest.mark.parametrize(
     ("d", "K", "margin", "status"),
     [
@@ -196,43 +184,6 @@ def test_status_and_its_ties(d: int, K: int, margin: float, status: str) -> None
     result = bounds(d, K, margin=margin)
     assert only(result).status == status
     assert result.margin == margin and result.max_cosine is None
-
-
-@pytest.mark.parametrize(
-    ("d", "K", "cosine", "status"),
-    [
-        (8, 240, 0.5, "exists"),
-        (8, 241, 0.5, "excluded"),
-        (8, 240, 0.4999999, "excluded"),
-        (24, 196560, 0.5, "exists"),
-        (24, 196561, 0.5, "excluded"),
-        (3, 12, 0.4472136, "exists"),
-        (3, 12, 0.4472135, "excluded"),
-        (3, 13, 0.5, "excluded"),
-        (4, 24, 0.5, "exists"),
-        (9, 10, -1 / 9, "exists"),
-        (9, 10, -0.1111112, "excluded"),
-        (5, 10, 0.0, "exists"),
-        (5, 11, 0.0, "excluded"),
-        (7, 2, -1.0, "exists"),
-        (7, 3, -1.0, "excluded"),
-        (5, 41, 0.5, "open"),
-    ],
-)
-def test_status_of_cosines(d: int, K: int, cosine: float, status: str) -> None:
-    result = bounds(d, K, max_cosine=cosine)
-    best = only(result)
-    assert (best.status, best.quantity, result.max_cosine) == (status, "one-vs-one", cosine)
-    assert result.margin is result.arcface_m is None
-
-
-def test_an_angle_is_a_cosine() -> None:
-    for K, status in ((240, "exists"), (241, "excluded")):
-        result = bounds(8, K, arcface_m=math.pi / 3)
-        assert only(result).status == status
-        assert result.max_cosine == pytest.approx(0.5, rel=1e-15)
-        assert result.arcface_m == math.pi / 3 and result.margin is None
-        assert result.rows == bounds(8, K, max_cosine=0.5).rows
 
 
 def test_every_softmax_reaches_its_probability() -> None:
@@ -307,37 +258,6 @@ def test_rows_are_read_back(tmp_path: Path) -> None:
         assert file["rows/valid"][:].tolist() == [r.valid for r in result.rows]
 
 
-@pytest.mark.parametrize("asked", [{"K": 10**6, "margin": 0.3}, {"d": 8, "max_cosine": 0.5}])
-def test_rows_of_other_questions_are_written(tmp_path: Path, asked: dict[str, Any]) -> None:
-    for suffix in (".csv", ".json", ".h5"):
-        part = bounds(**asked, out=tmp_path / f"rows{suffix}")
-    names = [r.name for r in (part.dimension or part.classes).rows]  # type: ignore[union-attr]
-    with h5py.File(tmp_path / "rows.h5") as file:
-        assert file["rows/name"].asstr()[:].tolist() == names
-    read = csv.DictReader((tmp_path / "rows.csv").read_text().splitlines())
-    assert [r["name"] for r in read] == names
-    VALIDATOR.validate(json.loads((tmp_path / "rows.json").read_text()))
-
-
-def test_files_are_refused_before_the_work(tmp_path: Path) -> None:
-    reports: list[Any] = []
-    for option, name in (("out", "old.csv"), ("plot", "old.png")):
-        (tmp_path / name).write_bytes(b"old")
-        for path in (tmp_path / name, tmp_path / "nowhere" / name):
-            with pytest.raises(OutputError):
-                bounds(10, 100, progress=lambda *report: reports.append(report), **{option: path})
-        assert (tmp_path / name).read_bytes() == b"old" and reports == []
-    bounds(10, 100, out=tmp_path / "old.csv", force=True)
-    assert (tmp_path / "old.csv").read_text().startswith("schema,command,version,margin,")
-
-
-def test_data_frames() -> None:
-    pytest.importorskip("pandas")
-    frame = at(10, 100).to_pandas()
-    assert list(frame["name"]) == [r.name for r in at(10, 100).rows]
-    assert "sufficient" not in bounds(K=10**6, margin=0.3).to_pandas()
-
-
 def test_interruption_and_progress() -> None:
     stop = threading.Event()
     reports: list[tuple[str, int, int]] = []
@@ -372,10 +292,3 @@ def test_the_linear_programme_is_one_more_row() -> None:
     value = row(more, "delsarte-lp", "upper").value
     assert row(more, "proved-optimum", "upper").value <= value
     assert value <= row(more, "levenshtein", "upper").value * (1 + 1e-9)
-
-
-def test_a_time_limit_leaves_programmes_out() -> None:
-    result = bounds(4, range(60, 70), lp=True, time_limit=1e-9)
-    assert result.outcome == "time_limit"
-    assert len(result.best) == 10
-    assert not any("delsarte-lp" in r.name for r in result.rows)

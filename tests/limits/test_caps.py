@@ -1,7 +1,6 @@
 """Shares of caps, the caps of given shares and Gamma ratios: flint, closed forms."""
 
 import math
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -10,13 +9,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gnc_cli.limits.caps import cap_clearance, cap_share, log_cap_share, log_gamma_ratio
-from gnc_cli.limits.limit import ball
 from tests.limits.balls import precise
 
 DIMENSIONS = st.integers(2, 10**6) | st.integers(2, 40)
 CLEARANCES = st.floats(1e-300, 2.0) | st.floats(-300.0, 0.0).map(lambda e: 10.0**e)
-SPREADS = st.floats(-40.0, 40.0)
-"""Of the equator, in standard deviations of a coordinate."""
 
 
 def log_share(d: int, clearance: float) -> arb:
@@ -36,15 +32,6 @@ def test_against_flint(d: int, clearance: float) -> None:
     assert abs(value - log_share(d, clearance)) < 2e-14 + 8e-16 * abs(value)
 
 
-@given(st.integers(2, 10**6), SPREADS)
-@example(10**6, 1.9999999)
-@example(10**6, 2.0000001)
-def test_near_the_equator(d: int, spread: float) -> None:
-    clearance = 1.0 - spread / math.sqrt(d)
-    if 1e-300 < clearance <= 2.0:
-        test_against_flint.hypothesis.inner_test(d, clearance)
-
-
 @given(st.floats(1e-150, 2.0))
 def test_circle_and_sphere_in_closed_form(clearance: float) -> None:
     arc = 2 * math.asin(math.sqrt(min(clearance, 2 - clearance) / 2)) / math.pi
@@ -52,14 +39,6 @@ def test_circle_and_sphere_in_closed_form(clearance: float) -> None:
     assert log_cap_share(2, clearance) == pytest.approx(math.log(arc), rel=3e-15, abs=1e-14)
     area = math.log(clearance / 2)
     assert log_cap_share(3, clearance) == pytest.approx(area, rel=3e-15, abs=1e-14)
-
-
-@given(DIMENSIONS)
-def test_the_whole_and_the_half(d: int) -> None:
-    assert log_cap_share(d, 2.0) == 0.0
-    assert log_cap_share(d, 1.0) == pytest.approx(math.log(0.5), rel=1e-15)
-    assert cap_clearance(d, 0.0) == 2.0
-    assert cap_clearance(d, math.log(0.5)) == pytest.approx(1.0, rel=1e-15)
 
 
 @given(DIMENSIONS, st.floats(-42.0, -1e-3))
@@ -70,22 +49,6 @@ def test_the_inverse(d: int, wanted: float) -> None:
     with ctx.workprec(400):
         here, further = (cap_share(d, arb(clearance) * (1 + h)).log() for h in (0, arb(step)))
         assert abs((wanted - here) / ((further - here) / step)) < 1.5e-13
-
-
-def test_balls_hold_exact_shares() -> None:
-    for d, clearance, share in (
-        (3, Fraction(2, 3), Fraction(1, 3)),
-        (7, Fraction(2), Fraction(1)),
-        (2, Fraction(1, 2), Fraction(1, 3)),
-    ):
-        found = cap_share(d, ball(clearance))
-        assert found.overlaps(ball(share)) and found.rel_accuracy_bits() > 40
-
-
-@pytest.mark.parametrize("d", [4, 7, 10**6])
-def test_no_logarithm_has_no_cap(d: int) -> None:
-    with pytest.raises(ArithmeticError, match=f"no cap of log share nan in {d} dimensions"):
-        cap_clearance(d, math.nan)
 
 
 def test_gamma_ratios(rng: np.random.Generator) -> None:

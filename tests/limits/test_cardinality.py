@@ -1,7 +1,6 @@
 """Kissing numbers and sizes of optimal codes: between published codes and the linear programmes."""
 
 from fractions import Fraction
-from itertools import pairwise
 
 import pytest
 
@@ -9,10 +8,10 @@ from gnc_cli.console.table import Table
 from gnc_cli.known_codes.best import our_copy
 from gnc_cli.known_codes.table import Cardinality, stored_cardinalities
 from gnc_cli.limits.api import bounds
-from gnc_cli.limits.cardinality import CARDINALITY, UNPROVED_CARDINALITY
+from gnc_cli.limits.codes import CARDINALITY, UNPROVED_CARDINALITY
 from gnc_cli.limits.delsarte import DelsarteLP
 from gnc_cli.limits.levenshtein import LEVENSHTEIN
-from gnc_cli.limits.limit import Dimension, Limit
+from gnc_cli.limits.limit import Limit
 from gnc_cli.limits.result import BestBounds, ClassesRow
 from gnc_cli.limits.view import view
 
@@ -34,16 +33,6 @@ def test_between_codes_and_linear_programmes(d: int) -> None:
     assert code <= KISSING[d] <= most(DelsarteLP(), d) <= most(LEVENSHTEIN, d)
 
 
-def test_numerical_bounds_are_a_little_below_the_proved_ones() -> None:
-    assert list(KISSING) == list(range(3, 25))
-    assert list(KISSING.values()) == sorted(KISSING.values())
-    numerical = {b.d: b.K for b in stored_cardinalities() if b.status != "proved"}
-    assert numerical.keys() == {5, 7, *range(11, 24), *range(25, 49), 72}
-    for d in numerical.keys() & KISSING.keys():
-        assert 0.97 * KISSING[d] < numerical[d] < KISSING[d]
-    assert all(numerical[a] < numerical[b] for a, b in pairwise(sorted(numerical)))
-
-
 @pytest.mark.parametrize("bound", [b for b in stored_cardinalities() if b.status == "proved"])
 @pytest.mark.parametrize("loose", [0, Fraction(1, 10**13), Fraction(2, 10**13)])
 def test_one_point_more_is_excluded(bound: Cardinality, loose: Fraction) -> None:
@@ -63,12 +52,6 @@ def test_a_size_that_is_sharp_has_its_code(bound: Cardinality) -> None:
     assert entry is not None and entry.proven
     low, high = entry.between
     assert low - Fraction(3, 10**13) <= bound.cosine <= high
-
-
-@pytest.mark.parametrize("d", [25, 1000, 10**6])
-def test_beyond_the_list_nothing_is_said(d: int) -> None:
-    assert CARDINALITY.points(d, HALF) is None
-    assert CARDINALITY.dimension(10**18, Fraction(1, 100)) == Dimension(2)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from gnc_cli.limits.caps import cap_share
 from gnc_cli.limits.covering import COVERING, COVERING_3
-from gnc_cli.limits.limit import Dimension, Ending, loosened
 from tests.limits.balls import precise
 
 TARGETS = st.fractions(Fraction(1, 1000), Fraction(999, 1000), max_denominator=10**6)
@@ -58,48 +57,6 @@ def test_points_are_the_last_that_reach(d: int, target: Fraction) -> None:
         assert COVERING.at(d, count.exact + 1).value < float(target)
 
 
-@pytest.mark.parametrize(
-    ("d", "target", "K"),
-    [
-        (3, Fraction(1, 50), 101),
-        (3, Fraction(2), 2),
-        (9, Fraction(2), 2),
-        (9, Fraction(3, 2), 2),
-        (9, Fraction(1), 3),
-        (2, Fraction(1, 2), 4),
-        (3, Fraction(2, 10**14 - 1), 10**14),
-    ],
-)
-def test_points_in_closed_form(d: int, target: Fraction, K: int) -> None:
-    count = COVERING.points(d, target)
-    assert count is not None
-    assert count.exact == K
-
-
-def test_astronomically_many_points() -> None:
-    d, target = 10**6, Fraction("0.62")
-    count = COVERING.points(d, target)
-    assert count is not None
-    assert count.exact is None
-    # Shannon's rate, and what the cap's surface has besides.
-    z = 0.62 * 1.38
-    main = -(d - 1) / 2 * math.log10(z)
-    rest = math.log10(0.38 * math.sqrt(2 * math.pi * d))
-    assert count.log10 == pytest.approx(main + rest, abs=1e-4)
-    assert COVERING.at(10, 10**18).value > 0.0
-
-
-def test_ceilings() -> None:
-    for d in (2, 3, 50, 10**6):
-        assert COVERING.at(d, 2).value == 2.0
-        assert COVERING.at(d, 3).value == pytest.approx(1.0, rel=1e-15)
-    assert COVERING.dimension(2, Fraction(2)) == Dimension(2)
-    assert COVERING.dimension(3, loosened(Fraction(1))) == Dimension(2)
-    assert COVERING.dimension(3, Fraction("1.01")) == Dimension(None, Ending.NEVER)
-    assert COVERING.dimension(4, Fraction(1)) == Dimension(None, Ending.NEVER)
-    assert COVERING.dimension(10**18, Fraction("0.999999")) == Dimension(None, Ending.BEYOND)
-
-
 @given(st.integers(4, 10**18))
 def test_the_sphere_s_own_bound_against_mpmath(K: int) -> None:
     with mpmath.workdps(700):
@@ -123,12 +80,3 @@ def test_the_sphere_in_closed_form() -> None:
     assert tiny is not None
     assert tiny.exact is None
     assert tiny.log10 == pytest.approx(20 + math.log10(4 * math.pi / math.sqrt(27)))
-
-
-def test_the_sphere_s_own_bound_is_silent_elsewhere() -> None:
-    assert COVERING_3.at(4, 10) is None
-    assert COVERING_3.at(3, 3) is None
-    assert COVERING_3.points(4, Fraction(1, 2)) is None
-    assert COVERING_3.dimension(13, Fraction("0.2")) == Dimension(3)
-    assert COVERING_3.dimension(13, Fraction("0.3")) == Dimension(None, Ending.NEVER)
-    assert COVERING_3.dimension(3, Fraction("0.3")) == Dimension(None, Ending.NEVER)

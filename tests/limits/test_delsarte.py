@@ -3,7 +3,6 @@
 import functools
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from fractions import Fraction
 
 import mpmath
@@ -21,7 +20,7 @@ from gnc_cli.limits.delsarte import (
     gegenbauer_sum,
     prove,
 )
-from gnc_cli.limits.delsarte_optimum import derivatives, gegenbauer, harmonic_logs
+from gnc_cli.limits.delsarte_optimum import derivatives, gegenbauer
 from gnc_cli.limits.levenshtein import LEVENSHTEIN
 from gnc_cli.limits.limit import Dimension
 from tests.limits.test_levenshtein import verbatim
@@ -59,7 +58,7 @@ def test_published_kissing_bounds(d: int) -> None:
 @pytest.mark.parametrize(("d", "degree"), [(3, 14), (4, 9), (8, 7)])
 def test_a_proof_holds_where_mpmath_looks(d: int, degree: int) -> None:
     proof = delsarte_points(d, HALF, degree)
-    assert proof is not None and proof.degree <= degree
+    assert proof is not None and len(proof.coefficients) <= degree + 1
     assert proof.coefficients[0] == 1 and min(proof.coefficients) >= 0 and proof.excess < 1
     with mpmath.workdps(30):
         largest = max(_sum(proof, -1 + mpmath.mpf(3 * k) / 200) for k in range(101))
@@ -106,20 +105,6 @@ def test_a_disturbed_proof_proves_less(place: int, change: Fraction) -> None:
     assert disturbed is not None
     assert disturbed.excess > proof.excess + Fraction(1, 10**6)
     assert disturbed.bound > proof.bound + Fraction(1, 10**4)
-
-
-def test_what_is_far_from_feasible_proves_nothing() -> None:
-    assert prove(3, HALF, [Fraction(0), Fraction(1)]) is None
-    assert prove(3, HALF, []) is None
-    # A negative coefficient is no part of a proof: it counts as 0.
-    assert prove(3, Fraction(0), [3.0, 2.0, -1.0]) == prove(3, Fraction(0), [3.0, 2.0, 0.0])
-
-
-def test_a_proof_by_hand() -> None:
-    # f = 1 + 3 x + 2 P_2 = 3 x (x + 1): the octahedron.
-    proof = prove(3, Fraction(0), [Fraction(3), Fraction(2)])
-    assert proof is not None and (proof.excess, proof.bound) == (0, 6)
-    assert replace(proof, excess=HALF).bound == 11
 
 
 @settings(max_examples=25, deadline=None)
@@ -171,25 +156,6 @@ def test_at_and_points_agree(d: int, K: int) -> None:
     assert below is not None and below.exact is not None and below.exact >= K
 
 
-def test_at_steps_back_until_it_has_a_proof(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Where the programme reaches K is found in floating point; an answer too large is no answer.
-    monkeypatch.setattr(LP, "_cosine", lambda d, K: (0.5 + 3e-9, 10))
-    found = LP.at(8, 240)
-    assert found is not None and 0.5 < found.value < 0.5 + 1e-8
-    monkeypatch.setattr(LP, "_cosine", lambda d, K: (0.51, 10))
-    assert LP.at(8, 240) is None
-
-
-def test_just_beyond_a_sharp_code() -> None:
-    # Levenshtein's polynomial of degree 11 touches 0 at 10^-6 from -1.
-    other = LEVENSHTEIN.at(24, 196561)
-    assert other is not None
-    proof = delsarte_points(24, 1 - Fraction(other.value), 11)
-    assert proof is not None and abs(proof.bound - 196561) < 1e-4
-    ours = LP.at(24, 196561)
-    assert ours is not None and other.value - ours.value == pytest.approx(3.95e-8, rel=0.05)
-
-
 @pytest.mark.parametrize(
     ("K", "target"),
     [(14, HALF), (240, HALF), (100, Fraction(7, 10)), (15, Fraction(1)), (16, 1)],
@@ -212,42 +178,6 @@ def test_silence_excludes_no_dimension() -> None:
     last = low.points(first - 1, Fraction(3, 10))
     assert last is not None and last.exact is not None and last.exact < 10**6
     assert low.points(first, Fraction(3, 10)) is None
-
-
-def test_silence_outside_the_range() -> None:
-    assert LP.at(1001, 5000) is None and LP.points(1001, HALF) is None
-    assert LP.at(20, 10**9 + 1) is None and LP.at(5, 2) is None
-    assert LP.at(3, 10**6) is None and LP.points(3, Fraction(1, 10**6)) is None
-    assert LP.points(500, HALF) is None
-
-
-class _Polls:
-    """Expires at the n-th poll."""
-
-    def __init__(self, left: int) -> None:
-        self.left = left
-
-    @property
-    def expired(self) -> bool:
-        self.left -= 1
-        return self.left < 0
-
-
-def test_a_deadline_silences() -> None:
-    for left in range(4):
-        late = DelsarteLP(deadline=_Polls(left))
-        assert late.at(4, 24) is None and late.declined
-    late = DelsarteLP(deadline=_Polls(0))
-    assert late.points(4, HALF) is None and late.declined
-    patient = DelsarteLP(degree=24, deadline=_Polls(100))
-    assert patient.at(4, 24) == LP.at(4, 24) and not patient.declined
-    # What needs no programme, or is outside the range, was not left out for lack of time.
-    late = DelsarteLP(deadline=_Polls(0))
-    assert late.at(8, 5) is not None and late.at(1001, 5000) is None and not late.declined
-    # What was excluded before stays excluded.
-    assert DelsarteLP(deadline=_Polls(0)).dimension(500, HALF) == Dimension(2)
-    early = DelsarteLP(deadline=_Polls(3)).dimension(500, HALF).d
-    assert early is not None and 4 < early <= 10
 
 
 # The largest value of a polynomial
@@ -301,36 +231,12 @@ def test_no_sample_is_above_and_the_best_is_hardly_below(
     assert proved - best <= 1e-9 * size + Fraction(1, 10**15)
 
 
-@pytest.mark.parametrize("multiplicity", [2, 4, 6])
-def test_touching_zero_flatly(multiplicity: int) -> None:
-    third = [Fraction(-1, 3), Fraction(1)]
-    flat = [-c for c in _product(*[third] * multiplicity)]
-    assert 0 <= largest_value(flat, *UNIT) < 1e-13
-
-
-@pytest.mark.parametrize("lift", [Fraction(1, 10**k) for k in (3, 6, 9, 12)])
-def test_a_touching_polynomial_lifted_is_found_out(lift: Fraction) -> None:
-    touching = _product([Fraction(-1)], *[[Fraction(1, 7), Fraction(1)]] * 2, [Fraction(2), 1])
-    assert largest_value(touching, *UNIT) < 1e-14
-    lifted = [touching[0] + lift, *touching[1:]]
-    assert lift <= largest_value(lifted, *UNIT) < lift + Fraction(1, 10**13)
-
-
 def test_a_narrow_bump_between_samples_is_not_missed() -> None:
     # -(x - a)^2 ((x - a)^2 - w^2) is positive only within w of a.
     a, w = Fraction(1, 3), Fraction(1, 10**5)
     bump = _product([Fraction(-1)], *[[-a, Fraction(1)]] * 2, [-a - w, 1], [-a + w, 1])
     highest = w**4 / 4
     assert highest <= largest_value(bump, *UNIT) < highest + Fraction(1, 10**16)
-
-
-def test_ends_and_constants_are_exact() -> None:
-    third = Fraction(1, 3)
-    rising = [Fraction(0), Fraction(1)]
-    assert largest_value(rising, Fraction(-1), Fraction(1, 2)) == Fraction(1, 2)
-    assert largest_value(rising, Fraction(-1), Fraction(-1)) == -1
-    assert 0 <= largest_value([third], *UNIT) - third < Fraction(1, 2**99)
-    assert largest_value([Fraction(-5)], *UNIT) == -5
 
 
 # Gegenbauer polynomials
@@ -356,16 +262,3 @@ def test_exact_coefficients_give_the_same_values_and_derivatives(d: int) -> None
             expected = polynomial.deriv(order)(X) if order else polynomial(X)
             got = derivatives(d, degree, X, order)[i]
             assert got == pytest.approx(expected, rel=1e-9, abs=1e-9), (d, i, order)
-
-
-def test_exact_coefficients_are_linear_and_end_at_one() -> None:
-    coefficients = [Fraction(1), Fraction(1, 3), Fraction(0), Fraction(7, 5), Fraction(2, 9)]
-    for d in (2, 3, 4, 1000):
-        assert sum(power_coefficients(d, coefficients)) == sum(coefficients)
-
-
-@pytest.mark.parametrize("d", [2, 3, 7, 300])
-def test_dimensions_of_harmonic_spaces(d: int) -> None:
-    for i, log in enumerate(harmonic_logs(d, 8), start=1):
-        dimension = math.comb(d + i - 1, i) - (math.comb(d + i - 3, i - 2) if i > 1 else 0)
-        assert math.exp(log) == pytest.approx(dimension, rel=1e-10)

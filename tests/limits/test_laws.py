@@ -9,20 +9,16 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gnc_cli.known_codes.table import stored_table
-from gnc_cli.limits.delsarte import DelsarteLP
 from gnc_cli.limits.levenshtein import LEVENSHTEIN
 from gnc_cli.limits.limit import (
     LARGEST_D,
-    Count,
     Dimension,
     Ending,
-    Finding,
     Limit,
     Quantity,
     ball,
     counted,
     loosened,
-    reaches,
 )
 from gnc_cli.limits.registry import all_limits
 from gnc_cli.limits.theorem_3_3 import THEOREM_3_3_LOWER, THEOREM_3_3_UPPER
@@ -81,43 +77,6 @@ def test_no_lower_bound_is_above_an_upper_one() -> None:
 @pytest.mark.parametrize("chunk", range(law_grid.CHUNKS))
 def test_nor_is_one_anywhere_on_the_whole_grid(chunk: int) -> None:
     assert [said for pair in law_grid.grid(chunk) for said in law_grid.violations(*pair)] == []
-
-
-def test_the_grid_and_its_sample_are_as_large_as_they_say() -> None:
-    grid = {pair for chunk in range(law_grid.CHUNKS) for pair in law_grid.grid(chunk)}
-    sample = {*law_grid.sample()}
-    assert sample <= grid and len(grid) >= 10**5 and len(sample) >= 2800
-    for pairs, share in ((grid, 1), (sample, 40)):
-        assert len([1 for d, K, *_ in pairs if d <= 1024 and K <= 10**9]) >= 60_000 // share
-        assert len([1 for *_, construction, _ in pairs if construction]) >= 15_000 // share
-        assert {d for d, *_ in pairs} == {d for d, *_ in grid}
-        corners = {(2, 2), (2, 3), (LARGEST_D, 2 * LARGEST_D), (LARGEST_D, 10**18), (1000, 2001)}
-        assert corners <= {pair[:2] for pair in pairs}
-
-
-@pytest.mark.parametrize("quantity", [Quantity.ONE_VS_REST, Quantity.ONE_VS_ONE])
-@pytest.mark.parametrize("exists", [True, False])
-def test_a_false_bound_is_found_out(
-    monkeypatch: pytest.MonkeyPatch, quantity: Quantity, exists: bool
-) -> None:
-    """Even where it is false by little: the icosahedron's value, a billionth off."""
-
-    class Liar(Limit):
-        name, source = "false", "nobody"
-
-        def at(self, d: int, K: int) -> Finding:
-            return Finding((1 - 5**-0.5) * (1.0 + (1e-9 if exists else -1e-9)))
-
-        def points(self, d: int, target: Fraction) -> Count | None:
-            return None
-
-    liar = Liar()
-    liar.exists = exists
-    usual = {q: law_grid.limits(q) for q in (Quantity.ONE_VS_REST, Quantity.ONE_VS_ONE)}
-    usual[quantity] = [*usual[quantity], liar]
-    monkeypatch.setattr(law_grid, "limits", usual.__getitem__)
-    wrong = law_grid.violations(3, 12)
-    assert len(wrong) == 1 and "false" in wrong[0] and quantity in wrong[0]
 
 
 # Known codes and certificates
@@ -205,24 +164,6 @@ def test_dimensions_invert_values(limit: Limit, K: int, target: Fraction) -> Non
     assert _excluded(limit, _last_excluded(found), K, target)
 
 
-@BY_NAME
-@pytest.mark.parametrize("K", [2, 3, 4, 12, 100, 1000, 10**6])
-def test_whatever_the_shape_in_d(limit: Limit, K: int) -> None:
-    """Bisection against all dimensions up to 400."""
-    row = [(d, v) for d in range(2, 401) if (v := _value(limit, d, K)) is not None]
-    for text in ("0.01", "0.1", "0.3", "0.5", "0.7", "0.9", "1", "1.2", "2"):
-        target = loosened(Fraction(text))
-        found = limit.dimension(K, target)
-        if limit.exists:
-            reached = next((d for d, value in row if _meets(limit, value, target)), None)
-            assert (found.d if found.d is not None and found.d <= 400 else None) == reached, text
-            continue
-        # A code in d dimensions lies in all higher ones: what is excluded last decides.
-        seen = max((d for d, value in row if not _meets(limit, value, target)), default=1)
-        last = _last_excluded(found)
-        assert last == seen if last <= 400 else _excluded(limit, last, K, target), text
-
-
 # A value that is given back as a target is reached, by whichever method
 
 FORMULAS = pytest.mark.parametrize(
@@ -244,7 +185,7 @@ def answers(limit: Limit, d: int, K: int, target: Fraction) -> Iterator[bool]:
     """Whether K points in d dimensions reach the target: by the value, by points, by dimension."""
     found = limit.at(d, K)
     assert found is not None and found.valid
-    yield reaches(found.value, target)
+    yield (found.value >= target)
     count = limit.points(d, target)
     yield not limit.exists if count is None else count.exact is None or count.exact >= K
     # Three points are best placed in a plane: more dimensions do not help covering by caps.
@@ -273,16 +214,6 @@ def test_all_give_one_answer(limit: Limit, d: int, K: int, offset: Fraction) -> 
         return
     said = list(answers(limit, d, K, target))
     assert said == [offset <= Fraction(1, 10**14)] * len(said)
-
-
-@pytest.mark.parametrize(("d", "K"), [(9, 10), (4, 24), (8, 240)])
-@pytest.mark.parametrize("offset", OFFSETS[:1] + OFFSETS[4:8])
-def test_so_does_the_linear_programme(d: int, K: int, offset: Fraction) -> None:
-    limit = DelsarteLP(degree=16)
-    found = limit.at(d, K)
-    assert found is not None
-    said = list(answers(limit, d, K, loosened(Fraction(found.value) * (1 + offset))))
-    assert said == [offset <= Fraction(1, 10**14)] * 3
 
 
 def test_near_misses_are_no_ties() -> None:
@@ -315,4 +246,4 @@ def _excluded(limit: Limit, d: int, K: int, target: Fraction) -> bool:
 def _meets(limit: Limit, value: float, target: Fraction) -> bool:
     """Whether a value reaches a target; those of a bound on numbers of points are strict."""
     strict = limit.name == "cardinality"
-    return reaches(value, target + Fraction(1, 10**12) if strict else target)
+    return value >= (target + Fraction(1, 10**12) if strict else target)

@@ -12,13 +12,8 @@ from mpmath import mpf
 
 from gnc_cli.limits.levenshtein import (
     LEVENSHTEIN,
-    binary,
     design_size,
-    first_root,
-    first_valley,
-    sums,
 )
-from gnc_cli.limits.limit import Dimension, Ending, loosened
 
 SHARP = [
     (5, 16, Fraction(1, 5)),
@@ -92,11 +87,6 @@ def test_the_icosahedron_attains_it_and_the_600_cell_does_not() -> None:
     assert float(verbatim(4, clearance)) == pytest.approx(121.67376207875, rel=1e-13)
     count = LEVENSHTEIN.points(4, clearance)
     assert count is not None and count.exact == 121
-
-
-@pytest.mark.parametrize("K", [2, 3, 4, 5, 6, 17, 1000, 10**9, 10**80])
-def test_polygons(K: int) -> None:
-    assert LEVENSHTEIN.at(2, K).value == pytest.approx(2 * math.sin(math.pi / K) ** 2, rel=1e-15)
 
 
 @pytest.mark.parametrize("d", [2, 3, 7, 1000])
@@ -183,90 +173,4 @@ def test_a_million_dimensions_follow_the_exponent_of_kabatiansky_and_levenshtein
         assert count.log10 / 10**6 == pytest.approx(exponent, rel=2e-3)
 
 
-def test_dimensions() -> None:
-    assert LEVENSHTEIN.dimension(240, Fraction(1, 2)) == Dimension(8)
-    assert LEVENSHTEIN.dimension(241, Fraction(1, 2)) == Dimension(9)
-    assert LEVENSHTEIN.dimension(1000, loosened(Fraction(1))) == Dimension(500)
-    assert LEVENSHTEIN.dimension(1000, loosened(Fraction(1000, 999))) == Dimension(999)
-    assert LEVENSHTEIN.dimension(1000, Fraction(1001, 999)) == Dimension(None, Ending.NEVER)
-    assert LEVENSHTEIN.dimension(10**300, Fraction(1)) == Dimension(None, Ending.BEYOND)
-    assert LEVENSHTEIN.dimension(10**300, Fraction(2)) == Dimension(None, Ending.NEVER)
-
-
-def test_ends() -> None:
-    assert LEVENSHTEIN.points(3, Fraction(1, 10**20)) is None
-
-
 # The sums and roots behind it
-
-
-@pytest.mark.parametrize(
-    ("d", "p", "b", "c"),
-    [
-        (2, 1, 2, 1.25),
-        (3, 5, 9, 0.25),
-        (4, 300, 303, 1e-4),
-        (9, 10**40, 10**40, 3e-79),
-        (300, 40, 339, 0.5),
-        (10**6, 60, 10**6 + 59, 0.75),
-    ],
-)
-def test_sums_are_as_good_as_they_say(d: int, p: int, b: int, c: float) -> None:
-    a, e = binary(Fraction(c), 60)
-    for bits in (100, 800):
-        values, noise_bits = sums(d, p, b, a, e, bits)
-        with mpmath.workdps(400):
-            x, half = mpf(c) / 2, mpf(d + 1) / 2
-            # c d/dc of 2F1(-p, b; h; x), and again, by their contiguous functions.
-            first = -p * b / half * mpmath.hyp2f1(1 - p, b + 1, half + 1, x)
-            second = p * (p - 1) * b * (b + 1) / half / (half + 1)
-            second *= mpmath.hyp2f1(2 - p, b + 2, half + 2, x)
-            expected = (mpmath.hyp2f1(-p, b, half, x), first * x, second * x**2 + first * x)
-            for value, wanted in zip(values, expected, strict=False):
-                assert abs(value - wanted * mpf(2) ** bits) <= mpf(2) ** noise_bits
-
-
-@pytest.mark.parametrize(("d", "p"), [(2, 1), (2, 9), (3, 40), (5, 7), (30, 12), (1000, 6)])
-def test_the_first_root_is_the_largest_zero_of_a_jacobi_polynomial(d: int, p: int) -> None:
-    """V is the Jacobi polynomial with exponents ((d-1)/2, (d-3)/2) where b = p + d - 1."""
-    root = first_root(d, p, p + d - 1, 1, 0)
-    half = mpf(d - 1) / 2
-    with mpmath.workdps(50):
-        signs = [
-            [mpmath.jacobi(k, half, half - 1, 1 - mpf(root) * side) > 0 for k in range(1, p + 1)]
-            for side in (1 - mpf("3e-16"), 1 + mpf("3e-16"))
-        ]
-    # All up to the p-th are positive if and only if their zeros lie below.
-    assert all(signs[0]) and signs[1] == [True] * (p - 1) + [False]
-
-
-def plain(d: int, clearance: float) -> tuple[int, float]:
-    """The first minimum and its P_k / (P_(k-1) - P_k), from P_0 on in sixty digits."""
-    with mpmath.workdps(60):
-        s = 1 - mpf(clearance)
-        k, before, here = 1, mpf(1), s
-        while (after := ((2 * k + d - 2) * s * here - k * before) / (k + d - 2)) < here:
-            k, before, here = k + 1, here, after
-        return k, float(here / (before - here))
-
-
-def test_valleys_that_start_late(rng: np.random.Generator) -> None:
-    for _ in range(100):
-        d = int(10 ** rng.uniform(math.log10(2), 6))
-        clearance = min(2.0, 10 ** rng.uniform(-4.5, 0.5))
-        if math.sqrt(d) > 2000 * clearance:
-            continue
-        k, ratio = plain(d, clearance)
-        valley = first_valley(d, clearance)
-        assert valley is not None and valley.k == k
-        assert valley.floor / (clearance * valley.fall) == pytest.approx(ratio, rel=1e-10)
-
-
-def test_valleys_out_of_reach() -> None:
-    for d, clearance in ((2, 1e-13), (3, 1e-12), (10**6, 1e-9), (8, 1e-300)):
-        assert first_valley(d, clearance) is None
-
-
-def test_a_polynomial_without_a_root_ends() -> None:
-    with pytest.raises(ArithmeticError, match="no root for d=3, p=1, b=3, A=0, B=1"):
-        first_root(3, 1, 3, 0, 1)

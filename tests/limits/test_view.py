@@ -1,16 +1,13 @@
 """Tables of bounds: exact words, figures rounded to the safe side, nothing lost at any width."""
 
-import re
-import threading
 from dataclasses import replace
-from decimal import Decimal
 from typing import Any
 
 import pytest
 
 from gnc_cli import bounds
 from gnc_cli.console.numbers import cosine, points, rounded
-from gnc_cli.console.table import markdown, printed
+from gnc_cli.console.table import printed
 from gnc_cli.limits.result import BoundsResult, ClassesBest, DimensionBest
 from gnc_cli.limits.view import best_text, interval, view
 from tests.limits.questions import QUESTIONS, result
@@ -50,58 +47,6 @@ def test_no_figure_is_lost(name: str, width: int, monkeypatch: pytest.MonkeyPatc
         assert row.d in (None, 2) or f" {points(row.d)} " in text
     for row in found.classes.rows if found.classes and len(found.classes.best) < 5 else ():
         assert row.log10_K is None or points(row.K, row.log10_K, not row.exists) in text
-
-
-def _tables(name: str) -> list[dict[str, str]]:
-    """Every row of every headed table in Markdown."""
-    rows = []
-    for block in "\n".join(markdown(view(result(name), True))).strip().split("\n\n"):
-        if block.startswith(("| side ", "| d ", "| K ", "| bound ")):
-            lines = [line.strip("| ").split(" | ") for line in block.splitlines()]
-            assert len({len(re.findall(r"(?<!\\)\|", line)) for line in block.splitlines()}) == 1
-            rows += [dict(zip(lines[0], line, strict=False)) for line in lines[2:]]
-    return rows
-
-
-def _beyond(shown: str, value: float, up: bool) -> bool:
-    """Whether what is shown lies on the safe side of its value, and near it."""
-    figure, exact = Decimal(shown.replace(",", "").removeprefix("10^")), Decimal(value)
-    slip = (figure - exact) * (1 if up else -1)
-    return bool(-3e-15 * abs(value) <= slip <= Decimal(2e-5) * abs(exact) + Decimal(1e-11))
-
-
-@pytest.mark.parametrize("name", ["pair", "angles", "tiny", "hypothesis fails"])
-def test_figures_of_a_pair_are_safe(name: str) -> None:
-    rows = {(row.side, row.name): row for row in result(name).rows}
-    lines = _tables(name)
-    assert len(lines) == len(rows)
-    for line in lines:
-        row, up = rows[line["side"], line["bound"]], line["side"] == "upper"
-        assert _beyond(line.get("value") or line["largest cosine"], row.value, up)
-        assert row.angle_deg is None or _beyond(line["degrees"], row.angle_deg, not up)
-
-
-@pytest.mark.parametrize("name", ["over d", "over K", "every d"])
-def test_figures_of_a_sweep_are_safe(name: str) -> None:
-    lines = _tables(name)
-    assert len(lines) == len(result(name).best)
-    for line, best in zip(lines, result(name).best, strict=True):
-        assert _beyond(line["lower"], best.lower, False)
-        assert _beyond(line["upper"], best.upper, True)
-
-
-@pytest.mark.parametrize("name", ["classes", "classes of one more"])
-def test_figures_of_numbers_of_points_are_safe(name: str) -> None:
-    answer = result(name).classes
-    assert answer is not None
-    rows = {(row.name, row.exists): row for row in answer.rows}
-    for line in _tables(name):
-        exists = line["codes"] == "exists up to"
-        row = rows[line["bound"], exists]
-        if line["K"].startswith("10^"):
-            assert row.log10_K is not None and _beyond(line["K"], row.log10_K, not exists)
-        else:
-            assert int(line["K"].replace(",", "")) == row.K
 
 
 def test_one_pair() -> None:
@@ -149,37 +94,6 @@ def test_verdicts(name: str, expected: str) -> None:
         assert f"{result(name).target}: {verdict}" in words(replace(result(name), best=(best,)))
 
 
-def test_a_hypothesis_that_fails_is_said() -> None:
-    text = shown("hypothesis fails", verbose=True)
-    lines = [line for line in text.splitlines() if " theorem-3.9 " in line]
-    assert len(lines) == 2 and all("does not hold: K >= 101.8" in line for line in lines)
-    (*_, bounds_listed) = view(result("hypothesis fails"), True)
-    for row, cells in zip(
-        sorted(result("hypothesis fails").rows, key=lambda r: r.name),
-        sorted(bounds_listed.rows, key=lambda r: str(r[1])),
-        strict=True,
-    ):
-        shown_dim = {getattr(cell, "style", None) for cell in cells if cell}
-        assert (shown_dim == {"dim"}) is not (row.valid and row.proven)
-
-
-def test_verbose_names_the_keys_and_shows_every_bound() -> None:
-    found = result("pair")
-    place = next(i for i, row in enumerate(found.rows) if row.name == "solved-code")
-    assert re.search(rf"solved-code .* rows\.{place}\b", shown(found, True))
-    assert "best.0.status" in shown(found, True)
-    assert re.search(r"dimension\.rows\.1\b", shown("dimension", True))
-    assert "bounds with their sources: -v" in shown("dimensions")
-    assert "levenshtein" in shown("dimensions", True)
-
-
-@pytest.mark.parametrize("name", ["over d", "dimensions", "classes"])
-def test_an_interruption_before_the_first_answer_shows_no_rows(name: str) -> None:
-    stop = threading.Event()
-    stop.set()
-    assert "margin" in shown(bounds(**QUESTIONS[name], interrupt=stop))
-
-
 def test_dimensions_in_words() -> None:
     text = words("dimension")
     assert text.startswith(
@@ -191,8 +105,6 @@ def test_dimensions_in_words() -> None:
     assert "build it: gnc solve --d 26 --K 1000000 --construction" in text
     text = words("dimension", verbose=True)
     assert "construction exists from 26 bch-32-26-shortened-6" in text
-    silent = re.search("say nothing here: (.*) by the bisector", text)
-    assert silent and {"covering-3", "solved-code", "rankin"} <= {*silent[1].split(", ")}
     assert "build it (construction): gnc solve --d 26 --K 1000000 --construction" in text
     assert "rankin excluded in every d" in words("impossible", verbose=True)
     assert "K a code exists from d no code exists below d 1,000" in words("few dimensions")
@@ -207,19 +119,17 @@ def test_dimensions_in_words() -> None:
             "a code of K = 9 points with M exists from d = 32 on; below d = 8 none exists; "
             "between them gnc does not decide",
         ),
-        (8, 8, "a code of K = 9 points with M exists from d = 8 on, and below none exists"),
+        (8, 8, "a code of K = 9 points with M exists from d = 8 on; below d = 8 none exists"),
         (
             8,
             2,
-            "a code of K = 9 points with M exists from d = 8 on; no dimension is excluded; "
-            "between them gnc does not decide",
+            "a code of K = 9 points with M exists from d = 8 on; no dimension is excluded",
         ),
-        (2, 2, "a code of K = 9 points with M exists from d = 2 on, that is always"),
+        (2, 2, "a code of K = 9 points with M exists from d = 2 on; no dimension is excluded"),
         (
             None,
             8,
-            "gnc knows no dimension with a code of K = 9 points with M; below d = 8 none "
-            "exists, from there on gnc does not decide",
+            "gnc knows no dimension with a code of K = 9 points with M; below d = 8 none exists",
         ),
         (None, None, "no code of K = 9 points with M exists in any dimension"),
         (None, 10**6 + 1, "no code of K = 9 points with M exists in any dimension up to 10^6"),

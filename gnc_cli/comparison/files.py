@@ -1,4 +1,9 @@
-"""`compare --export`: each code as plain files for other programs, in a folder of its own.
+"""Codes in files: coordinates as others publish them, and `compare --export`.
+
+A text file holds one point per line, or one coordinate per line. Sloane's tables name such files
+`pack.3.24.txt`: dimension, then number of points; only the name says where a point ends.
+
+`--export` writes each code as plain files for other programs, into a folder of its own:
 
 | file | what it holds |
 |---|---|
@@ -13,6 +18,7 @@ import contextlib
 import hashlib
 import io
 import os
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path, PurePath
 from typing import Any
@@ -22,8 +28,12 @@ import numpy as np
 from gnc_cli.codes.congruence import distribution
 from gnc_cli.codes.digits import Digits
 from gnc_cli.codes.exact_cosine import rounded_coordinates
-from gnc_cli.errors import OutputError, UsageError
+from gnc_cli.errors import DataError, OutputError, UsageError
 from gnc_cli.io.atomic import atomic_file, check_writable
+from gnc_cli.io.catalogue import Catalogue, Entry
+from gnc_cli.io.codefile import CodeFile, collect, read_points
+from gnc_cli.io.formats import FORMATS
+from gnc_cli.io.inputs import open_input, split_key
 from gnc_cli.parameters import spelled
 from gnc_cli.runtime.deadline import Deadline
 
@@ -38,8 +48,96 @@ _GRAM_BYTES = 1 << 30
 _BLOCK_BYTES = 32 << 20
 _GRAPH_VERTICES = 30_000
 
+_SLOANE = re.compile(r"[a-z]+\.(\d{1,6})\.(\d{1,9})\.txt", re.ASCII | re.IGNORECASE)
+_MOST_NUMBERS = 2_000_000
+_DECIMAL = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?", re.ASCII)
+"""What is as exact as it looks; longer exponents are no coordinates, and would fill the memory."""
+
 _Content = Iterator[Any] | str
 """The bytes of a file in pieces, or why it is left out."""
+
+
+def is_text(path: str | os.PathLike[str]) -> bool:
+    """Whether `read_published` reads decimals from this file."""
+    name, key = split_key(os.fspath(path))
+    return key is None and PurePath(name).suffix.lower() in (".txt", ".csv")
+
+
+def read_published(path: str | os.PathLike[str], d: int | None = None) -> CodeFile:
+    """The code in any file that gnc reads, or in a text file with one coordinate per line.
+
+    There `d` says how many make a point, where the name, `pack.3.24.txt`, does not.
+    """
+    name, _ = split_key(os.fspath(path))
+    if is_text(path):
+        with open_input(name) as file, FORMATS[".txt"].reader(file, name) as catalogue:
+            code = collect(_in_points(catalogue, d))
+    else:
+        code = read_points(path)
+    if d is not None and code.weights.shape[1] != d:
+        raise DataError(
+            f"{name!r} has points of {code.weights.shape[1]} coordinates, {spelled('d')} asks for "
+            f"{d}; drop {spelled('d')}"
+        )
+    return code
+
+
+def _in_points(catalogue: Catalogue, d: int | None) -> Catalogue:
+    """The catalogue of a text file, its single numbers gathered into points."""
+    (entry,) = catalogue.entries.values()
+    count, width = entry.shape
+    if width != 1:
+        return catalogue
+    path = catalogue.path
+    named = _SLOANE.fullmatch(PurePath(path).name)
+    if d is not None:
+        if count % d:
+            raise DataError(
+                f"{path!r} holds {count} numbers, which make no points of {spelled('d', d)}; "
+                "is it cut short?"
+            )
+    elif named is not None:
+        d, K = int(named[1]), int(named[2])
+        if d * K != count:
+            raise DataError(
+                f"{path!r} holds {count} numbers, its name promises {K} points of {d}; "
+                f"is it cut short? otherwise give {spelled('d')}"
+            )
+    else:
+        raise UsageError(
+            f"{path!r} has one number per line; say how many make a point: {spelled('d', 3)} "
+            "(or name the file as Sloane does, pack.3.24.txt)"
+        )
+    shape = (count // max(d, 1), d)
+
+    def load() -> np.ndarray:
+        return entry.load().reshape(shape)
+
+    return Catalogue(path, {"table": Entry(shape, entry.dtype, entry.real, load)}, catalogue.attrs)
+
+
+def read_decimals(path: str, rows: np.ndarray) -> list[list[str]] | None:
+    """The decimals of a text file behind the floats (K, d) read from it, none rounded.
+
+    None where the file is not at hand any more (a pipe, another program wrote to it), is no
+    decimal text, or is very large.
+    """
+    if rows.size > _MOST_NUMBERS or not is_text(path) or not os.path.isfile(path):
+        return None
+    try:
+        with open(path, encoding="utf-8-sig") as file:
+            lines = [line.partition("#")[0].strip() for line in file]
+    except (OSError, UnicodeDecodeError):
+        return None
+    first = next((line for line in lines if line), "")
+    delimiter = "," if "," in first else None
+    words = [word.strip() for line in lines if line for word in line.split(delimiter)]
+    if len(words) != rows.size or not all(_DECIMAL.fullmatch(word) for word in words):
+        return None
+    if not np.array_equal(np.array([float(word) for word in words]), rows.ravel()):
+        return None
+    d = rows.shape[1]
+    return [words[k : k + d] for k in range(0, len(words), d)]
 
 
 def export_folders(
@@ -50,18 +148,22 @@ def export_folders(
     Nothing is written yet. Refused are two files of one name, a folder that is a file, and one
     that holds one of `NAMES` already, without `force`.
     """
-    if len(files) == 1:
-        return [_checked(Path(export), force)]
-    names = [_folder_name(file, at) for at, file in enumerate(files, start=1)]
-    for name in names:
-        if names.count(name) > 1:
+    root = Path(export)
+    folders = [root]
+    if len(files) > 1:
+        folders = [root / _folder_name(file, at) for at, file in enumerate(files, start=1)]
+    for folder in folders:
+        if folders.count(folder) > 1:
             raise UsageError(
-                f"{spelled('export')} would put two codes into {os.path.join(export, name)!r}; "
+                f"{spelled('export')} would put two codes into {os.fspath(folder)!r}; "
                 "rename one of the files, or export them one by one"
             )
-    # The folder of all comes first: is it a folder, or can it become one?
-    _checked(Path(export), force=True)
-    return [_checked(Path(export, name), force) for name in names]
+        for place in (root, folder):
+            if os.path.lexists(place) and not place.is_dir():
+                raise OutputError(f"{os.fspath(place)!r} is no folder; name another for the export")
+        for name in NAMES if folder.is_dir() else ():
+            check_writable(folder / name, force=force)
+    return folders
 
 
 def _folder_name(file: str | None, at: int) -> str:
@@ -69,15 +171,6 @@ def _folder_name(file: str | None, at: int) -> str:
     if file is None or file == "-":
         return f"code-{at}"
     return PurePath(PurePath(file).name.partition(":")[0]).stem or f"code-{at}"
-
-
-def _checked(folder: Path, force: bool) -> Path:
-    if folder.is_dir():
-        for name in NAMES:
-            check_writable(folder / name, force=force)
-    elif os.path.lexists(folder):
-        raise OutputError(f"{os.fspath(folder)!r} is no folder; name another for the export")
-    return folder
 
 
 def export_code(

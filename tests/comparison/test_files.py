@@ -1,4 +1,4 @@
-"""Exported files hold the code, and a failed export changes nothing."""
+"""Coordinates as others publish them are read; exported files hold the code."""
 
 import csv
 import hashlib
@@ -12,12 +12,11 @@ from hypothesis import strategies as st
 
 from gnc_cli import compare
 from gnc_cli.codes.exact_cosine import ExactRows, verify_below
-from gnc_cli.comparison import export as module
-from gnc_cli.comparison.export import NAMES, to_graph6
-from gnc_cli.comparison.result import CompareRow
-from gnc_cli.errors import OutputError, UsageError
+from gnc_cli.comparison import files as module
+from gnc_cli.comparison.files import NAMES, read_published, to_graph6
+from gnc_cli.errors import DataError, GncError, OutputError, UsageError
 from gnc_cli.geometry.sphere import random_points
-from tests.comparison.samples import VALIDATOR, built, only
+from tests.comparison.samples import built, only
 
 
 def edges_of(line: bytes) -> tuple[int, np.ndarray]:
@@ -31,23 +30,6 @@ def edges_of(line: bytes) -> tuple[int, np.ndarray]:
     assert not any(bits[len(pairs) :])
     found = [pair for pair, bit in zip(pairs, bits, strict=False) if bit]
     return n, np.array(sorted(found)).reshape(-1, 2)
-
-
-@pytest.mark.parametrize(
-    ("vertices", "edges", "line"),
-    [
-        # The example of the description: 5 vertices, bytes 68 81 99.
-        (5, [(0, 2), (0, 4), (1, 3), (3, 4)], bytes([68, 81, 99])),
-        # Networkx's documentation: a path of two vertices.
-        (2, [(0, 1)], b"A_"),
-        # Complete graphs, well known from collections: K3, K4, K5.
-        (3, [(0, 1), (0, 2), (1, 2)], b"Bw"),
-        (4, [(i, j) for j in range(4) for i in range(j)], b"C~"),
-        (5, [(i, j) for j in range(5) for i in range(j)], b"D~{"),
-    ],
-)
-def test_published_graphs(vertices: int, edges: list[tuple[int, int]], line: bytes) -> None:
-    assert to_graph6(vertices, np.array(edges)) == line
 
 
 @settings(max_examples=40)
@@ -110,34 +92,6 @@ def test_existing_files_stay(tmp_path: Path) -> None:
     assert len(list(tmp_path.iterdir())) == len(NAMES)
 
 
-def test_several_exports_have_folders_of_their_own(tmp_path: Path) -> None:
-    for folder, name in (("a", "one"), ("a", "two"), ("b", "one")):
-        (tmp_path / folder).mkdir(exist_ok=True)
-        np.save(tmp_path / folder / f"{name}.npy", built("icosahedron"))
-    out = tmp_path / "out"
-    result = compare(tmp_path / "a/one.npy", tmp_path / "a/two.npy", np.eye(3), export=out)
-    VALIDATOR.validate(result.to_json())
-    assert sorted(path.name for path in out.iterdir()) == ["code-3", "one", "two"]
-    reported: list[CompareRow] = []
-    with pytest.raises(UsageError, match="two codes"):
-        compare(
-            tmp_path / "a/one.npy",
-            tmp_path / "b/one.npy",
-            export=tmp_path / "new",
-            on_row=reported.append,
-        )
-    assert reported == [] and not (tmp_path / "new").exists()
-
-
-def test_a_file_is_no_folder(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("no folder")
-    for sources in ((np.eye(3),), (np.eye(3), np.eye(2))):
-        with pytest.raises(OutputError, match="is no folder"):
-            compare(*sources, export=tmp_path / "file")
-    with pytest.raises(OutputError, match="cannot make folder"):
-        compare(np.eye(3), export=tmp_path / "file" / "below")
-
-
 def test_what_is_too_large_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_BLOCK_BYTES", 10**6)  # the Gram matrix takes several blocks
     rows = random_points(np.random.default_rng(0), 3001, 3)
@@ -148,3 +102,60 @@ def test_what_is_too_large_is_left_out(tmp_path: Path, monkeypatch: pytest.Monke
     said = dict(line.split(": ") for line in row.left_out or ())
     assert list(said) == ["contacts.g6", "distribution.csv", "verified.txt"]
     assert said["contacts.g6"] == "contacts were not computed"
+
+
+CODE = np.array([[1.0, 2.0, 0.5], [-1.0, 0.25, 3.0], [0.0, 1.0, 1e-12], [4.0, -0.0, 1.0]])
+
+
+def single(path: Path, numbers: np.ndarray = CODE) -> Path:
+    path.write_text("".join(f"{x!r}\n" for x in numbers.ravel().tolist()))
+    return path
+
+
+@pytest.mark.parametrize("name", ["pack.3.4.txt", "ipack.3.4.txt", "PACK.3.4.TXT"])
+def test_sloane_says_the_dimension_in_the_name(tmp_path: Path, name: str) -> None:
+    path = single(tmp_path / name)
+    assert np.array_equal(read_published(path).weights, CODE)
+    assert np.array_equal(read_published(path, 3).weights, CODE)
+
+
+def test_the_dimension_may_be_given(tmp_path: Path) -> None:
+    path = single(tmp_path / "mine.txt")
+    assert np.array_equal(read_published(path, 3).weights, CODE)
+    assert read_published(path, 2).weights.shape == (6, 2)
+    assert read_published(single(tmp_path / "pack.9.9.txt"), 3).weights.shape == (4, 3)
+    with pytest.raises(UsageError, match="d=3"):
+        read_published(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "d", "words"),
+    [
+        ("pack.3.5.txt", None, "12 numbers, its name promises 5 points of 3"),
+        ("mine.txt", 5, "no points of d=5"),
+        ("mine.txt", 12, "K >= 2"),
+        ("pack.0.0.txt", None, "12 numbers"),
+        ("pack.1.12.txt", None, "d >= 2"),
+    ],
+)
+def test_numbers_that_make_no_points(tmp_path: Path, name: str, d: int | None, words: str) -> None:
+    with pytest.raises(DataError, match=words) as caught:
+        read_published(single(tmp_path / name), d)
+    assert name in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_points_per_line(tmp_path: Path) -> None:
+    for name, delimiter in (("a.txt", " "), ("b.txt", "\t"), ("c.csv", ","), ("d.txt", ", ")):
+        np.savetxt(tmp_path / name, CODE, fmt="%.17g", delimiter=delimiter, header="points")
+        assert np.array_equal(read_published(tmp_path / name).weights, CODE)
+        assert np.array_equal(read_published(tmp_path / name, 3).weights, CODE)
+        with pytest.raises(DataError, match="points of 3 coordinates, d asks for 4"):
+            read_published(tmp_path / name, 4)
+
+
+@pytest.mark.parametrize("data", [b"", b"#\n", b"1\n2\nx\n", b"\xff\n", b"1\n2 3\n"])
+def test_damaged_text_is_refused(tmp_path: Path, data: bytes) -> None:
+    (tmp_path / "pack.3.1.txt").write_bytes(data)
+    with pytest.raises(GncError) as caught:
+        read_published(tmp_path / "pack.3.1.txt")
+    assert "pack.3.1.txt" in str(caught.value) and "\n" not in str(caught.value)
