@@ -109,13 +109,14 @@ def interruptible(quiet: bool = False) -> Iterator[threading.Event]:
 def open_streams() -> None:
     """Put /dev/null in the place of closed standard streams: no file opened later takes it.
 
+    That of stdout cannot be written to, so that a result is not lost in silence.
     Letters that the encoding of stdout lacks are shown as `?`.
     """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         try:
             os.fstat(number)
         except OSError:  # the lowest free number is the next one given
-            os.open(os.devnull, os.O_RDWR)
+            os.open(os.devnull, os.O_RDONLY if name == "stdout" else os.O_RDWR)
         if getattr(sys, name) is None:
             mode = "w" if number else "r"
             setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))

@@ -63,7 +63,8 @@ FULL = "No space left on device"
 STREAMS = [
     Around("--help", ">/dev/full", 3, FULL),
     Around("measure - --K 4", "<&-", 3, "stdin is empty"),
-    Around(SHORT, ">&- 2>&- <&-", 0, ""),
+    Around(SHORT, ">&-", 3, "Bad file descriptor"),
+    Around(SHORT, ">&- 2>&- <&-", 3, ""),
     Around(SHORT, "", 0, "", {"PYTHONIOENCODING": "ascii"}),
 ]
 SURROUNDINGS = [

@@ -110,13 +110,9 @@ FILES = [
     *cases(
         6,
         """
-        train --width 50 | --model cnn at batch size 64 with adamw for
-        train --width 50 | GB of memory are free on cpu and 9 GB of disk
-        train --width 100 --time-limit 5 | GB of memory are free on cpu
-        train --model resnet18 --width 20 | --model resnet18 at batch size
-        train --epochs 1e7 | a year is the most
-        train --epochs 1e6 --snapshot-every 1 --time-limit 5 | of disk are free in '.'
-        train --feature-dim 1e6 --time-limit 5 | GB of memory are free on cpu
+        train --width 50 | --model cnn with a learned head of
+        train --model resnet18 --width 20 | --model resnet18 with a learned head
+        train --feature-dim 1e6 --time-limit 5 | GB are free on this machine
     """,
     ),
     *cases(
