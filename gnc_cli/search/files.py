@@ -13,7 +13,6 @@ import numpy as np
 from gnc_cli.errors import DataError
 from gnc_cli.io.code import CodeFile
 from gnc_cli.io.codefile import read_code, write_code, write_streamed
-from gnc_cli.parameters import spelled
 from gnc_cli.runtime.deadline import SaveTimes
 from gnc_cli.search.request import Request
 from gnc_cli.search.result import SolveSweep
@@ -93,7 +92,7 @@ def resumed(route: Route) -> Route:
     if code.weights.shape != (request.K, request.d):
         raise DataError(
             f"{name!r} holds a code of shape {code.weights.shape}, not {(request.K, request.d)}; "
-            f"use {spelled('force')} to start anew"
+            f"use --force to start anew"
         )
     return route.resumed(code.weights, code.state or {})
 
@@ -105,7 +104,7 @@ def _check_equal(name: str, was: Mapping[str, Any], now: Mapping[str, Any]) -> N
             before, after = (str(part) or "none" for part in (was.get(key), value))
             raise DataError(
                 f"{name!r} was made with {key} = {before}, not {after}; "
-                f"resume with equal options, or use {spelled('force')} to start anew"
+                f"resume with equal options, or use --force to start anew"
             )
 
 

@@ -2,10 +2,12 @@
 
 Points are the unknowns of a parametrisation: W's unknown rows (Tammes), or those and all features
 after them (Softmax Code). `whole` gives all rows, `[W]` or `[W; H]`, for the polish and the
-certificate. Values are minimised: the largest cosine, or minus the smallest margin.
+certificate. Values are minimised: the largest cosine, or minus the smallest margin. A `Candidate`
+is a configuration with its value.
 """
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -186,6 +188,28 @@ class SoftmaxCode(Problem):
         np.fill_diagonal(values, -np.inf)
         k, j = np.nonzero(values >= max(threshold, -3.0))
         return ActivePairs(k + self.K, j, k)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A configuration of a problem and its value."""
+
+    value: float
+    """Polished value, or the estimate of where its basin leads."""
+    whole: np.ndarray
+    """All rows, [W] or [W; H]."""
+    stationarity: float = np.inf
+    restricted: Problem | None = None
+    """The problem over the user's symmetry, which the candidate must keep; None where free."""
+    active: tuple[ActivePairs, np.ndarray] | None = None
+    """Active pairs of the polish and their multipliers."""
+    origin: str = ""
+    """The group or construction that its first start was made with; empty for a random one."""
+
+    @property
+    def polished(self) -> bool:
+        """The value is exact and first-order conditions were met or nearly so."""
+        return bool(np.isfinite(self.stationarity))
 
 
 def typical_scale(d: int, K: int) -> float:

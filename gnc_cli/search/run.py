@@ -55,9 +55,9 @@ def choose_route(request: Request) -> Route:
     model, the best construction where no search is likely to do better, a search beside one, or a
     search alone."""
     if request.construction == STORED:
-        from gnc_cli.search.routes.stored import Stored
+        from gnc_cli.search.routes.direct import Stored
 
-        return Stored.of(request)
+        return Stored(request)
     if request.problem == "ufm":
         from gnc_cli.search.routes.ufm import FeatureModel
 
@@ -71,7 +71,7 @@ def choose_route(request: Request) -> Route:
         return _search(request)
     form = closed_form(request.d, request.K)
     if form is not None:
-        from gnc_cli.search.routes.closed_form import Theorem
+        from gnc_cli.search.routes.direct import Theorem
 
         return Theorem(request, form)
     best = constructed(request.d, request.K)
@@ -86,13 +86,9 @@ def choose_route(request: Request) -> Route:
 
 
 def _search(request: Request, start: np.ndarray | None = None) -> Route:
-    if request.large:
-        from gnc_cli.search.routes.large import LargeSearch
+    from gnc_cli.search.routes.search import LargeSearch, Search
 
-        return LargeSearch(request, start)
-    from gnc_cli.search.routes.search import Search
-
-    return Search(request, start)
+    return LargeSearch(request, start) if request.large else Search(request, start)
 
 
 def _judged(result: SolveResult, request: Request) -> SolveResult:

@@ -21,8 +21,8 @@ from gnc_cli.search.parametrisation import (
     random_generator,
 )
 from gnc_cli.search.perturbations import unit
+from gnc_cli.search.problem import Candidate
 from gnc_cli.search.quick import evaluation_seconds, quick_descents
-from gnc_cli.search.state import Candidate
 
 _STAGES, _STEPS = 6, 60
 """Few and short: at equal time more groups find better codes than longer descents."""

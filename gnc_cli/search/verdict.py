@@ -16,7 +16,6 @@ from gnc_cli.known_codes.best import BestKnown, Reference, best
 from gnc_cli.known_codes.verdict import ComparisonStatus, comparison_status
 from gnc_cli.limits.limit import Quantity
 from gnc_cli.limits.registry import all_limits
-from gnc_cli.parameters import spelled
 from gnc_cli.records import Bracket
 from gnc_cli.search.request import Request
 from gnc_cli.search.result import Optimum, SolveResult
@@ -110,7 +109,7 @@ def check_target(request: Request) -> None:
         most = f"rho is at most {upper:.12g}"
         most = most if softmax else f"the largest cosine is at least {1 - upper:.12g}"
         raise UsageError(
-            f"{spelled('target')} {target:g} is out of reach for d = {d:,}, K = {K:,}: {most} "
+            f"--target {target:g} is out of reach for d = {d:,}, K = {K:,}: {most} "
             f"({source}); see gnc bounds --d {d} --K {K}"
         )
 

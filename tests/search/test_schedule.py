@@ -1,6 +1,5 @@
 """The restart schedule: rounds that depend on seed and number alone, and when they end."""
 
-import threading
 from dataclasses import replace
 
 import numpy as np
@@ -12,8 +11,7 @@ from gnc_cli.runtime.parallel import Pool
 from gnc_cli.search.effort import UNLIMITED, Effort, plan_effort
 from gnc_cli.search.parametrisation import cyclic_orbits, extending, free
 from gnc_cli.search.problem import Problem, SoftmaxCode, Tammes
-from gnc_cli.search.schedule import search
-from gnc_cli.search.state import SearchState
+from gnc_cli.search.schedule import SearchState, search
 
 EFFORT = Effort(
     tasks=4,
@@ -66,20 +64,6 @@ def test_a_search_that_stopped_between_rounds_goes_on_as_if_it_had_not(kind: typ
     assert not np.array_equal(other.pool[0].whole, run(problem, 3).pool[0].whole)
 
 
-def test_a_task_is_known_by_its_number() -> None:
-    """Whatever was done before it: independent starts of one number are the same."""
-    problem = problem_of(Tammes, 3, 8)
-    whole: list[int] = []
-    state = SearchState()
-    effort = replace(EFFORT, tasks=3)
-    for _ in search(problem, effort, 3, state, deadline=Deadline(), pool=Pool()):
-        whole.append(state.steps)
-    last = run(problem, 3, SearchState(tasks=2))
-    assert last.tasks == 3 and last.steps == whole[2] - whole[1]
-    assert last.best is not None
-    assert any(c.value == pytest.approx(last.best.value, abs=1e-11) for c in state.pool)
-
-
 @KINDS
 def test_pools_are_sorted_distinct_and_true(kind: type) -> None:
     problem = problem_of(kind, 4, 11)
@@ -116,22 +100,6 @@ def test_the_same_code_found_again_and_again_ends_it() -> None:
     often = run(Tammes(free(3, 6)), 50, hits=6, steps=300)
     assert 6 <= often.hits <= often.batches <= often.tasks < 50
     same(run(Tammes(free(3, 6)), 50, often, hits=6, steps=300), often)
-
-
-@KINDS
-def test_an_interruption_keeps_the_best_and_what_is_done_of_the_round(kind: type) -> None:
-    problem, stop = problem_of(kind, 3, 8), threading.Event()
-    before = run(problem, 3)
-    cut = SearchState()
-    limit = Deadline(None, stop)
-    for _ in search(problem, replace(EFFORT, tasks=7), 3, cut, deadline=limit, pool=Pool()):
-        if cut.tasks == 5:
-            stop.set()
-    assert cut.tasks == 5 and cut.restarts == 20
-    assert cut.best is not None and before.best is not None
-    assert cut.best.value <= before.best.value
-    again = run(problem, 7, SearchState(tasks=cut.tasks))
-    assert again.tasks == 7 and again.restarts == 8
 
 
 def test_processes_find_the_same() -> None:

@@ -25,7 +25,6 @@ from gnc_cli.errors import UsageError
 from gnc_cli.geometry.second_order import UNDECIDED, SecondOrder
 from gnc_cli.geometry.sphere import angle_from_chord
 from gnc_cli.metrics.records import Rattlers
-from gnc_cli.parameters import spelled
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.memory import check_disk
 from gnc_cli.search.effort import LARGE, MAX_UNKNOWNS
@@ -71,24 +70,18 @@ class Constructed(Route):
         """The rows in memory, (K, d), but of codes too large to hold."""
         return self.rows if streamed(self.construction) else np.asarray(self.rows)
 
-    @property
-    def described(self) -> str:
-        return f"the construction {self.construction.name} of {self._size}"
-
     def check(self) -> None:
         if not streamed(self.construction):
             super().check()
             return
         r = self.request
         if r.plot is not None:
-            raise UsageError(
-                f"{spelled('plot')} needs the rows in memory, up to K d = {_MOST_HELD}; drop it"
-            )
+            raise UsageError(f"--plot needs the rows in memory, up to K d = {_MOST_HELD}; drop it")
         if r.out is not None:
             from gnc_cli.io.codefile import check_stream_target
 
             check_stream_target(r.out)
-            advice = f"{self.smaller}, name a file on another disk, or drop {spelled('out')}"
+            advice = f"{self.advice}, name a file on another disk, or drop --out"
             check_disk(self._file_size(r.out), r.out, self.described, advice)
 
     def _file_size(self, out: str | os.PathLike[str]) -> float:
@@ -180,17 +173,8 @@ class SearchBeside(Route):
     algebra: Constructed
     search: Route
 
-    @property
-    def described(self) -> str:
-        return self.search.described
-
-    @property
-    def smaller(self) -> str:
-        return self.search.smaller
-
-    @property
-    def memory(self) -> float:
-        return self.search.memory
+    def check(self) -> None:
+        self.search.check()
 
     def resumed(self, weights: np.ndarray, state: Mapping[str, int]) -> "SearchBeside":
         return replace(self, search=self.search.resumed(weights, state))

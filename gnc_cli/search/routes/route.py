@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -11,7 +11,6 @@ from gnc_cli import __version__
 from gnc_cli.codes.certify import Certified
 from gnc_cli.geometry.second_order import YES, SecondOrder
 from gnc_cli.metrics.gnc2 import EVERY_CLASS
-from gnc_cli.parameters import spelled
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.memory import check_memory
 from gnc_cli.search.request import Request
@@ -34,15 +33,13 @@ class Route(ABC):
 
     request: Request
 
-    @property
-    @abstractmethod
-    def described(self) -> str:
-        """The work, in messages."""
+    advice: ClassVar[str] = "lower --K or --d"
+    """What to do where it does not fit."""
 
     @property
-    def smaller(self) -> str:
-        """What to do where it does not fit."""
-        return f"lower {spelled('K')} or {spelled('d')}"
+    def described(self) -> str:
+        """The work, in messages."""
+        return f"a code of K={self.request.K} points in d={self.request.d}"
 
     @property
     def memory(self) -> float:
@@ -57,7 +54,7 @@ class Route(ABC):
             UnavailableError: it lacks the memory, or the disk.
             UsageError: the result cannot be given in the form asked for.
         """
-        check_memory(self.memory, self.described, self.smaller)
+        check_memory(self.memory, self.described, self.advice)
 
     def resumed(self, weights: np.ndarray, state: Mapping[str, int]) -> "Route":
         """The same way, going on from a file: its code (K, d), its seed and number of starts."""
@@ -66,10 +63,6 @@ class Route(ABC):
     @abstractmethod
     def solve(self, deadline: Deadline, save: Save | None) -> SolveResult | SolveSweep:
         """Find the code and certify it."""
-
-    @property
-    def _size(self) -> str:
-        return f"K={self.request.K} points in d={self.request.d}"
 
 
 def record(
