@@ -39,7 +39,7 @@ _MANY = 60
 _MOST_SHAKES = 40
 _HITS = 8
 _WORTH_POLISHING = 0.03
-"""Share of a time limit that a polish may take, that others than the last are made."""
+"""Where a polish takes more than this share of a time limit, only the last ones are made."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Effort:
     steps: int
     """Gradient steps of a descent from a random start; others take a part."""
     counted: bool
-    """The user asks for so many starts, which nothing shortens or adds to."""
+    """The user gives the number of starts, which nothing shortens or adds to."""
     polishes: int
     """Candidates of a task that are polished; 0 where a polish is dear, and a task of its own."""
     shakes: int
@@ -96,7 +96,7 @@ def plan_effort(
     if seconds is not None:
         return replace(plan, hits=5 * _HITS)
     kind = "other" if d != 3 else "small" if K <= 60 else "sphere"
-    # Few unknowns have few basins: a turn through all sources sees them.
+    # Few unknowns have few local optima: one turn through all sources finds them.
     budget = _SECONDS[kind] * min(1.0, coordinates / _MANY)
     tasks = max(2, min(400, round(budget / per_task)))
     return replace(plan, tasks=tasks, patience=24 if coordinates <= _MANY else max(48, tasks // 2))

@@ -129,14 +129,9 @@ def _lists(d: int, K: int) -> tuple[int, bool]:
     return per_row, K > cheap * _LISTS_FROM * per_row
 
 
-def _multiply_adds(d: int, K: int) -> float:
-    """Of a step: a full pass, or a third of a search for pairs."""
-    return K**2 * d * (0.3 if _lists(d, K)[1] else 3.0)
-
-
 def _default_steps(d: int, K: int) -> int:
-    """100 to 1000 steps, by what one costs."""
-    return int(min(1000, max(100, _WORK / _multiply_adds(d, K))))
+    """100 to 1000 steps, by what one costs: a full pass, or a third of a search for pairs."""
+    return int(min(1000, max(100, _WORK / (K**2 * d * (0.3 if _lists(d, K)[1] else 3.0)))))
 
 
 class _Descent:

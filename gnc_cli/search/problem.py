@@ -33,9 +33,9 @@ class Problem(ABC):
         self.d, self.K = parametrisation.d, parametrisation.K
 
     @property
-    @abstractmethod
     def pair_rows(self) -> int:
         """Rows of the matrix of pairs that a gradient step works through; it has K columns."""
+        return self.K if self.relative else self.parametrisation.unknown
 
     @abstractmethod
     def starts(self, rng: np.random.Generator, restarts: int) -> np.ndarray:
@@ -106,10 +106,6 @@ class Tammes(Problem):
 
     rows_per_class, relative = 1, False
 
-    @property
-    def pair_rows(self) -> int:
-        return self.parametrisation.unknown
-
     def starts(self, rng: np.random.Generator, restarts: int) -> np.ndarray:
         return self.parametrisation.random(rng, restarts)
 
@@ -117,7 +113,7 @@ class Tammes(Problem):
         return weights[self.parametrisation.representatives]
 
     def operands(self, points: "torch.Tensor") -> "tuple[torch.Tensor, torch.Tensor, torch.Tensor]":
-        own = self.parametrisation.own(points.device)
+        own = self.parametrisation.tensor("representatives", points.device)
         return points, self.parametrisation.expand(points), own
 
     def scale(self, value: float) -> float:
@@ -131,8 +127,8 @@ class Tammes(Problem):
 
     def active_pairs(self, whole: np.ndarray, threshold: float) -> ActivePairs:
         gram = whole @ whole.T
-        given = self.parametrisation.num_fixed
-        gram[:given, :given] = -np.inf  # constant: nothing to optimise there
+        fixed = self.parametrisation.num_fixed
+        gram[:fixed, :fixed] = -np.inf  # constant: nothing to optimise there
         i, j = np.nonzero(np.triu(np.maximum(gram, -2.0) >= max(threshold, -1.5), 1))
         return ActivePairs(i, j)
 
@@ -147,10 +143,6 @@ class SoftmaxCode(Problem):
     """
 
     rows_per_class, relative = 2, True
-
-    @property
-    def pair_rows(self) -> int:
-        return self.K
 
     def starts(self, rng: np.random.Generator, restarts: int) -> np.ndarray:
         weights = self.parametrisation.random(rng, restarts)

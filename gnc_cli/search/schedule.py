@@ -31,7 +31,7 @@ _FIRST = (1, 2, 4)
 """Tasks of the first rounds; then `_ROUND` of them, twice as many every eighth round."""
 _ROUND, _MOST = 8, 64
 _SHARES = (0.1, 0.25, 0.5)
-"""Of the steps, in descents of the first rounds, that there be something soon."""
+"""Share of the steps of a descent in the first rounds, so that a first code is found soon."""
 _NEW = {"fresh": 0.5, "quick": 0.5, "symmetric": 4.0, "neighbour": 0.5, "algebra": 0.5}
 _LEARNING = {"hop": 1.0, "quick hop": 1.0, "shake": 2.0}
 _LEARNING_DEAR = {"hop": 1.0, "quick hop": 1.0, "shake": 0.2}
@@ -42,12 +42,12 @@ _LIGHT = {"quick", "quick hop", "symmetric", "shake"}
 _ALL_SOURCES = 2
 """The round from which all sources compete; before, there is nothing to start from."""
 LOADING = 4.0
-"""Seconds left below which torch and geoopt are not loaded any more: that takes three."""
+"""With fewer seconds left, torch and geoopt are not loaded any more: that takes three."""
 _FADING = 0.7
 _REWARD = 4.0
 """Weight of one improvement beside a prior of 1."""
 _LEAST_SHARE = 0.2
-"""Of the tasks, for those that start anew, and for those that go on from what was found."""
+"""Each of the two kinds of sources, new starts and known codes, gets this share of the tasks."""
 _SAME = 1e-10
 """Polished values this near are one."""
 

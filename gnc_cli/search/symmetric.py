@@ -74,7 +74,7 @@ class SymmetricDescents:
         """Wide or deep, by chance; the ends, best first, their values estimates.
 
         Args:
-            seconds: all descents together take about so long on one core; at least four are made.
+            seconds: what all descents together take on one core, about; at least four are made.
             most: descents.
         """
         # A group has some eight matrices.

@@ -24,7 +24,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from gnc_cli.runtime.deadline import Deadline
-from gnc_cli.search.descent import Annealing, anneal
+from gnc_cli.search.descent import anneal
 from gnc_cli.search.effort import Effort
 from gnc_cli.search.parametrisation import free
 from gnc_cli.search.perturbations import perturb, shake
@@ -41,7 +41,7 @@ NEAR = 1e-3
 _SHARP = 1e4
 """Final sharpness times scale."""
 ESTIMATE = 2e-5
-"""What the estimates are then good to, relative to the scale."""
+"""Error of the estimates at the final sharpness, relative to the scale."""
 _FRESH, _HOP, _NEXT = (0.0, 1.3), (0.6, 1.8), (1.0, 2.0)
 """Start sharpness times scale is drawn between these powers of ten."""
 
@@ -122,8 +122,16 @@ class _Work:
         sharpness = 10 ** self.rng.uniform(*decades, len(starts)) / scale
         # A step changes a pair's exponent by a few units: spacing * step * sharpness ~ 4.
         steps = max(1, round(share * self.effort.steps))
-        plan = Annealing(sharpness, _SHARP / scale, 4.0 / np.sqrt(2.0 * scale), steps)
-        descent = anneal(problem, starts, plan, deadline=self.deadline, device=self.task.device)
+        descent = anneal(
+            problem,
+            starts,
+            sharpness,
+            _SHARP / scale,
+            step=4.0 / np.sqrt(2.0 * scale),
+            steps=steps,
+            deadline=self.deadline,
+            device=self.task.device,
+        )
         self.restarts += len(descent.estimates)
         self.steps += descent.steps
         ends = [

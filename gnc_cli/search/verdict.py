@@ -39,17 +39,6 @@ class Judgement:
     optimum: Optimum | None = None
     verdict: str | None = None
 
-    @property
-    def proved(self) -> bool:
-        """No code is better."""
-        return self.optimum is not None and self.optimum.proved
-
-    @property
-    def misses_known_optimum(self) -> bool:
-        """A better code is known, and proved optimal."""
-        known = self.best_known
-        return known is not None and known.proven and not self.proved
-
 
 def judge(request: Request, weights: Any, max_cosine: float, rho: Bracket) -> Judgement:
     """Judge a Softmax Code or Tammes code; of a feature model, whose optimum is no code of largest

@@ -100,18 +100,6 @@ def test_a_turned_start_gives_the_same_certificate(seed: int) -> None:
     assert again.rattlers == first.rattlers and again.contacts == first.contacts
 
 
-@settings(max_examples=4)
-@given(st.integers(2, 5), st.integers(2, 10), st.integers(0, 99), st.booleans())
-def test_laws_of_any_descent(d: int, K: int, seed: int, tammes: bool) -> None:
-    problem = "tammes" if tammes else "softmax"
-    options: dict[str, Any] = {"restarts": 3, "method": "descent"}
-    result = solve(d, K, problem=problem, seed=seed, **options)
-    assert isinstance(result, SolveResult)
-    consistent(result)
-    if tammes and result.stationarity is not None and result.stationarity <= 1e-12:
-        assert result.rho_one_vs_rest.upper == pytest.approx(1 - result.max_cosine, abs=1e-10)
-
-
 @pytest.mark.parametrize(
     "options",
     [{"method": "descent"}, {"problem": "ufm", "tau": 0.05}],

@@ -9,12 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
 from PIL import Image
 
 from gnc_cli import solve
-from gnc_cli.console import drawing
-from gnc_cli.console.drawing import draw_cosines
 from gnc_cli.geometry.sphere import random_points
 from gnc_cli.records import Bracket
 from gnc_cli.search.plot import code_figure, plot_solve, sweep_figure
@@ -98,22 +95,6 @@ def test_every_result_has_a_picture_that_is_not_blank(tmp_path: Path, name: str)
         shades = np.asarray(image.convert("L"))
     assert 0.002 < (shades < 128).mean() < 0.6
     assert os.listdir(tmp_path) == ["a.png"]
-
-
-@pytest.mark.parametrize("most", [10**6, 5 * 40])
-def test_cosines_are_sorted_and_those_of_large_codes_of_evenly_spaced_rows(
-    most: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(drawing, "_MOST_PRODUCTS", most)
-    W = random_code(4, 40)
-    ax = Figure().add_subplot()
-    draw_cosines(ax, W, [(0.5, "best known", "green")])
-    curve, level = ax.lines
-    pairs = (W @ W.T)[~np.eye(40, dtype=bool)].reshape(40, 39)
-    rows = np.linspace(0, 39, min(40, most // 40)).astype(int)
-    np.testing.assert_allclose(curve.get_ydata(), np.sort(pairs[rows], axis=None), atol=1e-15)
-    assert level.get_label() == "best known 0.5000"
-    assert ("5 of 40" in ax.get_title("left") + ax.get_title()) == (most == 200)
 
 
 def test_a_sweep_shows_its_limit_in_both_panels() -> None:

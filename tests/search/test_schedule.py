@@ -64,26 +64,6 @@ def test_a_search_that_stopped_between_rounds_goes_on_as_if_it_had_not(kind: typ
     assert not np.array_equal(other.pool[0].whole, run(problem, 3).pool[0].whole)
 
 
-@KINDS
-def test_pools_are_sorted_distinct_and_true(kind: type) -> None:
-    problem = problem_of(kind, 4, 11)
-    state = run(problem, 7)
-    values = [c.value for c in state.pool]
-    assert 1 <= len(values) <= 10
-    assert (np.diff(values) > 1e-11).all()
-    for candidate in state.pool:
-        np.testing.assert_allclose(np.linalg.norm(candidate.whole, axis=1), 1.0, atol=1e-14)
-        top = problem.value(candidate.whole)
-        if candidate.polished:
-            assert candidate.value == pytest.approx(top, abs=1e-14)
-        else:  # an estimate of where the basin leads
-            assert candidate.value <= top + 1e-12
-    assert state.best is not None and state.best.polished
-    steps, best = np.array(state.history).T
-    assert (np.diff(steps) >= 0).all() and steps[-1] == state.steps
-    assert (np.diff(best) <= 1e-14).all()
-
-
 def test_a_target_or_patience_ends_it() -> None:
     target = 1.0 / np.sqrt(5.0) + 1e-12
     met = run(Tammes(free(3, 12)), 15, target=target)

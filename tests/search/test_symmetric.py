@@ -6,7 +6,7 @@ import pytest
 from gnc_cli.geometry.gram import max_cosine
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.search.problem import Candidate, typical_scale
-from gnc_cli.search.symmetric import SymmetricDescents, user_orbits
+from gnc_cli.search.symmetric import SymmetricDescents
 
 
 def _ends(seed: int, d: int, K: int, deadline: Deadline | None = None) -> list[Candidate]:
@@ -41,10 +41,3 @@ def test_famous_codes_are_found() -> None:
 
 def test_a_deadline_ends_them_with_one_code() -> None:
     assert len(_ends(0, 4, 24, Deadline(0.0))) == 1
-
-
-def test_a_symmetry_of_the_user_is_kept() -> None:
-    rng = np.random.default_rng(0)
-    rows = user_orbits(("antipodal", 2), 3, 10, rng)
-    code = rows.code(rows.random(rng, 1)[0])
-    np.testing.assert_allclose(sorted((-code).tolist()), sorted(code.tolist()), atol=1e-12)

@@ -9,7 +9,6 @@ Whether a construction is worth a search beside it is decided by yardsticks that
 
 import os
 import zlib
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import comb
@@ -36,7 +35,7 @@ from gnc_cli.search.verdict import reaches_target
 _MOST_HELD = 1 << 26
 """Numbers of a code (512 MB) up to which its rows are held in memory."""
 _CHUNK = 1 << 18
-"""Numbers that are compressed to predict the size of a file."""
+"""Size of the sample that is compressed to predict the size of a file."""
 _EVERY_CLASS = 1e7
 """K^2 d up to which each class of a construction gets its own bracket."""
 _MOST_EXAMINED = 1500
@@ -175,9 +174,6 @@ class SearchBeside(Route):
 
     def check(self) -> None:
         self.search.check()
-
-    def resumed(self, weights: np.ndarray, state: Mapping[str, int]) -> "SearchBeside":
-        return replace(self, search=self.search.resumed(weights, state))
 
     def solve(self, deadline: Deadline, save: Save | None) -> SolveResult:
         known, cosine, built = self.request.known, self.algebra.construction.cosine.value, None

@@ -1,7 +1,7 @@
 """What every way to a code has: how it runs, what memory it takes, and the record it ends in."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -56,10 +56,6 @@ class Route(ABC):
         """
         check_memory(self.memory, self.described, self.advice)
 
-    def resumed(self, weights: np.ndarray, state: Mapping[str, int]) -> "Route":
-        """The same way, going on from a file: its code (K, d), its seed and number of starts."""
-        return self
-
     @abstractmethod
     def solve(self, deadline: Deadline, save: Save | None) -> SolveResult | SolveSweep:
         """Find the code and certify it."""
@@ -82,11 +78,13 @@ def record(
     """
     judgement = judge(request, weights, certified.max_cosine, certified.rho_one_vs_rest)
     outcome, second = course.outcome, course.second
-    misses = judgement.misses_known_optimum and not request.restriction
-    if misses and outcome is Outcome.CONVERGED:
-        outcome = Outcome.LOCAL_OPTIMUM
-    if judgement.proved and (second is None or second.local_minimum != YES):
-        second = SecondOrder(YES, "its value is proved optimal")
+    known, optimum = judgement.best_known, judgement.optimum
+    if optimum is not None and optimum.proved:
+        if second is None or second.local_minimum != YES:
+            second = SecondOrder(YES, "its value is proved optimal")
+    elif known is not None and known.proven and not request.restriction:
+        if outcome is Outcome.CONVERGED:
+            outcome = Outcome.LOCAL_OPTIMUM
     gain, pairs, classes = course.first_order_gain, certified.contact_pairs, certified.classes
     extras = {
         "history": course.history,
@@ -115,10 +113,10 @@ def record(
         local_minimum=None if second is None else second.local_minimum,
         local_minimum_reason=None if second is None else second.reason,
         margins=Margins(certified.rho_one_vs_rest.lower, certified.min_angle),
-        best_known=judgement.best_known,
+        best_known=known,
         status=judgement.status,
         gap=judgement.gap,
-        optimum=judgement.optimum,
+        optimum=optimum,
         verdict=judgement.verdict,
         seed=request.seed,
         restarts=course.restarts,

@@ -1,6 +1,5 @@
 """Searches, certified: over many basins, or one descent where a K x K matrix is too large."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,7 +11,7 @@ from gnc_cli.runtime.devices import accelerator, resolve_device
 from gnc_cli.runtime.parallel import Pool, processes
 from gnc_cli.runtime.threads import available_cores
 from gnc_cli.search.effort import MAX_UNKNOWNS
-from gnc_cli.search.request import Request, apart
+from gnc_cli.search.request import Request
 from gnc_cli.search.result import Outcome, SolveResult
 from gnc_cli.search.routes.route import TOLERANCE, TOLERANCE_ROUGH, Route, Save, record
 from gnc_cli.search.solver import solve_code
@@ -39,7 +38,7 @@ class Search(Route):
     advice = "lower --K, --d or --workers"
 
     start: np.ndarray | None = None
-    """Rows of a construction or of the file, the first start in place of the user's."""
+    """The first start: the user's, rows of a construction, or the code of an earlier call."""
     starts: int = 0
     """Number of starts that earlier calls have done with this seed."""
 
@@ -58,11 +57,6 @@ class Search(Route):
     def _workers(self) -> int:
         return processes(self.request.workers, self.request.cluster)
 
-    def resumed(self, weights: np.ndarray, state: Mapping[str, int]) -> "Search":
-        """From the file's code, with the next start of its seed."""
-        same = state.get("seed") == self.request.seed
-        return replace(self, start=weights, starts=max(0, state.get("starts", 0)) if same else 0)
-
     def solve(self, deadline: Deadline, save: Save | None) -> SolveResult:
         request, device = self.request, str(accelerator(self.request.device) or "cpu")
 
@@ -77,7 +71,7 @@ class Search(Route):
                 request,
                 deadline,
                 pool,
-                init=request.init if self.start is None else self.start,
+                init=self.start,
                 target=_end_of_search(request),
                 device=device,
                 starts=self.starts,
@@ -105,7 +99,7 @@ class LargeSearch(Route):
     """One blocked descent that never holds a K x K matrix, certified by its own largest cosine."""
 
     start: np.ndarray | None = None
-    """The code of an earlier call, in place of the user's start."""
+    """The user's start, or the code of an earlier call."""
 
     @property
     def memory(self) -> float:
@@ -116,10 +110,6 @@ class LargeSearch(Route):
         pairs = PER_PAIR * min(MAX_PAIRS, K * NEIGHBOURS[1] // 2)
         return max(super().memory, (72.0 + 4.0 * threads) * K * d + pairs + 25e6 * threads)
 
-    def resumed(self, weights: np.ndarray, state: Mapping[str, int]) -> "LargeSearch":
-        """No state is kept: the code is the start."""
-        return replace(self, start=apart(weights, self.request.seed))
-
     def solve(self, deadline: Deadline, save: Save | None) -> SolveResult:
         from gnc_cli.search.large_scale import solve_large
 
@@ -129,7 +119,7 @@ class LargeSearch(Route):
             request.d,
             request.K,
             seed=request.seed,
-            init=request.init if self.start is None else self.start,
+            init=self.start,
             steps=request.steps,
             deadline=deadline,
             device=str(resolve_device(request.device)),

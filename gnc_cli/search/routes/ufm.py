@@ -6,8 +6,7 @@ the asked value (`descent`), the best are polished to stationarity (`polish`). `
 how far the cross-entropy then stands from its tau -> 0 limit, HardMax (lemma 3.1, eq. C.13).
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,6 @@ from gnc_cli.metrics.gnc3 import gnc3
 from gnc_cli.records import Bracket
 from gnc_cli.runtime.deadline import Deadline, StageProgress
 from gnc_cli.runtime.threads import limit_threads, threads_for
-from gnc_cli.search.request import apart
 from gnc_cli.search.result import Course, Outcome, SolveResult, SolveSweep, UfmMeasures
 from gnc_cli.search.routes.route import Route, Save, record
 from gnc_cli.search.ufm.descent import UfmObjective, descend, random_starts
@@ -37,7 +35,7 @@ class FeatureModel(Route):
     """Free classifier and features, cross-entropy alone decides."""
 
     start: np.ndarray | None = None
-    """The code of an earlier call, in place of the user's start."""
+    """The user's start, or the code of an earlier call."""
 
     advice = "lower --K, --d or --n, or give fewer --tau"
 
@@ -50,15 +48,11 @@ class FeatureModel(Route):
         polish = min(2.0**28, 60.0 * point) + 64e6
         return (9.0 * starts + 16.0 + len(self.request.tau)) * point + polish
 
-    def resumed(self, weights: np.ndarray, state: Mapping[str, int]) -> "FeatureModel":
-        """No state is kept: the code is a start."""
-        return replace(self, start=apart(weights, self.request.seed))
-
     def solve(self, deadline: Deadline, save: Save | None) -> SolveResult | SolveSweep:
         """At each temperature, each with the last optimum among its starts."""
         request, rows = self.request, list[SolveResult]()
         rho = proved_interval(request.d, request.K)
-        start: Any = request.init if self.start is None else self.start
+        start: Any = self.start
         for tau in request.tau or (1.0,):
             rows.append(self._at(tau, start, rho, deadline))
             start = rows[-1].weights, rows[-1].features

@@ -1,7 +1,5 @@
 """The unconstrained feature model: known optima, eq. C.13, weight decay, and how solves end."""
 
-import threading
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -71,13 +69,6 @@ def test_seven_points_in_space_tend_to_the_tammes_code() -> None:
         assert gap.lower <= above <= gap.upper
     assert 0 < excess[2] < 0.11 * excess[1] < 0.02 * excess[0]
     assert excess[2] < 4e-5
-
-
-def test_at_a_larger_temperature_seven_points_are_a_pentagonal_bipyramid() -> None:
-    s = quick(3, 7, tau=0.5, restarts=12)
-    assert max_cosine(s.weights) == pytest.approx(np.cos(2 * np.pi / 5), abs=1e-9)
-    start = quick(3, 7, tau=0.1778, restarts=12)
-    assert scaled_loss(s.weights, s.features, 0.1778) > 0.1778 * start.log_total_loss
 
 
 @given(
@@ -173,23 +164,12 @@ def test_the_riemannian_hessian_is_the_derivative_of_the_gradient(decay: float |
     np.testing.assert_allclose(objective.curvature(x, v[None])[0], slope, atol=1e-8)
 
 
-def test_deadlines_and_interruptions_return_the_best_so_far() -> None:
+def test_a_deadline_returns_the_best_so_far() -> None:
     ticks = iter(range(10**6))
     timed = quick(3, 12, tau=0.01, deadline=Deadline(60, clock=lambda: next(ticks)))
     assert timed.outcome is Outcome.TIME_LIMIT
     assert 0 < timed.steps < 60
     np.testing.assert_allclose(np.linalg.norm(timed.weights, axis=1), 1, atol=1e-12)
-
-    stop = threading.Event()
-
-    def interrupt(step: int, steps: int, value: float) -> None:
-        if step == 50:
-            stop.set()
-
-    halted = quick(3, 12, tau=0.01, deadline=Deadline(interrupt=stop), progress=interrupt)
-    assert halted.outcome is Outcome.INTERRUPTED
-    assert halted.steps == 50
-    assert halted.history.shape == (50, 2)
 
     done = quick(3, 7, tau=0.1)
     at_once = quick(3, 7, tau=0.1, init=(done.weights, done.features), deadline=Deadline(0.0))
