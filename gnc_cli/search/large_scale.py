@@ -231,13 +231,13 @@ class _Descent:
         """
         rounded = exact.to(torch.float32)
         threshold = choose_threshold(rounded, self.per_row / 2, generator=self.generator)
-        found = pairs_above(
+        pairs = pairs_above(
             rounded, threshold, self.workers, limit=MAX_PAIRS, half=self._search_half(threshold)
         )
-        assert found is not None, "without a deadline the search is complete"
-        if not found.complete:
+        assert pairs is not None, "without a deadline the search is complete"
+        if not pairs.complete:
             return None
-        maxima = listed_row_maxima(exact, found, self.workers)
+        maxima = listed_row_maxima(exact, pairs, self.workers)
         unlisted = torch.nonzero(maxima <= threshold + (self.d + 4) * 2.0**-23).flatten()
         if len(unlisted) > self.K // 16:
             return None

@@ -45,9 +45,9 @@ def orbit_types(group: np.ndarray) -> list[OrbitType]:
     whole = np.eye(d)
     single = _distinct([_kept(m, whole) for m in (group + group.transpose(0, 2, 1)) / 2])
     single = [basis for basis in single if 0 < basis.shape[1] < d]
-    found, seen = [whole], {_fingerprint(group, whole)}
-    for basis in found:  # grows while it is read
-        if basis.shape[1] == 1 or len(found) >= _MOST_TYPES:
+    spaces, seen = [whole], {_fingerprint(group, whole)}
+    for basis in spaces:  # grows while it is read
+        if basis.shape[1] == 1 or len(spaces) >= _MOST_TYPES:
             continue
         for other in single:
             across = basis.T @ other
@@ -56,8 +56,8 @@ def orbit_types(group: np.ndarray) -> list[OrbitType]:
                 key = _fingerprint(group, smaller)
                 if key not in seen:
                     seen.add(key)
-                    found.append(smaller)
-    types = [_orbit_type(group, basis) for basis in found]
+                    spaces.append(smaller)
+    types = [_orbit_type(group, basis) for basis in spaces]
     # Not every intersection is met before the list is full: what remains are still orbits.
     return sorted(types, key=lambda t: (-t.length, -t.dimension)) if n > 1 else types
 

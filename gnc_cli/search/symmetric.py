@@ -125,12 +125,12 @@ class SymmetricDescents:
         sharpness = 10 ** self.rng.uniform(*decades, len(starts)) / self.scale
         if self.deadline.expired and self.ends:
             return
-        found, begun, steps = quick_descents(
+        ends, begun, steps = quick_descents(
             over.parametrisation, starts, sharpness, self.end, self.deadline, _STAGES, _STEPS
         )
         self.restarts += begun
         self.steps += steps
-        for each in found:
+        for each in ends:
             if not any(
                 end.origin == over.origin and abs(end.value - each.value) < self.error
                 for end in self.ends

@@ -118,13 +118,13 @@ def _upper_end(d: int, K: int) -> tuple[float, str, str]:
     """The least of the proved upper ends of rho* = 1 - t*, the bound's name, and whom to cite."""
     least: tuple[float, str, str] | None = None
     for limit in all_limits(Quantity.ONE_VS_REST):
-        found = None if limit.exists else limit.at(d, K)
-        if found is None or not found.valid:
+        bound = None if limit.exists else limit.at(d, K)
+        if bound is None or not bound.valid:
             continue
-        if least is None or found.value < least[0] * (1.0 - _ROUNDING):
+        if least is None or bound.value < least[0] * (1.0 - _ROUNDING):
             turned = limit.by_bisector(Quantity.ONE_VS_REST)
-            source = f"{'bisector theorem with ' if turned else ''}{limit.cited(found)}"
-            least = found.value, limit.name, source
+            source = f"{'bisector theorem with ' if turned else ''}{limit.cited(bound)}"
+            least = bound.value, limit.name, source
     assert least is not None, "Rankin's bound holds for every d and K"
     return least
 

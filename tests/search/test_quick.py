@@ -52,13 +52,6 @@ def test_descents_end_near_the_best_code(rng: np.random.Generator) -> None:
     assert max_cosine(end.rows) == pytest.approx(1.0 / np.sqrt(5.0), abs=1e-3)
 
 
-def test_a_deadline_leaves_one_code(rng: np.random.Generator) -> None:
-    starts = np.array([random_points(rng, 20, 3) for _ in range(4)])
-    late = Deadline(0.0)
-    (end,), begun, _ = quick_descents(free(3, 20), starts, np.full(4, 3.0), 1e4, late)
-    assert begun == 1 and end.rows.shape == (20, 3) and np.isfinite(end.value)
-
-
 def test_an_easy_code_needs_no_torch() -> None:
     script = (
         "import sys; from gnc_cli import solve; "

@@ -69,14 +69,9 @@ def test_a_deadline_that_has_passed_ends_it_with_what_there_is(source: str) -> N
     assert result(source, Deadline(0.0)).steps <= EFFORT.batch
 
 
-@pytest.mark.parametrize("source", ["quick", "fresh", "symmetric", "neighbour"])
-def test_independent_starts_are_called_so(source: str) -> None:
-    assert result(source).independent
-
-
-@pytest.mark.parametrize("source", ["hop", "quick hop", "shake", "polish"])
-def test_those_that_go_on_from_the_pool_are_not(source: str) -> None:
-    assert not result(source).independent
+@pytest.mark.parametrize("source", sorted(SOURCES.keys() - {"algebra"}))
+def test_starts_that_go_on_from_the_pool_are_not_independent(source: str) -> None:
+    assert result(source).independent == (source in ("quick", "fresh", "symmetric", "neighbour"))
 
 
 def test_a_polish_names_the_estimate_that_it_replaces() -> None:

@@ -116,13 +116,13 @@ class Constructed(Route):
         )
         return record(request, self.weights, certified, course, deadline.elapsed)
 
-    def beaten_by(self, found: SolveResult) -> bool:
+    def beaten_by(self, candidate: SolveResult) -> bool:
         """Whether a search has found more than this code has, which is not certified yet: by its
         exact cosine, or by an upper end of its one-vs-rest distance."""
         cosine = self.construction.cosine
-        if found.problem != "softmax":
-            return found.max_cosine < cosine.value - _EXACT
-        return found.rho_one_vs_rest.lower > certified_margin(self.rows, cosine).upper + _EXACT
+        if candidate.problem != "softmax":
+            return candidate.max_cosine < cosine.value - _EXACT
+        return candidate.rho_one_vs_rest.lower > certified_margin(self.rows, cosine).upper + _EXACT
 
     def _second_order(self, deadline: Deadline) -> SecondOrder | None:
         """Whether the code is a local minimum; None where it is proved optimal."""
@@ -183,32 +183,32 @@ class SearchBeside(Route):
             built = self.algebra.solve(deadline, save)
             if reaches_target(self.request, built):
                 return built
-        found = self.search.solve(deadline, save)
-        assert isinstance(found, SolveResult), "no search for a code is a sweep"
-        if built is None and self.algebra.beaten_by(found):
-            return found
-        return better(built or self.algebra.solve(deadline, save), found)
+        candidate = self.search.solve(deadline, save)
+        assert isinstance(candidate, SolveResult), "no search for a code is a sweep"
+        if built is None and self.algebra.beaten_by(candidate):
+            return candidate
+        return better(built or self.algebra.solve(deadline, save), candidate)
 
 
-def better(constructed: SolveResult, found: SolveResult) -> SolveResult:
+def better(constructed: SolveResult, candidate: SolveResult) -> SolveResult:
     """The better code by the problem's own measure; a tie goes to algebra.
 
     The time, and how a search ended, are those of the whole run.
     """
-    if found.problem == "softmax":
-        wins = found.rho_one_vs_rest.lower > constructed.rho_one_vs_rest.lower + _EXACT
+    if candidate.problem == "softmax":
+        wins = candidate.rho_one_vs_rest.lower > constructed.rho_one_vs_rest.lower + _EXACT
     else:
-        wins = found.max_cosine < constructed.max_cosine - _EXACT
+        wins = candidate.max_cosine < constructed.max_cosine - _EXACT
     if wins:
-        return found
-    stopped = found.outcome in (Outcome.INTERRUPTED, Outcome.TIME_LIMIT)
-    of_the_search = {key: found.extras.get(key) for key in ("history", "state")}
+        return candidate
+    stopped = candidate.outcome in (Outcome.INTERRUPTED, Outcome.TIME_LIMIT)
+    of_the_search = {key: candidate.extras.get(key) for key in ("history", "state")}
     return replace(
         constructed,
-        outcome=found.outcome if stopped else constructed.outcome,
-        restarts=found.restarts,
-        steps=found.steps,
-        seconds=found.seconds,
+        outcome=candidate.outcome if stopped else constructed.outcome,
+        restarts=candidate.restarts,
+        steps=candidate.steps,
+        seconds=candidate.seconds,
         extras={**constructed.extras, **of_the_search},
     )
 

@@ -195,10 +195,10 @@ def solve_ufm(
     if count:
         starts = random_starts(d, K, labels, count, seed)
         cores = threads_for(2.0 * starts[0].size * K, threads)
-        found, used = descend(objective, starts, budget, deadline, report, device, cores)
-        found.sort(key=objective.value)
+        endpoints, used = descend(objective, starts, budget, deadline, report, device, cores)
+        endpoints.sort(key=objective.value)
         # A continued start is always polished, and the best of the others.
-        points += found[: _FINALISTS if objective.on_sphere else _FINALISTS_FREE]
+        points += endpoints[: _FINALISTS if objective.on_sphere else _FINALISTS_FREE]
     limit = 5 * budget + 1000
 
     def improve(x: np.ndarray, finish: bool) -> np.ndarray:
