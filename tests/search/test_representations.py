@@ -55,8 +55,3 @@ def test_what_does_not_fit_rationally_is_represented_otherwise() -> None:
     """The 28 conjugate representations of Z29 need 28 dimensions; one of them needs 2."""
     matrices = random_representation(np.random.default_rng(0), cyclic_group(29), 5, rational=True)
     assert np.linalg.matrix_rank(matrices[1] - np.eye(5)) >= 2
-
-
-def test_groups_above_the_limit_are_none() -> None:
-    generators = np.array([[1, 2, 3, 4, 0], [1, 0, 2, 3, 4]])
-    assert permutation_group("S5", generators, 119) is None

@@ -21,10 +21,13 @@ from gnc_cli.errors import UsageError
 from gnc_cli.geometry.gram import max_cosine
 from gnc_cli.geometry.sphere import random_points
 from gnc_cli.io.codefile import read_code
+from gnc_cli.known_codes.best import Reference
 from gnc_cli.records import Bracket
+from gnc_cli.search.request import Request
 from gnc_cli.search.result import Outcome, SolveResult
 from gnc_cli.search.routes import construction as module
 from gnc_cli.search.routes.construction import (
+    Constructed,
     better,
     near_optimal,
     promising,
@@ -156,6 +159,24 @@ def test_the_better_code_wins() -> None:
     ]
     assert better(*softmax).origin == "descent"
     assert better(*reversed(softmax)).origin == "descent"
+
+
+def test_a_construction_behind_the_best_known_is_certified_only_where_it_wins(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    certified = []
+    built = Constructed.solve
+
+    def counted(*args: Any) -> Any:
+        certified.append(args)
+        return built(*args)
+
+    monkeypatch.setattr(Constructed, "solve", counted)
+    assert solved(10, 100, restarts=1).origin == "descent" and not certified
+    behind = Reference(0.0, "table", 10, 40, "somebody", own=True, figure="0")
+    monkeypatch.setattr(Request, "known", behind)
+    assert solved(10, 40, restarts=1).origin == "construction: smith"
+    assert len(certified) == 1
 
 
 def test_large_codes_are_streamed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
