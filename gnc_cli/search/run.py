@@ -9,6 +9,7 @@ from gnc_cli.constructions.registry import named_construction
 from gnc_cli.known_codes.best import constructed
 from gnc_cli.limits.registry import possible_table
 from gnc_cli.runtime.deadline import Deadline
+from gnc_cli.runtime.devices import resolve_device
 from gnc_cli.search.files import CodeWriter, read_start
 from gnc_cli.search.request import STORED, Request
 from gnc_cli.search.result import (
@@ -31,6 +32,8 @@ def run(request: Request) -> SolveResult | SolveSweep | ConstructionList:
     if request.list_constructions:
         return list_constructions()
     deadline = Deadline.of_call(request.time_limit, request.interrupt)
+    if request.device not in ("auto", "cpu"):
+        resolve_device(request.device)  # missing hardware is reported whether needed or not
     possible_table(request.table)  # a wrong line is reported whether needed or not
     check_target(request)
     route, save = choose_route(request, *read_start(request)), None

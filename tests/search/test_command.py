@@ -148,7 +148,7 @@ def test_codes_through_pipes() -> None:
         (("-d", 3, "-K", 12, "--symmetry", "cyclic:40"), 2, "longer than --K 12"),
         (("-d", 3, "-K", 12, "--init", "nowhere.h5"), 3, "nowhere.h5"),
         (("-d", 2, "-K", 4, "--problem", "ufm", "--weight-decay", 1), 2, "smaller"),
-        (("-d", 3, "-K", 9, "--device", "cuda:99", *SEARCH), 6, "cuda"),
+        (("-d", 3, "-K", 12, "--device", "cuda:99"), 6, "cuda"),
     ],
 )
 def test_refusals_are_one_line(args: tuple[Any, ...], status: int, words: str) -> None:
