@@ -25,7 +25,7 @@ UNLIMITED = 10**9
 _SECONDS = {"small": 14.0, "sphere": 70.0, "other": 60.0}
 """Budgets of the cost model: d = 3 up to K = 60, d = 3 beyond, everything else."""
 _TASK_SECONDS = 2.0
-"""A task is about this long where its parts allow it: rounds of eight keep two cores busy."""
+"""Length of a task, where its parts allow it: rounds of eight tasks keep two cores busy."""
 _PER_PAIR = 3.0e-9
 _PER_PAIR_AND_DIMENSION = 2.0e-10
 _PER_STEP = 4e-4
@@ -35,7 +35,7 @@ that stay in cache beat many short ones: (10, 100), 16 of 2400 steps against 64 
 the time and end 0.002 lower in the median."""
 _STEPS = {True: 600, False: 2400}
 _MANY = 60
-"""Coordinates from which on a search gets its whole budget."""
+"""A search over fewer coordinates gets a part of its budget."""
 _MOST_SHAKES = 40
 _HITS = 8
 _WORTH_POLISHING = 0.03
