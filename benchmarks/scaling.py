@@ -85,16 +85,25 @@ def _points(K: int, d: int) -> np.ndarray:
 
 def step(K: int, d: int) -> Timed:
     """Steps of four descents side by side, as a task of a search makes them."""
+    from gnc_cli.runtime.deadline import Deadline
     from gnc_cli.runtime.threads import limit_threads
-    from gnc_cli.search.descent import Annealing, anneal
+    from gnc_cli.search.descent import anneal
     from gnc_cli.search.parametrisation import free
     from gnc_cli.search.problem import Tammes
 
     problem, steps = Tammes(free(d, K)), 3
     starts = problem.starts(np.random.default_rng(0), 4)
-    plan = Annealing(np.full(4, 10.0), 100.0, 1.0, steps)
+    sharpness = np.full(4, 10.0)
     with limit_threads(1):
-        yield "step", _repeated(lambda: anneal(problem, starts, plan)) / steps
+        yield (
+            "step",
+            _repeated(
+                lambda: anneal(
+                    problem, starts, sharpness, 100.0, step=1.0, steps=steps, deadline=Deadline()
+                )
+            )
+            / steps,
+        )
 
 
 def large(K: int) -> Timed:

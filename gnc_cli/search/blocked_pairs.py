@@ -134,9 +134,9 @@ def log_sum_exp(
     for _, _, more in parts[1:]:
         gradient += more
     total, largest = sum(part[0] for part in parts), max(part[1] for part in parts)
-    found = _normalised(total, largest, gradient, sharpness, shift)
-    if found is not None:
-        return found
+    smoothed = _normalised(total, largest, gradient, sharpness, shift)
+    if smoothed is not None:
+        return smoothed
     # Out of range. From L at half of beta the sum is at least 2 / K^2: well within it again.
     coarse = log_sum_exp(
         W, sharpness / 2, workers, frozen=frozen, half=half, deadline=deadline, block=block
@@ -190,9 +190,9 @@ def sparse_log_sum_exp(
     parts = workers.map(work)
     # Ordered pairs were summed, but each row's gradient holds each of its pairs once.
     total, largest = sum(part[0] for part in parts) / 2, max(part[1] for part in parts)
-    found = _normalised(total, largest, gradient, sharpness, shift)
-    if found is not None:
-        return found
+    smoothed = _normalised(total, largest, gradient, sharpness, shift)
+    if smoothed is not None:
+        return smoothed
     # Out of range, as in `log_sum_exp`: half of the sharpness finds the way back.
     near = min(1.0, max(-1.0, shift))
     coarse = sparse_log_sum_exp(W, neighbours, sharpness / 2, workers, shift=near)

@@ -7,7 +7,6 @@ miss in 1000.
 """
 
 import inspect
-import sys
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,25 +14,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gnc_cli.errors import UnavailableError
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.threads import flush_denormals
 from gnc_cli.search.problem import Problem
 
 if TYPE_CHECKING:
-    import torch
+    pass
 
 _MOMENTS = (0.9, 0.95)
 
 
 def geoopt() -> Any:
-    """The module, imported quietly: it scripts a helper at import, which newer torch deprecates.
-
-    Raises:
-        UnavailableError: Python has dropped the docstrings, from which the package makes others.
-    """
-    if sys.flags.optimize > 1:
-        raise UnavailableError("geoopt needs docstrings; run Python without -OO, PYTHONOPTIMIZE=2")
+    """The module, imported quietly: it scripts a helper at import, which newer torch deprecates."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         import geoopt as module
@@ -59,18 +51,6 @@ def riemannian_adam(points: Any, **options: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class Annealing:
-    """How sharpness and step length change over the steps of one descent."""
-
-    sharpness_start: np.ndarray
-    """Per restart, shape (R,): decides which basins are found."""
-    sharpness_end: float
-    step: float
-    """Step length at sharpness 1, radians: the step is `step / sharpness`."""
-    steps: int
-
-
-@dataclass(frozen=True)
 class Descent:
     """What a batch of descents ended with."""
 
@@ -86,21 +66,27 @@ class Descent:
 def anneal(
     problem: Problem,
     starts: np.ndarray,
-    annealing: Annealing,
+    sharpness: np.ndarray,
+    end: float,
     *,
-    deadline: Deadline | None = None,
-    device: "torch.device | str" = "cpu",
-    dtype: "torch.dtype | None" = None,
+    step: float,
+    steps: int,
+    deadline: Deadline,
+    device: str = "cpu",
 ) -> Descent:
     """Descend from every start (R, P, d) at once while the sharpness grows geometrically.
 
+    Args:
+        sharpness: the first of each start, shape (R,), which decides which basins are found.
+        end: the last sharpness, of all of them.
+        step: length of a step at sharpness 1, radians; at others `step / sharpness`.
+
     The deadline is polled at each step, and the present iterates are returned when it expires.
-    Estimates are float64 whatever the dtype; a restart that overflowed gets an infinite one.
+    Steps are float32, estimates float64; a restart that overflowed gets an infinite one.
     """
-    deadline = deadline or Deadline()
     import torch
 
-    riemannian, dtype = geoopt(), dtype or torch.float32
+    riemannian, dtype = geoopt(), torch.float32
     # Loaded here at the latest, after `limit_threads`, which gives the others back.
     torch.set_num_threads(1)
     tensor = torch.as_tensor(starts, dtype=dtype, device=device).clone()
@@ -108,14 +94,14 @@ def anneal(
     optimizer = riemannian_adam(points, lr=1.0, betas=_MOMENTS, eps=1e-12)
     project = problem.parametrisation.project
     projected = problem.parametrisation.projections is not None
-    first = torch.as_tensor(annealing.sharpness_start, dtype=dtype, device=device).reshape(-1, 1, 1)
-    growth = annealing.sharpness_end / first
+    first = torch.as_tensor(sharpness, dtype=dtype, device=device).reshape(-1, 1, 1)
+    growth = end / first
     done = 0
-    for done in range(1, annealing.steps + 1):
-        sharpness = first * growth ** ((done - 1) / max(1, annealing.steps - 1))
-        optimizer.param_groups[0]["lr"] = annealing.step / sharpness
+    for done in range(1, steps + 1):
+        beta = first * growth ** ((done - 1) / max(1, steps - 1))
+        optimizer.param_groups[0]["lr"] = step / beta
         optimizer.zero_grad()
-        problem.objective(points, sharpness).sum().backward()
+        problem.objective(points, beta).sum().backward()
         if projected:
             points.grad = project(points.grad)
         optimizer.step()
@@ -127,8 +113,8 @@ def anneal(
             break
     with torch.no_grad():
         last = torch.nn.functional.normalize(points.detach().to(torch.float64), dim=-1)
-        end = torch.full_like(first, annealing.sharpness_end, dtype=torch.float64)
-        estimates = problem.estimate(last, end)
+        final = torch.full_like(first, end, dtype=torch.float64)
+        estimates = problem.estimate(last, final)
     finite = torch.isfinite(last).all(-1).all(-1) & torch.isfinite(estimates)
     estimates = torch.where(finite, estimates, torch.inf)
     return Descent(last.cpu().numpy(), estimates.cpu().numpy(), done)

@@ -25,7 +25,7 @@ UNLIMITED = 10**9
 _SECONDS = {"small": 14.0, "sphere": 70.0, "other": 60.0}
 """Budgets of the cost model: d = 3 up to K = 60, d = 3 beyond, everything else."""
 _TASK_SECONDS = 2.0
-"""A task is about this long where its parts allow it: rounds of eight keep two cores busy."""
+"""Length of a task, where its parts allow it: rounds of eight tasks keep two cores busy."""
 _PER_PAIR = 3.0e-9
 _PER_PAIR_AND_DIMENSION = 2.0e-10
 _PER_STEP = 4e-4
@@ -35,11 +35,11 @@ that stay in cache beat many short ones: (10, 100), 16 of 2400 steps against 64 
 the time and end 0.002 lower in the median."""
 _STEPS = {True: 600, False: 2400}
 _MANY = 60
-"""Coordinates from which on a search gets its whole budget."""
+"""A search over fewer coordinates gets a part of its budget."""
 _MOST_SHAKES = 40
 _HITS = 8
 _WORTH_POLISHING = 0.03
-"""Share of a time limit that a polish may take, that others than the last are made."""
+"""Where a polish takes more than this share of a time limit, only the last ones are made."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Effort:
     steps: int
     """Gradient steps of a descent from a random start; others take a part."""
     counted: bool
-    """The user asks for so many starts, which nothing shortens or adds to."""
+    """The user gives the number of starts, which nothing shortens or adds to."""
     polishes: int
     """Candidates of a task that are polished; 0 where a polish is dear, and a task of its own."""
     shakes: int
@@ -96,7 +96,7 @@ def plan_effort(
     if seconds is not None:
         return replace(plan, hits=5 * _HITS)
     kind = "other" if d != 3 else "small" if K <= 60 else "sphere"
-    # Few unknowns have few basins: a turn through all sources sees them.
+    # Few unknowns have few local optima: one turn through all sources finds them.
     budget = _SECONDS[kind] * min(1.0, coordinates / _MANY)
     tasks = max(2, min(400, round(budget / per_task)))
     return replace(plan, tasks=tasks, patience=24 if coordinates <= _MANY else max(48, tasks // 2))

@@ -2,7 +2,7 @@
 
 import logging
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from hashlib import sha256
 from importlib.metadata import version
@@ -13,11 +13,9 @@ import numpy as np
 from gnc_cli.errors import DataError
 from gnc_cli.io.code import CodeFile
 from gnc_cli.io.codefile import read_code, write_code, write_streamed
-from gnc_cli.parameters import spelled
 from gnc_cli.runtime.deadline import SaveTimes
-from gnc_cli.search.request import Request
+from gnc_cli.search.request import Request, apart
 from gnc_cli.search.result import SolveSweep
-from gnc_cli.search.routes.route import Route
 
 _log = logging.getLogger(__name__)
 
@@ -73,40 +71,37 @@ class CodeWriter:
         }
 
 
-def resumed(route: Route) -> Route:
-    """The route that goes on from its file, where that was asked for and there is one.
+def read_start(request: Request) -> tuple[np.ndarray | None, int]:
+    """The code that a search goes on from, where the user asks for that and there is a file, and
+    the number of starts that were done with this seed.
 
     Raises:
         DataError: the file holds no code of this size, or one that was made with other options.
     """
-    request = route.request
     if not request.resume or request.out is None:
-        return route
+        return None, 0
     name = os.fspath(request.out)
     if not os.path.exists(name):
         _log.warning("%r does not exist yet; starting anew", name)
-        return route
+        return None, 0
     code = read_code(name)
     made = code.provenance.get("identity")
     if isinstance(made, dict):  # else a code that is no result of a search
-        _check_equal(name, made, _identity(request))
+        for key, value in _identity(request).items():
+            if made.get(key) != value:
+                before, after = (str(part) or "none" for part in (made.get(key), value))
+                raise DataError(
+                    f"{name!r} was made with {key} = {before}, not {after}; "
+                    "resume with equal options, or use --force to start anew"
+                )
     if code.weights.shape != (request.K, request.d):
         raise DataError(
             f"{name!r} holds a code of shape {code.weights.shape}, not {(request.K, request.d)}; "
-            f"use {spelled('force')} to start anew"
+            "use --force to start anew"
         )
-    return route.resumed(code.weights, code.state or {})
-
-
-def _check_equal(name: str, was: Mapping[str, Any], now: Mapping[str, Any]) -> None:
-    """Refuse to go on with what was asked otherwise."""
-    for key, value in now.items():
-        if was.get(key) != value:
-            before, after = (str(part) or "none" for part in (was.get(key), value))
-            raise DataError(
-                f"{name!r} was made with {key} = {before}, not {after}; "
-                f"resume with equal options, or use {spelled('force')} to start anew"
-            )
+    state = code.state or {}
+    starts = max(0, state.get("starts", 0)) if state.get("seed") == request.seed else 0
+    return apart(code.weights, request.seed), starts
 
 
 def _identity(request: Request) -> dict[str, Any]:

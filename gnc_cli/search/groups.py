@@ -170,7 +170,7 @@ def _abelian(rng: np.random.Generator, d: int, most: int) -> tuple[str, np.ndarr
 def _polyhedral_groups() -> tuple[Group, ...]:
     """Rotations of tetrahedron, octahedron and icosahedron, their binary groups, and relatives."""
     symmetric4 = [[1, 2, 3, 0], [1, 0, 2, 3]]
-    found = [
+    candidates = [
         permutation_group("A4", np.array([[1, 2, 0, 3], [1, 0, 3, 2]]), _MOST),
         permutation_group("S4", np.array(symmetric4), _MOST),
         permutation_group("A5", np.array([[1, 2, 3, 4, 0], [1, 2, 0, 3, 4]]), _MOST),
@@ -184,7 +184,7 @@ def _polyhedral_groups() -> tuple[Group, ...]:
             _MOST,
         ),
     ]
-    return tuple(group for group in found if group is not None)
+    return tuple(group for group in candidates if group is not None)
 
 
 def _linear_group(name: str, p: int, *generators: list[list[int]]) -> Group | None:

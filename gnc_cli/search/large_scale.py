@@ -93,22 +93,22 @@ def solve_large(
         fixed: unit rows that stay where they are, shape (F, d), F < K.
         save: called after each step with what makes the best rows so far.
     """
-    given = np.zeros((0, d)) if fixed is None else fixed
+    fixed_rows = np.zeros((0, d)) if fixed is None else fixed
     if init is None:
         # Stacked orthogonal frames end no lower: the first steps equalise any frame anyway.
-        start = np.random.default_rng(seed).standard_normal((K - len(given), d))
+        start = np.random.default_rng(seed).standard_normal((K - len(fixed_rows), d))
         start /= np.linalg.norm(start, axis=1, keepdims=True)
     else:
-        start = init[len(init) - (K - len(given)) :]
+        start = init[len(init) - (K - len(fixed_rows)) :]
     with Threads(threads, device) as workers:
-        descent = _Descent(np.concatenate([given, start]), len(given), seed, workers)
+        descent = _Descent(np.concatenate([fixed_rows, start]), len(fixed_rows), seed, workers)
 
         def step_done() -> None:
             if save is not None and math.isfinite(descent.best_cosine):
-                save(lambda: (descent.exact(descent.best, given).cpu().numpy(), None))
+                save(lambda: (descent.exact(descent.best, fixed_rows).cpu().numpy(), None))
 
         outcome = descent.run(steps, deadline or Deadline(), progress, step_done)
-        weights, maxima = descent.certified_best(given)
+        weights, maxima = descent.certified_best(fixed_rows)
     history = np.array(descent.history, dtype=np.float64).reshape(-1, 2)
     return LargeSolution(
         origin="large-scale descent",
@@ -129,14 +129,9 @@ def _lists(d: int, K: int) -> tuple[int, bool]:
     return per_row, K > cheap * _LISTS_FROM * per_row
 
 
-def _multiply_adds(d: int, K: int) -> float:
-    """Of a step: a full pass, or a third of a search for pairs."""
-    return K**2 * d * (0.3 if _lists(d, K)[1] else 3.0)
-
-
 def _default_steps(d: int, K: int) -> int:
-    """100 to 1000 steps, by what one costs."""
-    return int(min(1000, max(100, _WORK / _multiply_adds(d, K))))
+    """100 to 1000 steps, by what one costs: a full pass, or a third of a search for pairs."""
+    return int(min(1000, max(100, _WORK / (K**2 * d * (0.3 if _lists(d, K)[1] else 3.0)))))
 
 
 class _Descent:
@@ -199,28 +194,30 @@ class _Descent:
             step_done()
         return Outcome.MAX_STEPS_REACHED
 
-    def certified_best(self, given: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def certified_best(self, fixed_rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The better of the last and the best rows seen, (K, d), and their exact row maxima."""
-        last = self._certify(self.W, given)
+        last = self._certify(self.W, fixed_rows)
         # Rounding in bfloat16 may have made an earlier iterate look better than it is.
         rounding = 1e-3 if self.half and not self.uses_lists else 1e-6
         if last is not None and last[1].max() <= self.best_cosine + rounding:
             return last
-        best = self._certify(self.best, given)
+        best = self._certify(self.best, fixed_rows)
         assert best is not None, "the best iterate is finite by construction"
         return best if last is None or best[1].max() < last[1].max() else last
 
     @staticmethod
-    def exact(W: torch.Tensor, given: np.ndarray) -> torch.Tensor:
+    def exact(W: torch.Tensor, fixed_rows: np.ndarray) -> torch.Tensor:
         """W as float64 unit rows, the given ones as they were."""
         exact = W.to(torch.float64)
         exact /= exact.norm(dim=1, keepdim=True)
-        exact[: len(given)] = torch.from_numpy(given).to(W.device)
+        exact[: len(fixed_rows)] = torch.from_numpy(fixed_rows).to(W.device)
         return exact
 
-    def _certify(self, W: torch.Tensor, given: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+    def _certify(
+        self, W: torch.Tensor, fixed_rows: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray] | None:
         """W as float64 unit rows and exact row maxima; None when W is not finite."""
-        exact = self.exact(W, given)
+        exact = self.exact(W, fixed_rows)
         if not bool(torch.isfinite(exact).all()):
             return None
         maxima = self._listed_maxima(exact) if self.uses_lists else None
@@ -236,13 +233,13 @@ class _Descent:
         """
         rounded = exact.to(torch.float32)
         threshold = choose_threshold(rounded, self.per_row / 2, generator=self.generator)
-        found = pairs_above(
+        pairs = pairs_above(
             rounded, threshold, self.workers, limit=MAX_PAIRS, half=self._search_half(threshold)
         )
-        assert found is not None, "without a deadline the search is complete"
-        if not found.complete:
+        assert pairs is not None, "without a deadline the search is complete"
+        if not pairs.complete:
             return None
-        maxima = listed_row_maxima(exact, found, self.workers)
+        maxima = listed_row_maxima(exact, pairs, self.workers)
         unlisted = torch.nonzero(maxima <= threshold + (self.d + 4) * 2.0**-23).flatten()
         if len(unlisted) > self.K // 16:
             return None

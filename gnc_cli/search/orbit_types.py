@@ -45,9 +45,9 @@ def orbit_types(group: np.ndarray) -> list[OrbitType]:
     whole = np.eye(d)
     single = _distinct([_kept(m, whole) for m in (group + group.transpose(0, 2, 1)) / 2])
     single = [basis for basis in single if 0 < basis.shape[1] < d]
-    found, seen = [whole], {_fingerprint(group, whole)}
-    for basis in found:  # grows while it is read
-        if basis.shape[1] == 1 or len(found) >= _MOST_TYPES:
+    spaces, seen = [whole], {_fingerprint(group, whole)}
+    for basis in spaces:  # grows while it is read
+        if basis.shape[1] == 1 or len(spaces) >= _MOST_TYPES:
             continue
         for other in single:
             across = basis.T @ other
@@ -56,8 +56,8 @@ def orbit_types(group: np.ndarray) -> list[OrbitType]:
                 key = _fingerprint(group, smaller)
                 if key not in seen:
                     seen.add(key)
-                    found.append(smaller)
-    types = [_orbit_type(group, basis) for basis in found]
+                    spaces.append(smaller)
+    types = [_orbit_type(group, basis) for basis in spaces]
     # Not every intersection is met before the list is full: what remains are still orbits.
     return sorted(types, key=lambda t: (-t.length, -t.dimension)) if n > 1 else types
 
@@ -125,8 +125,10 @@ def _weights(types: Sequence[OrbitType], K: int, share: float) -> np.ndarray:
 def _orbit_type(group: np.ndarray, basis: np.ndarray) -> OrbitType:
     point = basis @ np.cos(np.arange(1, basis.shape[1] + 1) ** 2)  # generic: no matrix favours it
     moved = group @ point
-    _, first = np.unique((moved / _TOLERANCE).round().astype(np.int64), axis=0, return_index=True)
-    first = np.sort(_merged(moved, first))
+    first: list[int] = []
+    for i in range(len(group)):
+        if not first or np.abs(moved[first] - moved[i]).max(1).min() > 2 * _TOLERANCE:
+            first.append(i)
     dimension = basis.shape[1]
     swapped = dimension == 1 and bool((np.abs(moved + point).max(1) < _TOLERANCE).any())
     return OrbitType(
@@ -136,15 +138,6 @@ def _orbit_type(group: np.ndarray, basis: np.ndarray) -> OrbitType:
         images=group[first],
         capacity=(1 if swapped else 2) if dimension == 1 else 1 << 30,
     )
-
-
-def _merged(moved: np.ndarray, candidates: np.ndarray) -> np.ndarray:
-    """Candidates less those that rounding alone told apart."""
-    kept: list[int] = []
-    for i in np.sort(candidates):
-        if not kept or np.abs(moved[kept] - moved[i]).max(1).min() > 2 * _TOLERANCE:
-            kept.append(int(i))
-    return np.array(kept)
 
 
 def _kept(symmetric: np.ndarray, basis: np.ndarray) -> np.ndarray:

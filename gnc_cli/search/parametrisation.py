@@ -61,20 +61,16 @@ class Parametrisation:
         if self.images is not None:
             import torch
 
-            rows = unknown[:, self._tensor("source", unknown.device)]
+            rows = unknown[:, self.tensor("source", unknown.device)]
             return torch.einsum(
-                "kab,rkb->rka", self._tensor("images", unknown.device, unknown.dtype), rows
+                "kab,rkb->rka", self.tensor("images", unknown.device, unknown.dtype), rows
             )
         if self.fixed is not None:
             import torch
 
-            fixed = self._tensor("fixed", unknown.device, unknown.dtype)
+            fixed = self.tensor("fixed", unknown.device, unknown.dtype)
             return torch.cat([fixed.expand(len(unknown), -1, -1), unknown], 1)
         return unknown
-
-    def own(self, device: "torch.device") -> "torch.Tensor":
-        """`representatives` on a device, shape (M,)."""
-        return self._tensor("representatives", device)
 
     def project(self, vectors: "torch.Tensor") -> "torch.Tensor":
         """Vectors (R, M, d) at the unknown rows, kept where they may lie."""
@@ -82,14 +78,14 @@ class Parametrisation:
             return vectors
         import torch
 
-        onto = self._tensor("projections", vectors.device, vectors.dtype)
+        onto = self.tensor("projections", vectors.device, vectors.dtype)
         return torch.einsum("mab,rmb->rma", onto, vectors)
 
     def __getstate__(self) -> dict[str, Any]:
         """For other processes: the arrays alone."""
         return {**self.__dict__, "_tensors": {}}
 
-    def _tensor(
+    def tensor(
         self, name: str, device: "torch.device", dtype: "torch.dtype | None" = None
     ) -> "torch.Tensor":
         """One of the arrays, converted at the first call."""
@@ -160,14 +156,9 @@ def cyclic_orbits(generator: np.ndarray, order: int, K: int) -> Parametrisation:
     Raises:
         UsageError: K is no sum of lengths of orbits.
     """
-    group = cyclic(generator, order)
+    group = np.array([np.linalg.matrix_power(generator, j) for j in range(order)])
     types = orbit_types(group)
     return _union(types, longest_first(types, K), K, group)
-
-
-def cyclic(generator: np.ndarray, order: int) -> np.ndarray:
-    """The powers of an orthogonal matrix (d, d) from 0 to order - 1, shape (order, d, d)."""
-    return np.array([np.linalg.matrix_power(generator, j) for j in range(order)])
 
 
 def _union(

@@ -2,10 +2,12 @@
 
 Points are the unknowns of a parametrisation: W's unknown rows (Tammes), or those and all features
 after them (Softmax Code). `whole` gives all rows, `[W]` or `[W; H]`, for the polish and the
-certificate. Values are minimised: the largest cosine, or minus the smallest margin.
+certificate. Values are minimised: the largest cosine, or minus the smallest margin. A `Candidate`
+is a configuration with its value.
 """
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,9 +33,9 @@ class Problem(ABC):
         self.d, self.K = parametrisation.d, parametrisation.K
 
     @property
-    @abstractmethod
     def pair_rows(self) -> int:
         """Rows of the matrix of pairs that a gradient step works through; it has K columns."""
+        return self.K if self.relative else self.parametrisation.unknown
 
     @abstractmethod
     def starts(self, rng: np.random.Generator, restarts: int) -> np.ndarray:
@@ -104,10 +106,6 @@ class Tammes(Problem):
 
     rows_per_class, relative = 1, False
 
-    @property
-    def pair_rows(self) -> int:
-        return self.parametrisation.unknown
-
     def starts(self, rng: np.random.Generator, restarts: int) -> np.ndarray:
         return self.parametrisation.random(rng, restarts)
 
@@ -115,7 +113,7 @@ class Tammes(Problem):
         return weights[self.parametrisation.representatives]
 
     def operands(self, points: "torch.Tensor") -> "tuple[torch.Tensor, torch.Tensor, torch.Tensor]":
-        own = self.parametrisation.own(points.device)
+        own = self.parametrisation.tensor("representatives", points.device)
         return points, self.parametrisation.expand(points), own
 
     def scale(self, value: float) -> float:
@@ -129,8 +127,8 @@ class Tammes(Problem):
 
     def active_pairs(self, whole: np.ndarray, threshold: float) -> ActivePairs:
         gram = whole @ whole.T
-        given = self.parametrisation.num_fixed
-        gram[:given, :given] = -np.inf  # constant: nothing to optimise there
+        fixed = self.parametrisation.num_fixed
+        gram[:fixed, :fixed] = -np.inf  # constant: nothing to optimise there
         i, j = np.nonzero(np.triu(np.maximum(gram, -2.0) >= max(threshold, -1.5), 1))
         return ActivePairs(i, j)
 
@@ -145,10 +143,6 @@ class SoftmaxCode(Problem):
     """
 
     rows_per_class, relative = 2, True
-
-    @property
-    def pair_rows(self) -> int:
-        return self.K
 
     def starts(self, rng: np.random.Generator, restarts: int) -> np.ndarray:
         weights = self.parametrisation.random(rng, restarts)
@@ -186,6 +180,28 @@ class SoftmaxCode(Problem):
         np.fill_diagonal(values, -np.inf)
         k, j = np.nonzero(values >= max(threshold, -3.0))
         return ActivePairs(k + self.K, j, k)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A configuration of a problem and its value."""
+
+    value: float
+    """Polished value, or the estimate of where its basin leads."""
+    whole: np.ndarray
+    """All rows, [W] or [W; H]."""
+    stationarity: float = np.inf
+    restricted: Problem | None = None
+    """The problem over the user's symmetry, which the candidate must keep; None where free."""
+    active: tuple[ActivePairs, np.ndarray] | None = None
+    """Active pairs of the polish and their multipliers."""
+    origin: str = ""
+    """The group or construction that its first start was made with; empty for a random one."""
+
+    @property
+    def polished(self) -> bool:
+        """The value is exact and first-order conditions were met or nearly so."""
+        return bool(np.isfinite(self.stationarity))
 
 
 def typical_scale(d: int, K: int) -> float:

@@ -20,15 +20,16 @@ from gnc_cli.search.parametrisation import Parametrisation
 MOST_POINTS = 1000
 """Beyond, a free descent of this kind is not quick."""
 STAGES, STEPS = 16, 120
-"""Sharpnesses of a free descent, and L-BFGS steps at each of them at most."""
+"""Sharpnesses of a free descent, and the most L-BFGS steps at each of them."""
 _LEAST = 0.5
 """The least share of the steps, in the first rounds."""
-_TELLING = 0.03
-"""Share of the last sharpness from which on estimates have the order of the ends."""
-_GOING_ON = 4
-"""One start of so many goes on from there."""
+_RANKED_FROM = 0.03
+"""Descents are ranked once the sharpness exceeds this share of its final value: from there on the
+order of their estimates no longer changes."""
+_CONTINUED = 4
+"""One in this many starts is continued."""
 _WHOLE = 0.65
-"""Mean length of a descent, where most end half-way."""
+"""Mean length of a descent, as a share of a whole one: most end half-way."""
 _SECONDS = 1.0
 """All descents of a call together aim at this, on one core."""
 _PER_PAIR, _PER_PAIR_AND_DIMENSION = 1.0e-8, 2.0e-10
@@ -86,7 +87,7 @@ def quick_descents(
         return rows
 
     half_way: list[QuickEnd] = []
-    middle = _TELLING * end
+    middle = _RANKED_FROM * end
     grids = [np.geomspace(first, end, stages) for first in sharpness]
     for at, (rows, grid) in enumerate(zip(starts, grids, strict=True)):
         rows = descend(rows, grid[grid < middle])
@@ -95,7 +96,7 @@ def quick_descents(
             break
     half_way.sort(key=lambda each: each.value)
     ends = []
-    for each in half_way[: -(-len(half_way) // _GOING_ON)]:
+    for each in half_way[: -(-len(half_way) // _CONTINUED)]:
         grid = grids[each.start]
         rows = descend(each.rows, grid[grid >= middle])
         ends.append(QuickEnd(each.start, rows, _estimate(parametrisation, rows, end)))

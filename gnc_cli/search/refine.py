@@ -23,8 +23,7 @@ from gnc_cli.geometry.second_order import SecondOrder, second_order
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.search.descent import lbfgs
 from gnc_cli.search.parametrisation import free
-from gnc_cli.search.problem import Problem, Tammes
-from gnc_cli.search.state import Candidate
+from gnc_cli.search.problem import Candidate, Problem, Tammes
 
 _Smoothed = Callable[[np.ndarray], tuple[float, np.ndarray]]
 _FAIR_CHANCE = 40

@@ -4,7 +4,7 @@ import os
 import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import PurePath
 from typing import Any
@@ -16,7 +16,7 @@ from gnc_cli.errors import DataError, UsageError
 from gnc_cli.geometry.sphere import random_points
 from gnc_cli.known_codes.best import Reference, best
 from gnc_cli.metrics.rows import real_matrix
-from gnc_cli.parameters import Path, spelled
+from gnc_cli.parameters import Path
 from gnc_cli.runtime.deadline import Progress, StageProgress
 from gnc_cli.runtime.threads import limit_threads, threads_for
 from gnc_cli.search.effort import LARGE
@@ -39,14 +39,10 @@ _OF_A_SEARCH = (
     "cluster",
 )
 """The arguments that have no meaning for a construction."""
-_ATTACHED = ("interrupt", "progress", "command_line")
-"""The fields that are no options."""
 _UNIT = 1e-14
 """Rows this near to unit length are not touched."""
 _EQUAL = 1e-12
 """Rows that differ by no more coincide."""
-_BLOCK = 1 << 22
-"""Entries that are compared at once."""
 _ROUNDING = 1e-12
 """A target within this of a certified value is met: 0.2 by 0.20000000000000018."""
 
@@ -101,12 +97,13 @@ class Request:
         if self.construction is not None and self.construction != STORED:
             built = named_construction(self.construction, self.d, self.K)
             self._complete(d=built.d, K=built.K)
+        if self.list_constructions:
+            return
         for contradiction in _contradictions(self):
             raise UsageError(contradiction)
-        if not self.list_constructions:
-            fixed, init = (_unit_rows(name, self) for name in ("fixed", "init"))
-            self._complete(fixed=fixed, init=init if init is None else apart(init, self.seed))
-            _check_sizes(self)
+        fixed, init = (_unit_rows(name, self) for name in ("fixed", "init"))
+        self._complete(fixed=fixed, init=init if init is None else apart(init, self.seed))
+        _check_sizes(self)
 
     def _complete(self, **values: Any) -> None:
         for name, value in values.items():
@@ -162,66 +159,48 @@ class Request:
 
 def _contradictions(r: Request) -> Iterator[str]:
     """What does not go together, each with the next step."""
-    values = {field.name: (getattr(r, field.name), field.default) for field in fields(r)}
-    own = [
-        name
-        for name, (value, default) in values.items()
-        if name not in _ATTACHED
-        and value is not default
-        and (default is None or value != default)  # arrays have the default None
-    ]
-    if r.list_constructions:
-        if others := [spelled(name) for name in own if name != "list_constructions"]:
-            yield f"{spelled('list_constructions')} only lists; drop {', '.join(others)}"
-        return
-    if missing := [spelled(name) for name in ("d", "K") if not getattr(r, name)]:
-        size = f"{spelled('d', 3)} and {spelled('K', 24)}"
-        yield f"missing {' and '.join(missing)}; give both, such as {size}"
+    if missing := [f"--{name}" for name in ("d", "K") if not getattr(r, name)]:
+        yield f"missing {' and '.join(missing)}; give both, such as --d 3 and --K 24"
+    ufm = r.problem == "ufm"
     if r.construction is not None:
-        unused = ["problem"] if r.problem == "ufm" else []
-        unused += [name for name in _OF_A_SEARCH if name in own]
+        unused = ["problem"] if ufm else []
+        unused += [name for name in _OF_A_SEARCH if _is_set(r, name)]
         if unused:
-            drop = ", ".join(map(spelled, unused))
+            drop = ", ".join(map(_option, unused))
             yield f"construction {r.construction} needs no search; drop {drop}"
     if r.resume and PurePath(r.out or "").suffix.lower() not in (".h5", ".hdf5"):
-        yield (
-            f"{spelled('resume')} goes on from the code in a file; add {spelled('out', 'code.h5')}"
-        )
-    ufm, problem = r.problem == "ufm", spelled("problem", r.problem)
+        yield "--resume goes on from the code in a file; add --out code.h5"
     if ufm and not r.tau and r.weight_decay is None:
-        yield (
-            f"{problem} needs a temperature; add {spelled('tau', 0.1)} "
-            f"(or {spelled('weight_decay')})"
-        )
-    for option in ("tau", "weight_decay", "n"):
-        if option in own and not ufm:
-            ufm_only = spelled("problem", "ufm")
-            yield f"{spelled(option)} belongs to {ufm_only}, not {r.problem}; drop it"
-    for option in ("fixed", "symmetry"):
-        if ufm and option in own:
-            search = f"{spelled('problem', 'softmax')} or tammes with a search"
-            yield f"{spelled(option)} needs {search}; drop it"
-    for option in ("fixed", "init"):
-        if r.symmetry is not None and option in own:
-            both = f"{spelled(option)} and {spelled('symmetry')}"
-            yield f"{both} exclude each other; give one of them"
+        yield "--problem ufm needs a temperature; add --tau 0.1 (or --weight-decay)"
+    for name in ("tau", "weight_decay", "n"):
+        if not ufm and _is_set(r, name):
+            yield f"{_option(name)} belongs to --problem ufm, not {r.problem}; drop it"
+    for name in ("fixed", "symmetry", "target"):
+        if ufm and _is_set(r, name):
+            yield f"--{name} needs --problem softmax or tammes; drop it"
+    for name in ("fixed", "init"):
+        if r.symmetry is not None and _is_set(r, name):
+            yield f"--{name} and --symmetry exclude each other; give one of them"
     if r.group is not None and r.group[1] > r.K:
-        cyclic = spelled("symmetry", f"cyclic:{r.group[1]}")
-        yield f"{cyclic} has orbits longer than {spelled('K', r.K)}; lower it"
-    if ufm and r.target is not None:
-        yield f"{spelled('target', r.target)} has no meaning for {problem}; drop it"
+        yield f"--symmetry cyclic:{r.group[1]} has orbits longer than --K {r.K}; lower it"
     if r.steps is not None and not (ufm or r.large):
-        steps = spelled("steps", r.steps)
-        yield f"{steps} is for K beyond {LARGE} and ufm; set the effort with {spelled('restarts')}"
+        yield (f"--steps {r.steps} is for K beyond {LARGE} and ufm; set the effort with --restarts")
     if r.restarts == 0 and r.init is None:
-        yield f"{spelled('restarts', 0)} only polishes a given start; add {spelled('init')}"
-    up_to_large = {
-        spelled("symmetry"): r.symmetry is not None,
-        problem: ufm,
-        spelled("restarts", r.restarts): r.restarts is not None,
-    }
-    for what in (option for option, value in up_to_large.items() if value and r.large):
-        yield f"{what} is for K = {LARGE} at most; K = {r.K} is one plain descent; drop it"
+        yield "--restarts 0 only polishes a given start; add --init"
+    small = {"--symmetry": r.symmetry, "--problem ufm": ufm, "--restarts": r.restarts}
+    for option, value in small.items():
+        if r.large and value:
+            yield f"{option} is for K = {LARGE} at most; K = {r.K} is one plain descent; drop it"
+
+
+def _is_set(r: Request, name: str) -> bool:
+    """Whether an argument differs from its default; arrays have the default None."""
+    value, default = getattr(r, name), getattr(Request, name)
+    return value is not default and (default is None or value != default)
+
+
+def _option(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
 
 
 def _unit_rows(argument: str, request: Request) -> np.ndarray | None:
@@ -229,7 +208,7 @@ def _unit_rows(argument: str, request: Request) -> np.ndarray | None:
     source: Any = getattr(request, argument)
     if source is None:
         return None
-    name, d = spelled(argument), request.d
+    name, d = f"--{argument}", request.d
     if isinstance(source, (str, os.PathLike)):
         from gnc_cli.io.codefile import read_points
 
@@ -238,8 +217,7 @@ def _unit_rows(argument: str, request: Request) -> np.ndarray | None:
     rows = real_matrix(source, name)
     if rows.shape[1] != d:
         hint = "; it looks transposed" if rows.shape[0] == d else ""
-        width = spelled("d", d)
-        raise DataError(f"{name} has shape {rows.shape}; expected rows of length {width}{hint}")
+        raise DataError(f"{name} has shape {rows.shape}; expected rows of length --d {d}{hint}")
     norms = np.linalg.norm(rows, axis=1, keepdims=True)
     bad = np.flatnonzero(~(np.isfinite(norms) & (norms > 0.0)))
     if len(bad):
@@ -250,17 +228,18 @@ def _unit_rows(argument: str, request: Request) -> np.ndarray | None:
 
 def _check_sizes(r: Request) -> None:
     """Refuse rows that coincide, or of another number than K allows."""
-    if r.fixed is not None and len(r.fixed) >= r.K:
-        raise UsageError(
-            f"{spelled('fixed')} holds {len(r.fixed)} rows and K = {r.K}; ask for more points"
-        )
-    if r.fixed is not None and len(at := np.flatnonzero(_coinciding(r.fixed))):
-        raise DataError(
-            f"{spelled('fixed')}: row {at[0]} coincides with another, so that every code with "
-            "these rows has distance 0; remove it"
-        )
+    if r.fixed is not None:
+        if len(r.fixed) >= r.K:
+            raise UsageError(
+                f"--fixed holds {len(r.fixed)} rows and K = {r.K}; ask for more points"
+            )
+        if len(at := np.flatnonzero(_coinciding(r.fixed))):
+            raise DataError(
+                f"--fixed: row {at[0]} coincides with another, so that every code with "
+                "these rows has distance 0; remove it"
+            )
     if r.init is not None and len(r.init) != r.K:
-        raise DataError(f"{spelled('init')} holds {len(r.init)} rows, K = {r.K}; they must agree")
+        raise DataError(f"--init holds {len(r.init)} rows, K = {r.K}; they must agree")
 
 
 def apart(W: np.ndarray, seed: int) -> np.ndarray:
@@ -279,8 +258,5 @@ def _coinciding(W: np.ndarray) -> np.ndarray:
     # Neighbours along one random line: rows that coincide are neighbours there.
     order = np.argsort(W @ random_points(np.random.default_rng(0), 1, W.shape[1])[0], kind="stable")
     equal = np.zeros(len(W), dtype=bool)
-    block = max(1, _BLOCK // W.shape[1])
-    for start in range(1, len(W), block):
-        these, before = order[start : start + block], order[start - 1 : start - 1 + block]
-        equal[these] = np.abs(W[these] - W[before[: len(these)]]).max(axis=1) <= _EQUAL
+    equal[order[1:]] = np.abs(np.diff(W[order], axis=0)).max(axis=1) <= _EQUAL
     return equal

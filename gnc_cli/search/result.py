@@ -59,10 +59,8 @@ class Outcome(Enum):
         return _ADVICE[self]
 
 
-_MORE = "more --restarts may find better"
-_GO_ON = "go on with --resume"
 _ADVICE = {
-    Outcome.CONVERGED: f"stationary to the digits printed; {_MORE}",
+    Outcome.CONVERGED: "stationary to the digits printed; more --restarts may find better",
     Outcome.LOCAL_OPTIMUM: "a better value is proved; raise --restarts or try another --seed",
     Outcome.SADDLE: "codes nearby are better; raise --restarts or --time-limit",
     Outcome.CLOSED_FORM: "optimal by theorem; nothing to improve",
@@ -70,7 +68,7 @@ _ADVICE = {
     Outcome.STORED: "read from coordinates that gnc ships; --method descent searches for better",
     Outcome.MAX_STEPS_REACHED: "not yet stationary; raise --steps",
     Outcome.STALLED: "not quite stationary; try another --seed or more --restarts",
-    Outcome.TIME_LIMIT: f"raise --time-limit, or write --out FILE.h5 and {_GO_ON}",
+    Outcome.TIME_LIMIT: "raise --time-limit, or write --out FILE.h5 and go on with --resume",
     Outcome.TARGET_REACHED: "the target is met; drop --target to search on",
     Outcome.TARGET_MISSED: "the target was not reached; raise --restarts or --time-limit",
     Outcome.INTERRUPTED: "--out FILE.h5 keeps the best so far, and --resume goes on",
@@ -163,9 +161,9 @@ class SolveResult(Result):
     max_cosine: float = field(metadata=LOWER)
     """Largest cosine of two rows."""
     min_angle_deg: float = field(metadata=HIGHER)
-    """Its angle, the smallest between two rows, in degrees."""
+    """The minimal angle between two rows, in degrees."""
     rho_one_vs_one: float = field(metadata=HIGHER)
-    """Its chord, the smallest distance between two rows, at most 2."""
+    """The smallest distance between two rows, at most 2."""
     rho_one_vs_rest: Bracket = field(metadata=HIGHER)
     """Smallest distance of a row from the convex hull of the others, certified."""
     rattlers: Rattlers = field(metadata=LOWER)
@@ -238,22 +236,22 @@ class SolveResult(Result):
     @property
     def advice(self) -> str:
         """One sentence: what the user may do next."""
-        ended = self.outcome
-        if ended is Outcome.TARGET_MISSED and self.ending is not None:
-            ended = self.ending
-        found = ended in (Outcome.CONVERGED, Outcome.CONSTRUCTED, Outcome.STORED)
-        if found and self.optimum is not None and self.optimum.proved:
+        end = self.outcome
+        if end is Outcome.TARGET_MISSED:
+            end = self.ending or end
+        done = end in (Outcome.CONVERGED, Outcome.CONSTRUCTED, Outcome.STORED)
+        if done and self.optimum is not None and self.optimum.proved:
             return "nothing to improve"
-        stopped = ended in (Outcome.TIME_LIMIT, Outcome.INTERRUPTED)
-        saved = str(self.out).lower().endswith((".h5", ".hdf5"))
-        advice = _GO_ON if stopped and saved else ended.advice
-        hits = self.hits or 0
-        if ended not in (Outcome.CONVERGED, Outcome.TIME_LIMIT) or hits < 2:
+        advice, hits = end.advice, self.hits or 0
+        stopped = end in (Outcome.TIME_LIMIT, Outcome.INTERRUPTED)
+        if stopped and str(self.out).lower().endswith((".h5", ".hdf5")):
+            advice = "go on with --resume"
+        if end not in (Outcome.CONVERGED, Outcome.TIME_LIMIT) or hits < 2:
             return advice
         if hits > 7:
             advice = "a better code is unlikely"
-        elif ended is Outcome.CONVERGED:
-            advice = _MORE
+        elif end is Outcome.CONVERGED:
+            advice = "more --restarts may find better"
         return f"found by {hits} of {self.batches} independent batches of starts; {advice}"
 
 

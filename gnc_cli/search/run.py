@@ -10,6 +10,7 @@ from gnc_cli.known_codes.best import constructed
 from gnc_cli.limits.registry import possible_table
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.devices import resolve_device
+from gnc_cli.search.files import CodeWriter, read_start
 from gnc_cli.search.request import STORED, Request
 from gnc_cli.search.result import (
     ConstructionList,
@@ -18,7 +19,11 @@ from gnc_cli.search.result import (
     SolveSweep,
     list_constructions,
 )
+from gnc_cli.search.routes.construction import Constructed, SearchBeside, worth_a_search
+from gnc_cli.search.routes.direct import Stored, Theorem
 from gnc_cli.search.routes.route import Route
+from gnc_cli.search.routes.search import LargeSearch, Search
+from gnc_cli.search.routes.ufm import FeatureModel
 from gnc_cli.search.verdict import check_target, reaches_target
 
 
@@ -29,14 +34,12 @@ def run(request: Request) -> SolveResult | SolveSweep | ConstructionList:
     deadline = Deadline.of_call(request.time_limit, request.interrupt)
     if request.device not in ("auto", "cpu"):
         resolve_device(request.device)  # missing hardware is reported whether needed or not
-    possible_table(request.table)  # so is a line of it that is wrong
+    possible_table(request.table)  # a wrong line is reported whether needed or not
     check_target(request)
-    route, save = choose_route(request), None
+    route, save = choose_route(request, *read_start(request)), None
     route.check()
     if request.out is not None:
-        from gnc_cli.search.files import CodeWriter, resumed
-
-        route, writer = resumed(route), CodeWriter(request)
+        writer = CodeWriter(request)
         save = writer.save
     result = route.solve(deadline, save)
     if isinstance(result, SolveResult):
@@ -50,49 +53,38 @@ def run(request: Request) -> SolveResult | SolveSweep | ConstructionList:
     return result
 
 
-def choose_route(request: Request) -> Route:
+def choose_route(request: Request, start: np.ndarray | None = None, starts: int = 0) -> Route:
     """The way to the code: a construction or stored code that is named, theorem 3.3, the feature
     model, the best construction where no search is likely to do better, a search beside one, or a
-    search alone."""
+    search alone.
+
+    Args:
+        start: the code of an earlier call, and the number of starts that were done there.
+    """
+    start = request.init if start is None else start
     if request.construction == STORED:
-        from gnc_cli.search.routes.stored import Stored
-
-        return Stored.of(request)
+        return Stored(request)
     if request.problem == "ufm":
-        from gnc_cli.search.routes.ufm import FeatureModel
-
-        return FeatureModel(request)
+        return FeatureModel(request, start)
     if request.construction is not None:
-        from gnc_cli.search.routes.construction import Constructed
-
-        named = named_construction(request.construction, request.d, request.K)
-        return Constructed(request, named)
+        return Constructed(request, named_construction(request.construction, request.d, request.K))
     if not request.may_use_closed_form:
-        return _search(request)
+        return _search(request, start, starts)
     form = closed_form(request.d, request.K)
     if form is not None:
-        from gnc_cli.search.routes.closed_form import Theorem
-
         return Theorem(request, form)
     best = constructed(request.d, request.K)
     if best is None:
-        return _search(request)
-    from gnc_cli.search.routes.construction import Constructed, SearchBeside, worth_a_search
-
+        return _search(request, start, starts)
     algebra = Constructed(request, best)
     if not worth_a_search(request, best):
         return algebra
-    return SearchBeside(request, algebra, _search(request, algebra.start_of_a_search))
+    start = algebra.start_of_a_search if start is None else start
+    return SearchBeside(request, algebra, _search(request, start, starts))
 
 
-def _search(request: Request, start: np.ndarray | None = None) -> Route:
-    if request.large:
-        from gnc_cli.search.routes.large import LargeSearch
-
-        return LargeSearch(request, start)
-    from gnc_cli.search.routes.search import Search
-
-    return Search(request, start)
+def _search(request: Request, start: np.ndarray | None, starts: int) -> Route:
+    return LargeSearch(request, start) if request.large else Search(request, start, starts)
 
 
 def _judged(result: SolveResult, request: Request) -> SolveResult:

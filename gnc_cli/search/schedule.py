@@ -15,24 +15,23 @@ and small, and would else crowd out the starts that lead to better basins.
 """
 
 import sys
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.parallel import Pool
 from gnc_cli.search.effort import Effort
-from gnc_cli.search.problem import Problem, Tammes
+from gnc_cli.search.problem import Candidate, Problem, Tammes
 from gnc_cli.search.quick import MOST_POINTS
-from gnc_cli.search.state import Candidate, SearchState, TaskResult, best_distinct, best_of
-from gnc_cli.search.tasks import ESTIMATE, NEAR, Task, perform
+from gnc_cli.search.tasks import ESTIMATE, NEAR, Task, TaskResult, best_distinct, perform
 
 _FIRST = (1, 2, 4)
 """Tasks of the first rounds; then `_ROUND` of them, twice as many every eighth round."""
 _ROUND, _MOST = 8, 64
 _SHARES = (0.1, 0.25, 0.5)
-"""Of the steps, in descents of the first rounds, that there be something soon."""
+"""Share of the steps of a descent in the first rounds, so that a first code is found soon."""
 _NEW = {"fresh": 0.5, "quick": 0.5, "symmetric": 4.0, "neighbour": 0.5, "algebra": 0.5}
 _LEARNING = {"hop": 1.0, "quick hop": 1.0, "shake": 2.0}
 _LEARNING_DEAR = {"hop": 1.0, "quick hop": 1.0, "shake": 0.2}
@@ -43,14 +42,49 @@ _LIGHT = {"quick", "quick hop", "symmetric", "shake"}
 _ALL_SOURCES = 2
 """The round from which all sources compete; before, there is nothing to start from."""
 LOADING = 4.0
-"""Seconds left below which torch and geoopt are not loaded any more: that takes three."""
+"""With fewer seconds left, torch and geoopt are not loaded any more: that takes three."""
 _FADING = 0.7
 _REWARD = 4.0
 """Weight of one improvement beside a prior of 1."""
 _LEAST_SHARE = 0.2
-"""Of the tasks, for those that start anew, and for those that go on from what was found."""
+"""Each of the two kinds of sources, new starts and known codes, gets this share of the tasks."""
 _SAME = 1e-10
 """Polished values this near are one."""
+
+
+@dataclass
+class SearchState:
+    """What the tasks so far have found."""
+
+    tasks: int = 0
+    """Number of the next task: those of earlier calls with the same seed are counted."""
+    restarts: int = 0
+    steps: int = 0
+    idle: int = 0
+    """Tasks since the best value last fell."""
+    batches: int = 0
+    """Independent tasks: their starts knew nothing of earlier results."""
+    hits: int = 0
+    """Of these, how many ended in the best value, polished."""
+    torch: bool = False
+    """A task that needs torch has been begun."""
+    best: Candidate | None = None
+    """The best of all: polished ones first."""
+    credit: dict[str, float] = field(default_factory=dict)
+    """Per source of starts: improvements of late."""
+    pool: list[Candidate] = field(default_factory=list)
+    """The candidates that later tasks start from."""
+    history: list[tuple[int, float]] = field(default_factory=list)
+    """Gradient steps so far and the best value, after each round."""
+
+    def done(self, effort: Effort, target: float | None) -> bool:
+        """All tasks are over, the target is met, the best value has not fallen for long, or it was
+        found again and again."""
+        if self.best is not None and self.best.polished:
+            met = target is not None and self.best.value <= target
+            if met or self.idle >= effort.patience or self.hits >= effort.hits:
+                return True
+        return self.tasks >= effort.tasks
 
 
 def search(
@@ -86,7 +120,7 @@ def search(
             state.tasks += 1
             state.restarts += result.restarts
             state.steps += result.steps
-            state.best = best_of([state.best, *result.candidates])
+            state.best = _best_of([state.best, *result.candidates])
             yield
         state.best = best
         _learn(problem, effort, state, r, [results[at] for at in sorted(results)])
@@ -135,6 +169,12 @@ def _tasks(
         tasks.append(replace(task, pool=tuple(good)) if learns else task)
     state.torch = state.torch or not set(sources) <= _LIGHT
     return tasks[state.tasks - first :]
+
+
+def _best_of(candidates: Iterable[Candidate | None]) -> Candidate | None:
+    """The one of least value: polished ones first; None where there is none."""
+    there = [c for c in candidates if c is not None]
+    return min(there, key=lambda c: (not c.polished, c.value), default=None)
 
 
 def _round(task: int) -> tuple[int, int, int]:
@@ -213,7 +253,7 @@ def _learn(
     kept = [c for c in state.pool if c.polished or c.value not in used]
     candidates = kept + [c for each in results for c in each.candidates]
     state.pool = best_distinct(_once(candidates, problem))
-    state.best = best_of([*state.pool, state.best])
+    state.best = _best_of([*state.pool, state.best])
     state.batches += sum(each.independent for each in results)
     state.credit = {name: _FADING * value for name, value in state.credit.items()}
     if not state.pool:

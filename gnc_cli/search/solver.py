@@ -12,17 +12,16 @@ import numpy as np
 
 from gnc_cli.errors import UsageError
 from gnc_cli.geometry.one_vs_rest import one_vs_rest
-from gnc_cli.geometry.second_order import SecondOrder
-from gnc_cli.parameters import spelled
-from gnc_cli.runtime.deadline import Deadline, Progress
+from gnc_cli.geometry.second_order import NO
+from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.parallel import WORTH_PROCESSES, Pool
 from gnc_cli.search.effort import MAX_UNKNOWNS, UNLIMITED, Effort, plan_effort, polish_seconds
 from gnc_cli.search.parametrisation import Parametrisation, cyclic_orbits, extending, free
-from gnc_cli.search.problem import Problem, SoftmaxCode, Tammes
+from gnc_cli.search.problem import Candidate, Problem, SoftmaxCode, Tammes
 from gnc_cli.search.refine import FirstOrder, first_order, polish_candidate, refine, settle
 from gnc_cli.search.request import Request
-from gnc_cli.search.schedule import search
-from gnc_cli.search.state import Candidate, SearchState
+from gnc_cli.search.result import Course, Outcome
+from gnc_cli.search.schedule import SearchState, search
 from gnc_cli.search.symmetric import user_orbits
 
 _LAST_POLISHES = 2
@@ -31,25 +30,13 @@ _STATIONARY = 1e-9
 """A candidate less stationary than this, from a search cut short, is polished once more."""
 
 
-@dataclass(frozen=True)
-class SearchResult:
+@dataclass(frozen=True, kw_only=True)
+class SearchSolution(Course):
     """The best code of a search."""
 
     weights: np.ndarray
-    order: FirstOrder | None
-    """None where the code was not polished."""
-    second: SecondOrder | None
-    """Whether it is a local minimum; None where the code was not polished."""
-    finished: bool
-    """The whole effort was spent, or the target reached."""
-    restarts: int
-    batches: int
-    hits: int
-    steps: int
-    origin: str
-    """The group or construction that the first start was made with; empty for a random one."""
-    history: np.ndarray
-    """Shape (T, 2): gradient steps so far and the best value: max_cosine, or rho."""
+    polished: bool
+    """The first-order conditions hold to the digits of a polish."""
     starts: int
     """Tasks done with this seed, those of earlier calls included."""
 
@@ -63,10 +50,8 @@ def solve_code(
     starts: int = 0,
     target: float | None = None,
     device: str = "cpu",
-    known: float | None = None,
-    progress: Progress | None = None,
     save: Callable[[np.ndarray, int], None] | None = None,
-) -> SearchResult:
+) -> SearchSolution:
     """Search for a Tammes code or a Softmax Code.
 
     Args:
@@ -75,7 +60,6 @@ def solve_code(
         init: a code (K, d), the first start; the result is never worse.
         starts: number of starts that earlier calls have done with this seed.
         target: stop at this value: largest cosine (Tammes), or rho (softmax).
-        known: the best known largest cosine, which progress names; the search knows nothing of it.
         save: called after each task with the best code and the number of starts done.
 
     Raises:
@@ -88,16 +72,15 @@ def solve_code(
     goal = None if target is None else _converted(request, target)
     if min(effort.tasks * effort.seconds, searching.remaining) <= WORTH_PROCESSES:
         pool = Pool()
-    label = _label(request, known)
 
-    def report(state: SearchState, request: Request, effort: Effort, label: str) -> None:
-        if progress is None:
+    def report(state: SearchState, request: Request, effort: Effort) -> None:
+        if request.progress is None:
             return
         done, total = state.tasks, effort.tasks
         if total == UNLIMITED:  # seconds of the time limit
             done, total = int(searching.elapsed), int(searching.seconds or 0)
         best = np.inf if state.best is None else state.best.value
-        progress(label, done, total, _converted(request, best))
+        request.progress(_label(request), done, total, _converted(request, best))
 
     state = SearchState(tasks=starts)
     if init is None and request.separate:
@@ -108,7 +91,7 @@ def solve_code(
         tenth = searching.within(0.1 * searching.remaining)
         state.best = _start(request, problem, init, tenth)
         state.pool.append(state.best)
-    report(state, request, effort, label)
+    report(state, request, effort)
     for _ in search(
         problem,
         effort,
@@ -120,7 +103,7 @@ def solve_code(
         symmetry=request.group,
         device=device,
     ):
-        report(state, request, effort, label)
+        report(state, request, effort)
         if save is not None and state.best is not None:
             save(state.best.whole[: request.K], state.tasks)
     best = _best(problem, state, deadline)
@@ -130,17 +113,33 @@ def solve_code(
     best, second = settle(problem, best, deadline)
     whole, order = _finish(problem, best, deadline)
     history = np.array([(step, _converted(request, value)) for step, value in state.history])
-    return SearchResult(
-        weights=whole[: request.K],
-        order=order,
+    finished = not searching.expired or (goal is not None and best.value <= goal)
+    polished = order is not None and (
+        order.gain <= 1e-9 or (order.stationarity <= 1e-9 and order.bound <= 1e-7)
+    )
+    if deadline.interrupted:
+        outcome = Outcome.INTERRUPTED
+    elif not finished:
+        outcome = Outcome.TIME_LIMIT
+    elif not polished:
+        outcome = Outcome.STALLED
+    elif second is not None and second.local_minimum == NO and request.symmetry is None:
+        outcome = Outcome.SADDLE  # a search that must keep a symmetry has converged within it
+    else:
+        outcome = Outcome.CONVERGED
+    return SearchSolution(
+        origin=f"descent from {best.origin}" if best.origin else "descent",
+        outcome=outcome,
+        stationarity=None if order is None else order.stationarity,
+        first_order_gain=None if order is None else order.gain,
         second=second,
-        finished=not searching.expired or (goal is not None and best.value <= goal),
         restarts=state.restarts,
         batches=state.batches,
-        hits=state.hits,
+        hits=state.hits or None,
         steps=state.steps,
-        origin=best.origin,
         history=history.reshape(-1, 2),
+        weights=whole[: request.K],
+        polished=polished,
         starts=state.tasks,
     )
 
@@ -204,7 +203,7 @@ def _orbits_of(code: np.ndarray, order: int) -> Parametrisation:
         generator = np.where(np.abs(generator - whole) < 1e-12, whole, generator)
         if np.allclose(orbits @ generator.T, images, atol=1e-9):
             return cyclic_orbits(generator, order, K)
-    raise UsageError(f"{spelled('symmetry')}: the code to go on from does not have this symmetry")
+    raise UsageError("--symmetry: the code to go on from does not have this symmetry")
 
 
 def _no_worse(problem: Problem, candidate: Candidate, deadline: Deadline) -> Candidate:
@@ -246,7 +245,7 @@ def _around_given_rows(
     deadline: Deadline,
     pool: Pool,
     device: str,
-    report: Callable[[SearchState, Request, Effort, str], None],
+    report: Callable[[SearchState, Request, Effort], None],
     state: SearchState,
 ) -> np.ndarray | None:
     """A Tammes code around the given rows, the first start of the search for a Softmax Code.
@@ -266,7 +265,7 @@ def _around_given_rows(
     for _ in search(
         problem, effort, request.seed, around, deadline=deadline, pool=pool, device=device
     ):
-        report(around, request, effort, _label(request))
+        report(around, request, effort)
     state.restarts, state.steps = around.restarts, around.steps
     return None if around.best is None else around.best.whole
 
@@ -288,7 +287,9 @@ def _converted(request: Request, value: float) -> float:
     return 1.0 - value if request.problem == "softmax" else value
 
 
-def _label(request: Request, known: float | None = None) -> str:
-    """The quantity that the user asked for, beside that of the best known code (`known`)."""
-    label = "rho" if request.problem == "softmax" else "max_cosine"
-    return label if known is None else f"{label} (best known {_converted(request, known):.6f})"
+def _label(request: Request) -> str:
+    """The quantity that the user asked for, beside that of the best known code."""
+    label, known = "rho" if request.problem == "softmax" else "max_cosine", request.known
+    if known is None:
+        return label
+    return f"{label} (best known {_converted(request, known.max_cosine):.6f})"

@@ -20,30 +20,26 @@ from gnc_cli.constructions.registry import best_construction, cross_sections, in
 from gnc_cli.search.perturbations import contacts, deep_holes
 
 _MOST_ROWS = 6
-"""Constructions of up to so many times K rows are cut."""
+"""Constructions of at most this many times K rows are cut."""
 _FEWEST_ROWS = 0.75
 """Constructions of at least this share of K rows are extended."""
 
-_Start = tuple[str, np.ndarray]
 
-
-def algebraic_start(rng: np.random.Generator, d: int, K: int) -> _Start | None:
+def algebraic_start(rng: np.random.Generator, d: int, K: int) -> tuple[str, np.ndarray] | None:
     """A random code from nearby constructions: its origin, and unit rows (K, d).
 
     The origin is `kind: construction`. None where there is no construction near (d, K).
     """
-    makers = [m for m in (_sub_code, _extension, _section, _layers) if _near(m, d, K)]
-    if not makers:
+    ways = [(way, choices) for way in _WAYS if (choices := _between(*_WAYS[way][1](d, K)))]
+    if not ways:
         return None
-    maker = makers[rng.integers(len(makers))]
-    choices = _near(maker, d, K)
+    way, choices = ways[rng.integers(len(ways))]
     # The nearer in size, the more often.
     distance = np.array([abs(np.log(c.K / K)) for c in choices])
     weights = 1.0 / (0.1 + distance)
     construction = choices[int(rng.choice(len(choices), p=weights / weights.sum()))]
-    code = maker(rng, np.asarray(construction.build(), dtype=np.float64), d, K)
-    kind = maker.__name__.strip("_").replace("_", "-")
-    return f"{kind}: {construction.origin}", code / np.linalg.norm(code, axis=1, keepdims=True)
+    code = _WAYS[way][0](rng, np.asarray(construction.build(), dtype=np.float64), d, K)
+    return f"{way}: {construction.origin}", code / np.linalg.norm(code, axis=1, keepdims=True)
 
 
 def resized(rng: np.random.Generator, code: np.ndarray, K: int) -> np.ndarray:
@@ -56,28 +52,14 @@ def resized(rng: np.random.Generator, code: np.ndarray, K: int) -> np.ndarray:
     return _sub_code(rng, code, d, K) if len(code) > K else _extension(rng, code, d, K)
 
 
-_Maker = Callable[[np.random.Generator, np.ndarray, int, int], np.ndarray]
-
-
-def _near(maker: _Maker, d: int, K: int) -> tuple[Construction, ...]:
-    """The constructions that a maker can start from."""
-    if maker is _sub_code:
-        return _between(d, K, _MOST_ROWS * K)
-    if maker is _extension:
-        return _between(d, int(np.ceil(_FEWEST_ROWS * K)), K - 1)
-    if maker is _section:
-        return _between(d + 1, K, _MOST_ROWS * K)
-    return _between(d - 1, max(2, K // 8), K) if d > 3 else ()
-
-
 @lru_cache(maxsize=64)
 def _between(d: int, least: int, most: int) -> tuple[Construction, ...]:
-    """Constructions in exactly d dimensions with so many rows, sums of smaller ones included."""
-    found = [c for c in (*in_dimension(d), *cross_sections(d)) if least <= c.K <= most]
+    """Constructions in exactly d dimensions with least to most rows, sums of smaller ones too."""
+    fitting = [c for c in (*in_dimension(d), *cross_sections(d)) if least <= c.K <= most]
     summed = best_construction(d, least)
     if summed is not None and summed.K <= most and not summed.changes:
-        found.append(summed)
-    return tuple({(c.origin, c.K): c for c in found}.values())
+        fitting.append(summed)
+    return tuple({(c.origin, c.K): c for c in fitting}.values())
 
 
 def _sub_code(rng: np.random.Generator, rows: np.ndarray, d: int, K: int) -> np.ndarray:
@@ -145,3 +127,18 @@ def _direction(rng: np.random.Generator, rows: np.ndarray) -> np.ndarray:
         direction = deep_holes(rng, rows)[0] if number == 3 else rng.standard_normal(rows.shape[1])
     length = np.linalg.norm(direction)
     return rows[0] if length < 1e-9 else np.asarray(direction / length)
+
+
+_WAYS: dict[
+    str,
+    tuple[
+        Callable[[np.random.Generator, np.ndarray, int, int], np.ndarray],
+        Callable[[int, int], tuple[int, int, int]],
+    ],
+] = {
+    "sub-code": (_sub_code, lambda d, K: (d, K, _MOST_ROWS * K)),
+    "extension": (_extension, lambda d, K: (d, int(np.ceil(_FEWEST_ROWS * K)), K - 1)),
+    "section": (_section, lambda d, K: (d + 1, K, _MOST_ROWS * K)),
+    "layers": (_layers, lambda d, K: (d - 1, max(2, K // 8), K if d > 3 else 0)),
+}
+"""What makes a code, and the constructions that it starts from: dimension, fewest and most rows."""

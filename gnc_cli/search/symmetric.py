@@ -21,8 +21,8 @@ from gnc_cli.search.parametrisation import (
     random_generator,
 )
 from gnc_cli.search.perturbations import unit
+from gnc_cli.search.problem import Candidate
 from gnc_cli.search.quick import evaluation_seconds, quick_descents
-from gnc_cli.search.state import Candidate
 
 _STAGES, _STEPS = 6, 60
 """Few and short: at equal time more groups find better codes than longer descents."""
@@ -74,7 +74,7 @@ class SymmetricDescents:
         """Wide or deep, by chance; the ends, best first, their values estimates.
 
         Args:
-            seconds: all descents together take about so long on one core; at least four are made.
+            seconds: what all descents together take on one core, about; at least four are made.
             most: descents.
         """
         # A group has some eight matrices.
@@ -125,12 +125,12 @@ class SymmetricDescents:
         sharpness = 10 ** self.rng.uniform(*decades, len(starts)) / self.scale
         if self.deadline.expired and self.ends:
             return
-        found, begun, steps = quick_descents(
+        ends, begun, steps = quick_descents(
             over.parametrisation, starts, sharpness, self.end, self.deadline, _STAGES, _STEPS
         )
         self.restarts += begun
         self.steps += steps
-        for each in found:
+        for each in ends:
             if not any(
                 end.origin == over.origin and abs(end.value - each.value) < self.error
                 for end in self.ends

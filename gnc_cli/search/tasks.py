@@ -24,23 +24,24 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from gnc_cli.runtime.deadline import Deadline
-from gnc_cli.search.descent import Annealing, anneal
+from gnc_cli.search.descent import anneal
 from gnc_cli.search.effort import Effort
 from gnc_cli.search.parametrisation import free
 from gnc_cli.search.perturbations import perturb, shake
-from gnc_cli.search.problem import Problem, Tammes, typical_scale
+from gnc_cli.search.problem import Candidate, Problem, Tammes, typical_scale
 from gnc_cli.search.quick import STAGES, number_of_starts, quick_descents, steps_of_a_stage
 from gnc_cli.search.refine import polish_candidate
 from gnc_cli.search.starts import algebraic_start, resized
-from gnc_cli.search.state import POOL, Candidate, TaskResult, best_distinct
 from gnc_cli.search.symmetric import SymmetricDescents, user_orbits
 
+POOL = 10
+"""Candidates that a pool keeps."""
 NEAR = 1e-3
 """Estimates this far above the best value, relative to the scale, are still worth a polish."""
 _SHARP = 1e4
 """Final sharpness times scale."""
 ESTIMATE = 2e-5
-"""What the estimates are then good to, relative to the scale."""
+"""Error of the estimates at the final sharpness, relative to the scale."""
 _FRESH, _HOP, _NEXT = (0.0, 1.3), (0.6, 1.8), (1.0, 2.0)
 """Start sharpness times scale is drawn between these powers of ten."""
 
@@ -67,6 +68,20 @@ class Task:
 
     def __str__(self) -> str:
         return f"d = {self.problem.d}, K = {self.problem.K}, {self.source} starts"
+
+
+@dataclass(frozen=True)
+class TaskResult:
+    """What a task ended with."""
+
+    source: str
+    candidates: list[Candidate]
+    restarts: int = 0
+    steps: int = 0
+    independent: bool = False
+    """Its starts knew nothing of earlier results."""
+    used: tuple[float, ...] = ()
+    """Values of unpolished candidates of the pool that were polished."""
 
 
 def perform(task: Task, deadline: Deadline) -> TaskResult:
@@ -107,8 +122,16 @@ class _Work:
         sharpness = 10 ** self.rng.uniform(*decades, len(starts)) / scale
         # A step changes a pair's exponent by a few units: spacing * step * sharpness ~ 4.
         steps = max(1, round(share * self.effort.steps))
-        plan = Annealing(sharpness, _SHARP / scale, 4.0 / np.sqrt(2.0 * scale), steps)
-        descent = anneal(problem, starts, plan, deadline=self.deadline, device=self.task.device)
+        descent = anneal(
+            problem,
+            starts,
+            sharpness,
+            _SHARP / scale,
+            step=4.0 / np.sqrt(2.0 * scale),
+            steps=steps,
+            deadline=self.deadline,
+            device=self.task.device,
+        )
         self.restarts += len(descent.estimates)
         self.steps += descent.steps
         ends = [
@@ -135,6 +158,18 @@ class _Work:
         return TaskResult(
             self.task.source, best_distinct(self.candidates), self.restarts, self.steps, independent
         )
+
+
+def best_distinct(pool: list[Candidate]) -> list[Candidate]:
+    """The best `POOL`, sorted; of equal values (polished ones agree to rounding) the one that was
+    found first."""
+    kept: list[int] = []
+    for i in sorted(range(len(pool)), key=lambda i: (pool[i].value, not pool[i].polished)):
+        if not kept or pool[i].value - pool[kept[-1]].value > 1e-11:
+            kept.append(i)
+        elif i < kept[-1] and pool[i].polished >= pool[kept[-1]].polished:
+            kept[-1] = i
+    return [pool[i] for i in kept[:POOL]]
 
 
 def _quick(work: _Work) -> TaskResult:

@@ -16,7 +16,6 @@ from gnc_cli.known_codes.best import BestKnown, Reference, best
 from gnc_cli.known_codes.verdict import ComparisonStatus, comparison_status
 from gnc_cli.limits.limit import Quantity
 from gnc_cli.limits.registry import all_limits
-from gnc_cli.parameters import spelled
 from gnc_cli.records import Bracket
 from gnc_cli.search.request import Request
 from gnc_cli.search.result import Optimum, SolveResult
@@ -39,17 +38,6 @@ class Judgement:
     gap: float | None = None
     optimum: Optimum | None = None
     verdict: str | None = None
-
-    @property
-    def proved(self) -> bool:
-        """No code is better."""
-        return self.optimum is not None and self.optimum.proved
-
-    @property
-    def misses_known_optimum(self) -> bool:
-        """A better code is known, and proved optimal."""
-        known = self.best_known
-        return known is not None and known.proven and not self.proved
 
 
 def judge(request: Request, weights: Any, max_cosine: float, rho: Bracket) -> Judgement:
@@ -110,7 +98,7 @@ def check_target(request: Request) -> None:
         most = f"rho is at most {upper:.12g}"
         most = most if softmax else f"the largest cosine is at least {1 - upper:.12g}"
         raise UsageError(
-            f"{spelled('target')} {target:g} is out of reach for d = {d:,}, K = {K:,}: {most} "
+            f"--target {target:g} is out of reach for d = {d:,}, K = {K:,}: {most} "
             f"({source}); see gnc bounds --d {d} --K {K}"
         )
 
@@ -130,13 +118,13 @@ def _upper_end(d: int, K: int) -> tuple[float, str, str]:
     """The least of the proved upper ends of rho* = 1 - t*, the bound's name, and whom to cite."""
     least: tuple[float, str, str] | None = None
     for limit in all_limits(Quantity.ONE_VS_REST):
-        found = None if limit.exists else limit.at(d, K)
-        if found is None or not found.valid:
+        bound = None if limit.exists else limit.at(d, K)
+        if bound is None or not bound.valid:
             continue
-        if least is None or found.value < least[0] * (1.0 - _ROUNDING):
+        if least is None or bound.value < least[0] * (1.0 - _ROUNDING):
             turned = limit.by_bisector(Quantity.ONE_VS_REST)
-            source = f"{'bisector theorem with ' if turned else ''}{limit.cited(found)}"
-            least = found.value, limit.name, source
+            source = f"{'bisector theorem with ' if turned else ''}{limit.cited(bound)}"
+            least = bound.value, limit.name, source
     assert least is not None, "Rankin's bound holds for every d and K"
     return least
 

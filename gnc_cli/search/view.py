@@ -105,7 +105,9 @@ def _code(r: SolveResult, verbose: bool) -> Table:
     rows = [row for row in rows if verbose or row[3] in _BRIEF]
     notes: list[Cell] = [] if r.verdict is None else [(Styled("verdict", "bold"), f": {r.verdict}")]
     if r.optimum is None or not r.optimum.proved or _searched(r):
-        ended = Styled(_words(r.outcome), f"bold {_COLOURS.get(r.outcome, 'yellow')}")
+        ended = Styled(
+            r.outcome.value.replace("_", " "), f"bold {_COLOURS.get(r.outcome, 'yellow')}"
+        )
         notes.append((ended, f": {r.advice}"))
     if verbose and r.undecided:
         notes.append(f"not decided in the time given: {', '.join(r.undecided)}")
@@ -171,7 +173,7 @@ def _sweep(sweep: SolveSweep) -> Table:
                 short(r.ufm.gnc1),
                 short(r.ufm.gnc3),
                 short(gap.upper if gap else None),
-                Styled(_words(r.outcome), _COLOURS.get(r.outcome, "yellow")),
+                Styled(r.outcome.value.replace("_", " "), _COLOURS.get(r.outcome, "yellow")),
             )
         )
     size = f"d = {count(sweep.d)}, K = {count(sweep.K)}"
@@ -190,7 +192,3 @@ def _constructions(listed: ConstructionList) -> Table:
         lines.append((Styled(row.name, "bold"), figures))
         lines.append(("    ", row.title, Styled(f" ({row.reference}{proved})", "dim")))
     return Table("Constructions: gnc solve --construction NAME", sentences=lines)
-
-
-def _words(outcome: Outcome) -> str:
-    return outcome.value.replace("_", " ")

@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from gnc_cli.geometry.gram import max_cosine
 from gnc_cli.geometry.one_vs_rest import one_vs_rest
 from gnc_cli.geometry.sphere import normalise, random_points
-from gnc_cli.known_codes.table import stored_codes
 from tests.problems import WITH_POINTS, Problem
 
 Vector = tuple[Fraction, ...]
@@ -90,28 +89,6 @@ def test_the_theorem_on_rational_quadruples(vectors: tuple[Vector, Vector, Vecto
     check_theorem(w, x, w, x)
 
 
-def test_the_worst_case_is_equality_at_h_equal_to_w() -> None:
-    """Climbing from random starts ends at the bound and never beyond it: the bound is sharp."""
-    rng = np.random.default_rng(0)
-    vectors = rng.standard_normal((800, 4, 3))
-    excess = _excess(vectors)
-    for step in range(400):
-        tried = vectors + 0.5 * 0.985**step * rng.standard_normal(vectors.shape)
-        found = _excess(tried)
-        better = found > excess
-        vectors[better], excess[better] = tried[better], found[better]
-    assert -1e-4 < excess.max() <= 1e-12
-
-
-def _excess(vectors: np.ndarray) -> np.ndarray:
-    """<u, v> - (1 - s) for rows of four vectors; -1 where a margin is not positive."""
-    w, h, x, g = np.moveaxis(vectors / np.linalg.norm(vectors, axis=2, keepdims=True), 1, 0)
-    r1, r2 = ((w - x) * h).sum(1), ((x - w) * g).sum(1)
-    u, v = w + h, x + g
-    cosine = (u * v).sum(1) / (np.linalg.norm(u, axis=1) * np.linalg.norm(v, axis=1))
-    return np.where(np.minimum(r1, r2) > 1e-3, cosine - (1.0 - (r1 + r2) / 2.0), -1.0)
-
-
 def check_bisected(W: np.ndarray, H: np.ndarray, margins: np.ndarray) -> np.ndarray:
     """The pairwise form, to rounding, for the classes whose margin is positive; returns U."""
     kept = margins > 0.0
@@ -160,23 +137,6 @@ def test_bisecting_a_known_code(problem: Problem) -> None:
     assert max_cosine(U) <= 1.0 - certified.lower.min() + 1e-13
     if problem.rattlers == 0:
         assert np.abs(U - W).max() < 1e-6  # the case of equality; a gap of 1e-13 has its root here
-
-
-@pytest.mark.parametrize("K", [10, 14, 19, 33])
-@pytest.mark.parametrize("spread", [0.0, 1e-6, 1e-3, 0.1])
-def test_bisecting_a_solved_code(K: int, spread: float, rng: np.random.Generator) -> None:
-    """The stored coordinates, and codes near them, where the bound is nearly attained."""
-    codes = [points for _, points in stored_codes(3, K)]
-    assert codes
-    for stored in codes:
-        W = normalise(stored + spread * rng.standard_normal(stored.shape))
-        certified = one_vs_rest(W)
-        U = check_bisected(W, certified.directions, certified.lower)
-        assert len(U) == K
-        assert max_cosine(U) <= 1.0 - certified.lower.min() + 1e-12
-        # rho of a code lies between one minus its own largest cosine and that of its bisected code
-        assert certified.upper.min() >= 1.0 - max_cosine(W) - 1e-13
-        assert one_vs_rest(U).upper.min() >= certified.lower.min() - 1e-12
 
 
 def test_the_page_names_what_coq_proves() -> None:

@@ -3,10 +3,6 @@
 import csv
 import io
 import json
-import os
-import signal
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -97,45 +93,6 @@ def test_spoilt_results_are_not(spoilt: dict[str, Any]) -> None:
     assert not VALIDATOR.is_valid(code().to_json() | spoilt)
 
 
-class OnTerminal:
-    """`gnc solve` as a process whose stderr is a terminal, so that its progress can be seen."""
-
-    def __init__(self, *args: Any) -> None:
-        self._master, slave = os.openpty()
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "gnc_cli", "solve", *map(str, args)],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=slave,
-            text=True,
-            env={**os.environ, "OMP_NUM_THREADS": "1", "TERM": "xterm", "COLUMNS": "120"},
-        )
-        os.close(slave)
-        self.seen = ""
-
-    def wait_for(self, words: str) -> None:
-        """Until the terminal shows these words; the end of the process ends it, too."""
-        while words not in self.seen and self._read():
-            pass
-        assert words in self.seen, self.seen
-
-    def finish(self) -> str:
-        """What stdout got in the end."""
-        while self._read():
-            pass
-        os.close(self._master)
-        stdout, _ = self.process.communicate(timeout=60)
-        return stdout
-
-    def _read(self) -> bool:
-        try:
-            data = os.read(self._master, 4096)
-        except OSError:  # the other end is closed
-            return False
-        self.seen += data.decode()
-        return bool(data)
-
-
 def test_a_person_sees_the_certificate(tmp_path: Path) -> None:
     file, picture, report = (tmp_path / f"code.{s}" for s in ("h5", "svg", "md"))
     run = gnc(
@@ -212,35 +169,3 @@ def test_a_time_limit_is_a_normal_end(tmp_path: Path) -> None:
     again = solved(*LONG, "--time-limit", 1, "--out", file, "--resume")
     assert again["steps"] > 0
     assert again["rho_one_vs_rest"]["lower"] >= first["rho_one_vs_rest"]["lower"] - 1e-9
-
-
-def test_a_missed_target_under_a_time_limit_is_4() -> None:
-    run = gnc(*LONG, "--time-limit", 0.5, "--target", 0.43, "--json")
-    assert run.exit_code == 4
-    result = json.loads(run.stdout)
-    assert (result["outcome"], result["ending"]) == ("target_missed", "time_limit")
-    assert "raise --time-limit" in result["advice"]
-    VALIDATOR.validate(result)
-
-
-@pytest.mark.parametrize(
-    "number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.slow)]
-)
-def test_interrupted_runs_write_their_best_and_go_on(
-    number: signal.Signals, tmp_path: Path
-) -> None:
-    file = tmp_path / "code.h5"
-    running = OnTerminal(*ROUNDS, "--out", file, "--json")
-    running.wait_for("best 0.")  # the first round is over
-    running.process.send_signal(number)
-    first = json.loads(running.finish())
-    assert running.process.returncode == 130, running.seen
-    assert "finishing with the best so far" in running.seen and "Traceback" not in running.seen
-    VALIDATOR.validate(first)
-    assert first["outcome"] == "interrupted" and first["steps"] > 0
-    stored = read_code(file)
-    assert stored.state is not None and stored.weights.shape == (15, 3)
-    reached = first["rho_one_vs_rest"]["lower"]
-    done = solved(*ROUNDS, "--out", file, "--resume", "--target", reached - 1e-9)
-    assert done["outcome"] == "target_reached"
-    assert read_code(file).weights.shape == (15, 3)

@@ -19,22 +19,6 @@ from gnc_cli.search.parametrisation import (
 groups = st.tuples(st.integers(2, 6), st.integers(2, 12), st.integers(0, 999))
 
 
-def cycle_lengths(code: np.ndarray, generator: np.ndarray) -> list[int]:
-    """Of the permutation of the rows that the generator is; fails unless it is one."""
-    distance = np.linalg.norm((code @ generator.T)[:, None] - code[None], axis=2)
-    target = distance.argmin(axis=1)
-    assert distance.min(axis=1).max() < 1e-12
-    assert sorted(target) == list(range(len(code)))
-    left, lengths = set(range(len(code))), []
-    while left:
-        start = k = left.pop()
-        lengths.append(1)
-        while (k := int(target[k])) != start:
-            left.remove(k)
-            lengths[-1] += 1
-    return lengths
-
-
 @given(groups)
 def test_generators_have_exactly_their_order(group: tuple[int, int, int]) -> None:
     d, order, seed = group
@@ -44,33 +28,6 @@ def test_generators_have_exactly_their_order(group: tuple[int, int, int]) -> Non
     np.testing.assert_allclose(powers[-1], np.eye(d), atol=1e-13)
     for smaller in powers[:-1]:
         assert np.abs(smaller - np.eye(d)).max() > 1e-3
-
-
-@given(groups, st.integers(2, 40))
-def test_codes_of_orbits_are_invariant(group: tuple[int, int, int], K: int) -> None:
-    d, order, seed = group
-    rng = np.random.default_rng(seed)
-    g = random_generator(rng, d, order)
-    try:
-        made = cyclic_orbits(g, order, K)
-    except UsageError as error:
-        assert f"K = {K} " in str(error)
-        return
-    (unknown,) = made.random(rng, 1)
-    code = made.code(unknown)
-    assert len(np.unique(code.round(9), axis=0)) == K
-    assert code.shape == (K, d)
-    np.testing.assert_allclose(np.linalg.norm(code, axis=1), 1.0, atol=1e-13)
-    lengths = cycle_lengths(code, g)
-    assert len(lengths) == made.unknown
-    assert all(order % n == 0 for n in lengths)
-    np.testing.assert_allclose(code[made.representatives], unknown, atol=1e-13)
-    # Projections are projections, onto where the unknown rows lie.
-    v = torch.as_tensor(rng.standard_normal((2, made.unknown, d)))
-    once = made.project(v)
-    torch.testing.assert_close(made.project(once), once, rtol=0, atol=1e-12)
-    rows = torch.as_tensor(unknown)[None]
-    torch.testing.assert_close(made.project(rows), rows, rtol=0, atol=1e-12)
 
 
 def _some() -> dict[str, Parametrisation]:
@@ -103,17 +60,6 @@ def test_expand_is_linear_and_pulls_back_by_its_transpose(made: Parametrisation)
 def rotation(n: int) -> np.ndarray:
     turn = 2 * np.pi / n
     return np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])
-
-
-def test_short_orbits_fill_what_is_left() -> None:
-    turn = np.eye(3)
-    turn[:2, :2] = rotation(3)
-    made = cyclic_orbits(turn, 3, 8)
-    assert made.unknown == 4  # two triangles and both poles
-    assert list(made.source) == [0, 0, 0, 1, 1, 1, 2, 3]
-    assert made.project(torch.ones(1, 4, 3, dtype=torch.float64))[0].tolist() == pytest.approx(
-        np.array([[1.0, 1.0, 1.0]] * 2 + [[0.0, 0.0, 1.0]] * 2)
-    )
 
 
 @pytest.mark.parametrize(

@@ -6,18 +6,12 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
 from PIL import Image
 
 from gnc_cli import solve
-from gnc_cli.codes.certify import contact_pairs
-from gnc_cli.console import drawing
-from gnc_cli.console.drawing import draw_code, draw_cosines
-from gnc_cli.errors import OutputError, UsageError
 from gnc_cli.geometry.sphere import random_points
 from gnc_cli.records import Bracket
 from gnc_cli.search.plot import code_figure, plot_solve, sweep_figure
@@ -101,77 +95,6 @@ def test_every_result_has_a_picture_that_is_not_blank(tmp_path: Path, name: str)
         shades = np.asarray(image.convert("L"))
     assert 0.002 < (shades < 128).mean() < 0.6
     assert os.listdir(tmp_path) == ["a.png"]
-
-
-@pytest.mark.parametrize(("name", "suffix"), [("one tau", "svg"), ("plane", "pdf")])
-def test_svg_and_pdf_are_valid_and_reproducible(tmp_path: Path, name: str, suffix: str) -> None:
-    one, two = (tmp_path / f"{run}.{suffix}" for run in ("one", "two"))
-    for path in (one, two):
-        plot_solve(RESULTS[name], path)
-    data = one.read_bytes()
-    assert data == two.read_bytes()
-    if suffix == "svg":
-        assert ElementTree.parse(one).getroot().tag.endswith("svg")
-    else:
-        assert data.startswith(b"%PDF-") and data.rstrip().endswith(b"%%EOF")
-
-
-def test_an_existing_picture_is_replaced_and_a_failure_keeps_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "a.svg"
-    path.write_text("old")
-
-    def full(descriptor: int) -> None:
-        raise OSError(28, "No space left on device")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "fsync", full)
-        with pytest.raises(OutputError, match="No space left"):
-            plot_solve(RESULTS["one tau"], path)
-    assert path.read_text() == "old"
-    assert os.listdir(tmp_path) == ["a.svg"]
-    plot_solve(RESULTS["one tau"], path)
-    assert path.read_text().startswith("<?xml")
-
-
-def test_bad_targets_are_refused(tmp_path: Path) -> None:
-    for name in ("a.jpg", "a"):
-        with pytest.raises(UsageError, match=r"\.png, \.svg, \.pdf"):
-            plot_solve(RESULTS["polygon"], tmp_path / name)
-    with pytest.raises(OutputError, match="cannot write"):
-        plot_solve(RESULTS["polygon"], tmp_path / "none" / "a.png")
-    assert os.listdir(tmp_path) == []
-
-
-def test_what_lies_in_front_is_drawn_solid_and_the_rest_faint() -> None:
-    W = icosahedron()
-    ax = Figure().add_subplot()
-    draw_code(ax, W, contact_pairs(W, 1e-9), np.arange(12) == 3)
-    shown = [c for c in ax.collections if c.get_offsets().any()]
-    by_alpha = {1.0: 0, 0.28: 0}
-    for collection in shown:
-        if collection.get_alpha() in by_alpha:
-            by_alpha[collection.get_alpha()] += len(collection.get_offsets())
-    assert by_alpha == {1.0: 6, 0.28: 6}  # antipodal: half of the points face the viewer
-    labels = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert labels == ["contact", "class", "rattler"]
-
-
-@pytest.mark.parametrize("most", [10**6, 5 * 40])
-def test_cosines_are_sorted_and_those_of_large_codes_of_evenly_spaced_rows(
-    most: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(drawing, "_MOST_PRODUCTS", most)
-    W = random_code(4, 40)
-    ax = Figure().add_subplot()
-    draw_cosines(ax, W, [(0.5, "best known", "green")])
-    curve, level = ax.lines
-    pairs = (W @ W.T)[~np.eye(40, dtype=bool)].reshape(40, 39)
-    rows = np.linspace(0, 39, min(40, most // 40)).astype(int)
-    np.testing.assert_allclose(curve.get_ydata(), np.sort(pairs[rows], axis=None), atol=1e-15)
-    assert level.get_label() == "best known 0.5000"
-    assert ("5 of 40" in ax.get_title("left") + ax.get_title()) == (most == 200)
 
 
 def test_a_sweep_shows_its_limit_in_both_panels() -> None:

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from gnc_cli.geometry.gram import max_cosine
 from gnc_cli.geometry.one_vs_rest import one_vs_rest
-from gnc_cli.geometry.sphere import normalise, random_points
+from gnc_cli.geometry.sphere import random_points
 from gnc_cli.search.parametrisation import Parametrisation, cyclic_orbits, extending, free
 from gnc_cli.search.problem import Problem, SoftmaxCode, Tammes, typical_scale
 from tests.problems import PROBLEMS, WITH_POINTS
@@ -60,16 +59,6 @@ def test_whole_and_unknowns_are_inverse(problem: Problem) -> None:
         assert problem.coordinates == (len(whole) - given) * (problem.d - 1)
 
 
-def test_what_left_its_fixed_space_is_brought_back() -> None:
-    problem = Tammes(MADE["half-turn"])
-    rng = np.random.default_rng(4)
-    whole = problem.whole(starts(problem)[0])
-    mended = problem.symmetric(normalise(whole + 0.1 * rng.standard_normal(whole.shape)))
-    np.testing.assert_allclose(np.linalg.norm(mended, axis=1), 1.0, atol=1e-15)
-    turned = mended * [-1.0, -1.0, 1.0]
-    np.testing.assert_allclose(turned, mended[[1, 0, 3, 2, 5, 4, 6]], atol=1e-15)
-
-
 @pytest.mark.parametrize("problem", EVERY)
 def test_active_pairs_are_those_of_the_definition(problem: Problem) -> None:
     for points in starts(problem):
@@ -90,19 +79,6 @@ def test_smoothed_objective_tends_to_the_largest_value(problem: Problem) -> None
     top = [all_values(problem, problem.whole(p)).max() for p in points]
     np.testing.assert_allclose(problem.objective(tensor, sharpness), top, atol=1e-8)
     np.testing.assert_allclose(problem.estimate(tensor, sharpness), top, atol=1e-12)
-
-
-@pytest.mark.parametrize("name", ["free", "given", "antipodal"])
-def test_a_code_becomes_points_with_features_on_weights(name: str) -> None:
-    made = MADE[name]
-    code = made.code(made.random(np.random.default_rng(3), 1)[0])
-    np.testing.assert_allclose(Tammes(made).whole(Tammes(made).from_code(code)), code)
-    if made.images is not None:
-        return
-    softmax = SoftmaxCode(made)
-    whole = softmax.whole(softmax.from_code(code))
-    np.testing.assert_allclose(whole, np.concatenate([code, code]), atol=1e-15)
-    assert softmax.value(whole) == pytest.approx(max_cosine(code) - 1.0, abs=1e-15)  # h = w
 
 
 @pytest.mark.parametrize("known", [p for p in WITH_POINTS if p.K <= 30], ids=str)

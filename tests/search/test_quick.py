@@ -11,7 +11,7 @@ from gnc_cli.geometry.sphere import random_points
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.search.parametrisation import cyclic_orbits, free
 from gnc_cli.search.problem import Tammes
-from gnc_cli.search.quick import _smoothed, number_of_starts, quick_descents
+from gnc_cli.search.quick import _smoothed, quick_descents
 
 
 def test_the_value_and_gradient_are_those_of_the_torch_kernel(rng: np.random.Generator) -> None:
@@ -50,32 +50,6 @@ def test_descents_end_near_the_best_code(rng: np.random.Generator) -> None:
     np.testing.assert_allclose(np.linalg.norm(end.rows, axis=1), 1.0, atol=1e-14)
     assert end.value == pytest.approx(1.0 / np.sqrt(5.0), abs=1e-5)  # the icosahedron
     assert max_cosine(end.rows) == pytest.approx(1.0 / np.sqrt(5.0), abs=1e-3)
-
-
-def test_those_that_go_on_are_those_that_would_have_ended_best(rng: np.random.Generator) -> None:
-    starts = np.array([random_points(rng, 40, 5) for _ in range(12)])
-    sharpness = np.full(12, 5.0)
-    together, *_ = quick_descents(free(5, 40), starts, sharpness, 2e4, Deadline())
-    alone = [
-        quick_descents(free(5, 40), starts[i : i + 1], sharpness[:1], 2e4, Deadline())[0][0]
-        for i in range(12)
-    ]
-    values = [end.value for end in alone]
-    assert len(together) == 3
-    assert all(end.value == values[end.start] for end in together)
-    assert min(end.value for end in together) == min(values)
-
-
-def test_a_deadline_leaves_one_code(rng: np.random.Generator) -> None:
-    starts = np.array([random_points(rng, 20, 3) for _ in range(4)])
-    late = Deadline(0.0)
-    (end,), begun, _ = quick_descents(free(3, 20), starts, np.full(4, 3.0), 1e4, late)
-    assert begun == 1 and end.rows.shape == (20, 3) and np.isfinite(end.value)
-
-
-@pytest.mark.parametrize("d, K", [(3, 4), (10, 100), (64, 1000)])
-def test_the_number_of_starts_suits_a_second(d: int, K: int) -> None:
-    assert 1 <= number_of_starts(d, K, 1.0) <= number_of_starts(d, K, 0.3) <= 16
 
 
 def test_an_easy_code_needs_no_torch() -> None:

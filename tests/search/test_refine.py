@@ -1,6 +1,5 @@
 """Stationary codes: Newton's polish of a candidate, L-BFGS beyond, and the first-order gain."""
 
-import threading
 from dataclasses import replace
 
 import numpy as np
@@ -8,17 +7,13 @@ import pytest
 from scipy.optimize import linprog
 
 from gnc_cli.geometry.active_pairs import ActivePairs, tangent_bases
-from gnc_cli.geometry.gram import max_cosine
 from gnc_cli.geometry.polish import Polished, polish
 from gnc_cli.geometry.sphere import normalise, random_points
-from gnc_cli.records import plain
 from gnc_cli.runtime.deadline import Deadline
-from gnc_cli.search import refine as module
-from gnc_cli.search.parametrisation import cyclic_orbits, extending, free
-from gnc_cli.search.problem import Problem, SoftmaxCode, Tammes
-from gnc_cli.search.refine import examine, first_order, polish_candidate, refine, settle
-from gnc_cli.search.state import Candidate
-from tests.problems import antiprism, cell24, hemicube, icosahedron, orthoplex, polygon
+from gnc_cli.search.parametrisation import cyclic_orbits, free
+from gnc_cli.search.problem import Candidate, Problem, SoftmaxCode, Tammes
+from gnc_cli.search.refine import examine, first_order, polish_candidate, settle
+from tests.problems import antiprism, cell24, hemicube, icosahedron, polygon
 
 CODES = {"antiprism": antiprism, "icosahedron": icosahedron, "24-cell": cell24, "5-16": hemicube}
 KINDS = pytest.mark.parametrize("kind", [Tammes, SoftmaxCode])
@@ -27,42 +22,6 @@ KINDS = pytest.mark.parametrize("kind", [Tammes, SoftmaxCode])
 def shaken(code: np.ndarray, noise: float = 1e-3) -> np.ndarray:
     rng = np.random.default_rng(5)
     return normalise(code + noise * rng.standard_normal(code.shape))
-
-
-@pytest.mark.parametrize(
-    ("kind", "name"), [(Tammes, "icosahedron"), (Tammes, "5-16"), (SoftmaxCode, "icosahedron")]
-)
-def test_lbfgs_reaches_known_codes(kind: type, name: str) -> None:
-    code = CODES[name]()
-    t = max_cosine(code)
-    problem = kind(free(code.shape[1], len(code)))
-    start = shaken(problem.whole(problem.from_code(code)))
-    whole, order = refine(problem, start, scale=1.0 - t, steps=100, deadline=Deadline())
-    np.testing.assert_allclose(np.linalg.norm(whole, axis=1), 1.0, atol=1e-15)
-    # The last smoothing stands off by less than log(K^2) / 1e6 of the scale.
-    optimum = t if kind is Tammes else t - 1.0
-    assert optimum - 1e-14 <= problem.value(whole) <= optimum + 6e-6 * (1.0 - t)
-    assert order.stationarity <= 1e-5 and np.isnan(order.gain)
-
-
-def test_lbfgs_keeps_to_the_deadline() -> None:
-    stop = threading.Event()
-    stop.set()
-    start = shaken(icosahedron())
-    whole, order = refine(
-        Tammes(free(3, 12)), start, scale=0.5, steps=100, deadline=Deadline(None, stop)
-    )
-    np.testing.assert_allclose(whole, start, atol=1e-15)
-    assert order.stationarity > 1e-3
-
-
-def test_lbfgs_keeps_rows_in_their_fixed_spaces() -> None:
-    half_turn = np.array([-1.0, -1.0, 1.0])
-    problem = Tammes(cyclic_orbits(np.diag(half_turn), 2, 6))
-    start = shaken(problem.from_code(orthoplex(3)[[0, 3, 1, 4, 2, 5]]))
-    code, _ = refine(problem, problem.whole(start), scale=1.0, steps=50, deadline=Deadline())
-    np.testing.assert_allclose(code[1::2], code[::2] * half_turn, atol=1e-15)
-    assert max_cosine(code) == pytest.approx(0.0, abs=1e-5)
 
 
 def polished(problem: Problem, code: np.ndarray) -> Polished:
@@ -135,43 +94,6 @@ def test_the_dual_bound_is_a_bound_for_any_multipliers(
         assert found.bound >= exact - 1e-12
 
 
-def test_given_rows_do_not_count() -> None:
-    """The icosahedron's last row may do better once the others are held: not at all, here."""
-    code = icosahedron()
-    problem = Tammes(extending(code[:11], 12))
-    done = polished(problem, code)
-    found = first_order(done.points, done.pairs, done.multipliers, problem.movable())
-    assert found.gain <= 1e-10
-    # Held by fewer neighbours, it rolls away.
-    neighbours = np.argsort(-(code[:11] @ code[11]))[:5]
-    held = np.delete(np.arange(11), neighbours[:3])
-    problem = Tammes(extending(code[held], 9))
-    whole = np.concatenate([code[held], code[11:]])
-    top = problem.active_pairs(whole, problem.value(whole) - 1e-9)
-    uniform = np.full(len(top), 1.0 / len(top))
-    found = first_order(whole, top, uniform, problem.movable())
-    exact = programme(whole, top, problem.movable())
-    assert found.gain == pytest.approx(exact, abs=1e-7) and 0.1 < found.gain <= found.bound
-
-
-def test_an_unsolved_programme_leaves_the_gain_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A dual bound from crude multipliers is no gain: it can be hundreds of times too large."""
-    problem = Tammes(free(3, 12))
-    points = shaken(icosahedron(), 0.003)
-    pairs = problem.active_pairs(points, -np.inf)
-    uniform = np.full(len(pairs), 1.0 / len(pairs))
-    solved = first_order(points, pairs, uniform, problem.movable())
-    assert 0.0 < solved.gain < 0.02
-    for seconds in (0.0, 1e-9):
-        cut = first_order(points, pairs, uniform, problem.movable(), seconds)
-        assert cut.stationarity == solved.stationarity
-        assert np.isnan(cut.gain) or cut.gain == solved.gain  # if the programme was quick
-    stopped = first_order(points, pairs, uniform, problem.movable(), seconds=0.0)
-    assert plain(stopped)["gain"] is None and stopped.bound > 0.02
-    monkeypatch.setattr(module, "_MOST_ENTRIES", 0)
-    assert np.isnan(first_order(points, pairs, uniform, problem.movable()).gain)
-
-
 def test_a_saddle_is_left_by_its_direction_of_descent() -> None:
     """From the hexagon on the equator to the octahedron; with the symmetry kept it stays."""
     code = np.pad(np.roll(polygon(6), 1, axis=0), ((0, 0), (0, 1)))
@@ -185,11 +107,6 @@ def test_a_saddle_is_left_by_its_direction_of_descent() -> None:
     kept, verdict = settle(problem, replace(start, restricted=turn), Deadline())
     assert kept.value == start.value
     assert verdict is not None and verdict.local_minimum == "no"
-
-
-def test_a_search_that_was_not_polished_has_no_verdict() -> None:
-    candidate = Candidate(0.0, orthoplex(3))
-    assert settle(Tammes(free(3, 6)), candidate, Deadline()) == (candidate, None)
 
 
 def test_given_codes_are_examined() -> None:

@@ -1,6 +1,5 @@
 """The restart schedule: rounds that depend on seed and number alone, and when they end."""
 
-import threading
 from dataclasses import replace
 
 import numpy as np
@@ -12,8 +11,7 @@ from gnc_cli.runtime.parallel import Pool
 from gnc_cli.search.effort import UNLIMITED, Effort, plan_effort
 from gnc_cli.search.parametrisation import cyclic_orbits, extending, free
 from gnc_cli.search.problem import Problem, SoftmaxCode, Tammes
-from gnc_cli.search.schedule import search
-from gnc_cli.search.state import SearchState
+from gnc_cli.search.schedule import SearchState, search
 
 EFFORT = Effort(
     tasks=4,
@@ -66,40 +64,6 @@ def test_a_search_that_stopped_between_rounds_goes_on_as_if_it_had_not(kind: typ
     assert not np.array_equal(other.pool[0].whole, run(problem, 3).pool[0].whole)
 
 
-def test_a_task_is_known_by_its_number() -> None:
-    """Whatever was done before it: independent starts of one number are the same."""
-    problem = problem_of(Tammes, 3, 8)
-    whole: list[int] = []
-    state = SearchState()
-    effort = replace(EFFORT, tasks=3)
-    for _ in search(problem, effort, 3, state, deadline=Deadline(), pool=Pool()):
-        whole.append(state.steps)
-    last = run(problem, 3, SearchState(tasks=2))
-    assert last.tasks == 3 and last.steps == whole[2] - whole[1]
-    assert last.best is not None
-    assert any(c.value == pytest.approx(last.best.value, abs=1e-11) for c in state.pool)
-
-
-@KINDS
-def test_pools_are_sorted_distinct_and_true(kind: type) -> None:
-    problem = problem_of(kind, 4, 11)
-    state = run(problem, 7)
-    values = [c.value for c in state.pool]
-    assert 1 <= len(values) <= 10
-    assert (np.diff(values) > 1e-11).all()
-    for candidate in state.pool:
-        np.testing.assert_allclose(np.linalg.norm(candidate.whole, axis=1), 1.0, atol=1e-14)
-        top = problem.value(candidate.whole)
-        if candidate.polished:
-            assert candidate.value == pytest.approx(top, abs=1e-14)
-        else:  # an estimate of where the basin leads
-            assert candidate.value <= top + 1e-12
-    assert state.best is not None and state.best.polished
-    steps, best = np.array(state.history).T
-    assert (np.diff(steps) >= 0).all() and steps[-1] == state.steps
-    assert (np.diff(best) <= 1e-14).all()
-
-
 def test_a_target_or_patience_ends_it() -> None:
     target = 1.0 / np.sqrt(5.0) + 1e-12
     met = run(Tammes(free(3, 12)), 15, target=target)
@@ -116,22 +80,6 @@ def test_the_same_code_found_again_and_again_ends_it() -> None:
     often = run(Tammes(free(3, 6)), 50, hits=6, steps=300)
     assert 6 <= often.hits <= often.batches <= often.tasks < 50
     same(run(Tammes(free(3, 6)), 50, often, hits=6, steps=300), often)
-
-
-@KINDS
-def test_an_interruption_keeps_the_best_and_what_is_done_of_the_round(kind: type) -> None:
-    problem, stop = problem_of(kind, 3, 8), threading.Event()
-    before = run(problem, 3)
-    cut = SearchState()
-    limit = Deadline(None, stop)
-    for _ in search(problem, replace(EFFORT, tasks=7), 3, cut, deadline=limit, pool=Pool()):
-        if cut.tasks == 5:
-            stop.set()
-    assert cut.tasks == 5 and cut.restarts == 20
-    assert cut.best is not None and before.best is not None
-    assert cut.best.value <= before.best.value
-    again = run(problem, 7, SearchState(tasks=cut.tasks))
-    assert again.tasks == 7 and again.restarts == 8
 
 
 def test_processes_find_the_same() -> None:

@@ -9,7 +9,6 @@ Whether a construction is worth a search beside it is decided by yardsticks that
 
 import os
 import zlib
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import comb
@@ -25,7 +24,6 @@ from gnc_cli.errors import UsageError
 from gnc_cli.geometry.second_order import UNDECIDED, SecondOrder
 from gnc_cli.geometry.sphere import angle_from_chord
 from gnc_cli.metrics.records import Rattlers
-from gnc_cli.parameters import spelled
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.memory import check_disk
 from gnc_cli.search.effort import LARGE, MAX_UNKNOWNS
@@ -37,7 +35,7 @@ from gnc_cli.search.verdict import reaches_target
 _MOST_HELD = 1 << 26
 """Numbers of a code (512 MB) up to which its rows are held in memory."""
 _CHUNK = 1 << 18
-"""Numbers that are compressed to predict the size of a file."""
+"""Size of the sample that is compressed to predict the size of a file."""
 _EVERY_CLASS = 1e7
 """K^2 d up to which each class of a construction gets its own bracket."""
 _MOST_EXAMINED = 1500
@@ -71,24 +69,18 @@ class Constructed(Route):
         """The rows in memory, (K, d), but of codes too large to hold."""
         return self.rows if streamed(self.construction) else np.asarray(self.rows)
 
-    @property
-    def described(self) -> str:
-        return f"the construction {self.construction.name} of {self._size}"
-
     def check(self) -> None:
         if not streamed(self.construction):
             super().check()
             return
         r = self.request
         if r.plot is not None:
-            raise UsageError(
-                f"{spelled('plot')} needs the rows in memory, up to K d = {_MOST_HELD}; drop it"
-            )
+            raise UsageError(f"--plot needs the rows in memory, up to K d = {_MOST_HELD}; drop it")
         if r.out is not None:
             from gnc_cli.io.codefile import check_stream_target
 
             check_stream_target(r.out)
-            advice = f"{self.smaller}, name a file on another disk, or drop {spelled('out')}"
+            advice = f"{self.advice}, name a file on another disk, or drop --out"
             check_disk(self._file_size(r.out), r.out, self.described, advice)
 
     def _file_size(self, out: str | os.PathLike[str]) -> float:
@@ -124,13 +116,13 @@ class Constructed(Route):
         )
         return record(request, self.weights, certified, course, deadline.elapsed)
 
-    def beaten_by(self, found: SolveResult) -> bool:
+    def beaten_by(self, candidate: SolveResult) -> bool:
         """Whether a search has found more than this code has, which is not certified yet: by its
         exact cosine, or by an upper end of its one-vs-rest distance."""
         cosine = self.construction.cosine
-        if found.problem != "softmax":
-            return found.max_cosine < cosine.value - _EXACT
-        return found.rho_one_vs_rest.lower > certified_margin(self.rows, cosine).upper + _EXACT
+        if candidate.problem != "softmax":
+            return candidate.max_cosine < cosine.value - _EXACT
+        return candidate.rho_one_vs_rest.lower > certified_margin(self.rows, cosine).upper + _EXACT
 
     def _second_order(self, deadline: Deadline) -> SecondOrder | None:
         """Whether the code is a local minimum; None where it is proved optimal."""
@@ -180,20 +172,8 @@ class SearchBeside(Route):
     algebra: Constructed
     search: Route
 
-    @property
-    def described(self) -> str:
-        return self.search.described
-
-    @property
-    def smaller(self) -> str:
-        return self.search.smaller
-
-    @property
-    def memory(self) -> float:
-        return self.search.memory
-
-    def resumed(self, weights: np.ndarray, state: Mapping[str, int]) -> "SearchBeside":
-        return replace(self, search=self.search.resumed(weights, state))
+    def check(self) -> None:
+        self.search.check()
 
     def solve(self, deadline: Deadline, save: Save | None) -> SolveResult:
         known, cosine, built = self.request.known, self.algebra.construction.cosine.value, None
@@ -203,32 +183,32 @@ class SearchBeside(Route):
             built = self.algebra.solve(deadline, save)
             if reaches_target(self.request, built):
                 return built
-        found = self.search.solve(deadline, save)
-        assert isinstance(found, SolveResult), "no search for a code is a sweep"
-        if built is None and self.algebra.beaten_by(found):
-            return found
-        return better(built or self.algebra.solve(deadline, save), found)
+        candidate = self.search.solve(deadline, save)
+        assert isinstance(candidate, SolveResult), "no search for a code is a sweep"
+        if built is None and self.algebra.beaten_by(candidate):
+            return candidate
+        return better(built or self.algebra.solve(deadline, save), candidate)
 
 
-def better(constructed: SolveResult, found: SolveResult) -> SolveResult:
+def better(constructed: SolveResult, candidate: SolveResult) -> SolveResult:
     """The better code by the problem's own measure; a tie goes to algebra.
 
     The time, and how a search ended, are those of the whole run.
     """
-    if found.problem == "softmax":
-        wins = found.rho_one_vs_rest.lower > constructed.rho_one_vs_rest.lower + _EXACT
+    if candidate.problem == "softmax":
+        wins = candidate.rho_one_vs_rest.lower > constructed.rho_one_vs_rest.lower + _EXACT
     else:
-        wins = found.max_cosine < constructed.max_cosine - _EXACT
+        wins = candidate.max_cosine < constructed.max_cosine - _EXACT
     if wins:
-        return found
-    stopped = found.outcome in (Outcome.INTERRUPTED, Outcome.TIME_LIMIT)
-    of_the_search = {key: found.extras.get(key) for key in ("history", "state")}
+        return candidate
+    stopped = candidate.outcome in (Outcome.INTERRUPTED, Outcome.TIME_LIMIT)
+    of_the_search = {key: candidate.extras.get(key) for key in ("history", "state")}
     return replace(
         constructed,
-        outcome=found.outcome if stopped else constructed.outcome,
-        restarts=found.restarts,
-        steps=found.steps,
-        seconds=found.seconds,
+        outcome=candidate.outcome if stopped else constructed.outcome,
+        restarts=candidate.restarts,
+        steps=candidate.steps,
+        seconds=candidate.seconds,
         extras={**constructed.extras, **of_the_search},
     )
 

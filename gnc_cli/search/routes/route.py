@@ -1,9 +1,9 @@
 """What every way to a code has: how it runs, what memory it takes, and the record it ends in."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -11,7 +11,6 @@ from gnc_cli import __version__
 from gnc_cli.codes.certify import Certified
 from gnc_cli.geometry.second_order import YES, SecondOrder
 from gnc_cli.metrics.gnc2 import EVERY_CLASS
-from gnc_cli.parameters import spelled
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.memory import check_memory
 from gnc_cli.search.request import Request
@@ -34,15 +33,13 @@ class Route(ABC):
 
     request: Request
 
-    @property
-    @abstractmethod
-    def described(self) -> str:
-        """The work, in messages."""
+    advice: ClassVar[str] = "lower --K or --d"
+    """What to do where it does not fit."""
 
     @property
-    def smaller(self) -> str:
-        """What to do where it does not fit."""
-        return f"lower {spelled('K')} or {spelled('d')}"
+    def described(self) -> str:
+        """The work, in messages."""
+        return f"a code of K={self.request.K} points in d={self.request.d}"
 
     @property
     def memory(self) -> float:
@@ -57,19 +54,11 @@ class Route(ABC):
             UnavailableError: it lacks the memory, or the disk.
             UsageError: the result cannot be given in the form asked for.
         """
-        check_memory(self.memory, self.described, self.smaller)
-
-    def resumed(self, weights: np.ndarray, state: Mapping[str, int]) -> "Route":
-        """The same way, going on from a file: its code (K, d), its seed and number of starts."""
-        return self
+        check_memory(self.memory, self.described, self.advice)
 
     @abstractmethod
     def solve(self, deadline: Deadline, save: Save | None) -> SolveResult | SolveSweep:
         """Find the code and certify it."""
-
-    @property
-    def _size(self) -> str:
-        return f"K={self.request.K} points in d={self.request.d}"
 
 
 def record(
@@ -89,11 +78,13 @@ def record(
     """
     judgement = judge(request, weights, certified.max_cosine, certified.rho_one_vs_rest)
     outcome, second = course.outcome, course.second
-    misses = judgement.misses_known_optimum and not request.restriction
-    if misses and outcome is Outcome.CONVERGED:
-        outcome = Outcome.LOCAL_OPTIMUM
-    if judgement.proved and (second is None or second.local_minimum != YES):
-        second = SecondOrder(YES, "its value is proved optimal")
+    known, optimum = judgement.best_known, judgement.optimum
+    if optimum is not None and optimum.proved:
+        if second is None or second.local_minimum != YES:
+            second = SecondOrder(YES, "its value is proved optimal")
+    elif known is not None and known.proven and not request.restriction:
+        if outcome is Outcome.CONVERGED:
+            outcome = Outcome.LOCAL_OPTIMUM
     gain, pairs, classes = course.first_order_gain, certified.contact_pairs, certified.classes
     extras = {
         "history": course.history,
@@ -122,10 +113,10 @@ def record(
         local_minimum=None if second is None else second.local_minimum,
         local_minimum_reason=None if second is None else second.reason,
         margins=Margins(certified.rho_one_vs_rest.lower, certified.min_angle),
-        best_known=judgement.best_known,
+        best_known=known,
         status=judgement.status,
         gap=judgement.gap,
-        optimum=judgement.optimum,
+        optimum=optimum,
         verdict=judgement.verdict,
         seed=request.seed,
         restarts=course.restarts,

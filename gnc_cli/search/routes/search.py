@@ -1,21 +1,20 @@
-"""A search over basins, certified; what its processes hold, and how it goes on from a file."""
+"""Searches, certified: over many basins, or one descent where a K x K matrix is too large."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from gnc_cli.codes.certify import certify_code
-from gnc_cli.geometry.second_order import NO, UNDECIDED
-from gnc_cli.parameters import spelled
+from gnc_cli.geometry.second_order import UNDECIDED
 from gnc_cli.runtime.deadline import Deadline
-from gnc_cli.runtime.devices import accelerator
+from gnc_cli.runtime.devices import accelerator, resolve_device
 from gnc_cli.runtime.parallel import Pool, processes
+from gnc_cli.runtime.threads import available_cores
 from gnc_cli.search.effort import MAX_UNKNOWNS
 from gnc_cli.search.request import Request
-from gnc_cli.search.result import Course, Outcome, SolveResult
+from gnc_cli.search.result import Outcome, SolveResult
 from gnc_cli.search.routes.route import TOLERANCE, TOLERANCE_ROUGH, Route, Save, record
-from gnc_cli.search.solver import SearchResult, solve_code
+from gnc_cli.search.solver import solve_code
 from gnc_cli.search.verdict import proved_upper_end
 
 _OF_A_POLISH = ("stationarity", "first_order_gain", "local_minimum")
@@ -25,6 +24,8 @@ _PROVED_DIGITS = 1e-11
 """What proved figures and the values of a search agree to."""
 _PROCESS = 250e6
 """Bytes of a process with its libraries."""
+_WRITING = 4.0
+"""Seconds kept for writing a large code, a fifth of the limit at most."""
 _BATCH = 64
 _BATCH_PAIRS = 1e6
 """A batch has at most this many descents, and pairs of rows, but four descents at least."""
@@ -34,20 +35,12 @@ _BATCH_PAIRS = 1e6
 class Search(Route):
     """Descents from many starts, polished."""
 
+    advice = "lower --K, --d or --workers"
+
     start: np.ndarray | None = None
-    """Rows of a construction or of the file, the first start in place of the user's."""
+    """The first start: the user's, rows of a construction, or the code of an earlier call."""
     starts: int = 0
     """Number of starts that earlier calls have done with this seed."""
-
-    @property
-    def described(self) -> str:
-        return f"a search for {self._size}"
-
-    @property
-    def smaller(self) -> str:
-        return (
-            f"{super().smaller}, or {spelled('workers')}" if self._workers > 1 else super().smaller
-        )
 
     @property
     def memory(self) -> float:
@@ -64,11 +57,6 @@ class Search(Route):
     def _workers(self) -> int:
         return processes(self.request.workers, self.request.cluster)
 
-    def resumed(self, weights: np.ndarray, state: Mapping[str, int]) -> "Search":
-        """From the file's code, with the next start of its seed."""
-        same = state.get("seed") == self.request.seed
-        return replace(self, start=weights, starts=max(0, state.get("starts", 0)) if same else 0)
-
     def solve(self, deadline: Deadline, save: Save | None) -> SolveResult:
         request, device = self.request, str(accelerator(self.request.device) or "cpu")
 
@@ -79,26 +67,22 @@ class Search(Route):
         # This process alone feeds a GPU.
         pool = Pool(self._workers, request.cluster) if device == "cpu" else Pool(1)
         with request.limited_threads(request.K**2 * request.d), pool:
-            found = solve_code(
+            solution = solve_code(
                 request,
                 deadline,
                 pool,
-                init=request.init if self.start is None else self.start,
+                init=self.start,
                 target=_end_of_search(request),
                 device=device,
-                known=None if request.known is None else request.known.max_cosine,
-                progress=request.progress,
                 starts=self.starts,
                 save=save_best,
             )
-            polished = _polished(found)
             certified = certify_code(
-                found.weights,
-                tolerance=TOLERANCE if polished else TOLERANCE_ROUGH,
+                solution.weights,
+                tolerance=TOLERANCE if solution.polished else TOLERANCE_ROUGH,
                 deadline=deadline if request.K > _QUICK else None,
             )
-        course = _course(request, found, deadline)
-        result = record(request, found.weights, certified, course, deadline.elapsed)
+        result = record(request, solution.weights, certified, solution, deadline.elapsed)
         stopped = result.outcome in (Outcome.TIME_LIMIT, Outcome.INTERRUPTED)
         undecided = [
             name for name in _OF_A_POLISH if stopped and getattr(result, name) in (None, UNDECIDED)
@@ -106,8 +90,51 @@ class Search(Route):
         return replace(
             result,
             undecided=(*result.undecided, *undecided),
-            extras={**result.extras, "state": {"seed": request.seed, "starts": found.starts}},
+            extras={**result.extras, "state": {"seed": request.seed, "starts": solution.starts}},
         )
+
+
+@dataclass(frozen=True)
+class LargeSearch(Route):
+    """One blocked descent that never holds a K x K matrix, certified by its own largest cosine."""
+
+    start: np.ndarray | None = None
+    """The user's start, or the code of an earlier call."""
+
+    @property
+    def memory(self) -> float:
+        """Rows with gradient, moments and copies; a list of close pairs; blocks."""
+        from gnc_cli.search.large_scale import MAX_PAIRS, NEIGHBOURS, PER_PAIR
+
+        d, K, threads = self.request.d, self.request.K, self.request.threads or available_cores()
+        pairs = PER_PAIR * min(MAX_PAIRS, K * NEIGHBOURS[1] // 2)
+        return max(super().memory, (72.0 + 4.0 * threads) * K * d + pairs + 25e6 * threads)
+
+    def solve(self, deadline: Deadline, save: Save | None) -> SolveResult:
+        from gnc_cli.search.large_scale import solve_large
+
+        request = self.request
+        deadline = deadline.reserving(min(_WRITING, 0.2 * (deadline.seconds or 0.0)))
+        solution = solve_large(
+            request.d,
+            request.K,
+            seed=request.seed,
+            init=self.start,
+            steps=request.steps,
+            deadline=deadline,
+            device=str(resolve_device(request.device)),
+            threads=request.threads,
+            progress=request.stage("large scale: max_cosine"),
+            fixed=request.fixed,
+            save=save,
+        )
+        certified = certify_code(
+            solution.weights,
+            tolerance=TOLERANCE_ROUGH,
+            row_max=solution.row_maxima,
+            deadline=deadline,
+        )
+        return record(request, solution.weights, certified, solution, deadline.elapsed)
 
 
 def _end_of_search(request: Request) -> float | None:
@@ -116,37 +143,3 @@ def _end_of_search(request: Request) -> float | None:
         return request.reachable_target
     rho = proved_upper_end(request.d, request.K) - _PROVED_DIGITS
     return rho if request.problem == "softmax" else 1.0 - rho
-
-
-def _polished(found: SearchResult) -> bool:
-    order = found.order
-    if order is None:
-        return False
-    return order.gain <= 1e-9 or (order.stationarity <= 1e-9 and order.bound <= 1e-7)
-
-
-def _course(request: Request, found: SearchResult, deadline: Deadline) -> Course:
-    """How the search ended, and with which effort."""
-    order, second = found.order, found.second
-    if deadline.interrupted:
-        outcome = Outcome.INTERRUPTED
-    elif not found.finished:
-        outcome = Outcome.TIME_LIMIT
-    elif not _polished(found):
-        outcome = Outcome.STALLED
-    elif second is not None and second.local_minimum == NO and request.symmetry is None:
-        outcome = Outcome.SADDLE  # a search that must keep a symmetry has converged within it
-    else:
-        outcome = Outcome.CONVERGED
-    return Course(
-        origin=f"descent from {found.origin}" if found.origin else "descent",
-        outcome=outcome,
-        stationarity=None if order is None else order.stationarity,
-        first_order_gain=None if order is None else order.gain,
-        second=second,
-        restarts=found.restarts,
-        batches=found.batches,
-        hits=found.hits or None,
-        steps=found.steps,
-        history=found.history,
-    )

@@ -1,22 +1,29 @@
-"""The unconstrained feature model, at one temperature or along several."""
+"""The unconstrained feature model, at one temperature or along several.
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+Eq. 2 minimises the mean cross-entropy of unit rows W (K, d) and H (n K, d) at temperature tau;
+eq. B.1 frees the lengths and adds weight decay. Batched restarts descend while tau is annealed to
+the asked value (`descent`), the best are polished to stationarity (`polish`). `hardmax_gap` says
+how far the cross-entropy then stands from its tau -> 0 limit, HardMax (lemma 3.1, eq. C.13).
+"""
+
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from gnc_cli import __version__
 from gnc_cli.codes.certify import certify_code
+from gnc_cli.errors import UsageError
+from gnc_cli.geometry.rounding import gamma
 from gnc_cli.metrics.gnc1 import gnc1
 from gnc_cli.metrics.gnc3 import gnc3
-from gnc_cli.parameters import spelled
 from gnc_cli.records import Bracket
-from gnc_cli.runtime.deadline import Deadline
-from gnc_cli.search.request import apart
-from gnc_cli.search.result import SolveResult, SolveSweep, UfmMeasures
+from gnc_cli.runtime.deadline import Deadline, StageProgress
+from gnc_cli.runtime.threads import limit_threads, threads_for
+from gnc_cli.search.result import Course, Outcome, SolveResult, SolveSweep, UfmMeasures
 from gnc_cli.search.routes.route import Route, Save, record
-from gnc_cli.search.ufm.solver import hardmax_gap, number_of_starts, solve_ufm
+from gnc_cli.search.ufm.descent import UfmObjective, descend, random_starts
+from gnc_cli.search.ufm.polish import polish
 from gnc_cli.search.verdict import proved_interval
 
 _TOLERANCE = 1e-6
@@ -28,18 +35,9 @@ class FeatureModel(Route):
     """Free classifier and features, cross-entropy alone decides."""
 
     start: np.ndarray | None = None
-    """The code of an earlier call, in place of the user's start."""
+    """The user's start, or the code of an earlier call."""
 
-    @property
-    def described(self) -> str:
-        r = self.request
-        sweep = f" at {len(r.tau)} temperatures" if len(r.tau) > 1 else ""
-        return f"the feature model of K={r.K}, d={r.d}, n={r.n}{sweep}"
-
-    @property
-    def smaller(self) -> str:
-        fewer = f", or give fewer {spelled('tau')}" if len(self.request.tau) > 1 else ""
-        return f"{super().smaller}, or {spelled('n')}{fewer}"
+    advice = "lower --K, --d or --n, or give fewer --tau"
 
     @property
     def memory(self) -> float:
@@ -50,15 +48,11 @@ class FeatureModel(Route):
         polish = min(2.0**28, 60.0 * point) + 64e6
         return (9.0 * starts + 16.0 + len(self.request.tau)) * point + polish
 
-    def resumed(self, weights: np.ndarray, state: Mapping[str, int]) -> "FeatureModel":
-        """No state is kept: the code is a start."""
-        return replace(self, start=apart(weights, self.request.seed))
-
     def solve(self, deadline: Deadline, save: Save | None) -> SolveResult | SolveSweep:
         """At each temperature, each with the last optimum among its starts."""
         request, rows = self.request, list[SolveResult]()
         rho = proved_interval(request.d, request.K)
-        start: Any = request.init if self.start is None else self.start
+        start: Any = self.start
         for tau in request.tau or (1.0,):
             rows.append(self._at(tau, start, rho, deadline))
             start = rows[-1].weights, rows[-1].features
@@ -118,3 +112,187 @@ class FeatureModel(Route):
             features=solution.features,
             ufm=measures,
         )
+
+
+_STEPS = 800
+_FINALISTS = 4
+_FINALISTS_FREE = 8  # weight decay: many optima within 1e-6 of each other, hard to rank early
+
+
+@dataclass(frozen=True, kw_only=True)
+class UfmSolution(Course):
+    """A solved unconstrained feature model; its history has the best values of the objective that
+    is minimised at each step's tau, its steps are those of descent and polish together."""
+
+    weights: np.ndarray = field(repr=False)
+    """Classifier W, (K, d); unit rows unless weight decay was asked for."""
+    features: np.ndarray = field(repr=False)
+    """Features H, (n K, d), sorted by class."""
+    labels: np.ndarray = field(repr=False)
+    """(n K,): `repeat(arange(K), n)`."""
+    log_total_loss: float
+    """log of the sum of the losses; `tau * log_total_loss` tends to `hardmax`."""
+    hardmax: float
+    """HardMax value of this W and H (eq. 5): -(smallest margin)."""
+
+
+def solve_ufm(
+    d: int,
+    K: int,
+    *,
+    tau: float,
+    weight_decay: float | None = None,
+    n: int = 1,
+    seed: int = 0,
+    restarts: int | None = None,
+    steps: int | None = None,
+    init: np.ndarray | tuple[np.ndarray, np.ndarray] | None = None,
+    deadline: Deadline | None = None,
+    progress: StageProgress | None = None,
+    device: str = "cpu",
+    threads: int | None = None,
+) -> UfmSolution:
+    """Minimise the cross-entropy over classifier and features.
+
+    Args:
+        weight_decay: positive lambda of eq. B.1; None for the unit sphere, eq. 2.
+        n: samples per class; all n K features are unknowns of their own.
+        restarts: random starts; by default 32, fewer where n K^2 d is large. 0 needs `init`.
+        steps: descent steps of each restart, by default 800; L-BFGS may take five times as many.
+        init: a code (K, d), or weights with features (n K, d), polished as it is as one more start:
+            continuation along a list of temperatures.
+        progress: called as progress(step, steps, value) at each step; the polish stays at `steps`.
+        device: where torch descends; the polish runs in NumPy.
+
+    Raises:
+        UsageError: a weight decay so large that zero is the optimum.
+        UnavailableError: no such device.
+    """
+    # W H^T trades loss against its nuclear norm, a convex problem in which 0 is optimal as soon as
+    # lambda reaches the spectral norm of the loss gradient at 0.
+    collapse = 1 / (K * tau * n**0.5)
+    if weight_decay is not None and weight_decay >= collapse:
+        raise UsageError(
+            f"--weight-decay {weight_decay:g}: from 1 / (K tau sqrt(n)) = {collapse:.6g} "
+            "on the optimum is W = H = 0; choose a smaller one"
+        )
+    deadline = deadline if deadline is not None else Deadline()
+    labels = np.repeat(np.arange(K), n)
+    objective = UfmObjective(K, labels, float(tau), weight_decay)
+    count = number_of_starts(d, K, n) if restarts is None else restarts
+    budget = _STEPS if steps is None else steps
+    history: list[tuple[int, float]] = []
+
+    def report(step: int, value: float) -> None:
+        history.append((step, value))
+        if progress is not None:
+            progress(min(step, budget), budget, value)
+
+    points, used, capped = [], 0, False
+    if init is not None:
+        weights, features = init if isinstance(init, tuple) else (init, init[labels])
+        points.append(objective.retract(np.concatenate([weights, features])))
+    if count:
+        starts = random_starts(d, K, labels, count, seed)
+        cores = threads_for(2.0 * starts[0].size * K, threads)
+        endpoints, used = descend(objective, starts, budget, deadline, report, device, cores)
+        endpoints.sort(key=objective.value)
+        # A continued start is always polished, and the best of the others.
+        points += endpoints[: _FINALISTS if objective.on_sphere else _FINALISTS_FREE]
+    limit = 5 * budget + 1000
+
+    def improve(x: np.ndarray, finish: bool) -> np.ndarray:
+        nonlocal used, capped
+        begun = used
+        with limit_threads(threads_for(2.0 * x.size * K, threads)):
+            x, taken = polish(
+                objective,
+                x,
+                tolerance=_floor(tau),
+                max_steps=limit,
+                deadline=deadline,
+                report=lambda step, value: report(begun + step, value),
+                finish=finish,
+            )
+        used, capped = used + taken, capped or taken >= limit
+        return x
+
+    if points:
+        points = [x if deadline.expired else improve(x, finish=False) for x in points]
+        best = _best(objective, points)
+        if objective.stationarity(best) > _floor(tau) and not deadline.expired:
+            best = _best(objective, [improve(best, finish=True), best])
+    else:  # every restart overflowed
+        best = starts[0][0]
+    ce = objective.cross_entropy(best)
+    stationarity = objective.stationarity(best)
+    if not points:
+        outcome = Outcome.NONFINITE
+    elif deadline.expired:
+        outcome = Outcome.INTERRUPTED if deadline.interrupted else Outcome.TIME_LIMIT
+    elif stationarity <= _floor(tau):
+        outcome = Outcome.CONVERGED
+    else:
+        outcome = Outcome.MAX_STEPS_REACHED if capped else Outcome.STALLED
+    return UfmSolution(
+        origin="descent",
+        weights=best[:K].copy(),
+        features=best[K:].copy(),
+        labels=labels,
+        log_total_loss=float(ce.log_total),
+        hardmax=float(ce.hardmax),
+        stationarity=stationarity,
+        steps=used,
+        restarts=count,
+        outcome=outcome,
+        history=np.array(history, dtype=np.float64).reshape(-1, 2),
+    )
+
+
+def number_of_starts(d: int, K: int, n: int) -> int:
+    """Random starts where nobody gives their number."""
+    return max(1, min(32, 2**24 // (n * K * K * d)))
+
+
+def _best(objective: UfmObjective, points: list[np.ndarray]) -> np.ndarray:
+    """The lowest point; of those equal up to rounding, the most stationary."""
+    values = np.array([objective.value(x) for x in points])
+    tied = np.flatnonzero(values <= values.min() + 1e-14 * (1 + abs(values.min())))
+    return min((points[i] for i in tied), key=objective.stationarity)
+
+
+def _floor(tau: float) -> float:
+    """Gradient that counts as stationary: 1e-10, or what rounding of the logits allows."""
+    return max(1e-10, 64 * float(np.finfo(np.float64).eps) / tau)
+
+
+def hardmax_band(K: int, tau: float, n: int = 1) -> Bracket:
+    """Where `tau * log(sum of losses)` lies above the HardMax value, on the right side (eq. C.13).
+
+    The band holds for every W and H whose margins are all at least 0, and for the difference of the
+    two minima. The upper end is the paper's; its lower end -tau log K is sharpened to tau log log 2
+    by log(1 + u) >= u log 2 on [0, 1] for the worst sample.
+    """
+    return Bracket(tau * float(np.log(np.log(2.0))), tau * float(np.log(n * K * (K - 1))))
+
+
+def hardmax_gap(
+    d: int, K: int, tau: float, log_total: float, hardmax: float, rho: Bracket
+) -> Bracket:
+    """Certified interval for `tau * log_total + rho*`: the scaled loss against the HardMax optimum.
+
+    rho* is the largest one-vs-rest distance for (d, K), proved to lie in `rho`, so -rho* is the
+    optimum of HardMax (theorem 3.2), the limit of the scaled loss as tau -> 0 (lemma 3.1). Both
+    ends hold for every pair of unit W and H, whether or not a search has found the best one: rho*
+    is at least the smallest margin of this pair, -hardmax (lemma C.4), and no pair's loss lies
+    below the band under the optimum.
+
+    Example:
+        >>> hardmax_gap(3, 4, 0.5, -2.0, -4 / 3, Bracket(4 / 3, 4 / 3))  # theorem 3.3
+        Bracket(lower=0.33333333333333326, upper=0.33333333333333326)
+    """
+    # The margin of a pair is computed, as a product with a difference of rows.
+    margin = -hardmax - 4.0 * gamma(d + 3)
+    scaled = tau * log_total
+    lower = max(scaled + max(rho.lower, margin), hardmax_band(K, tau).lower)
+    return Bracket(lower, scaled + rho.upper)

@@ -24,7 +24,7 @@ from gnc_cli.search.ufm.cross_entropy import CrossEntropy, cross_entropy, cross_
 
 _FIRST_RATE = 0.1
 _ANNEALED = 0.7
-"""Share of the steps in which tau falls; the rest is spent at the asked one."""
+"""Share of the steps in which tau falls; the others run at the tau that the user asks for."""
 _TIME_SHARE = 0.6
 """Share of a time limit that the descent may use."""
 
@@ -63,13 +63,19 @@ class UfmObjective:
 
     def value_and_gradient(self, x: np.ndarray) -> tuple[float, np.ndarray]:
         """The objective and its Euclidean gradient (K + N, d)."""
-        ce = self.cross_entropy(x)
-        gradient = np.concatenate([ce.weights_gradient, ce.features_gradient])
+        value, gradient = self.evaluate(x, self.labels, self.tau)
+        return float(value), gradient
+
+    def evaluate(self, x: Any, labels: Any, tau: Any, xp: Any = np) -> tuple[Any, Any]:
+        """Objective and gradient of x (K + N, d), or of (R, K + N, d) with temperatures (R,); in
+        NumPy, or in `torch` where the arrays are tensors."""
+        ce = cross_entropy(x[..., : self.K, :], x[..., self.K :, :], labels, tau, xp=xp)
+        gradient = xp.concatenate([ce.weights_gradient, ce.features_gradient], axis=-2)
         if self.weight_decay is None:
-            return float(self.tau * ce.log_total), gradient
-        mean = float(np.exp(ce.log_total)) / len(self.labels)
-        value = mean + 0.5 * self.weight_decay * float(np.sum(x * x))
-        return value, mean / self.tau * gradient + self.weight_decay * x
+            return tau * ce.log_total, gradient
+        mean = xp.exp(ce.log_total) / len(labels)
+        value = mean + 0.5 * self.weight_decay * xp.sum(x * x, axis=(-2, -1))
+        return value, (mean / tau)[..., None, None] * gradient + self.weight_decay * x
 
     def riemannian_gradient(self, x: np.ndarray) -> np.ndarray:
         """The tangent part of the gradient (K + N, d)."""
@@ -158,24 +164,10 @@ def descend(
             tau = objective.tau * np.maximum(first / objective.tau, 1.0) ** left
             rate = _FIRST_RATE * (last_rate / _FIRST_RATE) ** min(done, 1.0)
             optimizer.param_groups[0]["lr"] = rate
-            values, x.grad = _batched(objective, x, labels, torch.tensor(tau, device=place))
+            values, x.grad = objective.evaluate(x, labels, torch.tensor(tau, device=place), torch)
             optimizer.step()
             x.copy_(manifold.projx(x))
             step += 1
             report(step, float(values.amin()))
     end = x.detach().cpu().numpy()
     return [point for point in end if np.isfinite(point).all()], step
-
-
-def _batched(objective: UfmObjective, x: Any, labels: Any, tau: Any) -> tuple[Any, Any]:
-    """Objectives (R,) and gradients (R, K + N, d) of tensors, each restart at its own tau (R,)."""
-    import torch
-
-    K, decay = objective.K, objective.weight_decay
-    ce = cross_entropy(x[:, :K], x[:, K:], labels, tau, xp=torch)
-    gradient = torch.cat([ce.weights_gradient, ce.features_gradient], dim=1)
-    if decay is None:
-        return tau * ce.log_total, gradient
-    mean = torch.exp(ce.log_total) / len(labels)
-    value = mean + 0.5 * decay * torch.sum(x * x, dim=(1, 2))
-    return value, (mean / tau)[:, None, None] * gradient + decay * x

@@ -88,10 +88,6 @@ def test_figure_c1_in_small(tmp_path: Path) -> None:
     assert picture.read_text().lstrip().startswith("<?xml")
 
 
-def test_one_temperature_in_a_list_is_one_result() -> None:
-    assert ufm(3, 4, tau=[0.5]).to_json()["tau"] == 0.5
-
-
 def test_weight_decay_keeps_lengths_in_the_file(tmp_path: Path) -> None:
     """Eq. B.1 leaves lengths free: they are stored as they are, metrics take unit rows."""
     file = tmp_path / "code.h5"
