@@ -7,25 +7,30 @@ miss in 1000.
 """
 
 import inspect
+import sys
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from gnc_cli.errors import UnavailableError
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.threads import flush_denormals
 from gnc_cli.search.problem import Problem
-
-if TYPE_CHECKING:
-    pass
 
 _MOMENTS = (0.9, 0.95)
 
 
 def geoopt() -> Any:
-    """The module, imported quietly: it scripts a helper at import, which newer torch deprecates."""
+    """The module, imported quietly: it scripts a helper at import, which newer torch deprecates.
+
+    Raises:
+        UnavailableError: Python has dropped the docstrings, from which the package makes others.
+    """
+    if sys.flags.optimize > 1:
+        raise UnavailableError("geoopt needs docstrings; run Python without -OO, PYTHONOPTIMIZE=2")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         import geoopt as module
