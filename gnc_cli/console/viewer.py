@@ -15,9 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from gnc_cli.console.drawing import polylines
+from gnc_cli.console.drawing import BLUE, COSINES, GREY, INK, ORANGE, polylines
 from gnc_cli.console.numbers import count
-from gnc_cli.console.plot_style import BLUE, COSINES, GREY, INK, ORANGE
 from gnc_cli.escaping import in_html
 from gnc_cli.io.atomic import write_text
 

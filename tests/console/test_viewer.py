@@ -12,7 +12,7 @@ import pytest
 
 from gnc_cli import solve
 from gnc_cli.codes.certify import contact_pairs
-from gnc_cli.console.plot_style import COSINES
+from gnc_cli.console.drawing import COSINES
 from gnc_cli.console.viewer import Snapshot, write_code_page, write_run_page
 from tests.browser import chromium, errors, lightness, served, shown_as
 
