@@ -15,7 +15,7 @@ import numpy as np
 
 from gnc_cli.console.numbers import count
 from gnc_cli.io.atomic import atomic_file
-from gnc_cli.io.outputs import check_plot_suffix
+from gnc_cli.io.outputs import check_suffix
 
 # Okabe and Ito's palette: told apart by people with any colour vision, and in grey.
 BLUE = "#0072B2"
@@ -112,7 +112,7 @@ def save(figure: Any, path: str | os.PathLike[str]) -> None:
         UsageError: unknown suffix.
         OutputError: the file cannot be written; nothing has changed.
     """
-    suffix = check_plot_suffix(path)
+    suffix = check_suffix(path, (".png", ".svg", ".pdf"))
     undated: dict[str, dict[str, Any]] = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
     picture = io.BytesIO()
     with warnings.catch_warnings():

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnc_cli.console.baseline import Baseline
 from gnc_cli.console.check import Status
-from gnc_cli.console.gates import Gates, Verdict, exit_code
+from gnc_cli.console.gates import Baseline, Gates, Verdict, exit_code
 from gnc_cli.console.options import GateOptions, Rows
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.search.result import Outcome
