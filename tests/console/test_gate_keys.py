@@ -35,14 +35,6 @@ def test_misspelt_keys(gnc: Any, fake: StandIn, gate: tuple[str, str], hint: str
     assert run.stderr.count("\n") == 1 and fake.calls == []
 
 
-def test_misspelt_key_of_an_allowance(gnc: Any, fake: StandIn, tmp_path: Any) -> None:
-    file = tmp_path / "run.json"
-    file.write_text(gnc(*SOLVE, "--json").stdout)
-    fake.calls.clear()
-    run = gnc(*SOLVE, "--baseline", file, "--allow", "max_cosin=1%")
-    assert run.exit_code == 2 and "did you mean max_cosine" in run.stderr and fake.calls == []
-
-
 @pytest.mark.parametrize(
     "words",
     [

@@ -52,12 +52,6 @@ def test_rows_that_fail_are_named() -> None:
     assert many.endswith("3 of 10 rows pass, not K 0; K 1; K 2; K 3; K 4; 2 more")
 
 
-def test_max_mirrors_min() -> None:
-    assert _status(Rows.LAST, maximum=["gnc2=0.6"]) is PASSED
-    assert _status(Rows.LAST, maximum=["gnc2=0.55"]) is UNDECIDED
-    assert _status(Rows.LAST, maximum=["gnc2=0.4"]) is FAILED
-
-
 @given(st.floats(-1, 1), st.floats(0, 1), st.floats(-2, 2))
 def test_the_bracket_decides(lower: float, width: float, limit: float) -> None:
     upper = lower + width
