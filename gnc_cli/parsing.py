@@ -207,9 +207,6 @@ def symmetry(text: str) -> str:
 
 def shown(value: Any) -> str:
     """A value in a message, text in quotes, long ones shortened."""
-    if isinstance(value, int) and value.bit_length() > 60:
-        # Python does not write thousands of digits.
-        return f"a number of some {int(value.bit_length() * math.log10(2.0))} digits"
     if isinstance(value, str):
         rest = f"... ({len(value)} characters)" if len(value) > _SHOWN else ""
         return repr(value[:_SHOWN]) + rest

@@ -14,7 +14,7 @@ from gnc_cli import GNCMetrics, bounds, compare, measure, solve, train
 from gnc_cli.errors import GncError
 
 E, LABELS = np.eye(3), np.arange(3)
-NAN, LARGEST, LONG = float("nan"), 2**63 - 1, 10**50_000
+NAN, LARGEST = float("nan"), 2**63 - 1
 LONG_TEXT = "1" * 50_000
 
 
@@ -39,7 +39,6 @@ ARRAYS: dict[str, tuple[Callable[[], Any], str]] = {
     "truth values": (lambda: E > 0, "must be an array of numbers, got dtype bool"),
     "dates": (lambda: np.zeros((2, 2), "datetime64[D]"), "must be an array of numbers"),
     "bytes": (lambda: b"abc", "must be an array of numbers, got b'abc'"),
-    "a long number": (lambda: [[LONG, 1], [1, 2]], "must be an array of numbers"),
 }
 
 
@@ -90,9 +89,8 @@ CALLS: list[tuple[Callable[[], Any], str]] = [
     (lambda: solve(3j, 4), "is not a number"),
     (lambda: solve(np.array([3, 4]), 4), "is not a number"),
     (lambda: solve(torch.tensor([3, 4]), 4), "is not a number"),
-    (lambda: solve(LARGEST, 4), "d a number of some 18 digits is too large; give at most 1e6"),
-    (lambda: solve(3, LARGEST), "K a number of some 18 digits is too large; give at most 1e9"),
-    (lambda: solve(3, LONG), "K a number of some 50000 digits is too large"),
+    (lambda: solve(LARGEST, 4), "d 9223372036854775807 is too large; give at most 1e6"),
+    (lambda: solve(3, LARGEST), "K 9223372036854775807 is too large; give at most 1e9"),
     (lambda: bounds(3, LONG_TEXT), r"K 1{60}... \(50000 characters\) is too large"),
     (lambda: solve(3, 4, seed=1.5), "seed 1.5 is not a whole number"),
     (lambda: solve(3, 4, seed=True), "seed True is not a number"),
@@ -120,7 +118,7 @@ CALLS: list[tuple[Callable[[], Any], str]] = [
     (lambda: compare(E, tolerance=None), "tolerance must be a number, got None"),
     (lambda: compare(E, export=""), "export '' is empty"),
     (lambda: compare(list="x"), "list must be True or False"),
-    (lambda: compare(solve=True, d=LARGEST, K=4), "d a number of some 18 digits is too large"),
+    (lambda: compare(solve=True, d=LARGEST, K=4), "d 9223372036854775807 is too large"),
     (lambda: measure(5), "files must be the path of a file or folder, got 5"),
     (lambda: measure(weights=E, K=1.5), "K 1.5 is not a whole number"),
     (lambda: measure(features=E, labels=LABELS, K=LARGEST), "is too large; give at most 1e8"),
@@ -133,7 +131,7 @@ CALLS: list[tuple[Callable[[], Any], str]] = [
     (lambda: train(model=5), "model must be a text, got 5"),
     (lambda: train(epochs=1.5), "epochs 1.5 is not a whole number"),
     (lambda: train(epochs=LARGEST), "is too large; give at most 1e7"),
-    (lambda: train(feature_dim=LARGEST), "feature_dim a number of some 18 digits is too large"),
+    (lambda: train(feature_dim=LARGEST), "feature_dim 9223372036854775807 is too large"),
     (lambda: train(data=5), "data must be a text, got 5"),
     (lambda: train(head=["cmf"]), "head must be a text"),
     (lambda: train(fonts=5), "fonts must be the path"),
@@ -141,10 +139,9 @@ CALLS: list[tuple[Callable[[], Any], str]] = [
     (lambda: train(config=5), "config must be the path"),
     (lambda: train(similarity=E), "similarity must be the path"),
     (lambda: GNCMetrics(d=NAN, K=6), "d nan is not a number"),
-    (lambda: GNCMetrics(3, LARGEST), "K a number of some 18 digits is too large"),
+    (lambda: GNCMetrics(3, LARGEST), "K 9223372036854775807 is too large"),
     (lambda: GNCMetrics(2.5, 3), "d 2.5 is not a whole number"),
     (lambda: GNCMetrics(None, 3), "d must be a whole number, got None"),
-    (lambda: GNCMetrics(LONG, 3), "d a number of some 50000 digits is too large"),
     (lambda: GNCMetrics(3, 3, normalize="x"), "normalize must be True or False"),
     (lambda: GNCMetrics(3, 3, variants="some"), "variants 'some' is not one of"),
     (lambda: GNCMetrics(3, 3, reference=NAN), "reference nan is not a number"),

@@ -280,13 +280,10 @@ def _unknown(key: str, names: Sequence[str]) -> str:
     text = key.lower()
     near = difflib.get_close_matches(key, names, n=3)
     near += [n for n in names if "." not in n and text in n.lower() and n not in near]
-    said = f"the result has no key {key!r}"
+    problem = f"the result has no key {key!r}"
     if near:
-        return f"{said}; did you mean {' or '.join(near[:3])}?"
-    figures = [name for name in names if name not in ("schema", "command", "version")]
-    nearest = ", ".join(difflib.get_close_matches(key, figures, n=3, cutoff=0.0))
-    listed = "docs/reference/json.md lists all (texts stand in quotes)"
-    return f"{said}; the nearest are {nearest}; {listed}"
+        return f"{problem}; did you mean {' or '.join(near[:3])}?"
+    return f"{problem}; docs/reference/json.md lists all (texts stand in quotes)"
 
 
 def exit_code(result: Result, verdicts: Sequence[Verdict]) -> ExitCode:

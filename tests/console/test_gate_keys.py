@@ -24,7 +24,7 @@ SOLVE = ("solve", "--d", "3", "--K", "5")
         (("--max", "rho_one_vs_rest.lowr=0.5"), "did you mean rho_one_vs_rest.lower"),
         (("--check", "contacts>1 and contatcs>2"), "did you mean contacts"),
         (("--check", "outcome==converged"), "texts stand in quotes"),
-        (("--min", "zzz=1"), "the nearest are weight_decay, "),
+        (("--min", "zzz=1"), "docs/reference/json.md lists all"),
         (("--min", "margins=0.5"), "name one: margins.cosface, margins.arcface_rad"),
         (("--max", "seconds.wall=1"), "no key 'seconds.wall'"),
     ],
