@@ -46,11 +46,6 @@ def test_every_error_has_its_code(
     assert len(run.stderr.splitlines()) == (0 if status == 130 else 1)
 
 
-def test_a_message_of_several_lines_becomes_one(gnc: Any, fake: StandIn) -> None:
-    fake.error = DataError("first\n  second")
-    assert gnc(*BASE).stderr == "gnc: first second\n"
-
-
 def test_a_bug_says_so(gnc: Any, fake: StandIn) -> None:
     fake.error = ZeroDivisionError("by 0")
     run = gnc(*BASE)

@@ -214,9 +214,3 @@ def test_report_is_written_and_replaced_only_by_force(
     assert gnc(*BASE, "--report", path, "--force").exit_code == 0
     assert words in path.read_text()
     assert [p.name for p in tmp_path.iterdir()] == [name]
-
-
-def test_help_shows_what_stands_in_brackets() -> None:
-    from gnc_cli.cli import app
-
-    assert "gnc-cli[cluster]" in runner(app)("solve", "--help").stdout
