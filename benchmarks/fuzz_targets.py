@@ -25,8 +25,7 @@ from gnc_cli.collapse.samples import prepare_samples
 from gnc_cli.collapse.sources import resolve
 from gnc_cli.comparison.files import read_decimals, read_published
 from gnc_cli.comparison.result import SolvedRow
-from gnc_cli.console.baseline import Baseline
-from gnc_cli.console.gates import Gates
+from gnc_cli.console.gates import Baseline, Gates
 from gnc_cli.console.options import GateOptions
 from gnc_cli.errors import DataError, OutputError, UsageError
 from gnc_cli.io.codefile import CodeFile, read_code, write_code

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import anytime as anytime_benchmark
-from gnc_cli.console.plot_style import BLUE, GREEN, GREY, ORANGE, save, styled
+from gnc_cli.console.drawing import BLUE, GREEN, GREY, ORANGE, save, styled
 
 RESULTS = Path(__file__).with_name("RESULTS.md")
 DOCS = RESULTS.parent.parent / "docs"

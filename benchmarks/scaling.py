@@ -418,7 +418,7 @@ def draw(kept: list[dict[str, Any]], path: Path) -> None:
     """Log-log panels: seconds per part, with the exponent fitted and the one it should have."""
     from matplotlib.figure import Figure
 
-    from gnc_cli.console.plot_style import BLUE, GREEN, GREY, ORANGE, save, styled
+    from gnc_cli.console.drawing import BLUE, GREEN, GREY, ORANGE, save, styled
 
     names = [name for name in SERIES if curves(kept, name)[0]]
     with styled():

@@ -27,8 +27,6 @@ _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 """Seconds in a unit of time."""
 _LARGEST = 2**63 - 1
 _LONGEST = 1_000_000
-_MOST_POWERS = 10_000
-"""Points of a geometric range: a decimal power takes some 50 us."""
 """Values in a list."""
 _SHOWN = 60
 """Characters of a value that a message quotes."""
@@ -133,9 +131,7 @@ def integers(value: Any, *, least: int | None = None, most: int | None = None) -
     return list(found)
 
 
-def numbers(
-    value: Any, *, least: float | None = None, above: float | None = None, longest: int = _LONGEST
-) -> list[float]:
+def numbers(value: Any, *, above: float | None = None, longest: int = _LONGEST) -> list[float]:
     """Floats: a text of items and ranges, a number, or an iterable of numbers.
 
     `0.1..0.5..0.1` steps, `1..0.001/13` takes thirteen geometric points with both ends exact.
@@ -152,7 +148,7 @@ def numbers(
     for item in _items(value):
         several = isinstance(item, str) and ".." in item
         points = map(str, _range(item, None, longest)) if several else [item]
-        found += [number(point, least=least, above=above) for point in points]
+        found += [number(point, above=above) for point in points]
         _bounded(found, value, longest)
     return found
 
@@ -211,9 +207,6 @@ def symmetry(text: str) -> str:
 
 def shown(value: Any) -> str:
     """A value in a message, text in quotes, long ones shortened."""
-    if isinstance(value, int) and value.bit_length() > 60:
-        # Python does not write thousands of digits.
-        return f"a number of some {int(value.bit_length() * math.log10(2.0))} digits"
     if isinstance(value, str):
         rest = f"... ({len(value)} characters)" if len(value) > _SHOWN else ""
         return repr(value[:_SHOWN]) + rest
@@ -315,7 +308,6 @@ def _range(item: str, default_step: Decimal | None, longest: int = _LONGEST) -> 
 def _geometric(first: Decimal, last: Decimal, count: int, item: str, longest: int) -> list[Decimal]:
     if first * last <= 0:
         raise UsageError(f"{item!r} cannot be spaced geometrically; both ends must be above 0")
-    longest = min(longest, _MOST_POWERS)
     if count > longest:
         raise UsageError(f"{item!r} has more than {longest:,} values; ask for fewer points")
     quotient = last / first

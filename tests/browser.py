@@ -6,7 +6,6 @@ Debian's packages `chromium` and `chromium-driver`; tests skip where they are mi
 import contextlib
 import functools
 import http.server
-import re
 import shutil
 import threading
 from collections.abc import Iterator
@@ -65,34 +64,3 @@ def chromium() -> Iterator[Any]:
 def errors(browser: Any) -> list[str]:
     """What the page wrote to the console as errors since this was last asked."""
     return [line["message"] for line in browser.get_log("browser") if line["level"] == "SEVERE"]
-
-
-@contextlib.contextmanager
-def shown_as(browser: Any, *, width: int = 1280, scheme: str = "light") -> Iterator[None]:
-    """Pages opened inside are as wide as that many points, in the colour scheme `light` or `dark`.
-
-    Below 600 points the screen is a phone's.
-    """
-    phone = width < 600
-    screen = {
-        "width": width,
-        "height": 844 if phone else 900,
-        "deviceScaleFactor": 2 if phone else 1,
-        "mobile": phone,
-    }
-    preferred = [{"name": "prefers-color-scheme", "value": scheme}]
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": preferred})
-    try:
-        yield
-    finally:
-        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
-        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
-
-
-def lightness(browser: Any, selector: str, style: str) -> float:
-    """From 0, black, to 1, white, of a colour of the first element."""
-    script = "return getComputedStyle(document.querySelector(arguments[0]))[arguments[1]]"
-    colour = browser.execute_script(script, selector, style)
-    red, green, blue = (float(part) / 255 for part in re.findall(r"[\d.]+", colour)[:3])
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue

@@ -128,19 +128,6 @@ def _agree(found: dict[str, float], expected: dict[str, float], second_pass: boo
         assert type(found[name]) is float and math.isfinite(found[name])
 
 
-def test_every_block_is_one_we_know() -> None:
-    assert TEXT.count("```") // 2 == len(blocks(TEXT, "python", "bash"))
-    assert len(blocks(TEXT, "bash")) == 1
-    assert not re.search(r"/(?:work|root|tmp|home)/", TEXT)
-
-
-def test_a_plain_loop(
-    recipes: dict[str, Any], network: Network, batches: list[Any], expected: dict[str, float]
-) -> None:
-    result = recipes["collapse"](network.encoder, network.head, batches)
-    _agree(recipes["numbers"](result), expected)
-
-
 def test_a_second_pass(
     recipes: dict[str, Any], network: Network, batches: list[Any], expected: dict[str, float]
 ) -> None:

@@ -143,4 +143,4 @@ def test_a_table_counts_in_all_commands(
 
 def test_the_pairs_are_of_every_kind() -> None:
     kinds = {known.kind for pair in PAIRS if (known := best(*pair)) is not None}
-    assert len(PAIRS) == 50 and kinds == {"theorem", "table", "construction", "solved"}
+    assert kinds == {"theorem", "table", "construction", "solved"}

@@ -89,12 +89,6 @@ def test_durations_refuse_and_quote(text: str) -> None:
         parsing.duration("0m")
 
 
-@given(st.floats(1e-6, 1e6))
-def test_a_unit_is_a_factor(amount: float) -> None:
-    for unit, factor in (("s", 1.0), ("m", 60.0), ("h", 3600.0)):
-        assert parsing.duration(f"{amount!r}{unit}") == amount * factor
-
-
 @pytest.mark.parametrize("text", ["", "epoch", "=3", "epoch=", " = "])
 def test_pairs_have_two_parts(text: str) -> None:
     assert parsing.pair(" a = b=c ") == ("a", "b=c")
@@ -161,7 +155,6 @@ def test_numbers_read(text: str, values: list[float]) -> None:
         "1..2",
         "0..1e9..1e-3",
         "1..2/1e7",
-        "1..1e6/10001",
     ],
 )
 def test_numbers_refuse(text: str) -> None:

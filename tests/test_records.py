@@ -14,7 +14,7 @@ import gnc_cli
 from gnc_cli import bounds
 from gnc_cli.errors import UnavailableError
 from gnc_cli.records import HIDDEN, SPREAD, Bracket, Result, plain, read_plain
-from tests.console.stand_in import code, sweep, ufm
+from tests.console.stand_in import code, sweep
 
 
 @dataclass(frozen=True)
@@ -53,12 +53,6 @@ def test_columns_of_csv_do_not_depend_on_what_is_null() -> None:
     }
     assert own == {*names[4:]} and row["d"] == 3
     assert filled.csv_rows()[1][0]["words"] == "a; b"
-
-
-def test_every_solve_has_the_same_columns() -> None:
-    names = code().csv_rows()[0]
-    assert names == ufm(0.1).csv_rows()[0] == sweep([1.0, 0.1]).csv_rows()[0]
-    assert {"tau", "best_known.max_cosine", "gnc2.lower"} <= {*names}
 
 
 def test_a_result_prints_its_figures_alone() -> None:

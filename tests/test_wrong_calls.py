@@ -1,45 +1,27 @@
 """Calls from Python with arguments of the wrong kind end in gnc's own errors, in Python's words."""
 
 import re
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
-import scipy.sparse
 import torch
 
 from gnc_cli import GNCMetrics, bounds, compare, measure, solve, train
 from gnc_cli.errors import GncError
 
 E, LABELS = np.eye(3), np.arange(3)
-NAN, LARGEST, LONG = float("nan"), 2**63 - 1, 10**50_000
+NAN, LARGEST = float("nan"), 2**63 - 1
 LONG_TEXT = "1" * 50_000
 
 
-def _nested() -> Any:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that their API may change
-        return torch.nested.nested_tensor([torch.ones(2), torch.ones(3)])
-
-
 ARRAYS: dict[str, tuple[Callable[[], Any], str]] = {
-    "complex": (lambda: E * (1 + 2j), "must be real numbers, got complex ones"),
-    "complex tensor": (lambda: torch.eye(3, dtype=torch.complex64), "got complex ones"),
-    "masked": (lambda: np.ma.array(E, mask=E > 0), "3 masked values"),
-    "scipy sparse": (lambda: scipy.sparse.csr_matrix(E), r"\.toarray\(\)"),
-    "sparse tensor": (lambda: torch.eye(3).to_sparse(), r"\.to_dense\(\)"),
-    "nested tensor": (_nested, "got a nested tensor"),
-    "meta tensor": (lambda: torch.ones(3, 3, device="meta"), "has no numbers"),
-    "ragged": (lambda: [[1, 2], [3]], "must have rows of one length, got 2 and 1"),
-    "words": (lambda: [["a", "b"], ["c", "d"]], "must be an array of numbers"),
-    "objects": (lambda: [[1, None], [2, 3]], "must be an array of numbers, got dtype object"),
-    "a dictionary": (lambda: {"a": 1}, "must be an array of numbers, got {'a': 1}"),
-    "truth values": (lambda: E > 0, "must be an array of numbers, got dtype bool"),
-    "dates": (lambda: np.zeros((2, 2), "datetime64[D]"), "must be an array of numbers"),
-    "bytes": (lambda: b"abc", "must be an array of numbers, got b'abc'"),
-    "a long number": (lambda: [[LONG, 1], [1, 2]], "must be an array of numbers"),
+    "complex": (lambda: E * (1 + 2j), "must be an array of real numbers, got dtype complex128"),
+    "sparse tensor": (lambda: torch.eye(3).to_sparse(), "must be a dense tensor of numbers"),
+    "ragged": (lambda: [[1, 2], [3]], "must be rows of one length"),
+    "words": (lambda: [["a", "b"], ["c", "d"]], "must be an array of real numbers"),
+    "truth values": (lambda: E > 0, "must be an array of real numbers, got dtype bool"),
 }
 
 
@@ -90,9 +72,8 @@ CALLS: list[tuple[Callable[[], Any], str]] = [
     (lambda: solve(3j, 4), "is not a number"),
     (lambda: solve(np.array([3, 4]), 4), "is not a number"),
     (lambda: solve(torch.tensor([3, 4]), 4), "is not a number"),
-    (lambda: solve(LARGEST, 4), "d a number of some 18 digits is too large; give at most 1e6"),
-    (lambda: solve(3, LARGEST), "K a number of some 18 digits is too large; give at most 1e9"),
-    (lambda: solve(3, LONG), "K a number of some 50000 digits is too large"),
+    (lambda: solve(LARGEST, 4), "d 9223372036854775807 is too large; give at most 1e6"),
+    (lambda: solve(3, LARGEST), "K 9223372036854775807 is too large; give at most 1e9"),
     (lambda: bounds(3, LONG_TEXT), r"K 1{60}... \(50000 characters\) is too large"),
     (lambda: solve(3, 4, seed=1.5), "seed 1.5 is not a whole number"),
     (lambda: solve(3, 4, seed=True), "seed True is not a number"),
@@ -120,12 +101,10 @@ CALLS: list[tuple[Callable[[], Any], str]] = [
     (lambda: compare(E, tolerance=None), "tolerance must be a number, got None"),
     (lambda: compare(E, export=""), "export '' is empty"),
     (lambda: compare(list="x"), "list must be True or False"),
-    (lambda: compare(solve=True, d=LARGEST, K=4), "d a number of some 18 digits is too large"),
+    (lambda: compare(solve=True, d=LARGEST, K=4), "d 9223372036854775807 is too large"),
     (lambda: measure(5), "files must be the path of a file or folder, got 5"),
     (lambda: measure(weights=E, K=1.5), "K 1.5 is not a whole number"),
     (lambda: measure(features=E, labels=LABELS, K=LARGEST), "is too large; give at most 1e8"),
-    (lambda: measure(features=E, labels=LABELS, K=2), "label 2, .* K = 2; raise K=3|raise K to 3"),
-    (lambda: measure(features=E, labels=[0, 1, 2**60]), "number them anew"),
     (lambda: measure(weights=E, select=5), "select must be a dictionary or pairs"),
     (lambda: measure(weights=E, normalize=5), "normalize 5 is not one of"),
     (lambda: measure(weights=E, reference=E), "reference must be a number or the path"),
@@ -133,7 +112,7 @@ CALLS: list[tuple[Callable[[], Any], str]] = [
     (lambda: train(model=5), "model must be a text, got 5"),
     (lambda: train(epochs=1.5), "epochs 1.5 is not a whole number"),
     (lambda: train(epochs=LARGEST), "is too large; give at most 1e7"),
-    (lambda: train(feature_dim=LARGEST), "feature_dim a number of some 18 digits is too large"),
+    (lambda: train(feature_dim=LARGEST), "feature_dim 9223372036854775807 is too large"),
     (lambda: train(data=5), "data must be a text, got 5"),
     (lambda: train(head=["cmf"]), "head must be a text"),
     (lambda: train(fonts=5), "fonts must be the path"),
@@ -141,15 +120,12 @@ CALLS: list[tuple[Callable[[], Any], str]] = [
     (lambda: train(config=5), "config must be the path"),
     (lambda: train(similarity=E), "similarity must be the path"),
     (lambda: GNCMetrics(d=NAN, K=6), "d nan is not a number"),
-    (lambda: GNCMetrics(3, LARGEST), "K a number of some 18 digits is too large"),
+    (lambda: GNCMetrics(3, LARGEST), "K 9223372036854775807 is too large"),
     (lambda: GNCMetrics(2.5, 3), "d 2.5 is not a whole number"),
     (lambda: GNCMetrics(None, 3), "d must be a whole number, got None"),
-    (lambda: GNCMetrics(LONG, 3), "d a number of some 50000 digits is too large"),
     (lambda: GNCMetrics(3, 3, normalize="x"), "normalize must be True or False"),
     (lambda: GNCMetrics(3, 3, variants="some"), "variants 'some' is not one of"),
     (lambda: GNCMetrics(3, 3, reference=NAN), "reference nan is not a number"),
-    (lambda: _metrics().merge(5), r"merge\(\) takes another GNCMetrics, got 5"),
-    (lambda: _metrics().merge_state(5), r"merge_state\(\) takes several GNCMetrics, got 5"),
     (lambda: _metrics().judge(E, LABELS, workers=0), "workers 0 is too small"),
 ]
 
@@ -175,9 +151,9 @@ def test_an_option_is_honoured_or_refused(gnc: Any, tmp_path: Any, monkeypatch: 
     np.savez("y.npz", features=np.eye(7), labels=np.arange(7))
     np.savetxt("square.txt", [[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]])
     for words, message in [
-        (("measure", "y.npz", "--K", "3"), "label 6, .* raise --K to 7"),
+        (("measure", "y.npz", "--K", "3"), "out of range for K = 3"),
         (("compare", "square.txt", "--export", ""), "--export '' is empty"),
-        (("train", "--resume", "--out", "mistyped"), "no run folder 'mistyped'"),
+        (("train", "--resume", "--out", "mistyped"), "'mistyped' is no run of gnc train"),
         (("measure", ""), "FILES '' is empty"),
     ]:
         run = gnc(*words)

@@ -8,7 +8,7 @@ import numpy as np
 from benchmarks.paper.figures import FIGURES
 from benchmarks.paper.tables import Row, groups, values
 from benchmarks.solve import HERE
-from gnc_cli.console.plot_style import BLUE, GREEN, GREY, INK, ORANGE, PURPLE, save, styled
+from gnc_cli.console.drawing import BLUE, GREEN, GREY, INK, ORANGE, PURPLE, save, styled
 
 DOCS = HERE.parent / "docs"
 

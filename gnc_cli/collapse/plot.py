@@ -18,9 +18,21 @@ from gnc_cli.collapse.result import (
     MeasureSeries,
     told_apart,
 )
-from gnc_cli.console.drawing import COLOURS, Curve, draw_curves, draw_distances, open_limits
+from gnc_cli.console.drawing import (
+    BLUE,
+    COLOURS,
+    GREEN,
+    GREY,
+    ORANGE,
+    Curve,
+    draw_curves,
+    draw_distances,
+    new_figure,
+    open_limits,
+    save,
+    styled,
+)
 from gnc_cli.console.numbers import count
-from gnc_cli.console.plot_style import BLUE, GREEN, GREY, ORANGE, new_figure, save, styled
 from gnc_cli.escaping import in_picture
 
 TITLES = {

@@ -6,9 +6,18 @@ from collections.abc import Sequence
 from typing import Any
 
 from gnc_cli.comparison.result import CompareResult, CompareRow, Mode
-from gnc_cli.console.drawing import draw_code, draw_cosines
+from gnc_cli.console.drawing import (
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    draw_code,
+    draw_cosines,
+    new_figure,
+    save,
+    styled,
+)
 from gnc_cli.console.numbers import count
-from gnc_cli.console.plot_style import BLUE, GREEN, GREY, ORANGE, new_figure, save, styled
 from gnc_cli.console.viewer import write_code_page
 from gnc_cli.escaping import in_picture
 from gnc_cli.io.outputs import is_page

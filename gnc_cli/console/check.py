@@ -9,7 +9,6 @@ is one of a key that the row's `undecided` lists; any other missing or null valu
 import ast
 import math
 import re
-import warnings
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -126,9 +125,9 @@ def parse(text: str) -> Expression:
         Comparison(left=Key(name='gnc2.upper'), operator='<=', right=1.0)
     """
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of odd comparisons, and of escapes in texts
-            return _expression(ast.parse(_indexed(text.strip()), mode="eval").body)
+        # Python would read the `.0` of `rows.0.d` as a number; a name it reads as part of the key.
+        indexed = re.sub(r"(?<=[A-Za-z_])\.(\d+)(?=\W|$)", r"._\1", text.strip())
+        return _expression(ast.parse(indexed, mode="eval").body)
     except UsageError as error:
         reason = str(error)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
@@ -136,17 +135,10 @@ def parse(text: str) -> Expression:
     raise UsageError(f"{text!r}: {reason}; write KEY<=VALUE with <= >= < > == or !=")
 
 
-def _indexed(text: str) -> str:
-    """With places in lists as names (`rows._0.d`): Python would read `.0` as a number."""
-    return re.sub(r"(?<=[A-Za-z_])\.(\d+)(?=\W|$)", r"._\1", text)
-
-
 def _expression(node: ast.expr) -> Expression:
     if isinstance(node, ast.BoolOp):
         parts = tuple(_expression(value) for value in node.values)
         return Joined(parts, all=isinstance(node.op, ast.And))
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-        raise UsageError("'not' is unknown")
     if not isinstance(node, ast.Compare):
         raise UsageError("there is no comparison operator")
     operands = [_operand(side) for side in (node.left, *node.comparators)]

@@ -176,7 +176,5 @@ def gate_parameters(command: str) -> dict[str, Parameter]:
     """The options of `GateOptions`; the help of `--check` has an example for the command."""
     parameters = declared(GateOptions)
     check = parameters["check"]
-    example = EXAMPLES.get(command)
-    if example is None:
-        return parameters
-    return parameters | {"check": replace(check, help=f"{check.help} Example: '{example}'.")}
+    example = f"{check.help} Example: '{EXAMPLES[command]}'."
+    return parameters | {"check": replace(check, help=example)}

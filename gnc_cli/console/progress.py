@@ -22,7 +22,7 @@ def progress_on_terminal(quiet: bool = False, first: str = "working") -> Iterato
     Args:
         first: what is done before the first stage says anything.
     """
-    if quiet or sys.stderr is None or not sys.stderr.isatty():
+    if quiet or not sys.stderr.isatty():
         yield None
         return
     from rich.console import Console

@@ -121,10 +121,7 @@ def _screen(terminal: TextIO | None) -> int:
     """Columns of a terminal; of what is none 100."""
     if (columns := os.environ.get("COLUMNS", "")).isdigit() and int(columns):
         return int(columns)
-    try:
-        return 100 if terminal is None else os.get_terminal_size(terminal.fileno()).columns or 80
-    except (OSError, ValueError):
-        return 80
+    return 100 if terminal is None else os.get_terminal_size(terminal.fileno()).columns or 80
 
 
 def _coloured(lines: Sequence[_Line]) -> list[str]:

@@ -15,9 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from gnc_cli.console.drawing import polylines
+from gnc_cli.console.drawing import BLUE, COSINES, GREY, INK, ORANGE, polylines
 from gnc_cli.console.numbers import count
-from gnc_cli.console.plot_style import BLUE, COSINES, GREY, INK, ORANGE
 from gnc_cli.escaping import in_html
 from gnc_cli.io.atomic import write_text
 
@@ -78,7 +77,7 @@ def write_code_page(
     Raises:
         OutputError: the file cannot be written.
     """
-    K = len(weights)
+    K, d = weights.shape
     shown = evenly(K, MOST_POINTS)
     free = np.zeros(K, dtype=bool) if rattlers is None else rattlers
     pairs = np.empty((0, 2), np.intp) if contacts is None else contacts
@@ -116,13 +115,14 @@ def write_code_page(
         {
             "views": {name: _packed(points.T) for name, points in views.items()},
             "arcs": {
-                name: _packed(polylines(points, lines, curved=weights.shape[1] <= 3))
+                name: _packed(polylines(points, lines, curved=d <= 3))
                 for name, points in views.items()
             },
             "labels": labels,
             "colours": np.where(free[shown], ORANGE, BLUE).tolist(),
-            "opacity": _opacity(len(lines), weights.shape[1]),
-            "sphere": weights.shape[1] <= 3,
+            # On a sphere contacts lie beside the points, else across them.
+            "opacity": float(np.clip((150 if d <= 3 else 60) / max(1, len(lines)), 0.06, 0.65)),
+            "sphere": d <= 3,
             "heat": {
                 "names": [points[k] for k in order],
                 "z": _packed(weights[order] @ weights[order].T),
@@ -190,11 +190,6 @@ def write_run_page(
 def evenly(n: int, most: int) -> np.ndarray:
     """At most so many of the numbers 0 to n - 1, evenly spaced, both ends among them."""
     return np.linspace(0, n - 1, min(n, most)).astype(np.intp)
-
-
-def _opacity(lines: int, d: int) -> float:
-    """Of contacts: on a sphere they lie beside the points, else across them."""
-    return float(np.clip((150 if d <= 3 else 60) / max(1, lines), 0.06, 0.65))
 
 
 def _dot(colour: str, words: str) -> str:

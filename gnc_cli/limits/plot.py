@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gnc_cli.console.drawing import MOST_MARKS
+from gnc_cli.console.drawing import BLUE, GREY, INK, MOST_MARKS, ORANGE, new_figure, save, styled
 from gnc_cli.console.numbers import points, rounded
-from gnc_cli.console.plot_style import BLUE, GREY, INK, ORANGE, new_figure, save, styled
 from gnc_cli.limits.limit import Quantity
 from gnc_cli.limits.result import (
     STATUS,

@@ -5,19 +5,23 @@ from typing import Any
 
 import numpy as np
 
-from gnc_cli.console.drawing import Curve, draw_code, draw_cosines, draw_curves, draw_distances
-from gnc_cli.console.numbers import count
-from gnc_cli.console.plot_style import (
+from gnc_cli.console.drawing import (
     BLUE,
     COSINES,
     GREEN,
     GREY,
     ORANGE,
     PURPLE,
+    Curve,
+    draw_code,
+    draw_cosines,
+    draw_curves,
+    draw_distances,
     new_figure,
     save,
     styled,
 )
+from gnc_cli.console.numbers import count
 from gnc_cli.console.viewer import seriated, write_code_page
 from gnc_cli.io.outputs import is_page
 from gnc_cli.known_codes.best import best

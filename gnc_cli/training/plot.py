@@ -7,9 +7,17 @@ from typing import Any
 import numpy as np
 
 from gnc_cli.collapse.plot import COLOUR_OF_SET, TITLES, draw_references
-from gnc_cli.console.drawing import COLOURS, Curve, ball, draw_curves
+from gnc_cli.console.drawing import (
+    COLOURS,
+    GREY,
+    Curve,
+    ball,
+    draw_curves,
+    new_figure,
+    save,
+    styled,
+)
 from gnc_cli.console.numbers import count, plural
-from gnc_cli.console.plot_style import GREY, new_figure, save, styled
 from gnc_cli.errors import DataError
 from gnc_cli.escaping import in_picture
 from gnc_cli.parameters import spelled

@@ -17,7 +17,7 @@ from gnc_cli.collapse.plot import (
     series_figure,
 )
 from gnc_cli.collapse.result import Gnc2Reference, MeasureResult, MeasureSeries
-from gnc_cli.console.plot_style import styled
+from gnc_cli.console.drawing import styled
 from gnc_cli.errors import UsageError
 from gnc_cli.records import Bracket
 

@@ -46,11 +46,6 @@ def test_every_error_has_its_code(
     assert len(run.stderr.splitlines()) == (0 if status == 130 else 1)
 
 
-def test_a_message_of_several_lines_becomes_one(gnc: Any, fake: StandIn) -> None:
-    fake.error = DataError("first\n  second")
-    assert gnc(*BASE).stderr == "gnc: first second\n"
-
-
 def test_a_bug_says_so(gnc: Any, fake: StandIn) -> None:
     fake.error = ZeroDivisionError("by 0")
     run = gnc(*BASE)
@@ -158,19 +153,6 @@ def test_unwritable_outputs_exit_3_before_any_work(gnc: Any, fake: StandIn, tmp_
     assert existing.read_bytes() == b"precious"
     for option in ("--force", "--resume"):
         assert gnc(*BASE, "--out", existing, option).exit_code == 0
-
-
-def test_a_report_that_is_an_input_is_refused(gnc: Any, fake: StandIn, tmp_path: Path) -> None:
-    path = tmp_path / "code.md"
-    path.write_bytes(b"precious")
-    for option in ("--init", "--fixed"):
-        run = gnc(*BASE, option, path, "--report", path, "--force")
-        assert (run.exit_code, run.stdout, fake.calls) == (ExitCode.USAGE, "", [])
-        assert f"would overwrite the input {option}" in run.stderr
-    # Without another name for it, the file that a run goes on from is no conflict.
-    code = tmp_path / "code.h5"
-    code.write_bytes(b"precious")
-    assert gnc(*BASE, "--out", code, "--resume").exit_code == 0
 
 
 def test_a_foreign_baseline_exits_3_before_any_work(

@@ -1,7 +1,5 @@
 """`gnc solve`: what reaches the work function, and what reaches stdout and stderr."""
 
-import csv
-import io
 import json
 import logging
 import re
@@ -11,10 +9,8 @@ from typing import Any
 
 import pytest
 
-import gnc_cli
-from gnc_cli.parameters import declared
 from tests.conftest import runner
-from tests.console.stand_in import StandIn, code, gnc_around, sweep
+from tests.console.stand_in import StandIn, code, gnc_around
 
 BASE = ("solve", "--d", "10", "--K", "100")
 
@@ -134,15 +130,6 @@ def test_options_reach_the_work_function(gnc: Any, fake: StandIn, tmp_path: Path
     }
 
 
-@pytest.mark.parametrize(
-    ("text", "tau"), [("0.1", (0.1,)), ("1,0.5", (1.0, 0.5)), ("1..0.01/3", (1.0, 0.1, 0.01))]
-)
-def test_tau(gnc: Any, fake: StandIn, text: str, tau: Any) -> None:
-    assert gnc(*BASE, "--problem", "ufm", "--tau", text, "--n", "3").exit_code == 0
-    assert fake.calls[0]["tau"] == tau
-    assert fake.calls[0]["n"] == 3
-
-
 def test_verbose_table_names_the_keys_of_gates(gnc: Any) -> None:
     said = gnc(*BASE, "-v").stdout
     for key in ("rho_one_vs_rest", "max_cosine", "margins.cosface", "rattlers", "first_order_gain"):
@@ -162,27 +149,12 @@ def test_nonfinite_numbers_are_null(gnc: Any, fake: StandIn) -> None:
     assert printed["stationarity"] is None and printed["first_order_gain"] is None
 
 
-def test_csv_has_a_header_and_a_row_a_temperature(gnc: Any) -> None:
-    run = gnc(*BASE, "--csv", "--problem", "ufm", "--tau", "1,0.1")
-    rows = list(csv.DictReader(io.StringIO(run.stdout)))
-    assert [row["tau"] for row in rows] == ["1.0", "0.1"]
-    assert rows[0]["rho_one_vs_rest.lower"] == "0.66"
-    assert rows[0]["first_order_gain"] == "" and rows[0]["K"] == "100"
-    assert "\r" not in run.stdout
-
-
 def test_jsonl_has_a_row_a_line(gnc: Any) -> None:
     run = gnc(*BASE, "--jsonl", "--problem", "ufm", "--tau", "1,0.1")
     rows = [json.loads(line) for line in run.stdout.splitlines()]
     assert [row["tau"] for row in rows] == [1.0, 0.1]
     assert all(row["schema"] == 1 and row["d"] == 10 for row in rows)
     assert json.loads(gnc(*BASE, "--jsonl").stdout) == json.loads(gnc(*BASE, "--json").stdout)
-
-
-def test_sweep_table_has_a_line_a_temperature(gnc: Any, fake: StandIn) -> None:
-    fake.result = sweep([1.0, 0.1, 0.01])
-    lines = gnc(*BASE, "--problem", "ufm", "--tau", "1,0.1,0.01").stdout.splitlines()
-    assert [line.split()[0] for line in lines[3:6]] == ["1", "0.1", "0.01"]
 
 
 def test_out_to_stdout_moves_the_table_to_stderr(gnc: Any, fake: StandIn) -> None:
@@ -242,17 +214,3 @@ def test_report_is_written_and_replaced_only_by_force(
     assert gnc(*BASE, "--report", path, "--force").exit_code == 0
     assert words in path.read_text()
     assert [p.name for p in tmp_path.iterdir()] == [name]
-
-
-@pytest.mark.parametrize("command", ["solve", "measure", "bounds", "train", "compare"])
-def test_time_limits_of_all_commands_have_units(command: str) -> None:
-    parameter = declared(getattr(gnc_cli, command))["time_limit"]
-    for text, seconds in (("2h", 7200.0), ("1.5m", 90.0), ("7", 7.0)):
-        assert parameter.read("time_limit", text) == seconds
-    assert parameter.kind is not None and parameter.kind.metavar == "TIME"
-
-
-def test_help_shows_what_stands_in_brackets() -> None:
-    from gnc_cli.cli import app
-
-    assert "gnc-cli[cluster]" in runner(app)("solve", "--help").stdout

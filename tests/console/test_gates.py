@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnc_cli.console.baseline import Baseline
 from gnc_cli.console.check import Status
-from gnc_cli.console.gates import Gates, Verdict, exit_code
+from gnc_cli.console.gates import Baseline, Gates, Verdict, exit_code
 from gnc_cli.console.options import GateOptions, Rows
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.search.result import Outcome
@@ -51,12 +50,6 @@ def test_rows_that_fail_are_named() -> None:
     assert low.endswith("8 of 10 rows pass, not K 0; K 1") and high.endswith("not K 8; K 9")
     many = Gates.read(GateOptions(minimum=["x=7"], rows=Rows.ALL)).judge(rows, "K")[0].detail
     assert many.endswith("3 of 10 rows pass, not K 0; K 1; K 2; K 3; K 4; 2 more")
-
-
-def test_max_mirrors_min() -> None:
-    assert _status(Rows.LAST, maximum=["gnc2=0.6"]) is PASSED
-    assert _status(Rows.LAST, maximum=["gnc2=0.55"]) is UNDECIDED
-    assert _status(Rows.LAST, maximum=["gnc2=0.4"]) is FAILED
 
 
 @given(st.floats(-1, 1), st.floats(0, 1), st.floats(-2, 2))

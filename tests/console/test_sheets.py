@@ -22,7 +22,7 @@ from gnc_cli.search.result import Outcome
 from gnc_cli.search.view import view as solved
 from gnc_cli.training.view import view as trained
 from tests.comparison.samples import built
-from tests.console.stand_in import code, sweep, ufm
+from tests.console.stand_in import code, ufm
 from tests.limits.questions import QUESTIONS, result
 from tests.training.pictures import gaps, run
 
@@ -218,12 +218,6 @@ def test_a_sheet_answers_and_verbose_has_the_rest(
         assert not any(line.startswith(name) for line in brief), name
 
 
-def test_a_softmax_code_stands_beside_the_best_known_distance() -> None:
-    lines = lines_of(solved, code(best_known=OURS))
-    assert lines[1].startswith("one-vs-rest distance  0.66")
-    assert lines[2].startswith("best known distance   0.67               not proved optimal")
-
-
 def test_a_construction_ends_in_one_line_and_names_itself_once() -> None:
     built_code = solve(construction="snub-cube")
     brief, everything = (lines_of(solved, built_code, verbose) for verbose in (False, True))
@@ -235,17 +229,6 @@ def test_a_construction_ends_in_one_line_and_names_itself_once() -> None:
         0.72, "0.72", "construction: snub-cube", False, "construction", 3, 24, None, None, None
     )
     assert lines_of(solved, replace(built_code, best_known=known))[2].endswith("not proved optimal")
-
-
-def test_a_sweep_keeps_its_outcomes() -> None:
-    row = replace(ufm(0.0123457), outcome=Outcome.CONVERGED, seconds=123.4)
-    lines = lines_of(solved, replace(sweep([1.0, 0.1]), rows=(row, row)))
-    assert lines[-1].endswith(" converged") and max(map(len, lines)) <= 80
-
-
-def test_thousands_stand_in_groups() -> None:
-    assert lines_of(solved, code(d=512, K=10_000))[0].endswith("d = 512, K = 10,000")
-    assert lines_of(trained, run(epochs_asked=1000))[-1].startswith("completed after 60 of 1,000")
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,8 @@ import pytest
 
 from gnc_cli import solve
 from gnc_cli.codes.certify import contact_pairs
-from gnc_cli.console.plot_style import COSINES
 from gnc_cli.console.viewer import Snapshot, write_code_page, write_run_page
-from tests.browser import chromium, errors, lightness, served, shown_as
+from tests.browser import chromium, errors, served
 
 pytest.importorskip("plotly")
 
@@ -124,43 +123,6 @@ def test_a_code_on_its_sphere_turns_until_it_is_touched(pages: tuple[Any, str]) 
     assert errors(browser) == []
 
 
-def test_a_mouse_turns_the_code(pages: tuple[Any, str]) -> None:
-    from selenium.webdriver import ActionChains
-
-    browser, address = pages
-    browser.get(f"{address}/snub.html")
-    _until(browser, _DRAWN)
-    space = browser.find_element("id", "space")
-    space.click()
-    before = _rests(browser)
-    drag = ActionChains(browser).move_to_element(space).click_and_hold()
-    for _ in range(6):
-        drag = drag.move_by_offset(20, 8)
-    drag.release().perform()
-    after = _rests(browser)
-    eyes = np.array([[eye[axis] for axis in "xyz"] for eye in (before, after)])
-    lengths = np.linalg.norm(eyes, axis=1)
-    turned = np.degrees(np.arccos(eyes[0] @ eyes[1] / lengths.prod()))
-    assert turned > 10.0 and lengths[1] == pytest.approx(lengths[0], rel=1e-3)
-    assert errors(browser) == []
-
-
-def test_hovering_names_the_point_and_the_legend_the_colours(pages: tuple[Any, str]) -> None:
-    browser, address = pages
-    browser.get(f"{address}/snub.html")
-    _until(browser, _DRAWN)
-    texts = browser.execute_script("return document.getElementById('space').data[1].text")
-    assert texts[3] == "class &lt;3&gt;<br>5 contacts<br>rattler" and len(texts) == 24
-    legend = browser.find_element("id", "legend").text
-    assert legend == "● points, ● one-vs-one rattlers (1), lines: contacts."
-    script = """return [...document.querySelectorAll('#legend span')].map(e => e.style.color)"""
-    marks = "return document.getElementById('space').data[1].marker.color.map(c => c)"
-    blue, orange = browser.execute_script(script)
-    colours = browser.execute_script(marks)
-    rgb = [f"rgb({', '.join(str(int(c[i : i + 2], 16)) for i in (1, 3, 5))})" for c in colours]
-    assert (rgb[0], rgb[3]) == (blue, orange)
-
-
 def test_play_has_one_clock_and_ends(pages: tuple[Any, str]) -> None:
     browser, address = pages
     browser.get(f"{address}/run.html")
@@ -197,36 +159,6 @@ def _texts(browser: Any, trace: int) -> list[str]:
     return list(browser.execute_script(script, trace))
 
 
-@pytest.mark.parametrize("page", ["snub", "e8", "run"])
-@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
-def test_pages_fit_and_can_be_read(
-    pages: tuple[Any, str], page: str, width: int, scheme: str
-) -> None:
-    browser, address = pages
-    with shown_as(browser, width=width, scheme=scheme):
-        browser.get(f"{address}/{page}.html")
-        _until(browser, _DRAWN)
-        assert browser.execute_script("return document.documentElement.scrollWidth") <= width
-        ground, letters = (
-            lightness(browser, "body", style) for style in ("backgroundColor", "color")
-        )
-        assert (ground < 0.2 and letters > 0.6) if scheme == "dark" else (ground > letters + 0.6)
-        widths = browser.execute_script(
-            "return [...document.querySelectorAll('#panels > div')]"
-            ".map(e => [e.clientWidth, e.layout.width ?? e._fullLayout.width])"
-        )
-        assert all(drawn <= room + 1 for room, drawn in widths), widths
-        panels = browser.execute_script(
-            "return [...document.querySelectorAll('#panels .xtitle')].map(e => e.style.fill)"
-        )
-        assert all(_grey(fill) == pytest.approx(letters, abs=0.1) for fill in panels)
-        assert errors(browser) == []
-
-
-def _grey(colour: str) -> float:
-    return float(np.mean([float(part) for part in re.findall(r"[\d.]+", colour)[:3]])) / 255
-
-
 def test_more_dimensions_have_projections_a_heat_map_and_degrees(pages: tuple[Any, str]) -> None:
     from selenium.webdriver.support.select import Select
 
@@ -243,17 +175,6 @@ def test_more_dimensions_have_projections_a_heat_map_and_degrees(pages: tuple[An
     bars = browser.execute_script("return document.getElementById('degrees').data[0]")
     assert heat == 240 and (list(bars["x"]), list(bars["y"])) == ([56], [240])
     assert errors(browser) == []
-
-
-def test_facts_stand_apart_and_contacts_do_not_hide_points(pages: tuple[Any, str]) -> None:
-    browser, address = pages
-    browser.get(f"{address}/e8.html")
-    _until(browser, _DRAWN)
-    assert browser.find_element("css selector", "h1 + p").text == "one · two"
-    opacity = "return document.getElementById('space').data[0].opacity"
-    assert browser.execute_script(opacity) <= 0.1
-    shades = browser.execute_script("return document.getElementById('heat').data[0].colorscale")
-    assert [colour for _, colour in shades] == list(COSINES)
 
 
 def test_a_browser_without_webgl_gets_a_sentence_and_the_flat_panels(
@@ -273,19 +194,3 @@ def test_a_browser_without_webgl_gets_a_sentence_and_the_flat_panels(
         assert errors(browser) == []
     finally:
         browser.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", script)
-
-
-def test_features_move_over_the_epochs(pages: tuple[Any, str]) -> None:
-    browser, address = pages
-    browser.get(f"{address}/run.html")
-    _until(browser, _DRAWN)
-    early, weights = _points(browser, 0), _points(browser, 1)
-    browser.execute_script(
-        "const slider = document.getElementById('epoch'); slider.value = 2; slider.oninput()"
-    )
-    _until(browser, "document.querySelector('output').textContent === 'epoch 10'")
-    late = _points(browser, 0)
-    labels = np.repeat(np.arange(10), 4)
-    assert np.linalg.norm(late - weights[labels], axis=1).max() < 0.1
-    assert np.linalg.norm(early - weights[labels], axis=1).max() > 0.2
-    assert errors(browser) == []

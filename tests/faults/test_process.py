@@ -228,7 +228,7 @@ def test_names_from_files_do_not_speak_to_the_terminal(
 def test_a_users_own_settings_of_matplotlib_do_no_harm(tmp_path: Path) -> None:
     import matplotlib
 
-    from gnc_cli.console.plot_style import styled
+    from gnc_cli.console.drawing import styled
 
     with matplotlib.rc_context({"text.usetex": True, "font.family": ["serif"]}), styled():
         assert not matplotlib.rcParams["text.usetex"]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from gnc_cli.console.plot_style import BLUE, ORANGE, styled
+from gnc_cli.console.drawing import BLUE, ORANGE, styled
 from gnc_cli.errors import UsageError
 from gnc_cli.limits.plot import bounds_figure, plot_bounds
 from tests.limits.questions import QUESTIONS, result

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from gnc_cli.console.plot_style import styled
+from gnc_cli.console.drawing import styled
 from gnc_cli.errors import UsageError
 from gnc_cli.training.plot import plot_train, run_figure, series_figure
 from tests.training.pictures import RESULTS, gaps, square
