@@ -238,26 +238,6 @@ def test_a_users_own_settings_of_matplotlib_do_no_harm(tmp_path: Path) -> None:
         assert set(contents()) == {"a.svg"}
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        "solve --d 2 --K 4",
-        "measure a.txt",
-        "compare a.txt --tolerance 9",
-        "bounds --d 3 --K 7",
-        "train --classes 3 --image-size 16 --width 0.125 --epochs 1",
-    ],
-)
-def test_settings_of_matplotlib_in_the_current_folder_are_not_read(
-    words: str, tmp_path: Path
-) -> None:
-    with inside(tmp_path):
-        put("a.txt", "1 0\n0 1\n-1 0\n")()
-        put("matplotlibrc", b"\xff\xfe")()
-        told = run(Around(f"{words} -q --plot a.svg", "", 0, ""))
-        assert (told.returncode, told.stderr) == (0, "")
-
-
 def test_names_that_are_not_utf_8(gnc: Any, tmp_path: Path) -> None:
     name = os.fsdecode(b"a\xff.h5")
     with inside(tmp_path):
