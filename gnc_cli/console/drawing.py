@@ -79,10 +79,15 @@ _STYLE: Any = {
 def styled() -> Iterator[None]:
     """Matplotlib's settings for our pictures, for drawing and saving inside the block.
 
-    Of the user's own settings (matplotlibrc) the fonts count, for names in any script.
+    Of the user's own settings (matplotlibrc) the fonts count, for names in any script. A
+    `matplotlibrc` of the current folder, which may be somebody else's, is not read.
     """
-    import matplotlib
-
+    exists = os.path.exists
+    os.path.exists = lambda path: path != "matplotlibrc" and exists(path)
+    try:
+        import matplotlib
+    finally:
+        os.path.exists = exists
     with matplotlib.rc_context():
         # Looking at the backend would import pyplot.
         names = [name for name in matplotlib.rcParams if name.startswith("font.")]

@@ -245,3 +245,14 @@ def test_names_that_are_not_utf_8(gnc: Any, tmp_path: Path) -> None:
         assert gnc("measure", name, "--out", f"rows{name}").exit_code == 0
         with h5py.File(f"rows{name}") as h5:
             assert h5["rows/file"][0] == b"a\\udcff.h5"
+
+
+@pytest.mark.parametrize("words", ["solve --d 2 --K 4", "measure a.txt", "bounds --d 3 --K 7"])
+def test_settings_of_matplotlib_in_the_current_folder_are_not_read(
+    words: str, tmp_path: Path
+) -> None:
+    with inside(tmp_path):
+        put("a.txt", "1 0\n0 1\n-1 0\n")()
+        put("matplotlibrc", b"\xff\xfe")()
+        process = run(Around(f"{words} -q --plot a.svg", "", 0, ""))
+        assert (process.returncode, process.stderr) == (0, "")
