@@ -36,7 +36,7 @@ class GncError(Exception):
     partial: Any = None
     """The result of what was done before it, where that stands."""
     told = False
-    """Whether it takes no line: another process prints it, or nobody reads on."""
+    """Whether no line is printed: another process prints it, or nobody reads on."""
 
 
 class UsageError(GncError, ValueError):

@@ -53,7 +53,7 @@ _PROBABILITY = 0.9
 _APART = 0.5
 """Share of samples next to their own class mean, from which on a classifier should do as well."""
 _NOISE = 5.0
-"""Eigenvalues of Sigma_B up to so many times the noise of the class means may be noise."""
+"""Eigenvalues of Sigma_B up to this many times the noise of the class means may be noise."""
 _OF_MEANS = (
     "gnc1",
     "gnc1_rank",

@@ -91,7 +91,8 @@ def _measure_all(
 ) -> tuple[MeasureSeries, DataError | None]:
     """One row after the other; those that the ledger holds already are not measured again.
 
-    Also what is wrong with the data of the row after these.
+    Returns:
+        The series, and the DataError that ended it, if one did.
     """
     request, processes = measurer.request, measurer.processes
     limit, interruption = request.time_limit, Deadline(None, request.interrupt)

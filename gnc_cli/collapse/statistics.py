@@ -161,7 +161,7 @@ def _read_decisions(
 def _effort(
     samples: Prepared, request: Request, processes: Processes, columns: int
 ) -> dict[str, Any]:
-    """Which rows, how and until when; threads for products with so many columns. No time limit
+    """Arguments that both passes share; threads for products of this many columns. No time limit
     counts here: samples are read to their end or not at all."""
     rows = samples.features
     assert rows is not None

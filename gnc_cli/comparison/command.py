@@ -12,7 +12,7 @@ from gnc_cli.console.progress import progress_on_terminal
 from gnc_cli.console.show import print_line
 from gnc_cli.known_codes.verdict import TOLERANCE, ComparisonStatus
 from gnc_cli.parsing import number
-from gnc_cli.records import Result, plain
+from gnc_cli.records import Result
 
 if TYPE_CHECKING:
     from gnc_cli.comparison.result import CompareResult, CompareRow
@@ -25,7 +25,7 @@ def _watch(output: OutputOptions) -> Iterator[dict[str, Any]]:
 
     def print_row(row: "CompareRow") -> None:
         head = {"schema": Result.schema, "command": "compare", "version": __version__}
-        print_line(head | plain(row))
+        print_line(row, head)
 
     with progress_on_terminal(output.quiet, "reading codes") as progress:
         on_row = print_row if output.shape is Shape.JSONL else None
@@ -35,9 +35,8 @@ def _watch(output: OutputOptions) -> Iterator[dict[str, Any]]:
 def _verdicts(result: "CompareResult", given: dict[str, Any]) -> "list[Verdict]":
     """What the rows say of --tolerance, of proved optima and of --require-entry.
 
-    A row below a figure that is proved optimal fails: the entry or the file is wrong. A
-    passed --tolerance is worth a line only where it was given, or in
-    a report.
+    A row below a figure that is proved optimal fails: the entry or the file is wrong. A passed
+    --tolerance is worth a line only where the user set it, or in a report.
     """
     from gnc_cli.comparison.result import JudgedRow
     from gnc_cli.console.gates import Status, Verdict

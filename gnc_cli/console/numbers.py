@@ -26,7 +26,7 @@ _SHORT = 38
 
 
 def rounded(value: float | None, up: bool, digits: int = 12) -> str:
-    """At most so many significant digits, down for what is at least `value`, up for at most.
+    """`value` to significant digits, rounded down where it is a lower end, up where an upper.
 
     >>> rounded(0.66899868267649, up=False), rounded(2 / 3, up=True, digits=4), rounded(1.0, True)
     ('0.668998682676', '0.6667', '1')
@@ -44,7 +44,7 @@ def rounded(value: float | None, up: bool, digits: int = 12) -> str:
 
 
 def cosine(value: float | None, up: bool, decimals: int = 12, degrees: float | None = None) -> str:
-    """A cosine to at most so many decimals, rounded down or up.
+    """A cosine to at most `decimals` decimals, rounded down or up.
 
     Args:
         degrees: its angle. A cosine so near 1 that the decimals hardly tell them apart is written

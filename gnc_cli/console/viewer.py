@@ -188,7 +188,7 @@ def write_run_page(
 
 
 def evenly(n: int, most: int) -> np.ndarray:
-    """At most so many of the numbers 0 to n - 1, evenly spaced, both ends among them."""
+    """At most `most` of the numbers 0 to n - 1, evenly spaced, both ends among them."""
     return np.linspace(0, n - 1, min(n, most)).astype(np.intp)
 
 

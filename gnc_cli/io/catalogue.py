@@ -145,7 +145,7 @@ class Catalogue:
 
 
 def most_unpacked(packed: int) -> int:
-    """The most bytes that honest data of so many compressed ones has, or a little.
+    """The most bytes that honest data of `packed` compressed bytes has, or a little more.
 
     Deflate can stand for a thousandfold, which is what a bomb of zeros does.
     """

@@ -228,7 +228,7 @@ class _Array:
 
 
 class _Steps:
-    """A stream from which so many pieces are read."""
+    """A stream from which a limited number of pieces is read."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._read, self.readline, self._left = file.read, file.readline, _MOST_STEPS

@@ -101,7 +101,7 @@ def pair_best(
     most = min(excluding, key=lambda row: (row.margin, not row.strict))
     rest = request.subject is Quantity.ONE_VS_REST
     low, high = (built, most) if rest else (most, built)
-    # Distances are good to so many digits, cosines to so many decimals.
+    # Digits to which distances are good, decimals to which cosines are.
     if low.value > high.value + ROUNDING * (low.value if rest else 1.0):
         raise ArithmeticError(f"{low} contradicts {high}")
     # Ends that meet may cross by their rounding.

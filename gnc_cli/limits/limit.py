@@ -128,7 +128,7 @@ class Limit(ABC):
     def points(self, d: int, target: Fraction) -> Count | None:
         """The largest K whose value reaches the target in d dimensions.
 
-        Where `exists`, so many points are guaranteed; else all larger K are excluded. None where
+        Where `exists`, this many points are guaranteed; else all larger K are excluded. None where
         the bound guarantees or excludes nothing for this d and target.
         """
 

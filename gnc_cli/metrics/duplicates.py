@@ -15,7 +15,7 @@ from gnc_cli.runtime.deadline import Deadline
 __all__ = ["find_duplicates"]
 
 _FEW = 4096
-"""Up to so many pairs of a tile their chords are taken; beyond, float64 products are faster."""
+"""Up to this many pairs of a tile chords are computed; beyond, float64 products are faster."""
 
 
 def find_duplicates(
@@ -28,7 +28,7 @@ def find_duplicates(
     Args:
         W: unit rows, shape (K, d).
         cosine: the threshold, -1 to 1; cosines are `1 - chord**2 / 2` in float64.
-        limit: list so many pairs at most.
+        limit: number of pairs listed at most.
         deadline: polled at each tile.
 
     Returns:

@@ -74,6 +74,7 @@ def solve_large(
     seed: int,
     init: np.ndarray | None = None,
     steps: int | None = None,
+    target: float | None = None,
     deadline: Deadline | None = None,
     device: str = "cpu",
     threads: int | None = None,
@@ -86,6 +87,7 @@ def solve_large(
     Args:
         init: start, unit rows, shape (K, d) or, beside `fixed`, its last K - len(fixed) rows.
         steps: descent steps; None for a number by size, or, with a time limit, as many as fit.
+        target: largest cosine at which the descent stops.
         deadline: the solution, its exact pass included, is returned before it expires; only that
             pass itself, about K^2 d flops, is never left out.
         threads: workers on a CPU; None for all cores.
@@ -107,7 +109,7 @@ def solve_large(
             if save is not None and math.isfinite(descent.best_cosine):
                 save(lambda: (descent.exact(descent.best, fixed_rows).cpu().numpy(), None))
 
-        outcome = descent.run(steps, deadline or Deadline(), progress, step_done)
+        outcome = descent.run(steps, target, deadline or Deadline(), progress, step_done)
         weights, maxima = descent.certified_best(fixed_rows)
     history = np.array(descent.history, dtype=np.float64).reshape(-1, 2)
     return LargeSolution(
@@ -170,11 +172,13 @@ class _Descent:
     def run(
         self,
         steps: int | None,
+        target: float | None,
         deadline: Deadline,
         progress: StageProgress | None,
         step_done: Callable[[], None],
     ) -> Outcome:
-        """Descend until the steps are done or the time is, less what the exact pass will take."""
+        """Descend until the target is reached, the steps are done, or the time is, less what the
+        exact pass will take."""
         by_time = steps is None and deadline.seconds is not None
         planned = steps if steps is not None else _default_steps(self.d, self.K)
         while by_time or len(self.history) < planned:
@@ -192,14 +196,20 @@ class _Descent:
             if progress is not None:
                 progress(int(100 * min(1.0, done)), 100, smoothed.max_cosine)
             step_done()
+            if target is not None and self.best_cosine <= target - self._rounding:
+                return Outcome.TARGET_REACHED
         return Outcome.MAX_STEPS_REACHED
+
+    @property
+    def _rounding(self) -> float:
+        """What rounding may change in a largest cosine: more in bfloat16."""
+        return 1e-3 if self.half and not self.uses_lists else 1e-6
 
     def certified_best(self, fixed_rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The better of the last and the best rows seen, (K, d), and their exact row maxima."""
         last = self._certify(self.W, fixed_rows)
-        # Rounding in bfloat16 may have made an earlier iterate look better than it is.
-        rounding = 1e-3 if self.half and not self.uses_lists else 1e-6
-        if last is not None and last[1].max() <= self.best_cosine + rounding:
+        # Rounding may have made an earlier iterate look better than it is.
+        if last is not None and last[1].max() <= self.best_cosine + self._rounding:
             return last
         best = self._certify(self.best, fixed_rows)
         assert best is not None, "the best iterate is finite by construction"

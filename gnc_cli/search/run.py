@@ -36,7 +36,8 @@ def run(request: Request) -> SolveResult | SolveSweep | ConstructionList:
         resolve_device(request.device)  # missing hardware is reported whether needed or not
     possible_table(request.table)  # a wrong line is reported whether needed or not
     check_target(request)
-    route, save = choose_route(request, *read_start(request)), None
+    start, starts = read_start(request)
+    route, save = choose_route(request, start, starts), None
     route.check()
     if request.out is not None:
         writer = CodeWriter(request)

@@ -98,7 +98,7 @@ def train(
     images_per_class: Annotated[
         int | None,
         Parameter(
-            "Train on the first so many images of each class; tests take all. Default all.",
+            "Number of training images per class (the first N); tests take all. Default all.",
             whole(1, MOST_SAMPLES),
             _DATA,
             metavar="N",

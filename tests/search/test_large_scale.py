@@ -85,3 +85,9 @@ def test_rows_far_from_all_others_are_exact_too(monkeypatch: pytest.MonkeyPatch)
     solution = solve_large(10, 400, seed=0, steps=0, init=normalise(init))
     assert_exact(solution)
     assert abs(solution.row_maxima[[7, 311]]).max() < 1e-7
+
+
+def test_a_target_stops_the_descent() -> None:
+    solution = solve_large(8, 300, seed=0, steps=200, target=0.9)
+    assert solution.outcome is Outcome.TARGET_REACHED and solution.steps < 200
+    assert solution.row_maxima.max() <= 0.9

@@ -115,12 +115,16 @@ class LargeSearch(Route):
 
         request = self.request
         deadline = deadline.reserving(min(_WRITING, 0.2 * (deadline.seconds or 0.0)))
+        target = request.reachable_target
+        if target is not None and request.problem == "softmax":
+            target = 1.0 - target  # rho is at least this much
         solution = solve_large(
             request.d,
             request.K,
             seed=request.seed,
             init=self.start,
             steps=request.steps,
+            target=target,
             deadline=deadline,
             device=str(resolve_device(request.device)),
             threads=request.threads,

@@ -49,7 +49,7 @@ def assign(
     `how` is `identity`, `random` (of the seed), `best` (the highest score: similar classes near)
     or `worst` (the lowest: similar classes far apart). Best and worst want the similarity of the
     classes, (K, K), whose diagonal does not matter; of entries that differ across it their mean
-    counts. They are exact for K <= 8, and up to K = 12 where the code has so many symmetries that
+    counts. They are exact for K <= 8, and up to K = 12 where the code has enough symmetries that
     few assignments differ (the lexicographically first of equals). Beyond they are the best that a
     heuristic finds: Frank-Wolfe descents (FAQ) from several starts, each followed by exchanges of
     two classes until none helps; never worse than `identity`, nor than `random` of the same seed.
