@@ -113,10 +113,11 @@ def rows(path: str, record: type) -> None:
 def baseline(path: str) -> None:
     """As `--baseline` is read and asked."""
     earlier = Baseline.read(path)
-    allowed = earlier.allowance("max_cosine=1%")
+    options = GateOptions(baseline=path, allow=["max_cosine=1%"])
+    allowed = Gates.read(options)
     for row in earlier.rows:
         earlier.row_for({"d": 3, "K": 7, "problem": "softmax"}, row)
-        allowed.find(row)
+        allowed.judge([row])
 
 
 def run_folder(path: str) -> None:
@@ -151,7 +152,6 @@ def gates(path: str) -> None:
     """As --check, --min, --max and --allow are read, and asked about a row."""
     row = _row()
     for line in _text(path).split("\n")[:4]:
-        earlier = Baseline("run.json", (row,))
         for given in ({"check": [line]}, {"minimum": [line]}, {"maximum": [line]}):
             try:
                 found = Gates.read(GateOptions(**given))  # type: ignore[arg-type]
@@ -159,10 +159,6 @@ def gates(path: str) -> None:
                 found.check("solve", {})
             except REFUSALS:
                 pass
-        try:
-            earlier.allowance(line).find(row)
-        except REFUSALS:
-            pass
 
 
 def options(path: str) -> None:

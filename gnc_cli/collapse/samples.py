@@ -268,9 +268,13 @@ def prepare_samples(samples: Samples, request: Request) -> Prepared:
         name = spelled("features", "F:KEY")
         raise DataError(f"neither features nor weights were found; name them with {name}")
     if weights is not None and weights.shape[1] != d:
+        advice = "give the classifier of these features"
+        if weights.shape[0] == d:
+            other = spelled("transpose_weights")
+            advice = f"drop {other}" if request.transpose_weights else f"{advice}, or {other}"
         raise DataError(
             f"{where['weights']} has shape {weights.shape}, but features have d = {d}; expected "
-            f"(K, {d}): give the classifier of these features, or {spelled('transpose_weights')}"
+            f"(K, {d}): {advice}"
         )
     K = _number_of_classes(samples, labels, request.K)
     if labels is not None:
@@ -339,7 +343,8 @@ def _number_of_classes(samples: Samples, labels: np.ndarray | None, wanted: int 
         return wanted or largest + 1
     if wanted not in (None, K):
         raise DataError(
-            f"{where} has {K} classes, not {spelled('K', wanted)}; drop it or mend the file"
+            f"{where} has {K} classes, not {spelled('K', wanted)}; drop it, add the missing part, "
+            "or mend the file"
         )
     return K
 

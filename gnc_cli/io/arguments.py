@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import os
 import re
 from collections.abc import Callable, Mapping
 from importlib.util import find_spec
@@ -79,13 +80,15 @@ def check_files(parameters: Mapping[str, Parameter], values: Mapping[str, Any]) 
         for name, parameter in parameters.items()
         if parameter.writes and values.get(name) is not None and values[name] != "-"
     }
+    if written or "SOURCE_DATE_EPOCH" in os.environ:
+        from gnc_cli.io.code import creation_time
+
+        creation_time()  # parts of NumPy read the variable as well
     if not written:
         return
     from gnc_cli.io.atomic import check_writable
-    from gnc_cli.io.code import creation_time
     from gnc_cli.io.outputs import check_apart, check_suffix
 
-    creation_time()
     for name, value in written.items():
         suffix = check_suffix(value, parameters[name].writes, spelled(name))
         if suffix == ".html" and find_spec("plotly") is None:

@@ -248,6 +248,8 @@ def read_block(
     if "unit" in spaces:
         what = f"{where} holds zero rows, which have no direction"
         refuse_rows(norms == 0.0, index, what, "remove them, or measure with --normalize off")
+        what = f"{where} holds rows whose squares leave the numbers of float64"
+        refuse_rows((norms < 1e-150) | (norms > 1e150), index, what, "divide all rows by one norm")
         unit = raw.copy() if "raw" in spaces else raw
         unit *= (1.0 / norms)[:, None]
         made["unit"] = unit

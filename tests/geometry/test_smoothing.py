@@ -98,7 +98,7 @@ def _layouts() -> list[Parametrisation]:
 @pytest.mark.parametrize("layout", _layouts(), ids=["fixed", "antipodal", "cyclic"])
 @pytest.mark.parametrize("problem", [Tammes, SoftmaxCode])
 def test_through_a_layout(problem: type, layout: Parametrisation) -> None:
-    if problem is SoftmaxCode and layout.group is not None:
+    if problem is SoftmaxCode and layout.images is not None:
         return
     solver = problem(layout)
     points = torch.as_tensor(solver.starts(np.random.default_rng(1), 3)).requires_grad_()

@@ -83,7 +83,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"d": 10, "K": math.nan}, "K nan"),
     ({"d": [], "K": 5}, "d "),
     ({"d": 10, "K": [3, None]}, "K None"),
-    ({"d": 10, "margin": "wide"}, "margin must be a number, got 'wide'"),
+    ({"d": 10, "margin": "wide"}, "margin 'wide' is not a number"),
     ({"d": 10, "margin": 0.0}, "margin 0.0 is too small; give a number above 0"),
     ({"d": 10, "margin": 2.1}, "margin 2.1"),
     ({"d": 10, "margin": math.nan}, "margin nan"),

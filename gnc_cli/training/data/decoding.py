@@ -128,7 +128,9 @@ def decode_all(
             try:
                 pictures[row] = _decode(paths[row], channels, size)
             except Exception as error:  # a broken file can raise anything in its decoder
-                broken[row] = " ".join(str(error).split())[:100] or type(error).__name__
+                reason = " ".join(str(error).split())[:100] or type(error).__name__
+                unknown = type(error).__name__ == "UnidentifiedImageError"
+                broken[row] = "it is no image that Pillow knows" if unknown else reason
 
     list(pool.map(fill, range(0, len(paths), _AT_ONCE)))
     return pictures, broken

@@ -1,6 +1,7 @@
 """Images by what the user calls them: `glyphs:DIR`, `fashion-mnist`, `folder:PATH`, `npz:FILE`."""
 
 import dataclasses
+import os
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -126,6 +127,8 @@ def load_matched(
 def _kind_and_path(data: str) -> tuple[str, str]:
     kind, _, path = data.partition(":")
     if kind not in _KINDS:
+        if (suffix := os.path.splitext(data)[1][1:]) in _WITH_PATH:
+            raise UsageError(f"data {data!r} are unknown; write {suffix}:{data}")
         raise UsageError(
             f"data {data!r} are unknown; write {', '.join(_KINDS[: -len(_WITH_PATH)])} or "
             f"{', '.join(f'{word}:PATH' for word in _WITH_PATH)}"
