@@ -10,7 +10,7 @@ from typer.core import TyperGroup
 from gnc_cli import __version__
 from gnc_cli.collapse.command import measure
 from gnc_cli.comparison.command import compare
-from gnc_cli.console.process import ABORTED, open_streams, refusal
+from gnc_cli.console.process import ABORTED, check_address_space, open_streams, refusal
 from gnc_cli.console.removed import refuse_removed
 from gnc_cli.console.show import note
 from gnc_cli.errors import ExitCode, GncError, UsageError
@@ -30,6 +30,7 @@ class OneLineErrors(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         try:
+            check_address_space()
             refuse_removed(ctx.args)
             return super().invoke(ctx)
         except BrokenPipeError as error:

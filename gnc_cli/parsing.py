@@ -207,6 +207,8 @@ def symmetry(text: str) -> str:
 
 def shown(value: Any) -> str:
     """A value in a message, text in quotes, long ones shortened."""
+    if isinstance(value, int) and value.bit_length() > 200:  # Python writes no 5,000 digits
+        return f"a number of {int(value.bit_length() * math.log10(2.0)) + 1} digits"
     if isinstance(value, str):
         rest = f"... ({len(value)} characters)" if len(value) > _SHOWN else ""
         return repr(value[:_SHOWN]) + rest

@@ -18,6 +18,9 @@ from gnc_cli.console.show import note
 from gnc_cli.errors import ExitCode, GncError, OutputError, UnavailableError
 from gnc_cli.runtime.deadline import end_wait
 
+_LEAST_SPACE = 640_000_000
+"""Bytes of address space; with less, OpenBLAS waits for ever while it is loaded."""
+
 _FULL = (
     errno.ENOSPC,
     errno.EDQUOT,
@@ -104,6 +107,22 @@ def interruptible(quiet: bool = False) -> Iterator[threading.Event]:
         mouth.close()
         listener.join()
         ear.close()
+
+
+def check_address_space() -> None:
+    """Refuse a process in which numerical libraries hang.
+
+    Raises:
+        UnavailableError: its address space is too small.
+    """
+    import resource
+
+    space = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if space not in (-1, resource.RLIM_INFINITY) and space < _LEAST_SPACE:
+        raise UnavailableError(
+            f"this process may have {space / 1e6:.0f} MB of address space (ulimit -v), and needs "
+            f"{_LEAST_SPACE / 1e6:.0f} MB or more; raise the limit"
+        )
 
 
 def open_streams() -> None:

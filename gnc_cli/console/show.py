@@ -1,6 +1,7 @@
 """What goes to stdout (the result) and to stderr (one line per message)."""
 
 import contextlib
+import errno
 import json
 import os
 import sys
@@ -32,6 +33,8 @@ def emit(text: str, *, rows: bool = False) -> None:
     except OSError as error:
         _silence_stdout()
         reason = error.strerror or str(error)
+        if error.errno == errno.EBADF:
+            reason = "it is closed; use --out or --report"
         refused = OutputError(f"cannot write the result to stdout: {reason}")
         refused.told = rows and isinstance(error, BrokenPipeError)
         raise refused from error

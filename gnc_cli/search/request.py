@@ -190,7 +190,7 @@ def _contradictions(r: Request) -> Iterator[str]:
         yield "--restarts 0 only polishes a given start; add --init"
     small = {"--symmetry": r.symmetry, "--problem ufm": ufm, "--restarts": r.restarts}
     for option, value in small.items():
-        if r.large and value:
+        if r.large and value not in (None, False):
             yield f"{option} is for K = {LARGE} at most; K = {r.K} is one plain descent; drop it"
 
 

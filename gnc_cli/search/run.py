@@ -19,7 +19,7 @@ from gnc_cli.search.result import (
     SolveSweep,
     list_constructions,
 )
-from gnc_cli.search.routes.construction import Constructed, SearchBeside, worth_a_search
+from gnc_cli.search.routes.construction import Constructed, SearchBeside, streamed, worth_a_search
 from gnc_cli.search.routes.direct import Stored, Theorem
 from gnc_cli.search.routes.route import Route
 from gnc_cli.search.routes.search import LargeSearch, Search
@@ -78,7 +78,8 @@ def choose_route(request: Request, start: np.ndarray | None = None, starts: int 
     if best is None:
         return _search(request, start, starts)
     algebra = Constructed(request, best)
-    if not worth_a_search(request, best):
+    # A code of an earlier call may be better than the construction.
+    if not worth_a_search(request, best) and (start is None or streamed(best)):
         return algebra
     start = algebra.start_of_a_search if start is None else start
     return SearchBeside(request, algebra, _search(request, start, starts))

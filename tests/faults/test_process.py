@@ -63,7 +63,7 @@ FULL = "No space left on device"
 STREAMS = [
     Around("--help", ">/dev/full", 3, FULL),
     Around("measure - --K 4", "<&-", 3, "stdin is empty"),
-    Around(SHORT, ">&-", 3, "Bad file descriptor"),
+    Around(SHORT, ">&-", 3, "it is closed; use --out or --report"),
     Around(SHORT, ">&- 2>&- <&-", 3, ""),
     Around(SHORT, "", 0, "", {"PYTHONIOENCODING": "ascii"}),
 ]
@@ -76,6 +76,8 @@ SURROUNDINGS = [
         {"SOURCE_DATE_EPOCH": "abc"},
     ),
     Around("measure code.txt", "", 0, "", {}, (resource.RLIMIT_NOFILE, 20)),
+    Around(SHORT, "", 6, "300 MB of address space", {}, (resource.RLIMIT_AS, 300_000_000)),
+    Around(SHORT, "", 2, "SOURCE_DATE_EPOCH is 'abc'", {"SOURCE_DATE_EPOCH": "abc"}),
     Around(
         "solve --d 3 --K 8 --method descent --restarts 1 --out a.h5",
         "",

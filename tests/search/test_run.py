@@ -1,9 +1,11 @@
 """Which way to a code is taken, and what each says of itself before it begins."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from gnc_cli import solve
 from gnc_cli.errors import UnavailableError, UsageError
 from gnc_cli.runtime import memory
 from gnc_cli.search.request import Request
@@ -39,5 +41,13 @@ def test_each_request_has_its_route(
 
 def test_a_named_construction_brings_its_size() -> None:
     assert (Request(construction="leech").d, Request(construction="leech").K) == (24, 196_560)
-    with pytest.raises(UsageError, match="missing --d and --K"):
+    with pytest.raises(UsageError, match="missing d and K"):
         Request(construction="known")
+
+
+def test_a_resumed_code_stays_where_it_beats_the_construction(tmp_path: Path) -> None:
+    """The best construction for (30, 200) is near Welch's bound, and a descent is better."""
+    out = tmp_path / "k.h5"
+    first = solve(30, 200, method="descent", restarts=1, out=out)
+    again = solve(30, 200, restarts=1, out=out, resume=True, time_limit=6)
+    assert again.max_cosine <= first.max_cosine + 1e-12
