@@ -12,7 +12,7 @@ from gnc_cli.parameters import spelled
 from gnc_cli.records import read_plain
 from gnc_cli.runtime.devices import resolve_device
 from gnc_cli.runtime.distributed import Processes, on_this_machine, started_by_torchrun
-from gnc_cli.runtime.memory import check_memory, free_memory
+from gnc_cli.runtime.memory import check_memory
 from gnc_cli.runtime.threads import available_cores, threads_for
 from gnc_cli.training.checkpoints import read_checkpoint, read_tensors
 from gnc_cli.training.data.image_set import ImageData
@@ -112,7 +112,7 @@ def check_fits(
         check_memory(step, what, hint, free=free, where=str(device))
     else:
         host += step
-    check_memory(host, what, hint, free=free_memory() / (on_this_machine("LOCAL_WORLD_SIZE") or 1))
+    check_memory(host * (on_this_machine("LOCAL_WORLD_SIZE") or 1), what, hint)
 
 
 def _encoder(settings: Settings, d: int, images: tuple[int, ...]) -> nn.Module:

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from gnc_cli.errors import UnavailableError
-from gnc_cli.training import network
+from gnc_cli.runtime import memory
 from gnc_cli.training.head import HeadPlan
 from gnc_cli.training.network import announce_time, check_fits
 from gnc_cli.training.request import Recipe, Request, settings_of
@@ -33,7 +33,7 @@ def test_what_does_not_fit(
     message: str | None,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(network, "free_memory", lambda: 3e9)
+    monkeypatch.setattr(memory, "free_memory", lambda: 3e9)
     settings = settings_of(Request(**asked))
     with pytest.raises(UnavailableError, match=message) if message else contextlib.nullcontext():
         check_fits(settings, HeadPlan(*plan, None, None, None, None), (9, 1, 32, 32), 256, CPU)

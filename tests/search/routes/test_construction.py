@@ -103,7 +103,7 @@ def test_a_stored_code_is_certified_and_said_to_be_one(
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"construction": "known", "K": 3}, "missing --d; give both"),
+        ({"construction": "known", "K": 3}, "missing d; give both"),
         ({"construction": "known", "d": 3, "K": 12}, "K = 12 are stored; drop --construction"),
         ({"construction": "known", "d": 3, "K": 13, "restarts": 9}, "known needs no search"),
         ({"construction": "snub-cub"}, "'snub-cub' is not known; did you mean snub-cube"),
@@ -117,7 +117,7 @@ def test_a_stored_code_is_certified_and_said_to_be_one(
         ({"construction": "gold-9", "K": 400_000, "plot": "a.png"}, "plot needs the rows"),
         ({"construction": "gold-9", "K": 400_000, "out": "a.txt"}, "in chunks"),
         ({"construction": "kerdock-5"}, "kerdock-.. takes m = 4, 6, .., 12"),
-        ({}, "missing --d and --K;"),
+        ({}, "missing d and K;"),
     ],
 )
 def test_refusals(options: dict[str, Any], words: str, tmp_path: Path) -> None:
