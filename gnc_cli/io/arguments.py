@@ -56,10 +56,11 @@ def validated(function: Callable[_P, _R]) -> Callable[_P, _R]:
 
 
 def _with_arguments(text: str, parameters: Mapping[str, Parameter]) -> str:
-    """A docstring with the declared parameters before the other arguments, as Python has them."""
-    lines = [f"        {name}: {parameter.help}\n" for name, parameter in parameters.items()]
+    """A docstring with the declared parameters that it does not describe before the others."""
+    text = inspect.cleandoc(text)
+    lines = [f"    {n}: {p.help}\n" for n, p in parameters.items() if f"    {n}: " not in text]
     entries = re.sub(r"--([A-Za-z-]+)", lambda m: m[1].replace("-", "_"), "".join(lines))
-    return text.replace("    Args:\n", f"    Args:\n{entries}", 1)
+    return text.replace("Args:\n", f"Args:\n{entries}", 1)
 
 
 def check_files(parameters: Mapping[str, Parameter], values: Mapping[str, Any]) -> None:
