@@ -50,10 +50,10 @@ class OneLineErrors(TyperGroup):
 
 
 def _status(error: Exception) -> int:
-    """What is said of an error, and the exit code."""
+    """Print the line of an error; returns its exit code."""
     if isinstance(error, GncError):
         # A usage error is one in every process that torchrun started.
-        if not error.told and (is_rank_zero() or not isinstance(error, UsageError)):
+        if not error.silent and (is_rank_zero() or not isinstance(error, UsageError)):
             note(str(error))
         return error.exit_code
     if hasattr(error, "format_message"):  # Typer's own, whichever click it stands on

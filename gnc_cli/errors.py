@@ -35,7 +35,7 @@ class GncError(Exception):
     exit_code = ExitCode.BUG
     partial: Any = None
     """The result of what was done before it, where that stands."""
-    told = False
+    silent = False
     """Whether no line is printed: another process prints it, or nobody reads on."""
 
 

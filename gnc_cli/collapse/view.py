@@ -425,7 +425,7 @@ def _space(policy: Policy) -> str:
 
 
 def figure(value: float | None, digits: int = 6) -> str:
-    """So many significant digits, with an exponent below 0.001; a dash for None."""
+    """A number to `digits` significant digits, with an exponent below 0.001; a dash for None."""
     if value is None or math.isnan(value):
         return "-"
     if 0.0 < abs(value) < 1e-3:

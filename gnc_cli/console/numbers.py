@@ -115,7 +115,7 @@ def above_minimum(tolerance: float) -> str:
 
 
 def decimals(value: float | None, digits: int = 15) -> str:
-    """So many digits after the point, a dash for nothing."""
+    """A number to `digits` decimals; a dash for None or NaN."""
     return "-" if value is None or math.isnan(value) else f"{value:.{digits}f}"
 
 

@@ -36,7 +36,7 @@ def emit(text: str, *, rows: bool = False) -> None:
         if error.errno == errno.EBADF:
             reason = "it is closed; use --out or --report"
         refused = OutputError(f"cannot write the result to stdout: {reason}")
-        refused.told = rows and isinstance(error, BrokenPipeError)
+        refused.silent = rows and isinstance(error, BrokenPipeError)
         raise refused from error
 
 

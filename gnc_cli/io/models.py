@@ -171,7 +171,7 @@ def _fetch(wanted: HubName, file: str) -> str | None:
 
     where = f"'hf:{wanted.name}'" + (f", revision {wanted.revision!r}" if wanted.revision else "")
     try:
-        # Without a network this fails at once; the download tries again and again.
+        # Without a network this fails at once, where the download would retry.
         with waiting(f"{file} of {where}"):
             get_hf_file_metadata(hf_hub_url(wanted.name, file, revision=wanted.revision))
             return str(hf_hub_download(wanted.name, file, revision=wanted.revision))

@@ -140,7 +140,7 @@ def _agree(processes: Processes, own: Exception | None) -> None:
     errors = processes.all_gather(own)
     error = next((e for e in errors if e is not None), None)
     if isinstance(error, GncError):
-        error.told = not processes.first
+        error.silent = not processes.first
     if error is not None:
         raise error
 

@@ -22,7 +22,7 @@ try:
     found = measure(*{files!r}, out={out!r}, resume={out!r} is not None, interrupt=interrupt)
     print(json.dumps([found.interrupted, len(found.rows)]))
 except GncError as error:
-    print(json.dumps([str(error), error.told]))
+    print(json.dumps([str(error), error.silent]))
 with Processes.current() as processes:
     processes.all_gather(0)  # still in step
 """

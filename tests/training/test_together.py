@@ -41,7 +41,7 @@ ORDER = """
                 try:
                     print(share(processes, fail(who)))
                 except DataError as error:
-                    print(error, error.told)
+                    print(error, error.silent)
 """
 
 
