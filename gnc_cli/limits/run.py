@@ -9,7 +9,6 @@ from typing import TypeVar
 from gnc_cli import __version__
 from gnc_cli.known_codes.best import best as best_code
 from gnc_cli.limits.answers import classes_answer, dimension_answer, pair_best, pair_rows
-from gnc_cli.limits.limit import Quantity
 from gnc_cli.limits.registry import all_limits, possible_table, unproved_limits
 from gnc_cli.limits.request import Question, Request
 from gnc_cli.limits.result import BestBounds, BoundRow, BoundsResult
@@ -55,12 +54,11 @@ def run(request: Request) -> BoundsResult:
             classes = classes_answer(request, limits, each(request.d))
     declined = any(limit.declined for limit in limits)
     stopped = done < total or (declined and deadline.interrupted)
-    one = request.subject is Quantity.ONE_VS_ONE
     result = BoundsResult(
         seconds=time.monotonic() - started,
         version=__version__,
         quantity=request.subject,
-        margin=None if one or request.target is None else float(request.target),
+        margin=request.margin,
         max_cosine=request.largest_cosine,
         arcface_m=request.arcface_m,
         probability=request.probability,
