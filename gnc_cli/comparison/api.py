@@ -38,8 +38,8 @@ def compare(
         Any,
         Parameter(
             "Codes: .h5, .npz, .npy, .safetensors, .pt, .csv, .txt (one point per line, or "
-            "one coordinate per line, as in Sloane's tables); FILE:KEY picks a dataset; '-' "
-            "is HDF5 on stdin.",
+            "one coordinate per line, as in Sloane's tables); :KEY after a file's name picks a "
+            "dataset; '-' is HDF5 on stdin.",
             group=_COMPARE,
             metavar="FILES",
             argument=True,
