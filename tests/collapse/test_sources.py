@@ -267,7 +267,10 @@ def test_labels_of_every_dtype(tmp_path: Path, suffix: str, dtype: str) -> None:
         (Y + 0.25, ["12 value(s)", "0.25", "row 0"]),
         (np.where(Y == 2, np.nan, Y), ["nan", "row 2"]),
         (np.where(Y == 3, np.inf, Y), ["inf", "row 3"]),
-        (np.where(Y == 1, 2**64 - 1, Y).astype(np.uint64), ["18446744073709551615", "row 1"]),
+        (
+            np.where(Y == 1, np.uint64(2**64 - 1), Y.astype(np.uint64)),
+            ["18446744073709551615", "row 1"],
+        ),
         (np.eye(N)[:, :K], ["(12, 4)", "(N,)"]),
         (np.int64(3), ["()"]),
         (Y * 1j, ["complex128"]),
