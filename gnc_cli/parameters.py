@@ -12,10 +12,11 @@ declarations. Errors name a parameter as its caller wrote it: `--time-limit` in 
 import contextlib
 import inspect
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from pathlib import PurePath
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
@@ -293,7 +294,7 @@ Cluster = Annotated[
 ]
 Path = str | os.PathLike[str]
 CODE_SUFFIXES = (".h5", ".hdf5", ".npz", ".npy", ".safetensors", ".pt", ".txt")
-"""What a code can be written as; `io/formats.py` has a writer for each."""
+"""What a code can be written as; `io/codefile.py` has a writer for each."""
 Force = Annotated[bool, Parameter("Overwrite existing files.", group="Output")]
 PublicTable = Annotated[
     Any,
@@ -364,3 +365,24 @@ def in_shell(*keys: str) -> Iterator[None]:
         yield
     finally:
         _without_option.reset(token)
+
+
+def check_suffix(path: Path, suffixes: Collection[str], option: str = "", why: str = "") -> str:
+    """The suffix of a file, in lower case.
+
+    Raises:
+        UsageError: it is none of `suffixes`; begins with the option, gives the reason `why`.
+    """
+    suffix = PurePath(path).suffix.lower()
+    if suffix not in suffixes:
+        one_of = "one of " if len(suffixes) > 1 else ""
+        raise UsageError(
+            f"{option} {os.fspath(path)!r} has no known suffix; {why}end it in {one_of}"
+            f"{', '.join(suffixes)}".lstrip()
+        )
+    return suffix
+
+
+def is_page(path: Path | None) -> bool:
+    """Whether a picture is asked for as a page (.html)."""
+    return path is not None and PurePath(path).suffix.lower() == ".html"

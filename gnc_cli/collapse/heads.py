@@ -11,8 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from gnc_cli.errors import DataError
-from gnc_cli.io.catalogue import NO_PARAMETER, Catalogue, Entry
-from gnc_cli.io.layouts import EMBEDDINGS
+from gnc_cli.io.catalogue import EMBEDDINGS, NO_PARAMETER, Catalogue, Entry
 from gnc_cli.parsing import listed
 
 _LANGUAGE = re.compile(

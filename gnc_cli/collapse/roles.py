@@ -8,8 +8,15 @@ from typing import NamedTuple
 
 from gnc_cli.collapse.heads import check_only, only_head
 from gnc_cli.errors import DataError
-from gnc_cli.io.catalogue import GROUP, NO_PARAMETER, Catalogue, Entry
-from gnc_cli.io.layouts import BIAS_WORDS, NAMES, WEIGHT_WORDS
+from gnc_cli.io.catalogue import (
+    BIAS_WORDS,
+    GROUP,
+    NAMES,
+    NO_PARAMETER,
+    WEIGHT_WORDS,
+    Catalogue,
+    Entry,
+)
 from gnc_cli.parameters import spelled
 from gnc_cli.parsing import listed
 

@@ -16,9 +16,8 @@ from gnc_cli.collapse.sources import Source, resolve
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.io.inputs import read_lines
 from gnc_cli.io.ledger import Ledger
-from gnc_cli.io.outputs import is_page
 from gnc_cli.io.row_files import write_rows
-from gnc_cli.parameters import spelled
+from gnc_cli.parameters import is_page, spelled
 from gnc_cli.records import read_plain
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.distributed import Processes, in_all

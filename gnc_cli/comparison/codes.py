@@ -22,7 +22,7 @@ from gnc_cli.geometry.gram import closest_pair, gram_tiles, row_maxima
 from gnc_cli.geometry.one_vs_rest import one_vs_rest
 from gnc_cli.geometry.rounding import spacing
 from gnc_cli.geometry.sphere import angle_from_chord, chord, normalise
-from gnc_cli.io.outputs import check_apart
+from gnc_cli.io.arguments import check_apart
 from gnc_cli.known_codes.best import best
 from gnc_cli.known_codes.table import KnownCodes
 from gnc_cli.known_codes.verdict import TOLERANCE, ComparisonStatus, passes, verdict

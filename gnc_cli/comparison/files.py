@@ -70,7 +70,7 @@ def read_published(path: str | os.PathLike[str], d: int | None = None) -> CodeFi
     """
     name, _ = split_key(os.fspath(path))
     if is_text(path):
-        with open_input(name) as file, FORMATS[".txt"].reader(file, name) as catalogue:
+        with open_input(name) as file, FORMATS[".txt"](file, name) as catalogue:
             code = collect(_in_points(catalogue, d))
     else:
         code = read_points(path)

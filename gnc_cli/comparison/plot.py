@@ -20,8 +20,8 @@ from gnc_cli.console.drawing import (
 from gnc_cli.console.numbers import count
 from gnc_cli.console.viewer import write_code_page
 from gnc_cli.escaping import in_picture
-from gnc_cli.io.outputs import is_page
 from gnc_cli.known_codes.verdict import ComparisonStatus
+from gnc_cli.parameters import is_page
 
 _FLOOR = 1e-13
 """Smaller gaps are rounding, the table's or ours: they lie on the floor."""

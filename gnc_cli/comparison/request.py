@@ -8,10 +8,9 @@ from typing import Any
 
 from gnc_cli.comparison.result import CompareRow, Mode
 from gnc_cli.errors import UsageError
-from gnc_cli.io.outputs import is_page
 from gnc_cli.known_codes.best import Table
 from gnc_cli.known_codes.verdict import TOLERANCE
-from gnc_cli.parameters import MOST_PAIRS, Path, spelled
+from gnc_cli.parameters import MOST_PAIRS, Path, is_page, spelled
 from gnc_cli.runtime.deadline import Progress
 from gnc_cli.runtime.parallel import processes
 

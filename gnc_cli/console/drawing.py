@@ -15,7 +15,7 @@ import numpy as np
 
 from gnc_cli.console.numbers import count
 from gnc_cli.io.atomic import atomic_file
-from gnc_cli.io.outputs import check_suffix
+from gnc_cli.parameters import check_suffix
 
 # Okabe and Ito's palette: told apart by people with any colour vision, and in grey.
 BLUE = "#0072B2"

@@ -1,6 +1,7 @@
 """The arguments of a public function, read and checked by their declarations before it runs."""
 
 import functools
+import glob
 import inspect
 import os
 import re
@@ -8,13 +9,8 @@ from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from typing import Any, ParamSpec, TypeVar
 
-from gnc_cli.errors import UnavailableError
-from gnc_cli.parameters import (
-    Parameter,
-    declared,
-    plain_signature,
-    spelled,
-)
+from gnc_cli.errors import UnavailableError, UsageError
+from gnc_cli.parameters import Parameter, check_suffix, declared, plain_signature, spelled
 from gnc_cli.runtime.calls import default_settings
 
 _P = ParamSpec("_P")
@@ -88,7 +84,6 @@ def check_files(parameters: Mapping[str, Parameter], values: Mapping[str, Any]) 
     if not written:
         return
     from gnc_cli.io.atomic import check_writable
-    from gnc_cli.io.outputs import check_apart, check_suffix
 
     for name, value in written.items():
         suffix = check_suffix(value, parameters[name].writes, spelled(name))
@@ -102,3 +97,50 @@ def check_files(parameters: Mapping[str, Parameter], values: Mapping[str, Any]) 
     force, resume = bool(values.get("force")), bool(values.get("resume"))
     for value in written.values():
         check_writable(value, force=force, resume=resume)
+
+
+def check_apart(written: Mapping[str, Any], read: Mapping[str, Any] | None = None) -> None:
+    """Refuse before the work that two of its files are one.
+
+    Args:
+        written: each output by its option, one or several; None where it was not asked for, `-` for
+            stdout.
+        read: each input by its option: a file, `FILE:key`, a glob, `-`, several of these, or
+            anything that is no file, such as an array.
+
+    Raises:
+        UsageError: an output is another output or an input, by whatever name.
+    """
+    outputs = [(option, name) for option, path in written.items() for name in _names(path)]
+    inputs = [(option, name) for option, value in (read or {}).items() for name in _names(value)]
+    for at, (option, path) in enumerate(outputs):
+        for other, earlier in outputs[:at]:
+            if _same(path, earlier):
+                raise UsageError(f"{other} and {option} both write {path!r}; give each its own")
+        for other, name in inputs:
+            if any(_same(path, file) for file in _files(name)):
+                raise UsageError(
+                    f"{option} {path!r} would overwrite the input {other} {name!r}; "
+                    "write to another file"
+                )
+
+
+def _names(value: Any) -> list[str]:
+    """The files among one or several values; arrays, numbers, stdin and stdout are none."""
+    several = value if isinstance(value, (list, tuple)) else [value]
+    named = [os.fspath(one) for one in several if isinstance(one, (str, os.PathLike))]
+    return [name for name in named if name.partition(":")[0] != "-"]
+
+
+def _files(name: str) -> list[str]:
+    from gnc_cli.io.inputs import split_key
+
+    path, _ = split_key(name)
+    return glob.glob(path, recursive=True) if not os.path.exists(path) else [path]
+
+
+def _same(a: str, b: str) -> bool:
+    try:
+        return os.path.samefile(a, b)
+    except OSError:  # one of them is still to be made
+        return os.path.realpath(a) == os.path.realpath(b)

@@ -1,4 +1,5 @@
-"""What a file offers, listed before anything is loaded, and the checks before it is.
+"""What a file offers, listed before anything is loaded, and the checks before it is; the names that
+other programs give to features, labels and classifiers.
 
 Every reader turns its file into a `Catalogue`; choosing a dataset, refusing a wrong one and wording
 the refusal happen here, once for all formats.
@@ -26,6 +27,79 @@ _QUANTISED = ("int8", "uint8")
 """Of the weight of a layer: numbers that stand for others."""
 _NOT_A_CODE = ("features", "H", "logits")
 _LISTED = 12
+EMBEDDINGS = (
+    "embed_tokens.weight",
+    "wte.weight",
+    "word_embeddings.weight",
+    "embed_in.weight",
+    "tok_embeddings.weight",
+    "word_embedding.weight",
+    "shared.weight",
+    "backbone.embeddings.weight",
+    "backbone.embedding.weight",
+    "rwkv.embeddings.weight",
+    "model.embeddings.weight",
+)
+"""Endings of the names of input embeddings, which language models with a tied head use twice."""
+NAMES: dict[str, tuple[tuple[str, ...], ...]] = {
+    "features": (
+        ("features",),
+        ("H",),
+        ("feats", "embeddings", "embedding"),
+        ("X", "x"),
+    ),
+    "labels": (("labels",), ("y", "targets", "target", "label")),
+    "weights": (
+        ("weights",),
+        ("W",),
+        (
+            "weight",
+            "classifier",
+            "prototypes",
+            "fc.weight",
+            "head.weight",
+            "head.fc.weight",
+            "classifier.weight",
+            "lm_head.weight",
+            "output.weight",
+            "embed_out.weight",
+            "fc_weight",
+            "fc_weights",
+            "fc_w",
+            "head_weight",
+            "head_weights",
+            "classifier_weight",
+            "classifier_weights",
+        ),
+        (
+            *EMBEDDINGS,
+            "transformer.wte.weight",
+            "embeddings.word_embeddings.weight",
+            "transformer.word_embeddings.weight",
+        ),
+    ),
+    "bias": (
+        ("bias", "biases"),
+        ("b",),
+        (
+            "fc.bias",
+            "head.bias",
+            "classifier.bias",
+            "lm_head.bias",
+            "fc_bias",
+            "fc_b",
+            "head_bias",
+            "classifier_bias",
+        ),
+    ),
+    "logits": (("logits",), ("logit", "scores")),
+}
+"""By role the names in tiers: a name of an earlier tier wins, two of one tier are ambiguous.
+
+The last tier of weights are input embeddings.
+"""
+WEIGHT_WORDS, BIAS_WORDS = ("weight", "weights", "w", "W"), ("bias", "biases", "b")
+"""Last words of a name, behind a dot, a slash or an underscore: `fc_weight` and `fc_bias`."""
 _WORDS = re.compile(r"[<>|]?[SU]\d*$|object|str")
 """Dtypes of texts."""
 

@@ -14,14 +14,15 @@ from typing import IO, Any
 import numpy as np
 
 from gnc_cli.errors import DataError
+from gnc_cli.io.array_files import write_npy, write_npz, write_safetensors
 from gnc_cli.io.atomic import atomic_file, deferring_errors, write_stdout
 from gnc_cli.io.catalogue import Catalogue
-from gnc_cli.io.code import CodeFile, parse_provenance
-from gnc_cli.io.formats import reader_for, writer_for
+from gnc_cli.io.code import CodeFile, parse_provenance, provenance_text
+from gnc_cli.io.formats import reader_for
 from gnc_cli.io.hdf5 import open_hdf5, read_state, write_attributes, write_hdf5
 from gnc_cli.io.inputs import open_input, split_key
 from gnc_cli.io.loading import load_bias, load_labels, load_matrix
-from gnc_cli.io.outputs import check_suffix
+from gnc_cli.parameters import check_suffix
 
 STREAMED_SUFFIXES = (".h5", ".hdf5", ".npy")
 _BLOCK_ENTRIES = 1 << 23
@@ -98,9 +99,35 @@ def write_code(path: str | os.PathLike[str], code: CodeFile, *, force: bool = Fa
             write_hdf5(stream, code)
             write_stdout(stream)
         return
-    writer = writer_for(path)
+    writer = _WRITERS[check_suffix(path, _WRITERS)]
     with atomic_file(path, force=force) as file:
         writer(file, code)
+
+
+def write_pt(file: IO[bytes], code: CodeFile) -> None:
+    """A dictionary of torch tensors, for `torch.load(path, weights_only=True)`."""
+    import torch
+
+    tensors = {name: torch.from_numpy(array.copy()) for name, array in code.arrays().items()}
+    with deferring_errors(file) as sink:
+        torch.save(tensors | {"provenance": provenance_text(code.provenance)}, sink)
+
+
+def write_txt(file: IO[bytes], code: CodeFile) -> None:
+    """Weights, one row a line, 17 digits: enough to give every float64 back exactly."""
+    np.savetxt(file, code.weights, fmt="%.17g")
+
+
+_WRITERS: dict[str, Callable[[IO[bytes], CodeFile], None]] = {
+    ".h5": write_hdf5,
+    ".hdf5": write_hdf5,
+    ".npz": write_npz,
+    ".npy": write_npy,
+    ".safetensors": write_safetensors,
+    ".pt": write_pt,
+    ".txt": write_txt,
+}
+"""By suffix, those of `parameters.CODE_SUFFIXES`; only HDF5 holds everything of a code."""
 
 
 def check_stream_target(path: str | os.PathLike[str]) -> None:

@@ -1,8 +1,8 @@
-"""The formats by content and suffix: how a file becomes a `Catalogue`, and a code a file.
+"""The formats by content and suffix: how a file becomes a `Catalogue`.
 
 A reader gives a catalogue that is valid inside a `with` block. Names, shapes and dtypes come first,
 numbers only when asked for. Nothing is unpickled, no link is followed out of the file, and whatever
-a library raises becomes one DataError. Only HDF5 holds everything of a code.
+a library raises becomes one DataError.
 """
 
 import contextlib
@@ -14,40 +14,39 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import PurePath
-from typing import IO, NamedTuple
+from typing import IO
 
 import numpy as np
 
 from gnc_cli.errors import DataError
-from gnc_cli.io.array_files import (
-    npy,
-    npz,
-    safetensors,
-    write_npy,
-    write_npz,
-    write_safetensors,
-)
-from gnc_cli.io.catalogue import Catalogue, Entry, translated
-from gnc_cli.io.code import CodeFile
-from gnc_cli.io.hdf5 import open_hdf5, write_hdf5
+from gnc_cli.io.array_files import npy, npz, safetensors
+from gnc_cli.io.catalogue import NAMES, Catalogue, Entry, translated
 from gnc_cli.io.inputs import SIGNATURE, decoded, open_input, read_json
-from gnc_cli.io.layouts import NAMES
-from gnc_cli.io.outputs import check_suffix
-from gnc_cli.io.torch_file import pt, write_pt
-from gnc_cli.parameters import CODE_SUFFIXES
 
 Reader = Callable[[IO[bytes], str], AbstractContextManager[Catalogue]]
-Writer = Callable[[IO[bytes], CodeFile], None]
 _WORD = re.compile(r"(?!(nan|inf(inity)?)$)[^\W\d]", re.IGNORECASE)
 """How a word of a header begins."""
-_SHARDS: dict[str, Reader] = {".safetensors": safetensors, ".bin": pt}
 
 
 @contextlib.contextmanager
 def hdf5(file: IO[bytes], path: str) -> Iterator[Catalogue]:
     """HDF5 of any layout."""
+    from gnc_cli.io.hdf5 import open_hdf5
+
     with open_hdf5(file, path) as (catalogue, _):
         yield catalogue
+
+
+@contextlib.contextmanager
+def pt(file: IO[bytes], path: str) -> Iterator[Catalogue]:
+    """A tensor, or nested dictionaries and lists of them, as torch saves them."""
+    from gnc_cli.io.torch_file import tensors
+
+    with tensors(file, path) as catalogue:
+        yield catalogue
+
+
+_SHARDS: dict[str, Reader] = {".safetensors": safetensors, ".bin": pt}
 
 
 @contextlib.contextmanager
@@ -99,11 +98,6 @@ def read_table(file: IO[bytes], path: str) -> tuple[np.ndarray, list[str]]:
         ) from error
 
 
-def write_txt(file: IO[bytes], code: CodeFile) -> None:
-    """Weights, one row a line, 17 digits: enough to give every float64 back exactly."""
-    np.savetxt(file, code.weights, fmt="%.17g")
-
-
 @contextlib.contextmanager
 def shards(file: IO[bytes], path: str) -> Iterator[Catalogue]:
     """The tensors of several files beside an index of them, `model.safetensors.index.json` or
@@ -139,26 +133,18 @@ def shards(file: IO[bytes], path: str) -> Iterator[Catalogue]:
         yield Catalogue(path, entries)
 
 
-class Format(NamedTuple):
-    """How files of one suffix are read and written."""
-
-    reader: Reader
-    writer: Writer | None = None
-    """None where codes are not written so."""
-
-
-FORMATS: dict[str, Format] = {
-    ".h5": Format(hdf5, write_hdf5),
-    ".hdf5": Format(hdf5, write_hdf5),
-    ".npz": Format(npz, write_npz),
-    ".npy": Format(npy, write_npy),
-    ".safetensors": Format(safetensors, write_safetensors),
-    ".index.json": Format(shards),
-    ".pt": Format(pt, write_pt),
-    ".pth": Format(pt),
-    ".ckpt": Format(pt),
-    ".txt": Format(txt, write_txt),
-    ".csv": Format(txt),
+FORMATS: dict[str, Reader] = {
+    ".h5": hdf5,
+    ".hdf5": hdf5,
+    ".npz": npz,
+    ".npy": npy,
+    ".safetensors": safetensors,
+    ".index.json": shards,
+    ".pt": pt,
+    ".pth": pt,
+    ".ckpt": pt,
+    ".txt": txt,
+    ".csv": txt,
 }
 
 
@@ -173,7 +159,7 @@ def reader_for(path: str, file: IO[bytes]) -> Reader:
         return found
     suffix = PurePath(path).suffix.lower()
     if suffix in FORMATS:
-        return FORMATS[suffix].reader
+        return FORMATS[suffix]
     raise DataError(
         f"{path!r} has a suffix that names no format and begins like none; "
         f"rename it to one of {', '.join(FORMATS)}"
@@ -197,12 +183,5 @@ def _by_content(file: IO[bytes]) -> Reader | None:
         return pt if torch else npz
     if int.from_bytes(start[:8], "little") <= size - 8 and start[8:9] == b"{":
         return safetensors
-    known = {SIGNATURE: hdf5, b"\x93NUMPY": npy, b"\x80": pt}  # the last is a pickle: old torch
+    known = {SIGNATURE: hdf5, b"\x93NUMPY": npy, b"\x80": pt}  # the last is a pickle
     return next((reader for magic, reader in known.items() if start.startswith(magic)), None)
-
-
-def writer_for(path: str | os.PathLike[str]) -> Writer:
-    """The function that writes the format named by the suffix of `path`."""
-    writer = FORMATS[check_suffix(path, CODE_SUFFIXES)].writer
-    assert writer is not None
-    return writer

@@ -10,6 +10,7 @@ a lock, with a cache of chunks, so that nothing is decompressed twice.
 import contextlib
 import math
 import os
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -31,7 +32,6 @@ from gnc_cli.io.catalogue import (
 from gnc_cli.io.code import CodeFile, creation_time, provenance_text
 from gnc_cli.io.file_rows import FlatArray, native
 from gnc_cli.io.inputs import memory_limit
-from gnc_cli.io.layouts import moment
 
 FORMAT = 1
 """Version of the layout, attribute `gnc_format`."""
@@ -39,6 +39,10 @@ _LISTING_SECONDS = 10.0
 """Of processor time; 50,000 objects take them."""
 _KEPT_BANDS = 2
 """Bands of chunks that stay decompressed: blocks may overlap two, in either order."""
+_MOMENT = re.compile(
+    r"(?:(?P<epoch>epoch|ep|snapshot|checkpoint|ckpt)|(?P<step>step|iter|iteration))s?[-_=]?(\d{1,18})",
+    re.IGNORECASE,
+)
 _AGAIN = "was the program that made it cut short? run it again"
 
 
@@ -191,6 +195,16 @@ def _snapshots(h5: Any) -> tuple[str, list[str]]:
     if not is_group(h5, "snapshots"):
         return "", [name for name in h5 if moment(name) and is_group(h5, name)]
     return "snapshots/", [name for name in h5["snapshots"] if is_group(h5["snapshots"], name)]
+
+
+def moment(name: str) -> dict[str, int]:
+    """The epoch or the step that the name of a snapshot says; nothing for other names.
+
+    >>> moment("epoch_010"), moment("step-500"), moment("layer_3")
+    ({'epoch': 10}, {'step': 500}, {})
+    """
+    match = _MOMENT.fullmatch(name)
+    return {} if match is None else {"epoch" if match["epoch"] else "step": int(match[3])}
 
 
 def _walk(

@@ -14,8 +14,7 @@ import numpy as np
 from gnc_cli.escaping import in_csv
 from gnc_cli.io.atomic import atomic_file, deferring_errors
 from gnc_cli.io.hdf5 import write_attributes
-from gnc_cli.io.outputs import check_suffix
-from gnc_cli.parameters import spelled
+from gnc_cli.parameters import check_suffix, spelled
 from gnc_cli.records import Result
 
 ROW_SUFFIXES = (".csv", ".json", ".h5")

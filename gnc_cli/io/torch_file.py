@@ -16,15 +16,13 @@ import re
 import zipfile
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import IO, Any, ClassVar
 
 import numpy as np
 
 from gnc_cli.errors import DataError
-from gnc_cli.io.atomic import deferring_errors
-from gnc_cli.io.catalogue import Catalogue, Entry, translated
-from gnc_cli.io.code import CodeFile, provenance_text
-from gnc_cli.io.layouts import put_together
+from gnc_cli.io.catalogue import NAMES, Catalogue, Entry, translated
 
 _MOST_ITEMS = 1_000_000
 _MOST_STEPS = 10_000_000
@@ -90,6 +88,7 @@ _STORAGES = {
     "QUInt8": "uint8",
     "Untyped": "uint8",
 }
+_BATCHED = {n for role in ("features", "labels", "logits") for tier in NAMES[role] for n in tier}
 _NOT_DENSE = "is no plain dense tensor"
 _OF_TORCH = re.compile(r"torch\.((bfloat|float|u?int|complex)\d+(_e\dm\d\w*)?|bool|device)")
 _NUMPY_DTYPE = re.compile(r"[biufc]\d{1,2}")
@@ -102,26 +101,17 @@ _IGNORED = re.compile(
 
 
 @contextlib.contextmanager
-def pt(file: IO[bytes], path: str) -> Iterator[Catalogue]:
+def tensors(file: IO[bytes], path: str) -> Iterator[Catalogue]:
     """A tensor, or nested dictionaries and lists of them.
 
     Attributes are the plain values beside the tensors at the top: `epoch`, `provenance`.
     """
     with translated(path, ".pt with plain tensors"):
         loaded = load_plain(file, path)
-        entries = put_together(_entries(loaded))
+        entries = _put_together(_entries(loaded))
         top = loaded if isinstance(loaded, dict) else {}
         attrs = {str(key): value for key, value in top.items() if isinstance(value, _PLAIN)}
     yield Catalogue(path, entries, attrs)
-
-
-def write_pt(file: IO[bytes], code: CodeFile) -> None:
-    """A dictionary of torch tensors, for `torch.load(path, weights_only=True)`."""
-    import torch
-
-    tensors = {name: torch.from_numpy(array.copy()) for name, array in code.arrays().items()}
-    with deferring_errors(file) as sink:
-        torch.save(tensors | {"provenance": provenance_text(code.provenance)}, sink)
 
 
 def load_plain(file: IO[bytes], path: str, *, mapped: bool = True) -> Any:
@@ -456,3 +446,48 @@ def _tensor(tensor: Any) -> Entry:
         return (tensor if alike else tensor.double()).numpy()
 
     return Entry(shape, dtype, real, load, read=read if shape else None)
+
+
+def _put_together(entries: dict[str, Entry]) -> dict[str, Entry]:
+    """Lists of batches as one dataset each, under the name of the list; a pair of
+    features and labels, in either order, and a list of such pairs under these names. Lists of
+    unequal widths stay apart."""
+    lists: dict[str, list[str]] = {}
+    for name in entries:
+        place, _, last = name.rpartition(".")
+        if last.isdigit() and place.rpartition(".")[2] in _BATCHED:
+            lists.setdefault(place, []).append(name)
+        elif last in ("0", "1") and (matrix := _matrix_of_pair(entries, place)):
+            lists.setdefault("features" if last == matrix else "labels", []).append(name)
+    found = dict(entries)
+    for name, parts in lists.items():
+        together = [entries[part] for part in parts]
+        if name not in entries and len({(e.dtype, e.real, e.shape[1:]) for e in together}) == 1:
+            for part in parts:
+                del found[part]
+            found[name] = _one(together)
+    return found
+
+
+def _matrix_of_pair(entries: dict[str, Entry], place: str) -> str | None:
+    """Which of two, `0` or `1`, holds the features of which the other holds the labels."""
+    first, second, third = (entries.get(f"{place}.{i}".strip(".")) for i in range(3))
+    if first is None or second is None or third is not None or not (place.isdigit() or not place):
+        return None
+    for last, H, y in (("0", first, second), ("1", second, first)):
+        if H.real and len(H.shape) == 2 and y.shape == H.shape[:1] and "int" in y.dtype:
+            return last
+    return None
+
+
+def _one(parts: list[Entry]) -> Entry:
+    """The parts below each other."""
+    if len(parts) == 1:
+        return replace(parts[0], note="of a pair of features and labels")
+    shape = (sum(part.shape[0] for part in parts if part.shape), *parts[0].shape[1:])
+
+    def load() -> Any:
+        return np.concatenate([part.load() for part in parts])
+
+    note = f"a list of {len(parts)} batches, put together"
+    return Entry(shape, parts[0].dtype, parts[0].real, load, note=note)

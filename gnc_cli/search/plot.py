@@ -23,8 +23,8 @@ from gnc_cli.console.drawing import (
 )
 from gnc_cli.console.numbers import count
 from gnc_cli.console.viewer import seriated, write_code_page
-from gnc_cli.io.outputs import is_page
 from gnc_cli.known_codes.best import best
+from gnc_cli.parameters import is_page
 from gnc_cli.search.result import TITLES, SolveResult, SolveSweep
 
 

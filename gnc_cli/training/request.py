@@ -13,8 +13,7 @@ from gnc_cli.console.removed import REMOVED
 from gnc_cli.errors import DataError, OutputError, UsageError
 from gnc_cli.io.arguments import check_files
 from gnc_cli.io.inputs import decoded, open_input
-from gnc_cli.io.outputs import is_page
-from gnc_cli.parameters import Parameter, Path, spelled
+from gnc_cli.parameters import Parameter, Path, is_page, spelled
 from gnc_cli.parsing import shown
 from gnc_cli.records import read_plain
 from gnc_cli.runtime.deadline import Progress

@@ -15,8 +15,8 @@ import torch
 
 from gnc_cli import __version__
 from gnc_cli.errors import DataError, UnavailableError, UsageError
-from gnc_cli.io.outputs import check_apart, is_page
-from gnc_cli.parameters import spelled
+from gnc_cli.io.arguments import check_apart
+from gnc_cli.parameters import is_page, spelled
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.distributed import Processes, in_all, of_first
 from gnc_cli.runtime.threads import limit_threads

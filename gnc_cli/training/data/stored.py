@@ -51,7 +51,7 @@ def read_stored(path: str, kind: str = "h5") -> ImageData:
     `kind` is `h5` or `npz`, and names the file's format. `class_names` are their numbers by
     default. Mirror images are taken for the same class where there are colours.
     """
-    with open_input(path) as stream, FORMATS[f".{kind}"].reader(stream, path) as catalogue:
+    with open_input(path) as stream, FORMATS[f".{kind}"](stream, path) as catalogue:
         pair, test_pair = _pair(catalogue, _TRAIN), _pair(catalogue, _TEST)
         if pair is None:
             wanted = " or ".join(" and ".join(map(repr, names)) for names in _TRAIN[:6])
