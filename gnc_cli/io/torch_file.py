@@ -1,9 +1,9 @@
 """PyTorch files: tensors and numeric NumPy arrays in nested dictionaries; no code of theirs runs.
 
 Files are read here, not by `torch.load`: its unpickler of plain data lets a file of some bytes take
-gigabytes, and older ones let it do worse. The two layouts are simple: an archive with a pickle and
-a member per storage, or, before torch 1.6, a pickle and the storages behind it. Archives are mapped
-where their kind allows, so that a large tensor is not loaded to read some rows.
+gigabytes, and older ones let it do worse. The layout is simple: an archive with a pickle and a
+member per storage. It is mapped where it can be, so that a large tensor is not loaded to read some
+rows.
 """
 
 import contextlib
@@ -32,8 +32,6 @@ _LONGEST = 1000
 """Of a name. Dictionaries that hold themselves, or each other many times over, have no end."""
 _MOST_AXES = 64
 _PLAIN = (str, int, float)
-_MAGIC = 0x1950A86A20F9469CFC6C
-"""The first number of a file of torch before 1.6."""
 _STEPS = [
     pickle.PROTO,
     pickle.GLOBAL,
@@ -117,20 +115,19 @@ def tensors(file: IO[bytes], path: str) -> Iterator[Catalogue]:
 def load_plain(file: IO[bytes], path: str, *, mapped: bool = True) -> Any:
     """What the file holds: tensors on the CPU, plain data, `_Array`; an `Entry` for other tensors.
 
-    `mapped`: large tensors stay in the file until they are used, where its kind allows.
+    `mapped`: large tensors stay in the file until they are used, unless it was piped.
 
     Raises:
-        DataError: damaged, or with Python objects that could run code.
+        DataError: damaged, with Python objects that could run code, or of torch before 1.6.
         Exception: whatever other files lead to; see `translated`.
     """
     size = file.seek(0, os.SEEK_END)
     file.seek(0)
-    if not zipfile.is_zipfile(file):
-        file.seek(0)
-        if file.read(4) == b"PK\x03\x04":
-            raise ValueError("it begins an archive that has no end")
-        file.seek(0)
-        return _load_stream(file, path, size)
+    if file.read(1) == pickle.PROTO:
+        raise DataError(
+            f"{path!r} is a pickle, as torch saved before 1.6; it could run code and is refused; "
+            "save the tensors again, with torch 1.6 or later"
+        )
     with zipfile.ZipFile(file) as archive:
         return _load_archive(archive, file, path, size, mapped)
 
@@ -162,29 +159,6 @@ def _load_archive(
         return whole, member.header_offset + 30 + int(names.sum())
 
     return _Unpickler(io.BytesIO(archive.read(members["data.pkl"])), path, size, find).load()
-
-
-def _load_stream(file: IO[bytes], path: str, size: int) -> Any:
-    """A file of torch before 1.6: five pickles, then the storages that the fifth lists."""
-    buffers: dict[str, bytearray] = {}
-
-    def make(key: str, length: int) -> tuple[bytearray, int]:
-        unpickler.charge(length)
-        buffers[key] = bytearray(length)
-        return buffers[key], 0
-
-    unpickler = _Unpickler(file, path, size, make)
-    if unpickler.load() != _MAGIC:
-        raise ValueError("it does not begin as files of torch do")
-    _, _, loaded, keys = (unpickler.load() for _ in range(4))
-    if type(keys) is not list or any(type(key) is not str for key in keys):
-        raise ValueError("a storage has no plain name")
-    for key in keys:
-        length = int.from_bytes(file.read(8), "little") * unpickler.storages[key].itemsize
-        buffer = buffers.get(key, bytearray())  # none was made for one without numbers
-        if length != len(buffer) or file.readinto(buffer) < length:  # type: ignore[attr-defined]
-            raise ValueError(f"storage {key} ends too early")
-    return loaded
 
 
 class _Dtype:
@@ -237,7 +211,7 @@ class _Unpickler(pickle._Unpickler):
     no more memory than a small multiple of the file's size.
 
     Args:
-        file: the pickle, or several one after the other.
+        file: the pickle.
         path: names the file in messages.
         size: of the file.
         find: of a storage's key and length in bytes makes its buffer and its place there.

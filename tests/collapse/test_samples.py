@@ -61,10 +61,6 @@ def pt(path: Path) -> None:
     torch.save({"features": torch.from_numpy(H), "labels": Y, "epoch": 3}, path)
 
 
-def pt_legacy(path: Path) -> None:
-    torch.save({"features": torch.from_numpy(H)}, path, _use_new_zipfile_serialization=False)
-
-
 def tensors(path: Path) -> None:
     arrays = {"features": torch.from_numpy(H).bfloat16(), "labels": torch.from_numpy(Y)}
     safetensors.torch.save_file(arrays, path)
@@ -77,7 +73,6 @@ MAKERS: dict[str, tuple[str, Callable[[Path], None]]] = {
     "npz": (".npz", lambda path: np.savez(path, features=H, labels=Y)),
     "packed": (".npz", lambda path: np.savez_compressed(path, features=H, labels=Y)),
     "pt": (".pt", pt),
-    "legacy": (".pt", pt_legacy),
     "safetensors": (".safetensors", tensors),
 }
 

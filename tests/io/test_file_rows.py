@@ -65,10 +65,7 @@ SAVERS: dict[str, tuple[str, Callable[[Path, np.ndarray], None]]] = {
     "fortran": (".npy", lambda path, a: np.save(path, np.asfortranarray(a))),
     "npz": (".npz", lambda path, a: np.savez_compressed(path, f=a)),
     "pt": (".pt", lambda path, a: torch.save({"f": tensor(a)}, path)),
-    "legacy pt": (
-        ".pt",
-        lambda path, a: torch.save(tensor(a), path, _use_new_zipfile_serialization=False),
-    ),
+    "bare pt": (".pt", lambda path, a: torch.save(tensor(a), path)),
     "numpy pt": (".pt", lambda path, a: torch.save({"f": a}, path)),
     "safetensors": (".safetensors", safetensors_file),
     "csv": (".csv", lambda path, a: np.savetxt(path, a, fmt="%.17g", delimiter=",")),

@@ -151,14 +151,11 @@ def test_foreign_bytes_are_refused_under_every_suffix(tmp_path: Path, suffix: st
 
 @pytest.mark.parametrize("name", ["model.pth.tar", "model.bin", "model", "model.npz"])
 def test_the_content_says_what_a_file_is(tmp_path: Path, name: str) -> None:
-    """A checkpoint under any name, zip or as torch wrote it before 1.6; others likewise."""
+    """A checkpoint under any name; others likewise."""
     os.makedirs(tmp_path / "x")
     path = tmp_path / "x" / name
-    for zipped in (True, False):
-        torch.save(
-            {"weights": torch.from_numpy(CODE.copy())}, path, _use_new_zipfile_serialization=zipped
-        )
-        assert np.array_equal(read_points(path).weights, CODE)
+    torch.save({"weights": torch.from_numpy(CODE.copy())}, path)
+    assert np.array_equal(read_points(path).weights, CODE)
     for suffix in (".h5", ".npz", ".npy", ".safetensors"):
         write_code(tmp_path / f"a{suffix}", CodeFile(CODE))
         shutil.copy(tmp_path / f"a{suffix}", path)
