@@ -13,8 +13,7 @@ from gnc_cli.geometry.gram import closest_pair, gram_tiles, one_vs_one_rattlers,
 from gnc_cli.geometry.one_vs_rest import own_row_bounds
 from gnc_cli.geometry.rounding import gamma
 from gnc_cli.geometry.sphere import angle_from_chord, chord, pair_chord_bounds, pair_chords
-from gnc_cli.metrics.gnc2 import EVERY_CLASS, Gnc2Detail, gnc2_detail
-from gnc_cli.metrics.records import Rattlers
+from gnc_cli.metrics.gnc2 import EVERY_CLASS, Gnc2Detail, Rattlers, gnc2_detail
 from gnc_cli.records import Bracket
 from gnc_cli.runtime.deadline import Deadline
 

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from gnc_cli.metrics.records import Evenness, Gnc2Quantiles, Neco, Rattlers
+from gnc_cli.metrics.gnc2 import Gnc2Quantiles, Rattlers
+from gnc_cli.metrics.variants import Evenness, Neco
 from gnc_cli.records import ASIDE, HIDDEN, HIGHER, LABEL, LOWER, QUESTION, Bracket, Result
 
 OF_THE_FILE = ("created", "gnc_version")

@@ -26,7 +26,7 @@ from gnc_cli.io.arguments import check_apart
 from gnc_cli.known_codes.best import best
 from gnc_cli.known_codes.table import KnownCodes
 from gnc_cli.known_codes.verdict import TOLERANCE, ComparisonStatus, passes, verdict
-from gnc_cli.metrics.records import Rattlers
+from gnc_cli.metrics.gnc2 import Rattlers
 from gnc_cli.metrics.rows import real_matrix
 from gnc_cli.parameters import spelled
 from gnc_cli.records import Bracket

@@ -11,7 +11,7 @@ from gnc_cli.comparison.result import CompareResult, ListedRow, Mode
 from gnc_cli.known_codes.best import our_copy
 from gnc_cli.known_codes.table import KnownCode, KnownCodes, numerical_codes
 from gnc_cli.limits.registry import possible_table
-from gnc_cli.metrics.records import Rattlers
+from gnc_cli.metrics.gnc2 import Rattlers
 from gnc_cli.runtime.deadline import Deadline
 
 

@@ -140,7 +140,7 @@ class Request:
         margin = margin if self.target is None else float(self.target)
         if self.probability is None or not margin:
             return None
-        from gnc_cli.metrics.softmax_scale import softmax_scale
+        from gnc_cli.metrics.gnc2 import softmax_scale
 
         return softmax_scale(log_others, self.probability, margin)
 

@@ -3,9 +3,10 @@
 `gnc2` brackets this minimum alone. `gnc2_detail` adds the quantiles over classes, the nearest
 classes and the worst ones, from one search: up to 5000 classes every bracket is closed and the
 minimum read off; beyond, the pruned search finds the minimum and a seeded sample of classes gives
-the quantiles.
+the quantiles. `softmax_scale` says what such a distance is worth to softmax.
 """
 
+import math
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -17,7 +18,6 @@ from gnc_cli.geometry.hull_products import ArrayProducts, TensorProducts
 from gnc_cli.geometry.one_vs_rest import HullSearch, minimum_one_vs_rest
 from gnc_cli.geometry.rounding import gamma
 from gnc_cli.geometry.sphere import as_points
-from gnc_cli.metrics.records import Gnc2Quantiles, Rattlers
 from gnc_cli.records import Bracket
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.devices import accelerator
@@ -30,6 +30,38 @@ _WORST = 10
 _TOLERANCE = 1e-12
 _WORTH_A_DEVICE = 5e10
 """Operations in one product of all rows with all rows; below, `auto` stays on the CPU."""
+
+
+@dataclass(frozen=True)
+class Rattlers:
+    """How many rows lie above the minimum, by either distance; None where not computed."""
+
+    one_vs_one: int | None
+    """Rows whose nearest neighbour is farther than the smallest chord by more than `tolerance`."""
+    one_vs_rest: int | None
+    """Rows whose one-vs-rest distance exceeds the minimum by more than `tolerance`."""
+    tolerance: float
+    """Absolute, on distances."""
+
+
+@dataclass(frozen=True)
+class Gnc2Quantiles:
+    """Quantiles of the classes' one-vs-rest distances; each end is the quantile of those ends."""
+
+    q0: Bracket
+    """The minimum, always over all classes: GNC2 itself."""
+    q0_001: Bracket
+    """The distance that one class in a thousand falls below."""
+    q0_01: Bracket
+    """The distance that one class in a hundred falls below."""
+    q0_1: Bracket
+    """The distance that one class in ten falls below."""
+    q0_5: Bracket
+    """The median."""
+    classes: int
+    """How many classes the quantiles above 0 are over."""
+    seed: int | None
+    """Of the sample of classes; None where all classes were looked at."""
 
 
 def gnc2(W: np.ndarray, *, tolerance: float = 1e-10, deadline: Deadline | None = None) -> Bracket:
@@ -51,6 +83,27 @@ def gnc2(W: np.ndarray, *, tolerance: float = 1e-10, deadline: Deadline | None =
         (2.0, 2.0)
     """
     return minimum_one_vs_rest(W, tolerance=tolerance, deadline=deadline)
+
+
+def softmax_scale(log_others: float, probability: float, margin: float) -> float:
+    """The smallest scale s = 1/tau that is enough where every margin is at least `margin`.
+
+    The probability of the right class is at least 1/(1 + (K - 1) exp(-s margin)), so
+    s = ln((K - 1) p / (1 - p)) / margin is enough.
+
+    Args:
+        log_others: ln(K - 1).
+        probability: p, between 0 and 1.
+        margin: one-vs-rest distance, above 0.
+
+    Returns:
+        At least 0: with s = 0 all K classes have probability 1/K.
+
+    Example:
+        >>> round(softmax_scale(math.log(999_999), 0.9, 0.3), 3)
+        53.376
+    """
+    return max(0.0, log_others + math.log(probability) - math.log1p(-probability)) / margin
 
 
 @dataclass(frozen=True, eq=False)

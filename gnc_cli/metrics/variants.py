@@ -10,6 +10,7 @@ follows Zhu et al., A geometric analysis of neural collapse (arXiv 2105.02375).
 """
 
 import math
+from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
@@ -19,14 +20,48 @@ from gnc_cli.metrics.class_moments import ClassMoments, centred, rounding_of
 from gnc_cli.metrics.gnc1 import gnc1_of_means, nc1_trace_quotient
 from gnc_cli.metrics.gnc3 import nc3
 from gnc_cli.metrics.pair_means import angle_sums, cdnv_sums, energy_sums, pair_means, pair_rows
-from gnc_cli.metrics.records import Evenness, Neco
 from gnc_cli.metrics.rows import blocks
+from gnc_cli.records import LOWER
 from gnc_cli.runtime.deadline import Deadline
 
 _BLOCK = 4 << 20
 """Entries of a block of residuals, 32 MB."""
 _ROWS_BYTES = 32 << 20
 """Rows folded into the triangular factor at a time."""
+
+
+@dataclass(frozen=True)
+class Evenness:
+    """How evenly class means and class weights lie, each row divided by its norm, not centred; None
+    where one is zero, or there are no weights."""
+
+    log_energy: float | None = field(metadata=LOWER)
+    """Mean of `-log |x - y|` over the pairs of class means."""
+    riesz_energy: float | None = field(metadata=LOWER)
+    """Mean of `1 / |x - y|` over the pairs of class means."""
+    effective_rank_means: float | None
+    """`exp(entropy of the normalised singular values)` of the class means."""
+    log_energy_weights: float | None = field(metadata=LOWER)
+    """`log_energy` of the weights."""
+    riesz_energy_weights: float | None = field(metadata=LOWER)
+    """`riesz_energy` of the weights."""
+    effective_rank_weights: float | None
+    """`effective_rank_means` of the weights."""
+    pair_rows: int
+    """Class means that the statistics over pairs compared with all others."""
+    pair_rows_weights: int | None
+    """The same of the weights."""
+
+
+@dataclass(frozen=True)
+class Neco:
+    """How far the classes are from orthogonal to other data (NC5 of arXiv 2310.06823)."""
+
+    orthogonality_deviation: float | None = field(metadata=LOWER)
+    """Mean of `|cos(m_k, m_ood)|` over the classes present, from 0 to 1; None where one of these
+    means is zero."""
+    ood_samples: int
+    """Samples of the other data."""
 
 
 def classic(

@@ -9,7 +9,7 @@ from pydantic import computed_field
 
 from gnc_cli.known_codes.best import BestKnown
 from gnc_cli.known_codes.verdict import ComparisonStatus
-from gnc_cli.metrics.records import Rattlers
+from gnc_cli.metrics.gnc2 import Rattlers
 from gnc_cli.records import (
     HIDDEN,
     HIGHER,

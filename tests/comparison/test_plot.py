@@ -15,7 +15,7 @@ from gnc_cli.comparison.plot import plot_compare
 from gnc_cli.comparison.result import CompareResult, FileRow, ListedRow, Mode
 from gnc_cli.known_codes.table import TableStamp
 from gnc_cli.known_codes.verdict import ComparisonStatus
-from gnc_cli.metrics.records import Rattlers
+from gnc_cli.metrics.gnc2 import Rattlers
 
 STAMP = TableStamp(286, "2026-10", "0" * 64, False)
 

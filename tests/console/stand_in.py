@@ -18,7 +18,7 @@ from gnc_cli.cli import program
 from gnc_cli.console.expose import expose
 from gnc_cli.io.arguments import validated
 from gnc_cli.known_codes.verdict import ComparisonStatus
-from gnc_cli.metrics.records import Rattlers
+from gnc_cli.metrics.gnc2 import Rattlers
 from gnc_cli.records import Bracket
 from gnc_cli.search import api
 from gnc_cli.search.result import Margins, Optimum, Outcome, SolveResult, SolveSweep, UfmMeasures

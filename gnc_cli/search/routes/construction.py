@@ -23,7 +23,7 @@ from gnc_cli.constructions.construction import Construction, Rows
 from gnc_cli.errors import UsageError
 from gnc_cli.geometry.second_order import UNDECIDED, SecondOrder
 from gnc_cli.geometry.sphere import angle_from_chord
-from gnc_cli.metrics.records import Rattlers
+from gnc_cli.metrics.gnc2 import Rattlers
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.memory import check_disk
 from gnc_cli.search.effort import LARGE, MAX_UNKNOWNS
