@@ -35,7 +35,6 @@ from gnc_cli.geometry.rounding import spacing
 from gnc_cli.geometry.sphere import angle_from_chord, chord, normalise, row_norms
 from gnc_cli.metrics.class_moments import ClassMoments
 from gnc_cli.metrics.decisions import Decisions
-from gnc_cli.metrics.duplicates import find_duplicates
 from gnc_cli.metrics.gnc1 import Gnc1, gnc1_forms
 from gnc_cli.metrics.gnc2 import Gnc2Detail, gnc2, gnc2_detail, softmax_scale
 from gnc_cli.metrics.gnc3 import gnc3_forms
@@ -263,6 +262,8 @@ def _duplicates(
 ) -> tuple[tuple[DuplicatePair, ...], WithoutDuplicates]:
     """Classes whose weights nearly coincide, and GNC2 with one class kept of each group, which
     leaves half of the time for GNC2 of all."""
+    from gnc_cli.metrics.duplicates import find_duplicates
+
     pairs, cosines, count, kept = find_duplicates(W, cosine, deadline=deadline)
     named = [
         DuplicatePair(a, b, float(c), *(None if names is None else names[k] for k in (a, b)))

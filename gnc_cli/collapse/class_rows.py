@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 
 from gnc_cli.collapse.result import ClassRow
-from gnc_cli.io.atomic import atomic_file
-from gnc_cli.io.row_files import column, write_columns, write_csv
 from gnc_cli.metrics.class_moments import ClassMoments
 from gnc_cli.metrics.decisions import Decisions
 from gnc_cli.metrics.gnc2 import Gnc2Detail
@@ -100,6 +98,9 @@ def write_per_class(
 
     The columns of names are left out of .h5 where no class has a name.
     """
+    from gnc_cli.io.atomic import atomic_file
+    from gnc_cli.io.row_files import column, write_columns, write_csv
+
     cells = (tuple(_cells(row)) for row in rows)
     with atomic_file(path, force=force) as file:
         if PurePath(path).suffix.lower() == ".csv":

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gnc_cli.collapse.inputs import SNAPSHOTS, snapshot_files
+from gnc_cli.collapse.files import SNAPSHOTS, snapshot_files
 from gnc_cli.collapse.request import Request
 from gnc_cli.collapse.result import NAMES
 from gnc_cli.collapse.samples import Samples

@@ -12,7 +12,6 @@ from gnc_cli.console.numbers import cited
 from gnc_cli.errors import DataError
 from gnc_cli.geometry.one_vs_rest import minimum_one_vs_rest
 from gnc_cli.geometry.sphere import normalise
-from gnc_cli.io.codefile import read_points
 from gnc_cli.known_codes.best import Reference, Table, best
 from gnc_cli.parameters import spelled
 from gnc_cli.runtime.deadline import Deadline
@@ -84,6 +83,8 @@ def _of_code(code: Reference) -> Gnc2Reference:
 
 
 def _certified(path: str, d: int, K: int, deadline: Deadline | None) -> Gnc2Reference:
+    from gnc_cli.io.codefile import read_points  # with writers of every format
+
     code = read_points(path)
     rows, columns = code.weights.shape
     if columns > d or rows < K:

@@ -3,8 +3,9 @@
 import os
 import time
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gnc_cli import __version__
 from gnc_cli.collapse.class_rows import write_per_class
@@ -15,12 +16,13 @@ from gnc_cli.collapse.result import MeasureResult, MeasureSeries
 from gnc_cli.collapse.sources import Source, resolve
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.io.inputs import read_lines
-from gnc_cli.io.ledger import Ledger
-from gnc_cli.io.row_files import write_rows
 from gnc_cli.parameters import is_page, spelled
 from gnc_cli.records import read_plain
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.distributed import Processes, in_all
+
+if TYPE_CHECKING:
+    from gnc_cli.io.ledger import Ledger
 
 
 def run(request: Request) -> MeasureResult | MeasureSeries:
@@ -40,19 +42,7 @@ def run(request: Request) -> MeasureResult | MeasureSeries:
         drawn = drawn_sources(request.plot, sources)
     with Processes.current() as processes:
         measurer = Measurer(request, processes)
-        identity = request.identity(measurer.ood_name)
-        rows_file = request.out if request.keeps_rows and processes.first else None
-        with in_all(
-            processes,
-            lambda: Ledger(
-                rows_file,
-                _KeptRow.read,
-                "schema",
-                identity,
-                resume=request.resume,
-                force=request.force,
-            ),
-        ) as ledger:
+        with in_all(processes, lambda: _ledger(measurer)) as ledger:
             series, failure = _measure_all(sources, measurer, ledger)
         result: MeasureResult | MeasureSeries = series
         if len(series.rows) == len(sources) == 1 and not request.keeps_rows:
@@ -83,10 +73,27 @@ class _KeptRow:
         return read_plain(cls, {**line, "row": line})
 
 
+def _ledger(measurer: Measurer) -> "AbstractContextManager[Ledger[_KeptRow] | None]":
+    """The rows of `--out rows.jsonl`, which the first process keeps."""
+    request = measurer.request
+    if not (request.keeps_rows and measurer.processes.first):
+        return nullcontext()
+    from gnc_cli.io.ledger import Ledger
+
+    return Ledger(
+        request.out,
+        _KeptRow.read,
+        "schema",
+        request.identity(measurer.ood_name),
+        resume=request.resume,
+        force=request.force,
+    )
+
+
 def _measure_all(
     sources: Sequence[Source],
     measurer: Measurer,
-    ledger: Ledger[_KeptRow],
+    ledger: "Ledger[_KeptRow] | None",
 ) -> tuple[MeasureSeries, DataError | None]:
     """One row after the other; those that the ledger holds already are not measured again.
 
@@ -95,7 +102,8 @@ def _measure_all(
     """
     request, processes = measurer.request, measurer.processes
     limit, interruption = request.time_limit, Deadline(None, request.interrupt)
-    earlier = {(kept.row.file, kept.row.snapshot): kept for kept in ledger.rows}
+    kept_rows = [] if ledger is None else ledger.rows
+    earlier = {(kept.row.file, kept.row.snapshot): kept for kept in kept_rows}
     done: dict[Any, tuple[str, float | None]] = processes.all_gather(
         {key: (kept.stamp, kept.cut_short) for key, kept in earlier.items()}
     )[0]
@@ -125,8 +133,9 @@ def _measure_all(
             interrupted = True
             break
         fresh.append(row)
-        cut_short = limit if row.cut_short else None
-        ledger.append(row.to_json() | {"stamp": stamp, "cut_short": cut_short})
+        if ledger is not None:
+            cut_short = limit if row.cut_short else None
+            ledger.append(row.to_json() | {"stamp": stamp, "cut_short": cut_short})
         if request.on_row is not None:
             request.on_row(row)
         if request.progress is not None and len(sources) > 1:
@@ -149,6 +158,8 @@ def _write(
 ) -> None:
     """The files asked for; the rows of a ledger are in it already."""
     if result.out is not None and not request.keeps_rows:
+        from gnc_cli.io.row_files import write_rows
+
         write_rows(result.out, result, force=request.force)
     if request.per_class is not None and isinstance(result, MeasureResult):
         made = {

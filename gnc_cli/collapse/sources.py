@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from gnc_cli.collapse.inputs import SNAPSHOT, File, attributes, expand, natural_key, order, selects
+from gnc_cli.collapse.files import SNAPSHOT, File, attributes, expand, natural_key, order, selects
 from gnc_cli.collapse.request import ROLES, Request
 from gnc_cli.collapse.roles import (
     Piece,

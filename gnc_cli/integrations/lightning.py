@@ -8,7 +8,7 @@ from torch import nn
 
 from gnc_cli.collapse.result import MeasureResult
 from gnc_cli.errors import UsageError
-from gnc_cli.integrations.figures import figures, lacking, measured, tell_of_evaluation_samples
+from gnc_cli.integrations import figures, lacking, measured, tell_of_evaluation_samples
 from gnc_cli.io.arguments import validated
 from gnc_cli.parameters import Parameter, whole
 
@@ -27,7 +27,7 @@ class CollapseCallback(Callback):
     for networks without a classifier see `gnc_cli.measure_model`. Logged are the figures of `gnc
     measure` by its keys, the same in every process: `gnc/gnc1`, `gnc/gnc1_centred`,
     `gnc/gnc2.lower`, `gnc/gnc3`, `gnc/accuracy`, `gnc/nc1`, ..., all of
-    `gnc_cli.integrations.figures.FIGURES`.
+    `gnc_cli.integrations.FIGURES`.
 
     Args:
         loader: samples to measure, such as the training set unshuffled; with several processes

@@ -11,7 +11,7 @@ from torch import Tensor
 from gnc_cli.collapse.batches import Accumulated, raw_weights
 from gnc_cli.collapse.gnc_metrics import GNCMetrics as Accumulator
 from gnc_cli.collapse.result import MeasureResult
-from gnc_cli.integrations.figures import FIGURES, figures, lacking
+from gnc_cli.integrations import FIGURES, figures, lacking
 from gnc_cli.metrics.class_moments import ClassMoments
 from gnc_cli.metrics.rows import to_numpy
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from torch import nn
 
 from gnc_cli.collapse.result import MeasureResult
-from gnc_cli.integrations.figures import figures, lacking, measured, tell_of_evaluation_samples
+from gnc_cli.integrations import figures, lacking, measured, tell_of_evaluation_samples
 from gnc_cli.io.arguments import validated
 from gnc_cli.parameters import Parameter, whole
 
@@ -23,7 +23,7 @@ class CollapseCallback(TrainerCallback):
     """Measures collapse after evaluation and logs it as the trainer does, `trainer.log`.
 
     Logged are the figures of `gnc measure` by its keys, `eval_gnc/gnc1`, `eval_gnc/gnc1_centred`,
-    `eval_gnc/gnc2.lower`, `eval_gnc/nc1`, ..., all of `gnc_cli.integrations.figures.FIGURES`; of an
+    `eval_gnc/gnc2.lower`, `eval_gnc/nc1`, ..., all of `gnc_cli.integrations.FIGURES`; of an
     evaluation set `name` `eval_name_gnc/gnc1` and so on. `trainer.evaluate` returns them too, so
     that `metric_for_best_model` may name one if `every` is 1.
 

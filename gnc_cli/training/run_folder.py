@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from gnc_cli import __version__
-from gnc_cli.collapse.inputs import SNAPSHOTS, snapshot_files
+from gnc_cli.collapse.files import SNAPSHOTS, snapshot_files
 from gnc_cli.errors import DataError, OutputError
 from gnc_cli.escaping import visible
 from gnc_cli.integrations.tensorboard import EventFile, event_files

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnc_cli.collapse.inputs import File, expand, natural_key
+from gnc_cli.collapse.files import File, expand, natural_key
 from gnc_cli.collapse.sources import Source
 from gnc_cli.errors import DataError, UsageError
 from tests.collapse.conftest import sources_of

@@ -4,7 +4,7 @@ import numpy as np
 
 from gnc_cli import measure
 from gnc_cli.collapse.result import MeasureResult
-from gnc_cli.integrations.figures import FIGURES, figures
+from gnc_cli.integrations import FIGURES, figures
 
 
 def test_every_figure_with_a_better_direction_is_logged() -> None:

@@ -16,7 +16,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 from gnc_cli import measure_model
 from gnc_cli.errors import UsageError
-from gnc_cli.integrations.figures import FIGURES, figures
+from gnc_cli.integrations import FIGURES, figures
 from gnc_cli.integrations.lightning import CollapseCallback
 from tests.integrations.problems import Network, samples
 from tests.runtime.together import needs_gloo, together
@@ -158,7 +158,7 @@ def test_two_processes_log_the_numbers_of_all_samples(tmp_path: Path) -> None:
         os.environ |= {{"LOCAL_RANK": str(rank), "GROUP_RANK": "0", "LOCAL_WORLD_SIZE": "2",
                         "TORCHELASTIC_RUN_ID": "test"}}
         from pathlib import Path
-        from gnc_cli.integrations.figures import figures
+        from gnc_cli.integrations import figures
         from gnc_cli.integrations.lightning import CollapseCallback
         from tests.integrations.test_lightning import Module, loader, trainer
         callback = CollapseCallback()

@@ -9,7 +9,7 @@ import torch
 
 import gnc_cli
 from gnc_cli.errors import DataError
-from gnc_cli.integrations.figures import FIGURES, figures
+from gnc_cli.integrations import FIGURES, figures
 from gnc_cli.integrations.torchmetrics import GNCMetrics
 from tests.integrations.problems import D, K, features
 from tests.runtime.together import needs_gloo, together

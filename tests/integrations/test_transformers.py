@@ -18,7 +18,7 @@ from transformers import (
 )
 
 from gnc_cli import measure_model
-from gnc_cli.integrations.figures import FIGURES, figures
+from gnc_cli.integrations import FIGURES, figures
 from gnc_cli.integrations.transformers import CollapseCallback
 from tests.runtime.together import needs_gloo, together
 

@@ -13,7 +13,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnc_cli.collapse.inputs import snapshot_files
+from gnc_cli.collapse.files import snapshot_files
 from gnc_cli.collapse.request import Request as MeasureRequest
 from gnc_cli.collapse.sources import resolve
 from gnc_cli.errors import DataError, OutputError
