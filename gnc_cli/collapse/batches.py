@@ -7,7 +7,7 @@ import numpy as np
 
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.geometry.sphere import normalise
-from gnc_cli.io.loading import zero_based
+from gnc_cli.io.loading import is_one_hot, zero_based
 from gnc_cli.metrics.class_moments import ClassMoments
 from gnc_cli.metrics.decisions import Decisions, merge
 from gnc_cli.metrics.rows import check_labels, checked_tensor, is_tensor, to_numpy
@@ -20,8 +20,10 @@ def checked_labels(labels: Any, shape: tuple[int, ...], d: int, K: int) -> np.nd
     """
     found = to_numpy(labels, "labels")
     if found.ndim != 1 or tuple(shape) != (len(found), d):
+        one_hot = "; give labels.argmax(1) of one-hot labels" if is_one_hot(found) else ""
         raise DataError(
             f"features have shape {tuple(shape)}, labels {found.shape}; expected (n, {d}), (n,)"
+            f"{one_hot}"
         )
     if not len(found):
         return np.zeros(0, dtype=np.int64)
@@ -55,7 +57,8 @@ def raw_weights(weights: Any, K: int, d: int) -> np.ndarray:
     """A classifier's weights as they are, float64, finite, shape (K, d)."""
     raw = to_numpy(weights, "weights").astype(np.float64)
     if raw.shape != (K, d):
-        raise DataError(f"weights have shape {raw.shape}; expected {(K, d)}")
+        turned = "; give the transpose of a classifier (d, K)" if raw.shape == (d, K) else ""
+        raise DataError(f"weights have shape {raw.shape}; expected {(K, d)}{turned}")
     if not np.isfinite(raw).all():
         row = int(np.flatnonzero(~np.isfinite(raw).all(axis=1))[0])
         raise DataError(f"weights hold NaN or infinity, first in row {row}")

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gnc_cli.collapse.assemble import Weights, assemble, given_weights, mean_weights
+from gnc_cli.collapse.assemble import assemble, given_weights, mean_weights
 from gnc_cli.collapse.reference import gnc2_reference
 from gnc_cli.collapse.request import OWN, LabelForm, Request
 from gnc_cli.collapse.result import Gnc2Reference, MeasureResult
@@ -65,7 +65,14 @@ class Measurer:
         request = self.request
         prepared = prepare_samples(samples, request)
         _check_memory(prepared, request)
-        weights, statistics = _given(prepared, request), Statistics()
+        weights, statistics = None, Statistics()
+        if prepared.weights is not None:  # refused before hours are spent on the features
+            weights = given_weights(
+                prepared.weights,
+                unit=request.unit,
+                labels=prepared.kept,
+                where=prepared.where["weights"],
+            )
         if prepared.features is not None:
             ood = self._out_of_distribution(prepared.d)
             training = self._train.of(source)
@@ -163,14 +170,6 @@ def _refuse_options_of_samples(request: Request) -> None:
     }
     for name in (name for name, here in present.items() if here):
         raise UsageError(f"{spelled(name)} is about samples, and there are only weights; drop it")
-
-
-def _given(samples: Prepared, request: Request) -> Weights | None:
-    """The weights that were given, if any, checked before hours are spent on the features."""
-    if samples.weights is None:
-        return None
-    where = samples.where["weights"]
-    return given_weights(samples.weights, unit=request.unit, labels=samples.kept, where=where)
 
 
 def _about_labels(samples: Samples) -> list[str | None]:

@@ -1,6 +1,5 @@
 """One call of `measure`: its arguments, held against each other before any work."""
 
-import os
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -111,11 +110,6 @@ class Request:
                 raise UsageError(
                     f"{spelled(name)} is of unit weights; drop {spelled('normalize', 'off')}"
                 )
-        if self.out is not None and os.fspath(self.out) == "-":
-            raise UsageError(
-                f"{spelled('out')} keeps the rows in a file; for rows on stdout write --csv or "
-                "--json"
-            )
         if self.per_class is not None and self.keeps_rows:
             raise UsageError(f"{spelled('per_class')} is of one set; drop the .jsonl file")
         if self.resume and not self.keeps_rows:

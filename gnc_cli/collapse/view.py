@@ -404,11 +404,11 @@ def _asks_classic(rows: Sequence[MeasureResult]) -> bool:
 def _place(row: MeasureResult) -> dict[str, str]:
     """Epoch, step, layer and split, as far as the file says them."""
     values = {key: getattr(row, key) for key in _PLACES}
-    return {key: _word(value) for key, value in values.items() if value is not None}
-
-
-def _word(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else "-" if value is None else str(value)
+    return {
+        key: f"{value:g}" if isinstance(value, float) else str(value)
+        for key, value in values.items()
+        if value is not None
+    }
 
 
 def _without_bias(r: MeasureResult) -> bool:

@@ -78,10 +78,6 @@ class Request:
             raise UsageError(f"{spelled('d')} takes one dimension beside files, not {len(self.d)}")
         if mode is Mode.SOLVE:
             self._check_pairs()
-        if self.out == "-":
-            raise UsageError(
-                f"{spelled('out')} keeps the rows in a file; for rows on stdout write --jsonl"
-            )
         if self.resume and self.out is None:
             raise UsageError(
                 f"{spelled('resume')} goes on from the rows in a file; add "

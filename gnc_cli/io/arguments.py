@@ -10,7 +10,14 @@ from importlib.util import find_spec
 from typing import Any, ParamSpec, TypeVar
 
 from gnc_cli.errors import UnavailableError, UsageError
-from gnc_cli.parameters import Parameter, check_suffix, declared, plain_signature, spelled
+from gnc_cli.parameters import (
+    CODE_SUFFIXES,
+    Parameter,
+    check_suffix,
+    declared,
+    plain_signature,
+    spelled,
+)
 from gnc_cli.runtime.calls import default_settings
 
 _P = ParamSpec("_P")
@@ -75,8 +82,10 @@ def check_files(parameters: Mapping[str, Parameter], values: Mapping[str, Any]) 
     written = {
         name: values[name]
         for name, parameter in parameters.items()
-        if parameter.writes and values.get(name) is not None and values[name] != "-"
+        if parameter.writes and values.get(name) is not None
     }
+    if written.get("out") == "-" and parameters["out"].writes == CODE_SUFFIXES:
+        del written["out"]  # a code goes to stdout
     if written or "SOURCE_DATE_EPOCH" in os.environ:
         from gnc_cli.io.code import creation_time
 
@@ -86,7 +95,8 @@ def check_files(parameters: Mapping[str, Parameter], values: Mapping[str, Any]) 
     from gnc_cli.io.atomic import check_writable
 
     for name, value in written.items():
-        suffix = check_suffix(value, parameters[name].writes, spelled(name))
+        why = "rows on stdout are --csv or --json; " if value == "-" else ""
+        suffix = check_suffix(value, parameters[name].writes, spelled(name), why)
         if suffix == ".html" and find_spec("plotly") is None:
             raise UnavailableError(
                 f"{spelled(name)} {value!r} needs plotly; pip install 'gnc-cli[viewer]', or choose "

@@ -91,6 +91,11 @@ def read_table(file: IO[bytes], path: str) -> tuple[np.ndarray, list[str]]:
         return np.loadtxt(io.StringIO("\n".join(lines)), delimiter=delimiter, ndmin=2), header
     except ValueError as error:
         reason = str(error).partition(";")[0].rstrip(".")
+        row = re.search(r"at row (\d+)", reason)
+        if row is not None:  # NumPy counts rows of numbers, and from 1 where their length changes
+            numbers = [number for number, line in enumerate(lines, start=1) if line]
+            at = int(row[1]) - ("columns changed" in reason)
+            reason = reason.replace(row[0], f"in line {numbers[at]}")
         raise DataError(
             f"{path!r} is no table of numbers: {reason}; write one point on each line, put # "
             "before lines of words, drop a column of row names (to_csv(index=False)), and number "

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from gnc_cli.errors import DataError, StoppedError, UnavailableError, UsageError
 from gnc_cli.io.catalogue import translated
-from gnc_cli.io.inputs import read_json, read_lines
+from gnc_cli.io.inputs import read_json
 from gnc_cli.runtime.deadline import waiting
 
 CONFIG = "config.json"
@@ -19,8 +19,6 @@ _FILES = (
     "pytorch_model.bin",
 )
 """Where a model's tensors are; the first that is there counts."""
-_TOKENIZERS = ("tokenizer.json", "vocab.json", "vocab.txt")
-"""Files that list the tokens of a language model; the first that is there counts."""
 _HUB = re.compile(
     r"hf:(?P<name>(\b[\w.-]+\b/)?\b[\w.-]{1,96}\b)(@(?P<revision>[\w./-]+))?(:(?P<key>.+))?"
 )
@@ -70,7 +68,7 @@ def read_model_config(folder: str) -> dict[str, Any]:
 
 def class_names(folder: str, K: int) -> list[str] | None:
     """The names of the K classes of a model's head, by `id2label` of its config.json, or the tokens
-    of a language model by its tokenizer; None where its files name no such number, or otherwise.
+    of a language model by its tokenizer.json; None where these name no such number, or otherwise.
 
     Rows beyond the tokens, which fill up the head, are `(no token)`.
 
@@ -90,16 +88,15 @@ def class_names(folder: str, K: int) -> list[str] | None:
 
 def _tokens(folder: str) -> dict[int, str]:
     """The tokens of a tokenizer by their numbers; none where the folder has no tokenizer."""
-    path = next((p for f in _TOKENIZERS if os.path.exists(p := os.path.join(folder, f))), "")
-    if path.endswith(".txt"):
-        return dict(enumerate(read_lines(path)))
-    said = read_json(path, "a tokenizer") if path else {}
-    vocabulary = said["model"]["vocab"] if "model" in said else said
+    path = os.path.join(folder, "tokenizer.json")
+    if not os.path.exists(path):
+        return {}
+    tokenizer = read_json(path, "a tokenizer")
+    vocabulary = tokenizer["model"]["vocab"]
     if isinstance(vocabulary, list):  # of (token, score), as unigram models have it
         vocabulary = {token: k for k, (token, _) in enumerate(vocabulary)}
-    added = said.get("added_tokens", ()) if "model" in said else ()
     return {int(k): str(token) for token, k in vocabulary.items()} | {
-        int(token["id"]): str(token["content"]) for token in added
+        int(token["id"]): str(token["content"]) for token in tokenizer.get("added_tokens", ())
     }
 
 

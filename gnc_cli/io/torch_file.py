@@ -129,21 +129,15 @@ def load_plain(file: IO[bytes], path: str, *, mapped: bool = True) -> Any:
             "save the tensors again, with torch 1.6 or later"
         )
     with zipfile.ZipFile(file) as archive:
-        return _load_archive(archive, file, path, size, mapped)
-
-
-def _load_archive(
-    archive: zipfile.ZipFile, file: IO[bytes], path: str, size: int, mapped: bool
-) -> Any:
-    """An archive whose members are as long as they claim, and not compressed."""
-    members = {member.filename.partition("/")[2]: member for member in archive.infolist()}
-    claimed = sum(member.file_size for member in archive.infolist())
-    if claimed > size or "data.pkl" not in members:
-        raise ValueError(f"its {len(members)} members claim {claimed} bytes of {size}")
-    if any(member.compress_type for member in archive.infolist()):
-        raise ValueError("its members are compressed, and torch writes them as they are")
-    if "byteorder" in members and archive.read(members["byteorder"]) != b"little":
-        raise ValueError("its numbers are big-endian")
+        members = {member.filename.partition("/")[2]: member for member in archive.infolist()}
+        claimed = sum(member.file_size for member in archive.infolist())
+        if claimed > size or "data.pkl" not in members:
+            raise ValueError(f"its {len(members)} members claim {claimed} bytes of {size}")
+        if any(member.compress_type for member in archive.infolist()):
+            raise ValueError("its members are compressed, and torch writes them as they are")
+        if "byteorder" in members and archive.read(members["byteorder"]) != b"little":
+            raise ValueError("its numbers are big-endian")
+        data = archive.read(members["data.pkl"])
     whole: mmap.mmap | bytearray
     if mapped and not isinstance(file, io.BytesIO):
         whole = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
@@ -158,7 +152,7 @@ def _load_archive(
         names = np.frombuffer(whole, "<u2", 2, member.header_offset + 26)
         return whole, member.header_offset + 30 + int(names.sum())
 
-    return _Unpickler(io.BytesIO(archive.read(members["data.pkl"])), path, size, find).load()
+    return _Unpickler(io.BytesIO(data), path, size, find).load()
 
 
 class _Dtype:

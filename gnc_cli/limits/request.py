@@ -96,10 +96,6 @@ class Request:
         if self.target is not None and self.target < _LEAST:
             ((name, value),) = targets.items()
             raise UsageError(f"{spelled(name, value)} is too near to no distance at all")
-        if self.out == "-":
-            raise UsageError(
-                f"{spelled('out')} writes a file; for rows on stdout give --csv or --json"
-            )
 
     @property
     def question(self) -> Question:

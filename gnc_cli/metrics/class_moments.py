@@ -211,14 +211,10 @@ def by_class(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray, Any]:
     """
     from scipy.sparse import csr_array
 
-    order = np.argsort(labels, kind="stable")
-    ranked = labels[order]
-    starts = np.flatnonzero(np.diff(ranked, prepend=-1))
-    ends = np.append(starts, len(labels))
-    place = np.empty(len(labels), dtype=np.intp)
-    place[order] = np.repeat(np.arange(len(starts)), np.diff(ends))
-    sums = csr_array((np.ones(len(labels)), order, ends), shape=(len(starts), len(labels)))
-    return ranked[starts], place, sums
+    classes, place = np.unique(labels, return_inverse=True)
+    n = len(labels)
+    sums = csr_array((np.ones(n), (place, np.arange(n))), shape=(len(classes), n))
+    return classes, place, sums
 
 
 def centred(means: np.ndarray) -> np.ndarray:
