@@ -75,10 +75,10 @@ class Weights:
     """Float64, in the space of the GNC metrics: unit, or as they are with normalize=off."""
     raw: np.ndarray
     """As they were stored."""
-    given: bool
+    of_classifier: bool
     """False where the class means stand in."""
     classes: np.ndarray
-    """Which of the K classes the rows are, increasing, shape (m,); all of them where given."""
+    """Which of the K classes the rows are, increasing, shape (m,); all of them of a classifier."""
 
     @property
     def unit(self) -> bool:
@@ -87,7 +87,7 @@ class Weights:
         return bool(np.abs(squares - 1.0).max() < 2e-8)
 
 
-def given_weights(raw: np.ndarray, *, unit: bool, labels: np.ndarray, where: str) -> Weights:
+def classifier_weights(raw: np.ndarray, *, unit: bool, labels: np.ndarray, where: str) -> Weights:
     """A classifier's weights, raw (K, d); scaled where `unit`, which a zero row refuses.
 
     `labels` of the rows in the file, and where they are from, are for messages.
@@ -145,7 +145,7 @@ def assemble(
     """
     moments, decisions = statistics.moments, statistics.decisions
     figures: dict[str, Any] = dict.fromkeys(_OF_MEANS)
-    warnings: list[str | None] = [_digits_warning(weights.raw) if weights.given else None]
+    warnings: list[str | None] = [_digits_warning(weights.raw) if weights.of_classifier else None]
     if moments is not None:
         between, means = statistics.train or moments, moments.means[moments.present]
         centres = between.means[between.present]
@@ -154,7 +154,7 @@ def assemble(
             if one is not None:
                 figures |= {key: one.value, f"{key}_rank": one.rank}
         figures["global_mean_squared"] = float((means.mean(axis=0) ** 2).sum())
-        if weights.given:
+        if weights.of_classifier:
             figures |= gnc3_forms(weights.rows[moments.present], means)
         warnings += [
             _floor_warning(moments, str(statistics.storage), request.unit),
@@ -174,7 +174,7 @@ def assemble(
             deadline,
             left,
         ) or (None, None)
-    found = gnc2_detail(
+    distances = gnc2_detail(
         weights.rows,
         every_class=request.per_class is not None or None,
         seed=request.seed,
@@ -183,18 +183,18 @@ def assemble(
         minimum_only=not detail,
         unit=unit,
     )
-    rho, cosines = found.bracket, found.nearest_cosine
-    nearest = found.nearest if request.duplicates is None and rho.upper <= _COINCIDE else None
+    rho, cosines = distances.bracket, distances.nearest_cosine
+    nearest = distances.nearest if request.duplicates is None and rho.upper <= _COINCIDE else None
     if nearest is not None and cosines is not None:
         k = int(cosines.argmax())
         both = labels[weights.classes[[k, nearest[k]]]]
-        what = "weights" if weights.given else "means"
+        what = "weights" if weights.of_classifier else "means"
         warnings.append(_coincidence_warning(what, sorted(both.tolist()), names))
     undecided = [key for keys in left.values() for key in keys]
-    undecided += ["rattlers.one_vs_rest"] if found.undecided else []
+    undecided += ["rattlers.one_vs_rest"] if distances.undecided else []
     undecided += _OF_ALL_PAIRS if unit and cosines is None else []
     # A series keeps the rows of every snapshot: without the directions, K x d numbers each.
-    kept = replace(found, directions=None)
+    kept = replace(distances, directions=None)
     rows = ClassRows(kept, weights.classes, moments, decisions, labels, names)
     return MeasureResult(
         seconds=time.monotonic() - started,
@@ -204,7 +204,7 @@ def assemble(
         d=weights.rows.shape[1],
         K=len(labels),
         gnc2=rho,
-        gnc2_quantiles=found.quantiles,
+        gnc2_quantiles=distances.quantiles,
         gnc2_reference=reference,
         gnc2_ratio=rho.lower / reference.value if reference and reference.value > 0.0 else None,
         ncc_accuracy=_share(decisions, "ncc_right"),
@@ -214,9 +214,9 @@ def assemble(
         **figures,
         **_of_others(request, statistics, weights, deadline, left),
         sample_margins=_sample_margins(decisions),
-        margins=_margins(found, len(weights.rows)),
+        margins=_margins(distances, len(weights.rows)),
         max_cosine=None if cosines is None else float(cosines.max()),
-        rattlers=found.rattlers,
+        rattlers=distances.rattlers,
         classes=_counts(moments, labels),
         worst_classes=rows.worst(_LISTED),
         duplicates=pairs,
@@ -224,7 +224,7 @@ def assemble(
         policy=_policy(request, statistics, weights, left_out, head),
         warnings=(*(each for each in warnings if each), *_order_warning(decisions), *left),
         per_class=rows,
-        one_vs_rest=(found.lower, found.upper),
+        one_vs_rest=(distances.lower, distances.upper),
         undecided=tuple(undecided),
     )
 
@@ -282,14 +282,14 @@ def _of_others(
     left: dict[str, tuple[str, ...]],
 ) -> dict[str, Any]:
     """The classic metrics and what `--variants` and `--ood` add, as fields of the result."""
-    found: dict[str, Any] = dict.fromkeys(CLASSIC) | {"variants": Variants()}
+    figures: dict[str, Any] = dict.fromkeys(CLASSIC) | {"variants": Variants()}
     if (raw := statistics.raw) is None:
-        return found
-    W, by = weights.raw if weights.given else None, statistics.raw_train or raw
+        return figures
+    W, by = weights.raw if weights.of_classifier else None, statistics.raw_train or raw
     even, other = None, None
     how: dict[str, Any] = {"seed": request.seed, "deadline": deadline}
     if request.wants_classic(raw.d, raw.K):
-        found |= (
+        figures |= (
             _in_time(
                 lambda: classic(raw, W, means_of=statistics.raw_train, **how),
                 "NC1 to NC3",
@@ -300,7 +300,7 @@ def _of_others(
             or {}
         )
         right = "agree_raw" if request.unit else "agree"
-        found["nc4"] = _share(statistics.decisions, right)
+        figures["nc4"] = _share(statistics.decisions, right)
     if request.classic:
         even = _in_time(
             lambda: evenness(by.means[by.present], W, **how),
@@ -311,7 +311,7 @@ def _of_others(
         )
     if statistics.ood is not None:
         other = neco(by, statistics.ood)
-    return found | {"variants": Variants(even, other)}
+    return figures | {"variants": Variants(even, other)}
 
 
 def _in_time(
@@ -368,7 +368,7 @@ def _policy(
             "classic": "raw rows",
             "energies": "unit rows",
         },
-        weights="given" if weights.given else "class means stand in",
+        weights="given" if weights.of_classifier else "class means stand in",
         head=head,
         class_means=means,
         classes=(

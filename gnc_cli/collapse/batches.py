@@ -18,18 +18,18 @@ def checked_labels(labels: Any, shape: tuple[int, ...], d: int, K: int) -> np.nd
 
     Samples of label -1 or -100 are left out; both are -1 in what is returned.
     """
-    found = to_numpy(labels, "labels")
-    if found.ndim != 1 or tuple(shape) != (len(found), d):
-        one_hot = "; give labels.argmax(1) of one-hot labels" if is_one_hot(found) else ""
+    values = to_numpy(labels, "labels")
+    if values.ndim != 1 or tuple(shape) != (len(values), d):
+        one_hot = "; give labels.argmax(1) of one-hot labels" if is_one_hot(values) else ""
         raise DataError(
-            f"features have shape {tuple(shape)}, labels {found.shape}; expected (n, {d}), (n,)"
+            f"features have shape {tuple(shape)}, labels {values.shape}; expected (n, {d}), (n,)"
             f"{one_hot}"
         )
-    if not len(found):
+    if not len(values):
         return np.zeros(0, dtype=np.int64)
-    found = zero_based(found, "labels", "zero-based") if found.dtype.kind == "i" else found
-    check_labels(found, len(found), K)
-    return found.astype(np.int64)
+    values = zero_based(values, "labels", "zero-based") if values.dtype.kind == "i" else values
+    check_labels(values, len(values), K)
+    return values.astype(np.int64)
 
 
 def largest_logits(logits: Any, shape: tuple[int, int]) -> np.ndarray:
@@ -44,13 +44,13 @@ def largest_logits(logits: Any, shape: tuple[int, int]) -> np.ndarray:
         return np.zeros(0, dtype=np.int64)
     if is_tensor(logits):
         logits = logits.detach()
-        found, largest = to_numpy(logits.argmax(dim=1)), to_numpy(logits.amax(dim=1))
+        classes, largest = to_numpy(logits.argmax(dim=1)), to_numpy(logits.amax(dim=1))
     else:
-        found, largest = logits.argmax(axis=1), logits.max(axis=1)
+        classes, largest = logits.argmax(axis=1), logits.max(axis=1)
     if not np.isfinite(largest).all():
         row = int(np.flatnonzero(~np.isfinite(largest))[0])
         raise DataError(f"logits hold NaN or infinity as the largest of a row, first in row {row}")
-    return found
+    return classes
 
 
 def raw_weights(weights: Any, K: int, d: int) -> np.ndarray:

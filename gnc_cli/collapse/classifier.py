@@ -45,8 +45,8 @@ class Classifier:
     def __enter__(self) -> "Classifier":
         def listen(module: nn.Module, args: Any, kwargs: Any, output: Any) -> None:
             values = _tensors(output) if self.outermost else [*args, *kwargs.values()]
-            given = next(iter(values), None)
-            self._seen.append((given, None if self.apart else output))
+            value = next(iter(values), None)
+            self._seen.append((value, None if self.apart else output))
 
         self._hook = self.module.register_forward_hook(listen, with_kwargs=True)
         return self
@@ -108,29 +108,30 @@ def find_classifiers(
         return [_apart(network, name, call, weights)]
     watched = owners if head is None else {name: modules[name]}
     answer, calls = _calls(watched, call)
-    found = _behind(answer, calls, watched) if head is None else [name]
-    if not found:
+    names = _behind(answer, calls, watched) if head is None else [name]
+    if not names:
         example = f": head={list(owners)[-1]!r}" if owners else ""
         raise UsageError(
             f"the model has {len(owners)} linear layer(s), and none is plainly the last; name it"
             f"{example}, or give weights=W (K, d) for what the model gives; there is "
             f"{_listed(owners)}"
         )
-    return [Classifier(n, watched[n], _rows(watched[n], calls.get(n))) for n in found]
+    return [Classifier(n, watched[n], _rows(watched[n], calls.get(n))) for n in names]
 
 
-def one_of(found: list[Classifier], K: int | None) -> Classifier:
+def one_of(candidates: list[Classifier], K: int | None) -> Classifier:
     """The only one, or the one with a row for each of K classes.
 
     Raises:
         UsageError: not exactly one has.
     """
-    fitting = [each for each in found if len(found) == 1 or len(each.weight) == K]
+    fitting = [each for each in candidates if len(candidates) == 1 or len(each.weight) == K]
     if len(fitting) != 1:
         raise UsageError(
-            f"the model has {len(found)} linear layer(s) that may be the last, and "
+            f"the model has {len(candidates)} linear layer(s) that may be the last, and "
             f"{len(fitting)} of them with a row for each of {K} classes; name it: "
-            f"head={found[-1].name!r}; there is {_listed({c.name: c.module for c in found})}"
+            f"head={candidates[-1].name!r}; there is "
+            f"{_listed({c.name: c.module for c in candidates})}"
         )
     return fitting[0]
 
@@ -138,29 +139,29 @@ def one_of(found: list[Classifier], K: int | None) -> Classifier:
 def _apart(network: nn.Module, name: str, call: Callable[[], Any], weights: Any) -> Classifier:
     """The caller's weights for what the network gives, or for what its module is given."""
     module = network.get_submodule(name)
-    with Classifier(name, module, None, apart=True) as found:
+    with Classifier(name, module, None, apart=True) as classifier:
         call()
-        found.d = found.take()[0].shape[-1]
+        classifier.d = classifier.take()[0].shape[-1]
     if isinstance(weights, str):
         if weights == MEANS:
-            return found
+            return classifier
         weights = network.state_dict(keep_vars=True).get(weights, weights)
     shape = () if isinstance(weights, str) else tuple(np.shape(weights))
-    if len(shape) != 2 or shape[1] != found.d:
-        turned = " (stored as (d, K)? give its transpose)" if shape[:1] == (found.d,) else ""
+    if len(shape) != 2 or shape[1] != classifier.d:
+        turned = " (stored as (d, K)? give its transpose)" if shape[:1] == (classifier.d,) else ""
         what = f"shape {shape}" if shape else f"weights={shown(weights)}"
         raise UsageError(
-            f"{what} is no classifier of d = {found.d} features{turned}; give weights=W "
-            f"(K, {found.d}), the name of such a parameter, or {MEANS!r} where there is none"
+            f"{what} is no classifier of d = {classifier.d} features{turned}; give weights=W "
+            f"(K, {classifier.d}), the name of such a parameter, or {MEANS!r} where there is none"
         )
-    found.weight = weights
-    return found
+    classifier.weight = weights
+    return classifier
 
 
-def classifier_warning(network: nn.Module, found: Classifier, K: int) -> str | None:
+def classifier_warning(network: nn.Module, classifier: Classifier, K: int) -> str | None:
     """What to do about a classifier that nobody named, and that has rows for more than K classes:
     it may be the last layer of an embedding."""
-    rows = len(found.weight)
+    rows = len(classifier.weight)
     if rows <= K:
         return None
     fitting = [
@@ -170,9 +171,9 @@ def classifier_warning(network: nn.Module, found: Classifier, K: int) -> str | N
     ]
     named = f", such as its own {listed(fitting)}" if fitting else ""
     return (
-        f"head {found.name!r} has {rows} rows, and the labels run from 0 to {K - 1}: if it gives "
-        f"an embedding, give weights=W ({K}, {rows}){named} (unit rows for a cosine head), or "
-        f"weights={MEANS!r} where there is no classifier; head=NAME names another layer"
+        f"head {classifier.name!r} has {rows} rows, and the labels run from 0 to {K - 1}: if it "
+        f"gives an embedding, give weights=W ({K}, {rows}){named} (unit rows for a cosine head), "
+        f"or weights={MEANS!r} where there is no classifier; head=NAME names another layer"
     )
 
 
@@ -201,12 +202,12 @@ def _calls(
     modules: Mapping[str, nn.Module], call: Callable[[], Any]
 ) -> tuple[Any, dict[str, _Call]]:
     """What a call gives, and the last call of each module within it that was given a tensor."""
-    found: dict[str, _Call] = {}
+    calls: dict[str, _Call] = {}
 
     def listen(name: str, args: Any, kwargs: Any, output: Any) -> None:
-        given = next(iter([*args, *kwargs.values()]), None)
-        if isinstance(given, Tensor) and isinstance(output, Tensor):
-            found[name] = weakref.ref(output), given.shape, output.shape
+        value = next(iter([*args, *kwargs.values()]), None)
+        if isinstance(value, Tensor) and isinstance(output, Tensor):
+            calls[name] = weakref.ref(output), value.shape, output.shape
 
     hooks = [
         module.register_forward_hook(
@@ -216,7 +217,7 @@ def _calls(
         for name, module in modules.items()
     ]
     try:
-        return call(), found
+        return call(), calls
     finally:
         for hook in hooks:
             hook.remove()
@@ -243,16 +244,16 @@ def _behind(answer: Any, calls: dict[str, _Call], modules: Mapping[str, nn.Modul
     convolutions = [name for name in calls if isinstance(modules[name], _CONVOLUTIONS)]
     linear = [
         name
-        for name, (_, given, gave) in calls.items()
+        for name, (_, before, behind) in calls.items()
         if name not in convolutions
-        and sorted((given[-1], gave[-1])) == sorted(_rows(modules[name], None).shape)
+        and sorted((before[-1], behind[-1])) == sorted(_rows(modules[name], None).shape)
     ]
-    found = [
+    names = [
         name for name in (*linear, *convolutions) if any(calls[name][0]() is p for p in parts)
     ] or [name for name in linear if calls[name][2] in sizes]
     # Behind a convolution places are averaged or left out: its channels are then the classes.
     return (
-        found
+        names
         or [name for name in convolutions if any(size[:2] == calls[name][2][:2] for size in sizes)][
             -1:
         ]

@@ -62,12 +62,12 @@ def expand(names: Names) -> list[File]:
 
     A glob gives its files in natural order; a file of that very name comes first.
     """
-    found: list[File] = []
+    files: list[File] = []
     for name in [names] if isinstance(names, str) else names:
         model = hub_name(name)
         if model is not None:
             folder = fetch_model(model, _head_name)
-            found.append(replace(_model(folder, model.key, name), commit=os.path.basename(folder)))
+            files.append(replace(_model(folder, model.key, name), commit=os.path.basename(folder)))
             continue
         path, key = split_key(name)
         places = [path]
@@ -79,8 +79,8 @@ def expand(names: Names) -> list[File]:
             if os.path.basename(place) == CONFIG:
                 folder = os.path.dirname(place) or "."
                 raise DataError(f"{place!r} describes a model; give its folder: {folder}")
-            found += _folder(place, key) if os.path.isdir(place) else [File(place, key)]
-    return found
+            files += _folder(place, key) if os.path.isdir(place) else [File(place, key)]
+    return files
 
 
 def _folder(path: str, key: str | None) -> list[File]:
@@ -131,8 +131,8 @@ def _head_name(config: Mapping[str, Any], tensors: list[str]) -> str:
 def snapshot_files(folder: str) -> dict[str, int]:
     """The snapshots right in a folder, in natural order, and the epoch of each."""
     names = sorted(os.listdir(folder), key=natural_key) if os.path.isdir(folder) else []
-    found = {os.path.join(folder, name): SNAPSHOT.fullmatch(name) for name in names}
-    return {path: int(match[2]) for path, match in found.items() if match}
+    matches = {os.path.join(folder, name): SNAPSHOT.fullmatch(name) for name in names}
+    return {path: int(match[2]) for path, match in matches.items() if match}
 
 
 def natural_key(text: str) -> tuple[tuple[int, str, str], ...]:

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from gnc_cli.collapse.assemble import assemble, given_weights, mean_weights
+from gnc_cli.collapse.assemble import assemble, classifier_weights, mean_weights
 from gnc_cli.collapse.batches import (
     Accumulated,
     checked_labels,
@@ -223,11 +223,7 @@ class GNCMetrics:
 
     def add(self, part: Accumulated) -> None:
         """Take in what `accumulated` gave elsewhere, for the same d, K and spaces."""
-        own = self._own
-        for space, moments in own.moments.items():
-            moments.merge(part.moments[space])
-        own.right, own.answered = own.right + part.right, own.answered + part.answered
-        own.storage = own.storage or part.storage
+        self._own = self._own.joined(part)
         self._touch()
 
     def merge_state(self, metrics: Iterable["GNCMetrics"]) -> None:
@@ -317,7 +313,7 @@ class GNCMetrics:
             rows = mean_weights(moments, unit=self.normalize)
         else:
             raw = raw_weights(weights, self.K, self.d)
-            rows = given_weights(raw, unit=self.normalize, labels=labels, where="weights")
+            rows = classifier_weights(raw, unit=self.normalize, labels=labels, where="weights")
         by_weights = state.judged is not None and state.judged.right is not None
         by_logits = "logits" if state.answered.any() else "none"
         statistics = Statistics(

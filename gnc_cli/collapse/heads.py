@@ -117,9 +117,9 @@ def _ending_in(
 ) -> str | None:
     """The name with the first of these endings, of several the one in the fewest modules."""
     for ending in endings:
-        found = [name for name in entries if name == ending or name.endswith(f".{ending}")]
-        depth = min((name.count(".") for name in found), default=0)
-        outer = [name for name in found if name.count(".") == depth]
+        matches = [name for name in entries if name == ending or name.endswith(f".{ending}")]
+        depth = min((name.count(".") for name in matches), default=0)
+        outer = [name for name in matches if name.count(".") == depth]
         if len(outer) > 1:
             known = {name: entries[name] for name in outer}
             raise _several(where, {name: e.shape if e else None for name, e in known.items()})
@@ -178,18 +178,18 @@ def only_head(catalogue: Catalogue, members: Mapping[str, Entry]) -> str | None:
     ]
     called = [name for name in single if _WORDS.search(name)]
     taken = Counter(entry.shape[1] for entry in real.values())
-    found = []
+    heads = []
     for name in called or single:
         rows, columns = real[name].shape
         feeds = taken[rows] - (rows == columns)  # a square matrix counts itself
         if not feeds:
-            found.append(name)
-    found = found or called
-    if len(found) > 1:
-        raise _several(catalogue.path, {name: real[name].shape for name in found})
-    if found:
-        check_only(catalogue, members, found[0])
-    return found[0] if found else None
+            heads.append(name)
+    heads = heads or called
+    if len(heads) > 1:
+        raise _several(catalogue.path, {name: real[name].shape for name in heads})
+    if heads:
+        check_only(catalogue, members, heads[0])
+    return heads[0] if heads else None
 
 
 def _several(path: str, shapes: Mapping[str, tuple[int, ...] | None]) -> DataError:
@@ -216,8 +216,8 @@ def _matrices(entries: Mapping[str, Entry | None]) -> dict[str, tuple[int, ...] 
         if entry.real and len(entry.shape) == 2 and not NO_PARAMETER.search(name)
     }
     stacked = _stacked(shapes)
-    found = sorted(shapes, key=lambda name: (name in stacked, -shapes[name][0]))
-    return {name: shapes[name] for name in found} or dict.fromkeys(entries)
+    names = sorted(shapes, key=lambda name: (name in stacked, -shapes[name][0]))
+    return {name: shapes[name] for name in names} or dict.fromkeys(entries)
 
 
 def _choice(path: str, shapes: Mapping[str, tuple[int, ...] | None]) -> str:

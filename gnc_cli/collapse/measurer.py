@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gnc_cli.collapse.assemble import assemble, given_weights, mean_weights
+from gnc_cli.collapse.assemble import assemble, classifier_weights, mean_weights
 from gnc_cli.collapse.reference import gnc2_reference
 from gnc_cli.collapse.request import OWN, LabelForm, Request
 from gnc_cli.collapse.result import Gnc2Reference, MeasureResult
@@ -67,7 +67,7 @@ class Measurer:
         _check_memory(prepared, request)
         weights, statistics = None, Statistics()
         if prepared.weights is not None:  # refused before hours are spent on the features
-            weights = given_weights(
+            weights = classifier_weights(
                 prepared.weights,
                 unit=request.unit,
                 labels=prepared.kept,
@@ -136,8 +136,8 @@ class Measurer:
                 whole = Prepared(
                     **{**vars(samples), "labels": labels}, kept=one, K_in_file=1, d=columns
                 )
-                found = read_moments(whole, self.request, self.processes, ("raw",))
-                self._ood_moments = found["raw"]
+                by_space = read_moments(whole, self.request, self.processes, ("raw",))
+                self._ood_moments = by_space["raw"]
         if self._ood_moments.d != d:
             raise DataError(
                 f"{spelled('ood')}: features of dimension {self._ood_moments.d}, and those "
@@ -261,8 +261,8 @@ class _TrainingMeans:
                 assert train.labels is not None
                 train = replace(train, kept=prepared.kept, labels=prepared.numbered(train.labels))
                 spaces = request.spaces(train.d, train.K)
-                found = read_moments(train, request, self._processes, spaces)
-            self._last = (*key, found)
+                by_space = read_moments(train, request, self._processes, spaces)
+            self._last = (*key, by_space)
         return self._last[3]
 
     def _matching(self, source: Source) -> Source:

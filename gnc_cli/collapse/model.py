@@ -209,14 +209,14 @@ class _Stream:
             )
         self._begun = None
         labels = (to_numpy(self.batch_to(batch)[1], "labels") for batch in self.loader)
-        return 1 + max((int(found.max(initial=-1)) for found in labels), default=-1)
+        return 1 + max((int(numbers.max(initial=-1)) for numbers in labels), default=-1)
 
-    def batches(self, found: Classifier) -> Iterator[tuple[Tensor, np.ndarray, Tensor | None]]:
+    def batches(self, classifier: Classifier) -> Iterator[tuple[Tensor, np.ndarray, Tensor | None]]:
         """Features (n, d), labels (n,) and logits (n, K) of each batch, in the loader's order."""
         begun, self._begun = self._begun, None
         for batch in self.loader if begun is None else begun:
             labels = self._call(batch)[1]
-            features, logits = found.take()
+            features, logits = classifier.take()
             if labels.ndim == 2 and features.ndim == 3:
                 last = -1 if self.next_token else None
                 labels = labels[:, 1:] if self.next_token else labels

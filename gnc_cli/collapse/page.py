@@ -26,18 +26,18 @@ def drawn_sources(path: str | os.PathLike[str], sources: Sequence[Source]) -> li
     Raises:
         DataError: there are none, or they are of several dimensions.
     """
-    found, dimensions = [], set()
+    drawn, dimensions = [], set()
     for source in sources:
         with source.open() as samples:
             if samples.features is not None and samples.labels is not None:
-                found.append(source)
+                drawn.append(source)
                 dimensions.add(samples.features.shape[1])
     if len(dimensions) != 1:
         raise DataError(
             f"{spelled('plot')} {os.fspath(path)!r} shows features with labels, all of one "
             "dimension; give such files, or draw a .png"
         )
-    return found
+    return drawn
 
 
 def write_snapshots(
@@ -115,8 +115,8 @@ def _figures(row: Any, forms: Mapping[str, str]) -> str:
         "training accuracy": "train_accuracy",
         "test accuracy": "test_accuracy",
     }
-    found = {name: getattr(row, key, None) for name, key in keys.items()}
-    numbers = {name: getattr(value, "lower", value) for name, value in found.items()}
+    values = {name: getattr(row, key, None) for name, key in keys.items()}
+    numbers = {name: getattr(value, "lower", value) for name, value in values.items()}
     return ", ".join(f"{name} {v:.4g}" for name, v in numbers.items() if v is not None)
 
 

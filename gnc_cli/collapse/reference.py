@@ -22,14 +22,14 @@ __all__ = ["gnc2_reference"]
 def gnc2_reference(
     d: int,
     K: int,
-    given: float | str | os.PathLike[str] | None = None,
+    reference: float | str | os.PathLike[str] | None = None,
     deadline: Deadline | None = None,
     table: Table = None,
 ) -> Gnc2Reference | None:
     """The reference for K classes in d dimensions.
 
     Args:
-        given: a number, or a file with a code to be certified; by default that of the best
+        reference: a number, or a file with a code to be certified; by default that of the best
             known code, see `gnc_cli.known_codes.best`.
         deadline: bounds the certificate of a file.
         table: of known codes, held beside our copy.
@@ -44,12 +44,14 @@ def gnc2_reference(
         >>> gnc2_reference(512, 1000).value, gnc2_reference(512, 1000).kind
         (1.0, 'theorem')
     """
-    if given is None:
-        found = best(d, K, checked_table(table))
-        return None if found is None else _of_code(found)
-    if isinstance(given, (int, float)):
-        return Gnc2Reference(float(given), "pinned", "pinned", "given by --reference", None, False)
-    return _certified(os.fspath(given), d, K, deadline)
+    if reference is None:
+        code = best(d, K, checked_table(table))
+        return None if code is None else _of_code(code)
+    if isinstance(reference, (int, float)):
+        return Gnc2Reference(
+            float(reference), "pinned", "pinned", "given by --reference", None, False
+        )
+    return _certified(os.fspath(reference), d, K, deadline)
 
 
 def checked_table(table: Table) -> Table:

@@ -152,5 +152,5 @@ class Request:
         """What must be equal for two rows to stand in one file; `ood` names the features of
         `--ood`."""
         values = ((name, getattr(self, name)) for name in _OF_ROWS)
-        found = {name: asdict(v) if isinstance(v, Lines) else v for name, v in values}
-        return found | {"ood": ood, "every_class": self.per_class is not None}
+        options = {name: asdict(v) if isinstance(v, Lines) else v for name, v in values}
+        return options | {"ood": ood, "every_class": self.per_class is not None}

@@ -415,12 +415,12 @@ class MeasureSeries(Result):
     def messages(self) -> tuple[str, ...]:
         """Each warning once, with the number of rows that it is of, and with the shares of the row
         of the lowest accuracy; how far an interrupted series came."""
-        found: dict[str, list[str]] = {}
+        alike: dict[str, list[str]] = {}
         for row in sorted(self.rows, key=lambda r: math.inf if r.accuracy is None else r.accuracy):
             for warning in row.messages:
-                found.setdefault(re.sub(r"[\d.]+%", "%", warning), []).append(warning)
+                alike.setdefault(re.sub(r"[\d.]+%", "%", warning), []).append(warning)
         total, said = len(self.rows), []
-        for texts in found.values():
+        for texts in alike.values():
             worst = ", this is the worst" if len({*texts}) > 1 else ""
             said.append(texts[0] + f" ({len(texts)} of {total} rows{worst})" * (total > 1))
         if self.interrupted and self.rows:

@@ -70,48 +70,48 @@ def dataset_for(catalogue: Catalogue, role: str, key: str | None) -> str:
 def roles_of_file(
     catalogue: Catalogue,
     key: str | None = None,
-    given: Collection[str] = (),
+    elsewhere: Collection[str] = (),
     role: str | None = None,
 ) -> dict[str, str]:
     """The datasets of a file by role, as far as they go.
 
     Args:
         key: a dataset, or a group in which to look.
-        given: roles that come from elsewhere.
+        elsewhere: roles that come from elsewhere.
         role: for which an option names the file: `FILE:key` is then that dataset alone. None: a
             dataset is what its name says, else features where labels have as many rows, and
             weights otherwise; the others come along.
     """
     group = "" if key is None else _group(catalogue, key)
     if role is None and group is not None:
-        return roles_of_group(catalogue, group, given)
+        return roles_of_group(catalogue, group, elsewhere)
     name = catalogue.named(key or "") if role is None else dataset_for(catalogue, role, key)
     if role is not None and group is None:
         return {role: name}
     near = name[: name.rfind("/") + 1]
-    picked = {role or _role_of(catalogue, name, near, given): name}
-    return roles_of_group(catalogue, near, given, picked)
+    picked = {role or _role_of(catalogue, name, near, elsewhere): name}
+    return roles_of_group(catalogue, near, elsewhere, picked)
 
 
 def roles_of_group(
     catalogue: Catalogue,
     group: str,
-    given: Collection[str] = (),
+    elsewhere: Collection[str] = (),
     picked: dict[str, str] | None = None,
 ) -> dict[str, str]:
     """The datasets of a group (`snapshots/final/`) by role; labels and weights that it lacks are
-    the root's. The user's key has `picked` some, others are `given` elsewhere."""
-    found = dict(picked or {})
+    the root's. The user's key has `picked` some, others come from `elsewhere`."""
+    roles = dict(picked or {})
 
     def missing(role: str) -> bool:
-        return role not in found and role not in given
+        return role not in roles and role not in elsewhere
 
     def look(role: str, place: str) -> None:
         if missing(role) and (name := find_role(catalogue, role, place)) not in (
             None,
-            *found.values(),
+            *roles.values(),
         ):
-            found[role] = str(name)
+            roles[role] = str(name)
 
     for role in ("features", "labels", "weights", "logits"):
         look(role, group)
@@ -119,31 +119,31 @@ def roles_of_group(
         if missing("labels") and group:
             look("labels", "")
         if not missing("labels"):
-            _find_unnamed_features(catalogue, group, found)
-    if not (found.keys() | set(given)) & {"features", "weights", "logits"}:
+            _find_unnamed_features(catalogue, group, roles)
+    if not (roles.keys() | set(elsewhere)) & {"features", "weights", "logits"}:
         only = _only_dataset(catalogue, "weights", group)
-        if only is None or only in found.values():
+        if only is None or only in roles.values():
             raise DataError(
                 f"{catalogue.path!r}{_place(group)} has neither features nor weights by name; "
                 f"choose with {spelled('features')} or "
                 f"{spelled('weights', catalogue.path + ':KEY')} among {catalogue}"
             )
-        found["weights"] = only
+        roles["weights"] = only
     if group:  # after its own have been looked for
         look("labels", "")
         look("weights", "")
-    if missing("bias") and "weights" in found:
-        bias = bias_of(catalogue, found["weights"])
+    if missing("bias") and "weights" in roles:
+        bias = bias_of(catalogue, roles["weights"])
         if bias is not None:
-            found["bias"] = bias
-    if not (found.keys() | set(given)) & {"features", "logits"}:
-        found.pop("labels", None)
-    return found
+            roles["bias"] = bias
+    if not (roles.keys() | set(elsewhere)) & {"features", "logits"}:
+        roles.pop("labels", None)
+    return roles
 
 
 def find_role(catalogue: Catalogue, role: str, group: str = "") -> str | None:
     """The dataset of a group whose name says that it plays `role`; None where there is none."""
-    found: dict[tuple[int, int], list[str]] = {}
+    candidates: dict[tuple[int, int], list[str]] = {}
     groups: list[str] = []
     for name, entry in _members(catalogue, group):
         bare, wrappers = _unwrapped(name.removeprefix(group))
@@ -153,11 +153,11 @@ def find_role(catalogue: Catalogue, role: str, group: str = "") -> str | None:
         if entry.problem == GROUP:
             groups += [name] if not wrappers and "." not in bare else []
         elif tier == 0 or entry.problem or len(entry.shape) in _RANKS[role]:
-            found.setdefault((tier, wrappers), []).append(name)
-    if not found:
+            candidates.setdefault((tier, wrappers), []).append(name)
+    if not candidates:
         # Perhaps the group is what the user takes for a dataset; the checks will say what it is.
         return groups[0] if groups else None
-    best = found[min(found)]
+    best = candidates[min(candidates)]
     if len(best) > 1:
         texts = [
             f"{spelled(role, f'{catalogue.path}:{name}')} {catalogue.entries[name]}"
@@ -231,21 +231,21 @@ def how_found(catalogue: Catalogue, weights: str) -> str | None:
     return None
 
 
-def _find_unnamed_features(catalogue: Catalogue, group: str, found: dict[str, str]) -> None:
+def _find_unnamed_features(catalogue: Catalogue, group: str, roles: dict[str, str]) -> None:
     """Where there are labels, the one matrix of as many rows whose name says nothing."""
     rest = [
         name
         for name, entry in _members(catalogue, group)
         if entry.real
         and len(entry.shape) == 2
-        and name not in found.values()
+        and name not in roles.values()
         and not _roles_by_name(name.removeprefix(group))
     ]
-    if "labels" in found:
-        rows = catalogue.entries[found["labels"]].shape[:1]
+    if "labels" in roles:
+        rows = catalogue.entries[roles["labels"]].shape[:1]
         rest = [name for name in rest if catalogue.entries[name].shape[:1] == rows]
     if len(rest) == 1:
-        found["features"] = rest[0]
+        roles["features"] = rest[0]
     elif len(rest) > 1:
         raise DataError(
             f"{catalogue.path!r}{_place(group)} has several matrices that may be features: "
@@ -254,18 +254,18 @@ def _find_unnamed_features(catalogue: Catalogue, group: str, found: dict[str, st
         )
 
 
-def _role_of(catalogue: Catalogue, name: str, near: str, given: Collection[str]) -> str:
+def _role_of(catalogue: Catalogue, name: str, near: str, elsewhere: Collection[str]) -> str:
     """What a dataset is that the user named without saying."""
     by_name = _roles_by_name(name.removeprefix(near))
     for role in ("weights", "features", "logits", "labels", "bias"):
         if role in by_name:
             return role
-    if "labels" in given:
+    if "labels" in elsewhere:
         return "features"
     labels = find_role(catalogue, "labels", near) or find_role(catalogue, "labels")
     rows = catalogue.entries[name].shape[:1]
     alike = labels is not None and catalogue.entries[labels].shape[:1] == rows
-    return "features" if alike and "features" not in given else "weights"
+    return "features" if alike and "features" not in elsewhere else "weights"
 
 
 def _roles_by_name(name: str) -> set[str]:

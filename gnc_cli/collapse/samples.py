@@ -133,28 +133,31 @@ def open_samples(
     """
     with contextlib.ExitStack() as stack:
         files: dict[str, Catalogue] = {}
-        for path in dict.fromkeys(piece.path for found in pieces.values() for piece in found):
+        for path in dict.fromkeys(piece.path for of_role in pieces.values() for piece in of_role):
             files[path] = stack.enter_context(inputs.open(path))
-        found = {role: [(files[p.path], p.name) for p in pieces.get(role, ())] for role in ROLES}
+        datasets = {role: [(files[p.path], p.name) for p in pieces.get(role, ())] for role in ROLES}
         features, logits = (
-            _joined([FileRows(*piece) for piece in found[role]]) for role in ("features", "logits")
+            _joined([FileRows(*piece) for piece in datasets[role]])
+            for role in ("features", "logits")
         )
-        where = {role: places[0][0].where(places[0][1]) for role, places in found.items() if places}
+        where = {
+            role: places[0][0].where(places[0][1]) for role, places in datasets.items() if places
+        }
         where |= {"features": features.where} if features is not None else {}
         where |= {"logits": logits.where} if logits is not None else {}
-        labels = joined_labels(found["labels"], found["features"], where, request.labels_are)
+        labels = joined_labels(datasets["labels"], datasets["features"], where, request.labels_are)
         if counted and features is not None:
             labels = np.arange(features.shape[0])
             where["labels"] = f"{features.where}, one row a class"
-        biases = [load_bias(*piece) for piece in found["bias"][: 1 if copies else None]]
+        biases = [load_bias(*piece) for piece in datasets["bias"][: 1 if copies else None]]
         bias = np.concatenate(biases) if biases else None
         weights = None
-        if found["weights"]:
-            parts = [FileRows(*piece, least=1) for piece in found["weights"]]
+        if datasets["weights"]:
+            parts = [FileRows(*piece, least=1) for piece in datasets["weights"]]
             weights = _weights(parts, request.transpose_weights, copies)
         notes = tuple(
             f"{file.where(name)}: {file.entries[name].note}"
-            for places in found.values()
+            for places in datasets.values()
             for file, name in places
             if file.entries[name].note
         )
@@ -186,10 +189,10 @@ def _weights(parts: Sequence[FileRows], transpose: bool, copies: bool) -> np.nda
 
 
 def samples_of_arrays(
-    given: Mapping[str, Any], transpose_weights: bool = False, labels_are: str = "zero-based"
+    values: Mapping[str, Any], transpose_weights: bool = False, labels_are: str = "zero-based"
 ) -> Samples:
     """Features, labels, weights, bias, logits as the caller gave them, checked."""
-    arrays = {name: to_numpy(value, name) for name, value in given.items()}
+    arrays = {name: to_numpy(value, name) for name, value in values.items()}
     if "labels" in arrays:
         arrays["labels"] = zero_based(arrays["labels"], "labels", labels_are)
     for name, array in arrays.items():
@@ -299,14 +302,14 @@ def prepare_samples(samples: Samples, request: Request) -> Prepared:
     kept = _chosen_classes(K, request, names, counts, weights)
     if counts is not None and not counts[kept].any():
         raise DataError("no sample belongs to the classes measured; check the labels")
-    found = Prepared(
+    whole = Prepared(
         features, labels, weights, bias, logits, where, samples.notes, names, kept, K, d
     )
     if len(kept) == K:
-        return found
+        return whole
     return replace(
-        found,
-        labels=None if labels is None else found.numbered(labels),
+        whole,
+        labels=None if labels is None else whole.numbered(labels),
         weights=None if weights is None else weights[kept],
         bias=None if bias is None else bias[kept],
         logits=None if logits is None else _Columns(logits, kept),
@@ -382,17 +385,17 @@ def _chosen_classes(
 def _listed(path: str | Lines, K: int, names: list[str]) -> list[int]:
     """The labels in a file or list of labels, or of names."""
     places = {name: k for k, name in enumerate(names)}
-    found = []
+    labels = []
     for number, word in enumerate(read_lines(path), start=1):
         if word in places:
-            found.append(places[word])
+            labels.append(places[word])
         elif re.fullmatch(r"\d{1,18}", word, re.ASCII) and int(word) < K:
-            found.append(int(word))
+            labels.append(int(word))
         elif word:
             hint = f"a label from 0 to {K - 1}" + (" or a name" if names else "")
             said = f"{shown(path)}, line {number}: {word[:40]!r} is no class"
             raise DataError(f"{said}; expected {hint}")
-    return found
+    return labels
 
 
 class _Columns:

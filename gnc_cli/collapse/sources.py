@@ -75,7 +75,7 @@ def resolve(request: Request) -> list[Source]:
         raise UsageError(
             f"{spelled('shards')} puts files together; several {spelled('features')} are shards"
         )
-    paths = {role: found for role, value in values.items() if (found := _paths(value))}
+    paths = {role: names for role, value in values.items() if (names := _paths(value))}
     arrays = [role for role in values if role not in paths]
     if arrays and (request.files or paths):
         raise UsageError(
@@ -229,9 +229,9 @@ class _Finder:
         opened = partial(
             open_samples, self.inputs, self.request, pieces, copies=copies, counted=counted
         )
-        places = {role: [(p.path, p.name) for p in found] for role, found in pieces.items()}
+        places = {role: [(p.path, p.name) for p in of_role] for role, of_role in pieces.items()}
         digest = hashlib.sha256(repr((places, self.request.transpose_weights)).encode()).hexdigest()
-        paths = dict.fromkeys(piece.path for found in pieces.values() for piece in found)
+        paths = dict.fromkeys(piece.path for of_role in pieces.values() for piece in of_role)
         stamp = ",".join([digest[:16], *map(self.inputs.stamp, paths)])
         heads = [piece.head for piece in pieces.get("weights", ()) if piece.head is not None]
         attrs = attributes(catalogue, snapshot)
@@ -251,13 +251,13 @@ class _Finder:
 
     def _biases(self) -> tuple[Piece, ...]:
         """The biases beside the pieces of the named weights."""
-        found = []
+        biases = []
         for piece in self.named["weights"]:
             with self.inputs.open(piece.path) as catalogue:
                 name = bias_of(catalogue, piece.name)
             if name is not None:
-                found.append(Piece(piece.path, name))
-        return tuple(found)
+                biases.append(Piece(piece.path, name))
+        return tuple(biases)
 
 
 def _pieces(

@@ -180,7 +180,7 @@ def _collapse(r: MeasureResult) -> list[Fact]:
 
 def _decisions(r: MeasureResult) -> list[Fact]:
     c = r.classes
-    found: list[Fact] = [
+    lines: list[Fact] = [
         ("NCC accuracy", "ncc_accuracy", share, f"nearest class mean, {_space(r.policy)} features"),
         ("  leave one out", "ncc_leave_one_out", share, "each sample taken out of its own mean"),
         ("accuracy", "accuracy", share, f"classifier: {r.policy.spaces['accuracy']}"),
@@ -203,7 +203,7 @@ def _decisions(r: MeasureResult) -> list[Fact]:
         more = ", ..." if c.missing > len(c.missing_labels) else ""
         missing = f"without samples: {', '.join(map(str, c.missing_labels))}{more}"
         single = f"{count(c.single_sample)} with a single sample" if c.single_sample else ""
-        found += [
+        lines += [
             (
                 "classes",
                 "classes.present",
@@ -217,7 +217,7 @@ def _decisions(r: MeasureResult) -> list[Fact]:
                 single,
             ),
         ]
-    return found
+    return lines
 
 
 def _margins(r: MeasureResult) -> list[Fact]:

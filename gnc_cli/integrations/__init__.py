@@ -36,8 +36,8 @@ def figures(result: MeasureResult, prefix: str = "gnc/") -> dict[str, float]:
         0.0
     """
     flat = result.flat(prefix)
-    found = {prefix + name: flat[prefix + name] for name in FIGURES}
-    return {name: float(value) for name, value in found.items() if value is not None}
+    numbers = {prefix + name: flat[prefix + name] for name in FIGURES}
+    return {name: float(value) for name, value in numbers.items() if value is not None}
 
 
 def measured(
@@ -46,13 +46,13 @@ def measured(
     """`measure_model` for a run that must go on: features that cannot be measured are a warning.
     The warnings of the first result, which has no `earlier` one, are logged."""
     try:
-        found = measure_model(model, loader, **how)
+        result = measure_model(model, loader, **how)
     except DataError as error:
         _log.warning("collapse is not measured: %s", error)
         return None
-    for warning in found.warnings if earlier is None else ():
+    for warning in result.warnings if earlier is None else ():
         _log.warning("%s", warning)
-    return found
+    return result
 
 
 def tell_of_evaluation_samples() -> None:

@@ -65,10 +65,10 @@ class CollapseCallback(Callback):
         if trainer.sanity_checking or early:
             return
         with trainer.precision_plugin.forward_context():
-            found = measured(pl_module, _Batches(trainer, self.loader), self.result, **self.how)
-        if found is not None:
-            self.result = found
-            pl_module.log_dict(figures(found), sync_dist=True)
+            result = measured(pl_module, _Batches(trainer, self.loader), self.result, **self.how)
+        if result is not None:
+            self.result = result
+            pl_module.log_dict(figures(result), sync_dist=True)
 
 
 class _Batches:

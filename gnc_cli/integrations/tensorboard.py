@@ -74,5 +74,5 @@ def event_files(folder: Path) -> dict[int, Path]:
     """The files of a run's sessions, by the step that each begins after."""
     files = folder.glob(f"{_NAME}*")
     named = {path: path.name.removeprefix(_NAME) for path in files}
-    found = {int(n): path for path, n in named.items() if re.fullmatch(r"\d{8}", n)}
-    return dict(sorted(found.items()))
+    by_step = {int(n): path for path, n in named.items() if re.fullmatch(r"\d{8}", n)}
+    return dict(sorted(by_step.items()))

@@ -94,7 +94,7 @@ class GNCMetrics(Metric):
             DataError: as `gnc_cli.GNCMetrics.update`; or the weights are not finite, or not of this
                 shape.
         """
-        given = None if weights is None else raw_weights(weights, self.K, self.d)
+        raw = None if weights is None else raw_weights(weights, self.K, self.d)
         batch = Accumulator(self.d, self.K, normalize=self.normalize)
         batch.update(features, labels, logits)
         part = batch.accumulated()
@@ -104,8 +104,8 @@ class GNCMetrics(Metric):
         self.moments = _packed(moments).to(self.moments.device)
         answers = torch.from_numpy(np.stack([part.right, part.answered]))
         self.answers = self.answers + answers.to(self.answers.device)
-        if given is not None:
-            self.weights = torch.tensor(given).to(self.weights)
+        if raw is not None:
+            self.weights = torch.tensor(raw).to(self.weights)
 
     def compute(self) -> dict[str, Tensor]:
         """The figures so far, float64, by the keys of `gnc measure`: `gnc1`, `gnc1_centred`,
@@ -116,8 +116,8 @@ class GNCMetrics(Metric):
         moments = _unpacked(self.moments, self.d, self.K, self.spaces)
         whole.add(Accumulated(moments, right, answered))
         self.result = whole.compute(None if self.weights.isnan().any() else self.weights)
-        found = figures(self.result, prefix="")
-        values = {name: found.get(name, float("nan")) for name in _FIGURES}
+        numbers = figures(self.result, prefix="")
+        values = {name: numbers.get(name, float("nan")) for name in _FIGURES}
         options: Any = {"dtype": torch.float64, "device": self.moments.device}
         return {name: torch.tensor(value, **options) for name, value in values.items()}
 
@@ -135,16 +135,16 @@ def _packed(moments: dict[str, ClassMoments]) -> Tensor:
 
 def _unpacked(state: Tensor, d: int, K: int, spaces: tuple[str, ...]) -> dict[str, ClassMoments]:
     """The moments behind such a row, independent of it."""
-    found = {space: ClassMoments(d, K) for space in spaces}
+    by_space = {space: ClassMoments(d, K) for space in spaces}
     rows = np.split(to_numpy(state), len(spaces))
-    for moments, row in zip(found.values(), rows, strict=True):
+    for moments, row in zip(by_space.values(), rows, strict=True):
         counts, shifts, offsets, squares, scatter = np.split(row, np.cumsum([K, K * d, K * d, K]))
         moments.counts[:] = np.rint(counts)
         moments.shifts[:] = shifts.reshape(K, d)
         moments.offsets[:] = offsets.reshape(K, d)
         moments.squares[:] = squares
         moments.scatter[:] = scatter.reshape(d, d)
-    return found
+    return by_space
 
 
 def _merged(states: Tensor, d: int, K: int, spaces: tuple[str, ...]) -> Tensor:
@@ -158,5 +158,5 @@ def _merged(states: Tensor, d: int, K: int, spaces: tuple[str, ...]) -> Tensor:
 
 def _last(states: Tensor) -> Tensor:
     """The last weights that were given, (parts, K, d) to (K, d)."""
-    given = states.flatten(1).isfinite().all(dim=1).nonzero()
-    return states[given[-1, 0] if len(given) else 0]
+    places = states.flatten(1).isfinite().all(dim=1).nonzero()
+    return states[places[-1, 0] if len(places) else 0]

@@ -78,8 +78,8 @@ class CollapseCallback(TrainerCallback):
         if self._evaluations[prefix] % self.every:
             return
         loader = eval_dataloader if self.loader is None else self.loader
-        found = measured(model, loader, self.result, **self.how)
-        if found is not None:
-            self.result = found
-            metrics |= figures(found, prefix)
-            self.trainer.log(figures(found, prefix))
+        result = measured(model, loader, self.result, **self.how)
+        if result is not None:
+            self.result = result
+            metrics |= figures(result, prefix)
+            self.trainer.log(figures(result, prefix))

@@ -95,7 +95,7 @@ def check_files(parameters: Mapping[str, Parameter], values: Mapping[str, Any]) 
     from gnc_cli.io.atomic import check_writable
 
     for name, value in written.items():
-        why = "rows on stdout are --csv or --json; " if value == "-" else ""
+        why = "rows on stdout are --csv, --json or --jsonl; " if value == "-" else ""
         suffix = check_suffix(value, parameters[name].writes, spelled(name), why)
         if suffix == ".html" and find_spec("plotly") is None:
             raise UnavailableError(

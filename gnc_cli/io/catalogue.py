@@ -164,18 +164,18 @@ class Catalogue:
         name = key.strip("/")
         if name in self.entries:
             return name
-        found = [
+        matches = [
             other
             for other, entry in self.entries.items()
             if other.endswith((f".{name}", f"/{name}")) and entry.problem != GROUP
         ]
-        if len(found) == 1:
-            return found[0]
-        if found:
-            more = f" and {len(found) - _LISTED} more" if len(found) > _LISTED else ""
+        if len(matches) == 1:
+            return matches[0]
+        if matches:
+            more = f" and {len(matches) - _LISTED} more" if len(matches) > _LISTED else ""
             raise DataError(
                 f"{self.path!r} has several datasets whose names end in {key!r}: "
-                f"{', '.join(map(repr, found[:_LISTED]))}{more}; write the whole name"
+                f"{', '.join(map(repr, matches[:_LISTED]))}{more}; write the whole name"
             )
         raise DataError(f"{self.path!r} has no dataset {key!r}; it holds {self}")
 
@@ -204,8 +204,8 @@ class Catalogue:
             return matrices[0]
         if not self.entries:
             raise DataError(f"{self.path!r} holds no datasets; expected a code of shape (K, d)")
-        found = "several matrices" if matrices else "no dataset 'weights'"
-        raise DataError(f"{self.path!r} has {found}; choose with {self.path}:KEY among {self}")
+        content = "several matrices" if matrices else "no dataset 'weights'"
+        raise DataError(f"{self.path!r} has {content}; choose with {self.path}:KEY among {self}")
 
     def __str__(self) -> str:
         items = [

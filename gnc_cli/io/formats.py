@@ -55,14 +55,14 @@ def txt(file: IO[bytes], path: str) -> Iterator[Catalogue]:
     table, header = read_table(file, path)
     called = {*sum(NAMES["labels"], ("class",))} - ({"y"} if "x" in header else set())
     label = [at for at, word in enumerate(header) if word.lower() in called]
-    found = {"table": table}
+    arrays = {"table": table}
     if len(label) == 1 and len(header) > 1:
-        found = {"features": np.delete(table, label, axis=1), "labels": table[:, label[0]]}
+        arrays = {"features": np.delete(table, label, axis=1), "labels": table[:, label[0]]}
     yield Catalogue(
         path,
         {
             name: Entry(array.shape, "float64", True, partial(np.asarray, array))
-            for name, array in found.items()
+            for name, array in arrays.items()
         },
     )
 
@@ -159,9 +159,9 @@ def reader_for(path: str, file: IO[bytes]) -> Reader:
         return hdf5
     if path.endswith("index.json"):
         return shards
-    found = _by_content(file)
-    if found is not None:
-        return found
+    reader = _by_content(file)
+    if reader is not None:
+        return reader
     suffix = PurePath(path).suffix.lower()
     if suffix in FORMATS:
         return FORMATS[suffix]

@@ -104,8 +104,8 @@ def model_file(folder: str) -> str | None:
     """The file of a folder that has a model's tensors, or lists the files that have; else None."""
     names = sorted(os.listdir(folder))
     others = [name for name in names if name.endswith(".safetensors")]
-    found = [name for name in _FILES if name in names] or (others if len(others) == 1 else [])
-    return os.path.join(folder, found[0]) if found else None
+    files = [name for name in _FILES if name in names] or (others if len(others) == 1 else [])
+    return os.path.join(folder, files[0]) if files else None
 
 
 def fetch_model(wanted: HubName, choose: Callable[[Mapping[str, Any], list[str]], str]) -> str:
@@ -158,8 +158,8 @@ def _cached(wanted: HubName, file: str) -> str | None:
             f"'hf:{wanted.name}' needs huggingface_hub; pip install 'gnc-cli[trainers]', or name "
             "the folder of a model"
         ) from error
-    found = try_to_load_from_cache(wanted.name, file, revision=wanted.revision)
-    return found if isinstance(found, str) else None
+    place = try_to_load_from_cache(wanted.name, file, revision=wanted.revision)
+    return place if isinstance(place, str) else None
 
 
 def _fetch(wanted: HubName, file: str) -> str | None:

@@ -427,14 +427,14 @@ def _put_together(entries: dict[str, Entry]) -> dict[str, Entry]:
             lists.setdefault(place, []).append(name)
         elif last in ("0", "1") and (matrix := _matrix_of_pair(entries, place)):
             lists.setdefault("features" if last == matrix else "labels", []).append(name)
-    found = dict(entries)
+    whole = dict(entries)
     for name, parts in lists.items():
         together = [entries[part] for part in parts]
         if name not in entries and len({(e.dtype, e.real, e.shape[1:]) for e in together}) == 1:
             for part in parts:
-                del found[part]
-            found[name] = _one(together)
-    return found
+                del whole[part]
+            whole[name] = _one(together)
+    return whole
 
 
 def _matrix_of_pair(entries: dict[str, Entry], place: str) -> str | None:

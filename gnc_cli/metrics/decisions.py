@@ -151,8 +151,8 @@ def stream_decisions(
     step, N = block_rows(rows, block), end - first
     total = decide(first, first)  # of no sample: what is known, in the right shapes
     jobs = (partial(decide, first + a, first + b) for a, b in blocks(N, step))
-    for found in watched(ordered(jobs, workers), "decisions", where, step, N, deadline, progress):
-        total = merge(total, found)
+    for part in watched(ordered(jobs, workers), "decisions", where, step, N, deadline, progress):
+        total = merge(total, part)
     return total
 
 

@@ -49,16 +49,16 @@ def find_duplicates(
     pairs, cosines = np.empty((0, 2), dtype=np.intp), np.empty(0)
     count = 0
     for i, j in candidate_pairs(W, cosine, deadline=deadline):
-        found = _cosines(W, i, j, cosine)
-        near = found >= cosine
+        tile_cosines = _cosines(W, i, j, cosine)
+        near = tile_cosines >= cosine
         if not near.any():
             continue
-        i, j, found = i[near], j[near], found[near]
+        i, j, tile_cosines = i[near], j[near], tile_cosines[near]
         count += len(i)
         _join(parents, i, j)
         if len(i) > max(limit, _FEW):
             # The closest of a full tile, with some to spare for rounding.
-            best = np.argpartition(-found, max(limit, _FEW) - 1)[: max(limit, _FEW)]
+            best = np.argpartition(-tile_cosines, max(limit, _FEW) - 1)[: max(limit, _FEW)]
             i, j = i[best], j[best]
         pairs = np.concatenate([pairs, np.stack([i, j], axis=1)])
         cosines = np.concatenate([cosines, pair_cosines(W, i, j)])

@@ -295,6 +295,7 @@ def test_left_out_samples_are_not_looked_at() -> None:
         ([[0.0, 0.0]], [0], "row 0 is zero"),
         ([[1.0, 2.0, 3.0]], [0], r"shape \(1, 3\), labels \(1,\); expected \(n, 2\), \(n,\)$"),
         ([[1.0, 2.0]], [[0, 0, 1]], r"labels \(1, 3\)"),
+        ([[1.0, 2.0]], [[0, 1, 0]], r"give labels.argmax\(1\) of one-hot labels"),
     ],
 )
 def test_batches_that_are_refused(features: Any, labels: Any, message: str) -> None:
@@ -332,7 +333,7 @@ def test_what_else_is_refused() -> None:
     with pytest.raises(DataError, match="judge.* needs class means"):
         metrics.judge(*one)
     metrics.update(*one)
-    with pytest.raises(DataError, match=r"weights have shape \(2, 3\)"):
+    with pytest.raises(DataError, match=r"weights have shape \(2, 3\).*; give the transpose"):
         metrics.compute(np.ones((2, 3)))
     with pytest.raises(DataError, match="NaN or infinity, first in row 2"):
         metrics.compute([[1.0, 0.0], [0.0, 1.0], [np.inf, 0.0]])

@@ -155,7 +155,7 @@ def test_headers_of_tables(tmp_path: Path) -> None:
     (tmp_path / "w.csv").write_text("0,1,3\n1,0,0\n")
     assert len(read_points(tmp_path / "w.csv").weights) == 2
     (tmp_path / "w.csv").write_text(",0,1\n0,1.5,2\n")
-    with pytest.raises(DataError, match=r"row 0, column 1.*index=False"):
+    with pytest.raises(DataError, match=r"line 1, column 1.*index=False"):
         read_points(tmp_path / "w.csv")
 
 

@@ -283,8 +283,9 @@ def test_tables_are_read_with_blanks_or_commas_and_comments(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("x,2\n1,2\n", ["'x'", "row 0, column 1", "#", "index=False"]),
-        ("# c\n1 2\n3 4 5\n", ["columns changed from 2 to 3"]),
+        ("x,2\n1,2\n", ["'x'", "line 1, column 1", "#", "index=False"]),
+        ("# c\n1 2\n3 4 5\n", ["columns changed from 2 to 3 in line 3"]),
+        ("# c\n\na,b\n1,2\n3,x\n", ["'x'", "line 5, column 2"]),
         ("# only words\n", ["no numbers"]),
         ("1 1e999\n1 2\n", ["inf", "row 0"]),
     ],

@@ -124,7 +124,7 @@ BAD: list[tuple[str, str, int]] = [
     ("--d 10 --K 1", "--K 1 is too small; give at least 2", 2),
     ("--d 2..1e7 --K 10", "more than 1,000,000 values", 2),
     ("--d 10 --K 9 --out x.txt", ".csv, .json, .h5", 2),
-    ("--d 10 --K 9 --out -", "--csv or --json", 2),
+    ("--d 10 --K 9 --out -", "--csv, --json or --jsonl", 2),
     ("--d 10 --K 9 --json --csv", "exclude each other", 2),
     ("--d 10 --K 9 --report a.html", ".prom", 2),
     ("--d 10 --K 9 --table t.md --report ./t.md --force", "would overwrite the input --table", 2),

@@ -104,7 +104,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"d": 3, "arcface_m": 1e-16}, "too near"),
     ({"d": 3, "margin": 9e-31}, "too near"),
     ({"d": 10, "K": 5, "out": "x.txt"}, "out 'x.txt' has no known suffix; end it in one of .csv, "),
-    ({"d": 10, "K": 5, "out": "-"}, "rows on stdout are --csv or --json"),
+    ({"d": 10, "K": 5, "out": "-"}, "rows on stdout are --csv, --json or"),
     ({"d": 10, "K": 5, "plot": "a.gif"}, "plot 'a.gif' has no known suffix"),
 ]
 
