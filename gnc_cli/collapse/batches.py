@@ -7,10 +7,10 @@ import numpy as np
 
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.geometry.sphere import normalise
-from gnc_cli.io.loading import is_one_hot, zero_based
+from gnc_cli.io.loading import is_one_hot, require_finite, zero_based
 from gnc_cli.metrics.class_moments import ClassMoments
 from gnc_cli.metrics.decisions import Decisions, merge
-from gnc_cli.metrics.rows import check_labels, checked_tensor, is_tensor, to_numpy
+from gnc_cli.metrics.rows import check_labels, checked_tensor, is_tensor, refuse_rows, to_numpy
 
 
 def checked_labels(labels: Any, shape: tuple[int, ...], d: int, K: int) -> np.ndarray:
@@ -47,9 +47,8 @@ def largest_logits(logits: Any, shape: tuple[int, int]) -> np.ndarray:
         classes, largest = to_numpy(logits.argmax(dim=1)), to_numpy(logits.amax(dim=1))
     else:
         classes, largest = logits.argmax(axis=1), logits.max(axis=1)
-    if not np.isfinite(largest).all():
-        row = int(np.flatnonzero(~np.isfinite(largest))[0])
-        raise DataError(f"logits hold NaN or infinity as the largest of a row, first in row {row}")
+    what = "the logits of the batch hold NaN or infinity as the largest of a row"
+    refuse_rows(~np.isfinite(largest), np.arange(shape[0]), what, "mend or remove it")
     return classes
 
 
@@ -59,9 +58,7 @@ def raw_weights(weights: Any, K: int, d: int) -> np.ndarray:
     if raw.shape != (K, d):
         turned = "; give the transpose of a classifier (d, K)" if raw.shape == (d, K) else ""
         raise DataError(f"weights have shape {raw.shape}; expected {(K, d)}{turned}")
-    if not np.isfinite(raw).all():
-        row = int(np.flatnonzero(~np.isfinite(raw).all(axis=1))[0])
-        raise DataError(f"weights hold NaN or infinity, first in row {row}")
+    require_finite(raw, "weights")
     return raw
 
 
@@ -73,9 +70,8 @@ def checked_rows(rows: np.ndarray, labels: np.ndarray, *, unit: bool) -> np.ndar
     if unit:
         return normalise(np.where((labels >= 0)[:, None], rows, 1.0))
     bad = (labels >= 0) & ~np.isfinite(rows).all(axis=1)
-    if bad.any():
-        row = int(np.flatnonzero(bad)[0])
-        raise DataError(f"features hold NaN or infinity, first in row {row} of the batch")
+    what = "the features of the batch hold NaN or infinity"
+    refuse_rows(bad, np.arange(len(rows)), what, "mend or remove it")
     return rows
 
 

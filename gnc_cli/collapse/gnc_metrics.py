@@ -7,6 +7,7 @@ not needed, nor is torch: tensors of any device are taken as they come, arrays a
 import time
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import reduce
 from typing import Annotated, Any
 
 import numpy as np
@@ -90,7 +91,7 @@ class GNCMetrics:
         self._request = Request(
             normalize="auto" if normalize else "off", variants=variants, reference=reference
         )
-        self._found: dict[int, Gnc2Reference | None] = {}
+        self._references: dict[int, Gnc2Reference | None] = {}
         self.spaces = self._request.spaces(d, K)
         check_memory(
             len(self.spaces) * (32.0 * K * d + 40.0 * d * d),
@@ -241,10 +242,7 @@ class GNCMetrics:
         with Processes.current() as processes:
             if processes.size == 1:
                 return
-            whole: Accumulated | None = None
-            for part in processes.each(self.accumulated()):
-                whole = part if whole is None else whole.joined(part)
-        assert whole is not None
+            whole = reduce(Accumulated.joined, processes.each(self.accumulated()))
         if whole.stale:
             # In every process, so that all can judge again.
             self._own = self._own.without_second_pass()
@@ -346,6 +344,6 @@ class GNCMetrics:
     def _held_against(self, K: int) -> Gnc2Reference | None:
         if not self.normalize:
             return None
-        if K not in self._found:
-            self._found[K] = gnc2_reference(self.d, K, self._request.reference)
-        return self._found[K]
+        if K not in self._references:
+            self._references[K] = gnc2_reference(self.d, K, self._request.reference)
+        return self._references[K]

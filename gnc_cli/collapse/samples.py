@@ -26,6 +26,7 @@ from gnc_cli.io.loading import (
     joined_labels,
     load_bias,
     load_weights,
+    require_finite,
     zero_based,
 )
 from gnc_cli.io.models import class_names
@@ -136,15 +137,16 @@ def open_samples(
         for path in dict.fromkeys(piece.path for of_role in pieces.values() for piece in of_role):
             files[path] = stack.enter_context(inputs.open(path))
         datasets = {role: [(files[p.path], p.name) for p in pieces.get(role, ())] for role in ROLES}
-        features, logits = (
-            _joined([FileRows(*piece) for piece in datasets[role]])
+        rows = {
+            role: ConcatenatedRows([FileRows(*piece) for piece in datasets[role]])
             for role in ("features", "logits")
-        )
+            if datasets[role]
+        }
+        features, logits = rows.get("features"), rows.get("logits")
         where = {
             role: places[0][0].where(places[0][1]) for role, places in datasets.items() if places
         }
-        where |= {"features": features.where} if features is not None else {}
-        where |= {"logits": logits.where} if logits is not None else {}
+        where |= {role: joined.where for role, joined in rows.items()}
         labels = joined_labels(datasets["labels"], datasets["features"], where, request.labels_are)
         if counted and features is not None:
             labels = np.arange(features.shape[0])
@@ -164,12 +166,6 @@ def open_samples(
         models = [piece.model for piece in pieces.get("weights", ()) if piece.model is not None]
         names = class_names(models[0], len(weights)) if models and weights is not None else None
         yield Samples(features, labels, weights, bias, logits, where, notes, names)
-
-
-def _joined(parts: Sequence[FileRows]) -> FileRows | ConcatenatedRows | None:
-    if len(parts) < 2:
-        return parts[0] if parts else None
-    return ConcatenatedRows(parts)
 
 
 def _weights(parts: Sequence[FileRows], transpose: bool, copies: bool) -> np.ndarray:
@@ -205,8 +201,7 @@ def samples_of_arrays(
             )
         if name in ("weights", "bias"):
             arrays[name] = array = array.astype(np.float64)
-            if not np.isfinite(array).all():
-                raise DataError(f"{name} holds NaN or infinity")
+            require_finite(array, name)
     weights, labels = arrays.get("weights"), arrays.get("labels")
     if labels is not None:
         least, most = labels.min(initial=0), labels.max(initial=0)

@@ -338,16 +338,10 @@ def _tensor_of(
     return Entry.refused(_NOT_DENSE) if metadata else tensor
 
 
-def _size(lengths: tuple[int, ...]) -> Any:
-    import torch
-
-    return torch.Size(lengths[:_MOST_AXES])
-
-
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "__builtin__.bytes": lambda: b"",
     "numpy.dtype": _Dtype,
-    "torch.Size": _size,
+    "torch.Size": lambda lengths: lengths[:_MOST_AXES],
     "torch._utils._rebuild_tensor": _tensor_of,
     "torch._utils._rebuild_tensor_v2": _tensor_of,
     "torch._utils._rebuild_tensor_v3": lambda storage, *args: _tensor_of(

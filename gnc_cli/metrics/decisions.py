@@ -23,7 +23,7 @@ from gnc_cli.metrics.rows import (
     refuse_rows,
     watched,
 )
-from gnc_cli.metrics.scores import Samples, Scores, screen
+from gnc_cli.metrics.scores import SampleBlock, Scores, screen
 from gnc_cli.runtime.deadline import Deadline
 
 _GRID = 2.0**32
@@ -173,7 +173,7 @@ def _decide_block(
     kept = labels[start:stop] >= 0
     y = labels[start:stop][kept]
     called = nearest = raw = loo_right = loo_counted = margins = None
-    samples = Samples.read(rows, labels, unit, where, start, stop)
+    samples = SampleBlock.read(rows, labels, unit, where, start, stop)
     if classifier is not None:
         called, margins = classifier.decide(samples)
     if nearest_mean is not None:
@@ -242,7 +242,7 @@ class _Classifier:
         self.small = self.cosines.small()[:, :-1]
         self.even = self.offsets is None and norms.max() - norms.min() < _EVEN * norms.max()
 
-    def decide(self, samples: Samples) -> tuple[np.ndarray, np.ndarray]:
+    def decide(self, samples: SampleBlock) -> tuple[np.ndarray, np.ndarray]:
         """The class of the largest logit, the first of ties; and the margin."""
         own = samples.labels
         raised, logit_error = self.logits.factors(samples)
@@ -310,7 +310,9 @@ class _NearestMean:
         self.scores = Scores(kept, np.ones(len(kept)), unit=unit, offsets=offsets)
         self.small = self.scores.small()
 
-    def decide(self, samples: Samples) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
+    def decide(
+        self, samples: SampleBlock
+    ) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
         """The class of the nearest mean, the first of ties; whether its own is the nearest without
         the sample, and whether its class has a mean without it."""
         own = self.columns[samples.labels]
@@ -339,7 +341,7 @@ class _NearestMean:
         right[look] = (mine < other) | ((mine == other) & (own[look] < at))
         return self.classes[chosen], right & counted, counted
 
-    def _squares(self, samples: Samples, which: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    def _squares(self, samples: SampleBlock, which: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """Squared distances of some samples to one mean each."""
         rows = self.scores.rows(samples, which) - self.scores.V[columns]
         return np.einsum("md,md->m", rows, rows)

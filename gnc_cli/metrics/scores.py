@@ -26,7 +26,7 @@ _TOO_LARGE = 1e30
 
 
 @dataclass(frozen=True, eq=False)
-class Samples:
+class SampleBlock:
     """The samples of one block that count, B of them."""
 
     labels: np.ndarray
@@ -43,7 +43,7 @@ class Samples:
     @classmethod
     def read(
         cls, rows: Rows, labels: np.ndarray, unit: bool, where: str, start: int, stop: int
-    ) -> "Samples":
+    ) -> "SampleBlock":
         """Rows from start to stop; raises as `read_block`."""
         block = read_block(rows, labels, ("unit", "raw") if unit else ("raw",), where, start, stop)
         raw, norms = block.rows["raw"], block.norms
@@ -143,7 +143,7 @@ class Scores:
         small[:, d] = self.offsets
         return small
 
-    def factors(self, samples: Samples) -> tuple[np.ndarray, np.ndarray]:
+    def factors(self, samples: SampleBlock) -> tuple[np.ndarray, np.ndarray]:
         """Of the offsets beside unit rows, and the proved error of float32 scores, (B,) each.
 
         Both factors of a product are rounded once, products and sums d + 1 times; `change` may
@@ -159,7 +159,7 @@ class Scores:
         return factor, np.where(held, error, np.inf)
 
     def decide(
-        self, samples: Samples, leaders: Leaders, error: np.ndarray, own: np.ndarray
+        self, samples: SampleBlock, leaders: Leaders, error: np.ndarray, own: np.ndarray
     ) -> np.ndarray:
         """The column of each row's largest score, the first of ties, as in float64, (B,); `leaders`
         are of float32 scores with that `error`, (B,)."""
@@ -170,12 +170,12 @@ class Scores:
         chosen[again] = np.where(own_first, own[again], at)
         return chosen
 
-    def rows(self, samples: Samples, which: np.ndarray) -> np.ndarray:
+    def rows(self, samples: SampleBlock, which: np.ndarray) -> np.ndarray:
         """Some float64 rows in the space of the scores."""
         return (samples.unit if self.unit else samples.raw)[which]
 
     def exact(
-        self, samples: Samples, which: np.ndarray, own: np.ndarray
+        self, samples: SampleBlock, which: np.ndarray, own: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The leaders of some rows in float64; equal columns tie exactly.
 

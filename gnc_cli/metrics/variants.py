@@ -116,7 +116,9 @@ def classic(
         "cdnv": None if cdnv is None else float(cdnv[0]),
         "nc2_equinorm_means": equinorm(M),
         "nc2_equinorm_weights": None if W is None else equinorm(W),
-        "nc2_equiangularity": _deviation(angles),
+        "nc2_equiangularity": (
+            None if angles is None else math.sqrt(max(angles[1] - angles[0] ** 2, 0.0))
+        ),
         "nc2_max_angle": None if angles is None else float(angles[2]),
         "nc2_etf_error": etf_error(M, M),
         "nc2_etf_error_weights": None if W is None else etf_error(W, W),
@@ -164,11 +166,6 @@ def neco(moments: ClassMoments, ood: ClassMoments) -> Neco:
     known = means is not None and other is not None
     deviation = float(np.abs(means @ other[0]).mean()) if known else None  # type: ignore[index]
     return Neco(deviation, ood.N)
-
-
-def _deviation(moments: np.ndarray | None) -> float | None:
-    """Standard deviation from a mean and a mean square."""
-    return None if moments is None else math.sqrt(max(moments[1] - moments[0] ** 2, 0.0))
 
 
 def _evenness(

@@ -38,11 +38,11 @@ class HeadPlan:
 
     d: int
     K: int
-    code: np.ndarray | None
+    code: np.ndarray | None = None
     """Rows (K, d) of a fixed head, class k on row k; in checkpoints, not in config.json."""
-    code_name: str | None
-    permutation: tuple[int, ...] | None
-    margin: float | None
+    code_name: str | None = None
+    permutation: tuple[int, ...] | None = None
+    margin: float | None = None
     margin_source: str | None = None
     """`given`, or whose largest possible margin it is."""
 
@@ -73,7 +73,7 @@ def plan_heads(
     """
     margin = _margin(settings, None if code is None else code[0], d, K)
     if code is None:
-        return [HeadPlan(d, K, None, None, None, *margin)]
+        return [HeadPlan(d, K, margin=margin[0], margin_source=margin[1])]
     rows, name = code
     how = settings.assignment or "identity"
     if how == "all":

@@ -193,7 +193,7 @@ class Job:
             milestones=tuple(dict.fromkeys(max(1, m // _SHORT) for m in settings.milestones)),
             precision=precision_on(self.device, settings.precision),
         )
-        plan = HeadPlan(d, len(data.class_names), None, None, None, None)
+        plan = HeadPlan(d, len(data.class_names))
         training = build_training(short, plan, data, self.processes, self.device)
         load_start(training.model.encoder, short)
         measuring = Measuring(training, dataclasses.replace(data, ood=None))

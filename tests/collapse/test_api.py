@@ -272,7 +272,7 @@ def test_collapse_to_the_floor_is_said(rng: np.random.Generator) -> None:
         ({"labels": np.linspace(0, 1, N)}, "expected integers"),
         ({"weights": np.ones((D, K))}, "transpose_weights"),
         ({"bias": np.ones(3)}, r"expected \(12,\)"),
-        ({"weights": np.full((K, D), np.nan)}, "NaN"),
+        ({"weights": np.full((K, D), np.nan)}, "the first is nan at row 0"),
         ({"features": np.full((N, D), np.inf)}, "NaN or infinity"),
         ({"features": np.ones((N, 1))}, "at least 2 columns"),
         ({"logits": np.ones((N, 3))}, r"expected \(240, 12\)"),

@@ -328,14 +328,14 @@ def test_what_else_is_refused() -> None:
     one = ([[1.0, 2.0]], [0])
     with pytest.raises(DataError, match=r"logits have shape \(1, 2\); expected \(1, 3\)"):
         metrics.update(*one, [[0.0, 1.0]])
-    with pytest.raises(DataError, match="largest of a row, first in row 0"):
+    with pytest.raises(DataError, match="as the largest of a row: 1 of rows 0 to 0"):
         metrics.update(*one, torch.tensor([[0.0, float("nan"), 1.0]]))
     with pytest.raises(DataError, match="judge.* needs class means"):
         metrics.judge(*one)
     metrics.update(*one)
     with pytest.raises(DataError, match=r"weights have shape \(2, 3\).*; give the transpose"):
         metrics.compute(np.ones((2, 3)))
-    with pytest.raises(DataError, match="NaN or infinity, first in row 2"):
+    with pytest.raises(DataError, match="weights has 1 value.*first is inf at row 2, column 0"):
         metrics.compute([[1.0, 0.0], [0.0, 1.0], [np.inf, 0.0]])
     with pytest.raises(DataError, match="1 class has samples"):
         metrics.compute()

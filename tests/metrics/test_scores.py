@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from gnc_cli.geometry.sphere import normalise, row_norms
 from gnc_cli.metrics import scores as module
-from gnc_cli.metrics.scores import Samples, Scores, screen
+from gnc_cli.metrics.scores import SampleBlock, Scores, screen
 
 
 @pytest.fixture(autouse=True)
@@ -16,11 +16,11 @@ def small_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_SIDE", 3)
 
 
-def samples_of(unit: np.ndarray) -> Samples:
+def samples_of(unit: np.ndarray) -> SampleBlock:
     """Unit rows as a block of samples."""
     small = np.zeros((len(unit), unit.shape[1] + 1), dtype=np.float32)
     small[:, :-1] = unit
-    return Samples(np.zeros(len(unit), dtype=int), unit, np.ones(len(unit)), unit, small)
+    return SampleBlock(np.zeros(len(unit), dtype=int), unit, np.ones(len(unit)), unit, small)
 
 
 @given(d=st.integers(1, 400), seed=st.integers(0, 999))
