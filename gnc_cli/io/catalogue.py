@@ -148,6 +148,8 @@ class Catalogue:
     the root that are called `epoch_10` and the like."""
     snapshots_in: str = "snapshots/"
     """What comes before their names."""
+    state: dict[str, Any] | None = None
+    """Attributes of the group `/state` of an HDF5 file; None where there is none."""
 
     def where(self, name: str) -> str:
         """How messages name a dataset: `'a.h5': dataset 'features'`."""

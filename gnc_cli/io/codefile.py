@@ -19,7 +19,7 @@ from gnc_cli.io.atomic import atomic_file, deferring_errors, write_stdout
 from gnc_cli.io.catalogue import Catalogue
 from gnc_cli.io.code import CodeFile, parse_provenance, provenance_text
 from gnc_cli.io.formats import reader_for
-from gnc_cli.io.hdf5 import open_hdf5, read_state, write_attributes, write_hdf5
+from gnc_cli.io.hdf5 import open_hdf5, write_attributes, write_hdf5
 from gnc_cli.io.inputs import open_input, split_key
 from gnc_cli.io.loading import load_bias, load_labels, load_matrix
 from gnc_cli.parameters import check_suffix
@@ -78,13 +78,17 @@ def read_code(path: str | os.PathLike[str]) -> CodeFile:
         DataError: missing, truncated, or not a code file of gnc; `read_points` takes other files.
     """
     name = os.fspath(path)
-    with open_input(name) as file, open_hdf5(file, name) as (catalogue, h5):
+    with open_input(name) as file, open_hdf5(file, name) as catalogue:
         if "gnc_format" not in catalogue.attrs or catalogue.attrs.get("kind") != "code":
             raise DataError(
                 f"{name!r} is no code file of gnc (attributes gnc_format, kind=code); "
                 "solve writes one with --out FILE.h5"
             )
-        return dataclasses.replace(collect(catalogue), state=read_state(catalogue, h5))
+        state = catalogue.state
+        numbers = state is not None and all(isinstance(value, int) for value in state.values())
+        if "state" in catalogue.entries and not numbers:
+            raise DataError(f"{name!r}: /state is damaged, or a link, and is refused: {state}")
+        return dataclasses.replace(collect(catalogue), state=state)
 
 
 def write_code(path: str | os.PathLike[str], code: CodeFile, *, force: bool = False) -> None:

@@ -28,22 +28,18 @@ _WORD = re.compile(r"(?!(nan|inf(inity)?)$)[^\W\d]", re.IGNORECASE)
 """How a word of a header begins."""
 
 
-@contextlib.contextmanager
-def hdf5(file: IO[bytes], path: str) -> Iterator[Catalogue]:
+def hdf5(file: IO[bytes], path: str) -> AbstractContextManager[Catalogue]:
     """HDF5 of any layout."""
     from gnc_cli.io.hdf5 import open_hdf5
 
-    with open_hdf5(file, path) as (catalogue, _):
-        yield catalogue
+    return open_hdf5(file, path)
 
 
-@contextlib.contextmanager
-def pt(file: IO[bytes], path: str) -> Iterator[Catalogue]:
+def pt(file: IO[bytes], path: str) -> AbstractContextManager[Catalogue]:
     """A tensor, or nested dictionaries and lists of them, as torch saves them."""
     from gnc_cli.io.torch_file import tensors
 
-    with tensors(file, path) as catalogue:
-        yield catalogue
+    return tensors(file, path)
 
 
 _SHARDS: dict[str, Reader] = {".safetensors": safetensors, ".bin": pt}

@@ -62,8 +62,8 @@ def write_hdf5(file: IO[bytes], code: CodeFile) -> None:
 
 
 @contextlib.contextmanager
-def open_hdf5(file: IO[bytes], path: str) -> Iterator[tuple[Catalogue, Any]]:
-    """The catalogue of an HDF5 file of any origin, with the open h5py.File, both for the block.
+def open_hdf5(file: IO[bytes], path: str) -> Iterator[Catalogue]:
+    """The catalogue of an HDF5 file of any origin, for the block.
 
     Links that leave the file, external storage and virtual datasets are listed but refused: a code
     file must not make its reader open other files.
@@ -81,7 +81,7 @@ def open_hdf5(file: IO[bytes], path: str) -> Iterator[tuple[Catalogue, Any]]:
         version = catalogue.attrs.get("gnc_format", FORMAT)
         if not isinstance(version, int) or version > FORMAT:
             raise DataError(f"{path!r} has gnc_format {version!r}, not up to {FORMAT}; upgrade gnc")
-        yield catalogue, h5
+        yield catalogue
     finally:
         # A damaged file may fail again on closing; what was wrong has been said by then.
         with contextlib.suppress(Exception):
@@ -94,7 +94,8 @@ def _catalogue(h5: Any, file: IO[bytes], path: str) -> Catalogue:
     attrs, entries = _attributes(h5, size, count), _entries(h5, file, size, count)
     place, names = _snapshots(h5)
     snapshots = {name: moment(name) | _attributes(h5[place + name], size, count) for name in names}
-    return Catalogue(path, entries, attrs, snapshots, place)
+    state = _attributes(h5["state"], size, count) if _is_group(h5, "state") else None
+    return Catalogue(path, entries, attrs, snapshots, place, state)
 
 
 def _counter(path: str, size: int) -> Callable[[int], None]:
@@ -113,26 +114,6 @@ def _counter(path: str, size: int) -> Callable[[int], None]:
             )
 
     return count
-
-
-def read_state(catalogue: Catalogue, h5: Any) -> dict[str, int] | None:
-    """The numbers that `write_hdf5` stored under `/state`; None where there are none.
-
-    Raises:
-        DataError: they are not whole numbers, or `/state` is a link.
-    """
-    import h5py
-
-    if "state" not in h5:
-        return None
-    name = f"{catalogue.path!r}: /state"
-    if not isinstance(h5.get("state", getlink=True), h5py.HardLink):
-        raise DataError(f"{name} is a link and is refused")
-    with translated(catalogue.path, "state"):
-        state = _attributes(h5["state"], 1 << 62, lambda _: None)
-    if not all(isinstance(value, int | np.integer) for value in state.values()):
-        raise DataError(f"{name} is damaged: {state}")
-    return {key: int(value) for key, value in state.items()}
 
 
 def write_attributes(
@@ -186,15 +167,17 @@ def _entries(h5: Any, file: IO[bytes], size: int, count: Callable[[int], None]) 
 def _snapshots(h5: Any) -> tuple[str, list[str]]:
     """The groups right under `/snapshots`, else those of the root whose names say an epoch or a
     step, and what comes before their names; links to groups are other names of these."""
+    if not _is_group(h5, "snapshots"):
+        return "", [name for name in h5 if moment(name) and _is_group(h5, name)]
+    return "snapshots/", [name for name in h5["snapshots"] if _is_group(h5["snapshots"], name)]
+
+
+def _is_group(parent: Any, name: str) -> bool:
+    """Whether `parent` has a group of this name, and no link to one."""
     import h5py
 
-    def is_group(parent: Any, name: str) -> bool:
-        hard = name in parent and isinstance(parent.get(name, getlink=True), h5py.HardLink)
-        return hard and parent.get(name, getclass=True) is h5py.Group
-
-    if not is_group(h5, "snapshots"):
-        return "", [name for name in h5 if moment(name) and is_group(h5, name)]
-    return "snapshots/", [name for name in h5["snapshots"] if is_group(h5["snapshots"], name)]
+    hard = name in parent and isinstance(parent.get(name, getlink=True), h5py.HardLink)
+    return hard and parent.get(name, getclass=True) is h5py.Group
 
 
 def moment(name: str) -> dict[str, int]:

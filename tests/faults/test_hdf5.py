@@ -32,7 +32,7 @@ def test_texts_that_share_a_place_are_not_all_read(tmp_path: Path) -> None:
     """Many are left, a few more than the file holds are refused."""
     with inside(tmp_path):
         shared_texts("a.h5", 4000)
-        with open("a.h5", "rb") as file, open_hdf5(file, "a.h5") as (catalogue, _):
+        with open("a.h5", "rb") as file, open_hdf5(file, "a.h5") as catalogue:
             assert not catalogue.attrs and "weights" in catalogue.entries
         check(
             Case(
@@ -52,7 +52,7 @@ def test_attributes_of_every_plain_kind_are_read(tmp_path: Path) -> None:
         lists = np.empty(1, object)
         lists[0] = np.arange(3, dtype="i4")
         h5.attrs.create("lists", lists, dtype=h5py.vlen_dtype("i4"))
-    with open(tmp_path / "a.h5", "rb") as file, open_hdf5(file, "a.h5") as (catalogue, _):
+    with open(tmp_path / "a.h5", "rb") as file, open_hdf5(file, "a.h5") as catalogue:
         assert catalogue.attrs == plain | {"e": (0, 1, 2), "f": ("x", "y"), "bytes": "z"}
 
 

@@ -157,7 +157,7 @@ def test_no_chunk_is_read_twice(block: int, chunks: tuple[int, int]) -> None:
     with h5py.File(file, "w") as h5:
         h5.create_dataset("g/f", data=array, chunks=chunks, compression="gzip")
         stored = h5["g/f"].id.get_storage_size()
-    with open_hdf5(file, "a.h5") as (catalogue, _):
+    with open_hdf5(file, "a.h5") as catalogue:
         file.count = 0
         read = catalogue.entries["g/f"].read
         assert read is not None
