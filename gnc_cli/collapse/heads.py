@@ -83,10 +83,10 @@ def head_by_config(
     endings: Sequence[str]
     if _CLASSIFIER.search(architecture):
         endings, rows = _CLASSIFIERS, len(config.get("id2label") or ()) or config.get("num_labels")
-        said = "id2label"
+        key = "id2label"
     elif _LANGUAGE.search(architecture):
         endings = EMBEDDINGS if tied else _LANGUAGE_HEADS
-        rows, said = config.get("vocab_size", inner.get("vocab_size")), "vocab_size"
+        rows, key = config.get("vocab_size", inner.get("vocab_size")), "vocab_size"
     else:
         raise DataError(
             f"{where!r}: {architecture} has no output head; choose a matrix: "
@@ -106,7 +106,7 @@ def head_by_config(
     entry = entries[name]
     if entry is not None and entry.problem is None and rows and entry.shape[:1] != (rows,):
         raise DataError(
-            f"{where!r}: {name!r} has shape {entry.shape}, and {said} of config.json says {rows} "
+            f"{where!r}: {name!r} has shape {entry.shape}, and {key} of config.json says {rows} "
             f"classes; to measure it all the same: {_command(where, name)}"
         )
     return Head(name, f"{name}: {why}")

@@ -238,8 +238,8 @@ class _TrainingMeans:
     def lacking(self, source: Source) -> str | None:
         """A warning where a snapshot of test data goes by its own class means, unasked."""
         split = source.attrs.get("split", TRAINING)
-        asked = self._request.means_from is not None
-        if asked or source.snapshot is None or split == TRAINING or source.training is not None:
+        named = self._request.means_from is not None
+        if named or source.snapshot is None or split == TRAINING or source.training is not None:
             return None
         return (
             f"split {split} goes by its own class means, as there is no snapshot of split "

@@ -67,20 +67,20 @@ def checked_table(table: Table) -> Table:
 def _of_code(code: Reference) -> Gnc2Reference:
     size = f"({code.d}, {code.K})"
     if code.kind == "theorem":
-        name, said, version = code.source, code.source.partition(": ")[0], None
+        name, source, version = code.source, code.source.partition(": ")[0], None
     elif code.kind == "construction":
         name = code.source.removeprefix("construction: ")
-        said, version = "1 - max_cosine of a construction", f"gnc {__version__}"
+        source, version = "1 - max_cosine of a construction", f"gnc {__version__}"
     elif code.kind == "solved":
-        name, said = f"Softmax Code {size}", f"certified rho of: {code.source}"
+        name, source = f"Softmax Code {size}", f"certified rho of: {code.source}"
         version = code.date
     else:
         assert code.stamp is not None
         name = cited(code.source, code.d, code.K)
-        said = f"1 - max_cosine of a code; {code.source}"
+        source = f"1 - max_cosine of a code; {code.source}"
         version = f"{code.stamp.title}, sha256 {code.stamp.sha256[:12]}"
     return Gnc2Reference(
-        1.0 - code.max_cosine, code.kind, name, said, version, code.proven is True, code.how
+        1.0 - code.max_cosine, code.kind, name, source, version, code.proven is True, code.how
     )
 
 

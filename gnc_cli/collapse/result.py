@@ -419,14 +419,14 @@ class MeasureSeries(Result):
         for row in sorted(self.rows, key=lambda r: math.inf if r.accuracy is None else r.accuracy):
             for warning in row.messages:
                 alike.setdefault(re.sub(r"[\d.]+%", "%", warning), []).append(warning)
-        total, said = len(self.rows), []
+        total, lines = len(self.rows), []
         for texts in alike.values():
             worst = ", this is the worst" if len({*texts}) > 1 else ""
-            said.append(texts[0] + f" ({len(texts)} of {total} rows{worst})" * (total > 1))
+            lines.append(texts[0] + f" ({len(texts)} of {total} rows{worst})" * (total > 1))
         if self.interrupted and self.rows:
             rest = "; --resume goes on" if str(self.out).endswith(".jsonl") else ""
-            said.append(f"interrupted: {total} row{'' if total == 1 else 's'} measured{rest}")
-        return tuple(said)
+            lines.append(f"interrupted: {total} row{'' if total == 1 else 's'} measured{rest}")
+        return tuple(lines)
 
 
 MAIN, _FURTHER = (

@@ -371,8 +371,8 @@ def _chosen_classes(
         kept &= counts >= min_count
     left = np.flatnonzero(kept)
     if len(left) < 2:
-        asked = [n for n, v in (("classes", classes), ("min_count", min_count)) if v is not None]
-        by = f" by {' and '.join(map(spelled, asked))}" if asked else ""
+        options = [n for n, v in (("classes", classes), ("min_count", min_count)) if v is not None]
+        by = f" by {' and '.join(map(spelled, options))}" if options else ""
         raise DataError(f"{len(left)} of {K} classes left{by}; at least two are needed")
     return left
 
@@ -388,8 +388,8 @@ def _listed(path: str | Lines, K: int, names: list[str]) -> list[int]:
             labels.append(int(word))
         elif word:
             hint = f"a label from 0 to {K - 1}" + (" or a name" if names else "")
-            said = f"{shown(path)}, line {number}: {word[:40]!r} is no class"
-            raise DataError(f"{said}; expected {hint}")
+            mistake = f"{shown(path)}, line {number}: {word[:40]!r} is no class"
+            raise DataError(f"{mistake}; expected {hint}")
     return labels
 
 

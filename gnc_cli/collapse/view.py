@@ -75,9 +75,9 @@ def _set(r: MeasureResult, verbose: bool) -> list[Table]:
     places = _place(r)
     if not verbose:
         # What the name of the snapshot says, and the step of an epoch.
-        said = [key for key in ("epoch", "split") if places.get(key, "-") in (r.snapshot or "")]
-        said += ["step"] if "epoch" in places else []
-        places = {key: value for key, value in places.items() if key not in said}
+        implied = [key for key in ("epoch", "split") if places.get(key, "-") in (r.snapshot or "")]
+        implied += ["step"] if "epoch" in places else []
+        places = {key: value for key, value in places.items() if key not in implied}
     place = ", ".join(f"{key} {value}" for key, value in places.items())
     samples = "no samples" if r.N is None else f"N = {count(r.N)}"
     title = f"{r.file or 'arrays'}{f': {r.snapshot}' if r.snapshot else ''}   {samples}, "

@@ -40,7 +40,7 @@ def figures(result: MeasureResult, prefix: str = "gnc/") -> dict[str, float]:
     return {name: float(value) for name, value in numbers.items() if value is not None}
 
 
-def measured(
+def measure_or_warn(
     model: nn.Module, loader: Iterable[Any], earlier: MeasureResult | None, **how: Any
 ) -> MeasureResult | None:
     """`measure_model` for a run that must go on: features that cannot be measured are a warning.
@@ -63,7 +63,7 @@ def tell_of_evaluation_samples() -> None:
     )
 
 
-def lacking(package: str) -> ImportError:
+def missing_package(package: str) -> ImportError:
     """The error of an import without its optional package."""
     return ImportError(
         f"gnc_cli.integrations.{package} needs {package}; pip install 'gnc-cli[trainers]'"

@@ -8,14 +8,19 @@ from torch import nn
 
 from gnc_cli.collapse.result import MeasureResult
 from gnc_cli.errors import UsageError
-from gnc_cli.integrations import figures, lacking, measured, tell_of_evaluation_samples
+from gnc_cli.integrations import (
+    figures,
+    measure_or_warn,
+    missing_package,
+    tell_of_evaluation_samples,
+)
 from gnc_cli.io.arguments import validated
 from gnc_cli.parameters import Parameter, whole
 
 try:
     from lightning.pytorch import Callback, LightningModule, Trainer
 except ImportError as error:
-    raise lacking("lightning") from error
+    raise missing_package("lightning") from error
 
 __all__ = ["CollapseCallback"]
 
@@ -65,7 +70,9 @@ class CollapseCallback(Callback):
         if trainer.sanity_checking or early:
             return
         with trainer.precision_plugin.forward_context():
-            result = measured(pl_module, _Batches(trainer, self.loader), self.result, **self.how)
+            result = measure_or_warn(
+                pl_module, _Batches(trainer, self.loader), self.result, **self.how
+            )
         if result is not None:
             self.result = result
             pl_module.log_dict(figures(result), sync_dist=True)

@@ -11,14 +11,14 @@ from torch import Tensor
 from gnc_cli.collapse.batches import Accumulated, raw_weights
 from gnc_cli.collapse.gnc_metrics import GNCMetrics as Accumulator
 from gnc_cli.collapse.result import MeasureResult
-from gnc_cli.integrations import FIGURES, figures, lacking
+from gnc_cli.integrations import FIGURES, figures, missing_package
 from gnc_cli.metrics.class_moments import ClassMoments
 from gnc_cli.metrics.rows import to_numpy
 
 try:
     from torchmetrics import Metric
 except ImportError as error:
-    raise lacking("torchmetrics") from error
+    raise missing_package("torchmetrics") from error
 
 __all__ = ["GNCMetrics"]
 

@@ -7,14 +7,19 @@ from typing import Annotated, Any
 from torch import nn
 
 from gnc_cli.collapse.result import MeasureResult
-from gnc_cli.integrations import figures, lacking, measured, tell_of_evaluation_samples
+from gnc_cli.integrations import (
+    figures,
+    measure_or_warn,
+    missing_package,
+    tell_of_evaluation_samples,
+)
 from gnc_cli.io.arguments import validated
 from gnc_cli.parameters import Parameter, whole
 
 try:
     from transformers import Trainer, TrainerCallback
 except ImportError as error:
-    raise lacking("transformers") from error
+    raise missing_package("transformers") from error
 
 __all__ = ["CollapseCallback"]
 
@@ -78,7 +83,7 @@ class CollapseCallback(TrainerCallback):
         if self._evaluations[prefix] % self.every:
             return
         loader = eval_dataloader if self.loader is None else self.loader
-        result = measured(model, loader, self.result, **self.how)
+        result = measure_or_warn(model, loader, self.result, **self.how)
         if result is not None:
             self.result = result
             metrics |= figures(result, prefix)
