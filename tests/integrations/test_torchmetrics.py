@@ -29,10 +29,11 @@ def expected(parts: list[dict[str, Any]], **options: Any) -> dict[str, float]:
 
 
 def agree(found: dict[str, torch.Tensor], wanted: dict[str, float]) -> None:
+    """GNC1 of so few samples is about 1,100: its pseudo-inverse costs three digits or four."""
     assert found.keys() == {*FIGURES} - BY_MEANS
     for name, value in found.items():
         assert value.item() == pytest.approx(
-            wanted.get(name, float("nan")), rel=1e-11, nan_ok=True
+            wanted.get(name, float("nan")), rel=1e-10, nan_ok=True
         ), name
 
 
