@@ -17,7 +17,7 @@ the others, and nothing is proved by them.
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
+from functools import cache, cached_property
 
 from gnc_cli.constructions.construction import Construction, Cosine
 from gnc_cli.constructions.registry import find, largest_construction, single_codes
@@ -86,6 +86,11 @@ class CodeList(Limit):
         self.name, self.source, self.of_rho, self.proved = name, source, of_rho, proved
         self._codes = codes
 
+    @cached_property
+    def _clearances(self) -> list[tuple[KnownCode, float]]:
+        """Every code with its clearance, the best first."""
+        return [(code, _clearance(code)) for code in self._codes.best_first]
+
     def at(self, d: int, K: int) -> Finding | None:
         code = self._codes.covering(d, K)
         if code is None:
@@ -93,8 +98,8 @@ class CodeList(Limit):
         return Finding(_clearance(code), source=_entry_source(code), how=_entry_command(code, d, K))
 
     def points(self, d: int, target: Fraction) -> Count | None:
-        codes = self._codes.best_first
-        reached = [code for code in codes if code.d <= d and _clearance(code) >= target]
+        least = rounded_up(target)
+        reached = [code for code, value in self._clearances if code.d <= d and value >= least]
         code = max(reached, key=lambda code: code.K, default=None)
         if code is None:
             return None
