@@ -5,13 +5,13 @@ from functools import lru_cache
 from gnc_cli.errors import DataError
 from gnc_cli.known_codes.best import Table, our_copy, read_table
 from gnc_cli.known_codes.table import KnownCodes
+from gnc_cli.limits.caps import COVERING, COVERING_3
 from gnc_cli.limits.codes import (
     CARDINALITY,
     UNPROVED_CARDINALITY,
     claimed_codes,
     code_limits,
 )
-from gnc_cli.limits.covering import COVERING, COVERING_3
 from gnc_cli.limits.levenshtein import LEVENSHTEIN
 from gnc_cli.limits.limit import ROUNDING, Limit, Quantity
 from gnc_cli.limits.rankin import RANKIN, RANKIN_CAPS
