@@ -217,31 +217,19 @@ class Result:
         return get_args(item) or (item,) if item else ()
 
     @classmethod
-    def gate_keys(cls) -> dict[str, Any]:
-        """The keys of the rows that gates look at, each with its JSON Schema."""
-        from gnc_cli.schemas import properties
-
-        keys = {k: schema for kind in cls.judged_kinds() for k, schema in properties(kind).items()}
-        return {name: schema for name, schema in keys.items() if name != "rows"}
-
-    @classmethod
     def judged_kinds(cls) -> tuple[type, ...]:
-        """The records that the rows of gates are made of."""
-        return (cls, *cls.row_kinds())
+        """The records that `judged` rows are made of."""
+        return (*cls.row_kinds(), cls)
 
     @classmethod
     def marked(cls, mark: str) -> dict[str, Any]:
         """The keys of the result and its rows whose fields have `mark` in their metadata."""
-        kinds = (*cls.row_kinds(), *cls.judged_kinds(), cls)
+        kinds = (*cls.judged_kinds(), cls)
         return {key: value for kind in kinds for key, value in marked(kind, mark).items()}
 
     def judged(self) -> list[dict[str, Any]]:
-        """The rows that gates look at."""
-        return self.lines()
-
-    def samples(self) -> list[dict[str, Any]]:
-        """The rows of a dashboard: figures, and what labels them."""
-        return self.lines()
+        """The rows that gates and dashboards look at."""
+        return rows_of(self.to_json())
 
     @property
     def title(self) -> str:

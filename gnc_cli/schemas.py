@@ -67,11 +67,14 @@ def results(command: str) -> list[Any]:
 @cache
 def gate_keys(command: str) -> dict[str, Any]:
     """The keys that a row of the command's results may have, each with its schema."""
-    records = results(command)
-    keys = _head(records[0])
-    for record in records:
-        keys |= {key: schema for key, schema in record.gate_keys().items() if key not in keys}
-    return keys
+    keys: dict[str, Any] = {}
+    for record in results(command):
+        head = _head(record)
+        own = properties(record) | head
+        keys |= head | {name: own[name] for name in record.csv_head}
+        for kind in record.judged_kinds():
+            keys = properties(kind) | keys
+    return {name: schema for name, schema in keys.items() if name != "rows"}
 
 
 def marked(command: str, mark: str) -> dict[str, Any]:

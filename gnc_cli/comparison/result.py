@@ -20,7 +20,6 @@ from gnc_cli.records import (
     Bracket,
     Result,
     plain,
-    rows_of,
 )
 
 
@@ -233,10 +232,4 @@ class CompareResult(Result):
 
     def lines(self) -> list[dict[str, Any]]:
         """The rows of CSV and JSON lines: without the counts and the table's stamp."""
-        body = self.to_json()
-        head = {key: body[key] for key in ("schema", "command", "version")}
-        return [head | plain(row) for row in self.rows]
-
-    def judged(self) -> list[dict[str, Any]]:
-        """The rows that gates look at: with the counts."""
-        return rows_of(self.to_json())
+        return [self.first_keys | plain(row) for row in self.rows]

@@ -174,7 +174,7 @@ def _figures(result: Result) -> dict[str, Any]:
     """All figures at one level: of the whole, then of each row."""
     body = result.to_json()
     whole = flatten({k: v for k, v in body.items() if k != "rows"}, lists=False)
-    rows = result.samples() if "rows" in body else []
+    rows = result.judged() if "rows" in body else []
     return whole | {
         f"rows.{at}.{key}": value
         for at, row in enumerate(rows)
@@ -198,10 +198,11 @@ def _prometheus(result: Result, verdicts: Sequence[Verdict]) -> str:
         if isinstance(value, (bool, int, float)):
             sample(key, {}, value)
     names, words = result.marked("label"), result.marked("word")
-    silent = {*_HEAD, *names, *result.marked("aside")}
+    silent = {*_HEAD, *names, *counts, *result.marked("aside")}
     shared = {key: body[key] for key in names if body.get(key) is not None}
-    for row in result.samples():
-        labels = {key: row[key] for key in names if row.get(key) is not None}
+    for row in result.judged():
+        known = shared | row
+        labels = {key: known[key] for key in names if known.get(key) is not None}
         for key, value in flatten(row, lists=False).items():
             if key.split(".")[0] not in silent and isinstance(value, (bool, int, float)):
                 sample(key, labels, value)

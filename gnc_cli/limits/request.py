@@ -1,9 +1,8 @@
-"""A call of `bounds`: its arguments, the question that they ask, and what goes together."""
+"""A call of `bounds`: its arguments, the target that they state, and what goes together."""
 
 import threading
 from dataclasses import dataclass
 from decimal import Decimal
-from enum import Enum
 from fractions import Fraction
 from functools import cached_property
 from math import cos, sin
@@ -19,17 +18,6 @@ _LEAST = Fraction(1, 10**30)
 """Of a target: far below the distances of 10^18 points."""
 
 
-class Question(Enum):
-    """What `bounds` is asked for."""
-
-    PAIRS = "pairs"
-    """d and K: how far apart?"""
-    DIMENSION = "dimension"
-    """K and a margin: in which d?"""
-    CLASSES = "classes"
-    """d and a margin: how many K?"""
-
-
 @dataclass(frozen=True, kw_only=True)
 class Request:
     """A call of `bounds`; each argument by itself has been checked.
@@ -39,8 +27,9 @@ class Request:
     """
 
     d: tuple[int, ...] = ()
-    """Empty where it is asked for."""
+    """Empty where the dimension is sought."""
     K: tuple[int, ...] = ()
+    """Empty where the number of points is sought."""
     margin: float | None = None
     arcface_m: float | None = None
     max_cosine: float | None = None
@@ -96,13 +85,6 @@ class Request:
         if self.target is not None and self.target < _LEAST:
             ((name, value),) = targets.items()
             raise UsageError(f"{spelled(name, value)} is too near to no distance at all")
-
-    @property
-    def question(self) -> Question:
-        """What is sought."""
-        if self.d and self.K:
-            return Question.PAIRS
-        return Question.CLASSES if self.d else Question.DIMENSION
 
     @property
     def subject(self) -> Quantity:

@@ -322,20 +322,12 @@ class BoundsResult(Result):
         return (best if self.best_rows else row,)
 
     @classmethod
-    def gate_keys(cls) -> dict[str, Any]:
-        """The keys of the rows that gates look at, each with its JSON Schema."""
-        from gnc_cli.schemas import properties
-
-        own = properties(cls)
-        return {key: own[key] for key in ("margin", "max_cosine")} | super().gate_keys()
-
-    @classmethod
     def judged_kinds(cls) -> tuple[type, ...]:
-        """The records that the rows of gates are made of."""
+        """The records that `judged` rows are made of."""
         return BestBounds, DimensionBest, ClassesBest
 
     def judged(self) -> list[dict[str, Any]]:
-        """Gates look at what is known of each pair, K or d."""
+        """Gates and dashboards look at what is known of each pair, K or d."""
         return self._lines(self.answer.best)
 
     def _lines(self, rows: tuple[Any, ...]) -> list[dict[str, Any]]:
@@ -343,13 +335,6 @@ class BoundsResult(Result):
         asked = {"margin": self.margin, "max_cosine": self.max_cosine}
         head |= {key: value for key, value in asked.items() if value is not None}
         return [head | plain(row) for row in rows]
-
-    def samples(self) -> list[dict[str, Any]]:
-        """The best of each pair, K or d."""
-        target = "max_cosine" if self.arcface_m is None else "arcface_m"
-        keys = ("quantity", "margin", target, "probability")
-        head = {key: getattr(self, key) for key in keys if getattr(self, key) is not None}
-        return [plain(head) | plain(best) for best in self.answer.best]
 
 
 def full_names(rows: Iterable[Any]) -> list[str]:

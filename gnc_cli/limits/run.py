@@ -10,7 +10,7 @@ from gnc_cli import __version__
 from gnc_cli.known_codes.best import best as best_code
 from gnc_cli.limits.answers import classes_answer, dimension_answer, pair_best, pair_rows
 from gnc_cli.limits.registry import all_limits, possible_table, unproved_limits
-from gnc_cli.limits.request import Question, Request
+from gnc_cli.limits.request import Request
 from gnc_cli.limits.result import BestBounds, BoundRow, BoundsResult
 from gnc_cli.runtime.deadline import Deadline
 
@@ -41,17 +41,15 @@ def run(request: Request) -> BoundsResult:
     rows: list[BoundRow] = []
     pairs: list[BestBounds] = []
     dimension = classes = None
-    match request.question:
-        case Question.PAIRS:
-            for K, d in each(product(request.K, request.d)):
-                at_pair = pair_rows(d, K, limits, request.subject)
-                known = best_code(d, K, codes)
-                rows += at_pair
-                pairs.append(pair_best(at_pair, request, known.record() if known else None))
-        case Question.DIMENSION:
-            dimension = dimension_answer(request, limits, each(request.K))
-        case Question.CLASSES:
-            classes = classes_answer(request, limits, each(request.d))
+    if not request.d:
+        dimension = dimension_answer(request, limits, each(request.K))
+    elif not request.K:
+        classes = classes_answer(request, limits, each(request.d))
+    for K, d in each(product(request.K, request.d)):
+        at_pair = pair_rows(d, K, limits, request.subject)
+        known = best_code(d, K, codes)
+        rows += at_pair
+        pairs.append(pair_best(at_pair, request, known.record() if known else None))
     declined = any(limit.declined for limit in limits)
     stopped = done < total or (declined and deadline.interrupted)
     result = BoundsResult(

@@ -43,20 +43,15 @@ def _within_reach(d: int) -> Dimension:
     return Dimension(d) if d <= LARGEST_D else Dimension(None, Ending.BEYOND)
 
 
-def _points(d: int, target: Fraction) -> Count | None:
-    """The largest simplex, or polygon in the plane, that reaches the target; else None."""
-    from flint import arb
-
-    if target > 1:
-        return Count.of(simplex_points(d, target))
-    return counted(lambda: arb.pi() / ball(target / 2).sqrt().asin()) if d == 2 else None
-
-
 class _Theorem33(Limit):
-    """What both sides share."""
+    """One side: the codes themselves, whose one-vs-rest distance is their clearance, or the same
+    values as optima, which K points cannot exceed."""
 
     name = "theorem-3.3"
     source = "theorem 3.3 (arXiv 2310.05351)"
+
+    def __init__(self, *, exists: bool) -> None:
+        self.exists, self.of_rho = exists, not exists
 
     def at(self, d: int, K: int) -> Finding | None:
         form = closed_form(d, K)
@@ -65,21 +60,17 @@ class _Theorem33(Limit):
         how = f"gnc solve --d {d} --K {K}" if self.exists else None
         return Finding(form.rho, source=f"theorem 3.3: {form.name}", how=how)
 
-    @staticmethod
-    def _in_plane(K: int, target: Fraction) -> bool:
-        """Whether the regular K-gon, or the simplex of 2 or 3 points, reaches the target."""
-        form = closed_form(2, K)
-        return form is not None and form.rho >= target
-
-
-class _Lower(_Theorem33):
-    """The codes themselves, whose one-vs-rest distance is their clearance."""
-
-    exists = True
-
     def points(self, d: int, target: Fraction) -> Count | None:
-        count = _points(d, target) or Count.of(2 * d)
-        if count.exact is None:
+        """Of a simplex, of a polygon in the plane, else of the orthoplex, which exists."""
+        from flint import arb
+
+        if target <= 1 and d == 2:
+            count = counted(lambda: arb.pi() / ball(target / 2).sqrt().asin())
+        elif target <= 1:
+            count = Count.of(2 * d) if self.exists else None
+        else:
+            count = Count.of(simplex_points(d, target))
+        if not self.exists or count is None or count.exact is None:
             return count
         finding = self.at(d, count.exact)
         assert finding is not None
@@ -88,23 +79,11 @@ class _Lower(_Theorem33):
     def dimension(self, K: int, target: Fraction) -> Dimension:
         if target > 1:
             return simplex_dimension(K, target)
-        return Dimension(2) if self._in_plane(K, target) else _within_reach(max(2, (K + 1) // 2))
+        polygon = closed_form(2, K)
+        if polygon is not None and polygon.rho >= target:
+            return Dimension(2)
+        return _within_reach(max(2, (K + 1) // 2)) if self.exists else Dimension(3)
 
 
-class _Upper(_Theorem33):
-    """The same values as optima: what K points cannot exceed."""
-
-    exists = False
-    of_rho = True
-
-    def points(self, d: int, target: Fraction) -> Count | None:
-        return _points(d, target)
-
-    def dimension(self, K: int, target: Fraction) -> Dimension:
-        if target > 1:
-            return simplex_dimension(K, target)
-        return Dimension(2 if self._in_plane(K, target) else 3)
-
-
-THEOREM_3_3_LOWER = _Lower()
-THEOREM_3_3_UPPER = _Upper()
+THEOREM_3_3_LOWER = _Theorem33(exists=True)
+THEOREM_3_3_UPPER = _Theorem33(exists=False)

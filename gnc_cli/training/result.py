@@ -14,7 +14,6 @@ from gnc_cli.records import (
     Bracket,
     Number,
     Result,
-    rows_of,
 )
 
 _OF_A_FILE = ("file", "snapshot", "layer", "out", "attrs")
@@ -186,12 +185,6 @@ class TrainResult(Result):
         """One row per epoch."""
         return [{"run": self.run} | row for row in self.to_json()["history"]]
 
-    def samples(self) -> list[dict[str, Any]]:
-        """The run as it ended."""
-        return [self.to_json()]
-
-    judged = samples
-
 
 @dataclass(frozen=True)
 class TrainSeries(Result):
@@ -215,9 +208,3 @@ class TrainSeries(Result):
     def lines(self) -> list[dict[str, Any]]:
         """One row per run and epoch."""
         return [line for row in self.rows for line in row.lines()]
-
-    def samples(self) -> list[dict[str, Any]]:
-        """Each run as it ended."""
-        return rows_of(self.to_json())
-
-    judged = samples
