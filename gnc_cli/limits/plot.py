@@ -6,7 +6,7 @@ Blue is what exists, orange what is excluded, and between them it is open.
 import math
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,13 +20,8 @@ from gnc_cli.limits.result import (
     BoundsResult,
     DimensionAnswer,
     DimensionBest,
-    full_names,
 )
-from gnc_cli.limits.view import angle, interval, rank, row_words
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from gnc_cli.limits.view import interval, rank, row_words
 
 _WIDE = 20.0
 """An axis is logarithmic if its largest value is this many times its smallest."""
@@ -53,17 +48,14 @@ def plot_bounds(result: BoundsResult, path: str | os.PathLike[str]) -> None:
         save(bounds_figure(result), path)
 
 
-def bounds_figure(result: BoundsResult) -> "Figure":
+def bounds_figure(result: BoundsResult) -> Any:
     """The figure, to be drawn and saved within `styled()`."""
     best = result.answer.best
     dims, sizes = (sorted({getattr(b, key) for b in best if hasattr(b, key)}) for key in "dK")
     facts = "     ".join(_listed(key, of) for key, of in (("d", dims), ("K", sizes)) if of)
     if len(result.best) == 1:
-        (pair,) = result.best
-        angles = pair.quantity is Quantity.ONE_VS_ONE
-        facts = f"minimal angle: {angle(pair)}" if angles else f"best code: {interval(pair)}"
-    title = result.title[:1].upper() + result.title[1:]
-    figure: Any = new_figure(9.5, 6.0, title, facts)
+        facts = f"best code: {interval(result.best[0])}"
+    figure = new_figure(9.5, 6.0, f"Bounds: {result.title}", facts)
     ax = figure.add_subplot()
     if len(best) == 1:
         bars = _draw_bars(ax, result)
@@ -74,7 +66,7 @@ def bounds_figure(result: BoundsResult) -> "Figure":
     return figure
 
 
-def _draw_bars(ax: "Axes", result: BoundsResult) -> int:
+def _draw_bars(ax: Any, result: BoundsResult) -> int:
     """A line for each bound of one question, the smallest first, and the interval that is open.
 
     What guarantees or excludes nothing has no line. Returns the number of lines.
@@ -84,12 +76,11 @@ def _draw_bars(ax: "Axes", result: BoundsResult) -> int:
     # A code in few dimensions is one in more; else it holds fewer points, or smaller distances.
     upward = isinstance(answer, DimensionAnswer)
     rows: list[Any] = [row for row in answer.rows if isinstance(row, BoundRow) or row_words(row)]
-    bars = [(abs(rank(row)), name, row) for row, name in zip(rows, full_names(rows), strict=True)]
-    bars.sort(key=lambda bar: (bar[0], not bar[2].exists))
+    rows.sort(key=lambda row: (abs(rank(row)), not row.exists))
     target = _target(result)
-    values = [at for at, _, _ in bars] + ([] if target is None else [target])
-    left, right = _value_axis(ax, "x", result, values)
-    for line, (at, _, row) in enumerate(bars):
+    values = [abs(rank(row)) for row in rows]
+    left, right = _value_axis(ax, "x", result, values + ([] if target is None else [target]))
+    for line, (at, row) in enumerate(zip(values, rows, strict=True)):
         counts = row.proven and getattr(row, "valid", True)
         colour = GREY if not counts else BLUE if row.exists else ORANGE
         end = min(at, right)
@@ -102,19 +93,18 @@ def _draw_bars(ax: "Axes", result: BoundsResult) -> int:
         (GREY, "unproved, or not applicable"),
     ):
         ax.fill([], [], color=colour, alpha=0.35, label=label)
-    exists, excluded = _ends(best)
-    low = np.nan_to_num(excluded if upward else exists, nan=right if upward else left)
-    high = np.nan_to_num(exists if upward else excluded, nan=right)
+    ends = _ends(best)
+    low, high = np.nan_to_num(ends[::-1] if upward else ends, nan=right)
     if high > low * (1.0 + 1e-12):
         ax.axvspan(low, high, color=GREY, alpha=0.16, lw=0, label="open")
-    ax.set_yticks(range(len(bars)), [f"{name}   {_text(row)}" for _, name, row in bars])
-    ax.set_ylim(len(bars) - 0.4, -0.6)
+    ax.set_yticks(range(len(rows)), [f"{row.name}   {_text(row)}" for row in rows])
+    ax.set_ylim(len(rows) - 0.4, -0.6)
     ax.grid(axis="x")
     if target is not None:
         ax.axvline(target, color=INK, lw=1.2, ls="--", label=result.target)
     if isinstance(best, BestBounds) and best.status is not None:
         ax.set_title(f"{result.target}: {STATUS[best.status]}")
-    return len(bars)
+    return len(rows)
 
 
 def _text(row: Any) -> str:
@@ -126,87 +116,86 @@ def _text(row: Any) -> str:
     return f"{sign} {rounded(row.distance, up=not row.exists, digits=6)}{unit}"
 
 
-def _ends(best: Any) -> tuple[float, float]:
+def _ends(best: Any) -> np.ndarray:
     """The end of what exists and that of what is excluded, NaN where none is known."""
     if isinstance(best, BestBounds):
-        return best.distances
-    names = ("sufficient", "necessary")
-    if not isinstance(best, DimensionBest):
-        names = ("log10_guaranteed", "log10_excluded")
-    low, high = (getattr(best, name) for name in names)
-    return math.nan if low is None else low, math.nan if high is None else high
+        return np.array(best.distances)
+    if isinstance(best, DimensionBest):
+        return np.array([best.sufficient, best.necessary], dtype=float)
+    return np.array([best.log10_guaranteed, best.log10_excluded], dtype=float)
 
 
 def _value_axis(
-    ax: "Axes", side: str, result: BoundsResult, values: Sequence[float]
+    ax: Any, side: str, result: BoundsResult, values: Sequence[float]
 ) -> tuple[float, float]:
     """Prepare the axis, `x` or `y`, of distances, dimensions or powers of ten; its limits."""
-    axis: Any = getattr(ax, f"{side}axis")
+    axis, set_scale = getattr(ax, f"{side}axis"), getattr(ax, f"set_{side}scale")
     best = result.answer.best
-    ends = [end for b in best for end in _ends(b) if not math.isnan(end)]
-    finite = [value for value in (*values, *ends) if 0.0 < value < math.inf] or [1.0]
-    largest, label = max(finite), _distance(result)
+    ends = [end for b in best for end in _ends(b) if end > 0.0]
+    positive = [value for value in (*values, *ends) if 0.0 < value < math.inf] or [1.0]
+    largest = max(positive)
+    angles = result.quantity is Quantity.ONE_VS_ONE
+    label = "minimal angle (degrees)" if angles else r"one-vs-rest distance $\rho^\ast$"
     low, high = 0.0, 1.05 * largest
     if isinstance(best[0], DimensionBest):
         label, low, high = "d", 1.7, 2.0 * largest
-        getattr(ax, f"set_{side}scale")("log", base=2)
+        set_scale("log", base=2)
         axis.set_major_formatter("{x:,.0f}")
     elif not isinstance(best[0], BestBounds):
         label, high = "K", min(1.12 * largest, _REACH * max([1.0, *ends]))
         axis.get_major_locator().set_params(integer=True)
         axis.set_major_formatter(_POWERS)
-    elif largest > _WIDE * min(end for end in (*ends, largest) if end > 0.0):
-        getattr(ax, f"set_{side}scale")("log")
-        low, high = min(finite) / 1.5, 1.5 * largest
+    elif largest > _WIDE * min([*ends, largest]):
+        set_scale("log")
+        low, high = min(positive) / 1.5, 1.5 * largest
     ax.set(**{f"{side}label": label, f"{side}lim": (low, high)})
     return low, high
 
 
-def _draw_curves(ax: "Axes", result: BoundsResult, dims: list[int], sizes: list[int]) -> None:
+def _draw_curves(ax: Any, result: BoundsResult, dims: list[int], sizes: list[int]) -> None:
     """Where codes exist and where none do, over d for each K, or over K for each d where there are
     fewer d."""
     from matplotlib import colormaps
 
-    over_K = len(dims) < len(sizes)
-    group, along = ("d", "K") if over_K else ("K", "d")
-    groups = (dims if over_K else sizes) or [0]
-    _size_axis(ax, along, sizes if over_K else dims)
+    group, along, values = ("K", "d", dims)
+    if len(dims) < len(sizes):
+        group, along, values = ("d", "K", sizes)
+    _size_axis(ax, along, values)
     target = _target(result)
     bottom, top = _value_axis(ax, "y", result, [] if target is None else [target])
-    for place, value in enumerate(groups):
-        some = [best for best in result.answer.best if getattr(best, group, 0) == value]
-        some.sort(key=lambda best: getattr(best, along))
-        x = [float(getattr(best, along)) for best in some]
-        colour = colormaps["viridis"](0.9 * place / max(1, len(groups) - 1))
-        named = len(groups) > 1 and place % math.ceil(len(groups) / _MOST_NAMES) == 0
+    curves: dict[int, list[Any]] = {}
+    for best in sorted(result.answer.best, key=lambda best: getattr(best, along)):
+        curves.setdefault(getattr(best, group, 0), []).append(best)
+    for place, value in enumerate(sorted(curves)):
+        x = [float(getattr(best, along)) for best in curves[value]]
+        colour = colormaps["viridis"](0.9 * place / max(1, len(curves) - 1))
+        named = len(curves) > 1 and place % math.ceil(len(curves) / _MOST_NAMES) == 0
         for exists, y in zip(
-            (True, False), np.array([_ends(best) for best in some]).T, strict=True
+            (True, False), np.transpose([*map(_ends, curves[value])]), strict=True
         ):
             # A code stays in more dimensions and with fewer points.
             where: Any = "post" if (along == "d") is exists else "pre"
-            looks: dict[str, Any] = {
-                "color": colour,
-                "ls": "-" if exists else "--",
-                "marker": "o" if len(x) <= MOST_MARKS else None,
-                "label": f"{group} = {points(value)}" if named and exists else None,
-            }
-            if len(groups) == 1:
+            if len(curves) == 1:
                 # Codes exist from a dimension on, but up to a distance or number of points.
                 edge = top if exists is not bool(dims) else bottom
-                looks["color"] = BLUE if exists else ORANGE
+                colour = BLUE if exists else ORANGE
                 filled = np.where(np.isnan(y), edge, y)
-                ax.fill_between(x, filled, edge, step=where, color=looks["color"], alpha=0.16, lw=0)
-            ax.step(x, y, where=where, ms=3.5, **looks)
+                ax.fill_between(x, filled, edge, step=where, color=colour, alpha=0.16, lw=0)
+            ax.step(
+                x,
+                y,
+                where=where,
+                color=colour,
+                ls="-" if exists else "--",
+                marker="o" if len(x) <= MOST_MARKS else None,
+                ms=3.5,
+                label=f"{group} = {points(value)}" if named and exists else None,
+            )
     sides = ("up to here", "above") if dims else ("from here on", "below")
     ax.plot([], [], color=INK, label=f"a code exists {sides[0]}")
     ax.plot([], [], color=INK, ls="--", label=f"no code exists {sides[1]}")
     if target is not None:
         ax.axhline(target, color=INK, lw=1.2, ls=(0, (5, 3)), label=result.target)
-
-
-def _distance(result: BoundsResult) -> str:
-    angles = result.quantity is Quantity.ONE_VS_ONE
-    return "minimal angle (degrees)" if angles else r"one-vs-rest distance $\rho^\ast$"
 
 
 def _target(result: BoundsResult) -> float | None:
@@ -224,7 +213,7 @@ def _listed(name: str, values: Sequence[int]) -> str:
     return f"{name} from {points(values[0])} to {points(values[-1])}"
 
 
-def _size_axis(ax: "Axes", name: str, values: Sequence[int]) -> None:
+def _size_axis(ax: Any, name: str, values: Sequence[int]) -> None:
     """The axis of the d or K of the request; of dimensions in powers of two where it is long."""
     if values[-1] > _WIDE * values[0]:
         ax.set_xscale("log", base=2 if name == "d" else 10)

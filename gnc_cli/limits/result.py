@@ -1,7 +1,6 @@
 """Results of `gnc bounds`: what is possible for (d, K), which d a margin needs, how many K fit."""
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal, Union
 
@@ -335,18 +334,6 @@ class BoundsResult(Result):
         asked = {"margin": self.margin, "max_cosine": self.max_cosine}
         head |= {key: value for key, value in asked.items() if value is not None}
         return [head | plain(row) for row in rows]
-
-
-def full_names(rows: Iterable[Any]) -> list[str]:
-    """The names of bounds; of two bounds of one name each says which it is."""
-    rows = list(rows)
-    sides = {(row.name, row.exists) for row in rows}
-    return [
-        f"{row.name} ({'existence' if row.exists else 'exclusion'})"
-        if (row.name, not row.exists) in sides
-        else row.name
-        for row in rows
-    ]
 
 
 def short_decimal(value: float) -> str:
