@@ -1,30 +1,39 @@
 """One code beside the best known one: read, measured, judged, recognised."""
 
 import contextlib
+import logging
 import math
 import os
 import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gnc_cli.codes.certify import certify_code, one_vs_one_rattlers, simple_bracket
+from gnc_cli.codes.congruence import Undecided, congruence, fingerprint
 from gnc_cli.codes.exact_cosine import ExactRows, verify_below
-from gnc_cli.comparison.files import read_decimals, read_published
-from gnc_cli.comparison.recognition import Recognised, recognise
+from gnc_cli.comparison.files import (
+    NAMES,
+    export_code,
+    export_folders,
+    read_decimals,
+    read_published,
+)
 from gnc_cli.comparison.request import Request
 from gnc_cli.comparison.result import FileRow, PolishedCosine, Polynomial
+from gnc_cli.constructions.registry import find, in_dimension
 from gnc_cli.errors import DataError
 from gnc_cli.geometry.gram import closest_pair, gram_tiles, row_maxima
 from gnc_cli.geometry.one_vs_rest import one_vs_rest
 from gnc_cli.geometry.rounding import spacing
 from gnc_cli.geometry.sphere import angle_from_chord, chord, normalise
 from gnc_cli.io.arguments import check_apart
-from gnc_cli.known_codes.best import best
-from gnc_cli.known_codes.table import KnownCodes
+from gnc_cli.known_codes.best import best, constructed
+from gnc_cli.known_codes.table import KnownCodes, stored_codes
 from gnc_cli.known_codes.verdict import TOLERANCE, ComparisonStatus, passes, verdict
 from gnc_cli.metrics.gnc2 import Rattlers
 from gnc_cli.metrics.rows import real_matrix
@@ -68,6 +77,17 @@ _LISTED_ROWS = 3000
 """Beyond, nothing lists the contacts or brackets every row: counts and bounds."""
 _FITTED = 200
 """Digits that a polynomial is fitted to."""
+_SAME_ROWS = 1e-6
+"""Largest distance of corresponding rows of one code: far above what a polish leaves, far below
+what tells two codes apart."""
+_SAME_COSINES = 1e-5
+"""Candidates whose largest cosine is off by more are not built."""
+_MOST_NUMBERS = 2e7
+"""Codes of more numbers (K d) are not looked for among those that are known."""
+_RECOGNITION_SECONDS = 10.0
+"""For recognition where nobody set a time limit; what is open then is undecided."""
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,8 +173,6 @@ def compare_files(request: Request, table: KnownCodes, deadline: Deadline) -> li
     codes = [load_code(source, dimension) for source in request.files]
     folders = []
     if request.export is not None:
-        from gnc_cli.comparison.files import NAMES, export_code, export_folders
-
         folders = export_folders(request.export, [code.file for code in codes], request.force)
         written = [folder / name for folder in folders for name in NAMES]
         read = {"FILES": request.files, spelled("table"): request.table}
@@ -167,10 +185,10 @@ def compare_files(request: Request, table: KnownCodes, deadline: Deadline) -> li
         if result.row.status is None and deadline.interrupted:
             break
         with limit_threads(threads_for(float(code.rows.size) ** 3, request.threads)):
-            digits = None
+            row, digits = result.row, None
             if request.digits is not None:
                 polished, digits = polished_cosine(result, request.digits, deadline)
-                result = replace(result, row=replace(result.row, digits=polished))
+                row = replace(row, digits=polished)
             if folders:
                 exported, left_out = export_code(
                     result.weights,
@@ -180,11 +198,10 @@ def compare_files(request: Request, table: KnownCodes, deadline: Deadline) -> li
                     deadline,
                     force=request.force,
                 )
-                row = replace(result.row, exported=exported, left_out=left_out)
-                result = replace(result, row=row)
-        judged.append(result)
+                row = replace(row, exported=exported, left_out=left_out)
+        judged.append(replace(result, row=row))
         if request.on_row is not None:
-            request.on_row(result.row)
+            request.on_row(row)
         if request.progress is not None:
             gap = max((j.row.gap for j in judged if j.row.gap is not None), default=math.nan)
             request.progress("codes, largest gap", len(judged), len(codes), gap)
@@ -318,6 +335,103 @@ def rho_bracket(W: np.ndarray, row_max: np.ndarray, deadline: Deadline) -> Brack
     rows = np.argsort(-row_max, kind="stable")[:_BRACKETED]
     few = one_vs_rest(W, rows, deadline=deadline.within(_SECONDS))
     return simple.narrowed(Bracket(0.0, float(few.upper.min())))
+
+
+# Which named or stored code a code equals, up to rotation, reflection and order of its points
+
+
+@dataclass(frozen=True)
+class Recognised:
+    """What a search for a congruent code ended with."""
+
+    name: str | None
+    """Of the code that it equals."""
+    state: str | None
+    """`decided`: the name, or none of the constructions and stored codes fits; `undecided`: the
+    search was cut short and some may fit; None: too large, not looked for."""
+
+    @property
+    def undecided(self) -> tuple[str, ...]:
+        """The keys of a row that it leaves undecided."""
+        return ("congruent_to",) if self.state == "undecided" else ()
+
+
+def recognise(
+    W: np.ndarray,
+    max_cosine: float,
+    rattles: np.ndarray,
+    deadline: Deadline | None = None,
+    precision: float = 0.0,
+) -> Recognised:
+    """Look for a construction or stored code that the unit rows `W`, (K, d), equal.
+
+    The places of one-vs-one rattlers, marked in `rattles`, (K,), are not compared. A deadline
+    without a limit of its own is taken as ten seconds. Coordinates coarser than float64 are good to
+    `precision`.
+    """
+    K, d = W.shape
+    if W.size > _MOST_NUMBERS:
+        return Recognised(None, None)
+    clock = deadline or Deadline()
+    clock = clock.within(_RECOGNITION_SECONDS) if clock.seconds is None else clock
+    state = "decided"
+    for name, cosine, build in _candidates(d, K):
+        if abs(cosine - max_cosine) > _SAME_COSINES + precision:
+            continue
+        try:
+            equal = _same_code(
+                W, np.asarray(build()), rattles, clock, max(_SAME_ROWS, precision / 2.0)
+            )
+        except TimeoutError:
+            equal = Undecided("the fingerprints took too long")
+        if isinstance(equal, Undecided):
+            _log.info("congruence with %s is undecided: %s", name, equal.reason)
+            state = "undecided"
+        elif equal:
+            return Recognised(f"{name}, rattlers aside" if rattles.any() else name, "decided")
+    if d + 1 < K <= min(2 * d, _LISTED_ROWS) and _in_orthoplex(W):
+        return Recognised(f"orthoplex-{d}, {K} of its {2 * d} points", "decided")
+    return Recognised(None, state)
+
+
+def _same_code(
+    W: np.ndarray, rows: np.ndarray, rattles: np.ndarray, deadline: Deadline, tolerance: float
+) -> bool | Undecided:
+    """Whether two codes are one, rattlers aside; TimeoutError where fingerprints took too long.
+
+    They come first: a code with other inner products needs no matching.
+    """
+    if rattles.any():
+        free = one_vs_one_rattlers(row_maxima(rows, deadline=deadline)[0], 1e-7)
+        W, rows = W[~rattles], rows[~free]
+    mine, theirs = fingerprint(W, deadline=deadline), fingerprint(rows, deadline=deadline)
+    if not mine.agrees(theirs, tolerance):
+        return False
+    match = congruence(W, rows, tolerance=tolerance, deadline=deadline)
+    return match if isinstance(match, Undecided) else match is not None
+
+
+def _candidates(d: int, K: int) -> Iterator[tuple[str, float, Callable[[], Any]]]:
+    """Codes of K points that fit into d dimensions: name, largest cosine, what makes the rows."""
+    # Theorem 3.3; the smaller simplices lie in subspaces.
+    theorem = find(f"simplex-{K - 1}") if 3 <= K <= d else find(f"polygon-{K}") if d == 2 else None
+    if theorem is not None:
+        yield theorem.name, theorem.cosine.value, theorem.build
+    for code in in_dimension(d):
+        if code.K == K:
+            yield code.name, code.cosine.value, code.build
+    part = constructed(d, K) if K > 2 * d else None
+    if part is not None and part.changes:
+        yield part.origin, part.cosine.value, part.build
+    for name, rows in stored_codes(d, K):
+        yield name, float(row_maxima(normalise(rows))[0].max()), partial(normalise, rows)
+
+
+def _in_orthoplex(W: np.ndarray) -> bool:
+    """Whether all inner products of different rows are 0 or -1."""
+    gram = W @ W.T
+    np.fill_diagonal(gram, 0.0)
+    return bool(np.minimum(np.abs(gram), np.abs(gram + 1.0)).max() <= _SAME_ROWS)
 
 
 # Further digits

@@ -14,7 +14,7 @@ from math import nan
 from typing import cast
 
 from gnc_cli.codes.exact_cosine import verify_below
-from gnc_cli.comparison.recognition import Recognised, recognise
+from gnc_cli.comparison.codes import Recognised, recognise
 from gnc_cli.comparison.request import Request
 from gnc_cli.comparison.result import SolvedRow
 from gnc_cli.constructions.families.theorem_3_3 import closed_form

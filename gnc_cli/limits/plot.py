@@ -84,8 +84,8 @@ def _draw_bars(ax: Any, result: BoundsResult) -> int:
         counts = row.proven and getattr(row, "valid", True)
         colour = GREY if not counts else BLUE if row.exists else ORANGE
         end = min(at, right)
-        ends = (end, right) if row.exists is upward else (left, end)
-        ax.hlines(line, *ends, color=colour, lw=9, alpha=0.35)
+        bar = (end, right) if row.exists is upward else (left, end)
+        ax.hlines(line, *bar, color=colour, lw=9, alpha=0.35)
         ax.plot(at, line, "o", color=colour)
     for colour, label in (
         (BLUE, "a code exists"),
@@ -168,7 +168,7 @@ def _draw_curves(ax: Any, result: BoundsResult, dims: list[int], sizes: list[int
         curves.setdefault(getattr(best, group, 0), []).append(best)
     for place, value in enumerate(sorted(curves)):
         x = [float(getattr(best, along)) for best in curves[value]]
-        colour = colormaps["viridis"](0.9 * place / max(1, len(curves) - 1))
+        colour: Any = colormaps["viridis"](0.9 * place / max(1, len(curves) - 1))
         named = len(curves) > 1 and place % math.ceil(len(curves) / _MOST_NAMES) == 0
         for exists, y in zip(
             (True, False), np.transpose([*map(_ends, curves[value])]), strict=True
