@@ -198,9 +198,9 @@ class Result:
         Keys of records are dotted. A dictionary is one cell of JSON, a list of texts one text;
         tables inside a row are left out.
         """
-        from gnc_cli.schemas import columns
+        from gnc_cli.schemas import columns, properties
 
-        own = [name for kind in self.line_kinds for name in columns(kind)]
+        own = [name for kind in self.line_kinds for name in columns(properties(kind))]
         names = list(dict.fromkeys([*self.csv_head, *own]))
         rows = [{name: _cell(look_up(line, name)) for name in names} for line in self.lines()]
         return names, rows
@@ -277,16 +277,16 @@ class Result:
     @classmethod
     def spread_out(cls, keys: dict[str, Any]) -> dict[str, Any]:
         """The keys of a result, in place of each `SPREAD` record those of the record."""
-        found: dict[str, Any] = {}
+        spread: dict[str, Any] = {}
         left_out = cls.spread_fields()
         for name, value in keys.items():
             if name not in left_out:
-                found[name] = value
+                spread[name] = value
                 continue
             # What both have is the outer record's.
-            without = {*found, *left_out[name]}
-            found |= {key: part for key, part in (value or {}).items() if key not in without}
-        return found
+            without = {*spread, *left_out[name]}
+            spread |= {key: part for key, part in (value or {}).items() if key not in without}
+        return spread
 
 
 def marked(kind: type, mark: str) -> dict[str, Any]:
@@ -425,20 +425,20 @@ def flatten(value: Any, *, lists: bool = True) -> dict[str, Any]:
         >>> flatten({"gnc2": {"lower": 0.5}, "pairs": [{"a": 1}], "warnings": ["x"]}, lists=False)
         {'gnc2.lower': 0.5, 'warnings': 'x'}
     """
-    found: dict[str, Any] = {}
+    flat: dict[str, Any] = {}
     for key, part in value.items():
         if isinstance(part, list):
             if not lists:
                 if part and all(isinstance(item, str) for item in part):
-                    found[key] = "; ".join(part)
+                    flat[key] = "; ".join(part)
                 continue
             part = {str(place): item for place, item in enumerate(part)}
         if isinstance(part, dict):
             inner = flatten(part, lists=lists)
-            found |= {f"{key}.{name}": item for name, item in inner.items()}
+            flat |= {f"{key}.{name}": item for name, item in inner.items()}
         else:
-            found[key] = part
-    return found
+            flat[key] = part
+    return flat
 
 
 def look_up(row: Any, key: str) -> Any:

@@ -149,26 +149,26 @@ def _written_out(part: Any, definitions: dict[str, Any]) -> Any:
 
 def _documents(record: type) -> dict[str, str]:
     """The docstring under each field, also of inherited ones."""
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for base in filter(dataclasses.is_dataclass, reversed(record.__mro__)):
         body = ast.parse(inspect.getsource(base)).body[0].body  # type: ignore[attr-defined]
         for field, below in itertools.pairwise(body):
             if isinstance(field, ast.AnnAssign) and isinstance(below, ast.Expr):
-                found[ast.unparse(field.target)] = " ".join(ast.literal_eval(below.value).split())
-    return found
+                texts[ast.unparse(field.target)] = " ".join(ast.literal_eval(below.value).split())
+    return texts
 
 
-def columns(record: Any) -> list[str]:
-    """The dotted keys of a record that are columns of CSV: not those of tables inside it."""
-    return list(dict.fromkeys(_columns(properties(record))))
+def columns(keys: dict[str, Any]) -> list[str]:
+    """The dotted keys that are columns of CSV, not those of tables inside a record.
 
-
-def _columns(keys: dict[str, Any]) -> list[str]:
+    Args:
+        keys: those of a record, each with its schema, see `properties`.
+    """
     names: list[str] = []
     for name, schema in keys.items():
         for part in _alternatives(schema):
             if "properties" in part:
-                names += [f"{name}.{inner}" for inner in _columns(part["properties"])]
+                names += [f"{name}.{inner}" for inner in columns(part["properties"])]
             elif part.get("items", {"type": "string"}).get("type") == "string":
                 names.append(name)
     return names
@@ -185,18 +185,18 @@ def under(schema: dict[str, Any], key: str) -> list[dict[str, Any]]:
     if not key:
         return [schema]
     name, _, rest = key.partition(".")
-    found: list[dict[str, Any]] = []
+    schemas: list[dict[str, Any]] = []
     for part in _alternatives(schema):
         if name in part.get("properties", {}):
-            found += under(part["properties"][name], rest)
+            schemas += under(part["properties"][name], rest)
         elif "items" in part and name.isdigit():
-            found += under(part["items"], rest)
+            schemas += under(part["items"], rest)
         elif part.get("additionalProperties"):  # a dictionary
             values = part["additionalProperties"]
-            found += under({} if values is True else values, rest)
+            schemas += under({} if values is True else values, rest)
         elif not part.keys() & {"type", "const", "properties"}:  # anything
-            found.append(part)
-    return found
+            schemas.append(part)
+    return schemas
 
 
 def key_names(schema: dict[str, Any]) -> list[str]:
@@ -215,11 +215,11 @@ def key_names(schema: dict[str, Any]) -> list[str]:
 
 def better(keys: dict[str, Any], key: str) -> str | None:
     """Which direction is better, `higher` or `lower`, of the figure under a dotted key."""
-    names, found = key.split("."), None
+    names, way = key.split("."), None
     for end in range(1, len(names) + 1):
         for schema in under({"properties": keys}, ".".join(names[:end])):
-            found = schema.get("better", found)
-    return found
+            way = schema.get("better", way)
+    return way
 
 
 def _alternatives(schema: dict[str, Any]) -> list[dict[str, Any]]:

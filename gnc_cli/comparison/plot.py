@@ -2,7 +2,6 @@
 
 import os
 from collections import Counter
-from collections.abc import Sequence
 from typing import Any
 
 from gnc_cli.comparison.result import CompareResult, CompareRow, Mode
@@ -48,7 +47,17 @@ def plot_compare(result: CompareResult, path: str | os.PathLike[str]) -> None:
     """
     codes = result.codes
     if is_page(path):
-        _write_page(codes[0], path)
+        (code,) = codes
+        title, facts = _heading(code.row)
+        write_code_page(
+            path,
+            title=title,
+            facts=facts,
+            weights=code.weights,
+            contacts=code.contact_pairs,
+            rattlers=code.rattles,
+            names=code.names,
+        )
         return
     with styled():
         if result.mode is Mode.LIST:
@@ -58,19 +67,6 @@ def plot_compare(result: CompareResult, path: str | os.PathLike[str]) -> None:
         else:
             figure = _gap_figure(result)
         save(figure, path)
-
-
-def _write_page(code: Any, path: str | os.PathLike[str]) -> None:
-    title, facts = _heading(code.row)
-    write_code_page(
-        path,
-        title=title,
-        facts=facts,
-        weights=code.weights,
-        contacts=code.contact_pairs,
-        rattlers=code.rattles,
-        names=code.names,
-    )
 
 
 def _heading(row: CompareRow) -> tuple[str, str]:
@@ -103,38 +99,32 @@ def _gap_figure(result: CompareResult) -> Any:
     counts = Counter(_MARKS[row.status][2] for row in rows)
     verdicts = ",  ".join(f"{n} {name}" for name, n in counts.items()) or "no rows"
     by_file = all(row.file for row in rows)
-    dims = sorted({row.d for row in rows})
-    panels = 1 if by_file else len(dims)
-    height = 2.4 + 0.3 * len(rows) if by_file else 2.0 + 1.6 * panels
+    dims = [None] if by_file else sorted({row.d for row in rows})
+    height = 2.4 + 0.3 * len(rows) if by_file else 2.0 + 1.6 * len(dims)
     title = "Largest cosines beside the best known ones"
     facts = f"{verdicts}     table of {result.table.date}"
     figure = new_figure(9.5, height, title, facts)
-    axes = figure.subplots(panels, sharex=True, sharey=True, squeeze=False).flat
+    axes = figure.subplots(len(dims), sharex=True, sharey=True, squeeze=False).flat
+    for ax, d in zip(axes, dims, strict=True):
+        for place, row in enumerate(row for row in rows if d in (None, row.d)):
+            colour, marker, _ = _MARKS[row.status]
+            x, y = (_gap(row), place) if by_file else (row.K, _gap(row))
+            ax.scatter(x, y, color=colour, marker=marker, zorder=3)
+        ax.set_title(f"d = {d}" if d else "")
+        ax.grid()
     label = f"|largest cosine - best known|, at least {_FLOOR:g}"
     if by_file:
-        _draw_gaps(axes[0], [_gap(row) for row in rows], range(len(rows)), rows)
         names = [in_picture(f"{row.file}  ({row.d}, {count(row.K)})") for row in rows]
-        axes[0].set_yticks(range(len(rows)), names)
-        axes[0].set(xscale="log", xlabel=label, ylim=(len(rows) - 0.4, -0.6))
+        ax.set_yticks(range(len(rows)), names)
+        ax.set(xscale="log", xlabel=label, ylim=(len(rows) - 0.4, -0.6))
     else:
-        for ax, d in zip(axes, dims, strict=True):
-            some = [row for row in rows if row.d == d]
-            _draw_gaps(ax, [row.K for row in some], [_gap(row) for row in some], some)
-            ax.set(yscale="log", title=f"d = {d}")
-        axes[-1].locator_params(axis="x", integer=True)
-        axes[-1].set_xlabel("K")
+        ax.locator_params(axis="x", integer=True)
+        ax.set(yscale="log", xlabel="K")
         figure.supylabel(label, fontsize=10)
     marks = dict.fromkeys(_MARKS[row.status] for row in rows)
-    handles = [axes[0].scatter([], [], color=c, marker=m, label=name) for c, m, name in marks]
+    handles = [ax.scatter([], [], color=c, marker=m, label=name) for c, m, name in marks]
     figure.legend(handles=handles, loc="outside lower center", ncols=len(_MARKS))
     return figure
-
-
-def _draw_gaps(ax: Any, x: Sequence[float], y: Sequence[float], rows: Sequence[CompareRow]) -> None:
-    for at, height, row in zip(x, y, rows, strict=True):
-        colour, marker, _ = _MARKS[row.status]
-        ax.scatter(at, height, color=colour, marker=marker, zorder=3)
-    ax.grid()
 
 
 def _gap(row: CompareRow) -> float:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from gnc_cli.limits.result import BoundsResult
 
 _MOST_D, _MOST_K = 10**5, 10**18
-_ASKED = "What is asked"
+_QUESTION = "What is asked"
 
 
 @validated
@@ -34,7 +34,7 @@ def bounds(
         Parameter(
             "Dimensions, 2 to 1e5: 512, 128,256,512 or 2..512.",
             wholes(2, _MOST_D),
-            _ASKED,
+            _QUESTION,
             short="-d",
         ),
     ] = None,
@@ -43,7 +43,7 @@ def bounds(
         Parameter(
             "Numbers of classes or points, 2 to 1e18: 1e6 or 10572,85742,360232.",
             wholes(2, _MOST_K),
-            _ASKED,
+            _QUESTION,
             short="-K",
         ),
     ] = None,
@@ -54,7 +54,7 @@ def bounds(
             "One-vs-rest distance wanted (CosFace's margin), above 0, up to 2. With --K: "
             "which d; with --d: how many K; with both: whether such a code exists.",
             real(above=0.0, most=2.0),
-            _ASKED,
+            _QUESTION,
         ),
     ] = None,
     arcface_m: Annotated[
@@ -62,7 +62,7 @@ def bounds(
         Parameter(
             "Minimal angle between two points in radians (ArcFace's margin), in place of --margin.",
             real(above=0.0, most=pi),
-            _ASKED,
+            _QUESTION,
             metavar="RADIANS",
         ),
     ] = None,
@@ -72,7 +72,7 @@ def bounds(
             "Largest cosine allowed between two points, in place of --margin; --d 8 "
             "--max-cosine 0.5 is the kissing problem.",
             real(least=-1.0, below=1.0),
-            _ASKED,
+            _QUESTION,
         ),
     ] = None,
     quantity: Annotated[
@@ -81,7 +81,7 @@ def bounds(
             "one-vs-rest (margins), or one-vs-one: cosine and angle of spherical codes. "
             "Default one-vs-rest; one-vs-one with --arcface-m or --max-cosine.",
             one_of(Quantity),
-            _ASKED,
+            _QUESTION,
         ),
     ] = None,
     probability: Annotated[
@@ -90,7 +90,7 @@ def bounds(
             "Also print a scale s = 1/tau that is enough for probability P on every class. "
             "Default none.",
             real(above=0.0, below=1.0),
-            _ASKED,
+            _QUESTION,
             metavar="P",
         ),
     ] = None,
@@ -99,7 +99,7 @@ def bounds(
         Parameter(
             "Add Delsarte's linear programme, verified in exact arithmetic: about a second "
             "per pair, for d up to 1000, K up to 10^9 and polynomials of degree 40.",
-            group=_ASKED,
+            group=_QUESTION,
         ),
     ] = False,
     table: PublicTable = None,
@@ -153,8 +153,8 @@ def bounds(
         UsageError, DataError, OutputError: see `gnc_cli.errors`.
 
     Example:
-        >>> found = bounds(d=8, max_cosine=0.5).classes
-        >>> found.guaranteed, found.excluded
+        >>> kissing = bounds(d=8, max_cosine=0.5).classes
+        >>> kissing.guaranteed, kissing.excluded
         (240, 241)
     """
     from gnc_cli.limits.request import Request

@@ -91,10 +91,10 @@ def cap_clearance(d: int, log_share: float) -> float:
         z = math.exp(-w * w)
         u = math.sqrt(-math.expm1(-w * w))
         clearance = z / (1.0 + u)
-        found = log_cap_share(d, clearance)
-        missing = log_share - found
+        here = log_cap_share(d, clearance)
+        missing = log_share - here
         # The slope with respect to log(clearance).
-        slope = math.exp(_log_density(d, clearance) - found) / (2.0 - clearance)
+        slope = math.exp(_log_density(d, clearance) - here) / (2.0 - clearance)
         # Log-concavity bounds what the last step, in the clearance itself, leaves undone.
         if missing * missing <= 2e-15 * slope:
             return clearance * (1.0 + missing / slope)

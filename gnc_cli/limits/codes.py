@@ -29,7 +29,6 @@ from gnc_cli.known_codes.table import (
     Cardinality,
     KnownCode,
     KnownCodes,
-    numerical_codes,
     stored_cardinalities,
 )
 from gnc_cli.limits.limit import Count, Dimension, Finding, Limit
@@ -42,21 +41,6 @@ _TIE = Fraction(1, 10**12)
 """Targets from here on below 1 - s count as 1 - s: one that is typed as 1/2 comes loosened by a
 relative 1e-13. It is a tie as everywhere, decided for the user."""
 _HALF = Fraction(1, 2)
-
-
-def code_limits(table: KnownCodes) -> list[Limit]:
-    """The bounds that codes give: three that say what exists, one that excludes.
-
-    Args:
-        table: of the user, held beside our copy: the smaller figure counts. What it says of
-            optimality is not looked at.
-    """
-    return [
-        CodeList("known-code", "table of known codes", our_copy().merged(table)),
-        CodeList("solved-code", "numerical codes found by gnc", numerical_codes(), of_rho=True),
-        ConstructionLimit(),
-        ProvedOptimumLimit(),
-    ]
 
 
 def claimed_codes(table: KnownCodes) -> "CodeList":

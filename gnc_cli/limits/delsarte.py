@@ -69,10 +69,10 @@ class DelsarteLP(Limit):
             return None
         s, degree = solved
         for back in _BACK:
-            tried = Fraction(math.floor((s - back * (1.0 - s)) * _GRID), _GRID)
-            most = self._most(d, tried, degree)
+            cosine = Fraction(math.floor((s - back * (1.0 - s)) * _GRID), _GRID)
+            most = self._most(d, cosine, degree)
             if most is not None and most < K:
-                return Finding(float(1 - tried))
+                return Finding(float(1 - cosine))
         return None
 
     def points(self, d: int, target: Fraction) -> Count | None:
@@ -107,8 +107,8 @@ class DelsarteLP(Limit):
         """
         if K - most > _NEAR * d * K:
             return False
-        found = self.at(d, K)
-        return found is not None and found.value >= target
+        finding = self.at(d, K)
+        return finding is not None and finding.value >= target
 
     def _most(self, d: int, s: Fraction, degree: int | None = None) -> Fraction | None:
         if d > _LARGEST_D or self._stopped():
@@ -137,19 +137,19 @@ class DelsarteLP(Limit):
         for _ in range(_SEARCHES):
             if self._stopped():
                 break
-            found = optimum(d, s, degree)
-            if found is None and high == 1.0:
+            best = optimum(d, s, degree)
+            if best is None and high == 1.0:
                 return None
             excess = math.inf
-            if found is not None:
-                excess = math.log(found.bound / K)
-                degree = len(found.coefficients) - 1
+            if best is not None:
+                excess = math.log(best.bound / K)
+                degree = len(best.coefficients) - 1
             if abs(excess) < 1e-13:
                 return s, degree
             low, high = (s, high) if excess < 0.0 else (low, s)
             if high - low < 1e-11 * (1.0 - low):
                 break
-            ahead = s - excess * found.bound / found.slope if found and found.slope > 0.0 else low
+            ahead = s - excess * best.bound / best.slope if best and best.slope > 0.0 else low
             if abs(ahead - s) < 1e-12 * (1.0 - s):
                 return ahead, degree
             s = ahead if low < ahead < high else 0.5 * (low + high)
@@ -201,12 +201,12 @@ def delsarte_points(d: int, s: Fraction, degree: int = _DEGREE) -> DelsarteProof
         return prove(d, s, [-1 / s])
     from gnc_cli.limits.delsarte_optimum import optimum
 
-    found = optimum(d, float(s), degree)
-    if found is None:
+    best = optimum(d, float(s), degree)
+    if best is None:
         return None
     unit = 1 << _COEFFICIENT_BITS
     return prove(
-        d, s, (Fraction(math.ceil(c * unit), unit) for c in found.coefficients[1:].tolist())
+        d, s, (Fraction(math.ceil(c * unit), unit) for c in best.coefficients[1:].tolist())
     )
 
 

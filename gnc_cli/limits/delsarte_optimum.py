@@ -58,8 +58,8 @@ def _least_degree(d: int, s: float, degree: int) -> int:
     low, high = 0, degree
     while high - low > 1:
         middle = (low + high) // 2
-        found = _programme(d, middle, _grid(d, s, middle, 2 * middle)) is not None
-        low, high = (low, middle) if found else (middle, high)
+        solvable = _programme(d, middle, _grid(d, s, middle, 2 * middle)) is not None
+        low, high = (low, middle) if solvable else (middle, high)
     return high
 
 

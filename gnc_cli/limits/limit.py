@@ -116,9 +116,9 @@ class Limit(ABC):
         """
         return self.exists == self.of_rho == (quantity is Quantity.ONE_VS_ONE)
 
-    def cited(self, found: Finding | Count | None) -> str:
+    def cited(self, statement: Finding | Count | None) -> str:
         """Whom to cite."""
-        return (found.source if found is not None else None) or self.source
+        return (statement.source if statement is not None else None) or self.source
 
     @abstractmethod
     def at(self, d: int, K: int) -> Finding | None:
@@ -168,10 +168,10 @@ class Limit(ABC):
 
     def _reached(self, d: int, K: int, target: Fraction) -> bool:
         """Whether the value at (d, K) reaches the target; an upper bound that is silent does."""
-        found = self.at(d, K)
-        if found is None or not found.valid:
+        finding = self.at(d, K)
+        if finding is None or not finding.valid:
             return not self.exists
-        return found.value >= target
+        return finding.value >= target
 
 
 def loosened(target: Fraction) -> Fraction:

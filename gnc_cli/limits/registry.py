@@ -4,13 +4,15 @@ from functools import lru_cache
 
 from gnc_cli.errors import DataError
 from gnc_cli.known_codes.best import Table, our_copy, read_table
-from gnc_cli.known_codes.table import KnownCodes
+from gnc_cli.known_codes.table import KnownCodes, numerical_codes
 from gnc_cli.limits.caps import COVERING, COVERING_3
 from gnc_cli.limits.codes import (
     CARDINALITY,
     UNPROVED_CARDINALITY,
+    CodeList,
+    ConstructionLimit,
+    ProvedOptimumLimit,
     claimed_codes,
-    code_limits,
 )
 from gnc_cli.limits.levenshtein import LEVENSHTEIN
 from gnc_cli.limits.limit import ROUNDING, Limit, Quantity
@@ -31,17 +33,19 @@ def all_limits(
     """All bounds, with theorem 3.9 as the paper prints it for the quantity.
 
     Args:
-        table: known codes of the user, held beside our copy.
+        table: known codes of the user, held beside our copy: the smaller figure counts. What it
+            says of optimality is not looked at.
         lp: with Delsarte's linear programme.
         deadline: of the linear programmes.
     """
-    *exist, exclude = code_limits(table or our_copy())
     limits: list[Limit] = [
         THEOREM_3_3_LOWER,
         THEOREM_3_9_LOWER,
         COVERING,
         COVERING_3,
-        *exist,
+        CodeList("known-code", "table of known codes", our_copy().merged(table or our_copy())),
+        CodeList("solved-code", "numerical codes found by gnc", numerical_codes(), of_rho=True),
+        ConstructionLimit(),
         THEOREM_3_3_UPPER,
         THEOREM_3_9_CHORD if quantity is Quantity.ONE_VS_REST else THEOREM_3_9_UPPER,
         RANKIN,
@@ -50,7 +54,7 @@ def all_limits(
         SIMPLICIAL,
         LEVENSHTEIN,
         CARDINALITY,
-        exclude,
+        ProvedOptimumLimit(),
     ]
     if lp:
         from gnc_cli.limits.delsarte import DelsarteLP
@@ -89,15 +93,15 @@ def _check(codes: KnownCodes) -> None:
         for limit in excluding:
             if clearance <= granted.get((limit.name, d), 0.0):
                 continue
-            found = limit.at(d, K)
-            if found is None or not found.valid:
+            finding = limit.at(d, K)
+            if finding is None or not finding.valid:
                 continue
-            highest = found.value * (1.0 + (-ROUNDING if found.strict else ROUNDING))
+            highest = finding.value * (1.0 + (-ROUNDING if finding.strict else ROUNDING))
             if clearance > highest:
-                least = "more than " if found.strict else "at least "
+                least = "more than " if finding.strict else "at least "
                 raise DataError(
                     f"{codes.path!r}, line {entry.line}: d = {d}, N = {K} with cosine "
-                    f"{entry.figure} is impossible: {least}{1.0 - found.value:.12g} by "
-                    f"{limit.name} ({limit.cited(found)}); mend the line"
+                    f"{entry.figure} is impossible: {least}{1.0 - finding.value:.12g} by "
+                    f"{limit.name} ({limit.cited(finding)}); mend the line"
                 )
             granted[limit.name, d] = highest

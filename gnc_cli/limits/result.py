@@ -273,10 +273,10 @@ class BoundsResult(Result):
             return f"dimensions for {self.wanted}"
         if self.classes is not None:
             return f"numbers of points with {self.wanted}"
-        asked = f"{len(self.best)} pairs of d and K"
+        pairs = f"{len(self.best)} pairs of d and K"
         if len(self.best) == 1:
-            asked = f"d = {count(self.best[0].d)}, K = {points(self.best[0].K)}"
-        return asked if self.target is None else f"{asked}, {self.target}"
+            pairs = f"d = {count(self.best[0].d)}, K = {points(self.best[0].K)}"
+        return pairs if self.target is None else f"{pairs}, {self.target}"
 
     @property
     def messages(self) -> tuple[str, ...]:
@@ -330,10 +330,9 @@ class BoundsResult(Result):
         return self._lines(self.answer.best)
 
     def _lines(self, rows: tuple[Any, ...]) -> list[dict[str, Any]]:
-        head = self.first_keys
-        asked = {"margin": self.margin, "max_cosine": self.max_cosine}
-        head |= {key: value for key, value in asked.items() if value is not None}
-        return [head | plain(row) for row in rows]
+        target = {"margin": self.margin, "max_cosine": self.max_cosine}
+        head = {key: value for key, value in target.items() if value is not None}
+        return [self.first_keys | head | plain(row) for row in rows]
 
 
 def short_decimal(value: float) -> str:

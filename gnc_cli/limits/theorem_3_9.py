@@ -35,7 +35,7 @@ class _Theorem39(Limit):
     name = "theorem-3.9"
     source = "theorem 3.9 (arXiv 2310.05351)"
 
-    def _found(self, value: float, d: int, K: int) -> Finding:
+    def _finding(self, value: float, d: int, K: int) -> Finding:
         # Rounded up to four digits, which stays true for whole numbers below 10^4.
         digits = max(0, 3 - math.floor(math.log10(_SQUARE * d) / 2.0))
         least = math.ceil(math.sqrt(_SQUARE * d) * 10**digits) / 10**digits
@@ -49,7 +49,7 @@ class _Lower(_Theorem39):
 
     def at(self, d: int, K: int) -> Finding:
         power = (_log_2g(d) - math.log(d) - math.log(K)) * 2.0 / (d - 1)
-        return self._found(0.5 * math.exp(power), d, K)
+        return self._finding(0.5 * math.exp(power), d, K)
 
     def points(self, d: int, target: Fraction) -> Count | None:
         count = _counted(d, 2 * target, d)
@@ -71,7 +71,7 @@ class _Upper(_Theorem39):
 
     def at(self, d: int, K: int) -> Finding:
         power = (_log_2g(d) - math.log(K)) * 2.0 / (d - 1)
-        return self._found(2.0 * math.exp(power), d, K)
+        return self._finding(2.0 * math.exp(power), d, K)
 
     def points(self, d: int, target: Fraction) -> Count:
         count = _counted(d, target / 2)
@@ -89,8 +89,8 @@ class _Chord(_Upper):
     of_rho = True
 
     def at(self, d: int, K: int) -> Finding:
-        found = super().at(d, K)
-        return replace(found, value=math.sqrt(2.0 * found.value))
+        finding = super().at(d, K)
+        return replace(finding, value=math.sqrt(2.0 * finding.value))
 
     def points(self, d: int, target: Fraction) -> Count:
         return super().points(d, target * target / 2)

@@ -13,13 +13,20 @@ from typer.testing import CliRunner
 
 from gnc_cli.cli import app
 from gnc_cli.constructions.registry import best_construction, single_codes
-from gnc_cli.known_codes.best import our_copy
-from gnc_cli.known_codes.table import numerical_codes, stored_table
-from gnc_cli.limits.codes import code_limits
-from gnc_cli.limits.limit import Ending, Limit, loosened
+from gnc_cli.known_codes.table import KnownCodes, numerical_codes, stored_table
+from gnc_cli.limits.limit import Ending, Limit, Quantity, loosened
+from gnc_cli.limits.registry import all_limits
 
-LIMITS = {limit.name: limit for limit in code_limits(our_copy())}
-KNOWN, SOLVED, BUILT, OPTIMAL = LIMITS.values()
+NAMES = ("known-code", "solved-code", "construction", "proved-optimum")
+
+
+def limits_of(table: KnownCodes | None = None) -> list[Limit]:
+    """The bounds that codes give."""
+    return [limit for limit in all_limits(Quantity.ONE_VS_REST, table) if limit.name in NAMES]
+
+
+KNOWN, SOLVED, BUILT, OPTIMAL = limits_of()
+LIMITS = dict(zip(NAMES, (KNOWN, SOLVED, BUILT, OPTIMAL), strict=True))
 TARGETS = [Fraction(n, 60) for n in range(6, 66)]
 DIMENSIONS = sorted({*range(2, 40), *(e for d, _ in stored_table().entries for e in (d, d + 1))})
 """Between them no list of codes changes."""
@@ -136,7 +143,7 @@ def test_a_table_beside_our_copy() -> None:
     better = replace(ours.entries[10, 136], figure="0.390000000000", rounding=1e-12, source="mine")
     worse = replace(ours.entries[3, 24], figure="0.723078468334", rounding=1e-12, status="")
     table = replace(ours, entries={(10, 136): better, (3, 24): worse})
-    known, _, _, optimal = code_limits(table)
+    known, _, _, optimal = limits_of(table)
     found = known.at(10, 100)
     assert found is not None and found.value == pytest.approx(0.61, abs=1e-16)
     assert found.source == "known code (10, 136): mine"
