@@ -88,7 +88,9 @@ def _sheet(r: FileRow, stamp: TableStamp, verbose: bool) -> list[Table]:
         remark = "no table, construction or numerical code has this d and K"
         rows.append(("best known", "-", remark, "best_known"))
     else:
-        rows.append(("best known", published(r.figure or ""), _known(r, verbose), "best_known"))
+        source = (r.source or "") if verbose else cited(r.source or "", r.d, r.K)
+        remark = ", ".join(filter(None, (_PROVEN[r.proven], source, r.best_known_table)))
+        rows.append(("best known", published(r.figure or ""), remark, "best_known"))
         rows.append(("gap", short(r.gap), "negative is better", "gap"))
     if r.rattlers is not None:
         free = r.rattlers
@@ -115,12 +117,6 @@ def _sheet(r: FileRow, stamp: TableStamp, verbose: bool) -> list[Table]:
     if r.digits is None:
         return [facts(title, rows, notes, verbose=verbose)]
     return [facts(title, rows, verbose=verbose), _digits(r.digits, notes, verbose)]
-
-
-def _known(r: FileRow, verbose: bool) -> str:
-    """Of the best known code: whether it is proved, and its source."""
-    source = (r.source or "") if verbose else cited(r.source or "", r.d, r.K)
-    return ", ".join(filter(None, (_PROVEN[r.proven], source, r.best_known_table)))
 
 
 def _digits(digits: PolishedCosine, notes: list[Cell], verbose: bool) -> Table:

@@ -204,7 +204,13 @@ def classes_answer(request: Request, limits: Sequence[Limit], dims: Iterable[int
     excluded: list[Count] = []
     for d in dims:
         counts = [(limit, _count(d, limit, request)) for limit in limits]
-        rows += [_classes_row(d, limit, count, request.subject) for limit, count in counts]
+        rows += [
+            ClassesRow(
+                log10_K=None if count is None else count.log10,
+                **_fields(limit, request.subject, count, d, None if count is None else count.exact),
+            )
+            for limit, count in counts
+        ]
         proved = [(limit, count) for limit, count in counts if limit.proved and count is not None]
         most = max((c for limit, c in proved if limit.exists), key=_size, default=None)
         first = min((c for limit, c in proved if not limit.exists), key=_size, default=None)
@@ -238,11 +244,6 @@ def _interval(most: Count | None, first: Count | None) -> dict[str, Any]:
         fields[name] = None if end is None else end.exact
         fields[f"log10_{name}"] = None if end is None else end.log10
     return fields
-
-
-def _classes_row(d: int, limit: Limit, count: Count | None, quantity: Quantity) -> ClassesRow:
-    K, log10_K = (None, None) if count is None else (count.exact, count.log10)
-    return ClassesRow(log10_K=log10_K, **_fields(limit, quantity, count, d, K))
 
 
 def _count(d: int, limit: Limit, request: Request) -> Count | None:

@@ -26,6 +26,22 @@ from gnc_cli.limits.result import (
 
 _COLOURS = {"exists": "bold green", "excluded": "bold red", "open": "bold yellow"}
 _YES_NO = {"exists": "yes", "excluded": "no", "open": "open"}
+_UNKNOWN = "none known"
+_SENTENCES = {
+    DimensionBest: (
+        "a {code} exists from d = {low} on",
+        "gnc knows no dimension with a {code}",
+        "below d = {high} none exists",
+        "no dimension is excluded",
+    ),
+    ClassesBest: (
+        "up to K = {low} points a {code} exists",
+        "gnc knows no K with a {code}",
+        "from K = {high} on none exists",
+        "no K is excluded",
+    ),
+}
+"""Where codes exist, if any is known, and where none exists, if anything is excluded."""
 
 
 def view(result: BoundsResult, verbose: bool) -> list[Table]:
@@ -229,12 +245,9 @@ def _answer(
         heads = "a code exists up to K", "no code exists from K"
     title = f"{title} {result.wanted}"
     many = len(answer.best) != 1  # an interruption may leave none
-    if many:
-        best = [(points(getattr(b, fixed)), *ends(b)) for b in answer.best]
-        headline = Table(title, (fixed, *heads), best)
-    else:
-        sentence = Styled(best_text(answer.best[0], result.wanted), "bold")
-        headline = Table(title, sentences=[sentence])
+    best = [(points(getattr(b, fixed)), *ends(b)) for b in answer.best if many]
+    sentences = [Styled(best_text(b, result.wanted), "bold") for b in answer.best if not many]
+    headline = Table(title, (fixed, *heads), best, sentences)
     rows: Sequence[DimensionRow | ClassesRow] = answer.rows
     listed = [(place, row, words) for place, row in enumerate(rows) if (words := row_words(row))]
     listed.sort(key=lambda r: (getattr(r[1], fixed), not r[1].exists, rank(r[1])))
@@ -295,39 +308,33 @@ def best_text(best: DimensionBest | ClassesBest, wanted: str) -> str:
     >>> best_text(DimensionBest(1000000, 8, 8), "margin 0.1")
     'a code of K = 1,000,000 points with margin 0.1 exists from d = 8 on; below d = 8 none exists'
     """
+    exists, unknown, none, free = _SENTENCES[type(best)]
     low, high = ends(best)
     if isinstance(best, ClassesBest):
         code = f"code with {wanted} in d = {count(best.d)}"
-        exists = f"up to K = {low} points a {code} exists"
-        if best.log10_guaranteed is None:
-            exists = f"gnc knows no K with a {code}"
         closed = best.guaranteed is not None and best.excluded == best.guaranteed + 1
         excluded = best.log10_excluded is not None
-        none = f"from K = {high} on none exists" if excluded else "no K is excluded"
     else:
         code = f"code of K = {points(best.K)} points with {wanted}"
-        if best.necessary is None:
-            return f"no {code} exists in any dimension"
-        if best.necessary > LARGEST_D:
-            return f"no {code} exists in any dimension up to 10^6"
-        exists = f"a {code} exists from d = {low} on"
-        if best.sufficient is None:
-            exists = f"gnc knows no dimension with a {code}"
+        if best.necessary is None or best.necessary > LARGEST_D:
+            most = "" if best.necessary is None else " up to 10^6"
+            return f"no {code} exists in any dimension{most}"
         closed = best.sufficient == best.necessary
         excluded = best.necessary > 2
-        none = f"below d = {high} none exists" if excluded else "no dimension is excluded"
-    open_ = excluded and not closed and low != "none known"
+    sentence = unknown if low == _UNKNOWN else exists
+    rest = none if excluded else free
+    open_ = excluded and not closed and low != _UNKNOWN
     between = "; between them gnc does not decide" if open_ else ""
-    return f"{exists}; {none}{between}"
+    return f"{sentence.format(low=low, code=code)}; {rest.format(high=high)}{between}"
 
 
 def ends(best: DimensionBest | ClassesBest) -> tuple[str, str]:
     """Where codes are known to exist, and where none do."""
     if isinstance(best, DimensionBest):
-        enough = "none known" if best.sufficient is None else count(best.sufficient)
+        enough = _UNKNOWN if best.sufficient is None else count(best.sufficient)
         return enough, "every d" if best.necessary is None else count(best.necessary)
     most, least = (
-        "none known" if log10 is None else points(K, log10, up)
+        _UNKNOWN if log10 is None else points(K, log10, up)
         for K, log10, up in (
             (best.guaranteed, best.log10_guaranteed, False),
             (best.excluded, best.log10_excluded, True),
