@@ -23,7 +23,8 @@ _LARGEST_INTEGER = 2**63
 HIDDEN = {"exclude": True, "validation_alias": ""}
 """Metadata of a field that is for Python alone: arrays for plots, the code itself."""
 SPREAD: dict[str, Any] = {"spread": ()}
-"""Metadata of a field whose own fields, but those named, stand beside the others in the JSON."""
+"""Metadata of a field that holds a record: its keys stand beside the others in the JSON, except
+those that the tuple names."""
 OMITTED_IF_NONE = {"exclude_if": lambda value: value is None}
 """Metadata of a field that the JSON lacks where it is None."""
 HIGHER, LOWER = ({"json_schema_extra": {"better": way}} for way in ("higher", "lower"))
@@ -31,11 +32,12 @@ HIGHER, LOWER = ({"json_schema_extra": {"better": way}} for way in ("higher", "l
 LABEL: dict[str, Any] = {"label": True}
 """Metadata of a field that tells rows apart."""
 QUESTION: dict[str, Any] = {"question": ()}
-"""Metadata of a field, or of those of its keys that are named, that a baseline must share."""
+"""Metadata of a field that a baseline must share; a tuple that is not empty names the keys of the
+field that count."""
 ASIDE: dict[str, Any] = {"aside": True}
 """Metadata of a field whose numbers are no figures of a dashboard."""
 WORD: dict[str, Any] = {"word": True}
-"""Metadata of a text that a dashboard has as 1 at the label of its value."""
+"""Metadata of a text: a dashboard has a 1 with the text as a label."""
 
 
 class _NullIsNaN:
@@ -59,7 +61,7 @@ class Bracket:
     """A certified interval: the true value lies in [lower, upper].
 
     A comparison is True where it is proved: of a bracket that straddles 0.6 neither `< 0.6` nor
-    `> 0.6` is. `float()` is the middle.
+    `> 0.6` is. `float()` is the middle, at most half the width away from the true value.
 
     Raises:
         ArithmeticError: lower is above upper, which is a mistake in this program.
@@ -81,13 +83,8 @@ class Bracket:
         """upper - lower."""
         return self.upper - self.lower
 
-    @property
-    def mid(self) -> float:
-        """The middle, from which the true value is at most half the width away."""
-        return self.lower + self.width / 2.0
-
     def __float__(self) -> float:
-        return self.mid
+        return self.lower + self.width / 2.0
 
     def __lt__(self, other: "Bracket | float") -> bool:
         return self.upper < getattr(other, "lower", other)
@@ -322,7 +319,7 @@ _EXACT: dict[str, dict[str, Any]] = {
     "int": {"strict": True, "lt": _LARGEST_INTEGER},
     "str": {"strict": True},
 }
-"""What a number or a text is read as: itself alone, no `"2"` or True in place of 2."""
+"""Strict reading of numbers and texts: no `"2"` or True in place of 2."""
 
 
 @cache

@@ -46,17 +46,20 @@ if TYPE_CHECKING:
     from gnc_cli.codes.digits import Digits
 
 _TOLERANCE = 1e-7
-"""Of rattlers and contacts, on distances."""
+"""Distances that differ by less count as equal, for rattlers and contacts."""
 _TOLERANCE_SINGLE = 1e-5
-"""The same where coordinates have the digits of float32 only."""
+"""The same tolerance where coordinates have the digits of float32 only."""
 _PRINTED = 1e-9
-"""A gap beyond this is due to coordinates coarser than twelve decimals, if it is no gap at all."""
+"""A match with a gap beyond this has coordinates of fewer than twelve decimals; the advice says
+so."""
 _EQUAL = 1e-12
-"""Rows this near have one direction: what roundings leave of a row that stands there twice."""
+"""Two rows have the same direction if the cosine differs from 1 by less: a row stored twice,
+rounded."""
 _DECIMALS = range(3, 12)
-"""Of coordinates that were rounded for print; fewer are exact, or no copy of a code."""
+"""Numbers of decimals to which published coordinates are rounded. With fewer they are exact, or
+no copy of a code."""
 _MOST_PRODUCTS = 1e12
-"""K^2 d up to which contacts are counted: about a minute of one core."""
+"""Contacts are counted up to this K^2 d, which takes one core about a minute."""
 _FIGURES = ("max_cosine", "min_angle_deg", "rho_one_vs_rest", "rattlers", "contacts")
 """Keys of a row that need every pair of points."""
 _OF_ALL_PAIRS = (
@@ -70,13 +73,14 @@ _OF_ALL_PAIRS = (
 )
 _SIDE = 1024
 _BRACKETED = 4
-"""Rows of a large code whose distance to the hull of the others is computed, for the upper end."""
+"""Number of rows of a large code whose distance to the hull of the others is computed; the
+smallest is the upper end of the bracket."""
 _SECONDS = 10.0
-"""For these rows."""
+"""Time limit for these rows."""
 _LISTED_ROWS = 3000
-"""Beyond, nothing lists the contacts or brackets every row: counts and bounds."""
+"""Of codes with more rows contacts are counted, not listed, and few rows are bracketed."""
 _FITTED = 200
-"""Digits that a polynomial is fitted to."""
+"""A polynomial is fitted to this many digits at most."""
 _SAME_ROWS = 1e-6
 """Largest distance of corresponding rows of one code: far above what a polish leaves, far below
 what tells two codes apart."""

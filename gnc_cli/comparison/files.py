@@ -39,11 +39,11 @@ from gnc_cli.runtime.deadline import Deadline
 
 NAMES = ("coordinates.txt", "gram.npy", "contacts.g6", "distribution.csv", "verified.txt")
 _MOST_VALUES = 10_000
-"""Different inner products that are worth a line each."""
+"""distribution.csv is left out where there are more different inner products."""
 _MOST_ROWS = 3000
 """Up to this many rows the coordinates are proved as they are printed."""
 _DECIMALS = 16
-"""Of coordinates that are known as float64."""
+"""Decimals of coordinates that are known as float64."""
 _GRAM_BYTES = 1 << 30
 _BLOCK_BYTES = 32 << 20
 _GRAPH_VERTICES = 30_000
@@ -51,7 +51,8 @@ _GRAPH_VERTICES = 30_000
 _SLOANE = re.compile(r"[a-z]+\.(\d{1,6})\.(\d{1,9})\.txt", re.ASCII | re.IGNORECASE)
 _MOST_NUMBERS = 2_000_000
 _DECIMAL = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?", re.ASCII)
-"""What is as exact as it looks; longer exponents are no coordinates, and would fill the memory."""
+"""A decimal number. Exponents of more than three digits are refused: as exact numbers they would
+fill the memory."""
 
 _Content = Iterator[Any] | str
 """The bytes of a file in pieces, or why it is left out."""

@@ -23,7 +23,7 @@ from gnc_cli.known_codes.verdict import ComparisonStatus
 from gnc_cli.parameters import is_page
 
 _FLOOR = 1e-13
-"""Smaller gaps are rounding, the table's or ours: they lie on the floor."""
+"""Smaller gaps are drawn as this one: they are rounding, of the table or of the code."""
 _MARKS = {
     ComparisonStatus.MATCHES: (BLUE, "o", "ties"),
     ComparisonStatus.WORSE: (ORANGE, "v", "missed"),

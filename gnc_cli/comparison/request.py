@@ -92,8 +92,8 @@ class Request:
     @property
     def mode(self) -> Mode:
         """The one that was asked for."""
-        wanted = {Mode.LIST: self.list, Mode.SOLVE: self.solve, Mode.FILES: bool(self.files)}
-        modes = tuple(mode for mode in wanted if wanted[mode])
+        choices = {Mode.LIST: self.list, Mode.SOLVE: self.solve, Mode.FILES: bool(self.files)}
+        modes = tuple(mode for mode in choices if choices[mode])
         if not modes:
             raise UsageError(
                 f"nothing to compare; give files such as code.h5, {spelled('list')} or "

@@ -29,9 +29,9 @@ from gnc_cli.search.result import SolveResult
 
 PROBLEM = "tammes"
 _BUDGET = 10.0
-"""Seconds per pair."""
+"""Default time limit of a pair, seconds."""
 _RECOGNISING = 2.0
-"""Seconds for finding out which named code a code is."""
+"""Time limit for recognising a code, seconds."""
 
 
 @dataclass(frozen=True)
@@ -108,10 +108,10 @@ def compare_solves(
         resume=request.resume,
         force=request.force,
     ) as ledger:
-        wanted = {*request.pairs}
-        for kept in ledger.rows:
-            if (kept.d, kept.K) in wanted:
-                add(kept)
+        pairs = {*request.pairs}
+        for row in ledger.rows:
+            if (row.d, row.K) in pairs:
+                add(row)
         missing = [job for job in jobs if (job.d, job.K) not in rows]
         worth = len(missing) * budget > WORTH_PROCESSES
         with Pool(request.processes if worth else 1, request.cluster) as pool:

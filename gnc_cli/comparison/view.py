@@ -50,11 +50,11 @@ _UNNAMED = {
     "undecided": "undecided: the search was cut short; raise --time-limit",
     None: "not looked for",
 }
-"""Of a code without a name, by `congruence`."""
+"""Why a code has no name, by `congruence`."""
 _FIGURE = 22
-"""Letters of a figure in the list on a terminal."""
+"""A terminal shows this many letters of a figure in the list."""
 _LINE = 60
-"""Digits per line."""
+"""Digits of a polished cosine per line."""
 _MOST = 8
 """Sources, and pairs per source, that are named below a table."""
 

@@ -35,7 +35,8 @@ from gnc_cli.limits.result import (
 )
 
 _SAME_ANGLE = 1e-9
-"""Relative. Near 1 cosines hardly differ, their angles do."""
+"""Angles that differ by less, relatively, count as equal. Near 1 cosines hardly differ, angles
+do."""
 _FEW = 10**6
 
 
@@ -94,13 +95,13 @@ def pair_best(
     Raises:
         ArithmeticError: a lower end above an upper one by more than rounding: one is wrong.
     """
-    held = [row for row in rows if row.valid and row.proven]
-    built = max((row for row in held if row.exists), key=lambda row: row.margin)
+    bounds = [row for row in rows if row.valid and row.proven]
+    code = max((row for row in bounds if row.exists), key=lambda row: row.margin)
     # Of equal ends one that is not attained says more.
-    excluding = (row for row in held if not row.exists)
-    most = min(excluding, key=lambda row: (row.margin, not row.strict))
+    excluding = (row for row in bounds if not row.exists)
+    limit = min(excluding, key=lambda row: (row.margin, not row.strict))
     rest = request.subject is Quantity.ONE_VS_REST
-    low, high = (built, most) if rest else (most, built)
+    low, high = (code, limit) if rest else (limit, code)
     # Digits to which distances are good, decimals to which cosines are.
     if low.value > high.value + ROUNDING * (low.value if rest else 1.0):
         raise ArithmeticError(f"{low} contradicts {high}")
@@ -111,8 +112,8 @@ def pair_best(
     if low.angle_deg is not None and high.angle_deg is not None:
         lower_deg, upper_deg = high.angle_deg, max(low.angle_deg, high.angle_deg)
         exact = upper - lower <= ROUNDING and upper_deg - lower_deg <= _SAME_ANGLE * upper_deg
-    status = _status(built, held, request)
-    scale = request.scale(math.log(low.K - 1), built.margin)
+    status = _status(code, bounds, request)
+    scale = request.scale(math.log(low.K - 1), code.margin)
     return BestBounds(
         d=low.d,
         K=low.K,
@@ -130,15 +131,15 @@ def pair_best(
     )
 
 
-def _status(built: BoundRow, held: Sequence[BoundRow], request: Request) -> Status | None:
+def _status(code: BoundRow, bounds: Sequence[BoundRow], request: Request) -> Status | None:
     """Whether a code with what was asked for exists."""
     if request.target is None:
         return None
     target = loosened(request.target)
-    if built.margin >= target:
+    if code.margin >= target:
         return "exists"
     # What is not attained is excluded itself.
-    ends = (row.margin * (1.0 - ROUNDING * row.strict) for row in held if not row.exists)
+    ends = (row.margin * (1.0 - ROUNDING * row.strict) for row in bounds if not row.exists)
     return "open" if min(ends) >= target else "excluded"
 
 

@@ -36,10 +36,10 @@ from gnc_cli.limits.limit import Count, Dimension, Finding, Limit
 _ONE_CODE = 1e-11
 """Entries and constructions whose cosines are this near are one code, rounded in its 12th digit."""
 _ULPS = Fraction(1, 10**15)
-"""The double of an irrational cosine is nearer than this to it."""
+"""The double of an irrational cosine differs from it by less than this."""
 _TIE = Fraction(1, 10**12)
-"""Targets from here on below 1 - s count as 1 - s: one that is typed as 1/2 comes loosened by a
-relative 1e-13. It is a tie as everywhere, decided for the user."""
+"""A target less than this below 1 - s counts as 1 - s: one that is typed as 1/2 comes loosened by
+a relative 1e-13."""
 _HALF = Fraction(1, 2)
 
 

@@ -32,11 +32,11 @@ _DEGREE = 40
 _SEARCHES = 12
 _BACK = (1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6)
 _NEAR = 1e-9
-"""What `at` steps back, relative; more is hardly ever needed."""
+"""A proof excludes K by little if K exceeds its bound by less than this share, per dimension."""
 _GRID = 1 << 48
 _COEFFICIENT_BITS = 64
 _BITS = 192
-"""Of the largest value: far more than the coefficients are good for."""
+"""Precision of the largest value: far more than that of the coefficients."""
 
 
 class DelsarteLP(Limit):
@@ -64,10 +64,10 @@ class DelsarteLP(Limit):
             return None
         if K <= d + 1:
             return Finding(float(Fraction(K, K - 1)))
-        solved = self._cosine(d, K)
-        if solved is None:
+        solution = self._cosine(d, K)
+        if solution is None:
             return None
-        s, degree = solved
+        s, degree = solution
         for back in _BACK:
             cosine = Fraction(math.floor((s - back * (1.0 - s)) * _GRID), _GRID)
             most = self._most(d, cosine, degree)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from flint import arb
 
 _BITS = 192
-"""Of a count with at most fifteen digits and the clearance it belongs to."""
+"""Precision of a count with at most fifteen digits, and of its clearance."""
 _GUARD_BITS = 64
 """Bits of a sum that are right, more than a float keeps."""
 _SETTLED = 1e-10
@@ -39,7 +39,7 @@ _SETTLED = 1e-10
 _DAMPING = 15.0
 """The run-in shrinks an error of its start by exp(-4/3 * 2 * 15)."""
 _MOST_STEPS = 2e6
-"""Half a second at most."""
+"""Steps of a recursion, which take half a second at most."""
 _MOST_ROUNDS = 200
 """Of Laguerre's method and of more bits together, which take 16 at most."""
 _EXACT_COMB = 1000

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 LARGEST_D = 10**6
 """Dimensions are searched up to here."""
 ROUNDING = 1e-12
-"""Relative: bounds that meet may cross, or miss each other, by so much."""
+"""Relative rounding error of two bounds: if they differ by less, they meet."""
 
 _LOOSE = 1 - Fraction(1, 10**13)
 

@@ -15,7 +15,7 @@ from gnc_cli.runtime.deadline import Progress
 
 _MOST_ANSWERS = 10_000
 _LEAST = Fraction(1, 10**30)
-"""Of a target: far below the distances of 10^18 points."""
+"""Smallest target: far below the distances of 10^18 points."""
 
 
 @dataclass(frozen=True, kw_only=True)

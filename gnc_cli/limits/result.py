@@ -253,7 +253,7 @@ class BoundsResult(Result):
         return None if words is None else f"{words[0]} {words[2]}"
 
     @property
-    def wanted(self) -> str:
+    def requirement(self) -> str:
         """The target as a property of a code: `largest cosine at most 0.5`."""
         return " ".join(filter(None, self._target() or ()))
 
@@ -270,9 +270,9 @@ class BoundsResult(Result):
     def title(self) -> str:
         """What was asked, in words: `d = 10, K = 100, margin 0.6`."""
         if self.dimension is not None:
-            return f"dimensions for {self.wanted}"
+            return f"dimensions for {self.requirement}"
         if self.classes is not None:
-            return f"numbers of points with {self.wanted}"
+            return f"numbers of points with {self.requirement}"
         pairs = f"{len(self.best)} pairs of d and K"
         if len(self.best) == 1:
             pairs = f"d = {count(self.best[0].d)}, K = {points(self.best[0].K)}"

@@ -57,9 +57,9 @@ _FIRST_D = 4
 _BETTER = 128
 """In more dimensions Levenshtein's bound is better."""
 _ERROR = 1e-14
-"""Of the bound's logarithm, over d; some five times what has been seen."""
+"""Error of the bound's logarithm per dimension: some five times the largest that was seen."""
 _LARGEST_LOG = math.log(1e15)
-"""Of a number of points that is counted exactly."""
+"""Logarithm of the largest number of points that is counted exactly."""
 
 
 class _FejesToth(Limit):
@@ -174,11 +174,12 @@ def log_simplicial_bound(d: int, log_clearance: float) -> float:
 _MOST_STEPS = 50
 """Of Newton's method, which takes four at most."""
 _STEP = 0.35
-"""Of the trapezoid rule, in standard deviations of the Gaussian at the saddle point."""
+"""Step of the trapezoid rule, in standard deviations of the Gaussian at the saddle point."""
 _RULE_BITS = 128
-"""Of the same with balls."""
+"""Precision of the trapezoid rule with balls, bits."""
 _NODES = np.arange(41)
-"""The integrand at -x is the conjugate of that at x."""
+"""Nodes of the trapezoid rule, in steps. Those at -x are left out: there the integrand is the
+conjugate of that at x."""
 
 
 def log_simplex_share(n: int, q: float) -> float:

@@ -243,10 +243,10 @@ def _answer(
     else:
         key, fixed, sought, title = "classes", "d", "K", "Numbers of points with"
         heads = "a code exists up to K", "no code exists from K"
-    title = f"{title} {result.wanted}"
+    title = f"{title} {result.requirement}"
     many = len(answer.best) != 1  # an interruption may leave none
     best = [(points(getattr(b, fixed)), *ends(b)) for b in answer.best if many]
-    sentences = [Styled(best_text(b, result.wanted), "bold") for b in answer.best if not many]
+    sentences = [Styled(best_text(b, result.requirement), "bold") for b in answer.best if not many]
     headline = Table(title, (fixed, *heads), best, sentences)
     rows: Sequence[DimensionRow | ClassesRow] = answer.rows
     listed = [(place, row, words) for place, row in enumerate(rows) if (words := row_words(row))]
@@ -302,7 +302,7 @@ def _best_rows(
     return proved[True], lines
 
 
-def best_text(best: DimensionBest | ClassesBest, wanted: str) -> str:
+def best_text(best: DimensionBest | ClassesBest, requirement: str) -> str:
     """Where codes have what is asked for and where none has, in a sentence.
 
     >>> best_text(DimensionBest(1000000, 8, 8), "margin 0.1")
@@ -311,11 +311,11 @@ def best_text(best: DimensionBest | ClassesBest, wanted: str) -> str:
     exists, unknown, none, free = _SENTENCES[type(best)]
     low, high = ends(best)
     if isinstance(best, ClassesBest):
-        code = f"code with {wanted} in d = {count(best.d)}"
+        code = f"code with {requirement} in d = {count(best.d)}"
         closed = best.guaranteed is not None and best.excluded == best.guaranteed + 1
         excluded = best.log10_excluded is not None
     else:
-        code = f"code of K = {points(best.K)} points with {wanted}"
+        code = f"code of K = {points(best.K)} points with {requirement}"
         if best.necessary is None or best.necessary > LARGEST_D:
             most = "" if best.necessary is None else " up to 10^6"
             return f"no {code} exists in any dimension{most}"
