@@ -195,7 +195,7 @@ class CompareResult(Result):
     table: TableStamp
     """The table of known codes."""
     mode: Mode = field(metadata=HIDDEN)
-    stopped: bool = field(default=False, metadata=HIDDEN)
+    interrupted: bool = field(default=False, metadata=HIDDEN)
     """A signal came before all rows were there."""
     unfinished: bool = field(default=False, metadata=HIDDEN)
     """Some of the pairs to solve are missing."""
@@ -211,14 +211,9 @@ class CompareResult(Result):
         return {s.value: sum(row.status is s for row in self.rows) for s in ComparisonStatus}
 
     @property
-    def interrupted(self) -> bool:
-        """Whether a signal ended the computation early."""
-        return self.stopped
-
-    @property
     def messages(self) -> tuple[str, ...]:
         """What a person must know besides: one line each."""
-        if self.unfinished and not self.stopped:
+        if self.unfinished and not self.interrupted:
             return (
                 "--time-limit came before all pairs were solved; --resume goes on from an --out "
                 "file",

@@ -40,7 +40,7 @@ def run(request: Request) -> CompareResult:
         rows=tuple(rows),
         table=table.stamp,
         mode=request.mode,
-        stopped=deadline.interrupted,
+        interrupted=deadline.interrupted,
         unfinished=request.mode is Mode.SOLVE and len(rows) < len(request.pairs),
         codes=tuple(codes),
     )

@@ -46,7 +46,8 @@ class Request:
     progress: Progress | None = None
 
     def __post_init__(self) -> None:
-        targets = self._targets
+        names = ("margin", "arcface_m", "max_cosine")
+        targets = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
         if len(targets) > 1:
             named = " and ".join(map(spelled, targets))
             raise UsageError(f"{named} exclude each other; keep one of them")
@@ -121,15 +122,6 @@ class Request:
         from gnc_cli.metrics.gnc2 import softmax_scale
 
         return softmax_scale(log_others, self.probability, margin)
-
-    @property
-    def _targets(self) -> dict[str, float]:
-        named = {
-            "margin": self.margin,
-            "arcface_m": self.arcface_m,
-            "max_cosine": self.max_cosine,
-        }
-        return {name: value for name, value in named.items() if value is not None}
 
     @property
     def _of_angles(self) -> bool:
