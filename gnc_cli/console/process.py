@@ -13,10 +13,12 @@ import threading
 from collections.abc import Iterator
 from io import TextIOWrapper
 from types import FrameType
+from typing import Any
 
 from gnc_cli.console.show import note
-from gnc_cli.errors import ExitCode, GncError, OutputError, UnavailableError
+from gnc_cli.errors import ExitCode, GncError, OutputError, UnavailableError, UsageError
 from gnc_cli.runtime.deadline import end_wait
+from gnc_cli.runtime.distributed import is_rank_zero
 
 _LEAST_SPACE = 640_000_000
 """Bytes of address space; with less, OpenBLAS waits for ever while it is loaded."""
@@ -141,6 +143,35 @@ def open_streams() -> None:
             setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))
     if isinstance(sys.stdout, TextIOWrapper) and sys.stdout.errors == "strict":
         sys.stdout.reconfigure(errors="replace")
+
+
+def report(error: Exception) -> int:
+    """Print the line of an error; returns its exit code."""
+    if isinstance(error, GncError):
+        # A usage error is one in every process that torchrun started.
+        if not error.silent and (is_rank_zero() or not isinstance(error, UsageError)):
+            note(str(error))
+        return error.exit_code
+    if hasattr(error, "format_message"):  # Typer's own, whichever click it stands on
+        return _note_usage(error)
+    if ABORTED.is_set():
+        return ExitCode.INTERRUPTED
+    if (refused := refusal(error)) is not None:
+        note(str(refused))
+        return refused.exit_code
+    import traceback
+
+    traceback.print_exception(error)
+    note(f"this is a bug: {error!r}; please report it with the lines above")
+    return ExitCode.BUG
+
+
+def _note_usage(error: Any) -> int:
+    # Empty after the help of a bare `gnc`; pydantic's own words are not for the user.
+    if message := error.format_message().replace("Value error, ", ""):
+        path = error.ctx.command_path if error.ctx else "gnc"
+        note(f"{message[0].lower()}{message[1:].rstrip('.')}; see {path} --help")
+    return int(error.exit_code)
 
 
 def refusal(error: Exception) -> GncError | None:
