@@ -7,9 +7,8 @@ import typer
 from typer.core import TyperGroup
 
 import gnc_cli
-from gnc_cli.console.process import check_address_space, open_streams, report
-from gnc_cli.console.removed import refuse_removed
-from gnc_cli.console.show import note
+from gnc_cli.console.options import refuse_removed
+from gnc_cli.console.process import check_address_space, note, open_streams, report
 from gnc_cli.errors import ExitCode
 
 COMMANDS = {

@@ -1,22 +1,28 @@
 """The process around a command: its standard streams, its signals, what the system refuses.
 
+The result goes to stdout, messages of one line each to stderr.
+
 Ctrl-C, SIGTERM and SIGHUP: the first asks the computation to finish with its best, and ends a wait
 for input; the second aborts.
 """
 
 import contextlib
 import errno
+import json
 import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from io import TextIOWrapper
-from types import FrameType
+from types import FrameType, MappingProxyType
 from typing import Any
 
-from gnc_cli.console.show import note
+import typer
+
 from gnc_cli.errors import ExitCode, GncError, OutputError, UnavailableError, UsageError
+from gnc_cli.escaping import visible
+from gnc_cli.records import Result, plain
 from gnc_cli.runtime.deadline import end_wait
 from gnc_cli.runtime.distributed import is_rank_zero
 
@@ -50,6 +56,52 @@ ABORTED = threading.Event()
 """A second signal has come: what a library makes of the interrupt is no bug."""
 _PATIENCE = 1.0
 """Seconds that the second signal leaves for cleaning up temporary files."""
+
+
+def emit(text: str, *, rows: bool = False) -> None:
+    """Write to stdout, at once.
+
+    Args:
+        rows: a reader that leaves has seen the rows it wants (`--jsonl | head -1`), and no line
+            says so.
+
+    Raises:
+        OutputError: stdout is closed, its reader has gone, or the disk is full.
+    """
+    try:
+        # Colours were decided when the table was drawn.
+        typer.echo(text, nl=False, color=True)
+        sys.stdout.flush()
+    except OSError as error:
+        _silence_stdout()
+        reason = error.strerror or str(error)
+        if error.errno == errno.EBADF:
+            reason = "it is closed; use --out or --report"
+        refused = OutputError(f"cannot write the result to stdout: {reason}")
+        refused.silent = rows and isinstance(error, BrokenPipeError)
+        raise refused from error
+
+
+def print_line(row: Any, head: Mapping[str, Any] = MappingProxyType({})) -> None:
+    """One row of --jsonl: a result, or a record that belongs to one, after the keys of `head`."""
+    line = row.to_json() if isinstance(row, Result) else {**head, **plain(row)}
+    emit(json.dumps(line, allow_nan=False) + "\n", rows=True)
+
+
+def note(text: str) -> None:
+    """One line on stderr; it is lost where stderr is closed or full."""
+    if sys.stderr is not None:
+        with contextlib.suppress(OSError):
+            typer.echo(f"gnc: {visible(' '.join(text.split()))}", err=True)
+
+
+def _silence_stdout() -> None:
+    """Keep Python's last flush, at exit, from complaining about the same closed pipe again."""
+    try:
+        with open(os.devnull, "wb") as nowhere:
+            os.dup2(nowhere.fileno(), sys.stdout.fileno())
+    except (OSError, ValueError):
+        pass
 
 
 @contextlib.contextmanager
@@ -190,7 +242,8 @@ def refusal(error: Exception) -> GncError | None:
     if isinstance(error, MemoryError) or any(words in text for words in _NO_MEMORY):
         place = "GPU" if "CUDA" in text else "machine"
         return UnavailableError(
-            f"the memory of the {place} is not enough; try a smaller --batch-size, --K or --d"
+            f"the memory of the {place} is not enough; try a smaller --d or --K, or, of gnc train, "
+            "a smaller --batch-size"
         )
     if isinstance(error, RuntimeError) and any(words in text for words in _LOST):
         return UnavailableError(

@@ -17,7 +17,7 @@ import typer
 from gnc_cli.console.check import Status
 from gnc_cli.console.gates import Gates, Verdict, exit_code
 from gnc_cli.console.options import OutputOptions, Shape
-from gnc_cli.console.show import emit, note
+from gnc_cli.console.process import emit, note
 from gnc_cli.console.table import Table, markdown, printed
 from gnc_cli.errors import ExitCode
 from gnc_cli.escaping import in_markdown, in_prometheus, visible
