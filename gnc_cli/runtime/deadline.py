@@ -4,8 +4,7 @@ to save what there is."""
 import contextlib
 import time
 from collections.abc import Callable, Iterator
-from contextvars import ContextVar
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from gnc_cli.errors import StoppedError
 
@@ -47,23 +46,6 @@ def end_wait() -> None:
         raise StoppedError(f"interrupted while waiting for {_WAITS[-1]}; nothing was done")
 
 
-_program_began: ContextVar[float | None] = ContextVar("_program_began", default=None)
-
-
-@contextlib.contextmanager
-def counting_from(moment: float) -> Iterator[None]:
-    """Within the block the first call's time counts from `moment`, the start of the program.
-
-    Args:
-        moment: of `time.monotonic`.
-    """
-    token = _program_began.set(moment)
-    try:
-        yield
-    finally:
-        _program_began.reset(token)
-
-
 class Flag(Protocol):
     """What tells a computation to stop: a threading.Event, a file that another process writes."""
 
@@ -79,6 +61,9 @@ class Deadline:
         interrupt: set from outside (a signal handler, another thread or process) to stop early.
         clock: monotonic clock in seconds; tests hand in their own.
     """
+
+    program_began: ClassVar[float | None] = None
+    """When a program began that has made no call yet, by `time.monotonic`."""
 
     def __init__(
         self,
@@ -98,10 +83,9 @@ class Deadline:
         It counts from the start of the program in the first call of a command; half is left for
         the call. The calls within it, with limits of their own, count from where they begin.
         """
-        deadline = cls(seconds, interrupt)
-        began = _program_began.get()
+        deadline, began = cls(seconds, interrupt), cls.program_began
         if began is not None:
-            _program_began.set(None)
+            Deadline.program_began = None
             half = deadline._start - (seconds or 0.0) / 2
             deadline._start = min(deadline._start, max(began, half))
         return deadline

@@ -205,6 +205,7 @@ def solve(
             group="Output",
             metavar="FILE",
             writes=CODE_SUFFIXES,
+            stdout=True,
         ),
     ] = None,
     force: Force = False,

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from gnc_cli.errors import DataError, UsageError
+from gnc_cli.parsing import listed
 from gnc_cli.training.data.cifar import CIFAR10, CIFAR100, read_cifar
 from gnc_cli.training.data.folders import folder_name, read_folder, read_folder_test
 from gnc_cli.training.data.glyphs import glyph_images, glyphs_of
@@ -17,7 +18,6 @@ from gnc_cli.training.data.image_set import (
     ImageSet,
     MatchedSet,
     chooser,
-    first_of,
     first_per_class,
     matches,
     restricted,
@@ -100,8 +100,8 @@ def load_matched(
         pairs = matches(names, data.class_names)
         if not pairs:
             raise DataError(
-                f"no class of {name!r} ({first_of(names)}) has the name of a class of the network "
-                f"({first_of(data.class_names)}); rename its class folders"
+                f"no class of {name!r} ({listed(names)}) has the name of a class of the network "
+                f"({listed(data.class_names)}); rename its class folders"
             )
         ours[:] = pairs.values()
         return list(pairs)
