@@ -174,8 +174,8 @@ def _value(row: dict[str, Any], operand: Operand) -> tuple[Any, str]:
     if value is not None:
         return value, f"{key} = {value:.10g}" if type(value) is float else f"{key} = {value}"
     parent, _, last = key.rpartition(".")
-    there = look_up(row, parent) if parent else row
-    named = isinstance(there, dict) and last in there
+    whole = look_up(row, parent) if parent else row
+    named = isinstance(whole, dict) and last in whole
     return None, f"{key} is {'null' if named else 'missing'}"
 
 

@@ -131,26 +131,26 @@ def interruptible(quiet: bool = False) -> Iterator[threading.Event]:
             raise KeyboardInterrupt
         end_wait()
 
-    ear, mouth = socket.socketpair()
-    mouth.setblocking(False)
+    reader, writer = socket.socketpair()
+    writer.setblocking(False)
     done = threading.Event()
 
-    def listen() -> None:
-        heard = 0
-        while data := ear.recv(64):
+    def watch() -> None:
+        count = 0
+        while data := reader.recv(64):
             new = sum(byte in _SIGNALS for byte in data)
-            heard += new
+            count += new
             if new:
                 event.set()
-            if new and heard == new and not quiet:
+            if new and count == new and not quiet:
                 note("finishing with the best so far; interrupt again to stop at once")
-            if heard > 1 and not done.wait(_PATIENCE):
+            if count > 1 and not done.wait(_PATIENCE):
                 os._exit(ExitCode.INTERRUPTED)
 
-    listener = threading.Thread(target=listen, name="gnc-signals", daemon=True)
-    old_wakeup = signal.set_wakeup_fd(mouth.fileno(), warn_on_full_buffer=False)
+    watcher = threading.Thread(target=watch, name="gnc-signals", daemon=True)
+    old_wakeup = signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
     old_handlers = {number: signal.signal(number, handle) for number in caught}
-    listener.start()
+    watcher.start()
     try:
         yield event
     finally:
@@ -158,9 +158,9 @@ def interruptible(quiet: bool = False) -> Iterator[threading.Event]:
         for number, handler in old_handlers.items():
             signal.signal(number, handler)
         signal.set_wakeup_fd(old_wakeup)
-        mouth.close()
-        listener.join()
-        ear.close()
+        writer.close()
+        watcher.join()
+        reader.close()
 
 
 def check_address_space() -> None:

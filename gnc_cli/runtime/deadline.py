@@ -2,9 +2,10 @@
 to save what there is."""
 
 import contextlib
+import threading
 import time
 from collections.abc import Callable, Iterator
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 from gnc_cli.errors import StoppedError
 
@@ -46,13 +47,6 @@ def end_wait() -> None:
         raise StoppedError(f"interrupted while waiting for {_WAITS[-1]}; nothing was done")
 
 
-class Flag(Protocol):
-    """What tells a computation to stop: a threading.Event, a file that another process writes."""
-
-    def is_set(self) -> bool:
-        """Stop now; cheap enough to ask at each step."""
-
-
 class Deadline:
     """A clock that long computations poll at each step or block.
 
@@ -68,7 +62,7 @@ class Deadline:
     def __init__(
         self,
         seconds: float | None = None,
-        interrupt: Flag | None = None,
+        interrupt: threading.Event | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.seconds = seconds
@@ -77,7 +71,7 @@ class Deadline:
         self._start = clock()
 
     @classmethod
-    def of_call(cls, seconds: float | None, interrupt: Flag | None) -> "Deadline":
+    def of_call(cls, seconds: float | None, interrupt: threading.Event | None) -> "Deadline":
         """The deadline of a whole call of the library: a user's time limit.
 
         It counts from the start of the program in the first call of a command; half is left for
