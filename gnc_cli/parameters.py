@@ -70,8 +70,6 @@ class Parameter:
     """Names files that are read."""
     writes: tuple[str, ...] = ()
     """Names a file that is written, with one of these suffixes."""
-    stdout: bool = False
-    """What is written goes to stdout where the file is called `-`."""
 
     def read(self, name: str, value: Any) -> Any:
         """The value that the function works with; None and arrays pass as they are.

@@ -205,7 +205,6 @@ def solve(
             group="Output",
             metavar="FILE",
             writes=CODE_SUFFIXES,
-            stdout=True,
         ),
     ] = None,
     force: Force = False,

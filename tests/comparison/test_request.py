@@ -36,7 +36,7 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"solve": True, "d": 3, "K": 4, "export": "x"}, "--export belongs to files; drop it"),
     ({"solve": True, "d": 3}, "add --K 2..40"),
     ({"solve": True, "d": 3, "K": 4, "resume": True}, "add --out rows.jsonl"),
-    ({"solve": True, "d": 3, "K": 4, "out": "-"}, "--json"),
+    ({"solve": True, "d": 3, "K": 4, "out": "-"}, "--jsonl"),
     ({"list": True, "d": 1}, "--d 1 is too small"),
     ({"list": True, "K": 3.5}, "--K 3.5 is not a whole number"),
     ({"list": True, "K": ()}, "--K is an empty list"),
