@@ -7,6 +7,7 @@ import typer
 from typer.core import TyperGroup
 
 import gnc_cli
+from gnc_cli.console.expose import expose
 from gnc_cli.console.options import refuse_removed
 from gnc_cli.console.process import check_address_space, note, open_streams, report
 from gnc_cli.errors import ExitCode
@@ -42,8 +43,6 @@ class Commands(TyperGroup):
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name in COMMANDS and self.commands[cmd_name] is None:
-            from gnc_cli.console.expose import expose
-
             example, first = COMMANDS[cmd_name]
             single = typer.Typer(rich_markup_mode="rich", add_completion=False)
             single.command(epilog=f"Example: {example}")(expose(self.function(cmd_name), first))
@@ -73,17 +72,16 @@ class Commands(TyperGroup):
 
 def program(commands: type[Commands] = Commands) -> typer.Typer:
     """The program with these commands."""
-    group = typer.Typer(
+    return typer.Typer(
         name="gnc",
         cls=commands,
+        callback=_gnc,
         no_args_is_help=True,
         pretty_exceptions_enable=False,
         rich_markup_mode="rich",
         context_settings={"help_option_names": ["-h", "--help"]},
         epilog=_EPILOG,
     )
-    group.callback()(_gnc)
-    return group
 
 
 def _print_version(wanted: bool) -> None:

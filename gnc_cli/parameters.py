@@ -93,7 +93,8 @@ class Parameter:
 
     def named(self, name: str) -> str:
         """The parameter called `name` as its caller sees it: `--time-limit`, `FILES`."""
-        return name.upper() if self.argument and is_shell() else spelled(name)
+        in_command_line = _without_option.get() is not None
+        return name.upper() if self.argument and in_command_line else spelled(name)
 
     def option(self, name: str, value: object = True) -> str:
         """The option of the parameter called `name`; of a pair `--a/--b` the one for `value`."""
@@ -345,11 +346,6 @@ def spelled(name: str, value: object = None) -> str:
         return option if value is None else f"{option} {value}"
     shown = value.value if isinstance(value, StrEnum) else value
     return name if value is None else f"{name}={shown!r}"
-
-
-def is_shell() -> bool:
-    """Whether the caller is a command line, and not Python."""
-    return _without_option.get() is not None
 
 
 @contextlib.contextmanager

@@ -97,11 +97,8 @@ def note(text: str) -> None:
 
 def _silence_stdout() -> None:
     """Keep Python's last flush, at exit, from complaining about the same closed pipe again."""
-    try:
-        with open(os.devnull, "wb") as nowhere:
-            os.dup2(nowhere.fileno(), sys.stdout.fileno())
-    except (OSError, ValueError):
-        pass
+    with contextlib.suppress(OSError, ValueError), open(os.devnull, "wb") as nowhere:
+        os.dup2(nowhere.fileno(), sys.stdout.fileno())
 
 
 @contextlib.contextmanager
