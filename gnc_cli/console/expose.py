@@ -97,12 +97,10 @@ def expose(function: Callable[..., Result], first: str = "starting") -> Callable
             gates = Gates.read(gate_options)
             if gates.gates:
                 gates.check(function.__name__, _question(own, arguments))
-            view: Any = import_module(f"{function.__module__.rpartition('.')[0]}.view")
-            watch = getattr(view, "watch", progress_and_rows)
             with (
                 conversation(output.quiet, output.verbose),
                 interruptible(output.quiet) as interrupt,
-                watch(output, function.__name__, first) as attached,
+                _watch(function)(output, function.__name__, first) as attached,
             ):
                 attached |= {"interrupt": interrupt}
                 attached |= {"command_line": _command_line(function.__name__, everything, options)}
@@ -117,6 +115,7 @@ def expose(function: Callable[..., Result], first: str = "starting") -> Callable
                     output = replace(output, report=None)
             if not is_rank_zero():
                 raise typer.Exit
+            view = _view(function)
             code = conclude(
                 result,
                 lambda verbose: view.view(result, verbose),
@@ -148,6 +147,16 @@ def expose(function: Callable[..., Result], first: str = "starting") -> Callable
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {p.name: p.annotation for p in parameters}
     return command
+
+
+def _view(function: Callable[..., Result]) -> Any:
+    """The module that shows what a function returns, loaded when it is needed."""
+    return import_module(f"{function.__module__.rpartition('.')[0]}.view")
+
+
+def _watch(function: Callable[..., Result]) -> Any:
+    """What a function is watched by: `progress_and_rows`, or what its view has in its place."""
+    return getattr(_view(function), "watch", progress_and_rows)
 
 
 def _question(own: dict[str, Parameter], options: dict[str, Any]) -> dict[str, Any]:
