@@ -55,8 +55,9 @@ def expose(function: Callable[..., Result], first: str = "starting") -> Callable
     """The command of a public function.
 
     The `view.py` of its folder has `view(result, verbose)`, the tables for a person. It may have
-    `verdicts(result, options)`, what the command itself says of a result and the options given,
-    and `watch(output, name, first)` in place of `progress_and_rows`.
+    `verdicts(result, options)`, what the command itself says of a result and the options given.
+    That of a function with `on_epoch` has `watch(output, name, first)` in place of
+    `progress_and_rows`.
 
     Args:
         function: annotated with `Parameter`s. Parameters without a declaration are not options;
@@ -155,8 +156,12 @@ def _view(function: Callable[..., Result]) -> Any:
 
 
 def _watch(function: Callable[..., Result]) -> Any:
-    """What a function is watched by: `progress_and_rows`, or what its view has in its place."""
-    return getattr(_view(function), "watch", progress_and_rows)
+    """What watches a function: its view where there are epochs, else `progress_and_rows`.
+
+    So the others refuse wrong arguments before their view, and NumPy with it, is loaded.
+    """
+    has_epochs = "on_epoch" in inspect.signature(function).parameters
+    return _view(function).watch if has_epochs else progress_and_rows
 
 
 def _question(own: dict[str, Parameter], options: dict[str, Any]) -> dict[str, Any]:
