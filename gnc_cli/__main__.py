@@ -25,11 +25,11 @@ def main() -> None:
     code: Any = 0
     try:
         from gnc_cli.cli import main as run
-        from gnc_cli.runtime.deadline import counting_from
+        from gnc_cli.runtime.deadline import Deadline
 
         _handle(_interrupt)
-        with counting_from(began):
-            run()
+        Deadline.program_began = began
+        run()
     except KeyboardInterrupt:
         code = _INTERRUPTED
     except SystemExit as end:

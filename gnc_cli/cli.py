@@ -1,23 +1,28 @@
 """The `gnc` program: registers the commands and turns errors into one line and an exit code."""
 
 import sys
-from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
-from gnc_cli import __version__
-from gnc_cli.collapse.command import measure
-from gnc_cli.comparison.command import compare
-from gnc_cli.console.process import ABORTED, check_address_space, open_streams, refusal
-from gnc_cli.console.removed import refuse_removed
-from gnc_cli.console.show import note
-from gnc_cli.errors import ExitCode, GncError, UsageError
-from gnc_cli.limits.command import bounds
-from gnc_cli.runtime.distributed import is_rank_zero
-from gnc_cli.search.command import solve
-from gnc_cli.training.command import train
+import gnc_cli
+from gnc_cli.console.expose import expose
+from gnc_cli.console.options import refuse_removed
+from gnc_cli.console.process import check_address_space, note, open_streams, report
+from gnc_cli.errors import ExitCode
+
+COMMANDS = {
+    "solve": ("gnc solve --d 10 --K 100 --out code.h5", "starting"),
+    "measure": ("gnc measure features.h5", "reading files"),
+    "bounds": ("gnc bounds --K 1e6 --margin 0.3", "evaluating bounds"),
+    "train": (
+        "gnc train --classes 100 --feature-dim 10 --plot run.png",
+        "reading the data, building the network",
+    ),
+    "compare": ("gnc compare code.h5", "reading codes"),
+}
+"""Public function -> example of its help text, what it does before it reports progress."""
 
 _EPILOG = (
     "Exit codes: 0 done, 1 a bug, 2 usage, 3 bad data or unwritable output, 4 target missed or "
@@ -25,8 +30,24 @@ _EPILOG = (
 )
 
 
-class OneLineErrors(TyperGroup):
-    """A group whose every error is one line on stderr and an exit code of `ExitCode`."""
+class Commands(TyperGroup):
+    """The commands, each loaded on first use; every error is one line and an `ExitCode`."""
+
+    def __init__(self, **settings: Any) -> None:
+        names: Any = dict.fromkeys(COMMANDS)
+        super().__init__(**settings | {"commands": names})
+
+    def function(self, name: str) -> Any:
+        """The public function of a command."""
+        return getattr(gnc_cli, name)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name in COMMANDS and self.commands[cmd_name] is None:
+            example, first = COMMANDS[cmd_name]
+            single = typer.Typer(rich_markup_mode="rich", add_completion=False)
+            single.command(epilog=f"Example: {example}")(expose(self.function(cmd_name), first))
+            self.commands[cmd_name] = typer.main.get_command(single)
+        return super().get_command(ctx, cmd_name)
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -45,59 +66,27 @@ class OneLineErrors(TyperGroup):
             # The reader of a help text has seen enough (`gnc --help | head`): that is no failure.
             status = 0 if isinstance(end.__context__, BrokenPipeError) else end.code
         except Exception as error:
-            status = _status(error)
+            status = report(error)
         sys.exit(status if isinstance(status, int) else ExitCode.OK)
 
 
-def _status(error: Exception) -> int:
-    """Print the line of an error; returns its exit code."""
-    if isinstance(error, GncError):
-        # A usage error is one in every process that torchrun started.
-        if not error.silent and (is_rank_zero() or not isinstance(error, UsageError)):
-            note(str(error))
-        return error.exit_code
-    if hasattr(error, "format_message"):  # Typer's own, whichever click it stands on
-        return _note_usage(error)
-    if ABORTED.is_set():
-        return ExitCode.INTERRUPTED
-    if (refused := refusal(error)) is not None:
-        note(str(refused))
-        return refused.exit_code
-    import traceback
-
-    traceback.print_exception(error)
-    note(f"this is a bug: {error!r}; please report it with the lines above")
-    return ExitCode.BUG
-
-
-def _note_usage(error: Any) -> int:
-    # Empty after the help of a bare `gnc`; pydantic's own words are not for the user.
-    if message := error.format_message().replace("Value error, ", ""):
-        path = error.ctx.command_path if error.ctx else "gnc"
-        note(f"{message[0].lower()}{message[1:].rstrip('.')}; see {path} --help")
-    return int(error.exit_code)
-
-
-def program(commands: Mapping[Callable[..., None], str]) -> typer.Typer:
-    """The program with these commands, each with an example for its help text."""
-    app = typer.Typer(
+def program(commands: type[Commands] = Commands) -> typer.Typer:
+    """The program with these commands."""
+    return typer.Typer(
         name="gnc",
-        cls=OneLineErrors,
+        cls=commands,
+        callback=_gnc,
         no_args_is_help=True,
         pretty_exceptions_enable=False,
         rich_markup_mode="rich",
         context_settings={"help_option_names": ["-h", "--help"]},
         epilog=_EPILOG,
     )
-    app.callback()(_gnc)
-    for command, example in commands.items():
-        app.command(epilog=f"Example: {example}")(command)
-    return app
 
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"gnc {__version__}")
+        typer.echo(f"gnc {gnc_cli.__version__}")
         raise typer.Exit
 
 
@@ -112,15 +101,7 @@ def _gnc(
     """Certified spherical codes, Softmax Codes and collapse analysis."""
 
 
-app = program(
-    {
-        solve: "gnc solve --d 10 --K 100 --out code.h5",
-        measure: "gnc measure features.h5",
-        bounds: "gnc bounds --K 1e6 --margin 0.3",
-        train: "gnc train --classes 100 --feature-dim 10 --plot run.png",
-        compare: "gnc compare code.h5",
-    }
-)
+app = program()
 
 
 def main() -> None:

@@ -93,7 +93,8 @@ class Parameter:
 
     def named(self, name: str) -> str:
         """The parameter called `name` as its caller sees it: `--time-limit`, `FILES`."""
-        return name.upper() if self.argument and is_shell() else spelled(name)
+        in_command_line = _without_option.get() is not None
+        return name.upper() if self.argument and in_command_line else spelled(name)
 
     def option(self, name: str, value: object = True) -> str:
         """The option of the parameter called `name`; of a pair `--a/--b` the one for `value`."""
@@ -150,11 +151,6 @@ def one_of(choices: type[StrEnum]) -> Kind:
     return Kind(None, read, choices)
 
 
-def text(parse: Callable[[str], Any], metavar: str, noun: str = "a text") -> Kind:
-    """Text in a form of its own."""
-    return Kind(metavar, parse, noun=noun)
-
-
 def _flag(value: Any) -> bool:
     if isinstance(value, bool) or type(value).__name__ in ("bool_", "bool"):  # also NumPy's
         return bool(value)
@@ -206,7 +202,7 @@ def _types(annotation: Any) -> set[Any]:
     if get_origin(annotation) in (Annotated, Union, UnionType):
         parts = get_args(annotation)
         parts = parts[:1] if get_origin(annotation) is Annotated else parts
-        return {found for part in parts for found in _types(part)}
+        return {name for part in parts for name in _types(part)}
     return {get_origin(annotation) or annotation}
 
 
@@ -263,7 +259,7 @@ Device = Annotated[
     Parameter(
         "auto, cpu, cuda or cuda:1. Default auto: the first GPU where there is one and the "
         "work is large enough for it, else the CPU.",
-        text(parsing.device, "DEVICE"),
+        Kind("DEVICE", parsing.device),
         "Effort and machine",
     ),
 ]
@@ -288,7 +284,7 @@ Cluster = Annotated[
     Parameter(
         "Work on a cluster: tcp://host:8786, the address of a Dask scheduler. Needs "
         "gnc-cli[cluster].",
-        text(parsing.scheduler, "URL"),
+        Kind("URL", parsing.scheduler),
         "Effort and machine",
     ),
 ]
@@ -329,13 +325,13 @@ PlotOrPage = Annotated[
 
 def declared(function: Callable[..., Any]) -> dict[str, Parameter]:
     """The declared parameters of a function, or the declared fields of a class, by name."""
-    found = {}
+    parameters = {}
     for name, annotation in inspect.get_annotations(function).items():
         if get_origin(annotation) is Annotated:
             parameter = next(a for a in get_args(annotation) if isinstance(a, Parameter))
             kind = parameter.kind or implied_kind(annotation)
-            found[name] = replace(parameter, kind=kind)
-    return found
+            parameters[name] = replace(parameter, kind=kind)
+    return parameters
 
 
 def spelled(name: str, value: object = None) -> str:
@@ -350,11 +346,6 @@ def spelled(name: str, value: object = None) -> str:
         return option if value is None else f"{option} {value}"
     shown = value.value if isinstance(value, StrEnum) else value
     return name if value is None else f"{name}={shown!r}"
-
-
-def is_shell() -> bool:
-    """Whether the caller is a command line, and not Python."""
-    return _without_option.get() is not None
 
 
 @contextlib.contextmanager

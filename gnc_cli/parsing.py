@@ -118,7 +118,7 @@ def integers(value: Any, *, least: int | None = None, most: int | None = None) -
         >>> integers("3,5,10..1e4/4"), integers([8, 1e3, 8])
         ([3, 5, 10, 100, 1000, 10000], [8, 1000])
     """
-    found: dict[int, None] = {}
+    values: dict[int, None] = {}
     for item in _items(value, least or 0):
         if not isinstance(item, str) or ".." not in item:
             points = [_decimal(item)]
@@ -126,9 +126,9 @@ def integers(value: Any, *, least: int | None = None, most: int | None = None) -
             points = _range(item, default_step=Decimal(1))
             if "/" in item:
                 points = [Decimal(round(point)) for point in points]
-        found |= dict.fromkeys(_whole(point, _bare(item), least, most) for point in points)
-        _bounded(found, value)
-    return list(found)
+        values |= dict.fromkeys(_whole(point, _bare(item), least, most) for point in points)
+        _bounded(values, value)
+    return list(values)
 
 
 def numbers(value: Any, *, above: float | None = None, longest: int = _LONGEST) -> list[float]:
@@ -144,13 +144,13 @@ def numbers(value: Any, *, above: float | None = None, longest: int = _LONGEST) 
         >>> numbers("1..0.01/3"), numbers(0.5)
         ([1.0, 0.1, 0.01], [0.5])
     """
-    found: list[float] = []
+    values: list[float] = []
     for item in _items(value):
         several = isinstance(item, str) and ".." in item
         points = map(str, _range(item, None, longest)) if several else [item]
-        found += [number(point, above=above) for point in points]
-        _bounded(found, value, longest)
-    return found
+        values += [number(point, above=above) for point in points]
+        _bounded(values, value, longest)
+    return values
 
 
 def device(text: str) -> str:
@@ -318,6 +318,6 @@ def _geometric(first: Decimal, last: Decimal, count: int, item: str, longest: in
     return [first, *(Decimal(repr(float(x))) for x in inner), last]
 
 
-def _bounded(found: Collection[Any], value: Any, longest: int = _LONGEST) -> None:
-    if len(found) > longest:
+def _bounded(values: Collection[Any], value: Any, longest: int = _LONGEST) -> None:
+    if len(values) > longest:
         raise UsageError(f"{shown(value)} has more than {longest:,} values; ask for fewer")

@@ -62,7 +62,7 @@ def device(request: pytest.FixtureRequest) -> str:
     name = str(request.config.getoption("--device"))
     if name != "cpu":
         from gnc_cli.errors import UnavailableError
-        from gnc_cli.runtime.devices import resolve_device
+        from gnc_cli.runtime.threads import resolve_device
 
         try:
             resolve_device(name)

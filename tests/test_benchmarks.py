@@ -87,7 +87,7 @@ def test_the_papers_runs_are_commands_that_gnc_takes() -> None:
             assert case.case not in names
             names.add(case.case)
             command, *options = case.options
-            parameters = commands.commands[command].params
+            parameters = commands.get_command(None, command).params
             known = {name for parameter in parameters for name in parameter.opts}
             assert {word for word in options if re.match("--?[a-z]", word)} <= known
 

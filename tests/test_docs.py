@@ -123,7 +123,7 @@ def _words(line: str) -> str:
 
 def _commands() -> list[tuple[str, Any]]:
     group: Any = typer.main.get_command(app)
-    return list(group.commands.items())
+    return [(name, group.get_command(None, name)) for name in group.commands]
 
 
 def test_every_command_and_option_has_help() -> None:

@@ -123,6 +123,18 @@ def test_import_gnc_cli_is_light() -> None:
     _python("import sys, gnc_cli\nassert not {'numpy', 'typer', 'torch'} & set(sys.modules)\n")
 
 
+def test_a_command_loads_no_other() -> None:
+    _python(
+        "import sys\n"
+        "sys.argv[1:] = 'bounds --d 3 --K 4 -q'.split()\n"
+        "from gnc_cli.cli import main\n"
+        "try: main()\n"
+        "except SystemExit as e: assert e.code == 0\n"
+        "folders = {name.split('.')[1] for name in sys.modules if name.startswith('gnc_cli.')}\n"
+        "assert not {'collapse', 'comparison', 'search', 'training'} & folders, folders\n"
+    )
+
+
 def test_closed_forms_leave_torch_unloaded(tmp_path: Path) -> None:
     _python(
         "import sys\n"

@@ -15,6 +15,7 @@ from gnc_cli.parameters import (
     MOST_CLASSES,
     Device,
     Force,
+    Kind,
     Parameter,
     Path,
     PlotOrPage,
@@ -22,7 +23,6 @@ from gnc_cli.parameters import (
     Threads,
     one_of,
     real,
-    text,
     whole,
 )
 
@@ -167,7 +167,7 @@ def measure(
         Parameter(
             "Only snapshots whose attribute KEY has this value, one of these values or lies "
             "in this range: split=test, epoch=10,20, epoch=0..100..10. Repeatable.",
-            text(_selection, "KEY=VALUE", "a dictionary or pairs of a key and values"),
+            Kind("KEY=VALUE", _selection, noun="a dictionary or pairs of a key and values"),
             _WHAT,
             repeatable=True,
         ),
@@ -216,7 +216,7 @@ def measure(
         float | Path | None,
         Parameter(
             "Compare GNC2 with this code, or this distance. Default: the best known for d and K.",
-            text(_reference, "FILE|NUMBER", "a number or the path of a file"),
+            Kind("FILE|NUMBER", _reference, noun="a number or the path of a file"),
             _GNC2,
             reads=True,
         ),

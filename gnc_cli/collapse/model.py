@@ -29,9 +29,8 @@ from gnc_cli.io.arguments import validated
 from gnc_cli.metrics.rows import to_numpy
 from gnc_cli.parameters import Device
 from gnc_cli.parsing import shown
-from gnc_cli.runtime.devices import resolve_device
 from gnc_cli.runtime.distributed import Processes, in_all, of_first
-from gnc_cli.runtime.threads import limit_threads
+from gnc_cli.runtime.threads import limit_threads, resolve_device
 
 _KEPT_BYTES = 2 << 30
 """Features up to this size are kept for the second pass; more go through the network again."""

@@ -1,4 +1,4 @@
-"""The tables that `gnc compare` shows: one code, several, fresh solves, the list."""
+"""What `gnc compare` shows: tables of one code, several, fresh solves, the list; its own gates."""
 
 import sys
 from collections.abc import Sequence
@@ -16,6 +16,7 @@ from gnc_cli.comparison.result import (
     PolishedCosine,
     SolvedRow,
 )
+from gnc_cli.console.gates import Status, Verdict
 from gnc_cli.console.numbers import (
     above_minimum,
     certified,
@@ -30,8 +31,9 @@ from gnc_cli.console.numbers import (
 from gnc_cli.console.table import Cell, Styled, Table, facts
 from gnc_cli.known_codes.best import our_copy
 from gnc_cli.known_codes.table import TableStamp
-from gnc_cli.known_codes.verdict import ComparisonStatus
+from gnc_cli.known_codes.verdict import TOLERANCE, ComparisonStatus
 from gnc_cli.metrics.gnc2 import Rattlers
+from gnc_cli.parsing import number
 
 _COLOURS = {
     ComparisonStatus.MATCHES: "green",
@@ -79,6 +81,48 @@ def view(result: CompareResult, verbose: bool) -> list[Table]:
         return [_list(title, rows, notes, verbose)]
     table = _files(title, rows, verbose) if result.mode is Mode.FILES else _solves(title, rows)
     return [replace(table, notes=[*_endings(rows), _stamp(result.table)])]
+
+
+def verdicts(result: CompareResult, options: dict[str, Any]) -> list[Verdict]:
+    """What the rows say of --tolerance, of proved optima and of --require-entry.
+
+    A row below a figure that is proved optimal fails: the entry or the file is wrong. A passed
+    --tolerance is worth a line only where the user set it, or in a report.
+
+    Args:
+        options: as the user wrote them, by parameter.
+    """
+    rows = [row for row in result.rows if isinstance(row, JudgedRow)]
+    if not rows:
+        return []
+    judged = []
+    tolerance = number(options.get("tolerance", TOLERANCE))
+    worse = [row for row in rows if (row.gap or 0.0) > tolerance and not row.passed]
+    unseen = [row for row in rows if row.passed is None]
+    status = Status.FAILED if worse else Status.UNDECIDED if unseen else Status.PASSED
+    if status is Status.UNDECIDED:
+        detail = f"no time for {_place(unseen[0])}"
+    else:
+        worst = max(rows, key=lambda row: -2.0 if row.gap is None else row.gap)
+        detail = f"{'no' if worst.gap is None else f'{worst.gap:.3g}'} gap at {_place(worst)}"
+    if len(rows) > 1:
+        detail += f"; {len(worse)} of {len(rows)} rows worse"
+    if status is not Status.PASSED or tolerance != TOLERANCE or options.get("report"):
+        judged.append(Verdict(f"--tolerance {tolerance:g}", status, detail))
+    for row in rows:
+        if row.status is ComparisonStatus.IMPROVES and row.proven:
+            detail = f"{_place(row)} is below an entry marked proved optimal"
+            judged.append(Verdict("proved optima", Status.FAILED, detail))
+    if options.get("require_entry"):
+        missing = [_place(row) for row in rows if not row.on_record]
+        detail = f"no code on record at {'; '.join(missing)}" if missing else "all on record"
+        status = Status.FAILED if missing else Status.PASSED
+        judged.append(Verdict("--require-entry", status, detail))
+    return judged
+
+
+def _place(row: CompareRow) -> str:
+    return f"d = {row.d:,}, K = {row.K:,}" + (f" ({row.file})" if row.file else "")
 
 
 def _sheet(r: FileRow, stamp: TableStamp, verbose: bool) -> list[Table]:

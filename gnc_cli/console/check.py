@@ -10,7 +10,7 @@ import ast
 import math
 import re
 from dataclasses import dataclass
-from enum import Enum
+from enum import IntEnum
 from typing import Any
 
 from gnc_cli.errors import UsageError
@@ -27,22 +27,15 @@ _OPERATORS: dict[type[ast.cmpop], str] = {
 }
 
 
-class Status(Enum):
-    """What a gate says."""
+class Status(IntEnum):
+    """What a gate says, from the worst to the best."""
 
-    FAILED = "failed"
-    UNDECIDED = "undecided"
-    PASSED = "passed"
+    FAILED = 0
+    UNDECIDED = 1
+    PASSED = 2
 
-    @property
-    def passed(self) -> bool:
-        """Whether it passed."""
-        return self is Status.PASSED
-
-    @property
-    def rank(self) -> int:
-        """0 failed, 1 undecided, 2 passed."""
-        return list(Status).index(self)
+    def __str__(self) -> str:
+        return self.name.lower()
 
 
 @dataclass(frozen=True)
@@ -75,17 +68,11 @@ class Comparison:
 
     def find(self, row: dict[str, Any]) -> Finding:
         """Decide for one row of a result."""
-        sides: list[Any] = []
-        details: list[str] = []
-        for operand in (self.left, self.right):
-            if isinstance(operand, Key):
-                value, detail = _value(row, operand.name)
-                sides.append(value)
-                details.append(detail)
-            else:
-                sides.append(operand)
-        status = Status.FAILED if None in sides else _compare(sides[0], self.operator, sides[1])
-        return Finding(status, tuple(details))
+        left, left_detail = _value(row, self.left)
+        right, right_detail = _value(row, self.right)
+        missing = left is None or right is None
+        status = Status.FAILED if missing else _compare(left, self.operator, right)
+        return Finding(status, tuple(filter(None, (left_detail, right_detail))))
 
 
 @dataclass(frozen=True)
@@ -99,8 +86,9 @@ class Joined:
         """Decide for one row of a result."""
         findings = [part.find(row) for part in self.parts]
         pick = min if self.all else max
-        status = pick((found.status for found in findings), key=lambda status: status.rank)
-        return Finding(status, tuple(dict.fromkeys(d for found in findings for d in found.details)))
+        status = pick(finding.status for finding in findings)
+        details = dict.fromkeys(detail for finding in findings for detail in finding.details)
+        return Finding(status, tuple(details))
 
 
 Expression = Comparison | Joined
@@ -167,8 +155,11 @@ def _operand(node: ast.expr) -> Operand:
         raise UsageError(f"unexpected {text!r}") from None
 
 
-def _value(row: dict[str, Any], key: str) -> tuple[Any, str]:
-    """The value (None where missing, null or no single value) and how to print it."""
+def _value(row: dict[str, Any], operand: Operand) -> tuple[Any, str]:
+    """The value (None where missing, null or no single value) and how to print that of a key."""
+    if not isinstance(operand, Key):
+        return operand, ""
+    key = operand.name
     value = look_up(row, key)
     if any(f"{key}.".startswith(f"{name}.") for name in row.get("undecided") or ()):
         return _UNKNOWN, f"{key} was not decided in the time given"
@@ -183,8 +174,8 @@ def _value(row: dict[str, Any], key: str) -> tuple[Any, str]:
     if value is not None:
         return value, f"{key} = {value:.10g}" if type(value) is float else f"{key} = {value}"
     parent, _, last = key.rpartition(".")
-    there = look_up(row, parent) if parent else row
-    named = isinstance(there, dict) and last in there
+    whole = look_up(row, parent) if parent else row
+    named = isinstance(whole, dict) and last in whole
     return None, f"{key} is {'null' if named else 'missing'}"
 
 

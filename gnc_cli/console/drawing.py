@@ -263,11 +263,11 @@ def draw_code(ax: Any, W: np.ndarray, pairs: np.ndarray, rattlers: np.ndarray) -
             alpha=0.13 if behind else 1.0,
             label=None if behind or not len(pairs) else "contact",
         )
-        seen = (points[:, 2] < 0.0) == behind
+        half = (points[:, 2] < 0.0) == behind
         ax.scatter(
-            *points[seen, :2].T,
+            *points[half, :2].T,
             s=0.55 * size if behind else size,
-            color=colours[seen],
+            color=colours[half],
             alpha=0.28 if behind else 1.0,
             edgecolors="white",
             linewidths=0.0 if behind else min(1.0, size / 30.0),

@@ -2,7 +2,8 @@
 
 The function's annotated signature (parameters.py) gives the options; those of `OutputOptions` and
 `GateOptions` are added. The command reads, calls, shows: options go to the function as they were
-written, for the function itself reads and checks them.
+written, for the function itself reads and checks them. The `view.py` beside the function's `api.py`
+shows the result.
 """
 
 import contextlib
@@ -10,66 +11,58 @@ import inspect
 import re
 import shlex
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from importlib import import_module
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 import typer
 
+from gnc_cli import __version__
 from gnc_cli.console.options import GateOptions, OutputOptions, Shape, gate_parameters
-from gnc_cli.console.process import interruptible
+from gnc_cli.console.process import interruptible, print_line
 from gnc_cli.console.progress import conversation, progress_on_terminal
-from gnc_cli.console.show import print_line
 from gnc_cli.errors import GncError
 from gnc_cli.io.arguments import check_files
 from gnc_cli.parameters import Parameter, declared, in_shell
 from gnc_cli.records import Result
 
-if TYPE_CHECKING:
-    from gnc_cli.console.gates import Verdict
-
-Verdicts = Callable[[Any, dict[str, Any]], "Sequence[Verdict]"]
-Watch = Callable[[OutputOptions], contextlib.AbstractContextManager[dict[str, Any]]]
-
 
 @contextlib.contextmanager
-def progress_and_rows(output: OutputOptions, first: str = "working") -> Iterator[dict[str, Any]]:
+def progress_and_rows(output: OutputOptions, name: str, first: str) -> Iterator[dict[str, Any]]:
     """What a function may call while it runs: `progress` on a terminal, `on_row` for --jsonl.
 
     Args:
+        output: how the result is shown.
+        name: of the command.
         first: what it does before it calls `progress`.
     """
     from gnc_cli.runtime.distributed import is_rank_zero
 
+    head = {"schema": Result.schema, "command": name, "version": __version__}
     with progress_on_terminal(output.quiet, first) as progress:
         # Of several processes under torchrun the first alone prints.
-        yield (
-            {}
-            if not is_rank_zero()
-            else {
-                "progress": progress,
-                "on_row": print_line if output.shape is Shape.JSONL else None,
-            }
-        )
+        if not is_rank_zero():
+            yield {}
+        elif output.shape is Shape.JSONL:
+            yield {"progress": progress, "on_row": lambda row: print_line(row, head)}
+        else:
+            yield {"progress": progress}
 
 
-def expose(
-    function: Callable[..., Result],
-    view: str,
-    *,
-    verdicts: Verdicts | None = None,
-    watch: Watch = progress_and_rows,
-) -> Callable[..., None]:
+def expose(function: Callable[..., Result], first: str = "starting") -> Callable[..., None]:
     """The command of a public function.
+
+    The `view.py` of its folder has `view(result, verbose)`, the tables for a person. It may have
+    `verdicts(result, options)`, what the command itself says of a result and the options given.
+    That of a function with `on_epoch` has `watch(output, name, first)` in place of
+    `progress_and_rows`.
 
     Args:
         function: annotated with `Parameter`s. Parameters without a declaration are not options;
             of those `interrupt`, `command_line` and what `watch` gives are filled in.
-        view: the module whose `view(result, verbose)` gives the tables for a person.
-        verdicts: what the command itself says of a result and the options given.
-        watch: what is attached while the function runs, by parameter.
+        first: what it does before it reports progress.
     """
     signature = inspect.signature(function)
     every = declared(function)
@@ -108,7 +101,7 @@ def expose(
             with (
                 conversation(output.quiet, output.verbose),
                 interruptible(output.quiet) as interrupt,
-                watch(output) as attached,
+                _watch(function)(output, function.__name__, first) as attached,
             ):
                 attached |= {"interrupt": interrupt}
                 attached |= {"command_line": _command_line(function.__name__, everything, options)}
@@ -123,12 +116,13 @@ def expose(
                     output = replace(output, report=None)
             if not is_rank_zero():
                 raise typer.Exit
+            view = _view(function)
             code = conclude(
                 result,
-                lambda verbose: import_module(view).view(result, verbose),
+                lambda verbose: view.view(result, verbose),
                 output,
                 gates,
-                verdicts=verdicts(result, options) if verdicts is not None else (),
+                verdicts=view.verdicts(result, options) if hasattr(view, "verdicts") else (),
                 streamed=not signature.parameters.keys().isdisjoint({"on_row", "on_epoch"}),
                 on_stderr=options.get("out") == "-",
                 overwrite=bool(options.get("force") or options.get("resume")),
@@ -154,6 +148,20 @@ def expose(
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {p.name: p.annotation for p in parameters}
     return command
+
+
+def _view(function: Callable[..., Result]) -> Any:
+    """The module that shows what a function returns, loaded when it is needed."""
+    return import_module(f"{function.__module__.rpartition('.')[0]}.view")
+
+
+def _watch(function: Callable[..., Result]) -> Any:
+    """What watches a function: its view where there are epochs, else `progress_and_rows`.
+
+    So the others refuse wrong arguments before their view, and NumPy with it, is loaded.
+    """
+    has_epochs = "on_epoch" in inspect.signature(function).parameters
+    return _view(function).watch if has_epochs else progress_and_rows
 
 
 def _question(own: dict[str, Parameter], options: dict[str, Any]) -> dict[str, Any]:

@@ -12,14 +12,13 @@ result of the command has; what the result then says is a Verdict.
 import difflib
 import math
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
 
 from gnc_cli.console.check import (
     Comparison,
-    Expression,
     Finding,
     Joined,
     Key,
@@ -37,64 +36,15 @@ _MOST_NAMED = 5
 
 
 @dataclass(frozen=True)
-class _Check:
-    """A gate as the user wrote it and the expression it stands for."""
+class Gate:
+    """One option."""
 
     text: str
-    expression: Expression
-
-    @property
-    def keys(self) -> list[str]:
-        return keys_in(self.expression)
-
-    def find(self, row: dict[str, Any]) -> Finding:
-        return self.expression.find(row)
-
-
-@dataclass(frozen=True)
-class Allowance:
-    """How much worse than the baseline one key may be."""
-
-    text: str
-    key: str
-    amount: float
-    relative: bool
-    baseline: "Baseline"
-
-    @property
-    def keys(self) -> list[str]:
-        """The key that it is about."""
-        return [self.key]
-
-    def find(self, row: dict[str, Any]) -> Finding:
-        """Decide for one row of the new result.
-
-        Of an earlier bracket the proved end is the claim to keep up with, so that a rerun with the
-        same result passes with no allowance at all.
-
-        Raises:
-            DataError: the baseline has no row of the same question.
-        """
-        from gnc_cli.schemas import better, gate_keys, marked
-
-        command = row["command"]
-        question = ["command"]
-        for key, parts in marked(command, "question").items():
-            question += [f"{key}.{part}" for part in parts] or [key]
-        same = self.baseline.row_for(
-            {key: look_up(row, key) for key in question},
-            {key: row.get(key) for key in marked(command, "label")},
-        )
-        earlier, way = look_up(same, self.key), better(gate_keys(command), self.key)
-        if isinstance(earlier, dict):
-            earlier = earlier.get("upper" if way == "lower" else "lower")
-        if not isinstance(earlier, (int, float)) or isinstance(earlier, bool):
-            return Finding(Status.FAILED, (f"{self.key} is no number in {self.baseline.name}",))
-        slack = self.amount * abs(earlier) if self.relative else self.amount
-        limits = [] if way == "lower" else [Comparison(Key(self.key), ">=", earlier - slack)]
-        limits += [] if way == "higher" else [Comparison(Key(self.key), "<=", earlier + slack)]
-        finding = Joined(tuple(limits)).find(row)
-        return Finding(finding.status, (*finding.details, f"was {earlier:.10g}"))
+    """As the user wrote it."""
+    keys: Sequence[str]
+    """What it is about."""
+    find: Callable[[dict[str, Any]], Finding]
+    """Decides for one row of a result."""
 
 
 @dataclass(frozen=True)
@@ -121,6 +71,24 @@ class Baseline:
         if not rows:
             raise DataError(f"{path!r} has no rows to compare with; give another --baseline")
         return cls(PurePath(path).name, tuple(rows))
+
+    def value_for(self, row: dict[str, Any], key: str) -> Any:
+        """The value of a key in the row of the same question as a new one.
+
+        Raises:
+            DataError: there is none.
+        """
+        from gnc_cli.schemas import marked
+
+        command = row["command"]
+        question = ["command"]
+        for part, inner in marked(command, "question").items():
+            question += [f"{part}.{name}" for name in inner] or [part]
+        same = self.row_for(
+            {name: look_up(row, name) for name in question},
+            {name: row.get(name) for name in marked(command, "label")},
+        )
+        return look_up(same, key)
 
     def row_for(self, question: dict[str, Any], labels: dict[str, Any]) -> dict[str, Any]:
         """The row that agrees with every key of `question`.
@@ -150,9 +118,6 @@ class Baseline:
         )
 
 
-_Gate = _Check | Allowance
-
-
 @dataclass(frozen=True)
 class Verdict:
     """What one gate says about a result."""
@@ -166,14 +131,14 @@ class Verdict:
     @property
     def line(self) -> str:
         """One line for stderr."""
-        return f"gate {self.status.value}: {self.gate} ({self.detail})"
+        return f"gate {self.status}: {self.gate} ({self.detail})"
 
 
 @dataclass(frozen=True)
 class Gates:
     """All gates of one command line, read and checked."""
 
-    gates: tuple[_Gate, ...]
+    gates: tuple[Gate, ...]
     rows: Rows
     baseline: Baseline | None
 
@@ -185,7 +150,7 @@ class Gates:
             UsageError: a malformed gate, or one of --baseline and --allow without the other.
             DataError: the baseline cannot be used.
         """
-        gates: list[_Gate] = [_limit("--min", text, ">=") for text in options.minimum or ()]
+        gates: list[Gate] = [_limit("--min", text, ">=") for text in options.minimum or ()]
         gates += [_limit("--max", text, "<=") for text in options.maximum or ()]
         gates += [_expression(text) for text in options.check or ()]
         if options.allow and options.baseline is None:
@@ -240,15 +205,15 @@ class Gates:
         return [self._judge(gate, rows, labels) for gate in self.gates]
 
     def _judge(
-        self, gate: _Gate, rows: Sequence[dict[str, Any]], labels: Collection[str]
+        self, gate: Gate, rows: Sequence[dict[str, Any]], labels: Collection[str]
     ) -> Verdict:
         if not rows:
             return Verdict(gate.text, Status.FAILED, "the result has no rows")
         rows = rows[-1:] if self.rows is Rows.LAST else rows
         findings = [gate.find(row) for row in rows]
         best_or_worst = max if self.rows is Rows.ANY else min
-        found = best_or_worst(findings, key=lambda f: f.status.rank)
-        detail = ", ".join(found.details)
+        finding = best_or_worst(findings, key=lambda f: f.status)
+        detail = ", ".join(finding.details)
         for text in dict.fromkeys(text for row in rows for text in row.get("warnings") or ()):
             if any(re.match(rf"(\w+ and )?{key}\b", text) for key in gate.keys):
                 detail += f"; {text.split(':')[0]}"
@@ -258,7 +223,7 @@ class Gates:
             others = [at for at, f in enumerate(findings) if f.status is not Status.PASSED]
             if number_passed and self.rows is Rows.ALL:
                 detail += f", not {_named(rows, others, labels)}"
-        return Verdict(gate.text, found.status, detail)
+        return Verdict(gate.text, finding.status, detail)
 
 
 def _named(rows: Sequence[dict[str, Any]], places: Sequence[int], labels: Collection[str]) -> str:
@@ -302,24 +267,42 @@ def exit_code(result: Result, verdicts: Sequence[Verdict]) -> ExitCode:
     return ExitCode.OK
 
 
-def _expression(text: str) -> _Check:
+def _expression(text: str) -> Gate:
     try:
-        return _Check(f"--check '{text}'", parse(text))
+        expression = parse(text)
     except UsageError as error:
         raise UsageError(f"--check {error}") from None
+    return Gate(f"--check '{text}'", keys_in(expression), expression.find)
 
 
-def _limit(option: str, text: str, operator: str) -> _Check:
+def _limit(option: str, text: str, operator: str) -> Gate:
     key, limit = _key_and_number(option, text, "KEY=VALUE", "max_cosine=0.5")
-    return _Check(f"{option} {text}", Comparison(Key(key), operator, limit))
+    return Gate(f"{option} {text}", [key], Comparison(Key(key), operator, limit).find)
 
 
-def _allowance(text: str, earlier: Baseline) -> Allowance:
+def _allowance(text: str, baseline: Baseline) -> Gate:
+    """How much worse than the baseline one key may be.
+
+    Of an earlier bracket the proved end is the claim to keep up with, so that a rerun with the
+    same result passes with no allowance at all.
+    """
     key, amount = _key_and_number("--allow", text, "KEY=CHANGE", "max_cosine=1%", least=0.0)
-    relative = text.rstrip().endswith("%")
-    return Allowance(
-        f"--allow {text}", key, amount / 100 if relative else amount, relative, earlier
-    )
+
+    def find(row: dict[str, Any]) -> Finding:
+        from gnc_cli.schemas import better, gate_keys
+
+        earlier, way = baseline.value_for(row, key), better(gate_keys(row["command"]), key)
+        if isinstance(earlier, dict):
+            earlier = earlier.get("upper" if way == "lower" else "lower")
+        if not isinstance(earlier, (int, float)) or isinstance(earlier, bool):
+            return Finding(Status.FAILED, (f"{key} is no number in {baseline.name}",))
+        slack = amount / 100 * abs(earlier) if text.rstrip().endswith("%") else amount
+        limits = [] if way == "lower" else [Comparison(Key(key), ">=", earlier - slack)]
+        limits += [] if way == "higher" else [Comparison(Key(key), "<=", earlier + slack)]
+        finding = Joined(tuple(limits)).find(row)
+        return Finding(finding.status, (*finding.details, f"was {earlier:.10g}"))
+
+    return Gate(f"--allow {text}", [key], find)
 
 
 def _key_and_number(

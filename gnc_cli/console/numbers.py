@@ -191,7 +191,7 @@ def cited(source: str, d: int = 0, K: int = 0) -> str:
         return f"{who} {year[0]}" if year else who
     if len(source) <= _SHORT:
         return source
-    found = _CITED.search(source)
-    if found and len(found[0].strip()) <= _SHORT:
-        return found[0].strip()
+    citation = _CITED.search(source)
+    if citation and len(citation[0].strip()) <= _SHORT:
+        return citation[0].strip()
     return re.split(r"(?<!\d), | \((?!\d)", source)[0]

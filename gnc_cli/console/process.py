@@ -1,22 +1,30 @@
 """The process around a command: its standard streams, its signals, what the system refuses.
 
+The result goes to stdout, messages of one line each to stderr.
+
 Ctrl-C, SIGTERM and SIGHUP: the first asks the computation to finish with its best, and ends a wait
 for input; the second aborts.
 """
 
 import contextlib
 import errno
+import json
 import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from io import TextIOWrapper
-from types import FrameType
+from types import FrameType, MappingProxyType
+from typing import Any
 
-from gnc_cli.console.show import note
-from gnc_cli.errors import ExitCode, GncError, OutputError, UnavailableError
+import typer
+
+from gnc_cli.errors import ExitCode, GncError, OutputError, UnavailableError, UsageError
+from gnc_cli.escaping import visible
+from gnc_cli.records import Result, plain
 from gnc_cli.runtime.deadline import end_wait
+from gnc_cli.runtime.distributed import is_rank_zero
 
 _LEAST_SPACE = 640_000_000
 """Bytes of address space; with less, OpenBLAS waits for ever while it is loaded."""
@@ -50,6 +58,49 @@ _PATIENCE = 1.0
 """Seconds that the second signal leaves for cleaning up temporary files."""
 
 
+def emit(text: str, *, rows: bool = False) -> None:
+    """Write to stdout, at once.
+
+    Args:
+        rows: a reader that leaves has seen the rows it wants (`--jsonl | head -1`), and no line
+            says so.
+
+    Raises:
+        OutputError: stdout is closed, its reader has gone, or the disk is full.
+    """
+    try:
+        # Colours were decided when the table was drawn.
+        typer.echo(text, nl=False, color=True)
+        sys.stdout.flush()
+    except OSError as error:
+        _silence_stdout()
+        reason = error.strerror or str(error)
+        if error.errno == errno.EBADF:
+            reason = "it is closed; use --out or --report"
+        refused = OutputError(f"cannot write the result to stdout: {reason}")
+        refused.silent = rows and isinstance(error, BrokenPipeError)
+        raise refused from error
+
+
+def print_line(row: Any, head: Mapping[str, Any] = MappingProxyType({})) -> None:
+    """One row of --jsonl: a result, or a record that belongs to one, after the keys of `head`."""
+    line = row.to_json() if isinstance(row, Result) else {**head, **plain(row)}
+    emit(json.dumps(line, allow_nan=False) + "\n", rows=True)
+
+
+def note(text: str) -> None:
+    """One line on stderr; it is lost where stderr is closed or full."""
+    if sys.stderr is not None:
+        with contextlib.suppress(OSError):
+            typer.echo(f"gnc: {visible(' '.join(text.split()))}", err=True)
+
+
+def _silence_stdout() -> None:
+    """Keep Python's last flush, at exit, from complaining about the same closed pipe again."""
+    with contextlib.suppress(OSError, ValueError), open(os.devnull, "wb") as nowhere:
+        os.dup2(nowhere.fileno(), sys.stdout.fileno())
+
+
 @contextlib.contextmanager
 def interruptible(quiet: bool = False) -> Iterator[threading.Event]:
     """An event that the first of these signals sets; the second raises KeyboardInterrupt.
@@ -77,26 +128,26 @@ def interruptible(quiet: bool = False) -> Iterator[threading.Event]:
             raise KeyboardInterrupt
         end_wait()
 
-    ear, mouth = socket.socketpair()
-    mouth.setblocking(False)
+    reader, writer = socket.socketpair()
+    writer.setblocking(False)
     done = threading.Event()
 
-    def listen() -> None:
-        heard = 0
-        while data := ear.recv(64):
+    def watch() -> None:
+        count = 0
+        while data := reader.recv(64):
             new = sum(byte in _SIGNALS for byte in data)
-            heard += new
+            count += new
             if new:
                 event.set()
-            if new and heard == new and not quiet:
+            if new and count == new and not quiet:
                 note("finishing with the best so far; interrupt again to stop at once")
-            if heard > 1 and not done.wait(_PATIENCE):
+            if count > 1 and not done.wait(_PATIENCE):
                 os._exit(ExitCode.INTERRUPTED)
 
-    listener = threading.Thread(target=listen, name="gnc-signals", daemon=True)
-    old_wakeup = signal.set_wakeup_fd(mouth.fileno(), warn_on_full_buffer=False)
+    watcher = threading.Thread(target=watch, name="gnc-signals", daemon=True)
+    old_wakeup = signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
     old_handlers = {number: signal.signal(number, handle) for number in caught}
-    listener.start()
+    watcher.start()
     try:
         yield event
     finally:
@@ -104,9 +155,9 @@ def interruptible(quiet: bool = False) -> Iterator[threading.Event]:
         for number, handler in old_handlers.items():
             signal.signal(number, handler)
         signal.set_wakeup_fd(old_wakeup)
-        mouth.close()
-        listener.join()
-        ear.close()
+        writer.close()
+        watcher.join()
+        reader.close()
 
 
 def check_address_space() -> None:
@@ -143,6 +194,35 @@ def open_streams() -> None:
         sys.stdout.reconfigure(errors="replace")
 
 
+def report(error: Exception) -> int:
+    """Print the line of an error; returns its exit code."""
+    if isinstance(error, GncError):
+        # A usage error is one in every process that torchrun started.
+        if not error.silent and (is_rank_zero() or not isinstance(error, UsageError)):
+            note(str(error))
+        return error.exit_code
+    if hasattr(error, "format_message"):  # Typer's own, whichever click it stands on
+        return _note_usage(error)
+    if ABORTED.is_set():
+        return ExitCode.INTERRUPTED
+    if (refused := refusal(error)) is not None:
+        note(str(refused))
+        return refused.exit_code
+    import traceback
+
+    traceback.print_exception(error)
+    note(f"this is a bug: {error!r}; please report it with the lines above")
+    return ExitCode.BUG
+
+
+def _note_usage(error: Any) -> int:
+    # Empty after the help of a bare `gnc`; pydantic's own words are not for the user.
+    if message := error.format_message().replace("Value error, ", ""):
+        path = error.ctx.command_path if error.ctx else "gnc"
+        note(f"{message[0].lower()}{message[1:].rstrip('.')}; see {path} --help")
+    return int(error.exit_code)
+
+
 def refusal(error: Exception) -> GncError | None:
     """What the system refused, as an error of one line; None where `error` is a bug.
 
@@ -159,7 +239,8 @@ def refusal(error: Exception) -> GncError | None:
     if isinstance(error, MemoryError) or any(words in text for words in _NO_MEMORY):
         place = "GPU" if "CUDA" in text else "machine"
         return UnavailableError(
-            f"the memory of the {place} is not enough; try a smaller --batch-size, --K or --d"
+            f"the memory of the {place} is not enough; try a smaller --d or --K, or, of gnc train, "
+            "a smaller --batch-size"
         )
     if isinstance(error, RuntimeError) and any(words in text for words in _LOST):
         return UnavailableError(

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Iterator
 from typing import Any
 
-from gnc_cli.console.show import note
+from gnc_cli.console.process import note
 from gnc_cli.runtime.deadline import Progress
 
 _WITHOUT_BEST = frozenset({"bounds", "moments", "decisions", "rows"})

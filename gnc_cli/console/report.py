@@ -17,7 +17,7 @@ import typer
 from gnc_cli.console.check import Status
 from gnc_cli.console.gates import Gates, Verdict, exit_code
 from gnc_cli.console.options import OutputOptions, Shape
-from gnc_cli.console.show import emit, note
+from gnc_cli.console.process import emit, note
 from gnc_cli.console.table import Table, markdown, printed
 from gnc_cli.errors import ExitCode
 from gnc_cli.escaping import in_markdown, in_prometheus, visible
@@ -82,7 +82,7 @@ def conclude(
     messages = [] if output.quiet else [*result.messages]
     if gates.gates:
         verdicts = [*verdicts, *gates.judge(result.judged(), result.marked("label"))]
-    messages += [v.line for v in verdicts if not (output.quiet and v.status.passed)]
+    messages += [v.line for v in verdicts if not (output.quiet and v.status is Status.PASSED)]
     if result.target_missed and output.shape is not Shape.TABLE and not output.quiet:
         messages.append("target missed: see max_cosine and rho_one_vs_rest")
     for line in messages:
@@ -122,7 +122,7 @@ def _title(result: Result) -> str:
 def _markdown(result: Result, tables: Sequence[Table], verdicts: Sequence[Verdict]) -> str:
     lines = [f"## {in_markdown(_title(result))}"]
     if verdicts:
-        rows = [(f"{_MARKS[v.status]} {v.status.value}", v.gate, v.detail) for v in verdicts]
+        rows = [(f"{_MARKS[v.status]} {v.status}", v.gate, v.detail) for v in verdicts]
         lines += markdown([Table(columns=(" ", "gate", "value"), rows=rows)])
     lines += markdown(tables)
     for message in result.messages:
@@ -137,7 +137,7 @@ def _junit(result: Result, verdicts: Sequence[Verdict]) -> str:
 
     unfinished = [line for line in result.lines() if line.get("outcome") in _UNFINISHED]
     failures = [("", line["outcome"], str(line.get("advice", ""))) for line in unfinished[:1]]
-    failures += [(v.gate, v.status.value, v.detail) for v in verdicts if not v.status.passed]
+    failures += [(v.gate, str(v.status), v.detail) for v in verdicts if v.status < Status.PASSED]
     name, seconds = f"gnc {result.command}", f"{result.seconds:.3f}"
     counts = {
         "name": name,
@@ -211,7 +211,7 @@ def _prometheus(result: Result, verdicts: Sequence[Verdict]) -> str:
                 sample(key, labels | {key: row[key]}, 1)
     for verdict in verdicts:
         gate = {"gate": verdict.gate, "status": verdict.status.value}
-        sample("gate_passed", shared | gate, verdict.status.passed)
+        sample("gate_passed", shared | gate, verdict.status is Status.PASSED)
     lines: list[str] = []
     for name, values in samples.items():
         lines += [f"# HELP {name} {_help(name, prefix)}", f"# TYPE {name} gauge", *values]

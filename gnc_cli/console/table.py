@@ -68,8 +68,8 @@ class Table:
             lines.insert(0, [f"<th>{in_html(self.columns[place])}</th>" for place in places])
         body = "".join(f"<tr>{''.join(line)}</tr>" for line in lines)
         title = f"<p><b>{in_html(self.title)}</b></p>" if self.title else ""
-        said = [f"<p>{in_html(_joined(text))}</p>" for text in (*self.sentences, *self.notes)]
-        return "".join([title, f"<table>{body}</table>" if body else "", *said])
+        texts = [f"<p>{in_html(_joined(text))}</p>" for text in (*self.sentences, *self.notes)]
+        return "".join([title, f"<table>{body}</table>" if body else "", *texts])
 
     def shown(self, keys: bool = True) -> tuple[list[int], list[list[Cell]]]:
         """The places of the columns that hold anything, and the rows in these columns."""

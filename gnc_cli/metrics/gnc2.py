@@ -20,7 +20,7 @@ from gnc_cli.geometry.rounding import gamma
 from gnc_cli.geometry.sphere import as_points
 from gnc_cli.records import Bracket
 from gnc_cli.runtime.deadline import Deadline
-from gnc_cli.runtime.devices import accelerator
+from gnc_cli.runtime.threads import accelerator
 
 EVERY_CLASS = 5000
 """Up to this K the bracket of every class is closed; beyond, that of the minimum."""

@@ -2,10 +2,10 @@
 to save what there is."""
 
 import contextlib
+import threading
 import time
 from collections.abc import Callable, Iterator
-from contextvars import ContextVar
-from typing import Protocol
+from typing import ClassVar
 
 from gnc_cli.errors import StoppedError
 
@@ -47,30 +47,6 @@ def end_wait() -> None:
         raise StoppedError(f"interrupted while waiting for {_WAITS[-1]}; nothing was done")
 
 
-_program_began: ContextVar[float | None] = ContextVar("_program_began", default=None)
-
-
-@contextlib.contextmanager
-def counting_from(moment: float) -> Iterator[None]:
-    """Within the block the first call's time counts from `moment`, the start of the program.
-
-    Args:
-        moment: of `time.monotonic`.
-    """
-    token = _program_began.set(moment)
-    try:
-        yield
-    finally:
-        _program_began.reset(token)
-
-
-class Flag(Protocol):
-    """What tells a computation to stop: a threading.Event, a file that another process writes."""
-
-    def is_set(self) -> bool:
-        """Stop now; cheap enough to ask at each step."""
-
-
 class Deadline:
     """A clock that long computations poll at each step or block.
 
@@ -80,10 +56,13 @@ class Deadline:
         clock: monotonic clock in seconds; tests hand in their own.
     """
 
+    program_began: ClassVar[float | None] = None
+    """When a program began that has made no call yet, by `time.monotonic`."""
+
     def __init__(
         self,
         seconds: float | None = None,
-        interrupt: Flag | None = None,
+        interrupt: threading.Event | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.seconds = seconds
@@ -92,16 +71,15 @@ class Deadline:
         self._start = clock()
 
     @classmethod
-    def of_call(cls, seconds: float | None, interrupt: Flag | None) -> "Deadline":
+    def of_call(cls, seconds: float | None, interrupt: threading.Event | None) -> "Deadline":
         """The deadline of a whole call of the library: a user's time limit.
 
         It counts from the start of the program in the first call of a command; half is left for
         the call. The calls within it, with limits of their own, count from where they begin.
         """
-        deadline = cls(seconds, interrupt)
-        began = _program_began.get()
+        deadline, began = cls(seconds, interrupt), cls.program_began
         if began is not None:
-            _program_began.set(None)
+            Deadline.program_began = None
             half = deadline._start - (seconds or 0.0) / 2
             deadline._start = min(deadline._start, max(began, half))
         return deadline

@@ -115,16 +115,16 @@ def of_first(processes: Processes, work: Callable[[], _T]) -> _T:
 
     So that nothing which rounding or a file system decides differs between machines.
     """
-    found, error = _tried(work) if processes.first else ([], None)
+    answer, error = _tried(work) if processes.first else ([], None)
     _agree(processes, error)
-    return next(part[0] for part in processes.all_gather(found) if part)
+    return next(part[0] for part in processes.all_gather(answer) if part)
 
 
 def in_all(processes: Processes, work: Callable[[], _T]) -> _T:
     """What `work` gives in this process, once all have done it; not for work that is collective."""
-    found, error = _tried(work)
+    answer, error = _tried(work)
     _agree(processes, error)
-    return found[0]
+    return answer[0]
 
 
 def _tried(work: Callable[[], _T]) -> tuple[list[_T], Exception | None]:

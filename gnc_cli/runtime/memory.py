@@ -72,9 +72,8 @@ def free_memory() -> float:
 
     What the system calls available, or less where the limit of a container is nearer.
     """
-    found = [_host_available()]
-    found += [_container_available(*group) for group in _CGROUPS]
-    return min((value for value in found if value is not None), default=math.inf)
+    limits = [_host_available(), *(_container_available(*group) for group in _CGROUPS)]
+    return min((limit for limit in limits if limit is not None), default=math.inf)
 
 
 def total_memory() -> int:

@@ -1,4 +1,7 @@
-"""How many threads a piece of numerical work deserves, and threads that share it.
+"""The device of numerical work, how many threads it deserves, and threads that share it.
+
+A device is the user's `--device` as a torch device. torch is imported on use: commands that need
+no tensor start without it.
 
 The worker threads of OpenBLAS, MKL and OpenMP wait for each other in spinning barriers, some
 hundred times a second. On cores shared with other work, two threads make small products 35 to 80
@@ -14,6 +17,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from gnc_cli.errors import UnavailableError
 from gnc_cli.runtime.calls import loaded
 
 if TYPE_CHECKING:
@@ -25,6 +29,62 @@ _CGROUP = Path("/sys/fs/cgroup")
 """As a container sees its own."""
 _WORTH_SPLITTING = 2e8
 """Floating-point operations in one call, about 5 ms on one core, that justify a second thread."""
+_DRIVERS = ("/dev/nvidiactl", "/dev/dxg", "/dev/kfd")
+"""Files that the drivers of NVIDIA (Linux, Windows Subsystem for Linux) and AMD put there."""
+
+
+def resolve_device(name: str = "auto") -> "torch.device":
+    """The torch device called `auto`, `cpu`, `cuda` or `cuda:N`.
+
+    `auto` is the first CUDA device where there is one, else the CPU.
+
+    Raises:
+        UnavailableError: no such device here; the message names those there are.
+
+    Example:
+        >>> resolve_device("cpu")
+        device(type='cpu')
+    """
+    import torch
+
+    count = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    if name == "cpu" or (name == "auto" and count == 0):
+        return torch.device("cpu")
+    index = int(name.partition(":")[2] or 0)
+    if index >= count:
+        names = ", ".join(["cpu", *(f"cuda:{i}" for i in range(count))])
+        why = "" if torch.version.cuda or count else " (this torch was built without CUDA)"
+        raise UnavailableError(f"--device {name} is not available{why}; here: {names}")
+    return torch.device("cuda", index)
+
+
+def accelerator(name: str, *, worthwhile: bool = True) -> "torch.device | None":
+    """The GPU to use for work that NumPy does otherwise; None for the CPU.
+
+    torch is imported only where a GPU is asked for by name, or `auto` and likely to be there.
+
+    Args:
+        name: `auto`, `cpu`, `cuda` or `cuda:N`.
+        worthwhile: the work is large enough for `auto` to move it to a GPU.
+
+    Raises:
+        UnavailableError: as `resolve_device`.
+
+    Example:
+        >>> accelerator("cpu") is None
+        True
+    """
+    if name == "cpu" or (name == "auto" and not (worthwhile and _gpu_is_likely())):
+        return None
+    device = resolve_device(name)
+    return None if device.type == "cpu" else device
+
+
+def _gpu_is_likely() -> bool:
+    torch = loaded("torch")
+    if torch is not None:
+        return bool(torch.cuda.is_available())
+    return any(Path(driver).exists() for driver in _DRIVERS)
 
 
 def available_cores() -> int:

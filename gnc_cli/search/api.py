@@ -14,6 +14,7 @@ from gnc_cli.parameters import (
     Cluster,
     Device,
     Force,
+    Kind,
     Parameter,
     Path,
     PlotOrPage,
@@ -25,7 +26,6 @@ from gnc_cli.parameters import (
     one_of,
     real,
     reals,
-    text,
     whole,
 )
 from gnc_cli.runtime.deadline import Progress
@@ -121,7 +121,7 @@ def solve(
         Parameter(
             "antipodal: codes with -w for every w. cyclic:n: codes invariant under an "
             "orthogonal map g with g^n = 1; n at most K.",
-            text(parsing.symmetry, "GROUP"),
+            Kind("GROUP", parsing.symmetry),
             _PROBLEM,
         ),
     ] = None,

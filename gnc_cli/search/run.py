@@ -9,7 +9,7 @@ from gnc_cli.constructions.registry import named_construction
 from gnc_cli.known_codes.best import constructed
 from gnc_cli.limits.registry import possible_table
 from gnc_cli.runtime.deadline import Deadline
-from gnc_cli.runtime.devices import resolve_device
+from gnc_cli.runtime.threads import resolve_device
 from gnc_cli.search.files import CodeWriter, read_start
 from gnc_cli.search.request import STORED, Request
 from gnc_cli.search.result import (

@@ -15,6 +15,7 @@ from gnc_cli.parameters import (
     MOST_SAMPLES,
     Device,
     Force,
+    Kind,
     Parameter,
     Path,
     PlotOrPage,
@@ -22,7 +23,6 @@ from gnc_cli.parameters import (
     declared,
     one_of,
     real,
-    text,
     whole,
     wholes,
 )
@@ -92,7 +92,9 @@ def train(
     classes_subset: Annotated[
         Sequence[str] | str | None,
         Parameter(
-            "These classes only, by name: cat,dog,truck.", text(_names, "NAMES", "names"), _DATA
+            "These classes only, by name: cat,dog,truck.",
+            Kind("NAMES", _names, noun="names"),
+            _DATA,
         ),
     ] = None,
     images_per_class: Annotated[
@@ -136,7 +138,7 @@ def train(
         Parameter(
             "Comma-separated: crop, flip, rotate; or none. Default all, but flip only images "
             "with colours and fashion-mnist.",
-            text(_augmentations, "NAMES", "names"),
+            Kind("NAMES", _augmentations, noun="names"),
             _DATA,
         ),
     ] = None,

@@ -118,8 +118,7 @@ class Epochs:
         # The clocks of several processes differ, so the first decides for all.
         if snapshot or self.training.processes.all_gather(due)[0]:
             ever = self.measured is not None or any(row.measure_seconds for row in self.history)
-            late = not final and ever and self._expired()
-            if late or self._interrupted():
+            if (not final and ever and self._expired()) or self._interrupted():
                 return
             measured = self._measure(epoch, keep=snapshot or self._drawn, final=final)
             if measured is None:

@@ -218,13 +218,9 @@ class Measuring:
             raise MeasuringInterrupted
         return next((why for why, _ in reports if why is not None), None)
 
-    def _fits(self, images: Labelled) -> bool:
-        """Whether the features of all processes together may be kept."""
-        return len(images.labels) * self._d * 4 <= _KEPT_BYTES
-
     def _buffer(self, images: Labelled) -> np.ndarray | None:
-        """For the features of this process's share, if they may be kept."""
-        if not self._fits(images):
+        """For the features of this process's share, if those of all together may be kept."""
+        if len(images.labels) * self._d * 4 > _KEPT_BYTES:
             return None
         return np.empty((len(self._span(images)), self._d), dtype=np.float32)
 

@@ -10,10 +10,9 @@ from gnc_cli.console.numbers import duration
 from gnc_cli.errors import DataError, UnavailableError, UsageError
 from gnc_cli.parameters import spelled
 from gnc_cli.records import read_plain
-from gnc_cli.runtime.devices import resolve_device
 from gnc_cli.runtime.distributed import Processes, on_this_machine, started_by_torchrun
 from gnc_cli.runtime.memory import check_memory
-from gnc_cli.runtime.threads import available_cores, threads_for
+from gnc_cli.runtime.threads import available_cores, resolve_device, threads_for
 from gnc_cli.training.checkpoints import read_checkpoint, read_tensors
 from gnc_cli.training.data.image_set import ImageData
 from gnc_cli.training.head import HeadPlan, build_head

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from gnc_cli.console.removed import REMOVED
+from gnc_cli.console.options import REMOVED
 from gnc_cli.errors import DataError, OutputError, UsageError
 from gnc_cli.io.arguments import check_files
 from gnc_cli.io.inputs import decoded, open_input

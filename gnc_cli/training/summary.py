@@ -21,6 +21,9 @@ from gnc_cli.training.request import Settings
 from gnc_cli.training.result import HeadFacts, TrainResult
 from gnc_cli.training.run_folder import portable
 
+_LEARNED = 0.1
+"""A network that has come less far from chance to 1 has learned next to nothing."""
+
 
 def result_of(epochs: Epochs, plan: HeadPlan, data: ImageData, seconds: float) -> TrainResult:
     """The result of one run."""
@@ -36,12 +39,13 @@ def result_of(epochs: Epochs, plan: HeadPlan, data: ImageData, seconds: float) -
 
     names = ("test_accuracy", "ood_accuracy", "test_ncc_accuracy")
     others = {n: last(n) if measured is None else getattr(measured, n) for n in names}
+    train_accuracy = last("train_accuracy") if result is None else result.accuracy
     return TrainResult(
         seconds=seconds,
         version=__version__,
         run=epochs.folder.path,
         outcome=epochs.outcome,
-        advice=_advice(epochs),
+        advice=_advice(epochs, train_accuracy),
         data=data_facts(data),
         model=settings.model,
         head=_head_facts(settings, plan, training.model),
@@ -52,7 +56,7 @@ def result_of(epochs: Epochs, plan: HeadPlan, data: ImageData, seconds: float) -
         epochs=len(history),
         epochs_asked=settings.epochs,
         loss=history[-1].loss if history else None,
-        train_accuracy=last("train_accuracy") if result is None else result.accuracy,
+        train_accuracy=train_accuracy,
         **others,
         best=best_of(history),
         measure_share=measuring / spent if spent else 0.0,
@@ -131,11 +135,16 @@ def _recipe_facts(settings: Settings, normalisation: Normalisation) -> dict[str,
     }
 
 
-def _advice(epochs: Epochs) -> str | None:
-    """How to go on where it stopped."""
-    settings = epochs.settings
+def _advice(epochs: Epochs, accuracy: float | None) -> str | None:
+    """How to go on where it stopped, or where the training `accuracy` is near chance."""
+    settings, chance = epochs.settings, 1.0 / epochs.training.model.head.K
     if epochs.outcome == "completed":
-        return None
+        if accuracy is None or accuracy > chance + _LEARNED * (1.0 - chance):
+            return None
+        return (
+            f"training accuracy {accuracy:.3g} is near chance; try more {spelled('epochs')} or "
+            f"another {spelled('lr')}"
+        )
     word = "interrupted"
     if epochs.outcome == "time_limit":
         word = f"stopped by {spelled('time_limit')}"

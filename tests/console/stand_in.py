@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from gnc_cli.cli import program
-from gnc_cli.console.expose import expose
+from gnc_cli.cli import Commands, program
 from gnc_cli.io.arguments import validated
 from gnc_cli.known_codes.verdict import ComparisonStatus
 from gnc_cli.metrics.gnc2 import Rattlers
@@ -115,7 +114,11 @@ def gnc_around(work: Callable[..., Any]) -> Any:
         bound.apply_defaults()
         return work(**bound.arguments)
 
-    return program({expose(validated(solve), view="gnc_cli.search.view"): "gnc solve"})
+    class Around(Commands):
+        def function(self, name: str) -> Any:
+            return validated(solve) if name == "solve" else super().function(name)
+
+    return program(Around)
 
 
 def _slow(d: int, K: int, *, interrupt: Any, **options: Any) -> Any:

@@ -10,7 +10,7 @@ from gnc_cli.geometry import one_vs_rest as module
 from gnc_cli.geometry.hull_products import ArrayProducts, TensorProducts
 from gnc_cli.geometry.one_vs_rest import HullSearch, one_vs_rest
 from gnc_cli.geometry.sphere import random_points
-from gnc_cli.runtime.devices import resolve_device
+from gnc_cli.runtime.threads import resolve_device
 
 
 @pytest.mark.parametrize("single", [False, True])

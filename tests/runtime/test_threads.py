@@ -1,13 +1,25 @@
-"""Thread counts follow the work; limits hold inside and are gone outside."""
+"""Thread counts follow the work and limits end with their block; devices by name.
 
+A device that is missing is refused with those that are there; torch is left alone until asked for.
+"""
+
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 from threadpoolctl import threadpool_info
 
+from gnc_cli.errors import UnavailableError
 from gnc_cli.runtime import threads
-from gnc_cli.runtime.threads import available_cores, limit_threads, threads_for
+from gnc_cli.runtime.threads import (
+    accelerator,
+    available_cores,
+    limit_threads,
+    resolve_device,
+    threads_for,
+)
 
 
 def blas_threads() -> list[int]:
@@ -64,3 +76,53 @@ def test_limits_are_restored() -> None:
     with pytest.raises(KeyError), limit_threads(1):
         raise KeyError
     assert (blas_threads(), torch.get_num_threads()) == before
+
+
+def pretend(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
+    monkeypatch.setattr("torch.cuda.is_available", lambda: count > 0)
+    monkeypatch.setattr("torch.cuda.device_count", lambda: count)
+
+
+def test_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    pretend(monkeypatch, 2)
+    names = ("auto", "cpu", "cuda", "cuda:1")
+    assert [str(resolve_device(n)) for n in names] == ["cuda:0", "cpu", "cuda:0", "cuda:1"]
+    with pytest.raises(UnavailableError, match="cuda:2 is not available.*cpu, cuda:0, cuda:1"):
+        resolve_device("cuda:2")
+
+
+def test_without_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    pretend(monkeypatch, 0)
+    assert str(resolve_device("auto")) == "cpu"
+    with pytest.raises(UnavailableError, match="here: cpu$") as caught:
+        resolve_device("cuda")
+    assert caught.value.exit_code == 6
+
+
+def test_accelerator(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A GPU where one is asked for by name, or is there and worth it; None stands for NumPy."""
+    pretend(monkeypatch, 1)
+    assert accelerator("cpu") is None
+    assert accelerator("auto", worthwhile=False) is None
+    assert str(accelerator("auto")) == str(accelerator("cuda", worthwhile=False)) == "cuda:0"
+    pretend(monkeypatch, 0)
+    assert accelerator("auto") is None
+    with pytest.raises(UnavailableError):
+        accelerator("cuda")
+
+
+def test_torch_is_left_alone_until_asked_for() -> None:
+    """The certificate of a closed form must not cost torch's start-up."""
+    script = (
+        "import sys, numpy as np\n"
+        "from gnc_cli.runtime import threads\n"
+        "from gnc_cli.codes import certify\n"
+        "from gnc_cli.metrics import duplicates, gnc1, gnc2, gnc3\n"
+        "threads._DRIVERS = ()\n"
+        "assert threads.accelerator('auto') is None and threads.accelerator('cpu') is None\n"
+        "for device in ('cpu', 'auto'): gnc2.gnc2_detail(np.eye(50), device=device)\n"
+        "duplicates.find_duplicates(np.eye(50), 0.0)\n"
+        "assert 'torch' not in sys.modules\n"
+    )
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr

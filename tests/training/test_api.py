@@ -15,6 +15,7 @@ from gnc_cli.errors import DataError
 from gnc_cli.records import plain
 from gnc_cli.training.checkpoints import read_checkpoint
 from gnc_cli.training.result import EpochRow, TrainResult
+from gnc_cli.training.view import view
 from tests.training.problems import run, toy
 
 SCHEMA = schemas.load("train")
@@ -68,6 +69,13 @@ def test_it_learns(learned: TrainResult) -> None:
     assert 0.0 < learned.measure_share < 1.0
     images = [row.images_per_second for row in learned.history]
     assert min(images) <= learned.images_per_second <= max(images)
+
+
+def test_a_network_near_chance_says_what_to_try(home: Path, data: str) -> None:
+    result = run(data, home / "chance", epochs=1, lr=1e-9, seed=5)
+    assert result.outcome == "completed" and result.advice is not None
+    assert result.advice.endswith("is near chance; try more epochs or another lr")
+    assert result.advice in view(result, False)[-1].html()
 
 
 def test_what_the_result_says(learned: TrainResult) -> None:

@@ -20,7 +20,7 @@ import pytest
 from gnc_cli import schemas
 from gnc_cli.cli import app
 from gnc_cli.records import Bracket
-from gnc_cli.training.command import epochs_on_terminal
+from gnc_cli.training.view import epochs_on_terminal
 from tests.conftest import runner
 from tests.training.pictures import epoch_row
 from tests.training.pictures import run as made_run
@@ -278,7 +278,7 @@ def test_the_bar_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stderr", terminal := _Terminal())
     monkeypatch.setenv("COLUMNS", str(width))
     monkeypatch.setenv("TERM", "xterm")
-    with epochs_on_terminal() as watch:
+    with epochs_on_terminal(False, "reading the data") as watch:
         assert watch is not None
         watch.report("training", 1, 900, 1.234e-05)
         found = {"train_accuracy": 0.75, "test_accuracy": 0.625, "ood_accuracy": 0.5}

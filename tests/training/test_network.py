@@ -36,7 +36,7 @@ def test_what_does_not_fit(
     monkeypatch.setattr(memory, "free_memory", lambda: 3e9)
     settings = settings_of(Request(**asked))
     with pytest.raises(UnavailableError, match=message) if message else contextlib.nullcontext():
-        check_fits(settings, HeadPlan(*plan, None, None, None, None), (9, 1, 32, 32), 256, CPU)
+        check_fits(settings, HeadPlan(*plan), (9, 1, 32, 32), 256, CPU)
 
 
 def test_long_training_is_announced(caplog: pytest.LogCaptureFixture) -> None:

@@ -7,9 +7,8 @@ import numpy as np
 from gnc_cli.codes.certify import certify_code
 from gnc_cli.geometry.second_order import UNDECIDED
 from gnc_cli.runtime.deadline import Deadline
-from gnc_cli.runtime.devices import accelerator, resolve_device
 from gnc_cli.runtime.parallel import Pool, processes
-from gnc_cli.runtime.threads import available_cores
+from gnc_cli.runtime.threads import accelerator, available_cores, resolve_device
 from gnc_cli.search.effort import MAX_UNKNOWNS
 from gnc_cli.search.request import Request
 from gnc_cli.search.result import Outcome, SolveResult

@@ -18,8 +18,7 @@ from typing import Any
 import numpy as np
 
 from gnc_cli.runtime.deadline import Deadline
-from gnc_cli.runtime.devices import resolve_device
-from gnc_cli.runtime.threads import limit_threads
+from gnc_cli.runtime.threads import limit_threads, resolve_device
 from gnc_cli.search.ufm.cross_entropy import CrossEntropy, cross_entropy, cross_entropy_curvature
 
 _FIRST_RATE = 0.1

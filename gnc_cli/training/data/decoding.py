@@ -148,11 +148,7 @@ def _decode(path: str, channels: int, size: int) -> np.ndarray:
         picture.draft(None, (2 * size, 2 * size))  # JPEG: an eighth to a half, if that is enough
         ImageOps.exif_transpose(picture, in_place=True)
         plain = _converted(picture, channels)
-        width, height = plain.size
-        side = min(width, height)
-        left, top = (width - side) / 2, (height - side) / 2
-        box = (left, top, left + side, top + side)
-        square = plain.resize((size, size), Image.Resampling.BILINEAR, box)
+        square = ImageOps.fit(plain, (size, size), Image.Resampling.BILINEAR)
     pixels = np.asarray(square)
     return pixels[None] if channels == 1 else pixels.transpose(2, 0, 1)
 

@@ -22,6 +22,7 @@ import numpy as np
 from gnc_cli.errors import DataError
 from gnc_cli.io.catalogue import translated
 from gnc_cli.io.inputs import read_lines, walk
+from gnc_cli.parsing import listed
 from gnc_cli.training.data.decoding import (
     decoding_pool,
     images_of,
@@ -31,7 +32,6 @@ from gnc_cli.training.data.image_set import (
     ImageData,
     ImageSet,
     chooser,
-    first_of,
     fits_in_memory,
     with_present_classes,
 )
@@ -156,7 +156,7 @@ def _read(
     }
     root = Path(path).expanduser()
     named = [f"{Path(file).relative_to(root)} ({reason})" for file, reason in broken.items()]
-    line = f"{len(broken)} image(s) cannot be read and are left out: {first_of(named, 3)}"
+    line = f"{len(broken)} image(s) cannot be read and are left out: {listed(named, 3)}"
     return sets, facts, (line,) if broken else ()
 
 
@@ -226,7 +226,7 @@ def _test_files(
         if unknown := sorted(names - {*folders, "images"}):
             raise DataError(
                 f"{str(base)!r} has {len(unknown)} class(es) that {str(root / 'train')!r} has "
-                f"not: {first_of(unknown)}; rename or remove them"
+                f"not: {listed(unknown)}; rename or remove them"
             )
         if names - {"images"}:
             return _listed([_image_files(base / name) for name in kept]), part

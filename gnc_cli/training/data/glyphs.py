@@ -16,11 +16,11 @@ import numpy as np
 
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.parameters import spelled
+from gnc_cli.parsing import listed
 from gnc_cli.training.data.fonts import Face, GlyphDrawer, find_fonts, read_faces, split_faces
 from gnc_cli.training.data.image_set import (
     ImageData,
     ImageSet,
-    first_of,
 )
 
 _IMAGE_SIZES = (16, 32, 64)
@@ -180,7 +180,7 @@ def glyphs_of(
     name = _DEJAVU if fonts is None else root.name
     if not len(known):
         raise DataError(
-            f"the fonts in {name!r} have none of the network's classes ({first_of(names)}); "
+            f"the fonts in {name!r} have none of the network's classes ({listed(names)}); "
             f"give {spelled('ood')} other fonts, as in glyphs:DIR"
         )
     return _image_set(pictures[known], there[known]), known.tolist(), name, warnings

@@ -25,11 +25,11 @@ import numpy as np
 from gnc_cli.errors import DataError
 from gnc_cli.io.catalogue import most_unpacked, translated
 from gnc_cli.io.inputs import memory_limit, open_input
+from gnc_cli.parsing import listed
 from gnc_cli.training.data.image_set import (
     ImageData,
     ImageSet,
     data_folders,
-    first_of,
     with_present_classes,
 )
 
@@ -165,7 +165,7 @@ def _find(name: str, path: str | None) -> tuple[Path, str, _Files]:
         present = [prefix for prefix in sets if known is None or prefix in known.prefixes]
         if len(present) > 1:
             raise DataError(
-                f"{str(folder)!r} has the files of several sets ({first_of(present)}); leave one "
+                f"{str(folder)!r} has the files of several sets ({listed(present)}); leave one "
                 "of them in it, or name one, as in emnist-balanced:DIR"
             )
         if present:

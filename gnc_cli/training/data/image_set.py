@@ -11,9 +11,9 @@ import numpy as np
 
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.io.inputs import memory_limit
+from gnc_cli.parsing import listed
 from gnc_cli.runtime.distributed import on_this_machine
 
-_NAMED = 5
 _MOST_NAMES = 20
 _SYNONYMS = {"car": "automobile", "plane": "airplane", "aeroplane": "airplane"}
 """STL-10 has cars, CIFAR-10 automobiles; others have planes."""
@@ -117,7 +117,7 @@ def _find(wanted: str, names: Sequence[str]) -> int:
         return folded.index(wanted.casefold())
     if wanted.isdecimal() and wanted.isascii() and int(wanted) < len(names):
         return int(wanted)
-    raise DataError(f"there is no class {wanted!r}; choose of {first_of(names, _MOST_NAMES)}")
+    raise DataError(f"there is no class {wanted!r}; choose of {listed(names, _MOST_NAMES)}")
 
 
 def matches(theirs: Sequence[str], ours: Sequence[str]) -> dict[int, int]:
@@ -179,14 +179,8 @@ def with_present_classes(data: ImageData, where: str) -> ImageData:
     if len(order) == len(count):
         return data
     absent = [repr(data.class_names[k]) for k in np.flatnonzero(count == 0)]
-    line = f"{len(absent)} class(es) without training images are left out: {first_of(absent)}"
+    line = f"{len(absent)} class(es) without training images are left out: {listed(absent)}"
     return dataclasses.replace(restricted(data, order), warnings=(*data.warnings, line))
-
-
-def first_of(names: Sequence[str], most: int = _NAMED) -> str:
-    """The first few names, and how many more there are: `a, b, c, d, e and 2 more`."""
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
 
 
 def fits_in_memory(size: int) -> bool:

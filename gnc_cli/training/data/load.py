@@ -1,4 +1,7 @@
-"""Images by what the user calls them: `glyphs:DIR`, `fashion-mnist`, `folder:PATH`, `npz:FILE`."""
+"""Images by what the user calls them: `glyphs:DIR`, `fashion-mnist`, `folder:PATH`, `npz:FILE`.
+
+A reader is loaded when its kind of images is asked for.
+"""
 
 import dataclasses
 import os
@@ -7,8 +10,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from gnc_cli.errors import DataError, UsageError
-from gnc_cli.training.data.cifar import CIFAR10, CIFAR100, read_cifar
-from gnc_cli.training.data.folders import folder_name, read_folder, read_folder_test
+from gnc_cli.parsing import listed
 from gnc_cli.training.data.glyphs import glyph_images, glyphs_of
 from gnc_cli.training.data.idx import IDX_SETS, read_idx
 from gnc_cli.training.data.image_set import (
@@ -17,14 +19,12 @@ from gnc_cli.training.data.image_set import (
     ImageSet,
     MatchedSet,
     chooser,
-    first_of,
     first_per_class,
     matches,
     restricted,
 )
-from gnc_cli.training.data.stored import read_stored
 
-_CIFAR = {"cifar10": CIFAR10, "cifar100": CIFAR100}
+_CIFAR = ("cifar10", "cifar100")
 _WITH_PATH = ("folder", "idx", "h5", "npz")
 _KINDS = ("glyphs", *_CIFAR, *IDX_SETS, *_WITH_PATH)
 _GLYPHS = 100
@@ -59,6 +59,8 @@ def load_images(
     kind, path = _kind_and_path(data)
     choose = chooser(classes, subset)
     if kind == "folder":
+        from gnc_cli.training.data.folders import read_folder
+
         whole = read_folder(path, image_size=image_size, choose=choose, threads=threads)
     elif kind == "glyphs":
         size, fonts = image_size or _GLYPH_SIZE, path or fonts
@@ -71,10 +73,14 @@ def load_images(
                 whole = restricted(whole, choose(whole.class_names))
     else:
         if kind in _CIFAR:
-            whole = read_cifar(_CIFAR[kind], path or None)
+            from gnc_cli.training.data.cifar import CIFAR10, CIFAR100, read_cifar
+
+            whole = read_cifar(CIFAR10 if kind == "cifar10" else CIFAR100, path or None)
         elif kind in IDX_SETS or kind == "idx":
             whole = read_idx(kind, path or None)
         else:
+            from gnc_cli.training.data.stored import read_stored
+
             whole = read_stored(path, kind)
         whole = _with_size(restricted(whole, choose(whole.class_names)), image_size)
     return whole if per_class is None else first_per_class(whole, per_class)
@@ -100,13 +106,15 @@ def load_matched(
         pairs = matches(names, data.class_names)
         if not pairs:
             raise DataError(
-                f"no class of {name!r} ({first_of(names)}) has the name of a class of the network "
-                f"({first_of(data.class_names)}); rename its class folders"
+                f"no class of {name!r} ({listed(names)}) has the name of a class of the network "
+                f"({listed(data.class_names)}); rename its class folders"
             )
         ours[:] = pairs.values()
         return list(pairs)
 
     if kind == "folder":
+        from gnc_cli.training.data.folders import folder_name, read_folder_test
+
         images, warnings = read_folder_test(
             path, image_size=size, channels=channels, choose=choose, threads=threads
         )

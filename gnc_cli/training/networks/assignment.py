@@ -18,7 +18,6 @@ import math
 
 import numpy as np
 
-from gnc_cli.codes.automorphisms import CodeSymmetries
 from gnc_cli.errors import UsageError
 from gnc_cli.geometry.sphere import as_points, normalise
 from gnc_cli.parameters import spelled
@@ -97,6 +96,8 @@ def distinct_assignments(code: np.ndarray, *, most: int = 1000) -> np.ndarray:
         >>> distinct_assignments(square).tolist()
         [[0, 1, 2, 3], [0, 1, 3, 2], [0, 2, 1, 3]]
     """
+    from gnc_cli.codes.automorphisms import CodeSymmetries
+
     symmetries = CodeSymmetries(code)
     K = len(code)
     count = math.factorial(K) // symmetries.order

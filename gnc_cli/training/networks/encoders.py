@@ -19,7 +19,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from gnc_cli.collapse.model import in_eval_mode
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.parameters import spelled
-from gnc_cli.training.data.image_set import first_of
+from gnc_cli.parsing import listed
 from gnc_cli.training.networks.architectures import (
     CNN,
     DenseNet121,
@@ -164,8 +164,8 @@ def _under_prefix(own: Mapping[str, Tensor], tensors: Mapping[str, Tensor]) -> d
     below = max(parts.values(), key=lambda part: len(part.keys() & own.keys()), default={})
     if not below.keys() & own.keys():
         raise _of_another_network(
-            f"no name in the checkpoint ({first_of(list(tensors), _NAMED)}) is one of this "
-            f"network's ({first_of(list(own), _NAMED)})"
+            f"no name in the checkpoint ({listed(list(tensors), _NAMED)}) is one of this "
+            f"network's ({listed(list(own), _NAMED)})"
         )
     return below
 

@@ -158,10 +158,6 @@ class Head(nn.Module):
         """How many fewer numbers an optimiser moves than the K d of a learned head."""
         return self.K * self.d - sum(p.numel() for p in self.parameters() if p.requires_grad)
 
-    def extra_repr(self) -> str:
-        """Sizes and temperature, for `print(head)`."""
-        return f"d={self.d}, K={self.K}, tau={self.tau:g}"
-
 
 class SphereHead(Head):
     """Learned unit rows: logits `<w_k, h> / tau` of unit features, no bias (paper, eq. 1).

@@ -11,7 +11,6 @@ import pytest
 from PIL import Image
 
 from gnc_cli.errors import DataError, GncError, UsageError
-from gnc_cli.training.data import load
 from gnc_cli.training.data.cifar import CIFAR10
 from gnc_cli.training.data.fonts import find_fonts
 from gnc_cli.training.data.image_set import ImageData, ImageSet, MatchedSet
@@ -31,7 +30,8 @@ def cifar(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
         raw = dumps({b"label_names": list(NAMES)} if name == CIFAR10.meta else batch)
         (tmp_path / name).write_bytes(raw)
         sums[name] = hashlib.md5(raw).hexdigest()
-    monkeypatch.setitem(load._CIFAR, "cifar10", dataclasses.replace(CIFAR10, sums=sums))
+    known = dataclasses.replace(CIFAR10, sums=sums)
+    monkeypatch.setattr("gnc_cli.training.data.cifar.CIFAR10", known)
     return f"cifar10:{tmp_path}"
 
 
