@@ -1,5 +1,6 @@
 """A call of `solve`: its arguments, checked against each other before any work."""
 
+import math
 import os
 import threading
 from collections.abc import Iterator
@@ -131,11 +132,12 @@ class Request:
         return self.K > LARGE
 
     @property
-    def reachable_target(self) -> float | None:
-        """The target, easier by what rounding may take away."""
+    def target_distance(self) -> float:
+        """The target as a distance, rho or 1 - max_cosine, easier by what rounding may take away;
+        infinite without one."""
         if self.target is None:
-            return None
-        return self.target + (-_ROUNDING if self.problem == "softmax" else _ROUNDING)
+            return math.inf
+        return (self.target if self.problem == "softmax" else 1.0 - self.target) - _ROUNDING
 
     @property
     def may_use_closed_form(self) -> bool:

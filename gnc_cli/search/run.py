@@ -19,12 +19,16 @@ from gnc_cli.search.result import (
     SolveSweep,
     list_constructions,
 )
-from gnc_cli.search.routes.construction import Constructed, SearchBeside, streamed, worth_a_search
-from gnc_cli.search.routes.direct import Stored, Theorem
+from gnc_cli.search.routes.construction import (
+    Constructed,
+    SearchBeside,
+    Stored,
+    Theorem,
+    streamed,
+    worth_a_search,
+)
 from gnc_cli.search.routes.route import Route
-from gnc_cli.search.routes.search import LargeSearch, Search
-from gnc_cli.search.routes.ufm import FeatureModel
-from gnc_cli.search.verdict import check_target, reaches_target
+from gnc_cli.search.verdict import check_target
 
 
 def run(request: Request) -> SolveResult | SolveSweep | ConstructionList:
@@ -43,8 +47,11 @@ def run(request: Request) -> SolveResult | SolveSweep | ConstructionList:
         writer = CodeWriter(request)
         save = writer.save
     result = route.solve(deadline, save)
-    if isinstance(result, SolveResult):
-        result = _judged(result, request)
+    if request.target is not None and isinstance(result, SolveResult):
+        if result.outcome is not Outcome.INTERRUPTED:
+            reached = result.distance >= request.target_distance
+            outcome = Outcome.TARGET_REACHED if reached else Outcome.TARGET_MISSED
+            result = replace(result, outcome=outcome, ending=result.outcome)
     if request.out is not None:
         result = writer.write(result)
     if request.plot is not None:
@@ -66,6 +73,8 @@ def choose_route(request: Request, start: np.ndarray | None = None, starts: int 
     if request.construction == STORED:
         return Stored(request)
     if request.problem == "ufm":
+        from gnc_cli.search.routes.ufm import FeatureModel
+
         return FeatureModel(request, start)
     if request.construction is not None:
         return Constructed(request, named_construction(request.construction, request.d, request.K))
@@ -86,13 +95,6 @@ def choose_route(request: Request, start: np.ndarray | None = None, starts: int 
 
 
 def _search(request: Request, start: np.ndarray | None, starts: int) -> Route:
+    from gnc_cli.search.routes.search import LargeSearch, Search
+
     return LargeSearch(request, start) if request.large else Search(request, start, starts)
-
-
-def _judged(result: SolveResult, request: Request) -> SolveResult:
-    """The outcome in the light of the user's target."""
-    reached = reaches_target(request, result)
-    if reached is None or result.outcome is Outcome.INTERRUPTED:
-        return result
-    outcome = Outcome.TARGET_REACHED if reached else Outcome.TARGET_MISSED
-    return replace(result, outcome=outcome, ending=result.outcome)

@@ -22,9 +22,8 @@ BOTH = pytest.mark.parametrize("problem", ["tammes", "softmax"])
 
 
 def found(problem: str, d: int, K: int, **options: object) -> SearchSolution:
-    target = options.pop("target", None)
     request = Request(d, K, problem, **(QUICK | options))  # type: ignore[arg-type]
-    return solve_code(request, Deadline(), Pool(), init=request.init, target=target)  # type: ignore[arg-type]
+    return solve_code(request, Deadline(), Pool(), init=request.init)
 
 
 def test_both_problems_run_one_search() -> None:
