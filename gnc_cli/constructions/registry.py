@@ -22,9 +22,15 @@ from typing import Any
 import numpy as np
 
 from gnc_cli.constructions import families as folder
-from gnc_cli.constructions.combine import embedded, first_rows, orthogonal_sum, section
-from gnc_cli.constructions.construction import Construction, Cosine, Family
-from gnc_cli.constructions.integer_rows import IntegerRows
+from gnc_cli.constructions.construction import (
+    Construction,
+    Cosine,
+    Family,
+    embedded,
+    first_rows,
+    orthogonal_sum,
+)
+from gnc_cli.constructions.integer_rows import IntegerRows, section
 from gnc_cli.errors import UsageError
 from gnc_cli.parameters import spelled
 

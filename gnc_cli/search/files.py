@@ -78,9 +78,9 @@ def read_start(request: Request) -> tuple[np.ndarray | None, int]:
     Raises:
         DataError: the file holds no code of this size, or one that was made with other options.
     """
-    if not request.resume or request.out is None:
+    name = os.fspath(request.out or "")
+    if not request.resume:
         return None, 0
-    name = os.fspath(request.out)
     if not os.path.exists(name):
         _log.warning("%r does not exist yet; starting anew", name)
         return None, 0

@@ -10,7 +10,6 @@ from gnc_cli.known_codes.best import constructed
 from gnc_cli.limits.registry import possible_table
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.devices import resolve_device
-from gnc_cli.search.files import CodeWriter, read_start
 from gnc_cli.search.request import STORED, Request
 from gnc_cli.search.result import (
     ConstructionList,
@@ -40,19 +39,21 @@ def run(request: Request) -> SolveResult | SolveSweep | ConstructionList:
         resolve_device(request.device)  # missing hardware is reported whether needed or not
     possible_table(request.table)  # a wrong line is reported whether needed or not
     check_target(request)
-    start, starts = read_start(request)
-    route, save = choose_route(request, start, starts), None
-    route.check()
+    start, starts, writer = None, 0, None
     if request.out is not None:
+        from gnc_cli.search.files import CodeWriter, read_start
+
+        start, starts = read_start(request)
         writer = CodeWriter(request)
-        save = writer.save
-    result = route.solve(deadline, save)
+    route = choose_route(request, start, starts)
+    route.check()
+    result = route.solve(deadline, None if writer is None else writer.save)
     if request.target is not None and isinstance(result, SolveResult):
         if result.outcome is not Outcome.INTERRUPTED:
             reached = result.distance >= request.target_distance
             outcome = Outcome.TARGET_REACHED if reached else Outcome.TARGET_MISSED
             result = replace(result, outcome=outcome, ending=result.outcome)
-    if request.out is not None:
+    if writer is not None:
         result = writer.write(result)
     if request.plot is not None:
         from gnc_cli.search.plot import plot_solve

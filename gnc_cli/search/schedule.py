@@ -22,9 +22,9 @@ import numpy as np
 
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.parallel import Pool
+from gnc_cli.search.descent import MOST_POINTS
 from gnc_cli.search.effort import Effort
 from gnc_cli.search.problem import Candidate, Problem, Tammes
-from gnc_cli.search.quick import MOST_POINTS
 from gnc_cli.search.tasks import ESTIMATE, NEAR, Task, TaskResult, best_distinct, perform
 
 _FIRST = (1, 2, 4)
