@@ -13,6 +13,7 @@ import numpy as np
 from gnc_cli.errors import DataError
 from gnc_cli.io.code import CodeFile
 from gnc_cli.io.codefile import read_code, write_code, write_streamed
+from gnc_cli.parameters import spelled
 from gnc_cli.runtime.deadline import SaveTimes
 from gnc_cli.search.request import Request, apart
 from gnc_cli.search.result import SolveSweep
@@ -92,12 +93,12 @@ def read_start(request: Request) -> tuple[np.ndarray | None, int]:
                 before, after = (str(part) or "none" for part in (made.get(key), value))
                 raise DataError(
                     f"{name!r} was made with {key} = {before}, not {after}; "
-                    "resume with equal options, or use --force to start anew"
+                    f"resume with equal options, or use {spelled('force')} to start anew"
                 )
     if code.weights.shape != (request.K, request.d):
         raise DataError(
             f"{name!r} holds a code of shape {code.weights.shape}, not {(request.K, request.d)}; "
-            "use --force to start anew"
+            f"use {spelled('force')} to start anew"
         )
     state = code.state or {}
     starts = max(0, state.get("starts", 0)) if state.get("seed") == request.seed else 0

@@ -13,6 +13,7 @@ import numpy as np
 from gnc_cli.errors import UsageError
 from gnc_cli.geometry.one_vs_rest import one_vs_rest
 from gnc_cli.geometry.second_order import NO
+from gnc_cli.parameters import spelled
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.parallel import WORTH_PROCESSES, Pool
 from gnc_cli.search.effort import MAX_UNKNOWNS, UNLIMITED, Effort, plan_effort, polish_seconds
@@ -202,7 +203,7 @@ def _orbits_of(code: np.ndarray, order: int) -> Parametrisation:
         generator = np.where(np.abs(generator - whole) < 1e-12, whole, generator)
         if np.allclose(orbits @ generator.T, images, atol=1e-9):
             return cyclic_orbits(generator, order, K)
-    raise UsageError("--symmetry: the code to go on from does not have this symmetry")
+    raise UsageError(f"{spelled('symmetry')}: the code to go on from does not have this symmetry")
 
 
 def _no_worse(problem: Problem, candidate: Candidate, deadline: Deadline) -> Candidate:

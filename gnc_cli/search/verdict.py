@@ -15,6 +15,7 @@ from gnc_cli.known_codes.best import Reference, best
 from gnc_cli.known_codes.verdict import comparison_status
 from gnc_cli.limits.limit import Quantity
 from gnc_cli.limits.registry import all_limits
+from gnc_cli.parameters import spelled
 from gnc_cli.records import Bracket
 from gnc_cli.search.request import Request
 from gnc_cli.search.result import Optimum, Outcome, SolveResult
@@ -91,7 +92,7 @@ def check_target(request: Request) -> None:
         if request.problem != "softmax":
             most = f"the largest cosine is at least {1 - upper:.12g}"
         raise UsageError(
-            f"--target {target:g} is out of reach for d = {d:,}, K = {K:,}: {most} "
+            f"{spelled('target')} {target:g} is out of reach for d = {d:,}, K = {K:,}: {most} "
             f"({source}); see gnc bounds --d {d} --K {K}"
         )
 

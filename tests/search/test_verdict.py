@@ -120,9 +120,9 @@ def test_what_meets_a_proved_optimum_is_optimal(gap: float) -> None:
 @pytest.mark.parametrize(
     ("problem", "target", "words"),
     [
-        ("softmax", 0.3, "--target 0.3 is out of reach for d = 3, K = 24: rho is at most 0.2769"),
+        ("softmax", 0.3, "target 0.3 is out of reach for d = 3, K = 24: rho is at most 0.2769"),
         ("softmax", 0.3, r"\(.* snub-cube, Robinson 1961, .*\); see gnc bounds --d 3 --K 24"),
-        ("tammes", 0.7, "--target 0.7 is out of reach .* the largest cosine is at least 0.7230"),
+        ("tammes", 0.7, "target 0.7 is out of reach .* the largest cosine is at least 0.7230"),
     ],
 )
 def test_targets_that_no_code_reaches_are_refused(problem: str, target: float, words: str) -> None:

@@ -27,10 +27,11 @@ from gnc_cli.geometry.one_vs_rest import one_vs_rest
 from gnc_cli.geometry.sphere import angle_from_chord, normalise
 from gnc_cli.known_codes.table import stored_codes
 from gnc_cli.metrics.gnc2 import Rattlers
+from gnc_cli.parameters import spelled
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.memory import check_disk
 from gnc_cli.search.effort import LARGE, MAX_UNKNOWNS
-from gnc_cli.search.request import Request
+from gnc_cli.search.request import STORED, Request
 from gnc_cli.search.result import Course, Outcome, SolveResult
 from gnc_cli.search.routes.route import TOLERANCE, Route, Save, record
 
@@ -91,7 +92,7 @@ class Stored(Route):
         if code is None:
             raise UsageError(
                 f"no coordinates of d = {request.d:,}, K = {request.K:,} are stored; drop "
-                "--construction known to build or find a code"
+                f"{spelled('construction', STORED)} to build or find a code"
             )
         name, rows = code
         weights = normalise(rows)
@@ -124,12 +125,14 @@ class Constructed(Route):
             return
         r = self.request
         if r.plot is not None:
-            raise UsageError(f"--plot needs the rows in memory, up to K d = {_MOST_HELD}; drop it")
+            raise UsageError(
+                f"{spelled('plot')} needs the rows in memory, up to K d = {_MOST_HELD}; drop it"
+            )
         if r.out is not None:
             from gnc_cli.io.codefile import check_stream_target
 
             check_stream_target(r.out)
-            advice = f"{self.advice}, name a file on another disk, or drop --out"
+            advice = f"{self.advice}, name a file on another disk, or drop {spelled('out')}"
             check_disk(self._file_size(r.out), r.out, self.described, advice)
 
     def _file_size(self, out: str | os.PathLike[str]) -> float:
