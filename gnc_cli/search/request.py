@@ -139,12 +139,6 @@ class Request:
             return math.inf
         return (self.target if self.problem == "softmax" else 1.0 - self.target) - _ROUNDING
 
-    @property
-    def may_use_closed_form(self) -> bool:
-        """Nothing was asked that only a descent can give."""
-        plain = self.init is None and self.fixed is None and self.symmetry is None
-        return self.method == "auto" and self.problem != "ufm" and plain
-
     @cached_property
     def known(self) -> Reference | None:
         """The best known code of this size."""

@@ -79,8 +79,8 @@ def choose_route(request: Request, start: np.ndarray | None = None, starts: int 
         return FeatureModel(request, start)
     if request.construction is not None:
         return Constructed(request, named_construction(request.construction, request.d, request.K))
-    if not request.may_use_closed_form:
-        return _search(request, start, starts)
+    if request.method != "auto" or request.init is not None or request.restriction is not None:
+        return _search(request, start, starts)  # only a descent gives that
     form = closed_form(request.d, request.K)
     if form is not None:
         return Theorem(request, form)

@@ -56,6 +56,19 @@ def test_given_rows_stay_and_the_others_avoid_them(problem: str) -> None:
     assert done.first_order_gain is not None and done.first_order_gain < 1e-7
 
 
+def test_progress_beside_given_rows_names_the_distance_of_the_best_known_code() -> None:
+    stages: set[str] = set()
+    found(
+        "softmax",
+        3,
+        6,
+        fixed=np.eye(3)[:2],
+        restarts=4,
+        progress=lambda stage, done, total, best: stages.add(stage),
+    )
+    assert stages == {"rho (best known 1.000000)", "max_cosine (best known 0.000000)"}
+
+
 def test_antipodal_codes() -> None:
     """Fourteen points do better without: no round may perturb them out of their orbits."""
     done = found("tammes", 3, 14, symmetry="antipodal", restarts=256)
