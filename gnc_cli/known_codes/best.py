@@ -100,6 +100,11 @@ class Reference:
     records."""
 
     @property
+    def distance(self) -> float:
+        """1 - max_cosine: its one-vs-rest distance, by the bisector theorem."""
+        return 1.0 - self.max_cosine
+
+    @property
     def exact(self) -> Fraction | None:
         """The figure as the rational number that a table shows; None where it is from none."""
         return Fraction(self.figure) if self.kind == "table" else None

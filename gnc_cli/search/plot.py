@@ -153,7 +153,7 @@ def sweep_figure(sweep: SolveSweep) -> Any:
         x, y = (np.array(some)[order].tolist() for some in (taus, values))
         draw_curves(ax, title, [Curve("cross-entropy optimum", x, y, BLUE)])
         if known is not None:
-            limit = known.max_cosine if values is cosines else 1.0 - known.max_cosine
+            limit = known.max_cosine if values is cosines else known.distance
             name = "optimal" if known.proven else "best known"
             label = rf"$\tau \to 0$: {name} code, {limit:z.4f}"
             ax.axhline(limit, color=GREEN, lw=1.4, ls="--", label=label)

@@ -1,4 +1,8 @@
-"""One call of `solve`: the way to a code is chosen, checked and taken, and the result written."""
+"""One call of `solve`: the way to a code is chosen, checked and taken, and the result written.
+
+What only some ways need is imported where they are taken: a theorem loads no search, and nothing
+that reads or writes files is loaded where there are none.
+"""
 
 from dataclasses import replace
 
@@ -39,22 +43,22 @@ def run(request: Request) -> SolveResult | SolveSweep | ConstructionList:
         resolve_device(request.device)  # missing hardware is reported whether needed or not
     possible_table(request.table)  # a wrong line is reported whether needed or not
     check_target(request)
-    start, starts, writer = None, 0, None
+    start, starts, file = None, 0, None
     if request.out is not None:
-        from gnc_cli.search.files import CodeWriter, read_start
+        from gnc_cli.search.files import OutFile
 
-        start, starts = read_start(request)
-        writer = CodeWriter(request)
+        file = OutFile(request)
+        start, starts = file.read_start()
     route = choose_route(request, start, starts)
     route.check()
-    result = route.solve(deadline, None if writer is None else writer.save)
+    result = route.solve(deadline, None if file is None else file.save)
     if request.target is not None and isinstance(result, SolveResult):
         if result.outcome is not Outcome.INTERRUPTED:
             reached = result.distance >= request.target_distance
             outcome = Outcome.TARGET_REACHED if reached else Outcome.TARGET_MISSED
             result = replace(result, outcome=outcome, ending=result.outcome)
-    if writer is not None:
-        result = writer.write(result)
+    if file is not None:
+        result = file.write(result)
     if request.plot is not None:
         from gnc_cli.search.plot import plot_solve
 

@@ -290,4 +290,4 @@ def _label(request: Request) -> str:
     label = "rho" if softmax else "max_cosine"
     if known is None:
         return label
-    return f"{label} (best known {1.0 - known.max_cosine if softmax else known.max_cosine:.6f})"
+    return f"{label} (best known {known.distance if softmax else known.max_cosine:.6f})"

@@ -72,7 +72,7 @@ def judged(request: Request, result: SolveResult) -> SolveResult:
 def proved_interval(d: int, K: int) -> Bracket:
     """Where rho*(d, K) lies: from the best known code to the least proved upper end."""
     known = best(d, K)
-    lower = 0.0 if known is None else (1.0 - known.max_cosine) * (1.0 - _ROUNDING) - _ROUNDING
+    lower = 0.0 if known is None else known.distance * (1.0 - _ROUNDING) - _ROUNDING
     return Bracket(max(0.0, lower), proved_upper_end(d, K))
 
 
@@ -123,8 +123,8 @@ def _verdict(
     possible = f"at most {_percent(optimum.shortfall)} below the optimum{without}"
     if known is None:
         return f"no code of this size is known; {possible}"
-    missing = 1.0 - known.max_cosine - distance
-    short = "at most " * is_open + _percent(missing / (1.0 - known.max_cosine))
+    missing = known.distance - distance
+    short = "at most " * is_open + _percent(missing / known.distance)
     if known.proven:
         return f"{short} below the optimum{without}, which is known"
     if missing > _MEET:
