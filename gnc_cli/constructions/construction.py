@@ -3,15 +3,23 @@
 The figures are known without building anything, so that lists and searches stay instant. `build`
 makes the rows; `Rows.verify` finds size, distinctness and largest cosine anew, from the rows alone,
 and never from the figures stated here.
+
+New constructions from old, figures before rows:
+
+| operation | size | largest cosine |
+|---|---|---|
+| `first_rows(c, K)` | K | at most that of c |
+| `embedded(c, d)` | as c | as c |
+| `orthogonal_sum(c1, c2, ...)` | the sizes add up | the largest of theirs, at least 0 |
 """
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cache, cached_property
 from math import isqrt, sqrt
 from typing import Any
 
@@ -300,3 +308,88 @@ def listed(
         member=lambda *p: codes.get(p),
         parameters=lambda d: [parameters for parameters, e in shown if e == d],
     )
+
+
+def first_rows(construction: Construction, K: int) -> Construction:
+    """The first K rows of a construction, 2 to all of them."""
+    if construction.K == K:
+        return construction
+    return replace(
+        construction,
+        K=K,
+        proven=False,
+        build=lambda: construction.build().first(K),
+        distribution=None,
+        transitive=False,
+        changes=(*construction.changes, f"first {K:,} of {construction.K:,} rows"),
+    )
+
+
+def embedded(construction: Construction, d: int) -> Construction:
+    """The same rows in d dimensions, not fewer than they have, the new coordinates zero."""
+    if construction.d == d:
+        return construction
+    return replace(
+        construction,
+        d=d,
+        proven=False,
+        build=lambda: SumRows([construction.build()], d),
+        changes=(*construction.changes, f"embedded from {construction.d} dimensions"),
+    )
+
+
+def orthogonal_sum(parts: Sequence[Construction], d: int) -> Construction:
+    """Constructions in orthogonal subspaces of R^d: rows of different parts are orthogonal.
+
+    Their dimensions add up to d at most.
+    """
+    if len(parts) == 1:
+        return embedded(parts[0], d)
+    names = [part.name for part in parts]
+    counted = [f"{names.count(n)} x {n}" if names.count(n) > 1 else n for n in dict.fromkeys(names)]
+
+    def build() -> Rows:
+        builders = {part.name: cache(part.build) for part in parts}  # equal parts are built once
+        return SumRows([builders[name]() for name in names], d)
+
+    return Construction(
+        name=" + ".join(counted),
+        title="in orthogonal subspaces",
+        d=d,
+        K=sum(part.K for part in parts),
+        cosine=max([Cosine.of(0), *(part.cosine for part in parts)], key=lambda c: c.value),
+        proven=False,
+        reference="; ".join(dict.fromkeys(part.reference for part in parts)),
+        build=build,
+    )
+
+
+class SumRows(Rows):
+    """Rows of several codes, each in coordinates of its own, zero elsewhere."""
+
+    def __init__(self, parts: Sequence[Rows], d: int) -> None:
+        self.parts = parts
+        self.shape = (sum(len(part) for part in parts), d)
+
+    def _unit(self, start: int, stop: int) -> np.ndarray:
+        out = np.zeros((stop - start, self.shape[1]))
+        first = column = 0
+        for part in self.parts:
+            a, b = max(start, first), min(stop, first + len(part))
+            if a < b:
+                columns = slice(column, column + part.shape[1])
+                out[a - start : b - start, columns] = part.unit(a - first, b - first)
+            first, column = first + len(part), column + part.shape[1]
+        return out
+
+    def verify(self) -> Verified:
+        """Each part for itself; rows of different parts are orthogonal by their coordinates."""
+        parts = [part.verify() for part in {id(part): part for part in self.parts}.values()]
+        across = [Cosine.of(0)] if len(self.parts) > 1 else []
+        return Verified(
+            K=self.shape[0],
+            distinct=all(part.distinct for part in parts),
+            max_cosine=max(across + [part.max_cosine for part in parts], key=lambda c: c.value),
+            distribution=parts[0].distribution if len(self.parts) == 1 else None,
+            attained=all(part.attained for part in parts),
+        )

@@ -6,6 +6,12 @@ holds an orthonormal basis of that space, and inner products are still those of 
 Every partial sum of an inner product is an integer of size at most the squared length (Cauchy and
 Schwarz, on the coordinates summed so far), so floating point is exact as long as that squared
 length is: below 2^24 in float32, below 2^53 in float64, whatever the order of summation.
+
+A cross section holds the rows at cosine t from a fixed row, projected orthogonally to that row and
+scaled to unit length, in one dimension less. Cosines become `(<x, y> - t^2) / (1 - t^2)`; the bound
+`(c - t^2) / (1 - t^2)` is attained wherever two of the rows are at the code's largest cosine c. A
+sharp code gives another one dimension lower (240, 56, 27, 16, 10; 196560, 4600, 891). (J. H. Conway
+and N. J. A. Sloane, Sphere Packings, Lattices and Groups, 1988, chapter 14.)
 """
 
 from collections import Counter
@@ -14,7 +20,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from gnc_cli.constructions.construction import Cosine, Rows, Verified
+from gnc_cli.constructions.construction import Construction, Cosine, Rows, SumRows, Verified
 from gnc_cli.runtime.threads import limit_threads, threads_for
 
 _TILE = (256, 1024)
@@ -162,3 +168,26 @@ def _tally(tile: np.ndarray, tally: dict[float, int]) -> None:
         tile = tile[~np.isin(tile, list(tally))]
     for value, here in zip(*np.unique(tile, return_counts=True), strict=True):
         tally[float(value)] = tally.get(float(value), 0) + int(here)
+
+
+def cross_section(rows: IntegerRows, base_row: int, cosine: Fraction) -> IntegerRows:
+    """The rows at `cosine` from row `base_row`, projected orthogonally to it.
+
+    The result keeps the order of the rows, lives in the space they span (at most one dimension
+    less) and has coprime coordinates.
+    """
+    base = rows.vectors[base_row].astype(np.int64)
+    product = cosine * rows.square
+    products = rows.vectors @ base
+    near = rows.vectors[products * product.denominator == product.numerator].astype(np.int64)
+    vectors = rows.square * near - int(product) * base
+    vectors //= np.gcd.reduce(vectors, axis=None)
+    return IntegerRows(vectors, int(np.linalg.matrix_rank(vectors)))
+
+
+def section(code: Construction, t: Fraction, d: int) -> Rows:
+    """The rows of a code with integer coordinates at cosine t from its first row, in R^d."""
+    rows = code.build()
+    assert isinstance(rows, IntegerRows), f"{code.name} has no integer coordinates"
+    part = cross_section(rows, 0, t)
+    return part if part.shape[1] == d else SumRows([part], d)

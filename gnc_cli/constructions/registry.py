@@ -1,8 +1,8 @@
 """All constructions: by name, by dimension, and the best for (d, K).
 
 A module in `families/` offers single codes as `CODES`, a tuple of `Construction`, and codes with a
-parameter as `FAMILIES`, a tuple of `Family`. Whatever file lies in the folder is read; nothing is
-built.
+parameter as `FAMILIES`, a tuple of `Family`. It is imported where a code of its dimensions is
+looked for; nothing is built.
 
 The search for the best is over figures alone. Candidates are all constructions in up to d
 dimensions with K rows or more, of which the first K are kept; their cross sections and shortened or
@@ -16,43 +16,69 @@ from difflib import get_close_matches
 from fractions import Fraction
 from functools import cache, lru_cache, partial
 from importlib import import_module
-from pkgutil import iter_modules
+from math import inf
 from typing import Any
 
 import numpy as np
 
-from gnc_cli.constructions import families as folder
-from gnc_cli.constructions.combine import embedded, first_rows, orthogonal_sum, section
-from gnc_cli.constructions.construction import Construction, Cosine, Family
-from gnc_cli.constructions.integer_rows import IntegerRows
+from gnc_cli.constructions.construction import (
+    Construction,
+    Cosine,
+    Family,
+    embedded,
+    first_rows,
+    orthogonal_sum,
+)
+from gnc_cli.constructions.families.theorem_3_3 import orthoplex
+from gnc_cli.constructions.integer_rows import IntegerRows, section
 from gnc_cli.errors import UsageError
 from gnc_cli.parameters import spelled
+
+_DIMENSIONS: dict[str, tuple[int, float]] = {
+    "binary_codes": (5, inf),
+    "characters": (5, inf),
+    "graphs": (6, 657),
+    "leech": (22, 24),
+    "paley": (3, inf),
+    "polytopes": (3, 16),
+    "quadrics": (4, inf),
+    "signed_nets": (6, inf),
+    "taylor": (6, 3661),
+    "theorem_3_3": (2, inf),
+}
+"""The modules in `families/`, with the fewest and most dimensions of their codes."""
+_SINGLE = ("graphs", "leech", "polytopes")
+"""Those that have single codes."""
 
 
 @cache
 def single_codes() -> tuple[Construction, ...]:
     """The codes that stand alone."""
-    return tuple(_registered("CODES"))
+    return tuple(code for module in _SINGLE for code in _imported(module).CODES)
 
 
 @cache
-def families() -> tuple[Family, ...]:
-    """The families with a parameter, by name."""
-    return tuple(sorted(_registered("FAMILIES"), key=lambda family: family.name))
+def families(d: int | None = None) -> tuple[Family, ...]:
+    """The families with a parameter, by name: all, or those that may have d dimensions."""
+    some = [m for m, (least, most) in _DIMENSIONS.items() if d is None or least <= d <= most]
+    listed = [family for module in some for family in getattr(_imported(module), "FAMILIES", ())]
+    return tuple(sorted(listed, key=lambda family: family.name))
 
 
 def in_dimension(d: int) -> Iterator[Construction]:
     """Every construction in exactly d dimensions, largest cosine and size known, none built."""
     yield from (code for code in single_codes() if code.d == d)
-    for family in families():
+    for family in families(d):
         yield from family.in_dimension(d)
 
 
 def find(name: str) -> Construction | None:
     """The construction called `name`, or None."""
-    single = (code for code in single_codes() if code.name == name)
+    single = next((code for code in single_codes() if code.name == name), None)
+    if single is not None:
+        return single
     members = (family.named(name) for family in families())
-    return next(single, None) or next((code for code in members if code is not None), None)
+    return next((code for code in members if code is not None), None)
 
 
 def names() -> list[str]:
@@ -60,9 +86,8 @@ def names() -> list[str]:
     return [*(code.name for code in single_codes()), *(family.name for family in families())]
 
 
-def _registered(attribute: str) -> Iterator[Any]:
-    for module in sorted(module.name for module in iter_modules(folder.__path__)):
-        yield from getattr(import_module(f"{folder.__name__}.{module}"), attribute, ())
+def _imported(module: str) -> Any:
+    return import_module(f"gnc_cli.constructions.families.{module}")
 
 
 @cache
@@ -243,8 +268,8 @@ def _fullest(d: int, cosine: float) -> tuple[int, list[Construction]]:
             chosen.append(parts[taken[e]])
             e -= int(sizes[taken[e]])
     # The dimensions that no part takes have their signed standard basis.
-    rest = _PAIR if idle == 1 else find(f"orthoplex-{idle}") if idle else None
-    return int(rows[d]), chosen + ([] if rest is None else [rest])
+    rest = [_PAIR if idle == 1 else orthoplex(idle)] if idle else []
+    return int(rows[d]), chosen + rest
 
 
 _PAIR = Construction(

@@ -52,13 +52,14 @@ class BestKnown:
     proven: bool
     """Proved optimal for this (d, K)."""
     kind: str
-    """`theorem`, `table`, `construction` or `solved` (by this project)."""
+    """`theorem`, `table`, `construction` or `solved` (a numerical code of ours)."""
     d: int
     """Dimension and size of the code; more points or fewer dimensions than asked where it holds
     one of that size."""
     K: int
     date: str | None
-    """Of the source, or of the solve; None where the code is a theorem's or a construction."""
+    """Of the source, or of the search for a numerical code; None where the code is a theorem's or a
+    construction."""
     table: str | None
     """The table of known codes that it is from, with its date: `our copy of 2026-11`; and what a
     table of the user's has, where it is not from there."""
@@ -72,7 +73,7 @@ class Reference:
 
     max_cosine: float
     kind: str
-    """`theorem`, `table`, `construction` or `solved`."""
+    """`theorem`, `table`, `construction` or `solved` (a numerical code of ours)."""
     d: int
     """Dimension and size of the code itself; those asked for, or a code that holds one of them."""
     K: int
@@ -86,7 +87,7 @@ class Reference:
     rounding: float = 0.0
     """How far the figure may be from the cosine of the code behind it."""
     date: str | None = None
-    """Of the source or of the solve."""
+    """Of the source, or of the search for a numerical code."""
     stamp: TableStamp | None = None
     """The table that the figure is from; None where it is from none."""
     beside: str = ""
@@ -97,6 +98,11 @@ class Reference:
     """Whether a theorem, a table or our numerical codes have an entry of what was asked: then
     equality is a tie, and a smaller cosine news. Parts of larger codes and constructions are no
     records."""
+
+    @property
+    def distance(self) -> float:
+        """1 - max_cosine: its one-vs-rest distance, by the bisector theorem."""
+        return 1.0 - self.max_cosine
 
     @property
     def exact(self) -> Fraction | None:

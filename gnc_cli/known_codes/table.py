@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 _DATE = "2026-11"
 """When the figures of our copy were compiled; see data/known_codes/SOURCES.md."""
-_SOLVED_DATE = "2026-11"
-"""When our own codes were solved."""
-_SOLVED_DIGITS = 1e-12
+_NUMERICAL_DATE = "2026-11"
+"""When our numerical codes were found."""
+_NUMERICAL_DIGITS = 1e-12
 """What the figures of our numerical codes are rounded to."""
 _OURS = 1e-13
 """What the figures of our copy are good to, where they have that many digits."""
@@ -223,12 +223,12 @@ def numerical_codes() -> KnownCodes:
             None,
             None,
             "found by gnc, not compared with a published value",
-            _SOLVED_DATE,
+            _NUMERICAL_DATE,
             "",
-            _SOLVED_DIGITS,
+            _NUMERICAL_DIGITS,
             command=row["command"],
         )
-    stamp = TableStamp(len(entries), _SOLVED_DATE, sha256(data).hexdigest(), current=False)
+    stamp = TableStamp(len(entries), _NUMERICAL_DATE, sha256(data).hexdigest(), current=False)
     return KnownCodes(stamp, entries, path=str(path))
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from gnc_cli.errors import DataError
 from gnc_cli.io.code import CodeFile
 from gnc_cli.io.codefile import read_code, write_code, write_streamed
+from gnc_cli.parameters import spelled
 from gnc_cli.runtime.deadline import SaveTimes
 from gnc_cli.search.request import Request, apart
 from gnc_cli.search.result import SolveSweep
@@ -20,8 +21,9 @@ from gnc_cli.search.result import SolveSweep
 _log = logging.getLogger(__name__)
 
 
-class CodeWriter:
-    """What one call writes: the code, its provenance, its seed and the number of starts done."""
+class OutFile:
+    """What one call goes on from and writes: the code, its provenance, its seed and the number of
+    starts done."""
 
     def __init__(self, request: Request) -> None:
         assert request.out is not None
@@ -29,6 +31,38 @@ class CodeWriter:
         self._force = request.force or request.resume
         """The file that is there may be replaced: also after it was written here."""
         self._times = SaveTimes()
+
+    def read_start(self) -> tuple[np.ndarray | None, int]:
+        """The code that a search goes on from, where the user asks for that and there is a file;
+        and the number of starts that were done with this seed.
+
+        Raises:
+            DataError: the file holds no code of this size, or one that was made with other options.
+        """
+        request, name = self._request, os.fspath(self._out)
+        if not request.resume:
+            return None, 0
+        if not os.path.exists(name):
+            _log.warning("%r does not exist yet; starting anew", name)
+            return None, 0
+        code = read_code(name)
+        made = code.provenance.get("identity")
+        if isinstance(made, dict):  # else a code that is no result of a search
+            for key, value in _identity(request).items():
+                if made.get(key) != value:
+                    before, after = (str(part) or "none" for part in (made.get(key), value))
+                    raise DataError(
+                        f"{name!r} was made with {key} = {before}, not {after}; "
+                        f"resume with equal options, or use {spelled('force')} to start anew"
+                    )
+        if code.weights.shape != (request.K, request.d):
+            raise DataError(
+                f"{name!r} holds a code of shape {code.weights.shape}, not "
+                f"{(request.K, request.d)}; use {spelled('force')} to start anew"
+            )
+        state = code.state or {}
+        starts = max(0, state.get("starts", 0)) if state.get("seed") == request.seed else 0
+        return apart(code.weights, request.seed), starts
 
     def save(self, make: Callable[[], tuple[np.ndarray, dict[str, int] | None]]) -> None:
         """Write the best so far where it is time, so that a kill loses little."""
@@ -69,39 +103,6 @@ class CodeWriter:
             "command": self._request.command_line,
             "libraries": libraries,
         }
-
-
-def read_start(request: Request) -> tuple[np.ndarray | None, int]:
-    """The code that a search goes on from, where the user asks for that and there is a file, and
-    the number of starts that were done with this seed.
-
-    Raises:
-        DataError: the file holds no code of this size, or one that was made with other options.
-    """
-    if not request.resume or request.out is None:
-        return None, 0
-    name = os.fspath(request.out)
-    if not os.path.exists(name):
-        _log.warning("%r does not exist yet; starting anew", name)
-        return None, 0
-    code = read_code(name)
-    made = code.provenance.get("identity")
-    if isinstance(made, dict):  # else a code that is no result of a search
-        for key, value in _identity(request).items():
-            if made.get(key) != value:
-                before, after = (str(part) or "none" for part in (made.get(key), value))
-                raise DataError(
-                    f"{name!r} was made with {key} = {before}, not {after}; "
-                    "resume with equal options, or use --force to start anew"
-                )
-    if code.weights.shape != (request.K, request.d):
-        raise DataError(
-            f"{name!r} holds a code of shape {code.weights.shape}, not {(request.K, request.d)}; "
-            "use --force to start anew"
-        )
-    state = code.state or {}
-    starts = max(0, state.get("starts", 0)) if state.get("seed") == request.seed else 0
-    return apart(code.weights, request.seed), starts
 
 
 def _identity(request: Request) -> dict[str, Any]:

@@ -9,7 +9,7 @@ McLaughlin, Gewirtz) are found from random starts.
 """
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from math import gcd
 
 import numpy as np
@@ -56,10 +56,10 @@ def random_group(
     """
     largest = max(4, min(2 * K, _MOST))
     most = largest if rng.random() < _LARGE else min(largest, max(6, 2 * d))
-    weights = np.array(list(KINDS.values()))
+    weights = np.array([weight for _, weight in KINDS.values()])
     for _ in range(_TRIES):
         chosen = kind or str(rng.choice(list(KINDS), p=weights / weights.sum()))
-        drawn = _MAKERS[chosen](rng, d, most)
+        drawn = KINDS[chosen][0](rng, d, most)
         if drawn is None:
             most = largest if kind else most
             continue
@@ -95,12 +95,10 @@ def _represented(
     return group.name, random_representation(rng, group, d, rational=rational)
 
 
-def _cyclic(rng: np.random.Generator, d: int, most: int) -> tuple[str, np.ndarray] | None:
-    return _represented(rng, cyclic_group(_size(rng, 2, min(most, 30))), d, False)
-
-
-def _rational_cyclic(rng: np.random.Generator, d: int, most: int) -> tuple[str, np.ndarray] | None:
-    return _represented(rng, cyclic_group(_size(rng, 2, min(most, 30))), d, True)
+def _cyclic(
+    rng: np.random.Generator, d: int, most: int, rational: bool = False
+) -> tuple[str, np.ndarray] | None:
+    return _represented(rng, cyclic_group(_size(rng, 2, min(most, 30))), d, rational)
 
 
 def _dihedral(rng: np.random.Generator, d: int, most: int) -> tuple[str, np.ndarray] | None:
@@ -271,30 +269,17 @@ def _antipodal(rng: np.random.Generator, d: int, most: int) -> tuple[str, np.nda
     return "-1", np.array([np.eye(d), -np.eye(d)])
 
 
-_MAKERS: dict[str, _Maker] = {
-    "antipodal": _antipodal,
-    "cyclic": _cyclic,
-    "rational cyclic": _rational_cyclic,
-    "dihedral": _dihedral,
-    "frobenius": _frobenius,
-    "abelian": _abelian,
-    "polyhedral": _polyhedral,
-    "permutations": _permutations,
-    "signed": _signed,
-    "blocks": _blocks,
-}
-
-KINDS: dict[str, float] = {
-    "antipodal": 0.5,
-    "cyclic": 2.0,
-    "rational cyclic": 3.0,
-    "dihedral": 1.5,
-    "frobenius": 2.0,
-    "abelian": 1.5,
-    "polyhedral": 2.0,
-    "permutations": 3.0,
-    "signed": 3.0,
-    "blocks": 0.3,
+KINDS: dict[str, tuple[_Maker, float]] = {
+    "antipodal": (_antipodal, 0.5),
+    "cyclic": (_cyclic, 2.0),
+    "rational cyclic": (partial(_cyclic, rational=True), 3.0),
+    "dihedral": (_dihedral, 1.5),
+    "frobenius": (_frobenius, 2.0),
+    "abelian": (_abelian, 1.5),
+    "polyhedral": (_polyhedral, 2.0),
+    "permutations": (_permutations, 3.0),
+    "signed": (_signed, 3.0),
+    "blocks": (_blocks, 0.3),
 }
 """The kinds of groups and how often each is drawn, by what they found at equal time for (d, K) from
 (5, 41) to (21, 77)."""

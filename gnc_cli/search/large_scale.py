@@ -74,7 +74,7 @@ def solve_large(
     seed: int,
     init: np.ndarray | None = None,
     steps: int | None = None,
-    target: float | None = None,
+    target_distance: float = math.inf,
     deadline: Deadline | None = None,
     device: str = "cpu",
     threads: int | None = None,
@@ -87,7 +87,7 @@ def solve_large(
     Args:
         init: start, unit rows, shape (K, d) or, beside `fixed`, its last K - len(fixed) rows.
         steps: descent steps; None for a number by size, or, with a time limit, as many as fit.
-        target: largest cosine at which the descent stops.
+        target_distance: 1 - max_cosine at which the descent stops.
         deadline: the solution, its exact pass included, is returned before it expires; only that
             pass itself, about K^2 d flops, is never left out.
         threads: workers on a CPU; None for all cores.
@@ -109,7 +109,7 @@ def solve_large(
             if save is not None and math.isfinite(descent.best_cosine):
                 save(lambda: (descent.exact(descent.best, fixed_rows).cpu().numpy(), None))
 
-        outcome = descent.run(steps, target, deadline or Deadline(), progress, step_done)
+        outcome = descent.run(steps, target_distance, deadline or Deadline(), progress, step_done)
         weights, maxima = descent.certified_best(fixed_rows)
     history = np.array(descent.history, dtype=np.float64).reshape(-1, 2)
     return LargeSolution(
@@ -172,7 +172,7 @@ class _Descent:
     def run(
         self,
         steps: int | None,
-        target: float | None,
+        target_distance: float,
         deadline: Deadline,
         progress: StageProgress | None,
         step_done: Callable[[], None],
@@ -196,7 +196,7 @@ class _Descent:
             if progress is not None:
                 progress(int(100 * min(1.0, done)), 100, smoothed.max_cosine)
             step_done()
-            if target is not None and self.best_cosine <= target - self._rounding:
+            if 1.0 - self.best_cosine >= target_distance + self._rounding:
                 return Outcome.TARGET_REACHED
         return Outcome.MAX_STEPS_REACHED
 

@@ -23,6 +23,7 @@ from gnc_cli.console.drawing import (
 )
 from gnc_cli.console.numbers import count
 from gnc_cli.console.viewer import seriated, write_code_page
+from gnc_cli.geometry.sphere import normalise
 from gnc_cli.known_codes.best import best
 from gnc_cli.parameters import is_page
 from gnc_cli.search.result import TITLES, SolveResult, SolveSweep
@@ -59,7 +60,7 @@ def _write_page(result: SolveResult, path: str | os.PathLike[str]) -> None:
         path,
         title=title,
         facts=facts,
-        weights=_unit(result),
+        weights=normalise(np.asarray(result.weights)),
         distance=distance,
         contacts=result.extras.get("contact_pairs"),
         rattlers=rattlers,
@@ -67,7 +68,7 @@ def _write_page(result: SolveResult, path: str | os.PathLike[str]) -> None:
 
 
 def code_figure(result: SolveResult) -> Any:
-    W, extras = _unit(result), result.extras
+    W, extras = normalise(np.asarray(result.weights)), result.extras
     levels = [(result.max_cosine, "largest", ORANGE)]
     if (known := result.best_known) is not None and known.max_cosine < result.max_cosine - 5e-5:
         levels.append((known.max_cosine, "best known", GREEN))
@@ -152,7 +153,7 @@ def sweep_figure(sweep: SolveSweep) -> Any:
         x, y = (np.array(some)[order].tolist() for some in (taus, values))
         draw_curves(ax, title, [Curve("cross-entropy optimum", x, y, BLUE)])
         if known is not None:
-            limit = known.max_cosine if values is cosines else 1.0 - known.max_cosine
+            limit = known.max_cosine if values is cosines else known.distance
             name = "optimal" if known.proven else "best known"
             label = rf"$\tau \to 0$: {name} code, {limit:z.4f}"
             ax.axhline(limit, color=GREEN, lw=1.4, ls="--", label=label)
@@ -186,8 +187,3 @@ def _rattlers(result: SolveResult) -> tuple[np.ndarray, str]:
         if name in result.extras:
             return np.asarray(result.extras[name]), distance
     return np.zeros(result.K, dtype=bool), distances[0]
-
-
-def _unit(result: SolveResult) -> np.ndarray:
-    W = np.asarray(result.weights, dtype=float)
-    return np.asarray(W / np.linalg.norm(W, axis=1, keepdims=True))

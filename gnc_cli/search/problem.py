@@ -50,8 +50,8 @@ class Problem(ABC):
         """Rows (R, M, d), columns (R, K, d), each row's own column (M,): for the smooth maximum."""
 
     @abstractmethod
-    def scale(self, value: float) -> float:
-        """Distance of a value from its trivial end: 1 - max_cosine, or rho."""
+    def distance(self, value: float) -> float:
+        """What a value means for the user's problem, which maximises it: 1 - max_cosine, or rho."""
 
     @abstractmethod
     def whole(self, points: np.ndarray) -> np.ndarray:
@@ -64,6 +64,10 @@ class Problem(ABC):
     @abstractmethod
     def active_pairs(self, whole: np.ndarray, threshold: float) -> ActivePairs:
         """Pairs whose value is at least the threshold (all of them for -inf)."""
+
+    def scale(self, value: float) -> float:
+        """The distance that a value means, positive: lengths of steps and errors go with it."""
+        return max(self.distance(value), 1e-12)
 
     def objective(self, points: "torch.Tensor", sharpness: "torch.Tensor") -> "torch.Tensor":
         """Smoothed value of each restart, (R,), differentiable."""
@@ -116,8 +120,8 @@ class Tammes(Problem):
         own = self.parametrisation.tensor("representatives", points.device)
         return points, self.parametrisation.expand(points), own
 
-    def scale(self, value: float) -> float:
-        return max(1.0 - value, 1e-12)
+    def distance(self, value: float) -> float:
+        return 1.0 - value
 
     def whole(self, points: np.ndarray) -> np.ndarray:
         return self.parametrisation.code(points)
@@ -163,8 +167,8 @@ class SoftmaxCode(Problem):
 
         return points[:, unknown:].contiguous(), weights, torch.arange(self.K, device=points.device)
 
-    def scale(self, value: float) -> float:
-        return max(-value, 1e-12)
+    def distance(self, value: float) -> float:
+        return -value
 
     def whole(self, points: np.ndarray) -> np.ndarray:
         unknown = self.parametrisation.unknown

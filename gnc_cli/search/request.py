@@ -1,5 +1,6 @@
 """A call of `solve`: its arguments, checked against each other before any work."""
 
+import math
 import os
 import threading
 from collections.abc import Iterator
@@ -131,17 +132,12 @@ class Request:
         return self.K > LARGE
 
     @property
-    def reachable_target(self) -> float | None:
-        """The target, easier by what rounding may take away."""
+    def target_distance(self) -> float:
+        """The target as a distance, rho or 1 - max_cosine, easier by what rounding may take away;
+        infinite without one."""
         if self.target is None:
-            return None
-        return self.target + (-_ROUNDING if self.problem == "softmax" else _ROUNDING)
-
-    @property
-    def may_use_closed_form(self) -> bool:
-        """Nothing was asked that only a descent can give."""
-        plain = self.init is None and self.fixed is None and self.symmetry is None
-        return self.method == "auto" and self.problem != "ufm" and plain
+            return math.inf
+        return (self.target if self.problem == "softmax" else 1.0 - self.target) - _ROUNDING
 
     @cached_property
     def known(self) -> Reference | None:
@@ -167,28 +163,42 @@ def _contradictions(r: Request) -> Iterator[str]:
         unused = ["problem"] if ufm else []
         unused += [name for name in _OF_A_SEARCH if _is_set(r, name)]
         if unused:
-            drop = ", ".join(map(_option, unused))
+            drop = ", ".join(map(spelled, unused))
             yield f"construction {r.construction} needs no search; drop {drop}"
     if r.resume and PurePath(r.out or "").suffix.lower() not in (".h5", ".hdf5"):
-        yield "--resume goes on from the code in a file; add --out code.h5"
+        yield (
+            f"{spelled('resume')} goes on from the code in a file; add {spelled('out', 'code.h5')}"
+        )
     if ufm and not r.tau and r.weight_decay is None:
-        yield "--problem ufm needs a temperature; add --tau 0.1 (or --weight-decay)"
+        yield (
+            f"{spelled('problem', 'ufm')} needs a temperature; "
+            f"add {spelled('tau', 0.1)} (or {spelled('weight_decay')})"
+        )
     for name in ("tau", "weight_decay", "n"):
         if not ufm and _is_set(r, name):
-            yield f"{_option(name)} belongs to --problem ufm, not {r.problem}; drop it"
+            belongs = f"belongs to {spelled('problem', 'ufm')}"
+            yield f"{spelled(name)} {belongs}, not {r.problem}; drop it"
     for name in ("fixed", "symmetry", "target"):
         if ufm and _is_set(r, name):
-            yield f"--{name} needs --problem softmax or tammes; drop it"
+            yield f"{spelled(name)} needs {spelled('problem')} softmax or tammes; drop it"
     for name in ("fixed", "init"):
         if r.symmetry is not None and _is_set(r, name):
-            yield f"--{name} and --symmetry exclude each other; give one of them"
+            yield f"{spelled(name)} and {spelled('symmetry')} exclude each other; give one of them"
     if r.group is not None and r.group[1] > r.K:
-        yield f"--symmetry cyclic:{r.group[1]} has orbits longer than --K {r.K}; lower it"
+        least = spelled("K", r.K)
+        yield f"{spelled('symmetry')} {r.symmetry} has orbits longer than {least}; lower it"
     if r.steps is not None and not (ufm or r.large):
-        yield (f"--steps {r.steps} is for K beyond {LARGE} and ufm; set the effort with --restarts")
+        yield (
+            f"{spelled('steps', r.steps)} is for K beyond {LARGE} and ufm; "
+            f"set the effort with {spelled('restarts')}"
+        )
     if r.restarts == 0 and r.init is None:
-        yield "--restarts 0 only polishes a given start; add --init"
-    small = {"--symmetry": r.symmetry, "--problem ufm": ufm, "--restarts": r.restarts}
+        yield f"{spelled('restarts', 0)} only polishes a given start; add {spelled('init')}"
+    small = {
+        spelled("symmetry"): r.symmetry,
+        spelled("problem", "ufm"): ufm,
+        spelled("restarts"): r.restarts,
+    }
     for option, value in small.items():
         if r.large and value not in (None, False):
             yield f"{option} is for K = {LARGE} at most; K = {r.K} is one plain descent; drop it"
@@ -200,16 +210,12 @@ def _is_set(r: Request, name: str) -> bool:
     return value is not default and (default is None or value != default)
 
 
-def _option(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
-
-
 def _unit_rows(argument: str, request: Request) -> np.ndarray | None:
     """Unit rows (m, d), float64, of an array or a file."""
     source: Any = getattr(request, argument)
     if source is None:
         return None
-    name, d = f"--{argument}", request.d
+    name, d = spelled(argument), request.d
     if isinstance(source, (str, os.PathLike)):
         from gnc_cli.io.codefile import read_points
 
@@ -218,7 +224,9 @@ def _unit_rows(argument: str, request: Request) -> np.ndarray | None:
     rows = real_matrix(source, name)
     if rows.shape[1] != d:
         hint = "; it looks transposed" if rows.shape[0] == d else ""
-        raise DataError(f"{name} has shape {rows.shape}; expected rows of length --d {d}{hint}")
+        raise DataError(
+            f"{name} has shape {rows.shape}; expected rows of length {spelled('d', d)}{hint}"
+        )
     norms = np.linalg.norm(rows, axis=1, keepdims=True)
     bad = np.flatnonzero(~(np.isfinite(norms) & (norms > 0.0)))
     if len(bad):
@@ -232,15 +240,15 @@ def _check_sizes(r: Request) -> None:
     if r.fixed is not None:
         if len(r.fixed) >= r.K:
             raise UsageError(
-                f"--fixed holds {len(r.fixed)} rows and K = {r.K}; ask for more points"
+                f"{spelled('fixed')} holds {len(r.fixed)} rows and K = {r.K}; ask for more points"
             )
         if len(at := np.flatnonzero(_coinciding(r.fixed))):
             raise DataError(
-                f"--fixed: row {at[0]} coincides with another, so that every code with "
+                f"{spelled('fixed')}: row {at[0]} coincides with another, so that every code with "
                 "these rows has distance 0; remove it"
             )
     if r.init is not None and len(r.init) != r.K:
-        raise DataError(f"--init holds {len(r.init)} rows, K = {r.K}; they must agree")
+        raise DataError(f"{spelled('init')} holds {len(r.init)} rows, K = {r.K}; they must agree")
 
 
 def apart(W: np.ndarray, seed: int) -> np.ndarray:

@@ -83,6 +83,7 @@ class Course:
 
     origin: str
     outcome: Outcome
+    searched: bool = True
     stationarity: float | None = None
     first_order_gain: float | None = None
     second: "SecondOrder | None" = None
@@ -221,6 +222,8 @@ class SolveResult(Result):
     """Of the feature model only; its fields stand beside the others."""
     ending: Outcome | None = field(default=None, metadata=OMITTED_IF_NONE)
     """With a target: how the search ended, whatever became of the target."""
+    searched: bool = field(default=True, metadata=HIDDEN, repr=False)
+    """A search found the code, and not a theorem, algebra or a file of ours; never printed."""
     extras: dict[str, Any] = field(default_factory=dict, metadata=HIDDEN, repr=False, compare=False)
     """Arrays for plots (`history`, `one_vs_rest`, ...); never printed."""
 
@@ -231,6 +234,13 @@ class SolveResult(Result):
         rho = f"[{self.rho_one_vs_rest.lower!r}, {self.rho_one_vs_rest.upper!r}]"
         quality = self.verdict or self.outcome.value
         return f"SolveResult(d={self.d}, K={self.K}, rho_one_vs_rest in {rho}: {quality})"
+
+    @property
+    def distance(self) -> float:
+        """What the problem maximises: the certified one-vs-rest distance of a Softmax Code,
+        1 - max_cosine of a Tammes code."""
+        softmax = self.problem == "softmax"
+        return self.rho_one_vs_rest.lower if softmax else 1.0 - self.max_cosine
 
     @computed_field  # type: ignore[prop-decorator]
     @property

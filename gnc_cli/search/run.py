@@ -1,4 +1,8 @@
-"""One call of `solve`: the way to a code is chosen, checked and taken, and the result written."""
+"""One call of `solve`: the way to a code is chosen, checked and taken, and the result written.
+
+What only some ways need is imported where they are taken: a theorem loads no search, and nothing
+that reads or writes files is loaded where there are none.
+"""
 
 from dataclasses import replace
 
@@ -10,7 +14,6 @@ from gnc_cli.known_codes.best import constructed
 from gnc_cli.limits.registry import possible_table
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.threads import resolve_device
-from gnc_cli.search.files import CodeWriter, read_start
 from gnc_cli.search.request import STORED, Request
 from gnc_cli.search.result import (
     ConstructionList,
@@ -19,12 +22,16 @@ from gnc_cli.search.result import (
     SolveSweep,
     list_constructions,
 )
-from gnc_cli.search.routes.construction import Constructed, SearchBeside, streamed, worth_a_search
-from gnc_cli.search.routes.direct import Stored, Theorem
+from gnc_cli.search.routes.construction import (
+    Constructed,
+    SearchBeside,
+    Stored,
+    Theorem,
+    streamed,
+    worth_a_search,
+)
 from gnc_cli.search.routes.route import Route
-from gnc_cli.search.routes.search import LargeSearch, Search
-from gnc_cli.search.routes.ufm import FeatureModel
-from gnc_cli.search.verdict import check_target, reaches_target
+from gnc_cli.search.verdict import check_target
 
 
 def run(request: Request) -> SolveResult | SolveSweep | ConstructionList:
@@ -36,17 +43,22 @@ def run(request: Request) -> SolveResult | SolveSweep | ConstructionList:
         resolve_device(request.device)  # missing hardware is reported whether needed or not
     possible_table(request.table)  # a wrong line is reported whether needed or not
     check_target(request)
-    start, starts = read_start(request)
-    route, save = choose_route(request, start, starts), None
+    start, starts, file = None, 0, None
+    if request.out is not None:
+        from gnc_cli.search.files import OutFile
+
+        file = OutFile(request)
+        start, starts = file.read_start()
+    route = choose_route(request, start, starts)
     route.check()
-    if request.out is not None:
-        writer = CodeWriter(request)
-        save = writer.save
-    result = route.solve(deadline, save)
-    if isinstance(result, SolveResult):
-        result = _judged(result, request)
-    if request.out is not None:
-        result = writer.write(result)
+    result = route.solve(deadline, None if file is None else file.save)
+    if request.target is not None and isinstance(result, SolveResult):
+        if result.outcome is not Outcome.INTERRUPTED:
+            reached = result.distance >= request.target_distance
+            outcome = Outcome.TARGET_REACHED if reached else Outcome.TARGET_MISSED
+            result = replace(result, outcome=outcome, ending=result.outcome)
+    if file is not None:
+        result = file.write(result)
     if request.plot is not None:
         from gnc_cli.search.plot import plot_solve
 
@@ -66,11 +78,13 @@ def choose_route(request: Request, start: np.ndarray | None = None, starts: int 
     if request.construction == STORED:
         return Stored(request)
     if request.problem == "ufm":
+        from gnc_cli.search.routes.ufm import FeatureModel
+
         return FeatureModel(request, start)
     if request.construction is not None:
         return Constructed(request, named_construction(request.construction, request.d, request.K))
-    if not request.may_use_closed_form:
-        return _search(request, start, starts)
+    if request.method != "auto" or request.init is not None or request.restriction is not None:
+        return _search(request, start, starts)  # only a descent gives that
     form = closed_form(request.d, request.K)
     if form is not None:
         return Theorem(request, form)
@@ -86,13 +100,6 @@ def choose_route(request: Request, start: np.ndarray | None = None, starts: int 
 
 
 def _search(request: Request, start: np.ndarray | None, starts: int) -> Route:
+    from gnc_cli.search.routes.search import LargeSearch, Search
+
     return LargeSearch(request, start) if request.large else Search(request, start, starts)
-
-
-def _judged(result: SolveResult, request: Request) -> SolveResult:
-    """The outcome in the light of the user's target."""
-    reached = reaches_target(request, result)
-    if reached is None or result.outcome is Outcome.INTERRUPTED:
-        return result
-    outcome = Outcome.TARGET_REACHED if reached else Outcome.TARGET_MISSED
-    return replace(result, outcome=outcome, ending=result.outcome)

@@ -22,9 +22,9 @@ import numpy as np
 
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.parallel import Pool
+from gnc_cli.search.descent import MOST_POINTS
 from gnc_cli.search.effort import Effort
 from gnc_cli.search.problem import Candidate, Problem, Tammes
-from gnc_cli.search.quick import MOST_POINTS
 from gnc_cli.search.tasks import ESTIMATE, NEAR, Task, TaskResult, best_distinct, perform
 
 _FIRST = (1, 2, 4)
@@ -77,11 +77,11 @@ class SearchState:
     history: list[tuple[int, float]] = field(default_factory=list)
     """Gradient steps so far and the best value, after each round."""
 
-    def done(self, effort: Effort, target: float | None) -> bool:
+    def done(self, problem: Problem, effort: Effort, target_distance: float) -> bool:
         """All tasks are over, the target is met, the best value has not fallen for long, or it was
         found again and again."""
         if self.best is not None and self.best.polished:
-            met = target is not None and self.best.value <= target
+            met = problem.distance(self.best.value) >= target_distance
             if met or self.idle >= effort.patience or self.hits >= effort.hits:
                 return True
         return self.tasks >= effort.tasks
@@ -95,7 +95,7 @@ def search(
     *,
     deadline: Deadline,
     pool: Pool,
-    target: float | None = None,
+    target_distance: float = np.inf,
     symmetry: tuple[str, int] | None = None,
     device: str = "cpu",
 ) -> Iterator[None]:
@@ -106,10 +106,10 @@ def search(
         seed: with the number of a task it decides every random choice.
         deadline: polled at each step; tasks that it cuts short count with what they have.
         pool: the processes that work; the first task is done here.
-        target: stop once the best polished value is at most this.
+        target_distance: stop once the best polished code has this distance.
         symmetry: every task draws its group of this kind; None for the mixture of sources.
     """
-    while not (deadline.expired or state.done(effort, target)):
+    while not (deadline.expired or state.done(problem, effort, target_distance)):
         r, best = _round(state.tasks)[0], state.best
         tasks = _tasks(problem, effort, seed, state, symmetry, device, deadline)
         results: dict[int, TaskResult] = {}

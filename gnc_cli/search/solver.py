@@ -13,6 +13,7 @@ import numpy as np
 from gnc_cli.errors import UsageError
 from gnc_cli.geometry.one_vs_rest import one_vs_rest
 from gnc_cli.geometry.second_order import NO
+from gnc_cli.parameters import spelled
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.parallel import WORTH_PROCESSES, Pool
 from gnc_cli.search.effort import MAX_UNKNOWNS, UNLIMITED, Effort, plan_effort, polish_seconds
@@ -48,7 +49,7 @@ def solve_code(
     *,
     init: np.ndarray | None = None,
     starts: int = 0,
-    target: float | None = None,
+    target_distance: float = np.inf,
     device: str = "cpu",
     save: Callable[[np.ndarray, int], None] | None = None,
 ) -> SearchSolution:
@@ -59,7 +60,7 @@ def solve_code(
         pool: the processes that work.
         init: a code (K, d), the first start; the result is never worse.
         starts: number of starts that earlier calls have done with this seed.
-        target: stop at this value: largest cosine (Tammes), or rho (softmax).
+        target_distance: stop at a code of this distance: 1 - max_cosine (Tammes), or rho (softmax).
         save: called after each task with the best code and the number of starts done.
 
     Raises:
@@ -69,18 +70,17 @@ def solve_code(
     problem: Problem = (SoftmaxCode if request.separate else Tammes)(parametrisation)
     searching = deadline.reserving(_reserve(problem, deadline))
     effort = plan_effort(problem, request.restarts, deadline.seconds)
-    goal = None if target is None else _converted(request, target)
     if min(effort.tasks * effort.seconds, searching.remaining) <= WORTH_PROCESSES:
         pool = Pool()
 
-    def report(state: SearchState, request: Request, effort: Effort) -> None:
+    def report(problem: Problem, state: SearchState, request: Request, effort: Effort) -> None:
         if request.progress is None:
             return
         done, total = state.tasks, effort.tasks
         if total == UNLIMITED:  # seconds of the time limit
             done, total = int(searching.elapsed), int(searching.seconds or 0)
         best = np.inf if state.best is None else state.best.value
-        request.progress(_label(request), done, total, _converted(request, best))
+        request.progress(_label(request), done, total, _shown(request, problem, best))
 
     state = SearchState(tasks=starts)
     if init is None and request.separate:
@@ -91,7 +91,7 @@ def solve_code(
         tenth = searching.within(0.1 * searching.remaining)
         state.best = _start(request, problem, init, tenth)
         state.pool.append(state.best)
-    report(state, request, effort)
+    report(problem, state, request, effort)
     for _ in search(
         problem,
         effort,
@@ -99,11 +99,11 @@ def solve_code(
         state,
         deadline=searching,
         pool=pool,
-        target=goal,
+        target_distance=target_distance,
         symmetry=request.group,
         device=device,
     ):
-        report(state, request, effort)
+        report(problem, state, request, effort)
         if save is not None and state.best is not None:
             save(state.best.whole[: request.K], state.tasks)
     best = _best(problem, state, deadline)
@@ -112,8 +112,8 @@ def solve_code(
         best = Candidate(np.inf, problem.whole(points))
     best, second = settle(problem, best, deadline)
     whole, order = _finish(problem, best, deadline)
-    history = np.array([(step, _converted(request, value)) for step, value in state.history])
-    finished = not searching.expired or (goal is not None and best.value <= goal)
+    history = np.array([(step, _shown(request, problem, value)) for step, value in state.history])
+    finished = not searching.expired or problem.distance(best.value) >= target_distance
     polished = order is not None and (
         order.gain <= 1e-9 or (order.stationarity <= 1e-9 and order.bound <= 1e-7)
     )
@@ -203,7 +203,7 @@ def _orbits_of(code: np.ndarray, order: int) -> Parametrisation:
         generator = np.where(np.abs(generator - whole) < 1e-12, whole, generator)
         if np.allclose(orbits @ generator.T, images, atol=1e-9):
             return cyclic_orbits(generator, order, K)
-    raise UsageError("--symmetry: the code to go on from does not have this symmetry")
+    raise UsageError(f"{spelled('symmetry')}: the code to go on from does not have this symmetry")
 
 
 def _no_worse(problem: Problem, candidate: Candidate, deadline: Deadline) -> Candidate:
@@ -245,7 +245,7 @@ def _around_given_rows(
     deadline: Deadline,
     pool: Pool,
     device: str,
-    report: Callable[[SearchState, Request, Effort], None],
+    report: Callable[[Problem, SearchState, Request, Effort], None],
     state: SearchState,
 ) -> np.ndarray | None:
     """A Tammes code around the given rows, the first start of the search for a Softmax Code.
@@ -265,7 +265,7 @@ def _around_given_rows(
     for _ in search(
         problem, effort, request.seed, around, deadline=deadline, pool=pool, device=device
     ):
-        report(around, request, effort)
+        report(problem, around, request, effort)
     state.restarts, state.steps = around.restarts, around.steps
     return None if around.best is None else around.best.whole
 
@@ -279,17 +279,15 @@ def _parametrisation(request: Request) -> Parametrisation:
     return free(request.d, request.K)
 
 
-def _converted(request: Request, value: float) -> float:
-    """A value that the search minimises (max_cosine, or minus rho) as the problem's own quantity
-    (rho, or max_cosine), or the other way round: the conversion is its own inverse."""
-    if request.separate:
-        return -value
-    return 1.0 - value if request.problem == "softmax" else value
+def _shown(request: Request, problem: Problem, value: float) -> float:
+    """A value that the search minimises as what the user asked for: rho, or the largest cosine."""
+    return problem.distance(value) if request.problem == "softmax" else value
 
 
 def _label(request: Request) -> str:
     """The quantity that the user asked for, beside that of the best known code."""
-    label, known = "rho" if request.problem == "softmax" else "max_cosine", request.known
+    softmax, known = request.problem == "softmax", request.known
+    label = "rho" if softmax else "max_cosine"
     if known is None:
         return label
-    return f"{label} (best known {_converted(request, known.max_cosine):.6f})"
+    return f"{label} (best known {known.distance if softmax else known.max_cosine:.6f})"

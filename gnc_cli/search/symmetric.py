@@ -13,6 +13,7 @@ import numpy as np
 
 from gnc_cli.errors import UsageError
 from gnc_cli.runtime.deadline import Deadline
+from gnc_cli.search.descent import evaluation_seconds, quick_descents
 from gnc_cli.search.groups import random_group
 from gnc_cli.search.parametrisation import (
     Parametrisation,
@@ -22,7 +23,6 @@ from gnc_cli.search.parametrisation import (
 )
 from gnc_cli.search.perturbations import unit
 from gnc_cli.search.problem import Candidate
-from gnc_cli.search.quick import evaluation_seconds, quick_descents
 
 _STAGES, _STEPS = 6, 60
 """Few and short: at equal time more groups find better codes than longer descents."""

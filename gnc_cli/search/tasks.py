@@ -24,12 +24,17 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from gnc_cli.runtime.deadline import Deadline
-from gnc_cli.search.descent import anneal
+from gnc_cli.search.descent import (
+    STAGES,
+    anneal,
+    number_of_starts,
+    quick_descents,
+    steps_of_a_stage,
+)
 from gnc_cli.search.effort import Effort
 from gnc_cli.search.parametrisation import free
 from gnc_cli.search.perturbations import perturb, shake
 from gnc_cli.search.problem import Candidate, Problem, Tammes, typical_scale
-from gnc_cli.search.quick import STAGES, number_of_starts, quick_descents, steps_of_a_stage
 from gnc_cli.search.refine import polish_candidate
 from gnc_cli.search.starts import algebraic_start, resized
 from gnc_cli.search.symmetric import SymmetricDescents, user_orbits

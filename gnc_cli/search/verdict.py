@@ -6,19 +6,19 @@ the distance that the problem maximises: the certified one-vs-rest distance of a
 possible distance is one number for both, rho* = 1 - t*.
 """
 
-from dataclasses import dataclass
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
 
 from gnc_cli.errors import UsageError
-from gnc_cli.known_codes.best import BestKnown, Reference, best
-from gnc_cli.known_codes.verdict import ComparisonStatus, comparison_status
+from gnc_cli.known_codes.best import Reference, best
+from gnc_cli.known_codes.verdict import comparison_status
 from gnc_cli.limits.limit import Quantity
 from gnc_cli.limits.registry import all_limits
+from gnc_cli.parameters import spelled
 from gnc_cli.records import Bracket
 from gnc_cli.search.request import Request
-from gnc_cli.search.result import Optimum, SolveResult
+from gnc_cli.search.result import Optimum, Outcome, SolveResult
 
 _MEET = 1e-9
 """A code this near to the proved upper end counts as optimal; distances this near are equal."""
@@ -29,34 +29,18 @@ _ROUNDING = 1e-12
 """What bounds and figures are good to, relatively."""
 
 
-@dataclass(frozen=True)
-class Judgement:
-    """Where a code stands; the fields are those of `SolveResult`."""
-
-    best_known: BestKnown | None = None
-    status: ComparisonStatus | None = None
-    gap: float | None = None
-    optimum: Optimum | None = None
-    verdict: str | None = None
-
-
-def judge(request: Request, weights: Any, max_cosine: float, rho: Bracket) -> Judgement:
-    """Judge a Softmax Code or Tammes code; of a feature model, whose optimum is no code of largest
-    distance, there is nothing to say.
-
-    Args:
-        weights: the rows, (K, d); looked at only where the code seems to improve on the best known.
-    """
+def judged(request: Request, result: SolveResult) -> SolveResult:
+    """A result with what is to be said of its code, Softmax Code or Tammes code; a feature model's
+    optimum is no code of largest distance, and its result is returned as it is."""
     if request.problem == "ufm":
-        return Judgement()
-    known, softmax = request.known, request.problem == "softmax"
+        return result
+    known, distance, rho = request.known, result.distance, result.rho_one_vs_rest
 
     def verified(t: Fraction) -> bool:
         from gnc_cli.codes.exact_cosine import verify_below
 
-        return verify_below(weights, t) is True
+        return verify_below(result.weights, t) is True
 
-    distance = rho.lower if softmax else 1.0 - max_cosine
     upper, name, source = _upper_end(request.d, request.K)
     optimum = Optimum(
         upper=upper,
@@ -65,11 +49,21 @@ def judge(request: Request, weights: Any, max_cosine: float, rho: Bracket) -> Ju
         name=name,
         source=source,
     )
-    is_open = softmax and rho.upper - rho.lower > _CLOSED
-    return Judgement(
+    is_open = request.problem == "softmax" and rho.upper - rho.lower > _CLOSED
+    outcome, minimum = result.outcome, (result.local_minimum, result.local_minimum_reason)
+    if optimum.proved and minimum[0] != "yes":
+        minimum = "yes", "its value is proved optimal"
+    elif not optimum.proved and known is not None and known.proven and not request.restriction:
+        if outcome is Outcome.CONVERGED:
+            outcome = Outcome.LOCAL_OPTIMUM
+    return replace(
+        result,
+        outcome=outcome,
+        local_minimum=minimum[0],
+        local_minimum_reason=minimum[1],
         best_known=None if known is None else known.record(),
-        status=comparison_status(max_cosine, known, verified),
-        gap=None if known is None else known.gap(max_cosine),
+        status=comparison_status(result.max_cosine, known, verified),
+        gap=None if known is None else known.gap(result.max_cosine),
         optimum=optimum,
         verdict=_verdict(request, known, distance, optimum, is_open),
     )
@@ -78,7 +72,7 @@ def judge(request: Request, weights: Any, max_cosine: float, rho: Bracket) -> Ju
 def proved_interval(d: int, K: int) -> Bracket:
     """Where rho*(d, K) lies: from the best known code to the least proved upper end."""
     known = best(d, K)
-    lower = 0.0 if known is None else (1.0 - known.max_cosine) * (1.0 - _ROUNDING) - _ROUNDING
+    lower = 0.0 if known is None else known.distance * (1.0 - _ROUNDING) - _ROUNDING
     return Bracket(max(0.0, lower), proved_upper_end(d, K))
 
 
@@ -93,24 +87,14 @@ def check_target(request: Request) -> None:
     if target is None:
         return
     upper, _, source = _upper_end(d, K)
-    softmax = request.problem == "softmax"
-    if (target if softmax else 1.0 - target) > upper + _MEET:
+    if request.target_distance > upper + _MEET:
         most = f"rho is at most {upper:.12g}"
-        most = most if softmax else f"the largest cosine is at least {1 - upper:.12g}"
+        if request.problem != "softmax":
+            most = f"the largest cosine is at least {1 - upper:.12g}"
         raise UsageError(
-            f"--target {target:g} is out of reach for d = {d:,}, K = {K:,}: {most} "
+            f"{spelled('target')} {target:g} is out of reach for d = {d:,}, K = {K:,}: {most} "
             f"({source}); see gnc bounds --d {d} --K {K}"
         )
-
-
-def reaches_target(request: Request, result: SolveResult) -> bool | None:
-    """Whether what is certified meets the user's target; None without one."""
-    target = request.reachable_target
-    if target is None:
-        return None
-    if request.problem == "softmax":
-        return result.rho_one_vs_rest.lower >= target
-    return result.max_cosine <= target
 
 
 @lru_cache(maxsize=64)
@@ -139,8 +123,8 @@ def _verdict(
     possible = f"at most {_percent(optimum.shortfall)} below the optimum{without}"
     if known is None:
         return f"no code of this size is known; {possible}"
-    missing = 1.0 - known.max_cosine - distance
-    short = "at most " * is_open + _percent(missing / (1.0 - known.max_cosine))
+    missing = known.distance - distance
+    short = "at most " * is_open + _percent(missing / known.distance)
     if known.proven:
         return f"{short} below the optimum{without}, which is known"
     if missing > _MEET:

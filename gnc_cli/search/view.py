@@ -101,10 +101,10 @@ def _code(r: SolveResult, verbose: bool) -> Table:
     rows.append(_origin(r, verbose))
     if r.out not in (None, "-"):
         rows.append(("written", str(r.out), "", "out"))
-    rows = [row for row in rows if row[1] != "-" or _searched(r)]
+    rows = [row for row in rows if row[1] != "-" or r.searched]
     rows = [row for row in rows if verbose or row[3] in _BRIEF]
     notes: list[Cell] = [] if r.verdict is None else [(Styled("verdict", "bold"), f": {r.verdict}")]
-    if r.optimum is None or not r.optimum.proved or _searched(r):
+    if r.optimum is None or not r.optimum.proved or r.searched:
         ended = Styled(
             r.outcome.value.replace("_", " "), f"bold {_COLOURS.get(r.outcome, 'yellow')}"
         )
@@ -122,7 +122,7 @@ def _best_known(r: SolveResult, known: BestKnown, verbose: bool) -> tuple[str, .
     one-vs-rest distance of 1 - t or more."""
     softmax = r.problem == "softmax"
     parts = ["proved optimal" if known.proven else "not proved optimal"]
-    named = known.kind == "construction" and not _searched(r) and not verbose  # stands below
+    named = known.kind == "construction" and not r.searched and not verbose  # stands below
     if (known.d, known.K) != (r.d, r.K) or not named:
         parts.append(known.source if verbose else cited(known.source))
     parts += [known.table] if known.table else []
@@ -137,14 +137,9 @@ def _origin(r: SolveResult, verbose: bool) -> tuple[str, ...]:
         name = name.partition(",")[0].partition(" (")[0]
     steps = [plural(r.steps, "step")] if verbose else []
     effort = [plural(r.restarts, "start"), *steps, f"seed {r.seed}"]
-    effort = effort if r.steps and _searched(r) else []
+    effort = effort if r.steps and r.searched else []
     parts = [*([name] if name else []), *effort, duration(r.seconds)]
     return "found by", kind, ", ".join(parts), "origin"
-
-
-def _searched(r: SolveResult) -> bool:
-    """Whether a search found the code now, and not a theorem or algebra."""
-    return not r.origin.startswith(("closed form", "construction", "stored code"))
 
 
 def _feature_model(ufm: UfmMeasures) -> list[tuple[str, ...]]:

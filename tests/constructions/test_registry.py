@@ -1,12 +1,17 @@
 """The search over constructions: laws of its answers, and sums against a plain knapsack."""
 
 from functools import cache
+from importlib import import_module
+from math import inf
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gnc_cli.constructions import registry
+from gnc_cli.constructions.construction import Family
 from gnc_cli.constructions.registry import (
     best_construction,
     cross_sections,
@@ -29,6 +34,23 @@ ENGINEERS = {
     (100, 10**6): 0.3477,
 }
 """No larger cosine than this."""
+
+
+def test_dimensions_of_each_module_are_as_listed() -> None:
+    folder = Path(registry.__file__).parent / "families"
+    assert {path.stem for path in folder.glob("[a-z]*.py")} == set(registry._DIMENSIONS)
+    for name, (least, most) in registry._DIMENSIONS.items():
+        module = import_module(f"gnc_cli.constructions.families.{name}")
+        codes = getattr(module, "CODES", ())
+        assert bool(codes) == (name in registry._SINGLE)
+        members = {d for f in getattr(module, "FAMILIES", ()) for d in _dimensions(f)}
+        dimensions = members | {code.d for code in codes}
+        assert min(dimensions) == least and max(dimensions) <= most
+        assert most == inf or max(dimensions) == most
+
+
+def _dimensions(family: Family) -> list[int]:
+    return [d for d in range(2, 3700) if any(family.in_dimension(d))]
 
 
 @pytest.mark.parametrize(("d", "K"), ENGINEERS)

@@ -1,4 +1,4 @@
-"""The best known code: theorems, tables, constructions and solved codes in one answer."""
+"""The best known code: theorems, tables, constructions and numerical codes in one answer."""
 
 import math
 import os

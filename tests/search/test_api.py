@@ -326,7 +326,7 @@ def test_resume_with_other_options_is_refused(
     file = tmp_path / "code.h5"
     file.write_bytes(_resumable)
     options: dict[str, Any] = {"d": 3, "K": 7, "method": "descent"} | QUICK | change
-    with pytest.raises(DataError, match="was made with .* = .+, not .*use --force"):
+    with pytest.raises(DataError, match="was made with .* = .+, not .*use force"):
         solve(**options, out=file, resume=True)
     assert file.read_bytes() == _resumable
 

@@ -6,8 +6,13 @@ from hypothesis import strategies as st
 
 from gnc_cli.errors import UsageError
 from gnc_cli.search.groups import KINDS, random_group
-from gnc_cli.search.orbit_types import largest_sum, longest_first, orbit_types, random_union
-from gnc_cli.search.parametrisation import orbits
+from gnc_cli.search.parametrisation import (
+    largest_sum,
+    longest_first,
+    orbit_types,
+    orbits,
+    random_union,
+)
 
 draws = st.tuples(
     st.integers(3, 12), st.integers(6, 100), st.sampled_from(sorted(KINDS)), st.integers(0, 999)

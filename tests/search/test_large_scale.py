@@ -88,6 +88,6 @@ def test_rows_far_from_all_others_are_exact_too(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_target_stops_the_descent() -> None:
-    solution = solve_large(8, 300, seed=0, steps=200, target=0.9)
+    solution = solve_large(8, 300, seed=0, steps=200, target_distance=0.1)
     assert solution.outcome is Outcome.TARGET_REACHED and solution.steps < 200
     assert solution.row_maxima.max() <= 0.9

@@ -66,10 +66,10 @@ def test_a_search_that_stopped_between_rounds_goes_on_as_if_it_had_not(kind: typ
 
 def test_a_target_or_patience_ends_it() -> None:
     target = 1.0 / np.sqrt(5.0) + 1e-12
-    met = run(Tammes(free(3, 12)), 15, target=target)
+    met = run(Tammes(free(3, 12)), 15, target_distance=1.0 - target)
     assert met.tasks < 15
     assert met.best is not None and met.best.value <= target
-    same(run(Tammes(free(3, 12)), 15, met, target=target), met)
+    same(run(Tammes(free(3, 12)), 15, met, target_distance=1.0 - target), met)
     patient = run(Tammes(free(2, 5)), 50, patience=4)
     assert patient.tasks <= 15 and patient.idle >= 4
     same(run(Tammes(free(2, 5)), 50, patient, patience=4), patient)

@@ -22,9 +22,8 @@ BOTH = pytest.mark.parametrize("problem", ["tammes", "softmax"])
 
 
 def found(problem: str, d: int, K: int, **options: object) -> SearchSolution:
-    target = options.pop("target", None)
     request = Request(d, K, problem, **(QUICK | options))  # type: ignore[arg-type]
-    return solve_code(request, Deadline(), Pool(), init=request.init, target=target)  # type: ignore[arg-type]
+    return solve_code(request, Deadline(), Pool(), init=request.init)
 
 
 def test_both_problems_run_one_search() -> None:
@@ -55,6 +54,19 @@ def test_given_rows_stay_and_the_others_avoid_them(problem: str) -> None:
         smallest = one_vs_rest(done.weights).lower.min()
         assert smallest == pytest.approx(one_vs_rest(given).lower.min(), abs=1e-7)
     assert done.first_order_gain is not None and done.first_order_gain < 1e-7
+
+
+def test_progress_beside_given_rows_names_the_distance_of_the_best_known_code() -> None:
+    stages: set[str] = set()
+    found(
+        "softmax",
+        3,
+        6,
+        fixed=np.eye(3)[:2],
+        restarts=4,
+        progress=lambda stage, done, total, best: stages.add(stage),
+    )
+    assert stages == {"rho (best known 1.000000)", "max_cosine (best known 0.000000)"}
 
 
 def test_antipodal_codes() -> None:

@@ -1,6 +1,7 @@
 """What a solve says of its code: beside the best known one, and beside the best possible."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,17 +18,27 @@ from gnc_cli.records import Bracket
 from gnc_cli.search.api import solve
 from gnc_cli.search.request import Request
 from gnc_cli.search.result import Outcome, SolveResult
-from gnc_cli.search.verdict import Judgement, judge
+from gnc_cli.search.verdict import judged
+from tests.console.stand_in import code
 
 _OPTIMAL = "optimal to 1e-9 (the optimal value is proved)"
 
 
-def judged(W: np.ndarray, problem: str = "softmax") -> Judgement:
+def judge(request: Request, W: Any, cosine: float, rho: Bracket) -> Any:
+    """What is said of a code with these figures."""
+    d, K, problem = request.d, request.K, request.problem
+    result = code(
+        d=d, K=K, problem=problem, weights=W, max_cosine=cosine, rho_one_vs_rest=rho, optimum=None
+    )
+    return judged(request, result)
+
+
+def judge_rows(W: np.ndarray, problem: str = "softmax") -> Any:
     K, d = W.shape
     return judge(Request(d, K, problem), W, max_cosine(W), minimum_one_vs_rest(W))
 
 
-def beside(known: Reference | None, cosine: float, problem: str = "softmax") -> Judgement:
+def beside(known: Reference | None, cosine: float, problem: str = "softmax") -> Any:
     """A code of (10, 500) whose one-vs-rest distance is one half."""
     request = Request(10, 500, problem)
     vars(request)["known"] = known
@@ -36,9 +47,9 @@ def beside(known: Reference | None, cosine: float, problem: str = "softmax") -> 
 
 @pytest.mark.parametrize("problem", ["softmax", "tammes"])
 def test_a_proved_optimum(problem: str) -> None:
-    code = find("e8-roots")
-    assert code is not None
-    found = judged(np.asarray(code.build()), problem)
+    roots = find("e8-roots")
+    assert roots is not None
+    found = judge_rows(np.asarray(roots.build()), problem)
     assert found.verdict == _OPTIMAL
     assert found.status is ComparisonStatus.MATCHES
     assert found.optimum.upper == pytest.approx(0.5, abs=1e-12)
@@ -46,7 +57,7 @@ def test_a_proved_optimum(problem: str) -> None:
 
 
 def test_the_upper_end_is_that_of_bounds() -> None:
-    found = judged(random_points(np.random.default_rng(1), 100, 10))
+    found = judge_rows(random_points(np.random.default_rng(1), 100, 10))
     (best,) = bounds(10, 100).best
     assert (found.optimum.upper, found.optimum.name) == (best.upper, best.upper_name)
     assert found.optimum.source.startswith("bisector theorem with Levenshtein 1979, 1998")
@@ -109,9 +120,9 @@ def test_what_meets_a_proved_optimum_is_optimal(gap: float) -> None:
 @pytest.mark.parametrize(
     ("problem", "target", "words"),
     [
-        ("softmax", 0.3, "--target 0.3 is out of reach for d = 3, K = 24: rho is at most 0.2769"),
+        ("softmax", 0.3, "target 0.3 is out of reach for d = 3, K = 24: rho is at most 0.2769"),
         ("softmax", 0.3, r"\(.* snub-cube, Robinson 1961, .*\); see gnc bounds --d 3 --K 24"),
-        ("tammes", 0.7, "--target 0.7 is out of reach .* the largest cosine is at least 0.7230"),
+        ("tammes", 0.7, "target 0.7 is out of reach .* the largest cosine is at least 0.7230"),
     ],
 )
 def test_targets_that_no_code_reaches_are_refused(problem: str, target: float, words: str) -> None:

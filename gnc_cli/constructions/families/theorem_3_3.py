@@ -146,15 +146,7 @@ def _member(kind: str, n: int) -> Construction | None:
             (Fraction(-1, n), n),
         )
     if kind == "orthoplex":
-        return transitive_code(
-            f"orthoplex-{n}",
-            f"orthoplex in {n} dimensions: +- a basis",
-            n,
-            _RANKIN,
-            partial(_orthoplex_rows, n),
-            (0, 2 * n - 2),
-            (-1, 1),
-        )
+        return orthoplex(n)
     return Construction(
         f"polygon-{n}",
         f"regular {n}-gon",
@@ -165,6 +157,19 @@ def _member(kind: str, n: int) -> Construction | None:
         "two neighbours are at most a K-th of a turn apart; theorem 3.3",
         partial(PolygonRows, n),
         transitive=True,
+    )
+
+
+def orthoplex(d: int) -> Construction:
+    """The orthoplex in d dimensions, at least 2."""
+    return transitive_code(
+        f"orthoplex-{d}",
+        f"orthoplex in {d} dimensions: +- a basis",
+        d,
+        _RANKIN,
+        partial(_orthoplex_rows, d),
+        (0, 2 * d - 2),
+        (-1, 1),
     )
 
 

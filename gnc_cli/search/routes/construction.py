@@ -1,7 +1,8 @@
-"""Codes from algebra: built and certified, alone or held against a search's.
+"""Codes without a search: of theorem 3.3, stored, and from algebra, alone or beside a search.
 
-K rows up to `LARGE` are certified like any code. Beyond, the largest cosine is the one that the
-construction's own structure proves, and the rows are made only where they are looked at or written.
+Of codes from algebra, those of K up to `LARGE` are certified like any code. Beyond, the largest
+cosine is the one that the construction's own structure proves, and the rows are made only where
+they are looked at or written.
 
 Whether a construction is worth a search beside it is decided by yardsticks that cost nothing
 (`near_optimal`, `promising`). Neither is a proof, and none enters a result.
@@ -13,25 +14,32 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from math import comb
 from pathlib import PurePath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gnc_cli.codes.certify import Certified, certify_code
 from gnc_cli.constructions.certificate import certified_margin
 from gnc_cli.constructions.construction import Construction, Rows
+from gnc_cli.constructions.families.theorem_3_3 import ClosedForm
 from gnc_cli.errors import UsageError
-from gnc_cli.geometry.second_order import UNDECIDED, SecondOrder
-from gnc_cli.geometry.sphere import angle_from_chord
+from gnc_cli.geometry.one_vs_rest import one_vs_rest
+from gnc_cli.geometry.sphere import angle_from_chord, normalise
+from gnc_cli.known_codes.table import stored_codes
 from gnc_cli.metrics.gnc2 import Rattlers
+from gnc_cli.parameters import spelled
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.memory import check_disk
 from gnc_cli.search.effort import LARGE, MAX_UNKNOWNS
-from gnc_cli.search.request import Request
+from gnc_cli.search.request import STORED, Request
 from gnc_cli.search.result import Course, Outcome, SolveResult
 from gnc_cli.search.routes.route import TOLERANCE, Route, Save, record
-from gnc_cli.search.verdict import reaches_target
 
+if TYPE_CHECKING:
+    from gnc_cli.geometry.second_order import SecondOrder
+
+_FEW = 200
+"""Up to this K the bracket of each class is computed."""
 _MOST_HELD = 1 << 26
 """Numbers of a code (512 MB) up to which its rows are held in memory."""
 _CHUNK = 1 << 18
@@ -51,6 +59,48 @@ _PROMISING = 1.5
 """A start this near to Welch's bound may lead somewhere."""
 _MOST_WORK = 2e10
 """K^2 d beyond which a descent of minutes only makes a beginning: a step takes seconds."""
+
+
+@dataclass(frozen=True)
+class Theorem(Route):
+    """The optimum in closed form, where theorem 3.3 has one."""
+
+    form: ClosedForm
+
+    def solve(self, deadline: Deadline, save: Save | None) -> SolveResult:
+        weights, request = self.form.weights, self.request
+        # All classes are alike: one gives the upper end, and the closest pair the lower.
+        one = None if request.K <= _FEW else one_vs_rest(weights, np.array([0])).upper[0]
+        certified = certify_code(weights, tolerance=TOLERANCE, deadline=deadline, upper_end=one)
+        course = Course(
+            origin=f"closed form: {self.form.name}",
+            outcome=Outcome.CLOSED_FORM,
+            searched=False,
+            stationarity=0.0,
+            first_order_gain=0.0,
+        )
+        return record(request, weights, certified, course, deadline.elapsed)
+
+
+@dataclass(frozen=True)
+class Stored(Route):
+    """Coordinates from a file of ours, certified anew; UsageError where there are none."""
+
+    def solve(self, deadline: Deadline, save: Save | None) -> SolveResult:
+        request = self.request
+        code = next(stored_codes(request.d, request.K), None)
+        if code is None:
+            raise UsageError(
+                f"no coordinates of d = {request.d:,}, K = {request.K:,} are stored; drop "
+                f"{spelled('construction', STORED)} to build or find a code"
+            )
+        name, rows = code
+        weights = normalise(rows)
+        with request.limited_threads(2.0 * request.K**2 * request.d):
+            certified = certify_code(weights, tolerance=TOLERANCE, deadline=deadline)
+        origin = f"stored code: {name.partition(' for d =')[0]}"
+        course = Course(origin=origin, outcome=Outcome.STORED, searched=False)
+        return record(request, weights, certified, course, deadline.elapsed)
 
 
 @dataclass(frozen=True)
@@ -75,12 +125,14 @@ class Constructed(Route):
             return
         r = self.request
         if r.plot is not None:
-            raise UsageError(f"--plot needs the rows in memory, up to K d = {_MOST_HELD}; drop it")
+            raise UsageError(
+                f"{spelled('plot')} needs the rows in memory, up to K d = {_MOST_HELD}; drop it"
+            )
         if r.out is not None:
             from gnc_cli.io.codefile import check_stream_target
 
             check_stream_target(r.out)
-            advice = f"{self.advice}, name a file on another disk, or drop --out"
+            advice = f"{self.advice}, name a file on another disk, or drop {spelled('out')}"
             check_disk(self._file_size(r.out), r.out, self.described, advice)
 
     def _file_size(self, out: str | os.PathLike[str]) -> float:
@@ -112,6 +164,7 @@ class Constructed(Route):
         course = Course(
             origin=f"construction: {construction.origin}{bound}",
             outcome=Outcome.CONSTRUCTED,
+            searched=False,
             second=second,
         )
         return record(request, self.weights, certified, course, deadline.elapsed)
@@ -120,20 +173,22 @@ class Constructed(Route):
         """Whether a search has found more than this code has, which is not certified yet: by its
         exact cosine, or by an upper end of its one-vs-rest distance."""
         cosine = self.construction.cosine
-        if candidate.problem != "softmax":
-            return candidate.max_cosine < cosine.value - _EXACT
-        return candidate.rho_one_vs_rest.lower > certified_margin(self.rows, cosine).upper + _EXACT
+        most = 1.0 - cosine.value
+        if candidate.problem == "softmax":
+            most = certified_margin(self.rows, cosine).upper
+        return candidate.distance > most + _EXACT
 
-    def _second_order(self, deadline: Deadline) -> SecondOrder | None:
+    def _second_order(self, deadline: Deadline) -> "SecondOrder | None":
         """Whether the code is a local minimum; None where it is proved optimal."""
         if self.construction.proven:
             return None
+        from gnc_cli.geometry.second_order import UNDECIDED, SecondOrder
+        from gnc_cli.search.refine import examine
+
         if self.weights.size > _MOST_EXAMINED:
             return SecondOrder(
                 UNDECIDED, f"codes from algebra of K d > {_MOST_EXAMINED} are untested"
             )
-        from gnc_cli.search.refine import examine
-
         return examine(self.weights, deadline)
 
     def _certified_by_pairs(self) -> Certified:
@@ -181,7 +236,7 @@ class SearchBeside(Route):
         behind = known is not None and known.max_cosine < cosine - _BEHIND
         if not self.request.resume and (self.request.target is not None or not behind):
             built = self.algebra.solve(deadline, save)
-            if reaches_target(self.request, built):
+            if built.distance >= self.request.target_distance:
                 return built
         candidate = self.search.solve(deadline, save)
         assert isinstance(candidate, SolveResult), "no search for a code is a sweep"
@@ -195,11 +250,7 @@ def better(constructed: SolveResult, candidate: SolveResult) -> SolveResult:
 
     The time, and how a search ended, are those of the whole run.
     """
-    if candidate.problem == "softmax":
-        wins = candidate.rho_one_vs_rest.lower > constructed.rho_one_vs_rest.lower + _EXACT
-    else:
-        wins = candidate.max_cosine < constructed.max_cosine - _EXACT
-    if wins:
+    if candidate.distance > constructed.distance + _EXACT:
         return candidate
     stopped = candidate.outcome in (Outcome.INTERRUPTED, Outcome.TIME_LIMIT)
     of_the_search = {key: candidate.extras.get(key) for key in ("history", "state")}

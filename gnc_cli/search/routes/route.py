@@ -9,13 +9,12 @@ import numpy as np
 
 from gnc_cli import __version__
 from gnc_cli.codes.certify import Certified
-from gnc_cli.geometry.second_order import YES, SecondOrder
 from gnc_cli.metrics.gnc2 import EVERY_CLASS
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.memory import check_memory
 from gnc_cli.search.request import Request
-from gnc_cli.search.result import Course, Margins, Outcome, SolveResult, SolveSweep, UfmMeasures
-from gnc_cli.search.verdict import judge
+from gnc_cli.search.result import Course, Margins, SolveResult, SolveSweep, UfmMeasures
+from gnc_cli.search.verdict import judged
 
 TOLERANCE = 1e-7
 """Default of rattlers and contacts, on distances, where the polish reached far below it."""
@@ -76,15 +75,7 @@ def record(
     Args:
         features: in place of the certificate's.
     """
-    judgement = judge(request, weights, certified.max_cosine, certified.rho_one_vs_rest)
-    outcome, second = course.outcome, course.second
-    known, optimum = judgement.best_known, judgement.optimum
-    if optimum is not None and optimum.proved:
-        if second is None or second.local_minimum != YES:
-            second = SecondOrder(YES, "its value is proved optimal")
-    elif known is not None and known.proven and not request.restriction:
-        if outcome is Outcome.CONVERGED:
-            outcome = Outcome.LOCAL_OPTIMUM
+    second = course.second
     gain, pairs, classes = course.first_order_gain, certified.contact_pairs, certified.classes
     extras = {
         "history": course.history,
@@ -94,14 +85,14 @@ def record(
         "rattlers_one_vs_one": certified.rattles_one_vs_one,
         "rattlers_one_vs_rest": None if classes is None else classes.rattles,
     }
-    return SolveResult(
+    result = SolveResult(
         seconds=seconds,
         version=__version__,
         problem=request.problem,
         d=request.d,
         K=request.K,
         origin=course.origin,
-        outcome=outcome,
+        outcome=course.outcome,
         max_cosine=certified.max_cosine,
         min_angle_deg=float(np.degrees(certified.min_angle)),
         rho_one_vs_one=certified.rho_one_vs_one,
@@ -113,11 +104,11 @@ def record(
         local_minimum=None if second is None else second.local_minimum,
         local_minimum_reason=None if second is None else second.reason,
         margins=Margins(certified.rho_one_vs_rest.lower, certified.min_angle),
-        best_known=known,
-        status=judgement.status,
-        gap=judgement.gap,
-        optimum=optimum,
-        verdict=judgement.verdict,
+        best_known=None,
+        status=None,
+        gap=None,
+        optimum=None,
+        verdict=None,
         seed=request.seed,
         restarts=course.restarts,
         batches=course.batches,
@@ -128,5 +119,7 @@ def record(
         features=certified.features if features is None else features,
         undecided=("rattlers.one_vs_rest",) if certified.undecided else (),
         ufm=ufm,
+        searched=course.searched,
         extras={k: v for k, v in extras.items() if v is not None},
     )
+    return judged(request, result)

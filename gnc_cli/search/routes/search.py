@@ -10,7 +10,6 @@ from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.parallel import Pool, processes
 from gnc_cli.runtime.threads import accelerator, available_cores, resolve_device
 from gnc_cli.search.effort import MAX_UNKNOWNS
-from gnc_cli.search.request import Request
 from gnc_cli.search.result import Outcome, SolveResult
 from gnc_cli.search.routes.route import TOLERANCE, TOLERANCE_ROUGH, Route, Save, record
 from gnc_cli.search.solver import solve_code
@@ -58,6 +57,10 @@ class Search(Route):
 
     def solve(self, deadline: Deadline, save: Save | None) -> SolveResult:
         request, device = self.request, str(accelerator(self.request.device) or "cpu")
+        target_distance = request.target_distance
+        if request.target is None and request.restriction is None:
+            # A code that reaches what is proved leaves nothing to search for.
+            target_distance = proved_upper_end(request.d, request.K) - _PROVED_DIGITS
 
         def save_best(weights: np.ndarray, starts: int) -> None:
             if save is not None:
@@ -71,7 +74,7 @@ class Search(Route):
                 deadline,
                 pool,
                 init=self.start,
-                target=_end_of_search(request),
+                target_distance=target_distance,
                 device=device,
                 starts=self.starts,
                 save=save_best,
@@ -114,16 +117,13 @@ class LargeSearch(Route):
 
         request = self.request
         deadline = deadline.reserving(min(_WRITING, 0.2 * (deadline.seconds or 0.0)))
-        target = request.reachable_target
-        if target is not None and request.problem == "softmax":
-            target = 1.0 - target  # rho is at least this much
         solution = solve_large(
             request.d,
             request.K,
             seed=request.seed,
             init=self.start,
             steps=request.steps,
-            target=target,
+            target_distance=request.target_distance,  # rho is at least 1 - max_cosine
             deadline=deadline,
             device=str(resolve_device(request.device)),
             threads=request.threads,
@@ -138,11 +138,3 @@ class LargeSearch(Route):
             deadline=deadline,
         )
         return record(request, solution.weights, certified, solution, deadline.elapsed)
-
-
-def _end_of_search(request: Request) -> float | None:
-    """The user's target, else what is proved to be the most: nothing is left to search for."""
-    if request.target is not None or request.restriction is not None:
-        return request.reachable_target
-    rho = proved_upper_end(request.d, request.K) - _PROVED_DIGITS
-    return rho if request.problem == "softmax" else 1.0 - rho

@@ -17,6 +17,7 @@ from gnc_cli.errors import UsageError
 from gnc_cli.geometry.rounding import gamma
 from gnc_cli.metrics.gnc1 import gnc1
 from gnc_cli.metrics.gnc3 import gnc3
+from gnc_cli.parameters import spelled
 from gnc_cli.records import Bracket
 from gnc_cli.runtime.deadline import Deadline, StageProgress
 from gnc_cli.runtime.threads import limit_threads, threads_for
@@ -173,8 +174,8 @@ def solve_ufm(
     collapse = 1 / (K * tau * n**0.5)
     if weight_decay is not None and weight_decay >= collapse:
         raise UsageError(
-            f"--weight-decay {weight_decay:g}: from 1 / (K tau sqrt(n)) = {collapse:.6g} "
-            "on the optimum is W = H = 0; choose a smaller one"
+            f"{spelled('weight_decay')} {weight_decay:g}: from 1 / (K tau sqrt(n)) = "
+            f"{collapse:.6g} on the optimum is W = H = 0; choose a smaller one"
         )
     deadline = deadline if deadline is not None else Deadline()
     labels = np.repeat(np.arange(K), n)

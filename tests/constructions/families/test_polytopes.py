@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from gnc_cli import bounds
-from gnc_cli.constructions.combine import cross_section
-from gnc_cli.constructions.integer_rows import IntegerRows
+from gnc_cli.constructions.integer_rows import IntegerRows, cross_section
 from tests.constructions.checks import named
 
 GOSSET = ("e8-roots", "equiangular-28", "schlaefli", "hemicube", "petersen")
