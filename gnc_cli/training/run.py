@@ -299,9 +299,10 @@ def _check_files(request: Request) -> None:
     read: dict[str, Any] = {spelled(name): getattr(request, name) for name in names}
     for name in ("data", "head"):
         read[spelled(name)] = (getattr(request, name) or "").partition(":")[2] or None
-    start, files = request.init_from, []
+    start = request.init_from
+    check_apart({spelled("plot"): request.plot}, read)
     if start is not None and os.path.isdir(start):
         read[spelled("init_from")] = [os.path.join(start, f) for f in ("best.pt", "last.pt")]
     if request.folder is not None and not request.resume:
-        files = [str(file) for file in own_files(Path(request.folder))]
-    check_apart({spelled("out"): files, spelled("plot"): request.plot}, read)
+        for file in own_files(Path(request.folder)):  # which may be links of one another
+            check_apart({spelled("out"): str(file)}, read)

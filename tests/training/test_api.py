@@ -71,6 +71,14 @@ def test_it_learns(learned: TrainResult) -> None:
     assert min(images) <= learned.images_per_second <= max(images)
 
 
+def test_a_run_takes_the_place_of_one_whose_files_are_links(tmp_path: Path, data: str) -> None:
+    """A copy of a folder may keep equal files once."""
+    run(data, tmp_path / "run", epochs=1)
+    os.replace(tmp_path / "run" / "last.pt", tmp_path / "run" / "best.pt")
+    os.link(tmp_path / "run" / "best.pt", tmp_path / "run" / "last.pt")
+    assert run(data, tmp_path / "run", epochs=1, force=True).outcome == "completed"
+
+
 def test_a_network_near_chance_says_what_to_try(home: Path, data: str) -> None:
     result = run(data, home / "chance", epochs=1, lr=1e-9, seed=5)
     assert result.outcome == "completed" and result.advice is not None
