@@ -38,6 +38,9 @@ _LEAST_SHARE = 2.0**-6
 """Smallest share of the free places that one exchange of block pivoting fills."""
 _DENSE = 128
 """Up to this many rows all their products are formed at once."""
+_FAR = 1e-10
+"""A point with a larger gap is not the one of least norm: SciPy's solver may stop too early where
+rows are equal."""
 _STEPS = 40
 """Steps of an approximate projection."""
 _BLOCK = 16 << 20
@@ -83,8 +86,8 @@ def min_norm_point(V: np.ndarray, start: np.ndarray | None = None) -> tuple[np.n
         weights = pivoted_weights(V / scale, start)
     if weights is None:
         weights = _nnls_weights(V / scale)
-    if weights is None:
-        weights = wolfe(V / scale, nearest)
+    if weights is None or _gap(V / scale, weights) > _FAR:
+        weights = wolfe(V / scale, nearest if weights is None else weights)
     return weights @ V, weights
 
 
@@ -246,6 +249,12 @@ def _descend(V: np.ndarray, corral: np.ndarray, a: np.ndarray) -> tuple[np.ndarr
         keep = a > 0.0
         corral, a = corral[keep], a[keep] / a[keep].sum()
     return corral, np.ones(len(corral))
+
+
+def _gap(V: np.ndarray, weights: np.ndarray) -> float:
+    """`|x|^2 - min_j <x, v_j>` of a hull's point x: 0 at the one of least norm alone."""
+    x = weights @ V
+    return float(x @ x - (V @ x).min())
 
 
 def _nnls_weights(V: np.ndarray) -> np.ndarray | None:

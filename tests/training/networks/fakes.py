@@ -26,7 +26,7 @@ class FakeEncoder(nn.Module):
     def __init__(self, d: int = 4, norm: str = "group", dropout: float = 0.0, seed: int = 0):
         super().__init__()
         with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(seed)
+            torch.default_generator.manual_seed(seed)
             norms = {"group": nn.GroupNorm(2, 8), "batch": nn.BatchNorm2d(8), "none": nn.Identity()}
             self.layers = nn.Sequential(
                 nn.Conv2d(1, 8, 3, padding=1),
@@ -98,7 +98,8 @@ def fake_training(
 
 
 def advance(training: Training, steps: int = 1000) -> EpochTotals | None:
-    """Train to the end of the epoch, or as many steps."""
+    """Train to the end of the epoch, or as many losses; on a GPU the first comes after one step,
+    the next after ten more."""
     with contextlib.closing(training.steps()) as losses:
         for _ in itertools.islice(losses, steps):
             pass

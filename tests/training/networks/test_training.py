@@ -83,7 +83,8 @@ def test_a_run_that_was_stopped_goes_on_exactly(
 
     first = _training(recipe, **layers)
     assert _timeless(advance(first)) == want[0] or place.type == "cuda"
-    assert advance(first, 3) is None and (first.epoch, first.step) == (1, 3)
+    stop = 1 if place.type == "cuda" else 3
+    assert advance(first, stop) is None and (first.epoch, first.step) == (1, stop)
     torch.save(first.state(), tmp_path / "last.pt")
     torch.rand(5)  # torch's own generator is no part of the state
     generator = torch.get_rng_state()
