@@ -303,6 +303,16 @@ def measure(
             writes=(".csv", ".h5"),
         ),
     ] = None,
+    merge_list: Annotated[
+        Path | None,
+        Parameter(
+            "With --duplicates: write one row per class to merge, .csv. Of each group that pairs "
+            "join the class with most samples is kept, else the lowest label.",
+            group=_OUTPUT,
+            metavar="FILE",
+            writes=(".csv",),
+        ),
+    ] = None,
     force: Force = False,
     plot: PlotOrPage = None,
     interrupt: threading.Event | None = None,
@@ -364,6 +374,7 @@ def measure(
             out=out,
             resume=resume,
             per_class=per_class,
+            merge_list=merge_list,
             force=force,
             plot=plot,
             interrupt=interrupt,

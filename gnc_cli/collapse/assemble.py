@@ -19,6 +19,7 @@ from gnc_cli.collapse.result import (
     CLASSIC,
     NOISE_TO_COME,
     ClassCounts,
+    ClassMerge,
     DuplicatePair,
     Gnc2Reference,
     MeasureMargins,
@@ -164,16 +165,19 @@ def assemble(
         ]
     unit = weights.unit
     left: dict[str, tuple[str, ...]] = {}
-    pairs, without = None, None
+    pairs, without, merge_list = None, None, None
     if request.duplicates is not None and unit:  # asked for by name: before the quantiles
         of_rows = labels[weights.classes]  # class means leave out the classes without samples
-        pairs, without = _in_time(
-            lambda: _duplicates(request.duplicates or 0.0, weights.rows, of_rows, names, deadline),
+        counts = None if moments is None else moments.counts[weights.classes]
+        pairs, without, merge_list = _in_time(
+            lambda: _duplicates(
+                request.duplicates or 0.0, weights.rows, of_rows, counts, names, deadline
+            ),
             "--duplicates",
             ("duplicates", "without_duplicates"),
             deadline,
             left,
-        ) or (None, None)
+        ) or (None, None, None)
     distances = gnc2_detail(
         weights.rows,
         every_class=request.per_class is not None or None,
@@ -224,6 +228,7 @@ def assemble(
         policy=_policy(request, statistics, weights, left_out, head),
         warnings=(*(each for each in warnings if each), *_order_warning(decisions), *left),
         per_class=rows,
+        merges=merge_list,
         one_vs_rest=(distances.lower, distances.upper),
         undecided=tuple(undecided),
     )
@@ -257,21 +262,32 @@ def _duplicates(
     cosine: float,
     W: np.ndarray,
     labels: np.ndarray,
+    counts: np.ndarray | None,
     names: list[str] | None,
     deadline: Deadline | None,
-) -> tuple[tuple[DuplicatePair, ...], WithoutDuplicates]:
-    """Classes whose weights nearly coincide, and GNC2 with one class kept of each group, which
-    leaves half of the time for GNC2 of all."""
-    from gnc_cli.metrics.duplicates import find_duplicates
+) -> tuple[tuple[DuplicatePair, ...], WithoutDuplicates, tuple[ClassMerge, ...]]:
+    """Classes whose weights nearly coincide; GNC2 with the first class kept of each group, which
+    leaves half of the time for GNC2 of all; and the classes to merge."""
+    from gnc_cli.metrics.duplicates import find_duplicates, merges
 
-    pairs, cosines, count, kept = find_duplicates(W, cosine, deadline=deadline)
+    pairs, cosines, count, first = find_duplicates(W, cosine, deadline=deadline)
     named = [
         DuplicatePair(a, b, float(c), *(None if names is None else names[k] for k in (a, b)))
         for (a, b), c in zip(labels[pairs].tolist(), cosines, strict=True)
     ]
+    rows, keepers, angles = merges(W, first, counts)
+    merge_list = []
+    for row, keeper, angle in zip(rows, keepers, np.degrees(angles), strict=True):
+        both = [keeper, row]
+        keep, merge = (int(label) for label in labels[both])
+        samples = [None, None] if counts is None else counts[both].tolist()
+        of_both = [None, None] if names is None else [names[keep], names[merge]]
+        merge_list.append(ClassMerge(keep, merge, float(angle), *samples, *of_both))
+    kept = np.flatnonzero(first == np.arange(len(W)))
     half = None if deadline is None else deadline.within(deadline.remaining / 2)
     rho = gnc2(W[kept], deadline=half) if len(kept) > 1 else None
-    return tuple(named), WithoutDuplicates(cosine, count, len(kept), rho)
+    left = WithoutDuplicates(cosine, count, len(kept), rho)
+    return tuple(named), left, tuple(merge_list)
 
 
 def _of_others(

@@ -23,6 +23,8 @@ NONZERO = "nonzero"
 """In place of a file in `--classes`: those whose weight is not zero."""
 ROLES = ("features", "labels", "weights", "bias", "logits")
 """What a set may have, by the names of the parameters that give each alone."""
+OF_ONE_SET = ("per_class", "merge_list")
+"""Files of one set."""
 _OF_ROWS = (
     "K",
     "labels_are",
@@ -98,6 +100,7 @@ class Request:
     out: Path | None = None
     resume: bool = False
     per_class: Path | None = None
+    merge_list: Path | None = None
     force: bool = False
     plot: Path | None = None
     interrupt: threading.Event | None = None
@@ -110,8 +113,14 @@ class Request:
                 raise UsageError(
                     f"{spelled(name)} is of unit weights; drop {spelled('normalize', 'off')}"
                 )
-        if self.per_class is not None and self.keeps_rows:
-            raise UsageError(f"{spelled('per_class')} is of one set; drop the .jsonl file")
+        for name in OF_ONE_SET:
+            if getattr(self, name) is not None and self.keeps_rows:
+                raise UsageError(f"{spelled(name)} is of one set; drop the .jsonl file")
+        if self.merge_list is not None and self.duplicates is None:
+            raise UsageError(
+                f"{spelled('merge_list')} is of near-duplicate classes; add "
+                f"{spelled('duplicates', 0.99)}"
+            )
         if self.resume and not self.keeps_rows:
             raise UsageError(
                 f"{spelled('resume')} goes on with the rows of a file; add "

@@ -141,6 +141,27 @@ class DuplicatePair:
 
 
 @dataclass(frozen=True)
+class ClassMerge:
+    """A class to merge into another, as `--merge-list` lists it: pairs of duplicates join the two,
+    one pair or a chain of them."""
+
+    keep: int
+    """Label of the class kept: that with most samples of its group, else the lowest label."""
+    merge: int
+    """Label of the class to merge into it."""
+    angle_deg: float
+    """Angle between their weights, degrees."""
+    keep_count: int | None
+    """Samples of the class kept; None without features."""
+    merge_count: int | None
+    """Samples of the class to merge; None without features."""
+    keep_name: str | None
+    """Name of the class kept; None without names."""
+    merge_name: str | None
+    """Name of the class to merge; None without names."""
+
+
+@dataclass(frozen=True)
 class WithoutDuplicates:
     """What is left when one class is kept of each group of duplicates."""
 
@@ -324,6 +345,8 @@ class MeasureResult(Result):
     """The file that the result was written to."""
     per_class: Any = field(default=None, metadata=HIDDEN, repr=False, compare=False)
     """Every `ClassRow`, by label."""
+    merges: Any = field(default=None, metadata=HIDDEN, repr=False, compare=False)
+    """Every `ClassMerge`, group by group; None without `--duplicates`, or where time ran out."""
     one_vs_rest: Any = field(default=None, metadata=HIDDEN, repr=False, compare=False)
     """Lower and upper ends of the classes that were looked at, two arrays (m,)."""
     cut_short: bool = field(default=False, metadata=HIDDEN)

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from gnc_cli import __version__
-from gnc_cli.collapse.class_rows import write_per_class
+from gnc_cli.collapse.class_rows import write_merges, write_per_class
 from gnc_cli.collapse.measurer import Measurer
 from gnc_cli.collapse.reference import checked_table
-from gnc_cli.collapse.request import Request
+from gnc_cli.collapse.request import OF_ONE_SET, Request
 from gnc_cli.collapse.result import MeasureResult, MeasureSeries
 from gnc_cli.collapse.sources import Source, resolve
 from gnc_cli.errors import DataError, UsageError
@@ -30,11 +30,12 @@ def run(request: Request) -> MeasureResult | MeasureSeries:
     started = time.monotonic()
     checked_table(request.table)  # a line of it that is wrong is known before anything is read
     sources = resolve(request)
-    if request.per_class is not None and len(sources) != 1:
-        raise UsageError(
-            f"{spelled('per_class')} is of one set, and there are {len(sources)}; "
-            f"{spelled('select')} one"
-        )
+    for name in OF_ONE_SET:
+        if getattr(request, name) is not None and len(sources) != 1:
+            raise UsageError(
+                f"{spelled(name)} is of one set, and there are {len(sources)}; "
+                f"{spelled('select')} one"
+            )
     drawn: list[Source] = []
     if request.plot is not None and is_page(request.plot):
         from gnc_cli.collapse.page import drawn_sources
@@ -170,6 +171,9 @@ def _write(
             "result": {"gnc1": result.gnc1, "gnc2": result.gnc2},
         }
         write_per_class(request.per_class, result.per_class, force=request.force, provenance=made)
+    if request.merge_list is not None and isinstance(result, MeasureResult):
+        if result.merges is not None:  # else time came first, which a warning says
+            write_merges(request.merge_list, result.merges, force=request.force)
     if drawn and request.plot is not None:
         from gnc_cli.collapse.page import write_snapshots
 

@@ -1,5 +1,6 @@
 """`measure` as a Python function: arrays and files, conventions, series, groups, its outputs."""
 
+import csv
 import json
 import threading
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 
 from gnc_cli import measure
 from gnc_cli.collapse.result import MeasureResult, MeasureSeries
-from gnc_cli.errors import DataError, UsageError
+from gnc_cli.errors import DataError, OutputError, UsageError
 from tests.collapse.conftest import D, K, N, agrees, by_hand, save, save_run
 from tests.metrics import reference as plain
 from tests.problems import icosahedron, orthoplex, simplex
@@ -209,6 +210,27 @@ def test_duplicates_own_the_minimum(rng: np.random.Generator) -> None:
     left = found.without_duplicates
     assert left is not None and left.gnc2 is not None and (left.pairs, left.classes) == (1, 8)
     assert left.gnc2.lower == pytest.approx(1.0, abs=1e-9)
+
+
+def test_a_merge_list_keeps_the_class_with_most_samples(tmp_path: Path) -> None:
+    angles = np.radians([0.0, 90.0, 2.0, 180.0, 4.0])
+    W = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    labels = np.array([0, 1, 2, 2, 3, 4])  # 0, 2 and 4 are a chain
+    path, names = tmp_path / "merges.csv", ["a", "b", "c", "d", "e"]
+    close = {"duplicates": np.cos(np.radians(2.1)), "merge_list": path, "class_names": names}
+    _one(features=W[labels], labels=labels, weights=W, **close)
+    with path.open() as file:
+        rows = list(csv.DictReader(file))
+    assert [(r["keep"], r["merge"], r["keep_count"], r["merge_count"]) for r in rows] == [
+        ("2", "0", "2", "1"),
+        ("2", "4", "2", "1"),
+    ]
+    assert [r["keep_name"] + r["merge_name"] for r in rows] == ["ca", "ce"]
+    assert [float(r["angle_deg"]) for r in rows] == pytest.approx([2.0, 2.0])
+    with pytest.raises(OutputError, match=r"merges\.csv"):
+        measure(weights=W, **close)
+    alone = _one(weights=W, **close, force=True)  # no samples: the lowest label stays
+    assert [(m.keep, m.merge, m.keep_count) for m in alone.merges] == [(0, 2, None), (0, 4, None)]
 
 
 def test_gnc2_of_0_names_the_two_classes(rng: np.random.Generator) -> None:
