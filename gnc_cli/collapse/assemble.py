@@ -20,6 +20,7 @@ from gnc_cli.collapse.result import (
     NOISE_TO_COME,
     ClassCounts,
     ClassMerge,
+    Coherence,
     DuplicatePair,
     Gnc2Reference,
     MeasureMargins,
@@ -32,6 +33,7 @@ from gnc_cli.collapse.result import (
 )
 from gnc_cli.collapse.statistics import Statistics
 from gnc_cli.errors import DataError
+from gnc_cli.geometry.gram import max_abs_cosine, mean_square_cosine
 from gnc_cli.geometry.rounding import spacing
 from gnc_cli.geometry.sphere import angle_from_chord, chord, normalise, row_norms
 from gnc_cli.metrics.class_moments import ClassMoments
@@ -63,6 +65,8 @@ _OF_MEANS = (
     "global_mean_squared",
 )
 _OF_ALL_PAIRS = ["rattlers.one_vs_one", "max_cosine", "margins.arcface_rad"]
+_PRODUCTS_OF_PAIRS = 1e11
+"""Products for the cosines of all pairs of weights, up to which they cost some seconds."""
 _COINCIDE = 1e-6
 """Up to this GNC2 two unit weights stand in one place: a vertex of the hull is in no other's."""
 _NOWHERE = dict.fromkeys(("file", "snapshot", "epoch", "step", "layer", "split"))
@@ -194,6 +198,7 @@ def assemble(
         both = labels[weights.classes[[k, nearest[k]]]]
         what = "weights" if weights.of_classifier else "means"
         warnings.append(_coincidence_warning(what, sorted(both.tolist()), names))
+    coherence = _coherence(request, weights.rows, deadline, left) if detail and unit else None
     undecided = [key for keys in left.values() for key in keys]
     undecided += ["rattlers.one_vs_rest"] if distances.undecided else []
     undecided += _OF_ALL_PAIRS if unit and cosines is None else []
@@ -220,6 +225,7 @@ def assemble(
         sample_margins=_sample_margins(decisions),
         margins=_margins(distances, len(weights.rows)),
         max_cosine=None if cosines is None else float(cosines.max()),
+        coherence=coherence,
         rattlers=distances.rattlers,
         classes=_counts(moments, labels),
         worst_classes=rows.worst(_LISTED),
@@ -288,6 +294,30 @@ def _duplicates(
     rho = gnc2(W[kept], deadline=half) if len(kept) > 1 else None
     left = WithoutDuplicates(cosine, count, len(kept), rho)
     return tuple(named), left, tuple(merge_list)
+
+
+def _coherence(
+    request: Request,
+    W: np.ndarray,
+    deadline: Deadline | None,
+    left: dict[str, tuple[str, ...]],
+) -> Coherence:
+    """Cosines of unit rows without their signs, and how small they can be."""
+    from gnc_cli.limits.lines import least_coherence, least_mean_square  # loads every theorem
+
+    (K, d), largest, possible = W.shape, None, None
+    thorough = request.classic or request.per_class is not None
+    if thorough or float(K) * K * d <= _PRODUCTS_OF_PAIRS:
+        largest = _in_time(
+            lambda: max_abs_cosine(W, deadline=deadline),
+            "coherence",
+            ("coherence.largest", "coherence.possible"),
+            deadline,
+            left,
+        )
+    if largest is not None:
+        possible = least_coherence(d, K, largest)
+    return Coherence(largest, possible, mean_square_cosine(W), least_mean_square(d, K))
 
 
 def _of_others(

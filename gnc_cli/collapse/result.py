@@ -65,6 +65,22 @@ class MeasureMargins:
 
 
 @dataclass(frozen=True)
+class Coherence:
+    """How far the class weights, or their lines through the origin, are from orthogonal."""
+
+    largest: float | None = field(metadata=LOWER)
+    """Coherence: the largest absolute cosine of two weights; None where K^2 d is above 1e11 without
+    `--variants classic` or `--per-class`, or where there was no time."""
+    possible: Bracket | None
+    """The least coherence of K lines in d dimensions (2 K antipodal points); None with
+    `largest`."""
+    mean_square: float = field(metadata=LOWER)
+    """Mean of the squared cosines of two weights."""
+    welch: float
+    """Welch's value max(0, (K - d) / (d (K - 1))): the least mean, which tight frames have."""
+
+
+@dataclass(frozen=True)
 class SampleMargins:
     """One-vs-rest margins `min_j <w_y - w_j, h>` of the samples, unit features and unit weights."""
 
@@ -321,6 +337,9 @@ class MeasureResult(Result):
     """The margins that CosFace and ArcFace could still ask of this classifier."""
     max_cosine: float | None = field(metadata=LOWER)
     """Of two class weights; None where a weight is zero."""
+    coherence: Coherence | None
+    """Cosines of the class weights without their signs; None where rows are not unit, and from
+    `GNCMetrics` without `detail`."""
     rattlers: Rattlers | None = field(metadata=LOWER)
     """How many class weights are free to move, by either distance."""
     variants: Variants

@@ -11,6 +11,7 @@ from gnc_cli.collapse.result import (
     MAIN,
     NAMES,
     ClassRow,
+    Coherence,
     DuplicatePair,
     Gnc2Reference,
     MeasureResult,
@@ -26,6 +27,7 @@ from gnc_cli.console.numbers import (
     count,
     lower_end,
     plural,
+    rounded,
     short,
 )
 from gnc_cli.console.table import Cell, Styled, Table, facts
@@ -240,8 +242,23 @@ def _margins(r: MeasureResult) -> list[Fact]:
         ("ArcFace margin", "margins.arcface_rad", figure, "minimal angle of two weights, radians"),
         ("scale 1/tau", "margins.scale", figure, remark),
         ("largest cosine", "max_cosine", figure, "of two class weights"),
+        ("coherence", "coherence", lambda c: figure(c.largest), _coherence(r.coherence)),
         ("rattlers", "rattlers", lambda v: f"{count(v.one_vs_rest)} one-vs-rest", tolerance),
     ]
+
+
+def _coherence(found: Coherence | None) -> str:
+    """What the coherence and the mean square can be at best."""
+    if found is None:
+        return ""
+    mean = f"mean square {figure(found.mean_square)}, Welch {figure(found.welch)}"
+    if found.possible is None:
+        return mean
+    ends = found.possible
+    least = rounded(ends.lower, up=False, digits=6)
+    if ends.upper != found.largest and ends.width > 1e-6:
+        least += f" to {rounded(ends.upper, up=True, digits=6)}"
+    return f"largest |cosine|, possible {least}; {mean}"
 
 
 def _variants(r: MeasureResult) -> Iterable[tuple[str, str, str, str]]:

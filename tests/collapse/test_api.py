@@ -3,6 +3,7 @@
 import csv
 import json
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -212,6 +213,26 @@ def test_duplicates_own_the_minimum(rng: np.random.Generator) -> None:
     assert left.gnc2.lower == pytest.approx(1.0, abs=1e-9)
 
 
+@pytest.mark.parametrize("K", [4, 40])
+def test_coherence_is_that_of_all_pairs(
+    K: int, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    W = rng.standard_normal((K, 9))
+    U = plain.unit(W)
+    cosines = np.abs((U @ U.T)[np.triu_indices(K, 1)])
+    found = _one(weights=W).coherence
+    assert found is not None and found.possible is not None
+    assert found.largest == pytest.approx(cosines.max(), rel=1e-13)
+    assert found.mean_square == pytest.approx((cosines**2).mean(), rel=1e-12)
+    assert found.welch == pytest.approx(max(0.0, (K - 9) / (9 * (K - 1))), abs=1e-15)
+    assert found.possible.lower >= np.sqrt(found.welch) - 1e-11  # Welch's first bound
+    assert found.possible.upper == (0.0 if K == 4 else found.largest)
+    assert _one(weights=W, normalize="off").coherence is None
+    monkeypatch.setattr("gnc_cli.collapse.assemble._PRODUCTS_OF_PAIRS", 100.0)
+    assert _one(weights=W).coherence == replace(found, largest=None, possible=None)
+    assert _one(weights=W, per_class=tmp_path / "c.csv").coherence == found
+
+
 def test_a_merge_list_keeps_the_class_with_most_samples(tmp_path: Path) -> None:
     angles = np.radians([0.0, 90.0, 2.0, 180.0, 4.0])
     W = np.stack([np.cos(angles), np.sin(angles)], axis=1)
@@ -331,8 +352,10 @@ def test_a_time_limit_leaves_out_what_it_cuts_short(
     assert found.duplicates is found.nc1 is found.variants.classic is None
     assert 0.0 <= found.gnc2.lower <= found.gnc2.upper
     said = " ".join(found.warnings)
-    for left in ("--duplicates", "NC1 to NC3", "--variants classic", "--time-limit"):
+    for left in ("--duplicates", "NC1 to NC3", "coherence", "--variants classic", "--time-limit"):
         assert left in said
+    assert found.coherence is not None and found.coherence.largest is None
+    assert "coherence.largest" in found.undecided
 
 
 @pytest.mark.parametrize("option", ["means_from", "reference", "classes", "class_names"])
