@@ -337,7 +337,7 @@ def test_what_cannot_be_used(
 
 
 def test_a_time_limit_leaves_out_what_it_cuts_short(
-    data: dict[str, np.ndarray], rng: np.random.Generator
+    data: dict[str, np.ndarray], rng: np.random.Generator, tmp_path: Path
 ) -> None:
     weights = np.concatenate([data["weights"]] * 200) + rng.standard_normal((12 * 200, D))
     found = _one(
@@ -346,8 +346,10 @@ def test_a_time_limit_leaves_out_what_it_cuts_short(
         weights=weights,
         variants="classic",
         duplicates=0.9,
+        merge_list=tmp_path / "merges.csv",
         time_limit=1e-9,
     )
+    assert not (tmp_path / "merges.csv").exists()
     assert found.gnc1 is not None and found.accuracy is not None
     assert found.duplicates is found.nc1 is found.variants.classic is None
     assert 0.0 <= found.gnc2.lower <= found.gnc2.upper
