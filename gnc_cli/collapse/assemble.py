@@ -14,9 +14,11 @@ import numpy as np
 
 from gnc_cli import __version__
 from gnc_cli.collapse.class_rows import ClassRows
+from gnc_cli.collapse.reference import possible_gnc2
 from gnc_cli.collapse.request import NONZERO, OWN, Request
 from gnc_cli.collapse.result import (
     CLASSIC,
+    NO_ETF,
     NOISE_TO_COME,
     ClassCounts,
     ClassMerge,
@@ -43,6 +45,7 @@ from gnc_cli.metrics.gnc2 import Gnc2Detail, gnc2, gnc2_detail, softmax_scale
 from gnc_cli.metrics.gnc3 import gnc3_forms
 from gnc_cli.metrics.variants import classic, evenness, neco
 from gnc_cli.parameters import Lines, spelled
+from gnc_cli.records import marked
 from gnc_cli.runtime.deadline import Deadline
 
 _T = TypeVar("_T")
@@ -212,9 +215,11 @@ def assemble(
         N=None if moments is None else int(moments.N),
         d=weights.rows.shape[1],
         K=len(labels),
+        prefix_of=None,
         gnc2=rho,
         gnc2_quantiles=distances.quantiles,
         gnc2_reference=reference,
+        gnc2_possible=None,
         gnc2_ratio=rho.lower / reference.value if reference and reference.value > 0.0 else None,
         ncc_accuracy=_share(decisions, "ncc_right"),
         ncc_leave_one_out=_share(decisions, "loo_right", "loo_counted"),
@@ -238,6 +243,18 @@ def assemble(
         one_vs_rest=(distances.lower, distances.upper),
         undecided=tuple(undecided),
     )
+
+
+def of_prefix(result: MeasureResult, whole: int, K: int, request: Request) -> MeasureResult:
+    """The result of the first `result.d` of `whole` dimensions: without the figures of an ETF of
+    the K rows where there is none, and beside GNC2 what is possible."""
+    masked: dict[str, Any] = {}
+    warnings = result.warnings
+    if K > result.d + 1:
+        masked = dict.fromkeys(marked(MeasureResult, "etf"))
+        warnings += (f"{NO_ETF} K = {K} classes in fewer than K - 1 dimensions",)
+    possible = possible_gnc2(result.d, K, request.table) if request.unit else None
+    return replace(result, prefix_of=whole, gnc2_possible=possible, warnings=warnings, **masked)
 
 
 def _share(decisions: Decisions | None, name: str, of: str = "counted") -> float | None:

@@ -8,7 +8,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from gnc_cli.errors import UsageError
-from gnc_cli.parameters import Lines, Path, spelled
+from gnc_cli.parameters import Lines, Path, is_page, spelled
 from gnc_cli.runtime.deadline import Deadline, Progress
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ _OF_ROWS = (
     "labels_are",
     "normalize",
     "means_from",
+    "prefix_dims",
     "variants",
     "reference",
     "table",
@@ -85,6 +86,7 @@ class Request:
     select: Sequence[tuple[str, Any]] | None = None
     normalize: str = "auto"
     means_from: str | None = None
+    prefix_dims: tuple[int, ...] | None = None
     variants: str = "none"
     ood: Any = None
     reference: float | str | None = None
@@ -116,6 +118,10 @@ class Request:
         for name in OF_ONE_SET:
             if getattr(self, name) is not None and self.keeps_rows:
                 raise UsageError(f"{spelled(name)} is of one set; drop the .jsonl file")
+            if getattr(self, name) is not None and self.prefix_dims is not None:
+                raise UsageError(f"{spelled(name)} is of one set; drop {spelled('prefix_dims')}")
+        if is_page(self.plot) and self.prefix_dims is not None:
+            raise UsageError(f"{spelled('prefix_dims')} draws a .png, .svg or .pdf, no page")
         if self.merge_list is not None and self.duplicates is None:
             raise UsageError(
                 f"{spelled('merge_list')} is of near-duplicate classes; add "

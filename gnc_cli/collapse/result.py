@@ -24,8 +24,14 @@ FORMS = {"gnc1": "gnc1", "gnc3": "gnc3"}
 """The paper's forms."""
 NOISE_TO_COME = "gnc1 measures noise once"
 """Begins a warning for gates and programs: tables show the centred form in place of this one."""
+NO_ETF = "the NC2 angles and the ETF errors are left out: no simplex ETF of"
+"""Begins the warning of a prefix that has none, likewise not for tables."""
 _NEAR_0 = 0.01
 """Up to this squared length the mean of the class means counts as 0, so that GNC3 can reach 0."""
+
+
+_ETF: dict[str, Any] = {"etf": True}
+"""Metadata of a figure that needs a simplex ETF, K <= d + 1: None for a prefix without."""
 
 
 @dataclass(frozen=True)
@@ -266,6 +272,8 @@ class MeasureResult(Result):
     """Dimension of the features and weights."""
     K: int = field(metadata=LABEL | QUESTION)
     """Classes measured."""
+    prefix_of: int | None = field(metadata=LABEL | QUESTION)
+    """With `--prefix-dims` the dimension of the whole rows, of which the first d are measured."""
     gnc1: float | None = field(metadata=LOWER)
     """Variability within classes, tr(Sigma_W pinv(Sigma_B)) / K of unit features, Sigma_B not
     centred, as in the paper; 0 at collapse where K = d + 1 or K >= 2d - 1, noise where K <= d."""
@@ -284,6 +292,9 @@ class MeasureResult(Result):
     `GNCMetrics` without `detail`."""
     gnc2_reference: Gnc2Reference | None
     """None where nothing is known, or rows are taken as they are."""
+    gnc2_possible: Bracket | None
+    """rho*(d, K), the largest GNC2 of any K unit rows, as `gnc bounds` brackets it; None without
+    `--prefix-dims`."""
     gnc2_ratio: float | None = field(metadata=HIGHER)
     """gnc2.lower / gnc2_reference.value: 1 if the weights attain the best value gnc knows;
     above 1 only where that value is not proved optimal."""
@@ -317,17 +328,17 @@ class MeasureResult(Result):
     """Standard deviation of the norms of the centred class means, over their mean."""
     nc2_equinorm_weights: float | None = field(metadata=LOWER | {"further": "NC2 norms of W"})
     """Standard deviation of the norms of the weights, over their mean."""
-    nc2_equiangularity: float | None = field(metadata=LOWER | {"classic": "NC2 angles"})
+    nc2_equiangularity: float | None = field(metadata=LOWER | _ETF | {"classic": "NC2 angles"})
     """Standard deviation of the cosines of two centred class means."""
-    nc2_max_angle: float | None = field(metadata=LOWER | {"further": "NC2 max angle"})
+    nc2_max_angle: float | None = field(metadata=LOWER | _ETF | {"further": "NC2 max angle"})
     """Mean |cosine + 1 / (K - 1)| of two centred class means."""
-    nc2_etf_error: float | None = field(metadata=LOWER | {"classic": "NC2 ETF"})
+    nc2_etf_error: float | None = field(metadata=LOWER | _ETF | {"classic": "NC2 ETF"})
     """Distance of M M^T, over its norm, from that of a simplex ETF, M the centred class means."""
-    nc2_etf_error_weights: float | None = field(metadata=LOWER | {"further": "NC2 ETF of W"})
+    nc2_etf_error_weights: float | None = field(metadata=LOWER | _ETF | {"further": "NC2 ETF of W"})
     """The same of the weights, not centred."""
     nc3: float | None = field(metadata=LOWER | {"classic": "NC3"})
     """|W / |W| - M / |M||, Frobenius norms, M the centred class means."""
-    nc3_dual_etf_error: float | None = field(metadata=LOWER | {"further": "NC3 dual"})
+    nc3_dual_etf_error: float | None = field(metadata=LOWER | _ETF | {"further": "NC3 dual"})
     """Distance of W M^T, over its norm, from that of a simplex ETF."""
     nc4: float | None = field(metadata=HIGHER | {"classic": "NC4"})
     """Share of samples on which the classifier and the nearest class mean of raw rows agree."""
@@ -385,7 +396,8 @@ class MeasureResult(Result):
     @property
     def messages(self) -> tuple[str, ...]:
         """What a person should be careful about."""
-        shown = (warning for warning in self.warnings if not warning.startswith(NOISE_TO_COME))
+        aside = (NOISE_TO_COME, NO_ETF)
+        shown = (warning for warning in self.warnings if not warning.startswith(aside))
         return tuple(f"warning: {warning}" for warning in shown)
 
     @property
@@ -407,6 +419,11 @@ class MeasureResult(Result):
             "gnc1": f"K = {self.classes.present} <= d" if few else "",
             "gnc3": f"|mean of class means|^2 = {self.global_mean_squared:.2g}" if off else "",
         }
+
+    @property
+    def key(self) -> tuple[str | None, str | None, int | None]:
+        """What tells rows of one series apart: file, snapshot and prefix."""
+        return self.file, self.snapshot, None if self.prefix_of is None else self.d
 
     def order(self) -> tuple[float, float]:
         """For sorting: by epoch, then step; rows without them come last."""
