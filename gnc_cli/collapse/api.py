@@ -58,6 +58,15 @@ def _reference(value: Any) -> float | str:
     return distance
 
 
+def _dims(value: Any) -> tuple[int, ...]:
+    """Numbers of dimensions, ascending."""
+    items = value.split(",") if isinstance(value, str) else list(value)
+    dims = sorted(d for item in items for d in parsing.integers(item, least=2))
+    if not dims or len({*dims}) < len(dims):
+        raise UsageError(f"{parsing.shown(value)}: give each prefix once, such as 8,16,32")
+    return tuple(dims)
+
+
 def _text(value: Any) -> Any:
     """The path of a file as a text; anything else as it is."""
     return os.fspath(value) if isinstance(value, os.PathLike) else value
@@ -192,6 +201,15 @@ def measure(
             reads=True,
         ),
     ] = None,
+    prefix_dims: Annotated[
+        Sequence[int] | None,
+        Parameter(
+            "Measure the first 8, 16, 32, ... dimensions of the rows, each scaled to norm 1 anew, "
+            "one row of the result per prefix.",
+            Kind("P,P,...", _dims, noun="whole numbers"),
+            _HOW,
+        ),
+    ] = None,
     variants: Annotated[
         str,
         Parameter(
@@ -303,6 +321,16 @@ def measure(
             writes=(".csv", ".h5"),
         ),
     ] = None,
+    merge_list: Annotated[
+        Path | None,
+        Parameter(
+            "With --duplicates: write one row per class to merge, .csv. Of each group that pairs "
+            "join the class with most samples is kept, else the lowest label.",
+            group=_OUTPUT,
+            metavar="FILE",
+            writes=(".csv",),
+        ),
+    ] = None,
     force: Force = False,
     plot: PlotOrPage = None,
     interrupt: threading.Event | None = None,
@@ -349,6 +377,7 @@ def measure(
             select=cast("list[tuple[str, Any]] | None", select),
             normalize=normalize,
             means_from=_text(means_from),
+            prefix_dims=cast("tuple[int, ...] | None", prefix_dims),
             variants=variants,
             ood=ood,
             reference=_text(reference),
@@ -364,6 +393,7 @@ def measure(
             out=out,
             resume=resume,
             per_class=per_class,
+            merge_list=merge_list,
             force=force,
             plot=plot,
             interrupt=interrupt,

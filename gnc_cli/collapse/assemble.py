@@ -14,11 +14,15 @@ import numpy as np
 
 from gnc_cli import __version__
 from gnc_cli.collapse.class_rows import ClassRows
+from gnc_cli.collapse.reference import possible_gnc2
 from gnc_cli.collapse.request import NONZERO, OWN, Request
 from gnc_cli.collapse.result import (
     CLASSIC,
+    NO_ETF,
     NOISE_TO_COME,
     ClassCounts,
+    ClassMerge,
+    Coherence,
     DuplicatePair,
     Gnc2Reference,
     MeasureMargins,
@@ -31,6 +35,7 @@ from gnc_cli.collapse.result import (
 )
 from gnc_cli.collapse.statistics import Statistics
 from gnc_cli.errors import DataError
+from gnc_cli.geometry.gram import max_abs_cosine, mean_square_cosine
 from gnc_cli.geometry.rounding import spacing
 from gnc_cli.geometry.sphere import angle_from_chord, chord, normalise, row_norms
 from gnc_cli.metrics.class_moments import ClassMoments
@@ -40,6 +45,7 @@ from gnc_cli.metrics.gnc2 import Gnc2Detail, gnc2, gnc2_detail, softmax_scale
 from gnc_cli.metrics.gnc3 import gnc3_forms
 from gnc_cli.metrics.variants import classic, evenness, neco
 from gnc_cli.parameters import Lines, spelled
+from gnc_cli.records import marked
 from gnc_cli.runtime.deadline import Deadline
 
 _T = TypeVar("_T")
@@ -62,6 +68,8 @@ _OF_MEANS = (
     "global_mean_squared",
 )
 _OF_ALL_PAIRS = ["rattlers.one_vs_one", "max_cosine", "margins.arcface_rad"]
+_PRODUCTS_OF_PAIRS = 1e11
+"""Products for the cosines of all pairs of weights, up to which they cost some seconds."""
 _COINCIDE = 1e-6
 """Up to this GNC2 two unit weights stand in one place: a vertex of the hull is in no other's."""
 _NOWHERE = dict.fromkeys(("file", "snapshot", "epoch", "step", "layer", "split"))
@@ -164,16 +172,19 @@ def assemble(
         ]
     unit = weights.unit
     left: dict[str, tuple[str, ...]] = {}
-    pairs, without = None, None
+    pairs, without, merge_list = None, None, None
     if request.duplicates is not None and unit:  # asked for by name: before the quantiles
         of_rows = labels[weights.classes]  # class means leave out the classes without samples
-        pairs, without = _in_time(
-            lambda: _duplicates(request.duplicates or 0.0, weights.rows, of_rows, names, deadline),
+        counts = None if moments is None else moments.counts[weights.classes]
+        pairs, without, merge_list = _in_time(
+            lambda: _duplicates(
+                request.duplicates or 0.0, weights.rows, of_rows, counts, names, deadline
+            ),
             "--duplicates",
             ("duplicates", "without_duplicates"),
             deadline,
             left,
-        ) or (None, None)
+        ) or (None, None, None)
     distances = gnc2_detail(
         weights.rows,
         every_class=request.per_class is not None or None,
@@ -190,6 +201,7 @@ def assemble(
         both = labels[weights.classes[[k, nearest[k]]]]
         what = "weights" if weights.of_classifier else "means"
         warnings.append(_coincidence_warning(what, sorted(both.tolist()), names))
+    coherence = _coherence(request, weights.rows, deadline, left) if detail and unit else None
     undecided = [key for keys in left.values() for key in keys]
     undecided += ["rattlers.one_vs_rest"] if distances.undecided else []
     undecided += _OF_ALL_PAIRS if unit and cosines is None else []
@@ -203,9 +215,11 @@ def assemble(
         N=None if moments is None else int(moments.N),
         d=weights.rows.shape[1],
         K=len(labels),
+        prefix_of=None,
         gnc2=rho,
         gnc2_quantiles=distances.quantiles,
         gnc2_reference=reference,
+        gnc2_possible=None,
         gnc2_ratio=rho.lower / reference.value if reference and reference.value > 0.0 else None,
         ncc_accuracy=_share(decisions, "ncc_right"),
         ncc_leave_one_out=_share(decisions, "loo_right", "loo_counted"),
@@ -216,6 +230,7 @@ def assemble(
         sample_margins=_sample_margins(decisions),
         margins=_margins(distances, len(weights.rows)),
         max_cosine=None if cosines is None else float(cosines.max()),
+        coherence=coherence,
         rattlers=distances.rattlers,
         classes=_counts(moments, labels),
         worst_classes=rows.worst(_LISTED),
@@ -224,9 +239,22 @@ def assemble(
         policy=_policy(request, statistics, weights, left_out, head),
         warnings=(*(each for each in warnings if each), *_order_warning(decisions), *left),
         per_class=rows,
+        merges=merge_list,
         one_vs_rest=(distances.lower, distances.upper),
         undecided=tuple(undecided),
     )
+
+
+def of_prefix(result: MeasureResult, whole: int, K: int, request: Request) -> MeasureResult:
+    """The result of the first `result.d` of `whole` dimensions: without the figures of an ETF of
+    the K rows where there is none, and beside GNC2 what is possible."""
+    masked: dict[str, Any] = {}
+    warnings = result.warnings
+    if K > result.d + 1:
+        masked = dict.fromkeys(marked(MeasureResult, "etf"))
+        warnings += (f"{NO_ETF} K = {K} classes in fewer than K - 1 dimensions",)
+    possible = possible_gnc2(result.d, K, request.table) if request.unit else None
+    return replace(result, prefix_of=whole, gnc2_possible=possible, warnings=warnings, **masked)
 
 
 def _share(decisions: Decisions | None, name: str, of: str = "counted") -> float | None:
@@ -257,21 +285,56 @@ def _duplicates(
     cosine: float,
     W: np.ndarray,
     labels: np.ndarray,
+    counts: np.ndarray | None,
     names: list[str] | None,
     deadline: Deadline | None,
-) -> tuple[tuple[DuplicatePair, ...], WithoutDuplicates]:
-    """Classes whose weights nearly coincide, and GNC2 with one class kept of each group, which
-    leaves half of the time for GNC2 of all."""
-    from gnc_cli.metrics.duplicates import find_duplicates
+) -> tuple[tuple[DuplicatePair, ...], WithoutDuplicates, tuple[ClassMerge, ...]]:
+    """Classes whose weights nearly coincide; GNC2 with the first class kept of each group, which
+    leaves half of the time for GNC2 of all; and the classes to merge."""
+    from gnc_cli.metrics.duplicates import find_duplicates, merges
 
-    pairs, cosines, count, kept = find_duplicates(W, cosine, deadline=deadline)
+    pairs, cosines, count, first = find_duplicates(W, cosine, deadline=deadline)
     named = [
         DuplicatePair(a, b, float(c), *(None if names is None else names[k] for k in (a, b)))
         for (a, b), c in zip(labels[pairs].tolist(), cosines, strict=True)
     ]
+    rows, keepers, angles = merges(W, first, counts)
+    merge_list = []
+    for row, keeper, angle in zip(rows, keepers, np.degrees(angles), strict=True):
+        both = [keeper, row]
+        keep, merge = (int(label) for label in labels[both])
+        samples = [None, None] if counts is None else counts[both].tolist()
+        of_both = [None, None] if names is None else [names[keep], names[merge]]
+        merge_list.append(ClassMerge(keep, merge, float(angle), *samples, *of_both))
+    kept = np.flatnonzero(first == np.arange(len(W)))
     half = None if deadline is None else deadline.within(deadline.remaining / 2)
     rho = gnc2(W[kept], deadline=half) if len(kept) > 1 else None
-    return tuple(named), WithoutDuplicates(cosine, count, len(kept), rho)
+    left = WithoutDuplicates(cosine, count, len(kept), rho)
+    return tuple(named), left, tuple(merge_list)
+
+
+def _coherence(
+    request: Request,
+    W: np.ndarray,
+    deadline: Deadline | None,
+    left: dict[str, tuple[str, ...]],
+) -> Coherence:
+    """Cosines of unit rows without their signs, and how small they can be."""
+    from gnc_cli.limits.lines import least_coherence, least_mean_square  # loads every theorem
+
+    (K, d), largest, possible = W.shape, None, None
+    thorough = request.classic or request.per_class is not None
+    if thorough or float(K) * K * d <= _PRODUCTS_OF_PAIRS:
+        largest = _in_time(
+            lambda: max_abs_cosine(W, deadline=deadline),
+            "coherence",
+            ("coherence.largest", "coherence.possible"),
+            deadline,
+            left,
+        )
+    if largest is not None:
+        possible = least_coherence(d, K, largest)
+    return Coherence(largest, possible, mean_square_cosine(W), least_mean_square(d, K))
 
 
 def _of_others(

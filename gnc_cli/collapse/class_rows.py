@@ -1,4 +1,6 @@
-"""One record per class: the ten worst of the summary, and the file that `--per-class` writes."""
+"""One record per class: the ten worst of the summary, and the files that `--per-class` and
+`--merge-list` write.
+"""
 
 import dataclasses
 import os
@@ -8,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gnc_cli.collapse.result import ClassRow
+from gnc_cli.collapse.result import ClassMerge, ClassRow
 from gnc_cli.metrics.class_moments import ClassMoments
 from gnc_cli.metrics.decisions import Decisions
 from gnc_cli.metrics.gnc2 import Gnc2Detail
@@ -113,6 +115,18 @@ def write_per_class(
             if not name.endswith("name") or any(value is not None for value in values)
         }
         write_columns(file, "per_class", columns, {"command": "gnc measure"} | (provenance or {}))
+
+
+def write_merges(
+    path: str | os.PathLike[str], merges: Iterable[ClassMerge], *, force: bool = False
+) -> None:
+    """Write a row per class to merge: .csv with a header, the fields of `ClassMerge`."""
+    from gnc_cli.io.atomic import atomic_file
+    from gnc_cli.io.row_files import write_csv
+
+    names = [field.name for field in dataclasses.fields(ClassMerge)]
+    with atomic_file(path, force=force) as file:
+        write_csv(file, names, map(dataclasses.astuple, merges))
 
 
 def _cells(row: ClassRow) -> Iterator[Any]:

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from gnc_cli.collapse.assemble import assemble, classifier_weights, mean_weights
+from gnc_cli.collapse.assemble import Weights, assemble, classifier_weights, mean_weights, of_prefix
 from gnc_cli.collapse.reference import gnc2_reference
 from gnc_cli.collapse.request import OWN, LabelForm, Request
 from gnc_cli.collapse.result import Gnc2Reference, MeasureResult
-from gnc_cli.collapse.samples import Prepared, Samples, file_stamp, prepare_samples
+from gnc_cli.collapse.samples import Prepared, Samples, cut_samples, file_stamp, prepare_samples
 from gnc_cli.collapse.sources import TRAINING, Source, resolve, resolve_features
 from gnc_cli.collapse.statistics import Statistics, read_moments, read_statistics
 from gnc_cli.errors import DataError, UsageError
@@ -38,7 +38,8 @@ class Measurer:
         self.request, self.processes = request, processes
         self.ood = None if request.ood is None else resolve_features(request.ood)
         self._train = _TrainingMeans(request, processes)
-        self._ood_moments: ClassMoments | None = None
+        self._ood_moments: list[ClassMoments] | None = None
+        self._ood_d = 0
         self._references: dict[tuple[int, int], Gnc2Reference | None] = {}
 
     @property
@@ -54,8 +55,8 @@ class Measurer:
         ood = "" if self.ood is None else self.ood.stamp
         return "|".join([source.stamp, self._train.stamp(source), ood, *files])
 
-    def measure(self, samples: Samples, source: Source) -> MeasureResult:
-        """The result of one open set.
+    def measure(self, samples: Samples, source: Source) -> list[MeasureResult]:
+        """The result of one open set; with `--prefix-dims` those of its prefixes.
 
         Raises:
             DataError, UsageError: the set cannot be measured.
@@ -64,31 +65,55 @@ class Measurer:
         started = time.monotonic()
         request = self.request
         prepared = prepare_samples(samples, request)
-        _check_memory(prepared, request)
-        weights, statistics = None, Statistics()
-        if prepared.weights is not None:  # refused before hours are spent on the features
-            weights = classifier_weights(
-                prepared.weights,
-                unit=request.unit,
-                labels=prepared.kept,
-                where=prepared.where["weights"],
+        parts = cut_samples(prepared, request.prefix_dims)
+        _check_memory(parts, request)
+        # Weights that cannot be used are refused before hours are spent on the features.
+        heads = [
+            None
+            if part.weights is None
+            else classifier_weights(
+                part.weights, unit=request.unit, labels=part.kept, where=part.where["weights"]
             )
+            for part in parts
+        ]
+        statistics, oods = [Statistics() for _ in parts], None
         if prepared.features is not None:
-            ood = self._out_of_distribution(prepared.d)
+            oods = self._out_of_distribution(prepared.d)
             training = self._train.of(source)
             statistics = read_statistics(
-                prepared,
+                parts,
                 request,
                 self.processes,
                 self._train.moments(training, prepared),
                 self._train.name(training),
             )
-            statistics = replace(statistics, ood=ood, ood_name=self.ood_name)
-            assert statistics.moments is not None
-            weights = weights or mean_weights(statistics.moments, unit=request.unit)
         else:
             _refuse_options_of_samples(request)
-        assert weights is not None
+        rows = []
+        for at, part in enumerate(parts):
+            ood = None if oods is None else oods[at]
+            of_part = replace(statistics[at], ood=ood, ood_name=self.ood_name)
+            weights = heads[at]
+            if weights is None:
+                assert of_part.moments is not None
+                weights = mean_weights(of_part.moments, unit=request.unit)
+            row = self._row(part, of_part, weights, source, _about_labels(samples), started)
+            if request.prefix_dims is not None:
+                row = of_prefix(row, prepared.d, len(weights.rows), request)
+            rows.append(row)
+        return rows
+
+    def _row(
+        self,
+        prepared: Prepared,
+        statistics: Statistics,
+        weights: Weights,
+        source: Source,
+        about: list[str | None],
+        started: float,
+    ) -> MeasureResult:
+        """The result of one set, or of a prefix, from what its samples said; `about` its labels."""
+        request = self.request
         deadline, (K, d) = request.deadline(), weights.rows.shape
         with limit_threads(threads_for(2.0 * K * K * d, request.threads)):
             result = assemble(
@@ -105,10 +130,10 @@ class Measurer:
                 started=started,
             )
         wide = _open_bracket(result.gnc2, deadline)
-        warnings = [wide, *_about_labels(samples)]
+        warnings = [wide, *about]
         if prepared.features is not None:
             warnings.insert(1, self._train.lacking(source))
-        texts = [text for text in (*warnings, *samples.notes) if text is not None]
+        texts = [text for text in (*warnings, *prepared.notes) if text is not None]
         cut_short = deadline.expired and (bool(result.undecided) or wide is not None)
         return replace(result, warnings=(*result.warnings, *texts), cut_short=cut_short)
 
@@ -119,8 +144,8 @@ class Measurer:
             )
         return self._references[d, K]
 
-    def _out_of_distribution(self, d: int) -> ClassMoments | None:
-        """Moments of all raw rows of `--ood` as one class, read once; None without it.
+    def _out_of_distribution(self, d: int) -> list[ClassMoments] | None:
+        """Moments of all raw rows of `--ood` as one class, read once, by prefix; None without it.
 
         Raises:
             DataError: they are not of dimension d, or one is not finite.
@@ -136,25 +161,28 @@ class Measurer:
                 whole = Prepared(
                     **{**vars(samples), "labels": labels}, kept=one, K_in_file=1, d=columns
                 )
-                by_space = read_moments(whole, self.request, self.processes, ("raw",))
-                self._ood_moments = by_space["raw"]
-        if self._ood_moments.d != d:
+                parts = cut_samples(whole, self.request.prefix_dims)
+                read = read_moments(parts, self.request, self.processes, ("raw",))
+                self._ood_moments, self._ood_d = [each["raw"] for each in read], columns
+        if self._ood_d != d:
             raise DataError(
-                f"{spelled('ood')}: features of dimension {self._ood_moments.d}, and those "
+                f"{spelled('ood')}: features of dimension {self._ood_d}, and those "
                 f"measured have {d}; give features of the same layer"
             )
         return self._ood_moments
 
 
-def _check_memory(samples: Prepared, request: Request) -> None:
+def _check_memory(parts: list[Prepared], request: Request) -> None:
     """Refuse classes and dimensions whose float64 sums, covariances and rows cannot fit."""
+    samples = parts[-1]
     d, K, rows, spaces = samples.d, samples.K, samples.K, 0
     if samples.labels is not None:
-        spaces = len(request.spaces(d, K))
+        spaces = len(request.spaces(parts[0].d, K))
         rows = K if samples.weights is not None else min(K, len(samples.labels))
     copies = 60.0 if request.per_class is not None or rows <= EVERY_CLASS else 28.0
+    sums = sum(16.0 * (K + rows) * part.d + 40.0 * part.d**2 for part in parts)
     check_memory(
-        spaces * (16.0 * (K + rows) * d + 40.0 * d * d) + copies * rows * d + 80.0 * K,
+        spaces * sums + copies * rows * d + 80.0 * K,
         f"measuring K={K} classes in d={d}",
         f"leave classes out with {spelled('min_count')} or {spelled('classes', 'FILE')}",
     )
@@ -208,7 +236,7 @@ class _TrainingMeans:
 
     def __init__(self, request: Request, processes: Processes) -> None:
         self._request, self._processes = request, processes
-        self._last: tuple[Source, int, list[int], dict[str, ClassMoments]] | None = None
+        self._last: tuple[Source, int, list[int], list[dict[str, ClassMoments]]] | None = None
         named = [] if request.means_from in (None, OWN) else [str(request.means_from)]
         self._sources = [
             source
@@ -248,8 +276,8 @@ class _TrainingMeans:
 
     def moments(
         self, training: Source | None, prepared: Prepared
-    ) -> dict[str, ClassMoments] | None:
-        """Moments of the training rows, over the classes of the set that is measured."""
+    ) -> list[dict[str, ClassMoments]] | None:
+        """Moments of the training rows, over the classes of the set that is measured, by prefix."""
         if training is None:
             return None
         key = training, prepared.K_in_file, prepared.kept.tolist()
@@ -260,9 +288,15 @@ class _TrainingMeans:
                 train = prepare_samples(own, request)
                 assert train.labels is not None
                 train = replace(train, kept=prepared.kept, labels=prepared.numbered(train.labels))
-                spaces = request.spaces(train.d, train.K)
-                by_space = read_moments(train, request, self._processes, spaces)
-            self._last = (*key, by_space)
+                if train.d != prepared.d:
+                    raise DataError(
+                        f"{self.name(training)} has features of dimension {train.d}, not "
+                        f"{prepared.d}; give the training set of the same network"
+                    )
+                parts = cut_samples(train, request.prefix_dims)
+                spaces = request.spaces(parts[0].d, train.K)
+                read = read_moments(parts, request, self._processes, spaces)
+            self._last = (*key, read)
         return self._last[3]
 
     def _matching(self, source: Source) -> Source:

@@ -166,7 +166,7 @@ def series_figure(result: MeasureSeries) -> Any:
         for title, keys in panels.items()
         if any(attrgetter(key)(row) is not None for key in keys for row in rows)
     }
-    sizes = {f"d = {row.d}, K = {count(row.K)}" for row in rows}
+    sizes = {f"d = {row.prefix_of or row.d}, K = {count(row.K)}" for row in rows}
     files = [*told_apart(row.file or "arrays" for row in rows).values()]
     facts = [files[0] if len(files) == 1 else f"{len(files)} files", f"{len(rows)} rows"]
     facts += sizes if len(sizes) == 1 else []
@@ -189,11 +189,28 @@ def series_figure(result: MeasureSeries) -> Any:
             for key, style in zip(keys, _STYLES, strict=False)
             for name, line in lines.items()
         ]
+        of_prefixes = keys[0] == "gnc2.lower" and axis == "d"
+        if of_prefixes:
+            first = next(iter(lines.values()))
+            ends = [(x, row.gnc2_possible) for x, row in first if row.gnc2_possible]
+            possible = Curve(
+                f"possible for K = {count(first[0][1].K)}",
+                [x for x, _ in ends],
+                [rho.lower for _, rho in ends],
+                GREY,
+                "--",
+                [rho.upper for _, rho in ends],
+            )
+            curves.append(possible)
         log = keys[0] not in ("gnc2.lower", *_SHARES)
         draw_curves(ax, title, curves, log=log, joined=axis != "row")
         handles |= {name: line for line, name in zip(*ax.get_legend_handles_labels(), strict=True)}
         if keys[0] == "gnc2.lower":
-            draw_references(ax, [row.gnc2_reference for row in rows if row.gnc2_reference])
+            draw_references(
+                ax, [r.gnc2_reference for r in rows if r.gnc2_reference and not of_prefixes]
+            )
+        if of_prefixes:
+            ax.legend(handles=[handles[possible.name]], loc="lower right")
         if keys[0] in _SHARES:
             ax.set(ylim=(0.0, 1.04), ylabel="share of samples")
         ax.set_xlabel("" if axis == "row" else axis)
@@ -226,8 +243,8 @@ def _reference_word(reference: Gnc2Reference) -> str:
 def lines_of(
     rows: Sequence[MeasureResult],
 ) -> tuple[str, dict[str, list[tuple[float, MeasureResult]]], list[str]]:
-    """What x is (`epoch`, `step`, `layer` or `row`), the rows of each line with their x, and what
-    the places are called where x is no number.
+    """What x is (`epoch`, `step`, `layer`, `d` of prefixes, or `row`), the rows of each line with
+    their x, and what the places are called where x is no number, or one of the powers of 2.
 
     A line is a set of samples of a run. A run is a file of several rows, else the files of a folder
     that have the same attributes; each file where that would put two rows at one place.
@@ -238,19 +255,22 @@ def lines_of(
     layers = [*dict.fromkeys(str(row.layer) for row in rows)]
     if len(layers) > 1 and len({(row.epoch, row.step) for row in rows}) == 1:
         axis = "layer"
+    places = layers if axis == "layer" else []
+    if all(row.prefix_of is not None for row in rows):
+        axis, places = "d", [str(d) for d in sorted({row.d for row in rows})]
     if axis == "row":
         names = _names(rows, ("split", "layer", "snapshot"), by_file=True)
         return axis, {"": [*enumerate(rows)]}, names
-    of_layer = axis == "layer"
-    x = [layers.index(str(r.layer)) if of_layer else float(getattr(r, axis)) for r in rows]
-    keys = ("split",) if of_layer else ("split", "layer")
+    values = [getattr(row, axis) for row in rows]
+    x = [float(places.index(str(value)) if places else value) for value in values]
+    keys = {"layer": ("split",), "d": ("split", "layer", "snapshot")}.get(axis, ("split", "layer"))
     names = _names(rows, keys, by_file=False)
     if len({*zip(names, x, strict=True)}) < len(rows):
         names = _names(rows, keys, by_file=True)
     lines: dict[str, list[tuple[float, MeasureResult]]] = {}
     for name, at, row in sorted(zip(names, x, rows, strict=True), key=lambda item: item[1]):
         lines.setdefault(name, []).append((at, row))
-    return axis, lines, layers if of_layer else []
+    return axis, lines, places
 
 
 def _names(rows: Sequence[MeasureResult], keys: Sequence[str], by_file: bool) -> list[str]:

@@ -14,9 +14,10 @@ from gnc_cli.geometry.one_vs_rest import minimum_one_vs_rest
 from gnc_cli.geometry.sphere import normalise
 from gnc_cli.known_codes.best import Reference, Table, best
 from gnc_cli.parameters import spelled
+from gnc_cli.records import Bracket
 from gnc_cli.runtime.deadline import Deadline
 
-__all__ = ["gnc2_reference"]
+__all__ = ["gnc2_reference", "possible_gnc2"]
 
 
 def gnc2_reference(
@@ -62,6 +63,20 @@ def checked_table(table: Table) -> Table:
     from gnc_cli.limits.registry import possible_table  # loads every theorem
 
     return possible_table(table)
+
+
+def possible_gnc2(d: int, K: int, table: Table = None) -> Bracket:
+    """The bracket of rho*(d, K), the largest GNC2 of K unit rows, as `gnc bounds` has it.
+
+    Example:
+        >>> possible_gnc2(3, 4)
+        Bracket(lower=1.3333333333333333, upper=1.3333333333333333)
+    """
+    from gnc_cli.limits.request import Request
+    from gnc_cli.limits.run import run
+
+    (best_bounds,) = run(Request(d=(d,), K=(K,), table=table)).best
+    return Bracket(best_bounds.lower, best_bounds.upper)
 
 
 def _of_code(code: Reference) -> Gnc2Reference:

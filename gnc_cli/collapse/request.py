@@ -8,7 +8,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from gnc_cli.errors import UsageError
-from gnc_cli.parameters import Lines, Path, spelled
+from gnc_cli.parameters import Lines, Path, is_page, spelled
 from gnc_cli.runtime.deadline import Deadline, Progress
 
 if TYPE_CHECKING:
@@ -23,11 +23,14 @@ NONZERO = "nonzero"
 """In place of a file in `--classes`: those whose weight is not zero."""
 ROLES = ("features", "labels", "weights", "bias", "logits")
 """What a set may have, by the names of the parameters that give each alone."""
+OF_ONE_SET = ("per_class", "merge_list")
+"""Files of one set."""
 _OF_ROWS = (
     "K",
     "labels_are",
     "normalize",
     "means_from",
+    "prefix_dims",
     "variants",
     "reference",
     "table",
@@ -83,6 +86,7 @@ class Request:
     select: Sequence[tuple[str, Any]] | None = None
     normalize: str = "auto"
     means_from: str | None = None
+    prefix_dims: tuple[int, ...] | None = None
     variants: str = "none"
     ood: Any = None
     reference: float | str | None = None
@@ -98,6 +102,7 @@ class Request:
     out: Path | None = None
     resume: bool = False
     per_class: Path | None = None
+    merge_list: Path | None = None
     force: bool = False
     plot: Path | None = None
     interrupt: threading.Event | None = None
@@ -110,8 +115,18 @@ class Request:
                 raise UsageError(
                     f"{spelled(name)} is of unit weights; drop {spelled('normalize', 'off')}"
                 )
-        if self.per_class is not None and self.keeps_rows:
-            raise UsageError(f"{spelled('per_class')} is of one set; drop the .jsonl file")
+        for name in OF_ONE_SET:
+            if getattr(self, name) is not None and self.keeps_rows:
+                raise UsageError(f"{spelled(name)} is of one set; drop the .jsonl file")
+            if getattr(self, name) is not None and self.prefix_dims is not None:
+                raise UsageError(f"{spelled(name)} is of one set; drop {spelled('prefix_dims')}")
+        if is_page(self.plot) and self.prefix_dims is not None:
+            raise UsageError(f"{spelled('prefix_dims')} draws a .png, .svg or .pdf, no page")
+        if self.merge_list is not None and self.duplicates is None:
+            raise UsageError(
+                f"{spelled('merge_list')} is of near-duplicate classes; add "
+                f"{spelled('duplicates', 0.99)}"
+            )
         if self.resume and not self.keeps_rows:
             raise UsageError(
                 f"{spelled('resume')} goes on with the rows of a file; add "

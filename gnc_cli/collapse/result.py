@@ -24,8 +24,14 @@ FORMS = {"gnc1": "gnc1", "gnc3": "gnc3"}
 """The paper's forms."""
 NOISE_TO_COME = "gnc1 measures noise once"
 """Begins a warning for gates and programs: tables show the centred form in place of this one."""
+NO_ETF = "the NC2 angles and the ETF errors are left out: no simplex ETF of"
+"""Begins the warning of a prefix that has none, likewise not for tables."""
 _NEAR_0 = 0.01
 """Up to this squared length the mean of the class means counts as 0, so that GNC3 can reach 0."""
+
+
+_ETF: dict[str, Any] = {"etf": True}
+"""Metadata of a figure that needs a simplex ETF, K <= d + 1: None for a prefix without."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +68,22 @@ class MeasureMargins:
     no margin is left."""
     probability: float
     """0.9; `gnc bounds --margin` has the scale of any probability."""
+
+
+@dataclass(frozen=True)
+class Coherence:
+    """How far the class weights, or their lines through the origin, are from orthogonal."""
+
+    largest: float | None = field(metadata=LOWER)
+    """Coherence: the largest absolute cosine of two weights; None where K^2 d is above 1e11 without
+    `--variants classic` or `--per-class`, or where there was no time."""
+    possible: Bracket | None
+    """The least coherence of K lines in d dimensions (2 K antipodal points); None with
+    `largest`."""
+    mean_square: float = field(metadata=LOWER)
+    """Mean of the squared cosines of two weights."""
+    welch: float
+    """Welch's value max(0, (K - d) / (d (K - 1))): the least mean, which tight frames have."""
 
 
 @dataclass(frozen=True)
@@ -138,6 +160,27 @@ class DuplicatePair:
     """Name of `a`; None without names."""
     b_name: str | None = None
     """Name of `b`; None without names."""
+
+
+@dataclass(frozen=True)
+class ClassMerge:
+    """A class to merge into another, as `--merge-list` lists it: pairs of duplicates join the two,
+    one pair or a chain of them."""
+
+    keep: int
+    """Label of the class kept: that with most samples of its group, else the lowest label."""
+    merge: int
+    """Label of the class to merge into it."""
+    angle_deg: float
+    """Angle between their weights, degrees."""
+    keep_count: int | None
+    """Samples of the class kept; None without features."""
+    merge_count: int | None
+    """Samples of the class to merge; None without features."""
+    keep_name: str | None
+    """Name of the class kept; None without names."""
+    merge_name: str | None
+    """Name of the class to merge; None without names."""
 
 
 @dataclass(frozen=True)
@@ -229,6 +272,8 @@ class MeasureResult(Result):
     """Dimension of the features and weights."""
     K: int = field(metadata=LABEL | QUESTION)
     """Classes measured."""
+    prefix_of: int | None = field(metadata=LABEL | QUESTION)
+    """With `--prefix-dims` the dimension of the whole rows, of which the first d are measured."""
     gnc1: float | None = field(metadata=LOWER)
     """Variability within classes, tr(Sigma_W pinv(Sigma_B)) / K of unit features, Sigma_B not
     centred, as in the paper; 0 at collapse where K = d + 1 or K >= 2d - 1, noise where K <= d."""
@@ -247,6 +292,9 @@ class MeasureResult(Result):
     `GNCMetrics` without `detail`."""
     gnc2_reference: Gnc2Reference | None
     """None where nothing is known, or rows are taken as they are."""
+    gnc2_possible: Bracket | None
+    """rho*(d, K), the largest GNC2 of any K unit rows, as `gnc bounds` brackets it; None without
+    `--prefix-dims`."""
     gnc2_ratio: float | None = field(metadata=HIGHER)
     """gnc2.lower / gnc2_reference.value: 1 if the weights attain the best value gnc knows;
     above 1 only where that value is not proved optimal."""
@@ -280,17 +328,17 @@ class MeasureResult(Result):
     """Standard deviation of the norms of the centred class means, over their mean."""
     nc2_equinorm_weights: float | None = field(metadata=LOWER | {"further": "NC2 norms of W"})
     """Standard deviation of the norms of the weights, over their mean."""
-    nc2_equiangularity: float | None = field(metadata=LOWER | {"classic": "NC2 angles"})
+    nc2_equiangularity: float | None = field(metadata=LOWER | _ETF | {"classic": "NC2 angles"})
     """Standard deviation of the cosines of two centred class means."""
-    nc2_max_angle: float | None = field(metadata=LOWER | {"further": "NC2 max angle"})
+    nc2_max_angle: float | None = field(metadata=LOWER | _ETF | {"further": "NC2 max angle"})
     """Mean |cosine + 1 / (K - 1)| of two centred class means."""
-    nc2_etf_error: float | None = field(metadata=LOWER | {"classic": "NC2 ETF"})
+    nc2_etf_error: float | None = field(metadata=LOWER | _ETF | {"classic": "NC2 ETF"})
     """Distance of M M^T, over its norm, from that of a simplex ETF, M the centred class means."""
-    nc2_etf_error_weights: float | None = field(metadata=LOWER | {"further": "NC2 ETF of W"})
+    nc2_etf_error_weights: float | None = field(metadata=LOWER | _ETF | {"further": "NC2 ETF of W"})
     """The same of the weights, not centred."""
     nc3: float | None = field(metadata=LOWER | {"classic": "NC3"})
     """|W / |W| - M / |M||, Frobenius norms, M the centred class means."""
-    nc3_dual_etf_error: float | None = field(metadata=LOWER | {"further": "NC3 dual"})
+    nc3_dual_etf_error: float | None = field(metadata=LOWER | _ETF | {"further": "NC3 dual"})
     """Distance of W M^T, over its norm, from that of a simplex ETF."""
     nc4: float | None = field(metadata=HIGHER | {"classic": "NC4"})
     """Share of samples on which the classifier and the nearest class mean of raw rows agree."""
@@ -300,6 +348,9 @@ class MeasureResult(Result):
     """The margins that CosFace and ArcFace could still ask of this classifier."""
     max_cosine: float | None = field(metadata=LOWER)
     """Of two class weights; None where a weight is zero."""
+    coherence: Coherence | None
+    """Cosines of the class weights without their signs; None where rows are not unit, and from
+    `GNCMetrics` without `detail`."""
     rattlers: Rattlers | None = field(metadata=LOWER)
     """How many class weights are free to move, by either distance."""
     variants: Variants
@@ -324,6 +375,8 @@ class MeasureResult(Result):
     """The file that the result was written to."""
     per_class: Any = field(default=None, metadata=HIDDEN, repr=False, compare=False)
     """Every `ClassRow`, by label."""
+    merges: Any = field(default=None, metadata=HIDDEN, repr=False, compare=False)
+    """Every `ClassMerge`, group by group; None without `--duplicates`, or where time ran out."""
     one_vs_rest: Any = field(default=None, metadata=HIDDEN, repr=False, compare=False)
     """Lower and upper ends of the classes that were looked at, two arrays (m,)."""
     cut_short: bool = field(default=False, metadata=HIDDEN)
@@ -343,7 +396,8 @@ class MeasureResult(Result):
     @property
     def messages(self) -> tuple[str, ...]:
         """What a person should be careful about."""
-        shown = (warning for warning in self.warnings if not warning.startswith(NOISE_TO_COME))
+        aside = (NOISE_TO_COME, NO_ETF)
+        shown = (warning for warning in self.warnings if not warning.startswith(aside))
         return tuple(f"warning: {warning}" for warning in shown)
 
     @property
@@ -365,6 +419,11 @@ class MeasureResult(Result):
             "gnc1": f"K = {self.classes.present} <= d" if few else "",
             "gnc3": f"|mean of class means|^2 = {self.global_mean_squared:.2g}" if off else "",
         }
+
+    @property
+    def key(self) -> tuple[str | None, str | None, int | None]:
+        """What tells rows of one series apart: file, snapshot and prefix."""
+        return self.file, self.snapshot, None if self.prefix_of is None else self.d
 
     def order(self) -> tuple[float, float]:
         """For sorting: by epoch, then step; rows without them come last."""

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from gnc_cli import __version__
-from gnc_cli.collapse.class_rows import write_per_class
+from gnc_cli.collapse.class_rows import write_merges, write_per_class
 from gnc_cli.collapse.measurer import Measurer
 from gnc_cli.collapse.reference import checked_table
-from gnc_cli.collapse.request import Request
+from gnc_cli.collapse.request import OF_ONE_SET, Request
 from gnc_cli.collapse.result import MeasureResult, MeasureSeries
 from gnc_cli.collapse.sources import Source, resolve
 from gnc_cli.errors import DataError, UsageError
@@ -30,11 +30,12 @@ def run(request: Request) -> MeasureResult | MeasureSeries:
     started = time.monotonic()
     checked_table(request.table)  # a line of it that is wrong is known before anything is read
     sources = resolve(request)
-    if request.per_class is not None and len(sources) != 1:
-        raise UsageError(
-            f"{spelled('per_class')} is of one set, and there are {len(sources)}; "
-            f"{spelled('select')} one"
-        )
+    for name in OF_ONE_SET:
+        if getattr(request, name) is not None and len(sources) != 1:
+            raise UsageError(
+                f"{spelled(name)} is of one set, and there are {len(sources)}; "
+                f"{spelled('select')} one"
+            )
     drawn: list[Source] = []
     if request.plot is not None and is_page(request.plot):
         from gnc_cli.collapse.page import drawn_sources
@@ -45,7 +46,8 @@ def run(request: Request) -> MeasureResult | MeasureSeries:
         with in_all(processes, lambda: _ledger(measurer)) as ledger:
             series, failure = _measure_all(sources, measurer, ledger)
         result: MeasureResult | MeasureSeries = series
-        if len(series.rows) == len(sources) == 1 and not request.keeps_rows:
+        one = len(series.rows) == len(sources) == 1 and request.prefix_dims is None
+        if one and not request.keeps_rows:
             result = series.rows[0]
         out = None if request.out is None else os.fspath(request.out)
         result = replace(result, seconds=time.monotonic() - started, out=out)
@@ -103,7 +105,7 @@ def _measure_all(
     request, processes = measurer.request, measurer.processes
     limit, interruption = request.time_limit, Deadline(None, request.interrupt)
     kept_rows = [] if ledger is None else ledger.rows
-    earlier = {(kept.row.file, kept.row.snapshot): kept for kept in kept_rows}
+    earlier = {kept.row.key: kept for kept in kept_rows}
     done: dict[Any, tuple[str, float | None]] = processes.all_gather(
         {key: (kept.stamp, kept.cut_short) for key, kept in earlier.items()}
     )[0]
@@ -111,15 +113,13 @@ def _measure_all(
     interrupted, skipped, failure = False, 0, None
     for at, source in enumerate(sources):
         stamp = measurer.stamp(source)
-        known, cut_by = done.get((source.file, source.snapshot), (None, None))
-        # Not where less time than there is now had cut it short.
-        enough = cut_by is None or (limit is not None and limit <= cut_by)
-        if known == stamp and enough:
-            skipped += 1
+        keys = [(source.file, source.snapshot, d) for d in request.prefix_dims or (None,)]
+        if all(_is_done(done.get(key), stamp, limit) for key in keys):
+            skipped += len(keys)
             continue
         try:
             with source.open() as samples:
-                row = measurer.measure(samples, source)
+                measured = measurer.measure(samples, source)
         except TimeoutError:
             interrupted = True
             break
@@ -129,20 +129,22 @@ def _measure_all(
             failure = error
             break
         if any(processes.all_gather(interruption.interrupted)):
-            fresh.append(replace(row, interrupted=True))  # its brackets are valid, and wide
+            # Its brackets are valid, and wide.
+            fresh += [replace(row, interrupted=True) for row in measured]
             interrupted = True
             break
-        fresh.append(row)
-        if ledger is not None:
-            cut_short = limit if row.cut_short else None
-            ledger.append(row.to_json() | {"stamp": stamp, "cut_short": cut_short})
-        if request.on_row is not None:
-            request.on_row(row)
+        fresh += measured
+        for row in measured:
+            if ledger is not None:
+                cut_short = limit if row.cut_short else None
+                ledger.append(row.to_json() | {"stamp": stamp, "cut_short": cut_short})
+            if request.on_row is not None:
+                request.on_row(row)
         if request.progress is not None and len(sources) > 1:
-            request.progress("rows", at + 1, len(sources), row.gnc2.lower)
+            request.progress("rows", at + 1, len(sources), fresh[-1].gnc2.lower)
     # The last row of each set, by epoch and step; else as the files stand.
     rows = {key: kept.row for key, kept in earlier.items()}
-    rows |= {(row.file, row.snapshot): row for row in fresh}
+    rows |= {row.key: row for row in fresh}
     series = MeasureSeries(
         seconds=0.0,
         version=__version__,
@@ -151,6 +153,13 @@ def _measure_all(
         interrupted=interrupted,
     )
     return series, failure
+
+
+def _is_done(row: tuple[str, float | None] | None, stamp: str, limit: float | None) -> bool:
+    """Whether a row that was kept is of the set as it is now, and was not cut short by less time
+    than there is now; `row` is its stamp and the limit that cut it short."""
+    known, cut_by = row or ("", None)
+    return known == stamp and (cut_by is None or (limit is not None and limit <= cut_by))
 
 
 def _write(
@@ -170,6 +179,9 @@ def _write(
             "result": {"gnc1": result.gnc1, "gnc2": result.gnc2},
         }
         write_per_class(request.per_class, result.per_class, force=request.force, provenance=made)
+    if request.merge_list is not None and isinstance(result, MeasureResult):
+        if result.merges is not None:  # else time came first, which a warning says
+            write_merges(request.merge_list, result.merges, force=request.force)
     if drawn and request.plot is not None:
         from gnc_cli.collapse.page import write_snapshots
 

@@ -6,6 +6,7 @@ import hashlib
 import io
 import os
 import re
+import threading
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -30,7 +31,7 @@ from gnc_cli.io.loading import (
     zero_based,
 )
 from gnc_cli.io.models import class_names
-from gnc_cli.metrics.rows import ArrayRows, Rows, to_numpy
+from gnc_cli.metrics.rows import ArrayRows, ColumnRows, Rows, to_numpy
 from gnc_cli.parameters import MOST_CLASSES, Lines, spelled
 from gnc_cli.parsing import shown
 
@@ -307,8 +308,42 @@ def prepare_samples(samples: Samples, request: Request) -> Prepared:
         labels=None if labels is None else whole.numbered(labels),
         weights=None if weights is None else weights[kept],
         bias=None if bias is None else bias[kept],
-        logits=None if logits is None else _Columns(logits, kept),
+        logits=None if logits is None else ColumnRows(logits, kept, threading.local()),
     )
+
+
+def cut_samples(samples: Prepared, dims: Sequence[int] | None) -> list[Prepared]:
+    """The first p dimensions of one set, for each p of `dims`, ascending; the set itself for None.
+
+    Features are read once for all. Logits are left out, since they are of all dimensions.
+
+    Raises:
+        UsageError: the set has fewer dimensions than the last of `dims`.
+    """
+    if dims is None:
+        return [samples]
+    if dims[-1] > samples.d:
+        raise UsageError(
+            f"{spelled('prefix_dims', dims[-1])} is more than the d = {samples.d} of the data; "
+            f"give prefixes up to {samples.d}"
+        )
+    features, weights, notes = samples.features, samples.weights, samples.notes
+    if samples.logits is not None:
+        notes += (f"{samples.where['logits']}: of all dimensions, left out for prefixes",)
+    block, parts = threading.local(), []
+    for p in dims:
+        where = {role: f"{name}, first {p} dimensions" for role, name in samples.where.items()}
+        part = replace(
+            samples,
+            features=None if features is None else ColumnRows(features, slice(p), block),
+            weights=None if weights is None else weights[:, :p],
+            logits=None,
+            where=where,
+            notes=notes,
+            d=p,
+        )
+        parts.append(part)
+    return parts
 
 
 def _checked_labels(labels: np.ndarray | None, N: int, where: dict[str, str]) -> np.ndarray:
@@ -391,15 +426,3 @@ def _listed(path: str | Lines, K: int, names: list[str]) -> list[int]:
             mistake = f"{shown(path)}, line {number}: {word[:40]!r} is no class"
             raise DataError(f"{mistake}; expected {hint}")
     return labels
-
-
-class _Columns:
-    """Some columns of logits, as `Rows`."""
-
-    def __init__(self, rows: Rows, columns: np.ndarray) -> None:
-        self._rows, self._columns = rows, columns
-        self.shape = (rows.shape[0], len(columns))
-        self.dtype, self.step = rows.dtype, rows.step
-
-    def read(self, start: int, stop: int) -> np.ndarray:
-        return self._rows.read(start, stop)[:, self._columns]

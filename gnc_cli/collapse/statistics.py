@@ -4,7 +4,7 @@ Each process takes a share of the rows; what they find is merged in order of ran
 the same statistics. What ends one of them early ends all.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any
@@ -14,8 +14,14 @@ import numpy as np
 from gnc_cli.collapse.request import OWN, Request
 from gnc_cli.collapse.samples import Prepared
 from gnc_cli.errors import DataError
-from gnc_cli.metrics.class_moments import ClassMoments, stream_moments
-from gnc_cli.metrics.decisions import Decisions, merge, stream_decisions
+from gnc_cli.metrics.class_moments import ClassMoments, stream_moments_of
+from gnc_cli.metrics.decisions import (
+    Decider,
+    Decisions,
+    block_decider,
+    merge,
+    stream_deciders,
+)
 from gnc_cli.metrics.rows import block_rows
 from gnc_cli.parameters import spelled
 from gnc_cli.runtime.deadline import Deadline
@@ -51,16 +57,17 @@ class Statistics:
 
 
 def read_statistics(
-    samples: Prepared,
+    parts: Sequence[Prepared],
     request: Request,
     processes: Processes,
-    train: dict[str, ClassMoments] | None,
+    train: Sequence[dict[str, ClassMoments]] | None,
     means_of: str,
-) -> Statistics:
+) -> list[Statistics]:
     """Everything that the samples say: class moments in one pass, decisions in the next.
 
     Args:
-        train: of the set whose class means count, if it is another.
+        parts: the set, or its prefixes, the widest last.
+        train: by part, of the set whose class means count, if it is another.
         means_of: what messages and the policy call that set.
 
     Raises:
@@ -68,94 +75,117 @@ def read_statistics(
             training set lacks.
         TimeoutError: interrupted.
     """
-    assert samples.features is not None
-    space, centres, others = "unit" if request.unit else "raw", None, None
+    widest, space = parts[-1], "unit" if request.unit else "raw"
     if train is not None:
-        others = train[space]
-        _check_train(others, samples, means_of)
-        centres = {name: moments.means for name, moments in train.items()}
-    spaces = request.spaces(samples.d, samples.K)
-    own = read_moments(samples, request, processes, spaces, centres)
-    decisions = _read_decisions(samples, request, processes, train or own, train is None)
+        _check_train(train[-1][space], widest, means_of)
+    spaces = request.spaces(parts[0].d, widest.K)
+    own = read_moments(parts, request, processes, spaces, train)
+    decisions = _read_decisions(parts, request, processes, train or own, train is None)
     accuracy = "none"
-    if samples.logits is not None:
+    if widest.logits is not None:
         accuracy = "logits"
-    elif samples.weights is not None:
-        accuracy = "raw rows" if samples.bias is not None else "raw rows, no bias"
-    return Statistics(
-        moments=own[space],
-        raw=own.get("raw"),
-        decisions=decisions,
-        means_of=means_of,
-        accuracy=accuracy,
-        train=others,
-        raw_train=None if train is None else train.get("raw"),
-        storage=str(samples.features.dtype),
-    )
+    elif widest.weights is not None:
+        accuracy = "raw rows" if widest.bias is not None else "raw rows, no bias"
+    assert widest.features is not None
+    statistics = []
+    for at, moments in enumerate(own):
+        others = {} if train is None else train[at]
+        statistics.append(
+            Statistics(
+                moments=moments[space],
+                raw=moments.get("raw"),
+                decisions=decisions[at],
+                means_of=means_of,
+                accuracy=accuracy,
+                train=others.get(space),
+                raw_train=others.get("raw"),
+                storage=str(widest.features.dtype),
+            )
+        )
+    return statistics
 
 
 def read_moments(
-    samples: Prepared,
+    parts: Sequence[Prepared],
     request: Request,
     processes: Processes,
     spaces: tuple[str, ...],
-    centres: dict[str, np.ndarray] | None = None,
-) -> dict[str, ClassMoments]:
-    """Class moments by space; `centres` are class means of other data."""
-    assert samples.features is not None and samples.labels is not None
-    rows, labels = samples.features, samples.labels
+    train: Sequence[dict[str, ClassMoments]] | None = None,
+) -> list[dict[str, ClassMoments]]:
+    """Class moments by part and space, about the class means of `train`, where there are any."""
+    widest, sets = parts[-1], [part.features for part in parts if part.features is not None]
+    labels = widest.labels
+    assert labels is not None
+    centres: list[dict[str, np.ndarray]] = [{} for _ in parts]
+    if train is not None:
+        centres = [{name: m.means for name, m in by_space.items()} for by_space in train]
     # Each worker multiplies alone; threads inside the products would wait for each other.
     with limit_threads(1):
         moments = in_all(
             processes,
-            lambda: stream_moments(
-                rows,
+            lambda: stream_moments_of(
+                sets,
                 labels,
-                samples.K,
-                centres=centres,
-                spaces=spaces,
-                **_effort(samples, request, processes, samples.d),
+                widest.K,
+                spaces,
+                centres,
+                [part.where["features"] for part in parts],
+                **_effort(widest, request, processes, sum(part.d for part in parts)),
             ),
         )
     whole, *others = processes.each(moments)
     for other in others:
-        for space in spaces:
-            whole[space].merge(other[space])
+        for mine, theirs in zip(whole, other, strict=True):
+            for space in spaces:
+                mine[space].merge(theirs[space])
     return whole
 
 
 def _read_decisions(
-    samples: Prepared,
+    parts: Sequence[Prepared],
     request: Request,
     processes: Processes,
-    judges: Mapping[str, ClassMoments],
+    judges: Sequence[Mapping[str, ClassMoments]],
     own: bool,
-) -> Decisions:
-    """Decisions by class means, by space; `own` where they are the samples' own."""
-    unit = request.unit
+) -> list[Decisions]:
+    """Decisions by class means, by part; `own` where they are the samples' own."""
+    widest = parts[-1]
+
+    def decide() -> list[Decisions]:
+        deciders = [
+            _decider(part, by_space, request.unit, own)
+            for part, by_space in zip(parts, judges, strict=True)
+        ]
+        assert widest.features is not None
+        effort = _effort(widest, request, processes, widest.K * len(parts))
+        return stream_deciders(deciders, widest.features, where=widest.where["features"], **effort)
+
+    with limit_threads(1):
+        decisions = in_all(processes, decide)
+    return [reduce(merge, of_part) for of_part in zip(*processes.each(decisions), strict=True)]
+
+
+def _decider(
+    samples: Prepared, judges: Mapping[str, ClassMoments], unit: bool, own: bool
+) -> Decider:
+    """What decides by class means, by space."""
     answered = samples.weights is not None or samples.logits is not None
     judge = judges["unit" if unit else "raw"]
     raw = judges.get("raw") if unit and answered else None
     assert samples.features is not None and samples.labels is not None
-    rows, labels = samples.features, samples.labels
-    with limit_threads(1):
-        decisions = in_all(
-            processes,
-            lambda: stream_decisions(
-                rows,
-                labels,
-                weights=samples.weights,
-                bias=samples.bias,
-                logits=samples.logits,
-                means=judge.means,
-                present=judge.present,
-                raw_means=None if raw is None else raw.means,
-                own_counts=judge.counts if own else None,
-                unit=unit,
-                **_effort(samples, request, processes, samples.K),
-            ),
-        )
-    return reduce(merge, processes.each(decisions))
+    return block_decider(
+        samples.features,
+        samples.labels,
+        weights=samples.weights,
+        bias=samples.bias,
+        logits=samples.logits,
+        means=judge.means,
+        present=judge.present,
+        raw_means=None if raw is None else raw.means,
+        own_counts=judge.counts if own else None,
+        unit=unit,
+        where=samples.where["features"],
+    )
 
 
 def _effort(
@@ -167,7 +197,6 @@ def _effort(
     assert rows is not None
     work = 2.0 * block_rows(rows) * rows.shape[1] * columns
     return {
-        "where": samples.where["features"],
         "span": share(rows.shape[0], processes.rank, processes.size, rows.step),
         "workers": threads_for(work, request.threads),
         "deadline": Deadline(None, request.interrupt),
@@ -178,11 +207,6 @@ def _effort(
 def _check_train(train: ClassMoments, prepared: Prepared, name: str) -> None:
     """Refuse class means that do not fit the set that is measured."""
     assert prepared.labels is not None
-    if train.means.shape != (prepared.K, prepared.d):
-        raise DataError(
-            f"{name} has class means of shape {train.means.shape}, not "
-            f"{(prepared.K, prepared.d)}; give the training set of the same network"
-        )
     seen = np.unique(prepared.labels[prepared.labels >= 0])
     unknown = seen[~train.present[seen]]
     if unknown.size:

@@ -11,6 +11,7 @@ from gnc_cli.collapse.result import (
     MAIN,
     NAMES,
     ClassRow,
+    Coherence,
     DuplicatePair,
     Gnc2Reference,
     MeasureResult,
@@ -26,6 +27,7 @@ from gnc_cli.console.numbers import (
     count,
     lower_end,
     plural,
+    rounded,
     short,
 )
 from gnc_cli.console.table import Cell, Styled, Table, facts
@@ -240,8 +242,20 @@ def _margins(r: MeasureResult) -> list[Fact]:
         ("ArcFace margin", "margins.arcface_rad", figure, "minimal angle of two weights, radians"),
         ("scale 1/tau", "margins.scale", figure, remark),
         ("largest cosine", "max_cosine", figure, "of two class weights"),
+        ("coherence", "coherence", lambda c: figure(c.largest), _coherence(r.coherence)),
         ("rattlers", "rattlers", lambda v: f"{count(v.one_vs_rest)} one-vs-rest", tolerance),
     ]
+
+
+def _coherence(found: Coherence | None) -> str:
+    """What the coherence and the mean square can be at best."""
+    if found is None:
+        return ""
+    least = "no time, or too many pairs"
+    if found.possible is not None:
+        least = f"at least {rounded(found.possible.lower, up=False, digits=6)} for such lines"
+    mean, welch = figure(found.mean_square), figure(found.welch)
+    return f"largest |cosine|, {least}; mean square {mean}, at least {welch}"
 
 
 def _variants(r: MeasureResult) -> Iterable[tuple[str, str, str, str]]:
@@ -298,11 +312,14 @@ def _duplicates(pairs: Sequence[DuplicatePair], left: WithoutDuplicates) -> Tabl
 def _series(series: MeasureSeries, verbose: bool) -> list[Table]:
     rows = series.rows
     files = {row.file for row in rows}
+    # Prefixes of one set: what they share stands above the table.
+    prefixes = all(r.prefix_of is not None for r in rows)
+    shared = prefixes and len({(r.prefix_of, r.N, r.K) for r in rows}) == 1
     one = f"   {rows[0].file or 'arrays'}" if len(files) == 1 else ""
     known = f", {series.skipped} of them measured before" if series.skipped else ""
     places = [_place(row) for row in rows]
     # What file, epoch and split tell apart needs no name beside them.
-    alike = len({(r.file, *place.items()) for r, place in zip(rows, places, strict=True)})
+    alike = len({(r.key[2], r.file, *p.items()) for r, p in zip(rows, places, strict=True)})
     snapshots = len({r.snapshot for r in rows}) > 1 and (verbose or alike < len(rows))
     sizes = len({(r.d, r.K) for r in rows}) > 1
     names = told_apart(r.file or "arrays" for r in rows)
@@ -312,12 +329,13 @@ def _series(series: MeasureSeries, verbose: bool) -> list[Table]:
         "file": [names[r.file or "arrays"] for r in rows if len(files) > 1],
         "snapshot": [r.snapshot for r in rows if snapshots],
         **{key: [place.get(key) for place in places] for key in _PLACES},
+        "d": [count(r.d) for r in rows if prefixes],
     }
     columns: Columns = {
         **where,
-        "d": [count(r.d) for r in rows if sizes],
-        "K": [count(r.K) for r in rows if sizes],
-        "N": _column(rows, "N", count),
+        "d": [count(r.d) for r in rows if sizes or prefixes],
+        "K": [count(r.K) for r in rows if sizes and not shared],
+        "N": _column([] if shared else rows, "N", count),
         NAMES[forms["gnc1"]]: _column(rows, forms["gnc1"], short),
         "GNC2": [proved(r.gnc2, 6) + ("" if _of_weights(r) else "*") * mixed for r in rows],
         "ratio": [
@@ -326,11 +344,15 @@ def _series(series: MeasureSeries, verbose: bool) -> list[Table]:
             else at_least(r.gnc2, r.gnc2_ratio, f"{r.gnc2_ratio:.4f}", 4)
             for r in rows
         ],
+        "possible": _column(rows, "gnc2_possible", _ends),
         NAMES[forms["gnc3"]]: _column(rows, forms["gnc3"], short),
         "NCC": _column(rows, "ncc_accuracy", "{:.4f}".format),
         "accuracy": _column(rows, "accuracy", "{:.4f}".format),
     }
     title = f"Collapse{one}   {plural(len(rows), 'row')}{known}"
+    if shared:
+        samples = "" if rows[0].N is None else f"N = {count(rows[0].N)}, "
+        title += f"   prefixes of d = {count(rows[0].prefix_of)}, {samples}K = {count(rows[0].K)}"
     words = ("file", "snapshot", "layer", "split")
     tables = [_table(title, columns, words)]
     if _asks_classic(rows):
@@ -340,7 +362,7 @@ def _series(series: MeasureSeries, verbose: bool) -> list[Table]:
     references = dict.fromkeys(
         f": {r.gnc2_reference.value:.9f} {reference_text(r.gnc2_reference, letters)}"
         for r in rows
-        if r.gnc2_reference is not None
+        if r.gnc2_reference is not None and (verbose or not prefixes)
     )
     notes: list[Cell] = [(Styled("reference", "bold"), text) for text in references]
     others = dict.fromkeys(
@@ -355,6 +377,10 @@ def _series(series: MeasureSeries, verbose: bool) -> list[Table]:
     if not all(map(_of_weights, rows)):
         of = "* of the class means" if mixed else ": of the class means"
         notes.append((Styled("GNC2", "bold"), f"{of}, as there are no weights"))
+    if any(r.gnc2_possible is not None for r in rows):
+        notes.append((Styled("possible", "bold"), ": rho*, the largest GNC2 of any K unit rows"))
+    if prefixes and _asks_classic(rows):
+        notes.append((Styled("NC2 angles, ETF", "bold"), ": no simplex where d < K - 1"))
     notes += forms_note(series)
     plain = [k.upper() for k in forms if forms[k] == k and any(r.forms[k] != k for r in rows)]
     if plain:
@@ -373,6 +399,12 @@ def _table(title: str, columns: Columns, words: Sequence[str]) -> Table:
 def _column(rows: Iterable[Any], key: str, text: Callable[[Any], str]) -> list[str | None]:
     values = (getattr(row, key) for row in rows)
     return [None if value is None else text(value) for value in values]
+
+
+def _ends(bracket: Bracket) -> str:
+    """Both ends to four digits, rounded outwards; one number where they agree to these."""
+    ends = rounded(bracket.lower, up=False, digits=4), rounded(bracket.upper, up=True, digits=4)
+    return ends[0] if bracket.width <= 1e-9 else " to ".join(ends)
 
 
 # Words --------------------------------------------------------------------------------------------

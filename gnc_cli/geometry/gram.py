@@ -117,6 +117,42 @@ def max_cosine(W: np.ndarray, *, deadline: Deadline | None = None) -> float:
     return float(row_maxima(W, deadline=deadline)[0].max())
 
 
+def max_abs_cosine(W: np.ndarray, *, deadline: Deadline | None = None) -> float:
+    """The largest absolute cosine between two different rows, the coherence of their lines.
+
+    In float64 products, off by some 1e-16 sqrt(d). Rows and errors as in `row_maxima`.
+
+    Example:
+        >>> max_abs_cosine(np.array([[1.0, 0.0], [0.0, 1.0], [-0.6, 0.8]]))
+        0.8
+    """
+    W = as_unit_points(W)
+    largest = 0.0
+    for rows, columns in gram_tiles(len(W), _side(_BLOCK_BYTES // 8), deadline=deadline):
+        tile = np.abs(W[rows] @ W[columns].T)
+        if rows == columns:
+            np.fill_diagonal(tile, 0.0)
+        largest = max(largest, float(tile.max()))
+    return min(largest, 1.0)
+
+
+def mean_square_cosine(W: np.ndarray) -> float:
+    """The mean of `<w_k, w_j>^2` over k != j, by a product of d x d, or K x K where K is less.
+
+    Args:
+        W: unit rows, shape (K, d), two at least.
+
+    Example:
+        >>> round(mean_square_cosine(np.array([[1.0, 0.0], [0.6, 0.8]])), 12)
+        0.36
+    """
+    K, d = W.shape
+    product = W.T @ W if d <= K else W @ W.T
+    own = np.einsum("kd,kd->k", W, W)
+    total = float(np.vdot(product, product) - np.vdot(own, own))
+    return max(0.0, total) / (K * (K - 1))
+
+
 def one_vs_one_rattlers(row_max: np.ndarray, tolerance: float) -> np.ndarray:
     """Rows whose nearest neighbour is farther than the smallest chord by more than `tolerance`.
 

@@ -288,40 +288,86 @@ def stream_moments(
         array([[1., 0.],
                [0., 1.]])
     """
-    check_labels(labels, rows.shape[0], K)
-    first, end = span or (0, rows.shape[0])
-    step = block_rows(rows, block)
-    moments = {s: ClassMoments(rows.shape[1], K, centres=(centres or {}).get(s)) for s in spaces}
-    read = partial(_block_sums, rows, labels, moments, where)
-    jobs = (partial(read, first + a, first + b) for a, b in blocks(end - first, step))
-    joined = ordered(_joined(ordered(jobs, workers), moments), workers)
-    for scatters in watched(joined, "moments", where, step, end - first, deadline, progress):
-        for space, scatter in scatters.items():
-            moments[space].scatter += scatter
+    (moments,) = stream_moments_of(
+        [rows],
+        labels,
+        K,
+        spaces,
+        [centres or {}],
+        [where],
+        block=block,
+        workers=workers,
+        span=span,
+        deadline=deadline,
+        progress=progress,
+    )
     return moments
 
 
-def _block_sums(
-    rows: Rows,
+def stream_moments_of(
+    sets: Sequence[Rows],
     labels: np.ndarray,
-    moments: Mapping[str, ClassMoments],
-    where: str,
+    K: int,
+    spaces: Sequence[str],
+    centres: Sequence[Mapping[str, np.ndarray]],
+    where: Sequence[str],
+    *,
+    block: int | None = None,
+    workers: int = 1,
+    span: tuple[int, int] | None = None,
+    deadline: Deadline | None = None,
+    progress: Callable[[str, int, int, float], None] | None = None,
+) -> list[dict[str, ClassMoments]]:
+    """`stream_moments` of several sets of the same N samples, the widest last, in one pass: each
+    block is read of all, one after the other, in one thread. `centres` and `where` are by set."""
+    rows = sets[-1]
+    check_labels(labels, rows.shape[0], K)
+    first, end = span or (0, rows.shape[0])
+    step = block_rows(rows, block)
+    moments = {
+        (at, space): ClassMoments(of.shape[1], K, centres=centres[at].get(space))
+        for at, of in enumerate(sets)
+        for space in spaces
+    }
+    read = partial(_block_sums, sets, labels, spaces, moments, where)
+    jobs = (partial(read, first + a, first + b) for a, b in blocks(end - first, step))
+    joined = ordered(_joined(ordered(jobs, workers), moments), workers)
+    for scatters in watched(joined, "moments", where[-1], step, end - first, deadline, progress):
+        for key, scatter in scatters.items():
+            moments[key].scatter += scatter
+    return [{space: moments[at, space] for space in spaces} for at in range(len(sets))]
+
+
+_Key = tuple[int, str]
+"""Which set, and the space."""
+
+
+def _block_sums(
+    sets: Sequence[Rows],
+    labels: np.ndarray,
+    spaces: Sequence[str],
+    moments: Mapping[_Key, ClassMoments],
+    where: Sequence[str],
     start: int,
     stop: int,
-) -> dict[str, ClassSums]:
-    """Sums of one block by space."""
-    block = read_block(rows, labels, tuple(moments), where, start, stop)
-    return {s: class_sums(x, block.labels, moments[s].centres) for s, x in block.rows.items()}
+) -> dict[_Key, ClassSums]:
+    """Sums of one block by set and space."""
+    sums = {}
+    for at, rows in enumerate(sets):
+        block = read_block(rows, labels, spaces, where[at], start, stop)
+        for space, x in block.rows.items():
+            sums[at, space] = class_sums(x, block.labels, moments[at, space].centres)
+    return sums
 
 
 def _joined(
-    ready: Iterable[dict[str, ClassSums]], moments: Mapping[str, ClassMoments]
-) -> Iterator[Callable[[], dict[str, np.ndarray]]]:
+    ready: Iterable[dict[_Key, ClassSums]], moments: Mapping[_Key, ClassMoments]
+) -> Iterator[Callable[[], dict[_Key, np.ndarray]]]:
     """Join the sums of each block, in order, and hand out the products that are left to do."""
     for sums in ready:
-        parts = {space: (s.scatter, moments[space].join(s)) for space, s in sums.items()}
+        parts = {key: (s.scatter, moments[key].join(s)) for key, s in sums.items()}
         yield partial(_scatters, parts)
 
 
-def _scatters(parts: Mapping[str, tuple[np.ndarray, np.ndarray]]) -> dict[str, np.ndarray]:
-    return {space: S + apart.T @ apart for space, (S, apart) in parts.items()}
+def _scatters(parts: Mapping[_Key, tuple[np.ndarray, np.ndarray]]) -> dict[_Key, np.ndarray]:
+    return {key: S + apart.T @ apart for key, (S, apart) in parts.items()}

@@ -5,7 +5,7 @@ the one-vs-rest margins, in one pass. All decisions are those of float64, at the
 products: see `scores.py`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from functools import partial
 from typing import Any
@@ -58,6 +58,10 @@ class Decisions:
     """Smallest margin, float64; infinite for classes without samples."""
     margin_sum: np.ndarray | None = None
     """Sum of the margins, float64; each margin is off by at most 1.2e-10 in it, no more."""
+
+
+Decider = Callable[[int, int], Decisions]
+"""Decisions on the rows from start to stop."""
 
 
 def merge(a: Decisions, b: Decisions) -> Decisions:
@@ -129,13 +133,81 @@ def stream_decisions(
         >>> found.right, found.margin_min.round(3)
         (array([1, 1]), array([ 1.   , -0.074]))
     """
+    decide = block_decider(
+        rows,
+        labels,
+        weights=weights,
+        bias=bias,
+        logits=logits,
+        means=means,
+        raw_means=raw_means,
+        present=present,
+        own_counts=own_counts,
+        unit=unit,
+        where=where,
+    )
+    (total,) = stream_deciders(
+        [decide],
+        rows,
+        where=where,
+        block=block,
+        workers=workers,
+        span=span,
+        deadline=deadline,
+        progress=progress,
+    )
+    return total
+
+
+def stream_deciders(
+    deciders: Sequence[Decider],
+    rows: Rows,
+    *,
+    where: str = "features",
+    block: int | None = None,
+    workers: int = 1,
+    span: tuple[int, int] | None = None,
+    deadline: Deadline | None = None,
+    progress: Callable[[str, int, int, float], None] | None = None,
+) -> list[Decisions]:
+    """`stream_decisions` of several deciders in one pass: each block is decided by all, one after
+    the other, in one thread. `rows` are those of the widest."""
+    first, end = span or (0, rows.shape[0])
+    step, N = block_rows(rows, block), end - first
+    totals = _by_each(deciders, first, first)  # of no sample: what is known, in the right shapes
+    jobs = (partial(_by_each, deciders, first + a, first + b) for a, b in blocks(N, step))
+    for parts in watched(ordered(jobs, workers), "decisions", where, step, N, deadline, progress):
+        totals = list(map(merge, totals, parts))
+    return totals
+
+
+def _by_each(deciders: Sequence[Decider], start: int, stop: int) -> list[Decisions]:
+    return [decide(start, stop) for decide in deciders]
+
+
+def block_decider(
+    rows: Rows,
+    labels: np.ndarray,
+    *,
+    weights: np.ndarray | None = None,
+    bias: np.ndarray | None = None,
+    logits: Rows | None = None,
+    means: np.ndarray | None = None,
+    raw_means: np.ndarray | None = None,
+    present: np.ndarray | None = None,
+    own_counts: np.ndarray | None = None,
+    unit: bool = True,
+    where: str = "features",
+) -> Decider:
+    """What decides on the rows from start to stop, in any thread; arguments and errors as in
+    `stream_decisions`."""
     K = (
         logits.shape[1]
         if logits is not None
         else next(len(m) for m in (weights, means) if m is not None)
     )
-    check_labels(labels, len(labels), K)
-    decide = partial(
+    check_labels(labels, rows.shape[0], K)
+    return partial(
         _decide_block,
         K,
         labels,
@@ -147,13 +219,6 @@ def stream_decisions(
         unit,
         where,
     )
-    first, end = span or (0, len(labels))
-    step, N = block_rows(rows, block), end - first
-    total = decide(first, first)  # of no sample: what is known, in the right shapes
-    jobs = (partial(decide, first + a, first + b) for a, b in blocks(N, step))
-    for part in watched(ordered(jobs, workers), "decisions", where, step, N, deadline, progress):
-        total = merge(total, part)
-    return total
 
 
 def _decide_block(

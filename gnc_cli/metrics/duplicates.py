@@ -1,18 +1,18 @@
 """Classes whose weights nearly coincide: duplicate identities, tokens never seen.
 
 They own the minimum that GNC2 is: the closest pairs are named, all are counted, and one class of
-each group is kept. Thousands of coinciding rows make millions of pairs, so that pairs pass through
-in tiles and only the closest stay.
+each group is kept. `merges` says into which the others are to be merged. Thousands of coinciding
+rows make millions of pairs, so that pairs pass through in tiles and only the closest stay.
 """
 
 import numpy as np
 
 from gnc_cli.geometry.gram import candidate_pairs
 from gnc_cli.geometry.rounding import gamma
-from gnc_cli.geometry.sphere import as_unit_points, pair_cosines
+from gnc_cli.geometry.sphere import as_unit_points, pair_chords, pair_cosines
 from gnc_cli.runtime.deadline import Deadline
 
-__all__ = ["find_duplicates"]
+__all__ = ["find_duplicates", "merges"]
 
 _FEW = 4096
 """Up to this many pairs of a tile chords are computed; beyond, float64 products are faster."""
@@ -21,7 +21,7 @@ _FEW = 4096
 def find_duplicates(
     W: np.ndarray, cosine: float, *, limit: int = 1000, deadline: Deadline | None = None
 ) -> tuple[np.ndarray, np.ndarray, int, np.ndarray]:
-    """Pairs of rows whose cosine is at least `cosine`, and one row of each group they join.
+    """Pairs of rows whose cosine is at least `cosine`, and the groups that they join.
 
     Two rows are in one group when a chain of such pairs connects them.
 
@@ -34,7 +34,7 @@ def find_duplicates(
     Returns:
         The closest pairs i < j, integers, shape (m, 2), the closest first, ties by index (where
         thousands tie to rounding, some of them); their cosines, shape (m,); how many pairs there
-        are in all; and the first row of each group, ascending, integers.
+        are in all; and the first row of the group of each row, integers, shape (K,).
 
     Raises:
         DataError: W is not a matrix of at least two finite unit rows.
@@ -42,7 +42,7 @@ def find_duplicates(
 
     Example:
         >>> find_duplicates(np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]]), 0.9)
-        (array([[0, 2]]), array([1.]), 1, array([0, 1]))
+        (array([[0, 2]]), array([1.]), 1, array([0, 1, 0]))
     """
     W = as_unit_points(W)
     parents = np.arange(len(W))
@@ -64,7 +64,37 @@ def find_duplicates(
         cosines = np.concatenate([cosines, pair_cosines(W, i, j)])
         first = np.lexsort((pairs[:, 1], pairs[:, 0], -cosines))[:limit]
         pairs, cosines = pairs[first], cosines[first]
-    return pairs, cosines, count, np.flatnonzero(parents == np.arange(len(W)))
+    return pairs, cosines, count, parents
+
+
+def merges(
+    W: np.ndarray, first: np.ndarray, counts: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Which rows to merge into which: of each group the row with most samples is kept, the first of
+    ties.
+
+    Args:
+        W: unit rows, shape (K, d).
+        first: of each row the first of its group, as `find_duplicates` gives it, shape (K,).
+        counts: samples of each row, shape (K,); None where there are none: the first is kept.
+
+    Returns:
+        The rows that go, group by group, integers, shape (m,); the row kept in place of each; and
+        the angles between the two in radians, float64.
+
+    Example:
+        >>> W = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
+        >>> merges(W, np.array([0, 1, 0]), np.array([3, 5, 4]))
+        (array([0]), array([2]), array([0.]))
+    """
+    samples = np.zeros(len(W)) if counts is None else counts
+    joined = np.flatnonzero(np.bincount(first)[first] > 1)
+    order = joined[np.lexsort((joined, -samples[joined], first[joined]))]
+    _, start, group = np.unique(first[order], return_index=True, return_inverse=True)
+    kept = order[start][group]
+    others = order != kept
+    rows, kept = order[others], kept[others]
+    return rows, kept, 2.0 * np.arcsin(np.minimum(pair_chords(W, rows, kept) / 2.0, 1.0))
 
 
 def _cosines(W: np.ndarray, i: np.ndarray, j: np.ndarray, threshold: float) -> np.ndarray:

@@ -5,6 +5,7 @@ Blocks of labelled rows are made ready for float64 work here: left out, checked,
 """
 
 import sys
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -134,6 +135,33 @@ class ArrayRows:
     def read(self, start: int, stop: int) -> np.ndarray:
         """Rows start to stop."""
         return self.array[start:stop]
+
+
+class ColumnRows:
+    """Some columns of rows, as `Rows`.
+
+    Those that share `block` read the rows once where a thread asks each for the same block.
+
+    Args:
+        columns: their indices, or a slice.
+
+    Example:
+        >>> ColumnRows(ArrayRows(np.eye(3)), slice(2), threading.local()).read(1, 3)
+        array([[0., 1.],
+               [0., 0.]])
+    """
+
+    def __init__(self, rows: Rows, columns: np.ndarray | slice, block: threading.local) -> None:
+        self._rows, self._columns, self._block = rows, columns, block
+        self.shape = (rows.shape[0], len(np.arange(rows.shape[1])[columns]))
+        self.dtype, self.step = rows.dtype, rows.step
+
+    def read(self, start: int, stop: int) -> np.ndarray:
+        """Rows start to stop."""
+        block = self._block
+        if getattr(block, "span", None) != (start, stop):
+            block.rows, block.span = self._rows.read(start, stop), (start, stop)
+        return np.asarray(block.rows[:, self._columns])
 
 
 def block_rows(rows: Rows, wanted: int | None = None) -> int:

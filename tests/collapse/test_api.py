@@ -1,7 +1,9 @@
 """`measure` as a Python function: arrays and files, conventions, series, groups, its outputs."""
 
+import csv
 import json
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,7 @@ import pytest
 
 from gnc_cli import measure
 from gnc_cli.collapse.result import MeasureResult, MeasureSeries
-from gnc_cli.errors import DataError, UsageError
+from gnc_cli.errors import DataError, OutputError, UsageError
 from tests.collapse.conftest import D, K, N, agrees, by_hand, save, save_run
 from tests.metrics import reference as plain
 from tests.problems import icosahedron, orthoplex, simplex
@@ -211,6 +213,47 @@ def test_duplicates_own_the_minimum(rng: np.random.Generator) -> None:
     assert left.gnc2.lower == pytest.approx(1.0, abs=1e-9)
 
 
+@pytest.mark.parametrize("K", [4, 40])
+def test_coherence_is_that_of_all_pairs(
+    K: int, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    W = rng.standard_normal((K, 9))
+    U = plain.unit(W)
+    cosines = np.abs((U @ U.T)[np.triu_indices(K, 1)])
+    found = _one(weights=W).coherence
+    assert found is not None and found.possible is not None
+    assert found.largest == pytest.approx(cosines.max(), rel=1e-13)
+    assert found.mean_square == pytest.approx((cosines**2).mean(), rel=1e-12)
+    assert found.welch == pytest.approx(max(0.0, (K - 9) / (9 * (K - 1))), abs=1e-15)
+    assert found.possible.lower >= np.sqrt(found.welch) - 1e-11  # Welch's first bound
+    assert found.possible.upper == (0.0 if K == 4 else found.largest)
+    assert _one(weights=W, normalize="off").coherence is None
+    monkeypatch.setattr("gnc_cli.collapse.assemble._PRODUCTS_OF_PAIRS", 100.0)
+    assert _one(weights=W).coherence == replace(found, largest=None, possible=None)
+    assert _one(weights=W, per_class=tmp_path / "c.csv").coherence == found
+
+
+def test_a_merge_list_keeps_the_class_with_most_samples(tmp_path: Path) -> None:
+    angles = np.radians([0.0, 90.0, 2.0, 180.0, 4.0])
+    W = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    labels = np.array([0, 1, 2, 2, 3, 4])  # 0, 2 and 4 are a chain
+    path, names = tmp_path / "merges.csv", ["a", "b", "c", "d", "e"]
+    close = {"duplicates": np.cos(np.radians(2.1)), "merge_list": path, "class_names": names}
+    _one(features=W[labels], labels=labels, weights=W, **close)
+    with path.open() as file:
+        rows = list(csv.DictReader(file))
+    assert [(r["keep"], r["merge"], r["keep_count"], r["merge_count"]) for r in rows] == [
+        ("2", "0", "2", "1"),
+        ("2", "4", "2", "1"),
+    ]
+    assert [r["keep_name"] + r["merge_name"] for r in rows] == ["ca", "ce"]
+    assert [float(r["angle_deg"]) for r in rows] == pytest.approx([2.0, 2.0])
+    with pytest.raises(OutputError, match=r"merges\.csv"):
+        measure(weights=W, **close)
+    alone = _one(weights=W, **close, force=True)  # no samples: the lowest label stays
+    assert [(m.keep, m.merge, m.keep_count) for m in alone.merges] == [(0, 2, None), (0, 4, None)]
+
+
 def test_gnc2_of_0_names_the_two_classes(rng: np.random.Generator) -> None:
     W = rng.standard_normal((9, 4))
     W[7] = 2.0 * W[2]
@@ -294,7 +337,7 @@ def test_what_cannot_be_used(
 
 
 def test_a_time_limit_leaves_out_what_it_cuts_short(
-    data: dict[str, np.ndarray], rng: np.random.Generator
+    data: dict[str, np.ndarray], rng: np.random.Generator, tmp_path: Path
 ) -> None:
     weights = np.concatenate([data["weights"]] * 200) + rng.standard_normal((12 * 200, D))
     found = _one(
@@ -303,14 +346,18 @@ def test_a_time_limit_leaves_out_what_it_cuts_short(
         weights=weights,
         variants="classic",
         duplicates=0.9,
+        merge_list=tmp_path / "merges.csv",
         time_limit=1e-9,
     )
+    assert not (tmp_path / "merges.csv").exists()
     assert found.gnc1 is not None and found.accuracy is not None
     assert found.duplicates is found.nc1 is found.variants.classic is None
     assert 0.0 <= found.gnc2.lower <= found.gnc2.upper
     said = " ".join(found.warnings)
-    for left in ("--duplicates", "NC1 to NC3", "--variants classic", "--time-limit"):
+    for left in ("--duplicates", "NC1 to NC3", "coherence", "--variants classic", "--time-limit"):
         assert left in said
+    assert found.coherence is not None and found.coherence.largest is None
+    assert "coherence.largest" in found.undecided
 
 
 @pytest.mark.parametrize("option", ["means_from", "reference", "classes", "class_names"])

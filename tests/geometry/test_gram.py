@@ -6,7 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gnc_cli.geometry import gram as module
-from gnc_cli.geometry.gram import candidate_pairs, closest_pair, max_cosine, row_maxima
+from gnc_cli.geometry.gram import (
+    candidate_pairs,
+    closest_pair,
+    max_abs_cosine,
+    max_cosine,
+    mean_square_cosine,
+    row_maxima,
+)
 from gnc_cli.geometry.sphere import normalise, pair_cosines, random_points
 from gnc_cli.runtime.deadline import Deadline
 from tests.problems import WITH_POINTS, Problem, orthoplex
@@ -45,6 +52,10 @@ def test_any_block_size(K: int, d: int, block_bytes: int, seed: int) -> None:
         cosines, best = row_maxima(W)
         threshold = float(np.quantile(gram[gram > -2], 0.7)) + 1e-12
         pairs = pairs_above(W, threshold)
+        coherence = max_abs_cosine(W)
+    absolute = np.abs(gram[np.triu_indices(K, 1)])
+    assert coherence == pytest.approx(absolute.max(), abs=1e-14)
+    assert mean_square_cosine(W) == pytest.approx((absolute**2).mean(), abs=1e-14)
     assert cosines == pytest.approx(gram.max(axis=1), abs=1e-15)
     assert gram[np.arange(K), best] == pytest.approx(gram.max(axis=1), abs=1e-15)
     expected = np.argwhere(np.triu(gram >= threshold, 1))

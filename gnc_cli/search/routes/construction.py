@@ -12,7 +12,6 @@ import os
 import zlib
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import comb
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +25,7 @@ from gnc_cli.errors import UsageError
 from gnc_cli.geometry.one_vs_rest import one_vs_rest
 from gnc_cli.geometry.sphere import angle_from_chord, normalise
 from gnc_cli.known_codes.table import stored_codes
+from gnc_cli.limits.lines import welch
 from gnc_cli.metrics.gnc2 import Rattlers
 from gnc_cli.parameters import spelled
 from gnc_cli.runtime.deadline import Deadline
@@ -288,24 +288,3 @@ def promising(construction: Construction) -> bool:
     """Its cosine is so near to what codes of its size reach that a descent may start from it."""
     d, K = construction.d, construction.K
     return construction.cosine.value <= _PROMISING * max(welch(d, K), 1.0 / d)
-
-
-def welch(d: int, K: int) -> float:
-    """Welch's lower bound on the largest absolute cosine of K unit vectors in R^d.
-
-    The best over powers k of `((K / binomial(d + k - 1, k) - 1) / (K - 1))^(1 / 2k)`. (L. R. Welch,
-    Lower bounds on the maximum cross correlation of signals, 1974.) Antipodal codes have one line
-    for two rows, which is what K / 2 stands for here.
-
-    Example:
-        >>> round(welch(512, 10000), 3)
-        0.042
-    """
-    lines = K / 2
-    bounds = [0.0]
-    for k in range(1, 12):
-        dimensions = comb(d + k - 1, k)
-        if dimensions >= lines:
-            break
-        bounds.append(((lines / dimensions - 1.0) / (lines - 1.0)) ** (0.5 / k))
-    return max(bounds)

@@ -11,15 +11,12 @@ from typing import Any
 import jsonschema
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from gnc_cli import schemas, solve
 from gnc_cli.constructions.construction import Construction, Cosine
 from gnc_cli.constructions.registry import names
 from gnc_cli.errors import UsageError
 from gnc_cli.geometry.gram import max_cosine
-from gnc_cli.geometry.sphere import random_points
 from gnc_cli.io.codefile import read_code
 from gnc_cli.known_codes.best import Reference
 from gnc_cli.records import Bracket
@@ -31,7 +28,6 @@ from gnc_cli.search.routes.construction import (
     better,
     near_optimal,
     promising,
-    welch,
 )
 
 VALIDATOR = jsonschema.Draft202012Validator(schemas.load("solve"))
@@ -223,22 +219,6 @@ def named(d: int, K: int, cosine: float, proven: bool = False) -> Construction:
         raise AssertionError("a choice builds nothing")
 
     return Construction("x", "", d, K, Cosine("?", cosine), proven, "", build)
-
-
-def test_welch_where_it_is_attained() -> None:
-    # Equiangular tight frames meet it: 28 lines in R^7 at 1/3, 276 in R^23 at 1/5.
-    assert welch(7, 56) == pytest.approx(1 / 3)
-    assert welch(23, 552) == pytest.approx(1 / 5)
-    # 120 lines in R^8, 36 quadratic forms: the second power says (7/3 / 119)^(1/4).
-    assert welch(8, 240) == pytest.approx((7 / 3 / 119) ** 0.25) and welch(8, 240) < 0.5
-
-
-@given(st.integers(2, 30), st.integers(2, 80), st.integers(0, 10**6))
-def test_welch_is_a_bound_for_lines(d: int, lines: int, seed: int) -> None:
-    W = random_points(np.random.default_rng(seed), lines, d)
-    products = np.abs(W @ W.T)
-    np.fill_diagonal(products, 0.0)
-    assert welch(d, 2 * lines) <= products.max() + 1e-12
 
 
 def test_what_needs_no_search_and_what_is_worth_a_start() -> None:

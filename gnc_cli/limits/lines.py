@@ -1,0 +1,81 @@
+"""Lines through the origin: how small their cosines can be, the largest and the mean square.
+
+K unit vectors span K lines; the largest absolute cosine of two is their **coherence**. With their
+negatives they are an antipodal code of 2 K points, whose largest cosine is the coherence: each
+bound on t*(d, 2 K) is one on the coherence. Welch's bounds are of lines alone, and stronger where
+no optimal code is antipodal.
+
+The mean square over all pairs, `sum_(k != j) <w_k, w_j>^2 = |W^T W|^2 - K`, is least where `W^T W`
+is a multiple of the identity (a tight frame), by Cauchy and Schwarz on its d eigenvalues, whose sum
+is K; K <= d orthogonal vectors have 0.
+
+References:
+    L. R. Welch, Lower bounds on the maximum cross correlation of signals, IEEE Trans. Inf. Theory
+    20 (1974).
+    J. J. Benedetto, M. Fickus, Finite normalized tight frames, Adv. Comput. Math. 18 (2003).
+"""
+
+import math
+
+from gnc_cli.limits.limit import ROUNDING, Quantity
+from gnc_cli.limits.registry import all_limits
+from gnc_cli.records import Bracket
+
+
+def welch(d: int, K: int) -> float:
+    """Welch's lower bound on the largest absolute cosine of K unit vectors in R^d.
+
+    The best over powers k of `((K / binomial(d + k - 1, k) - 1) / (K - 1))^(1 / 2k)`. Antipodal
+    codes have one line for two rows, which is what K / 2 stands for here.
+
+    Example:
+        >>> round(welch(512, 10000), 3)
+        0.042
+    """
+    lines = K / 2
+    bounds = [0.0]
+    for k in range(1, 12):
+        dimensions = math.comb(d + k - 1, k)
+        if dimensions >= lines:
+            break
+        bounds.append(((lines / dimensions - 1.0) / (lines - 1.0)) ** (0.5 / k))
+    return max(bounds)
+
+
+def least_mean_square(d: int, K: int) -> float:
+    """The least mean of the squared cosines of two of K unit vectors in R^d, always attained.
+
+    Example:
+        >>> least_mean_square(2, 3), least_mean_square(4, 3)
+        (0.25, 0.0)
+    """
+    return max(0.0, (K - d) / (d * (K - 1)))
+
+
+def least_coherence(d: int, K: int, attained: float = 1.0) -> Bracket:
+    """The least coherence of K lines in R^d, d and K at least 2.
+
+    Args:
+        attained: the coherence of lines at hand; the upper end where no closed form is known:
+            orthogonal lines for K <= d, a simplex for K = d + 1, lines at equal angles for d = 2.
+
+    Returns:
+        The lower end is the best of Welch's bounds and those on t*(d, 2 K), loosened by their
+        rounding.
+
+    Example:
+        >>> f"{least_coherence(3, 4):.9f}", f"{least_coherence(2, 5):.9f}"
+        ('0.333333333', '0.809016994')
+    """
+    upper = attained
+    if K <= d + 1:
+        upper = 0.0 if K <= d else 1.0 / d
+    elif d == 2:
+        upper = math.cos(math.pi / K)
+    bounds = [welch(d, 2 * K)]
+    for limit in all_limits(Quantity.ONE_VS_ONE):
+        excluded = limit.at(d, 2 * K) if limit.proved and not limit.exists else None
+        if excluded is not None and excluded.valid:
+            bounds.append(1.0 - excluded.value)
+    lower = max(0.0, max(bounds) - ROUNDING)
+    return Bracket(min(lower, upper), upper)
