@@ -26,7 +26,7 @@ _INSIDE = r",(?=\d{3}(,|$))"
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 """Seconds in a unit of time."""
 _LARGEST = 2**63 - 1
-_LONGEST = 1_000_000
+_LONGEST = 100_000
 """Values in a list."""
 _SHOWN = 60
 """Characters of a value that a message quotes."""
@@ -112,7 +112,7 @@ def integers(value: Any, *, least: int | None = None, most: int | None = None) -
     Ranges may fall.
 
     Raises:
-        UsageError: a malformed item, an empty list, a zero step, or more than a million values.
+        UsageError: a malformed item, an empty list, a zero step, or more than 100,000 values.
 
     Example:
         >>> integers("3,5,10..1e4/4"), integers([8, 1e3, 8])

@@ -301,10 +301,10 @@ NAMED = [
     (3, 24, "snub-cube"),
     (4, 10, "petersen"),
     (4, 24, "24-cell"),
-    (4, 120, "600-cell"),
+    pytest.param(4, 120, "600-cell", marks=pytest.mark.slow),
     (5, 16, "hemicube"),
     (6, 27, "schlaefli"),
-    (7, 56, "equiangular-28"),
+    pytest.param(7, 56, "equiangular-28", marks=pytest.mark.slow),
     pytest.param(8, 240, "e8-roots", marks=pytest.mark.slow),
 ]
 

@@ -147,7 +147,7 @@ NUMBERS = cases(
     solve --d 3 --K 24 --workers 1e6 | --workers 1e6 is too large; give at most 1024
     solve --d 3 --K 24 --symmetry cyclic:{DIGITS} | is not a symmetry
     solve --problem ufm --d 2 --K 3 --tau 1..0.1/1e6 | has more than 1,000 values; ask for fewer
-    bounds --d 3 --K 10..1e6/1e6 | make more than 100,000 pairs
+    bounds --d 3,4 --K 10..9e4 | make more than 100,000 pairs
     solve --problem ufm --d 2 --K 3 --tau 1..0.1..1e-9 | has more than 1,000 values
     solve --problem ufm --d 2 --K 3 --tau 1 --n 1e10 | --n 1e10 is too large; give at most 1e9
     measure a.h5 --K 9223372036854775807 | is too large; give at most 1e8
@@ -159,7 +159,7 @@ NUMBERS = cases(
     bounds --d 2..20001 --margin 0.3 | values are more than 10,000; use a larger step
     compare --list --d 9223372036854775807 | is too large; give at most 1e6
     compare --list --K {DIGITS} | is too large
-    compare --list --K 2..1e9 | has more than 1,000,000 values; use a larger step
+    compare --list --K 2..1e9 | has more than 100,000 values; use a larger step
     compare --solve --d 2..1000 --K 2..1000 | 999 dimensions and 999 sizes make more than 100,000
     compare a.h5 --digits 1e6 | is too large; give at most 1000
     train --epochs 1e18 | --epochs 1e18 is too large; give at most 1e7
@@ -169,7 +169,7 @@ NUMBERS = cases(
     train --batch-size 9223372036854775807 | is too large; give at most 1e9
     train --image-size 1e6 | --image-size 1e6 is too large; give at most 1024
     train --width 1e9 | --width 1e9 is too large; give at most 100
-    train --milestones 1..1e18 | has more than 1,000,000 values
+    train --milestones 1..1e18 | has more than 100,000 values
     train --images-per-class 1e18 | is too large; give at most 1e9
     train --snapshot-every 1e18 | is too large; give at most 1e7
 """,
