@@ -1,11 +1,9 @@
 """What a GPU brings: a network's training, the descent for many points, a measurement.
 
     python -m benchmarks.gpu loop descent measure OUT.json
-    python -m benchmarks.gpu report OUT.json
 
 `loop` sets images a second in bf16 beside those of a bare loop, `descent` the speed of a search
-beside that of the same matrix products alone, `measure` a GPU beside the processor. `report` writes
-the section of RESULTS.md.
+beside that of the same matrix products alone, `measure` a GPU beside the processor.
 """
 
 import json
@@ -20,8 +18,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from benchmarks.bounds import table
-from benchmarks.solve import machine, write_section
+from benchmarks.solve import machine
 
 K, D = 10_000, 512
 """Classes and dimension of the paper's figure B.4."""
@@ -147,21 +144,10 @@ def measure() -> dict[str, Any]:
 PARTS = {"loop": loop, "descent": descent, "measure": measure}
 
 
-def report(path: Path) -> None:
-    """Write the section of RESULTS.md."""
-    answers = json.loads(path.read_text(encoding="utf-8"))
-    rows = [[name, json.dumps(answers[name])] for name in PARTS if name in answers]
-    body = f"## On a GPU\n\nMachine: {answers['machine']}.\n\n{table(['part', 'measured'], rows)}"
-    write_section("gpu", body)
-
-
 if __name__ == "__main__":
     *names, file = sys.argv[1:]
-    if names == ["report"]:
-        report(Path(file))
-    else:
-        answers: dict[str, Any] = {"machine": f"{torch.cuda.get_device_name()}, {machine()}"}
-        for name in names:
-            answers[name] = PARTS[name]()
-            print(name, json.dumps(answers[name]), flush=True)
-            Path(file).write_text(json.dumps(answers, indent=1), encoding="utf-8")
+    answers: dict[str, Any] = {"machine": f"{torch.cuda.get_device_name()}, {machine()}"}
+    for name in names:
+        answers[name] = PARTS[name]()
+        print(name, json.dumps(answers[name]), flush=True)
+        Path(file).write_text(json.dumps(answers, indent=1), encoding="utf-8")

@@ -411,11 +411,6 @@ def report(kept: dict[str, Any]) -> str:
             "### Two gloo processes beside one, the same batches of 64, group norm",
             "Largest relative difference of an epoch's loss: " + "; ".join(lines) + ".",
         ]
-    said += [
-        "### On a GPU",
-        "Not measured: none was at hand. `pytest --device cuda` runs the tests of the networks "
-        "there; images a second in bf16 beside a plain loop are still to be taken.",
-    ]
     return "\n\n".join(said)
 
 
