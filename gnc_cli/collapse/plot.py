@@ -233,7 +233,7 @@ def draw_references(ax: Any, references: Iterable[Gnc2Reference]) -> None:
         lines.append(ax.axhline(reference.value, **looks))
     ax.set_ylim(bottom=0.0)
     if lines:
-        ax.legend(handles=lines, loc="lower right")
+        ax.legend(handles=lines, loc="best")
 
 
 def _reference_word(reference: Gnc2Reference) -> str:

@@ -112,7 +112,7 @@ def _gap_figure(result: CompareResult) -> Any:
             ax.scatter(x, y, color=colour, marker=marker, zorder=3)
         ax.set_title(f"d = {d}" if d else "")
         ax.grid()
-    label = f"|largest cosine - best known|, at least {_FLOOR:g}"
+    label = f"distance from best known, at least {_FLOOR:g}"
     if by_file:
         names = [in_picture(f"{row.file}  ({row.d}, {count(row.K)})") for row in rows]
         ax.set_yticks(range(len(rows)), names)
@@ -120,7 +120,7 @@ def _gap_figure(result: CompareResult) -> Any:
     else:
         ax.locator_params(axis="x", integer=True)
         ax.set(yscale="log", xlabel="K")
-        figure.supylabel(label, fontsize=10)
+        figure.supylabel(label.replace(", ", ",\n"), fontsize=10)
     marks = dict.fromkeys(_MARKS[row.status] for row in rows)
     handles = [ax.scatter([], [], color=c, marker=m, label=name) for c, m, name in marks]
     figure.legend(handles=handles, loc="outside lower center", ncols=len(_MARKS))
