@@ -1,0 +1,77 @@
+"""Heads and losses in one import: they can satisfy the margins that `bounds` names, and no more."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from gnc_cli import bounds, solve
+from gnc_cli.errors import UsageError
+from gnc_cli.geometry.one_vs_rest import one_vs_rest
+from gnc_cli.geometry.sphere import random_points
+from gnc_cli.heads import ClassMeanHead, FixedHead, ScoreLoss, arcface, cosface
+from gnc_cli.metrics.gnc2 import gnc2_detail
+
+COLD = 1e-5
+"""A temperature at which a loss is 0 where its margin is satisfied, and large where it is not."""
+
+
+def losses(W: np.ndarray, H: np.ndarray, loss: ScoreLoss) -> np.ndarray:
+    """Of a feature for each class."""
+    head = FixedHead(W).double()
+    head.weight = torch.from_numpy(W)
+    return loss(head.scores(torch.from_numpy(H)), torch.arange(len(W))).numpy()
+
+
+def test_defaults_are_those_of_the_papers() -> None:
+    assert cosface() == ScoreLoss("cosface", 1 / 64, 0.35)
+    assert arcface() == ScoreLoss("arcface", 1 / 64, 0.5)
+    assert ClassMeanHead(d=2, K=3).saved_parameters == 6
+    with pytest.raises(UsageError, match="margin 3"):
+        cosface(margin=3.0)
+
+
+def test_cosface_can_be_satisfied_up_to_the_one_vs_rest_distance(rng: np.random.Generator) -> None:
+    W = random_points(rng, 30, 6)
+    detail = gnc2_detail(W)
+    rho, H = detail.bracket.lower, detail.directions
+    assert H is not None
+    assert losses(W, H, cosface(rho - 0.01, COLD)).max() < 1e-9
+    assert losses(W, H, cosface(rho + 0.01, COLD)).max() > 50.0
+    # No feature of the worst class does better.
+    worst = int(one_vs_rest(W).upper.argmin())
+    gaps = random_points(rng, 50_000, 6) @ (W[worst] - np.delete(W, worst, axis=0)).T
+    assert gaps.min(axis=1).max() <= rho + 1e-12
+
+
+def test_arcface_can_be_satisfied_up_to_the_minimal_angle(rng: np.random.Generator) -> None:
+    """With angle + margin <= pi it says: every other angle is larger by the margin."""
+    for K, d in ((2, 2), (5, 2), (8, 3), (30, 6)):
+        W = random_points(rng, K, d)
+        angles = np.arccos(np.clip(W @ W.T, -1.0, 1.0)) + 4.0 * np.eye(K)
+        least = float(angles.min())
+        assert losses(W, W, arcface(least - 0.01, COLD)).max() < 1e-9
+        assert losses(W, W, arcface(least + 0.01, COLD)).max() > 1.0
+        # Whatever the features: those of the nearest pair, seen from 20,000 directions.
+        y, _ = np.unravel_index(angles.argmin(), angles.shape)
+        seen = np.arccos(np.clip(random_points(rng, 20_000, d) @ W.T, -1.0, 1.0))
+        others = np.delete(seen, y, axis=1).min(axis=1)
+        assert (others - seen[:, y]).max() <= least + 1e-7
+
+
+def test_without_the_condition_a_turned_feature_satisfies_any_margin() -> None:
+    """The opposite of the own row at margin pi: cos(pi + pi) = 1. The loss does not fall for it."""
+    W = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]])
+    assert math.cos(math.pi + math.pi) == 1.0 >= (-W @ W.T).max()
+    assert losses(W, -W, arcface(math.pi, COLD)).min() > 1.0
+
+
+def test_the_matrix_that_bounds_names_has_the_margins_it_names() -> None:
+    best = bounds(d=8, K=200, margin=0.4).best[0]
+    code = solve(d=8, K=200)
+    assert best.margins.cosface.lower == pytest.approx(code.margins.cosface, abs=1e-12)
+    assert best.margins.arcface_rad.lower == pytest.approx(code.margins.arcface_rad, abs=1e-9)
+    W = code.weights
+    assert losses(W, W, cosface(best.margins.cosface.lower - 1e-3, COLD)).max() < 1e-3
+    assert losses(W, W, arcface(best.margins.arcface_rad.lower - 1e-3, COLD)).max() < 1e-3
