@@ -1,17 +1,22 @@
 """Heads and losses in one import: they can satisfy the margins that `bounds` names, and no more."""
 
 import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
-from gnc_cli import bounds, solve
+from gnc_cli import bounds
 from gnc_cli.errors import UsageError
 from gnc_cli.geometry.one_vs_rest import one_vs_rest
 from gnc_cli.geometry.sphere import random_points
 from gnc_cli.heads import ClassMeanHead, FixedHead, ScoreLoss, arcface, cosface
+from gnc_cli.io.codefile import read_points
 from gnc_cli.metrics.gnc2 import gnc2_detail
+from gnc_cli.metrics.scale import softmax_scale
 
 COLD = 1e-5
 """A temperature at which a loss is 0 where its margin is satisfied, and large where it is not."""
@@ -39,6 +44,12 @@ def test_cosface_can_be_satisfied_up_to_the_one_vs_rest_distance(rng: np.random.
     assert H is not None
     assert losses(W, H, cosface(rho - 0.01, COLD)).max() < 1e-9
     assert losses(W, H, cosface(rho + 0.01, COLD)).max() > 50.0
+    # Its own softmax reaches a probability with gaps that are smaller by the margin.
+    m, p = 0.5 * rho, 0.9
+    s = softmax_scale(math.log(29), p, rho - m)
+    assert losses(W, H, cosface(m, 1 / s)).max() <= -math.log(p)
+    # Above rho the worst class keeps a loss.
+    assert losses(W, H, cosface(rho + 0.1, 1 / 64)).max() >= math.log1p(math.exp(6.4))
     # No feature of the worst class does better.
     worst = int(one_vs_rest(W).upper.argmin())
     gaps = random_points(rng, 50_000, 6) @ (W[worst] - np.delete(W, worst, axis=0)).T
@@ -67,11 +78,15 @@ def test_without_the_condition_a_turned_feature_satisfies_any_margin() -> None:
     assert losses(W, -W, arcface(math.pi, COLD)).min() > 1.0
 
 
-def test_the_matrix_that_bounds_names_has_the_margins_it_names() -> None:
-    best = bounds(d=8, K=200, margin=0.4).best[0]
-    code = solve(d=8, K=200)
-    assert best.margins.cosface.lower == pytest.approx(code.margins.cosface, abs=1e-12)
-    assert best.margins.arcface_rad.lower == pytest.approx(code.margins.arcface_rad, abs=1e-9)
-    W = code.weights
-    assert losses(W, W, cosface(best.margins.cosface.lower - 1e-3, COLD)).max() < 1e-3
-    assert losses(W, W, arcface(best.margins.arcface_rad.lower - 1e-3, COLD)).max() < 1e-3
+def test_the_matrix_that_bounds_builds_has_the_margins_it_names(
+    gnc: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    shown = gnc("bounds", "--d", "16", "--K", "256", "--margin", "0.4").stdout
+    _, *command = shown.partition("build it: ")[2].split()
+    assert gnc(*command).exit_code == 0 and command[-1] == "head.safetensors"
+    W = read_points("head.safetensors").weights[:256]
+    margins = bounds(d=16, K=256, margin=0.4).best[0].margins
+    assert losses(W, W, cosface(margins.cosface.lower - 1e-3, COLD)).max() < 1e-3
+    assert losses(W, W, arcface(margins.arcface_rad.lower - 1e-3, COLD)).max() < 1e-3
+    assert losses(W, W, arcface(margins.arcface_rad.lower + 1e-3, COLD)).max() > 1.0
