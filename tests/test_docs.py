@@ -122,6 +122,20 @@ def _words(line: str) -> str:
     return re.sub(_NUMBER, "#", re.split(r"\s{2,}", line.strip())[0])
 
 
+def test_shares_of_trained_networks_are_those_of_the_measured_results() -> None:
+    """Of the largest known distance, which is still that of `bounds`."""
+    page = (ROOT / "docs/guides/choosing.md").read_text(encoding="utf-8")
+    measured = (ROOT / "benchmarks/RESULTS.md").read_text(encoding="utf-8")
+    row = r"^\| ([\d,]+) \| (\d+) \| .* \| ([.\d]+) \| ([.\d]+) \| (\d+) % \|$"
+    rows = re.findall(row, page, re.MULTILINE)
+    assert len(rows) == 7
+    for K, d, gnc2, known, share in rows:
+        best = gnc_cli.bounds(d=int(d), K=K.replace(",", "")).best[0]
+        assert known == f"{best.lower:.3f}"
+        assert f" | {gnc2} | {known} | " in measured
+        assert int(share) == round(100 * float(gnc2) / float(known))
+
+
 def _commands() -> list[tuple[str, Any]]:
     group: Any = typer.main.get_command(app)
     return [(name, group.get_command(None, name)) for name in group.commands]
