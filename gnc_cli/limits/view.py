@@ -84,7 +84,8 @@ def _pair(result: BoundsResult, verbose: bool) -> list[Table]:
     held = [row for _, row in rows if row.valid and row.proven]
     code = next(row for row in held if row.exists)
     if not verbose and result.target is not None:
-        return [headline, facts("", _classifier(result, verbose), _matrix(held, code))]
+        lines = _classifier(result, verbose) + _not_proved(result)
+        return [headline, facts("", lines, _matrix(held, code))]
     facts_of_pair = _facts(result)
     if not verbose:
         room = best.scale is None and not one
@@ -119,13 +120,20 @@ def _facts(result: BoundsResult) -> list[tuple[Any, ...]]:
         lines.append(
             ("best known code", figure, ", ".join(filter(None, remarks)), "best.0.best_known")
         )
+    # With a margin `_classifier` has it.
+    scale = best.scale if result.target is None else None
+    return lines + _not_proved(result) + _scale(result, scale, "best.0.scale")
+
+
+def _not_proved(result: BoundsResult) -> list[tuple[Any, ...]]:
+    """What is claimed or numerical, and would narrow the best interval."""
+    (best,) = result.best
+    lines = []
     for row in result.rows:
         if row.valid and not row.proven and best.lower < row.value < best.upper:
             figure = f"{'at most' if row.side == 'upper' else 'at least'} {_figure(row)}"
             lines.append(("not proved", figure, cited(row.source), ""))
-    # With a margin `_classifier` has it.
-    scale = best.scale if result.target is None else None
-    return lines + _scale(result, scale, "best.0.scale")
+    return lines
 
 
 def _classifier(result: BoundsResult, verbose: bool) -> list[tuple[Any, ...]]:
