@@ -32,8 +32,9 @@ DOCUMENTS = [
 _NUMBER = r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?"
 _EXACT = ("one-vs-rest distance", "one-vs-one distance", "largest cosine")
 """Rows of a solve whose numbers any machine finds; the others hang on rounding and speed."""
-_MEASURED = "gnc measure run.h5"
-"""Its example is made from a code of fixed coordinates, so any machine finds every digit shown."""
+_EVERY_DIGIT = ("gnc measure run.h5", "gnc bounds")
+"""The example of the first is made from a code of fixed coordinates, the second is exact: any
+machine finds every digit shown."""
 
 
 def _name(page: Path) -> str:
@@ -88,7 +89,7 @@ def _run_shell(block: Block, folder: Path) -> None:
     for (command, told, status), expected, after in zip(ran, shown, following, strict=True):
         assert command == "echo $?" or status == 0 or after == "echo $?", f"{command}\n{told}"
         if expected:
-            _agree(expected, told, every_digit=command.startswith(_MEASURED))
+            _agree(expected, told, every_digit=command.startswith(_EVERY_DIGIT))
 
 
 def _agree(shown: list[str], live: list[str], *, every_digit: bool = False) -> None:
@@ -119,6 +120,20 @@ def _without_bracket(line: str) -> str:
 def _words(line: str) -> str:
     """The first cell of a table's row, or a whole sentence; numbers as `#`."""
     return re.sub(_NUMBER, "#", re.split(r"\s{2,}", line.strip())[0])
+
+
+def test_shares_of_trained_networks_are_those_of_the_measured_results() -> None:
+    """Of the largest known distance, which is still that of `bounds`."""
+    page = (ROOT / "docs/guides/choosing.md").read_text(encoding="utf-8")
+    measured = (ROOT / "benchmarks/RESULTS.md").read_text(encoding="utf-8")
+    row = r"^\| ([\d,]+) \| (\d+) \| .* \| ([.\d]+) \| ([.\d]+) \| (\d+) % \|$"
+    rows = re.findall(row, page, re.MULTILINE)
+    assert len(rows) == 7
+    for K, d, gnc2, known, share in rows:
+        best = gnc_cli.bounds(d=int(d), K=K.replace(",", "")).best[0]
+        assert known == f"{best.lower:.3f}"
+        assert f" | {gnc2} | {known} | " in measured
+        assert int(share) == round(100 * float(gnc2) / float(known))
 
 
 def _commands() -> list[tuple[str, Any]]:

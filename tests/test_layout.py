@@ -18,6 +18,7 @@ PACKAGE = Path(__file__).parent.parent / "gnc_cli"
 LAYERS = (
     "__main__",
     "cli",
+    "heads",
     "training",
     "integrations",
     "collapse",

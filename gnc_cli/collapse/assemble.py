@@ -41,8 +41,9 @@ from gnc_cli.geometry.sphere import angle_from_chord, chord, normalise, row_norm
 from gnc_cli.metrics.class_moments import ClassMoments
 from gnc_cli.metrics.decisions import Decisions
 from gnc_cli.metrics.gnc1 import Gnc1, gnc1_forms
-from gnc_cli.metrics.gnc2 import Gnc2Detail, gnc2, gnc2_detail, softmax_scale
+from gnc_cli.metrics.gnc2 import Gnc2Detail, gnc2, gnc2_detail
 from gnc_cli.metrics.gnc3 import gnc3_forms
+from gnc_cli.metrics.scale import softmax_scale
 from gnc_cli.metrics.variants import classic, evenness, neco
 from gnc_cli.parameters import Lines, spelled
 from gnc_cli.records import marked

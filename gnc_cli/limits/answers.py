@@ -31,8 +31,11 @@ from gnc_cli.limits.result import (
     DimensionAnswer,
     DimensionBest,
     DimensionRow,
+    LargestMargins,
     Status,
 )
+from gnc_cli.metrics.scale import adacos_scale, least_scale
+from gnc_cli.records import Bracket
 
 _SAME_ANGLE = 1e-9
 """Angles that differ by less, relatively, count as equal. Near 1 cosines hardly differ, angles
@@ -88,9 +91,15 @@ def pair_rows(d: int, K: int, limits: Sequence[Limit], quantity: Quantity) -> li
 
 
 def pair_best(
-    rows: Sequence[BoundRow], request: Request, best_known: BestKnown | None = None
+    rows: Sequence[BoundRow],
+    request: Request,
+    best_known: BestKnown | None = None,
+    least: DimensionBest | None = None,
 ) -> BestBounds:
     """The best interval of the rows of one (d, K), with the best code known there.
+
+    Args:
+        least: the dimensions that the target needs, for `LargestMargins`.
 
     Raises:
         ArithmeticError: a lower end above an upper one by more than rounding: one is wrong.
@@ -128,6 +137,31 @@ def pair_best(
         best_known=best_known,
         status=status,
         scale=None if status == "excluded" else scale,
+        margins=_margins(
+            low.K, Bracket(code.margin, max(code.margin, limit.margin)), request, least
+        ),
+    )
+
+
+def _margins(K: int, rho: Bracket, request: Request, least: DimensionBest | None) -> LargestMargins:
+    """The interval of rho* as a classifier's margins and scales."""
+    angle = Bracket(*(angle_from_chord(math.sqrt(2.0 * end)) for end in (rho.lower, rho.upper)))
+    share = scale = None
+    if request.target is not None:
+        wanted, largest = float(request.target), rho
+        if request.arcface_m is not None:
+            wanted, largest = request.arcface_m, angle
+        share = Bracket(wanted / largest.upper, wanted / largest.lower)
+    if request.scale_probability is not None:
+        scale = least_scale(K, request.scale_probability, rho)
+    return LargestMargins(
+        share=share,
+        cosface=rho,
+        arcface_rad=angle,
+        scale=scale,
+        adacos_scale=adacos_scale(K),
+        sufficient=None if least is None else least.sufficient,
+        necessary=None if least is None else least.necessary,
     )
 
 

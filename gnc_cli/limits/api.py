@@ -52,7 +52,8 @@ def bounds(
         float | None,
         Parameter(
             "One-vs-rest distance wanted (CosFace's margin), above 0, up to 2. With --K: "
-            "which d; with --d: how many K; with both: whether such a code exists.",
+            "which d; with --d: how many K; with both: which share of the largest margin it is, "
+            "and which scale softmax needs.",
             real(above=0.0, most=2.0),
             _QUESTION,
         ),
@@ -87,8 +88,8 @@ def bounds(
     probability: Annotated[
         float | None,
         Parameter(
-            "Also print a scale s = 1/tau that is enough for probability P on every class. "
-            "Default none.",
+            "Print the scale s = 1/tau that is enough for probability P on every class. Default "
+            "0.9 where d, K and a margin are given, else none.",
             real(above=0.0, below=1.0),
             _QUESTION,
             metavar="P",
@@ -136,7 +137,8 @@ def bounds(
     """Bounds on how far apart K classes can be in d dimensions, proved from both sides.
 
     Give two of d, K and a margin to get the third; give all three to ask
-    whether such a code exists. Codes that gnc does not know are not counted.
+    whether such a code exists, and what a loss can ask of it. Codes that
+    gnc does not know are not counted.
 
     Args:
         interrupt: set it to stop early with the pairs so far.
@@ -147,7 +149,9 @@ def bounds(
         and upper, and the best interval. With K and a margin: the smallest d where gnc knows
         a code with it to exist, and the smallest not excluded. With d and a margin: the largest K
         for which it knows one, and the smallest excluded. With all three: whether such a code
-        exists. Values are good to a relative 1e-13; counts are exact up to fifteen digits.
+        exists, and `best[0].margins`: its share of the largest margin, the largest CosFace margin
+        and ArcFace angle, the smallest softmax scale, the least dimension. Values are good to a
+        relative 1e-13; counts are exact up to fifteen digits.
 
     Raises:
         UsageError, DataError, OutputError: see `gnc_cli.errors`.

@@ -5,7 +5,7 @@ Blue is what exists, orange what is excluded, and between them it is open.
 
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from gnc_cli.limits.result import (
     BoundsResult,
     DimensionAnswer,
     DimensionBest,
+    short_decimal,
 )
 from gnc_cli.limits.view import interval, rank, row_words
 
@@ -56,13 +57,19 @@ def bounds_figure(result: BoundsResult) -> Any:
     if len(result.best) == 1:
         facts = f"best code: {interval(result.best[0])}"
     figure = new_figure(9.5, 6.0, f"Bounds: {result.title}", facts)
-    ax = figure.add_subplot()
     if len(best) == 1:
+        ax = figure.add_subplot()
         bars = _draw_bars(ax, result)
         figure.set_size_inches(9.5, 2.4 + 0.32 * bars)
-    else:
+    elif not result.best or result.probability is None:
+        ax = figure.add_subplot()
         _draw_curves(ax, result, dims, sizes)
-    figure.legend(loc="outside lower center", ncols=4)
+    else:
+        figure.set_size_inches(9.5, 9.0)
+        ax, below = figure.subplots(2, height_ratios=(3, 2))
+        _draw_curves(ax, result, dims, sizes)
+        _draw_scales(below, result, dims, sizes)
+    figure.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=4)
     return figure
 
 
@@ -155,29 +162,77 @@ def _value_axis(
 def _draw_curves(ax: Any, result: BoundsResult, dims: list[int], sizes: list[int]) -> None:
     """Where codes exist and where none do, over d for each K, or over K for each d where there are
     fewer d."""
-    from matplotlib import colormaps
-
-    group, along, values = ("K", "d", dims)
-    if len(dims) < len(sizes):
-        group, along, values = ("d", "K", sizes)
+    along, values = ("K", sizes) if len(dims) < len(sizes) else ("d", dims)
     _size_axis(ax, along, values)
     target = _target(result)
-    bottom, top = _value_axis(ax, "y", result, [] if target is None else [target])
+    edges = _value_axis(ax, "y", result, [] if target is None else [target])
+    # Codes exist from a dimension on, but up to a distance or number of points.
+    _draw_steps(ax, result, along, _ends, edges if dims else edges[::-1])
+    sides = ("up to here", "above") if dims else ("from here on", "below")
+    ax.plot([], [], color=INK, label=f"a code exists {sides[0]}")
+    ax.plot([], [], color=INK, ls="--", label=f"no code exists {sides[1]}")
+    if target is not None:
+        ax.axhline(target, color=INK, lw=1.2, ls=(0, (5, 3)), label=result.target)
+
+
+def _draw_scales(ax: Any, result: BoundsResult, dims: list[int], sizes: list[int]) -> None:
+    """The smallest softmax scales, over d or K as in `_draw_curves`, with those of AdaCos."""
+    along, values = ("K", sizes) if len(dims) < len(sizes) else ("d", dims)
+    _size_axis(ax, along, values)
+    ends = np.array([_scale_ends(best) for best in result.best])
+    low, high = 0.0, 1.05 * float(ends.max())
+    if high > _WIDE * ends.min() > 0.0:
+        ax.set_yscale("log")
+        low, high = float(ends.min()) / 1.5, 1.5 * high
+    chance = short_decimal(result.probability or 0.0)
+    ax.set(ylim=(low, high), ylabel=f"smallest scale s for probability {chance}")
+    for curve, colour in _draw_steps(ax, result, along, _scale_ends, (high, low)):
+        x = [float(getattr(best, along)) for best in curve]
+        ax.plot(x, [best.margins.adacos_scale for best in curve], color=colour, ls=":")
+    styles = {"-": "enough for the best code known", "--": "needed by every code", ":": "AdaCos"}
+    ax.legend([*(ax.plot([], [], color=INK, ls=style)[0] for style in styles)], [*styles.values()])
+
+
+def _scale_ends(best: BestBounds) -> np.ndarray:
+    """The scale that is enough, and the scale that is needed."""
+    scale = best.margins.scale
+    assert scale is not None
+    return np.array([scale.upper, scale.lower])
+
+
+def _draw_steps(
+    ax: Any,
+    result: BoundsResult,
+    along: str,
+    ends: Callable[[Any], np.ndarray],
+    edges: tuple[float, float],
+) -> list[tuple[list[Any], Any]]:
+    """Two lines for each K over d, or for each d over K: where codes exist, and where none do.
+
+    Args:
+        along: `d` or `K`.
+        ends: of one row of `best`: the end of what exists, and that of what is excluded.
+        edges: the ends of the axis towards which codes exist, and towards which none do.
+
+    Returns:
+        The rows of each curve, in order, and its colour.
+    """
+    from matplotlib import colormaps
+
+    group = "K" if along == "d" else "d"
     curves: dict[int, list[Any]] = {}
     for best in sorted(result.answer.best, key=lambda best: getattr(best, along)):
         curves.setdefault(getattr(best, group, 0), []).append(best)
+    drawn = []
     for place, value in enumerate(sorted(curves)):
         x = [float(getattr(best, along)) for best in curves[value]]
         colour: Any = colormaps["viridis"](0.9 * place / max(1, len(curves) - 1))
         named = len(curves) > 1 and place % math.ceil(len(curves) / _MOST_NAMES) == 0
-        for exists, y in zip(
-            (True, False), np.transpose([*map(_ends, curves[value])]), strict=True
-        ):
+        sides = np.transpose([*map(ends, curves[value])])
+        for exists, y, edge in zip((True, False), sides, edges, strict=True):
             # A code stays in more dimensions and with fewer points.
             where: Any = "post" if (along == "d") is exists else "pre"
             if len(curves) == 1:
-                # Codes exist from a dimension on, but up to a distance or number of points.
-                edge = top if exists is not bool(dims) else bottom
                 colour = BLUE if exists else ORANGE
                 filled = np.where(np.isnan(y), edge, y)
                 ax.fill_between(x, filled, edge, step=where, color=colour, alpha=0.16, lw=0)
@@ -191,11 +246,8 @@ def _draw_curves(ax: Any, result: BoundsResult, dims: list[int], sizes: list[int
                 ms=3.5,
                 label=f"{group} = {points(value)}" if named and exists else None,
             )
-    sides = ("up to here", "above") if dims else ("from here on", "below")
-    ax.plot([], [], color=INK, label=f"a code exists {sides[0]}")
-    ax.plot([], [], color=INK, ls="--", label=f"no code exists {sides[1]}")
-    if target is not None:
-        ax.axhline(target, color=INK, lw=1.2, ls=(0, (5, 3)), label=result.target)
+        drawn.append((curves[value], INK if len(curves) == 1 else colour))
+    return drawn
 
 
 def _target(result: BoundsResult) -> float | None:

@@ -10,10 +10,13 @@ from math import cos, sin
 from gnc_cli.errors import UsageError
 from gnc_cli.known_codes.best import Table
 from gnc_cli.limits.limit import Quantity
+from gnc_cli.metrics.scale import softmax_scale
 from gnc_cli.parameters import MOST_PAIRS, Path, spelled
 from gnc_cli.runtime.deadline import Progress
 
 _MOST_ANSWERS = 10_000
+_PROBABILITY = 0.9
+"""That the scale is for, where d, K and a margin are given and no probability is."""
 _LEAST = Fraction(1, 10**30)
 """Smallest target: far below the distances of 10^18 points."""
 
@@ -109,19 +112,24 @@ class Request:
         """The target as a cosine, one-vs-one."""
         return self.max_cosine if self.arcface_m is None else cos(self.arcface_m)
 
+    @property
+    def scale_probability(self) -> float | None:
+        """The softmax probability that scales are for; None where none is shown."""
+        if self.probability is None and self.d and self.K and self.target is not None:
+            return _PROBABILITY
+        return self.probability
+
     def scale(self, log_others: float, margin: float | None = None) -> float | None:
-        """The softmax scale that is enough for the probability asked for, if one was.
+        """The softmax scale that is enough for `scale_probability`, if there is one.
 
         Args:
             log_others: ln(K - 1).
             margin: of a code, for calls without a target.
         """
         margin = margin if self.target is None else float(self.target)
-        if self.probability is None or not margin:
+        if self.scale_probability is None or not margin:
             return None
-        from gnc_cli.metrics.gnc2 import softmax_scale
-
-        return softmax_scale(log_others, self.probability, margin)
+        return softmax_scale(log_others, self.scale_probability, margin)
 
     @property
     def _of_angles(self) -> bool:

@@ -7,7 +7,7 @@ from typing import Any, Literal, Union
 from gnc_cli.console.numbers import count, points
 from gnc_cli.known_codes.best import BestKnown
 from gnc_cli.limits.limit import Ending, Quantity
-from gnc_cli.records import HIDDEN, LABEL, LOWER, QUESTION, WORD, Result, plain
+from gnc_cli.records import HIDDEN, HIGHER, LABEL, LOWER, QUESTION, WORD, Bracket, Result, plain
 
 Side = Literal["lower", "upper"]
 Status = Literal["exists", "excluded", "open"]
@@ -80,6 +80,32 @@ class BoundRow(_Row):
 
 
 @dataclass(frozen=True)
+class LargestMargins:
+    """What a classifier of K classes can ask of d dimensions, features at their best."""
+
+    share: Bracket | None
+    """The margin or angle asked for, divided by the largest possible one; above 1 it is
+    impossible. None where none was asked for."""
+    cosface: Bracket = field(metadata=HIGHER)
+    """The largest margin that CosFace can satisfy on every class: rho*, the largest one-vs-rest
+    distance."""
+    arcface_rad: Bracket = field(metadata=HIGHER)
+    """The largest margin m that ArcFace can satisfy on every class, for any features with
+    theta + m <= pi: the largest minimal angle, radians."""
+    scale: Bracket | None
+    """The smallest scale s = 1/tau at which a code gives every class `probability`: from what every
+    code needs to what is enough for the best code known. None where no probability was asked."""
+    adacos_scale: float
+    """AdaCos' fixed scale sqrt(2) ln(K - 1), to compare with."""
+    sufficient: int | None
+    """The smallest d where gnc knows a code of K points with the margin to exist. None where it
+    knows none, or where several pairs, or no margin, were asked."""
+    necessary: int | None
+    """The smallest d not excluded for it, 1000001 where none up to a million is; None where the
+    margin is impossible in every dimension, or as for `sufficient`."""
+
+
+@dataclass(frozen=True)
 class BestBounds:
     """The best interval of one (d, K)."""
 
@@ -108,6 +134,8 @@ class BestBounds:
     scale: float | None = field(metadata=LOWER)
     """With a probability: the scale s = 1/tau that is enough at the margin asked for; without one
     for the best code known."""
+    margins: LargestMargins
+    """The same interval in the terms of losses: margins, angles, scales."""
 
     @property
     def distances(self) -> tuple[float, float]:
@@ -222,7 +250,8 @@ class BoundsResult(Result):
     arcface_m: float | None = field(metadata=LABEL)
     """One-vs-one: minimal angle asked for, radians."""
     probability: float | None = field(metadata=LABEL)
-    """Softmax probability that `scale` is given for; None where it was not asked."""
+    """Softmax probability that `scale` is given for: 0.9 where d, K and a margin were given; None
+    where it was not asked."""
     outcome: Literal["complete", "time_limit", "interrupted"]
     """`complete`; `time_limit`: some linear programmes were left out; `interrupted`: some pairs."""
     rows: tuple[BoundRow, ...]

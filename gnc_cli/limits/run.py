@@ -45,11 +45,16 @@ def run(request: Request) -> BoundsResult:
         dimension = dimension_answer(request, limits, each(request.K))
     elif not request.K:
         classes = classes_answer(request, limits, each(request.d))
+    least = None
+    if len(request.d) == len(request.K) == 1 and request.target is not None:
+        # A linear programme takes a second for each dimension that is tried.
+        quick = [limit for limit in limits if limit.name != "delsarte-lp"]
+        (least,) = dimension_answer(request, quick, request.K).best
     for K, d in each(product(request.K, request.d)):
         at_pair = pair_rows(d, K, limits, request.subject)
         known = best_code(d, K, codes)
         rows += at_pair
-        pairs.append(pair_best(at_pair, request, known.record() if known else None))
+        pairs.append(pair_best(at_pair, request, known.record() if known else None, least))
     declined = any(limit.declined for limit in limits)
     stopped = done < total or (declined and deadline.interrupted)
     result = BoundsResult(
@@ -59,7 +64,7 @@ def run(request: Request) -> BoundsResult:
         margin=request.margin,
         max_cosine=request.largest_cosine,
         arcface_m=request.arcface_m,
-        probability=request.probability,
+        probability=request.scale_probability,
         outcome="interrupted" if stopped else "time_limit" if declined else "complete",
         rows=tuple(rows),
         best=tuple(pairs),

@@ -9,7 +9,7 @@ from typing import Any
 
 from gnc_cli.console.numbers import cited, cosine, count, points, published, rounded
 from gnc_cli.console.table import Cell, Styled, Table, facts
-from gnc_cli.limits.limit import LARGEST_D, Ending, Quantity
+from gnc_cli.limits.limit import LARGEST_D, ROUNDING, Ending, Quantity
 from gnc_cli.limits.result import (
     STATUS,
     BestBounds,
@@ -23,6 +23,7 @@ from gnc_cli.limits.result import (
     DimensionRow,
     short_decimal,
 )
+from gnc_cli.records import Bracket
 
 _COLOURS = {"exists": "bold green", "excluded": "bold red", "open": "bold yellow"}
 _YES_NO = {"exists": "yes", "excluded": "no", "open": "open"}
@@ -81,11 +82,15 @@ def _pair(result: BoundsResult, verbose: bool) -> list[Table]:
         key=lambda r: (r[1].side == "upper", not (r[1].valid and r[1].proven), rank(r[1])),
     )
     held = [row for _, row in rows if row.valid and row.proven]
+    code = next(row for row in held if row.exists)
+    if not verbose and result.target is not None:
+        lines = _classifier(result, verbose) + _not_proved(result)
+        return [headline, facts("", lines, _matrix(held, code))]
     facts_of_pair = _facts(result)
     if not verbose:
-        code = next(row for row in held if row.exists)
         room = best.scale is None and not one
         return [headline, facts("", facts_of_pair, _more(len(rows), code, room))]
+    facts_of_pair = _classifier(result, verbose) + facts_of_pair
     cells = [_cells(row, f"rows.{place}") for place, row in rows]
     heads = ("side", "bound", "largest cosine" if one else "value", "degrees", "source", "key")
     notes = _notes([row for _, row in rows], held)
@@ -115,11 +120,87 @@ def _facts(result: BoundsResult) -> list[tuple[Any, ...]]:
         lines.append(
             ("best known code", figure, ", ".join(filter(None, remarks)), "best.0.best_known")
         )
+    # With a margin `_classifier` has it.
+    scale = best.scale if result.target is None else None
+    return lines + _not_proved(result) + _scale(result, scale, "best.0.scale")
+
+
+def _not_proved(result: BoundsResult) -> list[tuple[Any, ...]]:
+    """What is claimed or numerical, and would narrow the best interval."""
+    (best,) = result.best
+    lines = []
     for row in result.rows:
         if row.valid and not row.proven and best.lower < row.value < best.upper:
             figure = f"{'at most' if row.side == 'upper' else 'at least'} {_figure(row)}"
             lines.append(("not proved", figure, cited(row.source), ""))
-    return lines + _scale(result, best.scale, "best.0.scale")
+    return lines
+
+
+def _classifier(result: BoundsResult, verbose: bool) -> list[tuple[Any, ...]]:
+    """The interval of one pair as margins, angles and scales, and the dimensions of the target."""
+    (best,) = result.best
+    margins = best.margins
+    key = "best.0.margins"
+    proofs = ", ".join(dict.fromkeys([best.lower_name, best.upper_name]))
+    proofs += "" if verbose else "; sources: -v"
+    lines: list[tuple[Any, ...]] = []
+    if margins.share is not None:
+        allowed = f"of what {count(best.d)} dimensions allow"
+        lines.append(("uses", percent(margins.share), allowed, f"{key}.share"))
+    degrees = Bracket(
+        *(math.degrees(x) for x in (margins.arcface_rad.lower, margins.arcface_rad.upper))
+    )
+    lines += [
+        ("largest CosFace m", between(margins.cosface), proofs, f"{key}.cosface"),
+        (
+            "largest ArcFace m",
+            f"{between(margins.arcface_rad)} rad",
+            f"{between(degrees, 3)} degrees if theta + m <= pi",
+            f"{key}.arcface_rad",
+        ),
+    ]
+    adacos = f"{margins.adacos_scale:.4g}"
+    if margins.scale is None:
+        lines.append(("AdaCos' scale", f"s = {adacos}", "", f"{key}.adacos_scale"))
+    else:
+        remark = f"for probability {short_decimal(result.probability or 0.0)}; AdaCos: {adacos}"
+        lines.append(("smallest scale", f"s = {between(margins.scale)}", remark, f"{key}.scale"))
+    if best.scale is not None and result.target is not None:
+        enough = "is enough at the margin asked for"
+        lines.append(("", f"s = {_scaled(best.scale)}", enough, "best.0.scale"))
+    if result.target is not None:
+        least = DimensionBest(best.K, margins.sufficient, margins.necessary)
+        lines.append(("least d", *_least(least), f"{key}.sufficient"))
+    return lines
+
+
+def _least(best: DimensionBest) -> tuple[str, str]:
+    """The smallest dimension of a target, as far as it is known."""
+    enough, needed = ends(best)
+    if best.necessary is None:
+        return "none", "no d allows this margin"
+    if best.sufficient is None:
+        return f"{needed} or more", "no d is known to be enough"
+    if enough == needed:
+        return enough, "for this margin"
+    return f"{needed} to {enough}", f"{enough} is enough for this margin"
+
+
+def _matrix(held: Sequence[BoundRow], code: BoundRow) -> list[Cell]:
+    """The command that writes the matrix of the best code that gnc can build.
+
+    Args:
+        held: bounds that hold, the best first.
+        code: the best code that exists.
+    """
+    built = next((row for row in held if row.exists and row.how), None)
+    if built is None:
+        return [
+            Styled("gnc cannot build such a matrix; -v shows every bound and its source", "dim")
+        ]
+    worse = "" if built.margin >= code.margin else f" (margin {rounded(built.margin, False, 4)})"
+    command = f" {built.how} --out head.safetensors"
+    return [(Styled(f"build it{worse}:", "bold"), command)]
 
 
 def _more(bounds: int, code: Any, room: bool) -> list[Cell]:
@@ -158,9 +239,10 @@ def _figure(row: BoundRow) -> str:
 
 
 def _sweep(result: BoundsResult, verbose: bool) -> Table:
-    """A line for each pair."""
+    """A line for each pair; in short, with a margin, shares and scales in place of sources."""
     one = result.quantity is Quantity.ONE_VS_ONE
-    digits = 12 if verbose else 8
+    brief = result.target is not None and not verbose
+    digits = 12 if verbose else 5 if brief and not one else 8
     what = "largest cosine" if one else "one-vs-rest distance"
     title = f"Bounds   {what} of the best code, {result.title}"
     heads = (
@@ -174,6 +256,8 @@ def _sweep(result: BoundsResult, verbose: bool) -> Table:
         "upper degrees",
         "exact",
         "exists?",
+        "uses",
+        "smallest scale",
         "scale",
         "key",
     )
@@ -182,23 +266,35 @@ def _sweep(result: BoundsResult, verbose: bool) -> Table:
             count(b.d),
             points(b.K),
             end(b, "lower", digits),
-            b.lower_name,
+            None if brief else b.lower_name,
             end(b, "upper", digits),
-            b.upper_name,
+            None if brief else b.upper_name,
             rounded(b.lower_deg, False, digits) if one else None,
             rounded(b.upper_deg, True, digits) if one else None,
             "yes" if b.exact else "",
             b.status and _YES_NO[b.status],
-            _scaled(b.scale),
+            None if b.margins.share is None else percent(b.margins.share),
+            _smallest_scale(b),
+            None if brief else _scaled(b.scale),
             f"best.{place}" if verbose else None,
         )
         for place, b in enumerate(result.best)
     ]
     notes: list[Cell] = []
-    if any(b.scale is not None for b in result.best):
+    if result.probability is not None and result.target is not None:
+        chance = f"probability {short_decimal(result.probability)}"
+        least = f"smallest scale: of every code and of the best one known, for {chance}"
+        notes.append(Styled(least, "dim"))
+    if not brief and any(b.scale is not None for b in result.best):
         notes.append(Styled(f"scale: s = 1/tau that is enough {_promise(result)}", "dim"))
-    text = frozenset({3, 5, 8, 9, 11})
-    return Table(title, heads, rows, notes=notes, text=text, keys=11)
+    text = frozenset({3, 5, 8, 9, 13})
+    return Table(title, heads, rows, notes=notes, text=text, keys=13)
+
+
+def _smallest_scale(best: BestBounds) -> str | None:
+    """None without a margin: `scale` is its upper end then."""
+    margins = best.margins
+    return None if margins.share is None or margins.scale is None else between(margins.scale)
 
 
 def interval(best: BestBounds) -> str:
@@ -210,6 +306,26 @@ def interval(best: BestBounds) -> str:
     if " " not in low:
         low = f"{round(best.lower, 15) + 0.0 if symbol == 't' else best.lower:.12g}"
     return f"{symbol} = {low} (the bounds meet)"
+
+
+def between(bracket: Bracket, digits: int = 4) -> str:
+    """A bracket rounded outwards, one figure where both ends read the same.
+
+    >>> between(Bracket(0.9444444, 0.9588345)), between(Bracket(0.5, 0.5))
+    ('0.9444 to 0.9589', '0.5')
+    """
+    if bracket.width <= ROUNDING * bracket.upper:
+        return f"{float(bracket):.{digits}g}"
+    return f"{rounded(bracket.lower, False, digits)} to {rounded(bracket.upper, True, digits)}"
+
+
+def percent(share: Bracket) -> str:
+    """A share of the largest possible margin.
+
+    >>> percent(Bracket(0.36502, 0.37059))
+    '36.5 to 37.1 %'
+    """
+    return f"{between(Bracket(100.0 * share.lower, 100.0 * share.upper), 3)} %"
 
 
 def angle(best: BestBounds) -> str:

@@ -3,10 +3,9 @@
 `gnc2` brackets this minimum alone. `gnc2_detail` adds the quantiles over classes, the nearest
 classes and the worst ones, from one search: up to 5000 classes every bracket is closed and the
 minimum read off; beyond, the pruned search finds the minimum and a seeded sample of classes gives
-the quantiles. `softmax_scale` says what such a distance is worth to softmax.
+the quantiles.
 """
 
-import math
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -83,27 +82,6 @@ def gnc2(W: np.ndarray, *, tolerance: float = 1e-10, deadline: Deadline | None =
         (2.0, 2.0)
     """
     return minimum_one_vs_rest(W, tolerance=tolerance, deadline=deadline)
-
-
-def softmax_scale(log_others: float, probability: float, margin: float) -> float:
-    """The smallest scale s = 1/tau that is enough where every margin is at least `margin`.
-
-    The probability of the right class is at least 1/(1 + (K - 1) exp(-s margin)), so
-    s = ln((K - 1) p / (1 - p)) / margin is enough.
-
-    Args:
-        log_others: ln(K - 1).
-        probability: p, between 0 and 1.
-        margin: one-vs-rest distance, above 0.
-
-    Returns:
-        At least 0: with s = 0 all K classes have probability 1/K.
-
-    Example:
-        >>> round(softmax_scale(math.log(999_999), 0.9, 0.3), 3)
-        53.376
-    """
-    return max(0.0, log_others + math.log(probability) - math.log1p(-probability)) / margin
 
 
 @dataclass(frozen=True, eq=False)

@@ -236,3 +236,43 @@ def test_the_scale_is_that_of_the_margin() -> None:
 def test_no_command_builds_what_no_machine_holds() -> None:
     assert all(row.how is None for row in bounds(2, 10**18).rows)
     assert any(row.how for row in bounds(512, 10**6).rows)
+
+
+def test_margins_are_the_interval_in_other_terms() -> None:
+    for asked, share in (
+        ({"margin": 0.6}, 0.6 / 0.669116126803),
+        ({"arcface_m": 1.0}, 1.0 / math.acos(1.0 - 0.669116126803)),
+        ({"max_cosine": 0.4}, 0.6 / 0.669116126803),
+    ):
+        result = bounds(10, 100, **asked)  # type: ignore[arg-type]
+        (best,) = result.best
+        margins = best.margins
+        assert margins.cosface.lower == pytest.approx(0.669116126803, rel=1e-11)
+        assert margins.arcface_rad.lower == pytest.approx(math.acos(1 - 0.669116126803), rel=1e-11)
+        assert margins.share is not None and margins.share.upper == pytest.approx(share, rel=1e-11)
+        assert margins.share.lower == pytest.approx(
+            share
+            * (margins.arcface_rad if "arcface_m" in asked else margins.cosface).lower
+            / (margins.arcface_rad if "arcface_m" in asked else margins.cosface).upper
+        )
+        assert result.probability == 0.9 and best.scale is not None and margins.scale is not None
+        assert margins.scale.lower == pytest.approx(0.99 * math.log(99 * 9), rel=1e-12)
+        assert margins.scale.upper == pytest.approx(math.log(99 * 9) / 0.669116126803, rel=1e-11)
+        assert margins.adacos_scale == pytest.approx(math.sqrt(2) * math.log(99))
+        least = dimension(100, **asked)
+        assert (margins.sufficient, margins.necessary) == (least.sufficient, least.necessary)
+    free = bounds(10, 100).best[0].margins
+    assert free.share is None and free.scale is None and free.sufficient is None
+    assert bounds(10, 100).probability is None
+    several = bounds((10, 11), 100, margin=0.6).best
+    assert [b.margins.sufficient for b in several] == [None, None]
+    assert all(b.margins.share is not None and b.margins.scale is not None for b in several)
+
+
+@settings(max_examples=30)
+@given(st.integers(2, 3000), st.integers(2, 10**18), asked)
+def test_margins_have_ends_in_order_everywhere(d: int, K: int, asked: dict[str, float]) -> None:
+    margins = bounds(d, K, probability=0.99, **asked).best[0].margins  # type: ignore[arg-type]
+    assert 0.0 < margins.cosface.lower and margins.arcface_rad.upper <= math.pi
+    assert margins.scale is not None and 0.0 < margins.scale.lower <= margins.scale.upper
+    assert math.cos(margins.arcface_rad.lower) == pytest.approx(1 - margins.cosface.lower)

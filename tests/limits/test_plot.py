@@ -28,8 +28,8 @@ def drawn(name: str) -> Any:
 
 
 def axes(name: str) -> Any:
-    (ax,) = drawn(name).axes
-    return ax
+    """Those of the distances, dimensions or numbers of points; scales stand below them."""
+    return drawn(name).axes[0]
 
 
 @pytest.mark.parametrize("name", PICTURES)
@@ -121,3 +121,18 @@ def test_ends_claim_between_samples_what_is_monotone(name: str, held: str) -> No
         line = _steps(name, exists)
         assert [*line.get_ydata()] == [getattr(b, end) for b in result(name).best]
         assert (line.get_drawstyle() == f"steps-{held}") is exists
+
+
+@pytest.mark.parametrize(("name", "held"), [("over d", "post"), ("panels over K", "pre")])
+def test_scales_stand_below_the_margins(name: str, held: str) -> None:
+    _, ax = drawn(name).axes
+    solid = [line for line in ax.lines if line.get_drawstyle() == f"steps-{held}"]
+    found = result(name).best
+    for line, d in zip(solid, sorted({b.d for b in found}), strict=False):
+        curve = [b for b in found if held == "post" or b.d == d]
+        if line.get_linestyle() == "-":
+            assert [*line.get_ydata()] == [b.margins.scale.upper for b in curve]
+    assert {*ax.get_ylabel().split()} >= {"scale", "0.9"}
+    named = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert named == ["enough for the best code known", "needed by every code", "AdaCos"]
+    assert len(drawn("every d").axes) == len(drawn("pair").axes) == 1

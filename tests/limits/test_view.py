@@ -55,13 +55,12 @@ def test_one_pair() -> None:
     assert lines[2] == (
         "one-vs-rest distance of the best code: 0.669116126803 <= rho* <= 0.72155365367"
     )
-    text = words("pair")
+    text = words(bounds(10, 100, probability=0.9))
     assert "from below solved-code found by gnc, certified" in text
     assert "from above levenshtein Levenshtein 1979, 1998" in text
     assert "best known code 0.669116126803 cosine 0.330883873197, found by gnc" in text
-    assert "margin 0.6: a code exists (solved-code)" in text
-    assert "softmax scale s = 1/tau >= 11.33 for probability 0.9" in text
-    assert lines[-1].startswith("build it: gnc solve --d 10 --K 100 ")
+    assert "softmax scale s = 1/tau >= 10.16 for probability 0.9 for the best code known" in text
+    assert text.partition("build it: ")[2].startswith("gnc solve --d 10 --K 100 ")
     held = shown(bounds(16, 256)).splitlines()  # by the first points of a larger code
     assert "from below       known-code   (16, 288): Cohn et al. 2024" in held
     bare = shown("tiny").splitlines()
@@ -74,6 +73,36 @@ def test_one_pair() -> None:
     assert sides == [[row.side, row.name] for row in best_first]
     text = "\n".join(lines)
     assert "\nbuild it (solved-code): gnc solve --d 10 --K 100" in text and "rho* = 1 - t*" in text
+
+
+def test_a_margin_is_answered_in_the_terms_of_losses() -> None:
+    assert shown("pair").splitlines()[3:] == [
+        "margin 0.6: a code exists (solved-code)",
+        "",
+        "uses               83.1 to 89.7 %      of what 10 dimensions allow",
+        "largest CosFace m  0.6691 to 0.7216    solved-code, levenshtein; sources: -v",
+        "largest ArcFace m  1.233 to 1.289 rad  70.6 to 73.9 degrees if theta + m <= pi",
+        "smallest scale     s = 6.724 to 10.16  for probability 0.9; AdaCos: 6.498",
+        "                   s = 11.33           is enough at the margin asked for",
+        "least d            8 to 10             10 is enough for this margin",
+        "",
+        "build it: gnc solve --d 10 --K 100 --method descent --seed 2 --restarts 160 --out "
+        "head.safetensors",
+    ]
+    text = words(bounds(2, 3, margin=1.9))
+    assert "uses 127 % of what 2 dimensions allow" in text
+    assert "least d none no d allows this margin" in text
+    text = words(bounds(2, 10**18, margin=1e-30))
+    assert "gnc cannot build such a matrix" in text
+    text = words(bounds(4, 10**18, margin=0.998))
+    assert "least d 761,390 or more no d is known to be enough" in text
+    assert "least d 1,000,001 or more" in words(bounds(4, 10**18, margin=0.999))
+    lines = shown("pair", verbose=True).splitlines()
+    for key in ("share", "cosface", "arcface_rad", "scale", "sufficient"):
+        assert any(line.rstrip().endswith(f"best.0.margins.{key}") for line in lines), key
+    lines = shown("panels").splitlines()
+    assert lines[2].split() == ["d", "K", "lower", "upper", "exists?", "uses", "smallest", "scale"]
+    assert lines[3].split()[-7:] == "35.5 to 38.2 % 11.46 to 14.57".split()
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """GNC2 in full: against every bracket, NumPy's quantiles, other solvers, the plain Gram matrix."""
 
-import math
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -10,7 +8,7 @@ from hypothesis import strategies as st
 import gnc_cli.metrics.gnc2 as module
 from gnc_cli.geometry.one_vs_rest import one_vs_rest
 from gnc_cli.geometry.sphere import normalise, random_points
-from gnc_cli.metrics.gnc2 import Gnc2Detail, gnc2, gnc2_detail, softmax_scale
+from gnc_cli.metrics.gnc2 import Gnc2Detail, gnc2, gnc2_detail
 from gnc_cli.runtime.deadline import Deadline
 from tests.problems import WITH_POINTS, Problem
 
@@ -133,15 +131,3 @@ def test_a_device_gives_the_same(device: str, rng: np.random.Generator) -> None:
     exact = one_vs_rest(W)
     assert (detail.lower <= exact.upper).all() and (exact.lower <= detail.upper).all()
     assert (detail.upper - detail.lower).max() < 1e-12
-
-
-@given(st.integers(2, 10**9), st.floats(1e-6, 1 - 1e-9), st.floats(1e-3, 2.0))
-def test_softmax_reaches_the_probability_there(K: int, p: float, margin: float) -> None:
-    s = softmax_scale(math.log(K - 1), p, margin)
-    reached = 1.0 / (1.0 + (K - 1) * math.exp(-s * margin))
-    assert reached == pytest.approx(p, rel=1e-9) or (s == 0.0 and reached > p)
-
-
-def test_ten_to_the_300_classes() -> None:
-    s = softmax_scale(math.log(10**300 - 1), 0.5, 1.0)
-    assert s == pytest.approx(300 * math.log(10))
