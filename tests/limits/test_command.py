@@ -127,7 +127,7 @@ def test_reports(bounds: Run, tmp_path: Path, name: str) -> None:
 
 BAD: list[tuple[str, str, int]] = [
     ("--d 10 --K 1", "--K 1 is too small; give at least 2", 2),
-    ("--d 2..1e7 --K 10", "more than 1,000,000 values", 2),
+    ("--d 2..1e7 --K 10", "more than 100,000 values", 2),
     ("--d 10 --K 9 --out x.txt", ".csv, .json, .h5", 2),
     ("--d 10 --K 9 --out -", "--csv, --json or --jsonl", 2),
     ("--d 10 --K 9 --json --csv", "exclude each other", 2),
