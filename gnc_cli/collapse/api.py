@@ -84,10 +84,10 @@ def measure(
         Path,
         Parameter(
             "Features, labels and weights, or a code, in one file each: .h5, .hdf5, .npz, "
-            ".npy, .safetensors (or its .index.json), .pt, .pth, .ckpt, .csv, .txt. Or the "
-            "folder of a run of gnc train, or of a Hugging Face model (hf:org/name@revision "
-            "is one of its hub). One row of the result per file and snapshot; '-' is HDF5 on "
-            "stdin.",
+            ".npy, .safetensors (or its .index.json), .pt, .pth, .ckpt, .csv, .txt, .parquet, "
+            ".arrow. Or the folder of a run of gnc train, or of a Hugging Face model "
+            "(hf:org/name@revision is one of its hub). One row of the result per file and "
+            "snapshot; '-' is HDF5 on stdin.",
             group=_WHAT,
             metavar="FILES",
             argument=True,
@@ -98,8 +98,8 @@ def measure(
     features: Annotated[
         Any,
         Parameter(
-            "Features (N, d): a file, or its dataset KEY. Repeatable; several files and "
-            "globs are shards of one set.",
+            "Features (N, d): a file, or its dataset KEY; beside one FILES a dataset of it. "
+            "Repeatable; several files and globs are shards of one set.",
             group=_WHAT,
             metavar="F[:KEY]",
             repeatable=True,
@@ -109,7 +109,7 @@ def measure(
     labels: Annotated[
         Any,
         Parameter(
-            "Labels (N,), whole numbers 0..K-1. Repeatable, as --features.",
+            "Labels (N,), whole numbers 0..K-1, or the words of a table. As --features.",
             group=_WHAT,
             metavar="F[:KEY]",
             repeatable=True,
@@ -297,11 +297,11 @@ def measure(
     out: Annotated[
         Path | None,
         Parameter(
-            "Write the rows: .csv, .json (as --json prints it) or .h5; .jsonl keeps each as "
-            "it is ready.",
+            "Write the rows: .csv, .json (as --json prints it), .h5 or .parquet; .jsonl keeps "
+            "each as it is ready.",
             group=_OUTPUT,
             metavar="FILE",
-            writes=(".csv", ".json", ".h5", ".jsonl"),
+            writes=(".csv", ".json", ".h5", ".parquet", ".jsonl"),
         ),
     ] = None,
     resume: Annotated[
@@ -314,11 +314,11 @@ def measure(
     per_class: Annotated[
         Path | None,
         Parameter(
-            "Write one row per class: .csv or .h5. Count, mean norm, spread, one-vs-rest "
+            "Write one row per class: .csv, .h5 or .parquet. Count, mean norm, spread, one-vs-rest "
             "bracket, nearest class, rattler, accuracy, margin.",
             group=_OUTPUT,
             metavar="FILE",
-            writes=(".csv", ".h5"),
+            writes=(".csv", ".h5", ".parquet"),
         ),
     ] = None,
     merge_list: Annotated[

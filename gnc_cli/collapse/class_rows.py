@@ -96,25 +96,28 @@ def write_per_class(
     force: bool = False,
     provenance: dict[str, Any] | None = None,
 ) -> None:
-    """Write a row per class: .csv with a header, or .h5 with a dataset per column and `provenance`.
+    """Write a row per class: .csv with a header, .h5 with a dataset per column or .parquet, these
+    with `provenance`.
 
-    The columns of names are left out of .h5 where no class has a name.
+    The columns of names are left out of .h5 and .parquet where no class has a name.
     """
     from gnc_cli.io.atomic import atomic_file
-    from gnc_cli.io.row_files import column, write_columns, write_csv
+    from gnc_cli.io.row_files import write_columns, write_csv, write_parquet
 
     cells = (tuple(_cells(row)) for row in rows)
     with atomic_file(path, force=force) as file:
-        if PurePath(path).suffix.lower() == ".csv":
+        suffix = PurePath(path).suffix.lower()
+        if suffix == ".csv":
             write_csv(file, CLASS_COLUMNS, cells)
             return
         held = list(zip(*cells, strict=True)) or [()] * len(CLASS_COLUMNS)
         columns = {
-            name: column(values)
+            name: values
             for name, values in zip(CLASS_COLUMNS, held, strict=True)
             if not name.endswith("name") or any(value is not None for value in values)
         }
-        write_columns(file, "per_class", columns, {"command": "gnc measure"} | (provenance or {}))
+        write = write_parquet if suffix == ".parquet" else write_columns
+        write(file, "per_class", columns, {"command": "gnc measure"} | (provenance or {}))
 
 
 def write_merges(

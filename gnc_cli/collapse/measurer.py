@@ -241,7 +241,13 @@ class _TrainingMeans:
         self._sources = [
             source
             for name in named
-            for source in resolve(Request(files=(name,), labels_are=request.labels_are))
+            for source in resolve(
+                Request(
+                    files=(name,),
+                    labels_are=request.labels_are,
+                    class_names=request.class_names,
+                )
+            )
         ]
 
     def stamp(self, source: Source) -> str:
@@ -284,6 +290,11 @@ class _TrainingMeans:
         if self._last is None or self._last[:3] != key:
             request = replace(self._request, K=prepared.K_in_file, classes=None, min_count=None)
             with training.open() as samples:
+                if samples.names not in (None, prepared.names):
+                    raise DataError(
+                        f"the labels of {self.name(training)!r} are words, and other ones than "
+                        f"those measured; give {spelled('class_names', 'FILE')} with all classes"
+                    )
                 own = replace(samples, weights=None, bias=None, logits=None)
                 train = prepare_samples(own, request)
                 assert train.labels is not None

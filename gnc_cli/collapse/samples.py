@@ -27,6 +27,7 @@ from gnc_cli.io.loading import (
     joined_labels,
     load_bias,
     load_weights,
+    numbered,
     require_finite,
     zero_based,
 )
@@ -166,6 +167,9 @@ def open_samples(
         )
         models = [piece.model for piece in pieces.get("weights", ()) if piece.model is not None]
         names = class_names(models[0], len(weights)) if models and weights is not None else None
+        if labels is not None and labels.dtype == object:
+            own = request.class_names or (None if names is None else Lines(tuple(names)))
+            labels, names = numbered(labels, own, where)
         yield Samples(features, labels, weights, bias, logits, where, notes, names)
 
 
@@ -186,11 +190,17 @@ def _weights(parts: Sequence[FileRows], transpose: bool, copies: bool) -> np.nda
 
 
 def samples_of_arrays(
-    values: Mapping[str, Any], transpose_weights: bool = False, labels_are: str = "zero-based"
+    values: Mapping[str, Any],
+    transpose_weights: bool = False,
+    labels_are: str = "zero-based",
+    class_names: str | Lines | None = None,
 ) -> Samples:
     """Features, labels, weights, bias, logits as the caller gave them, checked."""
-    arrays = {name: to_numpy(value, name) for name, value in values.items()}
-    if "labels" in arrays:
+    arrays = {name: to_numpy(v, name, texts=name == "labels") for name, v in values.items()}
+    where, names = {name: name for name in arrays}, None
+    if "labels" in arrays and arrays["labels"].dtype.kind == "U":
+        arrays["labels"], names = numbered(arrays["labels"], class_names, where)
+    elif "labels" in arrays:
         arrays["labels"] = zero_based(arrays["labels"], "labels", labels_are)
     for name, array in arrays.items():
         rank = 1 if name in ("labels", "bias") else 2
@@ -205,6 +215,10 @@ def samples_of_arrays(
             require_finite(array, name)
     weights, labels = arrays.get("weights"), arrays.get("labels")
     if labels is not None:
+        if np.isnan(labels).any():
+            raise DataError(
+                f"labels have no value at row {np.isnan(labels).argmax()}; leave such rows out"
+            )
         least, most = labels.min(initial=0), labels.max(initial=0)
         if labels.dtype.kind not in "iu" or least < -1 or most > LARGEST_LABEL:
             raise DataError(
@@ -220,9 +234,9 @@ def samples_of_arrays(
         weights=weights.T if transpose_weights and weights is not None else weights,
         bias=arrays.get("bias"),
         logits=rows.get("logits"),
-        where={name: name for name in arrays},
+        where=where,
         notes=(),
-        names=None,
+        names=names,
     )
 
 

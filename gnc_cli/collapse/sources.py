@@ -4,6 +4,7 @@ Finding looks at names, shapes and attributes alone; opening reads labels and we
 features and logits in their files, to be read by rows.
 """
 
+import glob
 import hashlib
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -26,6 +27,7 @@ from gnc_cli.collapse.roles import (
 from gnc_cli.collapse.samples import Inputs, Samples, open_samples, samples_of_arrays
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.io.catalogue import Catalogue
+from gnc_cli.io.formats import FORMATS
 from gnc_cli.io.inputs import short_name, split_key
 from gnc_cli.parameters import spelled
 
@@ -82,8 +84,19 @@ def resolve(request: Request) -> list[Source]:
             f"{', '.join(arrays)} given as arrays beside files; give arrays for all, or files"
         )
     if arrays:
-        samples = samples_of_arrays(values, request.transpose_weights, request.labels_are)
+        samples = samples_of_arrays(
+            values, request.transpose_weights, request.labels_are, request.class_names
+        )
         return [Source(lambda: nullcontext(samples))]
+    keys = [role for role, names in paths.items() if request.files and _is_key(names)]
+    if keys:
+        if len(request.files) > 1 and not request.shards:
+            raise UsageError(
+                f"{spelled(keys[0], paths[keys[0]][0])} is a dataset of one file; add "
+                f"{spelled('shards')}, or name FILE:KEY"
+            )
+        named = {role: [f"{os.fspath(f)}:{paths[role][0]}" for f in request.files] for role in keys}
+        request, paths = replace(request, files=(), shards=False), paths | named
     files = expand([os.fspath(file) for file in request.files])
     finder = _Finder(request, files, {role: expand(names) for role, names in paths.items()})
     sources = [replace(s, training=finder.training_set(s)) for s in finder.sources()]
@@ -274,6 +287,24 @@ def _pieces(
         model = None if file.head is None else os.path.dirname(file.path)
         pieces["weights"] = Piece(path, name, why, model)
     return pieces
+
+
+def _is_key(names: Sequence[str]) -> bool:
+    """Whether an option beside files names a dataset of these: there is no file of that name, and
+    it has no suffix of one.
+
+    >>> _is_key(["emb"]), _is_key(["head.weight"]), _is_key(["labels.npy"])
+    (True, True, False)
+    """
+    name = names[0]
+    is_file = (
+        name == "-"
+        or ":" in name
+        or glob.has_magic(name)
+        or os.path.exists(name)
+        or name.lower().endswith((*FORMATS, ".bin", ".tar"))
+    )
+    return len(names) == 1 and not is_file
 
 
 def _moment(source: Source) -> tuple[Any, ...]:

@@ -22,6 +22,11 @@ from gnc_cli.runtime.calls import default_settings
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
+_NEEDS = {
+    ".html": ("plotly", "viewer", ".png or .svg"),
+    ".parquet": ("pyarrow", "parquet", ".csv or .h5"),
+}
+"""By suffix of an output: the package that it takes, its extra, and what to write instead."""
 
 
 def validated(function: Callable[_P, _R]) -> Callable[_P, _R]:
@@ -77,7 +82,7 @@ def check_files(parameters: Mapping[str, Parameter], values: Mapping[str, Any]) 
         UsageError: an output without a known suffix, or that is another output or an input;
             SOURCE_DATE_EPOCH is no time.
         OutputError: an existing file without `force` or `resume`, or an unwritable folder.
-        UnavailableError: a page (.html) without plotly.
+        UnavailableError: a page (.html) without plotly, or .parquet without pyarrow.
     """
     written = {
         name: values[name]
@@ -97,10 +102,11 @@ def check_files(parameters: Mapping[str, Parameter], values: Mapping[str, Any]) 
     for name, value in written.items():
         why = "rows on stdout are --csv, --json or --jsonl; " if value == "-" else ""
         suffix = check_suffix(value, parameters[name].writes, spelled(name), why)
-        if suffix == ".html" and find_spec("plotly") is None:
+        package, extra, instead = _NEEDS.get(suffix, ("numpy", "", ""))
+        if find_spec(package) is None:
             raise UnavailableError(
-                f"{spelled(name)} {value!r} needs plotly; pip install 'gnc-cli[viewer]', or choose "
-                ".png or .svg"
+                f"{spelled(name)} {value!r} needs {package}; pip install 'gnc-cli[{extra}]', or "
+                f"choose {instead}"
             )
     read = {p.named(n): values[n] for n, p in parameters.items() if p.reads and n in values}
     check_apart({spelled(name): value for name, value in written.items()}, read)

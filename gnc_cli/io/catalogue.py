@@ -23,6 +23,8 @@ GROUP = "is a group, not a dataset"
 """What is wrong with an entry that is a group."""
 NO_PARAMETER = re.compile(r"(^|[./])(optim\w*|exp_avg\w*|momentum\w*|state)([./]|$)")
 """Names of what a checkpoint holds beside the model's parameters."""
+WORDS = "words"
+"""The dtype of texts that can number classes."""
 _QUANTISED = ("int8", "uint8")
 """Of the weight of a layer: numbers that stand for others."""
 _NOT_A_CODE = ("features", "H", "logits")
@@ -267,9 +269,11 @@ def check_entry(entry: Entry, where: str, *, whole: bool = True) -> None:
         raise DataError(f"{where} {warning}")
 
 
-def checked(catalogue: Catalogue, name: str, *, whole: bool = True, words: str = "") -> Entry:
+def checked(
+    catalogue: Catalogue, name: str, *, whole: bool = True, words: str = "", texts: bool = False
+) -> Entry:
     """The entry `name`, fit to be read as real numbers; nothing is loaded. `words` is the next step
-    where it holds texts.
+    where it holds texts; with `texts` those of a table will do.
 
     Raises:
         DataError: there is none, it is a group or a link, or see `check_entry`, or no real numbers,
@@ -283,7 +287,7 @@ def checked(catalogue: Catalogue, name: str, *, whole: bool = True, words: str =
         raise DataError(f"{where} {entry.problem}; the file holds {catalogue}")
     with translated(catalogue.path, f"a dataset {name!r} of shape {entry.shape} {entry.dtype}"):
         check_entry(entry, where, whole=whole)
-    if not entry.real:
+    if not entry.real and not (texts and entry.dtype == WORDS):
         step = words if _WORDS.match(entry.dtype) else ""
         step = step or "expected real numbers, say float64"
         raise DataError(f"{where} has dtype {entry.dtype}; {step}")

@@ -195,7 +195,7 @@ def _stream_hdf5(
     import h5py
 
     with deferring_errors(file) as sink, h5py.File(sink, "w") as h5:
-        write_attributes(h5, "code", provenance)
+        write_attributes(h5.attrs, "code", provenance)
         weights = h5.create_dataset(
             "weights",
             shape,

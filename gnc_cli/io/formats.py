@@ -22,6 +22,7 @@ from gnc_cli.errors import DataError
 from gnc_cli.io.array_files import npy, npz, safetensors
 from gnc_cli.io.catalogue import NAMES, Catalogue, Entry, translated
 from gnc_cli.io.inputs import SIGNATURE, decoded, open_input, read_json
+from gnc_cli.io.tables import columns
 
 Reader = Callable[[IO[bytes], str], AbstractContextManager[Catalogue]]
 _WORD = re.compile(r"(?!(nan|inf(inity)?)$)[^\W\d]", re.IGNORECASE)
@@ -146,6 +147,9 @@ FORMATS: dict[str, Reader] = {
     ".ckpt": pt,
     ".txt": txt,
     ".csv": txt,
+    ".parquet": columns,
+    ".arrow": columns,
+    ".feather": columns,
 }
 
 
@@ -184,5 +188,11 @@ def _by_content(file: IO[bytes]) -> Reader | None:
         return pt if torch else npz
     if int.from_bytes(start[:8], "little") <= size - 8 and start[8:9] == b"{":
         return safetensors
-    known = {SIGNATURE: hdf5, b"\x93NUMPY": npy, b"\x80": pt}  # the last is a pickle
+    known = {
+        SIGNATURE: hdf5,
+        b"\x93NUMPY": npy,
+        b"PAR1": columns,
+        b"ARROW1": columns,
+        b"\x80": pt,  # a pickle
+    }
     return next((reader for magic, reader in known.items() if start.startswith(magic)), None)

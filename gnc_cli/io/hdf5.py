@@ -55,7 +55,7 @@ def write_hdf5(file: IO[bytes], code: CodeFile) -> None:
     import h5py
 
     with deferring_errors(file) as sink, h5py.File(sink, "w") as h5:
-        write_attributes(h5, "code", code.provenance, code.attrs)
+        write_attributes(h5.attrs, "code", code.provenance, code.attrs)
         _write_arrays(h5, code)
         if code.state is not None:
             h5.create_group("state").attrs.update(code.state)
@@ -117,11 +117,11 @@ def _counter(path: str, size: int) -> Callable[[int], None]:
 
 
 def write_attributes(
-    h5: Any, kind: str, provenance: dict[str, Any], attrs: dict[str, Any] | None = None
+    target: Any, kind: str, provenance: dict[str, Any], attrs: dict[str, Any] | None = None
 ) -> None:
-    """The attributes that every file of gnc carries, and further ones.
+    """Set the attributes that every file of gnc carries, and further ones.
 
-    `kind` says what the open file holds: `code`, `features`, `rows`.
+    `kind` says what the file holds: `code`, `features`, `rows`; `target` are its attributes.
     """
     ours = {
         "gnc_format": FORMAT,
@@ -131,7 +131,7 @@ def write_attributes(
         "provenance": provenance_text(provenance),
     }
     for name, value in (dict(sorted((attrs or {}).items())) | ours).items():
-        h5.attrs[name] = value
+        target[name] = value
 
 
 def _write_arrays(h5: Any, code: CodeFile) -> None:

@@ -3,16 +3,17 @@
 Labels may be in shards, one-hot, or counted from 1.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 import numpy as np
 
 from gnc_cli.errors import DataError
-from gnc_cli.io.catalogue import Catalogue, checked, translated
+from gnc_cli.io.catalogue import WORDS, Catalogue, checked, translated
 from gnc_cli.io.file_rows import FileRows
-from gnc_cli.io.inputs import memory_limit
-from gnc_cli.parameters import spelled
+from gnc_cli.io.inputs import memory_limit, read_lines
+from gnc_cli.parameters import Lines, spelled
+from gnc_cli.parsing import shown
 
 _BLOCK_BYTES = 32 << 20
 LARGEST_LABEL = 1 << 53
@@ -154,6 +155,40 @@ def load_weights(parts: Sequence[FileRows], *, transpose: bool = False) -> np.nd
     return weights
 
 
+def numbered(
+    words: np.ndarray, names: str | Lines | None, where: Mapping[str, str]
+) -> tuple[np.ndarray, list[str]]:
+    """Class numbers of labels that are words, and the name of each class.
+
+    Args:
+        words: shape (N,).
+        names: of the classes, in their order, or a file of them; None: the words, sorted.
+        where: names the roles of what is there in messages; weights and logits have an order.
+
+    Raises:
+        DataError: a word is missing or no name, or the order of the classes is not known.
+
+    Example:
+        >>> numbered(np.array(["cat", "ant", "cat"]), None, {"labels": "labels"})
+        (array([1, 0, 1]), ['ant', 'cat'])
+    """
+    if names is None and {"weights", "logits"} & where.keys():
+        raise DataError(
+            f"{where['labels']}: these are words, and the order of the classifier's classes is not "
+            f"known; give {spelled('class_names', 'FILE')}, one name for each of its rows"
+        )
+    known = sorted({*words.tolist()} - {None}) if names is None else read_lines(names)
+    places = {name: k for k, name in enumerate(known)}
+    labels = np.array([places.get(word, -1) for word in words.tolist()], dtype=np.int64)
+    if labels.min(initial=0) < 0:
+        row = int(labels.argmin())
+        raise DataError(
+            f"{where['labels']}: {shown(words[row])} at row {row} is none of the {len(known)} "
+            "names of classes; add it to them, or leave such rows out"
+        )
+    return labels, known
+
+
 def require_finite(array: np.ndarray, where: str) -> None:
     """Refuse NaN and infinity; tells how many there are, and the first one's row and column."""
     if np.isfinite(array).all():
@@ -257,11 +292,20 @@ def joined_labels(
     where: dict[str, str],
     form: str,
 ) -> np.ndarray | None:
-    """All labels in order; shard by shard as many as features, where there are as many files."""
+    """All labels in order; shard by shard as many as features, where there are as many files.
+
+    Those of a table may be words, which `numbered` makes classes of.
+    """
     if not pieces:
         return None
-    prepare = partial(zero_based, form=form)
-    loaded = [load_labels(*piece, prepare=prepare, left_out=True) for piece in pieces]
+    if form not in (ONE_BASED, ONE_HOT) and all(
+        catalogue.entries[name].dtype == WORDS for catalogue, name in pieces
+    ):
+        with translated(pieces[0][0].path, "columns of words"):
+            loaded = [checked(*piece, texts=True).load() for piece in pieces]
+    else:
+        prepare = partial(zero_based, form=form)
+        loaded = [load_labels(*piece, prepare=prepare, left_out=True) for piece in pieces]
     if len(pieces) > 1:
         where["labels"] += f" and {len(pieces) - 1} more file(s)"
         for (catalogue, name), labels, (other, matrix) in zip(

@@ -1,4 +1,5 @@
-"""Rows of a result in a file: `.csv` (a line a row), `.json` (the whole result), `.h5` (columns).
+"""Rows of a result in a file: `.csv` (a line a row), `.json` (the whole result), `.h5` and
+`.parquet` (columns).
 
 Writing is atomic and reproducible: equal rows, equal bytes.
 """
@@ -14,10 +15,11 @@ import numpy as np
 from gnc_cli.escaping import in_csv
 from gnc_cli.io.atomic import atomic_file, deferring_errors
 from gnc_cli.io.hdf5 import write_attributes
+from gnc_cli.io.tables import import_pyarrow
 from gnc_cli.parameters import check_suffix, spelled
 from gnc_cli.records import Result
 
-ROW_SUFFIXES = (".csv", ".json", ".h5")
+ROW_SUFFIXES = (".csv", ".json", ".h5", ".parquet")
 
 _Path = str | os.PathLike[str]
 
@@ -33,12 +35,12 @@ def write_rows(
 
     `.csv`: a line a row under dotted keys, as --csv prints them. `.json`: the whole result, as
     --json prints it. `.h5`: group `/rows` with a dataset a column, one value a row; what is null is
-    NaN, or an empty text.
+    NaN, or an empty text. `.parquet`: the same columns, where null is null.
 
     Args:
         path: the target.
         result: the record of a command.
-        options: how the result was asked for, for the provenance of .h5.
+        options: how the result was asked for, for the provenance of .h5 and .parquet.
         force: replace an existing file.
 
     Raises:
@@ -53,9 +55,10 @@ def write_rows(
         elif suffix == ".csv":
             file.write(csv_text(names, lines).encode())
         else:
-            columns = {name: column([line.get(name) for line in lines]) for name in names}
+            columns = {name: [line.get(name) for line in lines] for name in names}
             made = {"command": f"gnc {result.command}", "options": options}
-            write_columns(file, "rows", columns, {k: v for k, v in made.items() if v})
+            write = write_parquet if suffix == ".parquet" else write_columns
+            write(file, "rows", columns, {k: v for k, v in made.items() if v})
 
 
 def csv_text(names: Sequence[str], lines: Iterable[Mapping[str, Any]]) -> str:
@@ -90,15 +93,34 @@ def column(values: Sequence[Any]) -> np.ndarray:
 
 
 def write_columns(
-    file: IO[bytes], kind: str, columns: dict[str, np.ndarray], provenance: dict[str, Any]
+    file: IO[bytes], kind: str, columns: Mapping[str, Sequence[Any]], provenance: dict[str, Any]
 ) -> None:
     """An HDF5 file with one group, called `kind`, and a dataset a column in it."""
     import h5py
 
     with deferring_errors(file) as sink, h5py.File(sink, "w") as h5:
-        write_attributes(h5, kind, provenance)
+        write_attributes(h5.attrs, kind, provenance)
         parent = h5.create_group(kind)
-        for name, data in columns.items():
+        for name, values in columns.items():
+            data = column(values)
             if data.dtype.kind == "S":
                 data = data.astype(h5py.string_dtype("utf-8", data.dtype.itemsize))
             parent.create_dataset(name, data=data, track_times=False)
+
+
+def write_parquet(
+    file: IO[bytes], kind: str, columns: Mapping[str, Sequence[Any]], provenance: dict[str, Any]
+) -> None:
+    """A Parquet file with these columns, in which None is null; its metadata are what an HDF5 file
+    has as attributes."""
+    pyarrow = import_pyarrow("a .parquet file")
+    from pyarrow.parquet import write_table
+
+    arrays, attributes = {}, dict[str, Any]()
+    for name, values in columns.items():
+        array = pyarrow.array(column(values), mask=np.equal(values, None))
+        texts = pyarrow.types.is_binary(array.type)
+        arrays[name] = array.cast(pyarrow.string()) if texts else array
+    write_attributes(attributes, kind, provenance)
+    metadata = {name: str(value) for name, value in attributes.items()}
+    write_table(pyarrow.table(arrays, metadata=metadata), file)

@@ -123,10 +123,10 @@ def bounds(
     out: Annotated[
         Path | None,
         Parameter(
-            "Write the rows: .csv, .json or .h5.",
+            "Write the rows: .csv, .json, .h5 or .parquet.",
             group="Output",
             metavar="FILE",
-            writes=(".csv", ".json", ".h5"),
+            writes=(".csv", ".json", ".h5", ".parquet"),
         ),
     ] = None,
     force: Force = False,

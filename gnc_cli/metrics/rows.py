@@ -16,6 +16,7 @@ import numpy as np
 
 from gnc_cli.errors import DataError
 from gnc_cli.geometry.sphere import row_norms
+from gnc_cli.io.tables import import_pyarrow
 from gnc_cli.parsing import shown
 from gnc_cli.runtime.calls import loaded
 from gnc_cli.runtime.deadline import Deadline
@@ -57,15 +58,16 @@ def is_tensor(value: Any) -> bool:
     return torch is not None and isinstance(value, torch.Tensor)
 
 
-def to_numpy(value: Any, name: str = "the array") -> np.ndarray:
-    """A tensor, an array or nested lists as an array of real numbers.
+def to_numpy(value: Any, name: str = "the array", *, texts: bool = False) -> np.ndarray:
+    """A tensor, an array, nested lists, a data frame or its column as an array of real numbers.
 
     Tensors leave their graph; those on the CPU share their memory with the result. Floating dtypes
-    that NumPy lacks (bfloat16, float8) become float32, exactly.
+    that NumPy lacks (bfloat16, float8) become float32, exactly. A column of lists is a matrix.
 
     Args:
         value: dense, nothing masked, real.
         name: of the argument, for messages.
+        texts: words will do, too.
 
     Raises:
         DataError: anything else; the message says what it is and what to give instead.
@@ -84,14 +86,36 @@ def to_numpy(value: Any, name: str = "the array") -> np.ndarray:
     if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
         count = int(np.ma.count_masked(value))
         raise DataError(f"{name}: {count} masked values; leave their rows out or fill them")
+    if hasattr(value, "__arrow_c_stream__") and not hasattr(value, "__array__"):
+        value = import_pyarrow(name).chunked_array(value)
     try:
         array = np.asarray(value)
     except (ValueError, TypeError, RuntimeError, OverflowError, DeprecationWarning):
         raise DataError(f"{name} must be rows of one length, got {shown(value)}") from None
-    if array.dtype.kind not in "iuf":
+    if array.dtype == object and array.ndim == 1 and len(array):
+        array = _stacked(array, name)
+    if array.dtype.kind not in ("iufU" if texts else "iuf"):
         kind = shown(value) if array.ndim == 0 else f"dtype {array.dtype}"
         raise DataError(f"{name} must be an array of real numbers, got {kind}")
     return array
+
+
+def _stacked(rows: np.ndarray, name: str) -> np.ndarray:
+    """An array of Python objects as one of what they are: numbers, lists of these, or words.
+
+    Raises:
+        DataError: something is missing, or a list is of another length than the first; names the
+            row.
+    """
+    parts = [np.asarray(row) for row in rows]
+    kinds = [(part.shape, part.dtype.kind == "U", part.dtype == object) for part in parts]
+    for row, kind in enumerate(kinds):
+        if kind != (*kinds[0][:2], False):
+            raise DataError(
+                f"{name}: row {row} is {shown(rows[row])}; expected what row 0 is, "
+                f"{shown(rows[0])}: leave such rows out"
+            )
+    return np.stack(parts)
 
 
 def checked_tensor(value: Any, name: str) -> Any:

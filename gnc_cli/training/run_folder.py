@@ -341,7 +341,7 @@ def add_snapshot(
         h5py.File(sink, "w") as h5,
     ):
         provenance = {"command": "gnc train", "options": read_config(folder)}
-        write_attributes(h5, "features", provenance)
+        write_attributes(h5.attrs, "features", provenance)
         h5.attrs.update({"epoch": epoch, "step": step, "split": split})
         for key, array in arrays.items():
             h5.create_dataset(key, data=array, track_times=False)

@@ -1,0 +1,168 @@
+"""Parquet and Arrow tables: columns of numbers, of lists of numbers and of words, read in order.
+
+pyarrow reads them, the extra `parquet`. Of a column some rows are decoded at a time, so that
+features may exceed the memory.
+"""
+
+import contextlib
+import itertools
+import math
+import os
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import IO, Any
+
+import numpy as np
+
+from gnc_cli.errors import DataError, UnavailableError
+from gnc_cli.io.catalogue import (
+    MOST_ENTRIES,
+    WORDS,
+    Catalogue,
+    Entry,
+    most_unpacked,
+    translated,
+)
+
+_BATCH_BYTES = 4 << 20
+"""Of the rows that are decoded at once, as float64."""
+_KEPT = 32
+"""Batches that stay, for threads that ask for their rows a little later than others."""
+
+
+def import_pyarrow(what: str) -> Any:
+    """The module pyarrow; UnavailableError where it is not installed, which `what` needs."""
+    try:
+        import pyarrow
+    except ImportError as error:
+        raise UnavailableError(f"{what} needs pyarrow; pip install 'gnc-cli[parquet]'") from error
+    return pyarrow
+
+
+@contextlib.contextmanager
+def columns(file: IO[bytes], path: str) -> Iterator[Catalogue]:
+    """The columns of a Parquet file or of an Arrow (Feather) file."""
+    types, listed = import_pyarrow(repr(path)).types, Catalogue(path, {})
+    from pyarrow import dataset
+
+    is_parquet = file.read(4) == b"PAR1"
+    size = file.seek(0, os.SEEK_END)
+    with translated(path, "Parquet" if is_parquet else "an Arrow file"):
+        kind = (
+            dataset.ParquetFileFormat(use_buffered_stream=True, pre_buffer=False)
+            if is_parquet
+            else dataset.IpcFileFormat()
+        )
+        scanner = partial(
+            kind.make_fragment(file).scanner,
+            use_threads=False,
+            batch_readahead=1,
+            fragment_readahead=1,
+        )
+        schema, N, lock = scanner().dataset_schema, scanner().count_rows(), threading.Lock()
+        for field in itertools.islice(schema, MOST_ENTRIES):
+            listed.entries[field.name] = _entry(
+                listed.where(field.name),
+                types,
+                field.type,
+                N,
+                size,
+                partial(scanner, columns={"": dataset.field(field.name)}),
+                lock,
+            )
+    yield listed
+
+
+def _entry(
+    where: str,
+    types: Any,
+    kind: Any,
+    N: int,
+    size: int,
+    scan: Callable[..., Any],
+    lock: threading.Lock,
+) -> Entry:
+    """A column as a dataset; one of lists is a matrix, as wide as its first list.
+
+    Args:
+        where: names it in messages.
+        types: the module that tells types apart.
+        kind: its type.
+        N: rows of the table.
+        size: bytes of the file.
+        scan: makes a scanner of the column.
+        lock: of the file.
+    """
+    is_list = types.is_fixed_size_list(kind) or types.is_list(kind) or types.is_large_list(kind)
+    item = kind.value_type if is_list or types.is_dictionary(kind) else kind
+    texts = types.is_string(item) or types.is_large_string(item) or types.is_string_view(item)
+    shape: tuple[int, ...] = (N,)
+    if texts and not is_list:
+        dtype = WORDS
+    elif (types.is_integer(item) or types.is_floating(item)) and not types.is_dictionary(kind):
+        dtype = str(np.dtype(item.to_pandas_dtype()))
+    else:
+        return Entry(shape, f"Arrow's {kind}", False, lambda: np.empty(0))
+    if is_list:
+        first = scan().head(1).column(0).to_pylist()
+        if first == [None]:
+            return Entry.refused("is null at row 0", "leave such rows out")
+        shape = (N, len(first[0]) if first else 0)
+    row_bytes = 8 * math.prod(shape[1:]) or 8
+    if N * row_bytes > most_unpacked(size):
+        claim = f"declares shape {shape}, in a file of {size} bytes, more than is unpacked"
+        return Entry.refused(claim, "store it without compression or dictionaries")
+
+    def decoded() -> Iterator[tuple[int, np.ndarray]]:
+        begin = 0
+        for batch in scan(batch_size=max(1, _BATCH_BYTES // row_bytes)).to_batches():
+            yield begin, _decoded(where, begin, batch.column(0), dtype, *shape[1:])
+            begin += len(batch)
+
+    read = _in_order(decoded, lock)
+    return Entry(shape, dtype, dtype != WORDS, partial(read, 0, N), read=read)
+
+
+def _decoded(where: str, begin: int, piece: Any, dtype: str, d: int | None = None) -> np.ndarray:
+    """A piece of a column, or of one of lists of d numbers; `begin` is its first row. What is
+    missing is NaN, or None among words."""
+    piece.validate(full=True)  # nothing else holds offsets against the bytes that are there
+    if dtype == WORDS:
+        return np.array(piece.to_pylist(), dtype=object)
+    if d is not None:
+        lengths = piece.value_lengths().to_numpy(zero_copy_only=False)
+        wrong = np.flatnonzero(lengths != d)
+        if wrong.size:
+            raise DataError(
+                f"{where} has no list of {d} numbers at row {begin + wrong[0]}, as row 0 has; "
+                "leave such rows out"
+            )
+        return np.asarray(piece.flatten().to_numpy(zero_copy_only=False).reshape(-1, d))
+    return np.asarray(piece.to_numpy(zero_copy_only=False))
+
+
+def _in_order(
+    decoded: Callable[[], Iterator[tuple[int, np.ndarray]]], lock: threading.Lock
+) -> Callable[[int, int], np.ndarray]:
+    """A function that reads rows start to stop, from any thread, out of batches that come in order,
+    each with the number of its first row."""
+    kept: deque[tuple[int, np.ndarray]] = deque(maxlen=_KEPT)
+    coming: Iterator[tuple[int, np.ndarray]] = iter(())
+
+    def read(start: int, stop: int) -> np.ndarray:
+        nonlocal coming
+        with lock:
+            if not kept or start < kept[0][0]:
+                kept.clear()
+                coming = decoded()
+            parts = [*kept]
+            while not kept or kept[-1][0] + len(kept[-1][1]) < stop:
+                kept.append(next(coming))
+                parts = [part for part in (*parts, kept[-1]) if part[0] + len(part[1]) > start]
+        return np.concatenate(
+            [rows[max(0, start - begin) : max(0, stop - begin)] for begin, rows in parts]
+        )
+
+    return read
