@@ -102,7 +102,7 @@ def write_per_class(
     The columns of names are left out of .h5 and .parquet where no class has a name.
     """
     from gnc_cli.io.atomic import atomic_file
-    from gnc_cli.io.row_files import write_columns, write_csv, write_parquet
+    from gnc_cli.io.row_files import COLUMN_WRITERS, write_csv
 
     cells = (tuple(_cells(row)) for row in rows)
     with atomic_file(path, force=force) as file:
@@ -116,8 +116,8 @@ def write_per_class(
             for name, values in zip(CLASS_COLUMNS, held, strict=True)
             if not name.endswith("name") or any(value is not None for value in values)
         }
-        write = write_parquet if suffix == ".parquet" else write_columns
-        write(file, "per_class", columns, {"command": "gnc measure"} | (provenance or {}))
+        made = {"command": "gnc measure"} | (provenance or {})
+        COLUMN_WRITERS[suffix](file, "per_class", columns, made)
 
 
 def write_merges(

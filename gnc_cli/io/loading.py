@@ -181,10 +181,9 @@ def numbered(
     places = {name: k for k, name in enumerate(known)}
     labels = np.array([places.get(word, -1) for word in words.tolist()], dtype=np.int64)
     if labels.min(initial=0) < 0:
-        row = int(labels.argmin())
         raise DataError(
-            f"{where['labels']}: {shown(words[row])} at row {row} is none of the {len(known)} "
-            "names of classes; add it to them, or leave such rows out"
+            f"{where['labels']}: {shown(words[labels.argmin()])} at row {labels.argmin()} is none "
+            f"of the {len(known)} names of classes; add it to them, or leave such rows out"
         )
     return labels, known
 

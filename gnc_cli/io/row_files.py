@@ -57,8 +57,7 @@ def write_rows(
         else:
             columns = {name: [line.get(name) for line in lines] for name in names}
             made = {"command": f"gnc {result.command}", "options": options}
-            write = write_parquet if suffix == ".parquet" else write_columns
-            write(file, "rows", columns, {k: v for k, v in made.items() if v})
+            COLUMN_WRITERS[suffix](file, "rows", columns, {k: v for k, v in made.items() if v})
 
 
 def csv_text(names: Sequence[str], lines: Iterable[Mapping[str, Any]]) -> str:
@@ -118,9 +117,13 @@ def write_parquet(
 
     arrays, attributes = {}, dict[str, Any]()
     for name, values in columns.items():
-        array = pyarrow.array(column(values), mask=np.equal(values, None))
-        texts = pyarrow.types.is_binary(array.type)
-        arrays[name] = array.cast(pyarrow.string()) if texts else array
+        missing = np.array([value is None for value in values], dtype=bool)
+        array = pyarrow.array(column(values), mask=missing)
+        arrays[name] = array.cast("string") if array.type == "binary" else array
     write_attributes(attributes, kind, provenance)
-    metadata = {name: str(value) for name, value in attributes.items()}
-    write_table(pyarrow.table(arrays, metadata=metadata), file)
+    texts = {name: str(value) for name, value in attributes.items()}
+    write_table(pyarrow.table(arrays, metadata=texts), file)
+
+
+COLUMN_WRITERS = {".h5": write_columns, ".parquet": write_parquet}
+"""By suffix."""

@@ -5,8 +5,6 @@ features may exceed the memory.
 """
 
 import contextlib
-import itertools
-import math
 import os
 import threading
 from collections import deque
@@ -28,6 +26,8 @@ from gnc_cli.io.catalogue import (
 
 _BATCH_BYTES = 4 << 20
 """Of the rows that are decoded at once, as float64."""
+_FIRST_ROWS = 4096
+"""Decoded at once to see how long the first list is."""
 _KEPT = 32
 """Batches that stay, for threads that ask for their rows a little later than others."""
 
@@ -45,40 +45,30 @@ def import_pyarrow(what: str) -> Any:
 def columns(file: IO[bytes], path: str) -> Iterator[Catalogue]:
     """The columns of a Parquet file or of an Arrow (Feather) file."""
     types, listed = import_pyarrow(repr(path)).types, Catalogue(path, {})
-    from pyarrow import dataset
+    from pyarrow import dataset, parquet
 
-    is_parquet = file.read(4) == b"PAR1"
-    size = file.seek(0, os.SEEK_END)
-    with translated(path, "Parquet" if is_parquet else "an Arrow file"):
-        kind = (
-            dataset.ParquetFileFormat(use_buffered_stream=True, pre_buffer=False)
-            if is_parquet
-            else dataset.IpcFileFormat()
-        )
-        scanner = partial(
-            kind.make_fragment(file).scanner,
-            use_threads=False,
-            batch_readahead=1,
-            fragment_readahead=1,
-        )
-        schema, N, lock = scanner().dataset_schema, scanner().count_rows(), threading.Lock()
-        for field in itertools.islice(schema, MOST_ENTRIES):
-            listed.entries[field.name] = _entry(
-                listed.where(field.name),
-                types,
-                field.type,
-                N,
-                size,
-                partial(scanner, columns={"": dataset.field(field.name)}),
-                lock,
+    start, size, lock = file.read(4), file.seek(0, os.SEEK_END), threading.Lock()
+    with translated(path, "Parquet or an Arrow file"):
+        if start == b"PAR1":
+            table = parquet.ParquetFile(file, pre_buffer=False, buffer_size=1 << 20)
+            schema, N = table.schema_arrow, table.metadata.num_rows
+            scan = partial(table.iter_batches, use_threads=False)
+        else:
+            table = dataset.IpcFileFormat().make_fragment(file)
+            schema, N = table.physical_schema, table.count_rows()
+            scan = partial(
+                table.to_batches, use_threads=False, batch_readahead=0, fragment_readahead=0
             )
+        for field in list(schema)[:MOST_ENTRIES]:
+            where = listed.where(field.name)
+            listed.entries[field.name] = _entry(where, types, field, N, size, scan, lock)
     yield listed
 
 
 def _entry(
     where: str,
     types: Any,
-    kind: Any,
+    field: Any,
     N: int,
     size: int,
     scan: Callable[..., Any],
@@ -89,12 +79,13 @@ def _entry(
     Args:
         where: names it in messages.
         types: the module that tells types apart.
-        kind: its type.
+        field: its name and type.
         N: rows of the table.
         size: bytes of the file.
-        scan: makes a scanner of the column.
+        scan: gives the batches of columns.
         lock: of the file.
     """
+    name, kind = field.name, field.type
     is_list = types.is_fixed_size_list(kind) or types.is_list(kind) or types.is_large_list(kind)
     item = kind.value_type if is_list or types.is_dictionary(kind) else kind
     texts = types.is_string(item) or types.is_large_string(item) or types.is_string_view(item)
@@ -105,20 +96,21 @@ def _entry(
         dtype = str(np.dtype(item.to_pandas_dtype()))
     else:
         return Entry(shape, f"Arrow's {kind}", False, lambda: np.empty(0))
-    if is_list:
-        first = scan().head(1).column(0).to_pylist()
-        if first == [None]:
-            return Entry.refused("is null at row 0", "leave such rows out")
-        shape = (N, len(first[0]) if first else 0)
-    row_bytes = 8 * math.prod(shape[1:]) or 8
+    if types.is_fixed_size_list(kind):
+        shape = (N, kind.list_size)
+    elif is_list:
+        batches = scan(batch_size=_FIRST_ROWS, columns=[name])
+        lists = (row for batch in batches for row in batch[name] if row.is_valid)
+        shape = (N, len(next(lists, ())))
+    row_bytes = 8 * max((1, *shape[1:]))
     if N * row_bytes > most_unpacked(size):
         claim = f"declares shape {shape}, in a file of {size} bytes, more than is unpacked"
         return Entry.refused(claim, "store it without compression or dictionaries")
 
     def decoded() -> Iterator[tuple[int, np.ndarray]]:
         begin = 0
-        for batch in scan(batch_size=max(1, _BATCH_BYTES // row_bytes)).to_batches():
-            yield begin, _decoded(where, begin, batch.column(0), dtype, *shape[1:])
+        for batch in scan(batch_size=max(1, _BATCH_BYTES // row_bytes), columns=[name]):
+            yield begin, _decoded(where, begin, batch[name], dtype, *shape[1:])
             begin += len(batch)
 
     read = _in_order(decoded, lock)
@@ -136,7 +128,7 @@ def _decoded(where: str, begin: int, piece: Any, dtype: str, d: int | None = Non
         wrong = np.flatnonzero(lengths != d)
         if wrong.size:
             raise DataError(
-                f"{where} has no list of {d} numbers at row {begin + wrong[0]}, as row 0 has; "
+                f"{where} has no list of {d} numbers at row {begin + wrong[0]}, as in the first; "
                 "leave such rows out"
             )
         return np.asarray(piece.flatten().to_numpy(zero_copy_only=False).reshape(-1, d))
