@@ -142,16 +142,18 @@ class FileRows:
             return np.empty((0, self.shape[1]), self.dtype)
         with translated(self._path, self._what):
             read = self._entry.read
-            rows = self._load()[start:stop] if read is None else read(start, stop)
+            rows = self._loaded(start, stop) if read is None else read(start, stop)
             rows = rows.reshape(rows.shape[:2])
             with np.errstate(over="ignore", invalid="ignore"):  # NaN is for those who count it
                 return rows.astype(self.dtype, copy=False)
 
-    def _load(self) -> np.ndarray:
+    def _loaded(self, start: int, stop: int) -> np.ndarray:
+        """Rows of the whole, which stays in memory until its last row is read: of several shards
+        one or two are there at a time."""
         with self._lock:
-            if self._whole is None:
-                self._whole = self._entry.load()
-            return self._whole
+            whole = self._entry.load() if self._whole is None else self._whole
+            self._whole = whole if stop < self.shape[0] else None
+            return whole[start:stop]
 
 
 class ConcatenatedRows:

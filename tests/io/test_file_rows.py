@@ -11,11 +11,13 @@ from typing import Any
 
 import h5py
 import numpy as np
+import pyarrow
 import pytest
 import safetensors.torch
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from pyarrow import feather, parquet
 
 from gnc_cli.errors import DataError
 from gnc_cli.io.file_rows import ConcatenatedRows, FileRows, FlatArray
@@ -51,6 +53,10 @@ def safetensors_file(path: Path, array: np.ndarray) -> None:
     safetensors.torch.save_file(tensors, path)
 
 
+def table(array: np.ndarray) -> Any:
+    return pyarrow.table({"f": [*array]})
+
+
 def tensor(array: np.ndarray) -> torch.Tensor:
     return torch.from_numpy(array.copy())
 
@@ -68,6 +74,8 @@ SAVERS: dict[str, tuple[str, Callable[[Path, np.ndarray], None]]] = {
     "bare pt": (".pt", lambda path, a: torch.save(tensor(a), path)),
     "numpy pt": (".pt", lambda path, a: torch.save({"f": a}, path)),
     "safetensors": (".safetensors", safetensors_file),
+    "parquet": (".parquet", lambda path, a: parquet.write_table(table(a), path, row_group_size=6)),
+    "arrow": (".arrow", lambda path, a: feather.write_feather(table(a), path, chunksize=6)),
     "csv": (".csv", lambda path, a: np.savetxt(path, a, fmt="%.17g", delimiter=",")),
 }
 
@@ -206,6 +214,22 @@ def test_a_large_matrix_is_never_whole_in_memory(tmp_path: Path, kind: str) -> N
         tracemalloc.stop()
     assert total == array.size
     assert peak < 1 << 20
+
+
+def test_shards_that_are_read_whole_leave_the_memory(tmp_path: Path) -> None:
+    array = np.ones((5000, 50), np.float32)  # 1 MB
+    with ExitStack() as stack:
+        parts = []
+        for at in range(8):
+            np.savez(tmp_path / f"{at}.npz", f=array)
+            parts.append(stack.enter_context(opened(tmp_path / f"{at}.npz")))
+        rows = ConcatenatedRows(parts)
+        tracemalloc.start()
+        for _ in range(2):
+            assert sum(float(rows.read(i, i + 500).sum()) for i in range(0, 40000, 500)) == 2e6
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert peak < 3 << 20
 
 
 def test_a_file_cut_short_while_it_is_read(tmp_path: Path) -> None:
