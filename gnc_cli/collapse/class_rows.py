@@ -116,8 +116,9 @@ def write_per_class(
             for name, values in zip(CLASS_COLUMNS, held, strict=True)
             if not name.endswith("name") or any(value is not None for value in values)
         }
-        made = {"command": "gnc measure"} | (provenance or {})
-        COLUMN_WRITERS[suffix](file, "per_class", columns, made)
+        COLUMN_WRITERS[suffix](
+            file, "per_class", columns, {"command": "gnc measure"} | (provenance or {})
+        )
 
 
 def write_merges(

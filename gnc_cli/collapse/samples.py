@@ -168,8 +168,11 @@ def open_samples(
         models = [piece.model for piece in pieces.get("weights", ()) if piece.model is not None]
         names = class_names(models[0], len(weights)) if models and weights is not None else None
         if labels is not None and labels.dtype == object:
-            own = request.class_names or (None if names is None else Lines(tuple(names)))
-            labels, names = numbered(labels, own, where)
+            labels, names = numbered(
+                labels,
+                request.class_names or (None if names is None else Lines(tuple(names))),
+                where,
+            )
         yield Samples(features, labels, weights, bias, logits, where, notes, names)
 
 

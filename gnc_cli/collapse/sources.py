@@ -95,8 +95,9 @@ def resolve(request: Request) -> list[Source]:
                 f"{spelled(keys[0], paths[keys[0]][0])} is a dataset of one file; add "
                 f"{spelled('shards')}, or name FILE:KEY"
             )
-        named = {role: [f"{os.fspath(f)}:{paths[role][0]}" for f in request.files] for role in keys}
-        request, paths = replace(request, files=(), shards=False), paths | named
+        for role in keys:
+            paths[role] = [f"{os.fspath(file)}:{paths[role][0]}" for file in request.files]
+        request = replace(request, files=(), shards=False)
     files = expand([os.fspath(file) for file in request.files])
     finder = _Finder(request, files, {role: expand(names) for role, names in paths.items()})
     sources = [replace(s, training=finder.training_set(s)) for s in finder.sources()]

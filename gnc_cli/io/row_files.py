@@ -117,12 +117,14 @@ def write_parquet(
 
     arrays, attributes = {}, dict[str, Any]()
     for name, values in columns.items():
-        missing = np.array([value is None for value in values], dtype=bool)
-        array = pyarrow.array(column(values), mask=missing)
+        array = pyarrow.array(
+            column(values), mask=np.array([value is None for value in values], dtype=bool)
+        )
         arrays[name] = array.cast("string") if array.type == "binary" else array
     write_attributes(attributes, kind, provenance)
-    texts = {name: str(value) for name, value in attributes.items()}
-    write_table(pyarrow.table(arrays, metadata=texts), file)
+    write_table(
+        pyarrow.table(arrays, metadata={name: str(v) for name, v in attributes.items()}), file
+    )
 
 
 COLUMN_WRITERS = {".h5": write_columns, ".parquet": write_parquet}

@@ -28,8 +28,9 @@ _BATCH_BYTES = 4 << 20
 """Of the rows that are decoded at once, as float64."""
 _FIRST_ROWS = 4096
 """Decoded at once to see how long the first list is."""
-_KEPT = 32
-"""Batches that stay, for threads that ask for their rows a little later than others."""
+_KEPT = 4 * ((os.cpu_count() or 1) + 2)
+"""Batches that stay, for threads that ask for their rows later than others: a block of rows has
+four, and a block per thread and two more are read at once."""
 
 
 def import_pyarrow(what: str) -> Any:
@@ -48,7 +49,7 @@ def columns(file: IO[bytes], path: str) -> Iterator[Catalogue]:
     from pyarrow import dataset, parquet
 
     start, size, lock = file.read(4), file.seek(0, os.SEEK_END), threading.Lock()
-    with translated(path, "Parquet or an Arrow file"):
+    with translated(path, "Parquet or an Arrow file (streams are not read)"):
         if start == b"PAR1":
             table = parquet.ParquetFile(file, pre_buffer=False, buffer_size=1 << 20)
             schema, N = table.schema_arrow, table.metadata.num_rows
@@ -60,8 +61,9 @@ def columns(file: IO[bytes], path: str) -> Iterator[Catalogue]:
                 table.to_batches, use_threads=False, batch_readahead=0, fragment_readahead=0
             )
         for field in list(schema)[:MOST_ENTRIES]:
-            where = listed.where(field.name)
-            listed.entries[field.name] = _entry(where, types, field, N, size, scan, lock)
+            listed.entries[field.name] = _entry(
+                listed.where(field.name), types, field, N, size, scan, lock
+            )
     yield listed
 
 
@@ -104,8 +106,10 @@ def _entry(
         shape = (N, len(next(lists, ())))
     row_bytes = 8 * max((1, *shape[1:]))
     if N * row_bytes > most_unpacked(size):
-        claim = f"declares shape {shape}, in a file of {size} bytes, more than is unpacked"
-        return Entry.refused(claim, "store it without compression or dictionaries")
+        return Entry.refused(
+            f"declares shape {shape}, in a file of {size} bytes, more than is unpacked",
+            "store it without compression or dictionaries",
+        )
 
     def decoded() -> Iterator[tuple[int, np.ndarray]]:
         begin = 0
