@@ -106,8 +106,7 @@ def write_per_class(
 
     cells = (tuple(_cells(row)) for row in rows)
     with atomic_file(path, force=force) as file:
-        suffix = PurePath(path).suffix.lower()
-        if suffix == ".csv":
+        if PurePath(path).suffix.lower() == ".csv":
             write_csv(file, CLASS_COLUMNS, cells)
             return
         held = list(zip(*cells, strict=True)) or [()] * len(CLASS_COLUMNS)
@@ -116,7 +115,7 @@ def write_per_class(
             for name, values in zip(CLASS_COLUMNS, held, strict=True)
             if not name.endswith("name") or any(value is not None for value in values)
         }
-        COLUMN_WRITERS[suffix](
+        COLUMN_WRITERS[PurePath(path).suffix.lower()](
             file, "per_class", columns, {"command": "gnc measure"} | (provenance or {})
         )
 

@@ -26,8 +26,6 @@ from gnc_cli.io.catalogue import (
 
 _BATCH_BYTES = 4 << 20
 """Of the rows that are decoded at once, as float64."""
-_FIRST_ROWS = 4096
-"""Decoded at once to see how long the first list is."""
 _KEPT = 4 * ((os.cpu_count() or 1) + 2)
 """Batches that stay, for threads that ask for their rows later than others: a block of rows has
 four, and a block per thread and two more are read at once."""
@@ -45,8 +43,8 @@ def import_pyarrow(what: str) -> Any:
 @contextlib.contextmanager
 def columns(file: IO[bytes], path: str) -> Iterator[Catalogue]:
     """The columns of a Parquet file or of an Arrow (Feather) file."""
-    types, listed = import_pyarrow(repr(path)).types, Catalogue(path, {})
-    from pyarrow import dataset, parquet
+    pyarrow, listed = import_pyarrow(repr(path)), Catalogue(path, {})
+    from pyarrow import parquet
 
     start, size, lock = file.read(4), file.seek(0, os.SEEK_END), threading.Lock()
     with translated(path, "Parquet or an Arrow file (streams are not read)"):
@@ -55,16 +53,34 @@ def columns(file: IO[bytes], path: str) -> Iterator[Catalogue]:
             schema, N = table.schema_arrow, table.metadata.num_rows
             scan = partial(table.iter_batches, use_threads=False)
         else:
-            table = dataset.IpcFileFormat().make_fragment(file)
-            schema, N = table.physical_schema, table.count_rows()
-            scan = partial(
-                table.to_batches, use_threads=False, batch_readahead=0, fragment_readahead=0
-            )
+            schema = pyarrow.ipc.open_file(file).schema
+            scan = partial(_arrow_batches, pyarrow.ipc, file, schema)
+            N = sum(map(len, scan(batch_size=_BATCH_BYTES, columns=schema.names[-1:])))
         for field in list(schema)[:MOST_ENTRIES]:
             listed.entries[field.name] = _entry(
-                listed.where(field.name), types, field, N, size, scan, lock
+                listed.where(field.name), pyarrow.types, field, N, size, scan, lock
             )
     yield listed
+
+
+def _arrow_batches(
+    ipc: Any, file: IO[bytes], schema: Any, batch_size: int, columns: list[str]
+) -> Iterator[Any]:
+    """Record batches of one column of an Arrow file, in pieces of `batch_size` rows.
+
+    pyarrow.dataset does the same, but crashes where a file is damaged: nothing there holds offsets
+    against the bytes that are there.
+    """
+    reader = ipc.open_file(
+        file,
+        options=ipc.IpcReadOptions(
+            use_threads=False, included_fields=[schema.get_field_index(columns[0])]
+        ),
+    )
+    for batch in map(reader.get_batch, range(reader.num_record_batches)):
+        batch.validate(full=True)
+        for start in range(0, len(batch), batch_size):
+            yield batch.slice(start, batch_size)
 
 
 def _entry(
@@ -90,9 +106,10 @@ def _entry(
     name, kind = field.name, field.type
     is_list = types.is_fixed_size_list(kind) or types.is_list(kind) or types.is_large_list(kind)
     item = kind.value_type if is_list or types.is_dictionary(kind) else kind
-    texts = types.is_string(item) or types.is_large_string(item) or types.is_string_view(item)
     shape: tuple[int, ...] = (N,)
-    if texts and not is_list:
+    if not is_list and (
+        types.is_string(item) or types.is_large_string(item) or types.is_string_view(item)
+    ):
         dtype = WORDS
     elif (types.is_integer(item) or types.is_floating(item)) and not types.is_dictionary(kind):
         dtype = str(np.dtype(item.to_pandas_dtype()))
@@ -101,8 +118,12 @@ def _entry(
     if types.is_fixed_size_list(kind):
         shape = (N, kind.list_size)
     elif is_list:
-        batches = scan(batch_size=_FIRST_ROWS, columns=[name])
-        lists = (row for batch in batches for row in batch[name] if row.is_valid)
+        lists = (
+            row
+            for batch in scan(batch_size=4096, columns=[name])
+            for row in batch[name]
+            if row.is_valid
+        )
         shape = (N, len(next(lists, ())))
     row_bytes = 8 * max((1, *shape[1:]))
     if N * row_bytes > most_unpacked(size):
@@ -124,7 +145,6 @@ def _entry(
 def _decoded(where: str, begin: int, piece: Any, dtype: str, d: int | None = None) -> np.ndarray:
     """A piece of a column, or of one of lists of d numbers; `begin` is its first row. What is
     missing is NaN, or None among words."""
-    piece.validate(full=True)  # nothing else holds offsets against the bytes that are there
     if dtype == WORDS:
         return np.array(piece.to_pylist(), dtype=object)
     if d is not None:

@@ -108,9 +108,12 @@ def _stacked(rows: np.ndarray, name: str) -> np.ndarray:
             row.
     """
     parts = [np.asarray(row) for row in rows]
-    kinds = [(part.shape, part.dtype.kind == "U", part.dtype == object) for part in parts]
-    for row, kind in enumerate(kinds):
-        if kind != (*kinds[0][:2], False):
+    for row, part in enumerate(parts):
+        if (
+            part.shape != parts[0].shape
+            or part.dtype == object
+            or (part.dtype.kind == "U") != (parts[0].dtype.kind == "U")
+        ):
             raise DataError(
                 f"{name}: row {row} is {shown(rows[row])}; expected what row 0 is, "
                 f"{shown(rows[0])}: leave such rows out"
