@@ -2,8 +2,8 @@
 
 K unit vectors span K lines; the largest absolute cosine of two is their **coherence**. With their
 negatives they are an antipodal code of 2 K points, whose largest cosine is the coherence: each
-bound on t*(d, 2 K) is one on the coherence. Welch's bounds are of lines alone, and stronger where
-no optimal code is antipodal.
+bound on t*(d, 2 K) is one on the coherence, of which Levenshtein's is taken. Welch's bounds are of
+lines alone, and stronger where no optimal code is antipodal.
 
 The mean square over all pairs, `sum_(k != j) <w_k, w_j>^2 = |W^T W|^2 - K`, is least where `W^T W`
 is a multiple of the identity (a tight frame), by Cauchy and Schwarz on its d eigenvalues, whose sum
@@ -17,8 +17,8 @@ References:
 
 import math
 
-from gnc_cli.limits.limit import ROUNDING, Quantity
-from gnc_cli.limits.registry import all_limits
+from gnc_cli.limits.levenshtein import LEVENSHTEIN
+from gnc_cli.limits.limit import ROUNDING
 from gnc_cli.records import Bracket
 
 
@@ -60,8 +60,8 @@ def least_coherence(d: int, K: int, attained: float = 1.0) -> Bracket:
             orthogonal lines for K <= d, a simplex for K = d + 1, lines at equal angles for d = 2.
 
     Returns:
-        The lower end is the best of Welch's bounds and those on t*(d, 2 K), loosened by their
-        rounding.
+        The lower end is the better of Welch's bounds and Levenshtein's on t*(d, 2 K), loosened by
+        their rounding.
 
     Example:
         >>> f"{least_coherence(3, 4):.9f}", f"{least_coherence(2, 5):.9f}"
@@ -72,10 +72,6 @@ def least_coherence(d: int, K: int, attained: float = 1.0) -> Bracket:
         upper = 0.0 if K <= d else 1.0 / d
     elif d == 2:
         upper = math.cos(math.pi / K)
-    bounds = [welch(d, 2 * K)]
-    for limit in all_limits(Quantity.ONE_VS_ONE):
-        excluded = limit.at(d, 2 * K) if limit.proved and not limit.exists else None
-        if excluded is not None and excluded.valid:
-            bounds.append(1.0 - excluded.value)
-    lower = max(0.0, max(bounds) - ROUNDING)
+    lower = max(welch(d, 2 * K), 1.0 - LEVENSHTEIN.at(d, 2 * K).value)
+    lower = max(0.0, lower - ROUNDING)
     return Bracket(min(lower, upper), upper)
