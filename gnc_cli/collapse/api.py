@@ -16,6 +16,7 @@ from gnc_cli.parameters import (
     Device,
     Force,
     Kind,
+    Lines,
     Parameter,
     Path,
     PlotOrPage,
@@ -72,9 +73,17 @@ def _text(value: Any) -> Any:
     return os.fspath(value) if isinstance(value, os.PathLike) else value
 
 
+def _sets(value: Any) -> Any:
+    """The path of a file, or what draws sets; sets of Python as its lines."""
+    if isinstance(value, (str, os.PathLike)):
+        return os.fspath(value)
+    return Lines(tuple(", ".join(map(str, classes)) for classes in value))
+
+
 _WHAT = "What to measure"
 _HOW = "Conventions"
 _GNC2 = "Classifier and margin"
+_REACH = "Which classes can win"
 _OUTPUT = "Output"
 
 
@@ -274,11 +283,38 @@ def measure(
             reads=True,
         ),
     ] = None,
+    reach: Annotated[
+        bool,
+        Parameter(
+            "Prove which classes can win, be the strictly largest logit for some feature, and "
+            "which never; --classes FILE asks about some. --out rows.h5 has the proofs.",
+            group=_REACH,
+        ),
+    ] = False,
+    feature_norm: Annotated[
+        float | None,
+        Parameter(
+            "The largest norm of a feature for --reach and --sets. Default: the largest among the "
+            "features, without features infinite.",
+            real(above=0.0),
+            _REACH,
+        ),
+    ] = None,
+    sets: Annotated[
+        Path | Sequence[Sequence[int | str]] | None,
+        Parameter(
+            "Which sets of classes can win together: labels or names, one set per line, or "
+            "random:K:N, N sets of K classes.",
+            Kind("FILE|random:K:N", _sets, noun="a list of sets, or the path of a file"),
+            _REACH,
+            reads=True,
+        ),
+    ] = None,
     seed: Annotated[
         int,
         Parameter(
             "Seed of the sample of classes that quantiles of GNC2 are estimated from where K is "
-            "large. Default 0.",
+            "large, and of random sets. Default 0.",
             whole(0),
             "Effort and machine",
         ),
@@ -286,7 +322,7 @@ def measure(
     time_limit: Annotated[
         float | None,
         Parameter(
-            "Wall time after which GNC2 of a row is cut short, its bracket certified but "
+            "Wall time after which GNC2 of a row is cut short, and --reach, certified but "
             "wider; samples are read to their end. Default none.",
             DURATION,
             "Effort and machine",
@@ -386,6 +422,9 @@ def measure(
             classes=_text(classes),
             min_count=min_count,
             class_names=_text(class_names),
+            reach=reach,
+            feature_norm=feature_norm,
+            sets=cast("str | Lines | None", sets),
             seed=seed,
             time_limit=time_limit,
             device=device,

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gnc_cli.collapse.assemble import Weights, assemble, classifier_weights, mean_weights, of_prefix
+from gnc_cli.collapse.reach import reach_of
 from gnc_cli.collapse.reference import gnc2_reference
 from gnc_cli.collapse.request import OWN, LabelForm, Request
 from gnc_cli.collapse.result import Gnc2Reference, MeasureResult
@@ -50,7 +51,13 @@ class Measurer:
     def stamp(self, source: Source) -> str:
         """Changes when the set does, or a file beside it that the numbers depend on."""
         request = self.request
-        beside = (request.classes, request.class_names, request.reference, request.table)
+        beside = (
+            request.classes,
+            request.class_names,
+            request.reference,
+            request.sets,
+            request.table,
+        )
         files = [file_stamp(path) for path in beside if isinstance(path, str)]
         ood = "" if self.ood is None else self.ood.stamp
         return "|".join([source.stamp, self._train.stamp(source), ood, *files])
@@ -89,6 +96,13 @@ class Measurer:
             )
         else:
             _refuse_options_of_samples(request)
+        reach: dict[str, Any] = {}
+        late = False
+        if request.reach or request.sets is not None:  # asked for by name: before GNC2
+            limit, work = request.deadline(), 2.0 * prepared.K_in_file**2 * prepared.d
+            with limit_threads(threads_for(work, request.threads)):
+                reach = reach_of(request, samples, prepared, limit)
+            late = limit.expired
         rows = []
         for at, part in enumerate(parts):
             ood = None if oods is None else oods[at]
@@ -100,7 +114,7 @@ class Measurer:
             row = self._row(part, of_part, weights, source, _about_labels(samples), started)
             if request.prefix_dims is not None:
                 row = of_prefix(row, prepared.d, len(weights.rows), request)
-            rows.append(row)
+            rows.append(replace(row, **reach, cut_short=row.cut_short or late))
         return rows
 
     def _row(

@@ -38,6 +38,9 @@ _OF_ROWS = (
     "classes",
     "min_count",
     "class_names",
+    "reach",
+    "feature_norm",
+    "sets",
     "seed",
 )
 """Parameters that decide the numbers of a row."""
@@ -95,6 +98,9 @@ class Request:
     classes: str | Lines | None = None
     min_count: int | None = None
     class_names: str | Lines | None = None
+    reach: bool = False
+    feature_norm: float | None = None
+    sets: str | Lines | None = None
     seed: int = 0
     time_limit: float | None = None
     device: str = "cpu"
@@ -127,6 +133,12 @@ class Request:
                 f"{spelled('merge_list')} is of near-duplicate classes; add "
                 f"{spelled('duplicates', 0.99)}"
             )
+        reach = self.reach or self.sets is not None
+        if self.feature_norm is not None and not reach:
+            name = spelled("feature_norm", self.feature_norm)
+            raise UsageError(f"{name} is of {spelled('reach')}; add {spelled('reach')}")
+        if reach and self.prefix_dims is not None:
+            raise UsageError(f"{spelled('reach')} is of whole rows; drop {spelled('prefix_dims')}")
         if self.resume and not self.keeps_rows:
             raise UsageError(
                 f"{spelled('resume')} goes on with the rows of a file; add "

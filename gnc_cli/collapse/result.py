@@ -9,7 +9,7 @@ from typing import Any
 
 from gnc_cli.metrics.gnc2 import Gnc2Quantiles, Rattlers
 from gnc_cli.metrics.variants import Evenness, Neco
-from gnc_cli.records import ASIDE, HIDDEN, HIGHER, LABEL, LOWER, QUESTION, Bracket, Result
+from gnc_cli.records import ASIDE, HIDDEN, HIGHER, LABEL, LOWER, QUESTION, Bracket, Number, Result
 
 OF_THE_FILE = ("created", "gnc_version")
 """Attributes that tell files apart, not runs."""
@@ -250,6 +250,57 @@ class Variants:
 
 
 @dataclass(frozen=True)
+class ReachRow:
+    """A class, or several that are to win together."""
+
+    labels: tuple[int, ...]
+    """As the file has them."""
+    names: tuple[str, ...] | None
+    """By `--class-names`, or of the model's tokens; None without names."""
+    margin: Bracket
+    """The largest margin over all other classes that a feature in the ball gives."""
+    twin: int | None = None
+    """The class outside with the same row and no smaller bias, for which it can only tie."""
+    twin_name: str | None = None
+    """Name of that class; None without names."""
+
+
+@dataclass(frozen=True)
+class ReachSummary:
+    """Which classes, or sets of them, can be the largest logits, proved for features in a ball."""
+
+    feature_norm: Number
+    """Radius R of the ball: `--feature-norm`, else the largest norm among the features, else
+    infinite (null); margins are then per unit of the norm."""
+    biased: bool
+    """Whether biases differ: otherwise they decide nothing."""
+    asked: int
+    """Classes, or sets of classes, that were asked about."""
+    rivals: int
+    """Classes of the head, which they must win against."""
+    can_win: int
+    """Proved: a feature in the ball makes them the largest logits."""
+    unreachable: Bracket = field(metadata=LOWER)
+    """How many cannot win: those proved, and with those undecided."""
+    ties: Bracket = field(metadata=LOWER)
+    """How many can only tie, as another class has the same row and bias; likewise."""
+    undecided: int = field(metadata=LOWER)
+    """How many are in none of these: the bracket of their margin holds 0."""
+    unreachable_rows: tuple[ReachRow, ...]
+    """Those that cannot win."""
+    tied_rows: tuple[ReachRow, ...]
+    """Those that can only tie."""
+    undecided_rows: tuple[ReachRow, ...]
+    """Those not decided."""
+    hardest_rows: tuple[ReachRow, ...]
+    """Ten that win by the least; none where biases differ and R is infinite."""
+    best_possible: float | None
+    """R m / sqrt(k (m - 1)(m - k)), m = `rivals`: no m unit rows without bias have a larger margin
+    of their hardest set of k classes (arXiv 2601.20844). None for other rows, or sets of several
+    sizes."""
+
+
+@dataclass(frozen=True)
 class MeasureResult(Result):
     """Collapse metrics of one set of features, weights or both: the result of `gnc measure`."""
 
@@ -367,6 +418,10 @@ class MeasureResult(Result):
     """What was done with which rows."""
     warnings: tuple[str, ...]
     """What to be careful about."""
+    reach: ReachSummary | None = None
+    """Which classes can win; None without `--reach`."""
+    reach_sets: ReachSummary | None = None
+    """Which sets of classes can win together; None without `--sets`."""
     undecided: tuple[str, ...] = ()
     """Keys of figures that the time limit left undecided: gates on them end with exit code 4."""
     attrs: dict[str, Any] = field(default_factory=dict, metadata=ASIDE)
@@ -379,6 +434,8 @@ class MeasureResult(Result):
     """Every `ClassMerge`, group by group; None without `--duplicates`, or where time ran out."""
     one_vs_rest: Any = field(default=None, metadata=HIDDEN, repr=False, compare=False)
     """Lower and upper ends of the classes that were looked at, two arrays (m,)."""
+    witnesses: Any = field(default=None, metadata=HIDDEN, repr=False, compare=False)
+    """The proofs of `reach` and `reach_sets`: arrays by name, as `--out` writes them."""
     cut_short: bool = field(default=False, metadata=HIDDEN)
     """The time limit came before everything asked for was there."""
     interrupted: bool = field(default=False, metadata=HIDDEN)

@@ -169,7 +169,8 @@ def _write(
     if result.out is not None and not request.keeps_rows:
         from gnc_cli.io.row_files import write_rows
 
-        write_rows(result.out, result, force=request.force)
+        proofs = getattr(result, "witnesses", None)
+        write_rows(result.out, result, beside=proofs, force=request.force)
     if request.per_class is not None and isinstance(result, MeasureResult):
         made = {
             "command": "gnc measure",

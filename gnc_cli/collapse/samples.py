@@ -432,14 +432,22 @@ def _chosen_classes(
 def _listed(path: str | Lines, K: int, names: list[str]) -> list[int]:
     """The labels in a file or list of labels, or of names."""
     places = {name: k for k, name in enumerate(names)}
-    labels = []
-    for number, word in enumerate(read_lines(path), start=1):
-        if word in places:
-            labels.append(places[word])
-        elif re.fullmatch(r"\d{1,18}", word, re.ASCII) and int(word) < K:
-            labels.append(int(word))
-        elif word:
-            hint = f"a label from 0 to {K - 1}" + (" or a name" if names else "")
-            mistake = f"{shown(path)}, line {number}: {word[:40]!r} is no class"
-            raise DataError(f"{mistake}; expected {hint}")
-    return labels
+    return [
+        class_of(word, K, places, f"{shown(path)}, line {number}")
+        for number, word in enumerate(read_lines(path), start=1)
+        if word
+    ]
+
+
+def class_of(word: str, K: int, places: Mapping[str, int], where: str) -> int:
+    """The class that a word of a file names, by its label or in `places`.
+
+    Raises:
+        DataError: none; begins with `where`.
+    """
+    if word in places:
+        return places[word]
+    if re.fullmatch(r"\d{1,18}", word, re.ASCII) and int(word) < K:
+        return int(word)
+    hint = f"a label from 0 to {K - 1}" + (" or a name" if places else "")
+    raise DataError(f"{where}: {word[:40]!r} is no class; expected {hint}")

@@ -17,6 +17,8 @@ from gnc_cli.collapse.result import (
     MeasureResult,
     MeasureSeries,
     Policy,
+    ReachRow,
+    ReachSummary,
     WithoutDuplicates,
     told_apart,
 )
@@ -41,6 +43,8 @@ Columns = Mapping[str, Sequence[str | None]]
 
 _PAIRS = 10
 """Pairs of duplicates that are shown; --json has more."""
+_OF_A_KIND = 5
+"""Classes that a line of `--reach` names; --json has all."""
 _PLACES = ("epoch", "step", "layer", "split")
 _QUANTILES = {"q0_001": "0.1 %", "q0_01": "1 %", "q0_1": "10 %", "q0_5": "median"}
 _ALWAYS = ("gnc2_reference", "margins.arcface_rad", "margins.scale", "max_cosine")
@@ -105,6 +109,8 @@ def _set(r: MeasureResult, verbose: bool) -> list[Table]:
         tables.append(_worst(r.worst_classes, verbose))
     if r.duplicates is not None and r.without_duplicates is not None:
         tables.append(_duplicates(r.duplicates, r.without_duplicates))
+    reaches = {"classes": r.reach, "sets": r.reach_sets}
+    tables += [_reach(nouns, reach) for nouns, reach in reaches.items() if reach is not None]
     return [*tables, Table(notes=_notes([r], r.out, verbose))]
 
 
@@ -304,6 +310,40 @@ def _duplicates(pairs: Sequence[DuplicatePair], left: WithoutDuplicates) -> Tabl
         )
     title = f"duplicates: {plural(left.pairs, 'pair')} of classes above {left.cosine:g}"
     return Table(title, ("cosine", "classes"), rows, notes, text=frozenset({1}))
+
+
+def _reach(nouns: str, reach: ReachSummary) -> Table:
+    ball = f"in the ball |h| <= {reach.feature_norm:.6g}"
+    if math.isinf(reach.feature_norm):
+        ball = "of any norm, margins per unit of it"
+    kinds = {
+        "cannot win": (reach.unreachable.lower, reach.unreachable_rows),
+        "can only tie": (reach.ties.lower, reach.tied_rows),
+        "not decided": (reach.undecided, reach.undecided_rows),
+    }
+    why = "in the whole ball: after ReLU or LayerNorm features fill less of it, maybe not there"
+    rows = [("can win", count(reach.can_win), why)]
+    rows += [(kind, count(int(n)), _some_of(named)) for kind, (n, named) in kinds.items()]
+    rows += [
+        ("" if place else "least margins", proved(row.margin, 6), _some_of([row]))
+        for place, row in enumerate(reach.hardest_rows[:_OF_A_KIND])
+    ]
+    if reach.best_possible is not None:
+        of = f"the most that the least margin of {count(reach.rivals)} unit rows can be"
+        rows.append(("possible", f"{reach.best_possible:.6f}", of))
+    asked = f"{count(reach.asked)} {nouns} against all {count(reach.rivals)} classes"
+    return facts(f"reach of {asked}, features {ball}", rows)
+
+
+def _some_of(rows: Sequence[ReachRow]) -> str:
+    """The first of some classes or sets."""
+    texts = []
+    for row in rows[:_OF_A_KIND]:
+        text = " + ".join(map(class_name, row.labels, row.names or [None] * len(row.labels)))
+        twin = "" if row.twin is None else f" = {class_name(row.twin, row.twin_name)}"
+        texts.append(text + twin)
+    more = f", {count(len(rows) - len(texts))} more" if len(rows) > len(texts) else ""
+    return ", ".join(texts) + more
 
 
 # Several sets -------------------------------------------------------------------------------------

@@ -29,6 +29,7 @@ def write_rows(
     result: Result,
     *,
     options: dict[str, Any] | None = None,
+    beside: Mapping[str, np.ndarray] | None = None,
     force: bool = False,
 ) -> None:
     """Write the rows of a result in the format of the suffix.
@@ -41,6 +42,7 @@ def write_rows(
         path: the target.
         result: the record of a command.
         options: how the result was asked for, for the provenance of .h5 and .parquet.
+        beside: further datasets of .h5, by their paths in it.
         force: replace an existing file.
 
     Raises:
@@ -55,7 +57,8 @@ def write_rows(
         elif suffix == ".csv":
             file.write(csv_text(names, lines).encode())
         else:
-            columns = {name: [line.get(name) for line in lines] for name in names}
+            columns: dict[str, Any] = {name: [line.get(name) for line in lines] for name in names}
+            columns |= {**(beside or {})} if suffix == ".h5" else {}
             made = {"command": f"gnc {result.command}", "options": options}
             COLUMN_WRITERS[suffix](file, "rows", columns, {k: v for k, v in made.items() if v})
 
@@ -101,7 +104,7 @@ def write_columns(
         write_attributes(h5.attrs, kind, provenance)
         parent = h5.create_group(kind)
         for name, values in columns.items():
-            data = column(values)
+            data = values if isinstance(values, np.ndarray) else column(values)
             if data.dtype.kind == "S":
                 data = data.astype(h5py.string_dtype("utf-8", data.dtype.itemsize))
             parent.create_dataset(name, data=data, track_times=False)

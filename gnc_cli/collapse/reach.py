@@ -1,0 +1,181 @@
+"""Which classes of the classifier can win, and which sets of classes together: from the options of
+`measure` to records and proofs."""
+
+import math
+import re
+from collections.abc import Iterable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from gnc_cli.collapse.request import NONZERO, Request
+from gnc_cli.collapse.result import ReachRow, ReachSummary
+from gnc_cli.collapse.samples import Prepared, Samples, class_of
+from gnc_cli.errors import DataError, UsageError
+from gnc_cli.geometry.sphere import row_norms
+from gnc_cli.io.inputs import read_lines
+from gnc_cli.io.row_files import column
+from gnc_cli.metrics.reach import Head, Reach, Verdict
+from gnc_cli.metrics.rows import Rows, block_rows
+from gnc_cli.parameters import spelled
+from gnc_cli.parsing import shown
+from gnc_cli.records import Bracket
+from gnc_cli.runtime.deadline import Deadline
+
+_LISTED = 10
+"""Of the classes that win by the least."""
+_UNIT = 1e-6
+"""Rows whose norms are off 1 by less count as unit."""
+Answers = dict[tuple[int, ...], Reach]
+"""By the classes, their places among those of the head."""
+_RANDOM = re.compile(r"random:(\d{1,9}):(\d{1,9})", re.ASCII)
+
+
+def reach_of(
+    request: Request, samples: Samples, prepared: Prepared, deadline: Deadline
+) -> dict[str, Any]:
+    """The fields of the result that `--reach` and `--sets` ask for.
+
+    With `--classes FILE` it is about these classes against all those of the head; classes left out
+    for a weight of zero count nowhere.
+
+    Raises:
+        DataError: there is no classifier, or a set is none of its classes.
+        UsageError: sets are drawn that are larger than the head.
+    """
+    W, bias = samples.weights, samples.bias
+    if W is None:
+        raise DataError(
+            f"{spelled('reach')} and {spelled('sets')} are about a classifier, and there is none; "
+            f"name it with {spelled('weights', 'F:KEY')}"
+        )
+    rivals = prepared.kept if request.classes == NONZERO else np.arange(len(W))
+    norm = request.feature_norm or math.inf
+    if request.feature_norm is None and samples.features is not None:
+        norm = _largest_norm(samples.features)
+    head = Head(W[rivals], None if bias is None else bias[rivals], norm, deadline)
+    answers: dict[str, Answers] = {}
+    if request.reach:
+        asked = np.searchsorted(rivals, prepared.kept)
+        progress = request.progress and partial(request.progress, "reach")
+        answers["reach"] = {(k,): reach for k, reach in head.all(asked, progress).items()}
+    if request.sets is not None:
+        sets = _sets(request, rivals, prepared.K_in_file, prepared.names)
+        answers["reach_sets"] = {}
+        for done, own in enumerate(sets, start=1):
+            answers["reach_sets"][own] = head.reach(own)
+            if request.progress is not None:
+                request.progress("reach of sets", done, len(sets), math.nan)
+    fields: dict[str, Any] = {"witnesses": {}}
+    for name, found in answers.items():
+        fields[name] = _summary(head, found, rivals, prepared.names)
+        fields["witnesses"] |= _witnesses(name, found, rivals, head.d)
+    return fields
+
+
+def _largest_norm(rows: Rows) -> float:
+    step, largest = block_rows(rows), 0.0
+    for start in range(0, rows.shape[0], step):
+        block = rows.read(start, min(rows.shape[0], start + step)).astype(np.float64)
+        largest = max(largest, float(row_norms(block).max()))
+    return largest
+
+
+def _sets(
+    request: Request, rivals: np.ndarray, K: int, names: list[str] | None
+) -> list[tuple[int, ...]]:
+    """The sets of `--sets`, as places in `rivals`, each once."""
+    drawn = _RANDOM.fullmatch(str(request.sets))
+    if drawn is not None:
+        size, count = int(drawn[1]), int(drawn[2])
+        if not 0 < size < len(rivals):
+            raise UsageError(
+                f"{spelled('sets', request.sets)} needs 1 to {len(rivals) - 1} classes a set"
+            )
+        rng = np.random.default_rng(request.seed)
+        choices = (rng.choice(len(rivals), size, replace=False) for _ in range(count))
+        return list(dict.fromkeys(tuple(sorted(own.tolist())) for own in choices))
+    assert request.sets is not None
+    places = {name: k for k, name in enumerate(names or [])}
+    sets: dict[tuple[int, ...], None] = {}
+    for number, line in enumerate(read_lines(request.sets), start=1):
+        where = f"{shown(request.sets)}, line {number}"
+        words = [word.strip() for word in line.split("," if "," in line else None)]
+        own = sorted({class_of(word, K, places, where) for word in words if word})
+        if own and (len(own) == len(rivals) or not np.isin(own, rivals).all()):
+            raise DataError(
+                f"{where}: the set holds all {K} classes, or one that is left out; leave a class "
+                "to win against, and name classes that are measured"
+            )
+        if own:
+            sets[tuple(np.searchsorted(rivals, own).tolist())] = None
+    if not sets:
+        raise DataError(f"{shown(request.sets)} has no sets; give one per line, such as 3, 5")
+    return list(sets)
+
+
+def _summary(
+    head: Head, answers: Answers, rivals: np.ndarray, names: list[str] | None
+) -> ReachSummary:
+    """What is known of classes or sets."""
+
+    def named(places: Iterable[int]) -> tuple[str, ...] | None:
+        return tuple(names[rivals[place]] for place in places) if names else None
+
+    rows: dict[Verdict, list[ReachRow]] = {verdict: [] for verdict in Verdict}
+    for own, reach in answers.items():
+        twin = [] if reach.twin is None else [reach.twin]
+        rows[reach.verdict].append(
+            ReachRow(
+                labels=tuple(rivals[list(own)].tolist()),
+                names=named(own),
+                margin=Bracket(reach.lower, reach.upper),
+                twin=int(rivals[twin[0]]) if twin else None,
+                twin_name=(named(twin) or (None,))[0] if twin else None,
+            )
+        )
+    lost, tied, undecided, able = (
+        tuple(rows[verdict])
+        for verdict in (Verdict.CANNOT_WIN, Verdict.TIES, Verdict.UNDECIDED, Verdict.CAN_WIN)
+    )
+    hardest = sorted(able, key=lambda row: row.margin.upper) if head.ranked else []
+    best, m, k = None, head.K, len(next(iter(answers)))
+    unit = np.abs(row_norms(head.W) - 1.0).max() < _UNIT
+    if unit and not head.biased and {len(own) for own in answers} == {k}:
+        radius = head.norm if math.isfinite(head.norm) else 1.0
+        best = radius * m / math.sqrt(k * (m - 1) * (m - k))
+    return ReachSummary(
+        feature_norm=head.norm,
+        biased=head.biased,
+        asked=len(answers),
+        rivals=m,
+        can_win=len(able),
+        unreachable=Bracket(len(lost), len(lost) + len(undecided)),
+        ties=Bracket(len(tied), len(tied) + len(undecided)),
+        undecided=len(undecided),
+        unreachable_rows=lost,
+        tied_rows=tied,
+        undecided_rows=undecided,
+        hardest_rows=tuple(hardest[:_LISTED]),
+        best_possible=best,
+    )
+
+
+def _witnesses(group: str, answers: Answers, rivals: np.ndarray, d: int) -> dict[str, np.ndarray]:
+    """The proofs as datasets of a group of an HDF5 file; lists follow each other, and offsets say
+    where each begins."""
+    reaches = list(answers.values())
+    none, nothing = np.full(d, np.nan), (np.zeros(0, dtype=np.intp), np.zeros(0))
+    weights = [reach.weights or nothing for reach in reaches]
+    return {
+        f"/{group}/classes": rivals[np.concatenate([list(own) for own in answers])],
+        f"/{group}/class_offsets": np.cumsum([0, *map(len, answers)]),
+        f"/{group}/verdicts": column([str(reach.verdict) for reach in reaches]),
+        f"/{group}/lower": np.array([reach.lower for reach in reaches]),
+        f"/{group}/upper": np.array([reach.upper for reach in reaches]),
+        f"/{group}/features": np.array([none if r.feature is None else r.feature for r in reaches]),
+        f"/{group}/indices": rivals[np.concatenate([indices for indices, _ in weights])],
+        f"/{group}/weights": np.concatenate([values for _, values in weights]),
+        f"/{group}/weight_offsets": np.cumsum([0, *(len(values) for _, values in weights)]),
+    }
