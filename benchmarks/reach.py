@@ -19,6 +19,7 @@ import numpy as np
 
 from benchmarks.report import table
 from gnc_cli.metrics.reach import Head
+from gnc_cli.runtime.threads import available_cores
 
 PLANTED, TWINS = 100, 50
 
@@ -54,7 +55,7 @@ def main() -> None:
     lines = []
     for name, b, norm in (("none", None, math.inf), ("any", bias, math.inf), ("any", bias, 10.0)):
         wall, processor = time.perf_counter(), time.process_time()
-        answers = Head(W, b, norm).all(asked)
+        answers = Head(W, b, norm, threads=available_cores()).all(asked)
         times = time.perf_counter() - wall, time.process_time() - processor
         counts = Counter(str(reach.verdict) for reach in answers.values())
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20

@@ -100,8 +100,9 @@ class Measurer:
         late = False
         if request.reach or request.sets is not None:  # asked for by name: before GNC2
             limit, work = request.deadline(), 2.0 * prepared.K_in_file**2 * prepared.d
-            with limit_threads(threads_for(work, request.threads)):
-                reach = reach_of(request, samples, prepared, limit)
+            threads = threads_for(work, request.threads)
+            with limit_threads(threads):
+                reach = reach_of(request, samples, prepared, limit, threads)
             late = limit.expired
         rows = []
         for at, part in enumerate(parts):

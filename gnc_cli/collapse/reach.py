@@ -33,7 +33,7 @@ _RANDOM = re.compile(r"random:(\d{1,9}):(\d{1,9})", re.ASCII)
 
 
 def reach_of(
-    request: Request, samples: Samples, prepared: Prepared, deadline: Deadline
+    request: Request, samples: Samples, prepared: Prepared, deadline: Deadline, threads: int
 ) -> dict[str, Any]:
     """The fields of the result that `--reach` and `--sets` ask for.
 
@@ -54,7 +54,7 @@ def reach_of(
     norm = request.feature_norm or math.inf
     if request.feature_norm is None and samples.features is not None:
         norm = _largest_norm(samples.features)
-    head = Head(W[rivals], None if bias is None else bias[rivals], norm, deadline)
+    head = Head(W[rivals], None if bias is None else bias[rivals], norm, deadline, threads)
     answers: dict[str, Answers] = {}
     if request.reach:
         asked = np.searchsorted(rivals, prepared.kept)
@@ -62,11 +62,8 @@ def reach_of(
         answers["reach"] = {(k,): reach for k, reach in head.all(asked, progress).items()}
     if request.sets is not None:
         sets = _sets(request, rivals, prepared.K_in_file, prepared.names)
-        answers["reach_sets"] = {}
-        for done, own in enumerate(sets, start=1):
-            answers["reach_sets"][own] = head.reach(own)
-            if request.progress is not None:
-                request.progress("reach of sets", done, len(sets), math.nan)
+        progress = request.progress and partial(request.progress, "reach of sets")
+        answers["reach_sets"] = dict(zip(sets, head.each(sets, progress), strict=True))
     fields: dict[str, Any] = {"witnesses": {}}
     for name, found in answers.items():
         fields[name] = _summary(head, found, rivals, prepared.names)

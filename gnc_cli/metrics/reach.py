@@ -22,6 +22,7 @@ place of w_k.
 
 import math
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
@@ -35,6 +36,7 @@ from gnc_cli.geometry.min_norm_point import hull_distance_bound, min_norm_point
 from gnc_cli.geometry.rounding import UNIT32, gamma
 from gnc_cli.geometry.sphere import as_points
 from gnc_cli.runtime.deadline import Deadline, StageProgress
+from gnc_cli.runtime.threads import limit_threads
 
 _WORKING = 96
 """Rows that join a working set at once."""
@@ -89,6 +91,7 @@ class Head:
         bias: shape (K,); None for none.
         norm: R, the largest norm of a feature; infinite by default.
         deadline: what it leaves undone is undecided.
+        threads: how many classes are looked at side by side.
 
     Raises:
         DataError: rows or biases are not finite, or are fewer than two.
@@ -105,10 +108,11 @@ class Head:
         bias: np.ndarray | None = None,
         norm: float = math.inf,
         deadline: Deadline | None = None,
+        threads: int = 1,
     ) -> None:
         self.W = as_points(weights)
         self.K, self.d = self.W.shape
-        self.norm, self.deadline = norm, deadline or Deadline()
+        self.norm, self.deadline, self.threads = norm, deadline or Deadline(), threads
         self.bias = np.zeros(self.K) if bias is None else np.asarray(bias, dtype=np.float64)
         if self.bias.shape != (self.K,) or not np.isfinite(self.bias).all():
             raise DataError(f"the bias must be {self.K} finite numbers, one per row of the weights")
@@ -156,19 +160,28 @@ class Head:
         """The reach of every class, or of some: one blocked product decides most of them."""
         left = np.arange(self.K) if classes is None else np.asarray(classes)
         answers = self._screened(left, progress)
-        for k in left:
-            if int(k) not in answers:
-                answers[int(k)] = self.reach([int(k)])
-                if progress is not None:
-                    progress(len(answers), len(left), math.nan)
+        rest = [int(k) for k in left if int(k) not in answers]
+        answers |= zip(rest, self.each([[k] for k in rest], progress), strict=True)
         # Close the brackets of those that win by the least, as screening leaves them open.
         able = [k for k, reach in answers.items() if reach.verdict is Verdict.CAN_WIN]
         able.sort(key=lambda k: answers[k].lower)
-        for k in able[: max(_REFINED, int(_QUICK / self.W.size)) if self.ranked else 0]:
-            reach = self.reach([k])
+        able = able[: max(_REFINED, int(_QUICK / self.W.size)) if self.ranked else 0]
+        for k, reach in zip(able, self.each([[k] for k in able]), strict=True):
             if reach.verdict is Verdict.CAN_WIN:
                 answers[k] = reach
         return {int(k): answers[int(k)] for k in left}
+
+    def each(
+        self, sets: Sequence[Sequence[int]], progress: StageProgress | None = None
+    ) -> list[Reach]:
+        """The reach of each of several sets, in threads: projections are too small to be shared."""
+        found: list[Reach] = []
+        with limit_threads(1), ThreadPoolExecutor(self.threads) as pool:
+            for reach in pool.map(self.reach, sets):
+                found.append(reach)
+                if progress is not None:
+                    progress(len(found), len(sets), math.nan)
+        return found
 
     def margin(self, own: np.ndarray, feature: np.ndarray) -> float:
         """Proved margin of some classes over all others at a feature (d,)."""
