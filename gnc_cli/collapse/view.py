@@ -386,6 +386,9 @@ def _series(series: MeasureSeries, verbose: bool) -> list[Table]:
         ],
         "possible": _column(rows, "gnc2_possible", _ends),
         NAMES[forms["gnc3"]]: _column(rows, forms["gnc3"], short),
+        "cannot win": [
+            None if r.reach is None else count(int(r.reach.unreachable.lower)) for r in rows
+        ],
         "NCC": _column(rows, "ncc_accuracy", "{:.4f}".format),
         "accuracy": _column(rows, "accuracy", "{:.4f}".format),
     }

@@ -125,6 +125,8 @@ def test_tables_and_gates(gnc: Any, tmp_path: Path, head: dict[str, np.ndarray])
     assert gnc(*args, "--max", f"reach.unreachable={K}", "--max", "reach.ties=2").exit_code == 0
     late = gnc(*args, "--time-limit", "1e-9", "--max", "reach.unreachable=0")
     assert late.exit_code == 4 and f"not decided   {K}" in late.stdout
+    series = gnc("measure", path, path, "--reach").stdout.splitlines()
+    assert "cannot win" in series[2]
     unknown = gnc("measure", path, "--max", "unreachable=0")
     assert unknown.exit_code == 2 and "did you mean reach.unreachable" in unknown.stderr
 
