@@ -146,13 +146,12 @@ class Head:
         twin = self._twin(own)
         if twin is not None:
             return twin
-        limited = self.biased and math.isfinite(self.norm)
-        reach = self._limited(own) if limited else self._unlimited(own)
+        reach = self._unlimited(own)
         if reach.verdict is Verdict.UNDECIDED and reach.weights is not None:
             proof = self._inside(own, *reach.weights)
             if proof is not None:
                 return Reach(Verdict.CANNOT_WIN, reach.lower, 0.0, weights=proof)
-        return reach
+        return self._limited(own) if self.biased and math.isfinite(self.norm) else reach
 
     def all(
         self, classes: np.ndarray | None = None, progress: StageProgress | None = None
