@@ -174,6 +174,8 @@ class Head:
         self, sets: Sequence[Sequence[int]], progress: StageProgress | None = None
     ) -> list[Reach]:
         """The reach of each of several sets, in threads: projections are too small to be shared."""
+        import scipy.linalg  # noqa: F401  its BLAS must be there to be held to one thread
+
         found: list[Reach] = []
         with limit_threads(1), ThreadPoolExecutor(self.threads) as pool:
             for reach in pool.map(self.reach, sets):
