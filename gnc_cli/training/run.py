@@ -25,7 +25,7 @@ from gnc_cli.training.data.image_set import ImageData
 from gnc_cli.training.data.load import load_images, load_matched
 from gnc_cli.training.epochs import Epochs
 from gnc_cli.training.head import HeadPlan, find_code, plan_heads, read_similarity
-from gnc_cli.training.measure import Measuring
+from gnc_cli.training.measure import NetworkMeasurer
 from gnc_cli.training.network import (
     announce_time,
     build_training,
@@ -196,10 +196,10 @@ class Job:
         plan = HeadPlan(d, len(data.class_names))
         training = build_training(short, plan, data, self.processes, self.device)
         load_start(training.model.encoder, short)
-        measuring = Measuring(training, dataclasses.replace(data, ood=None))
+        measurer = NetworkMeasurer(training, dataclasses.replace(data, ood=None))
         silent = dataclasses.replace(self.request, progress=None, on_epoch=None)
         folder = RunFolder(self.processes)
-        epochs = Epochs(short, training, measuring, folder, silent, self.deadline)
+        epochs = Epochs(short, training, measurer, folder, silent, self.deadline)
         with limit_threads(threads_of(training, self.request.threads)):
             epochs.run()
         if epochs.outcome != "completed":
@@ -209,7 +209,7 @@ class Job:
                 "classes was stopped before its end, and nothing is written; allow more time, or "
                 f"give {spelled('similarity')}"
             )
-        return class_similarity(measuring.class_means())
+        return class_similarity(measurer.class_means())
 
     def _train(
         self,
@@ -237,8 +237,8 @@ class Job:
         if request.on_run is not None and processes.first:
             request.on_run(folder.path)
         with folder:
-            measuring = Measuring(training, data)
-            epochs = Epochs(recipe, training, measuring, folder, request, self.deadline)
+            measurer = NetworkMeasurer(training, data)
+            epochs = Epochs(recipe, training, measurer, folder, request, self.deadline)
             if resume:
                 epochs.resume(in_all(processes, partial(read_run, f"{folder.path}/last.pt")))
             if self.deadline.seconds is None and processes.first:

@@ -42,7 +42,7 @@ from gnc_cli.runtime.distributed import Processes, of_first
 from gnc_cli.training.checkpoints import read_run, write_checkpoint
 from gnc_cli.training.data.image_set import ImageData
 from gnc_cli.training.head import HeadPlan
-from gnc_cli.training.measure import Measured
+from gnc_cli.training.measure import Measurement
 from gnc_cli.training.request import Settings
 from gnc_cli.training.result import EpochRow
 
@@ -206,15 +206,15 @@ class RunFolder:
         self.log(words)
 
     @_in_first
-    def snapshot(self, epoch: int, step: int, measured: Measured) -> None:
+    def snapshot(self, epoch: int, step: int, measurement: Measurement) -> None:
         """The features that were measured, each split of them that was kept."""
-        if measured.result is not None and "train" not in measured.features:
+        if measurement.result is not None and "train" not in measurement.features:
             self.warn(
                 "no snapshot of the training features, which are larger than 2 GiB; for one take a "
                 f"smaller {spelled('feature_dim')} or fewer images"
             )
-        for split, (features, labels) in measured.features.items():
-            arrays = {"features": features, "labels": labels, "weights": measured.weights}
+        for split, (features, labels) in measurement.features.items():
+            arrays = {"features": features, "labels": labels, "weights": measurement.weights}
             add_snapshot(Path(self.path), arrays, epoch=epoch, step=step, split=split)
 
     def log(self, line: str) -> None:

@@ -158,7 +158,7 @@ def test_a_kill_within_an_epoch_takes_what_came_after_a_checkpoint(
 @pytest.mark.parametrize(
     ("owner", "name", "before"),
     [
-        (measure.Measuring, "measure", True),
+        (measure.NetworkMeasurer, "measure", True),
         (run_folder, "add_snapshot", True),
         (run_folder, "add_snapshot", False),
         (run_folder.RunFolder, "best", True),
@@ -237,14 +237,14 @@ def test_time_is_a_normal_end(
         return made
 
     limits: list[float | None] = []
-    real = measure.Measuring.measure
+    real = measure.NetworkMeasurer.measure
 
     def measuring(self: Any, *, patience: float | None, deadline: Deadline, **how: Any) -> Any:
         limits.append(deadline.remaining if patience is None else patience)
         return real(self, patience=patience, deadline=deadline, **how)
 
     monkeypatch.setattr(train_run.Deadline, "of_call", deadline)
-    monkeypatch.setattr(measure.Measuring, "measure", measuring)
+    monkeypatch.setattr(measure.NetworkMeasurer, "measure", measuring)
     part = run(data, out, time_limit=100.0, progress=progress, **ASKED)
     monkeypatch.undo()
     assert part.outcome == "time_limit" and part.advice is not None and "--resume" in part.advice
