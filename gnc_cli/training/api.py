@@ -454,7 +454,7 @@ def train(
         UsageError, DataError, OutputError, UnavailableError: see `gnc_cli.errors`. A loss that is
         no longer finite is a DataError that names the last good checkpoint.
     """
-    from gnc_cli.training.request import Request, completed
+    from gnc_cli.training.request import Request, with_config
     from gnc_cli.training.run import run
 
     request = Request(
@@ -510,7 +510,7 @@ def train(
     if config is None:
         return run(request)
     try:
-        return run(completed(request, config, declared(train)))
+        return run(with_config(request, config, declared(train)))
     except UsageError as error:
         if repr(os.fspath(config)) in str(error):
             raise

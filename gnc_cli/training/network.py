@@ -13,7 +13,7 @@ from gnc_cli.records import read_plain
 from gnc_cli.runtime.distributed import Processes, on_this_machine, started_by_torchrun
 from gnc_cli.runtime.memory import check_memory
 from gnc_cli.runtime.threads import available_cores, resolve_device, threads_for
-from gnc_cli.training.checkpoints import read_checkpoint, read_tensors
+from gnc_cli.training.checkpoints import read_state, read_tensors
 from gnc_cli.training.data.image_set import ImageData
 from gnc_cli.training.head import HeadPlan, build_head
 from gnc_cli.training.networks.batches import Augmentation, Batches, channel_statistics
@@ -98,11 +98,11 @@ def check_fits(
     if ":" not in settings.model:
         with torch.device("meta"):
             parameters = count_parameters(_encoder(settings, plan.d, images))
-    head = (6 if settings.kind == "learned" else 2) * rows + 3 * batch * plan.K
+    head = (6 if settings.head_kind == "learned" else 2) * rows + 3 * batch * plan.K
     step, host = 4 * (4 * parameters + head), 3 * 8 * rows
     what = (
-        f"{spelled('model', settings.model)} with a {settings.kind} head of K={plan.K} classes in "
-        f"d={plan.d} at batch size {batch}"
+        f"{spelled('model', settings.model)} with a {settings.head_kind} head of K={plan.K} "
+        f"classes in d={plan.d} at batch size {batch}"
     )
     smaller = [spelled(name) for name in ("batch_size", "width", "feature_dim")]
     hint = f"take a smaller {', '.join(smaller[:-1])} or {smaller[-1]}, or another head"
@@ -178,7 +178,7 @@ def _stored_encoder(path: str) -> dict[str, torch.Tensor]:
     if os.path.isdir(path):
         best = os.path.join(path, "best.pt")
         path = best if os.path.isfile(best) else os.path.join(path, "last.pt")
-    state = read_checkpoint(path)
+    state = read_state(path)
     try:
         stored = read_plain(dict[str, torch.Tensor], state["training"]["model"])
     except (KeyError, TypeError, ValueError) as error:

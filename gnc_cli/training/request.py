@@ -200,12 +200,12 @@ class Settings(Recipe):
     seed: int = 0
 
     @property
-    def kind(self) -> str:
+    def head_kind(self) -> str:
         """`learned`, `cmf` or `fixed`."""
         return self.head.partition(":")[0]
 
     @property
-    def code(self) -> str | None:
+    def head_code(self) -> str | None:
         """Where a fixed code is from: a file, or `solve`."""
         return self.head.partition(":")[2] or None
 
@@ -258,7 +258,7 @@ def _check_together(settings: Settings, choices: Mapping[str, Any]) -> None:
     for one, other in _EXCLUDING:
         if one in choices and other in choices:
             raise UsageError(f"{spelled(one)} and {spelled(other)} exclude each other; keep one")
-    odd = settings.kind != "learned" or "tau" in choices or settings.loss != "ce"
+    odd = settings.head_kind != "learned" or "tau" in choices or settings.loss != "ce"
     if settings.constraint == "decay" and odd:
         raise UsageError(
             f"{spelled('constraint', 'decay')} has free lengths: leave out {spelled('head')}, "
@@ -271,7 +271,7 @@ def _check_together(settings: Settings, choices: Mapping[str, Any]) -> None:
             raise UsageError(f"{spelled(name)} belongs to {wanted}; leave it out, or add that")
 
 
-def resumed(stored: Settings, request: Request) -> Settings:
+def resumed_settings(stored: Settings, request: Request) -> Settings:
     """The settings of a run that goes on; it may be given more epochs, or measured otherwise.
 
     A `package.module:factory` is imported only where the caller names it too.
@@ -308,7 +308,7 @@ def _shown(value: Any) -> str:
     return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
-def completed(request: Request, config: Path, declared: Mapping[str, Parameter]) -> Request:
+def with_config(request: Request, config: Path, declared: Mapping[str, Parameter]) -> Request:
     """The request with arguments of a TOML file where the caller left the default.
 
     The file is data: only the caller decides which code is imported and which files are replaced.

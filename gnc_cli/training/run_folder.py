@@ -39,7 +39,7 @@ from gnc_cli.io.ledger import Ledger
 from gnc_cli.parameters import spelled
 from gnc_cli.records import flatten, plain, read_plain
 from gnc_cli.runtime.distributed import Processes, of_first
-from gnc_cli.training.checkpoints import read_run, write_checkpoint
+from gnc_cli.training.checkpoints import read_checkpoint, write_state
 from gnc_cli.training.data.image_set import ImageData
 from gnc_cli.training.head import HeadPlan
 from gnc_cli.training.measure import Measurement
@@ -96,9 +96,9 @@ class RunFolder:
         *,
         label: str = "",
         force: bool = False,
-        goes_on: bool = False,
+        resume: bool = False,
     ) -> "RunFolder":
-        """A folder that the first process makes, or opens where a run `goes_on`, and holds alone.
+        """A folder that the first process makes, or opens to `resume` its run, and holds alone.
 
         Without a path it is `runs/2026-11-21-1530-LABEL`, by UTC. `force` removes the files of a
         run that is there, and nothing else.
@@ -106,37 +106,36 @@ class RunFolder:
         folder = cls(processes)
 
         def hold() -> str:
-            if path is not None and not goes_on:
+            if path is not None and not resume:
                 check_free(path, force=force)
                 _make(Path(path))
             where = _dated_folder(label) if path is None else Path(path)
-            folder._hold(where, anew=not goes_on)
+            folder._hold(where, resume=resume)
             return str(where)
 
         folder.path = of_first(processes, hold)
         return folder
 
-    def _hold(self, folder: Path, *, anew: bool) -> None:
+    def _hold(self, folder: Path, *, resume: bool) -> None:
         """Lock the folder and open what is added to; nothing of an earlier run stays in a new one.
 
         It may be somebody else's folder, so no link is followed; files that are written anew
         replace a link.
         """
         for path in (folder / METRICS, folder / LOG, folder / SNAPSHOTS):
-            if path.is_symlink() and anew:
+            if path.is_symlink() and not resume:
                 path.unlink()
             elif path.is_symlink():
                 raise OutputError(
                     f"{str(path)!r} is a symbolic link, and gnc train follows none in a run "
                     "folder; put what it points to there, or name another folder"
                 )
-        self._rows = _ledger(folder / METRICS, resume=not anew, force=anew)
-        if anew:
+        self._rows = _ledger(folder / METRICS, resume=resume, force=not resume)
+        if not resume:
             self._rows.take_name()
-        for old in own_files(folder) if anew else ():
-            if old.name != METRICS and (old.is_symlink() or not old.is_dir()):
-                old.unlink()
-        if anew:
+            for old in own_files(folder):
+                if old.name != METRICS and (old.is_symlink() or not old.is_dir()):
+                    old.unlink()
             with contextlib.suppress(OSError):  # it is not there, or holds other files
                 (folder / SNAPSHOTS).rmdir()
         if (folder / LOG).exists() and not (folder / LOG).is_file():
@@ -178,7 +177,7 @@ class RunFolder:
     @_in_first
     def checkpoint(self, state: dict[str, Any]) -> None:
         """last.pt."""
-        write_checkpoint(Path(self.path, "last.pt"), state)
+        write_state(Path(self.path, "last.pt"), state)
 
     @_in_first
     def best(self) -> None:
@@ -288,7 +287,7 @@ class StoredRun:
                 f"{self.path!r} was trained on other classes than {data.name} has; name the same "
                 "data"
             )
-        plan, weight = self.plan, read_run(last).training.model.get("head.weight")
+        plan, weight = self.plan, read_checkpoint(last).training.model.get("head.weight")
         if plan is None or weight is None or tuple(weight.shape) != (plan.K, plan.d):
             raise DataError(f"{self.path!r} does not say what its classifier was; start anew")
         code = None if plan.permutation is None else weight.double().numpy()

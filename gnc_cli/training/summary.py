@@ -96,14 +96,14 @@ def _head_facts(settings: Settings, plan: HeadPlan, model: Classifier) -> HeadFa
     """The classifier in words and numbers."""
     encoder = count_parameters(model.encoder)
     return HeadFacts(
-        kind=settings.kind,
+        kind=settings.head_kind,
         constraint=settings.constraint,
         tau=model.head.tau,
         loss=settings.loss,
         margin=plan.margin,
-        beta=settings.beta if settings.kind == "cmf" else None,
+        beta=settings.beta if settings.head_kind == "cmf" else None,
         code=plan.code_name,
-        assignment=(settings.assignment or "identity") if settings.kind == "fixed" else None,
+        assignment=(settings.assignment or "identity") if settings.head_kind == "fixed" else None,
         permutation=plan.permutation,
         encoder_parameters=encoder,
         head_parameters=plan.K * plan.d,

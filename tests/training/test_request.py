@@ -45,7 +45,7 @@ def settings_of(asked: dict[str, Any]) -> Settings:
 
 
 def resumed(stored: Settings, asked: dict[str, Any]) -> Settings:
-    return request.resumed(stored, Request(**asked))
+    return request.resumed_settings(stored, Request(**asked))
 
 
 def test_a_request_has_the_arguments_of_train_and_their_defaults() -> None:
