@@ -443,9 +443,9 @@ def train(
 
     Args:
         interrupt: set it to stop early with a checkpoint.
-        progress: told `(stage, steps done, steps in all, loss)`.
-        on_run: told the folder of each run before its epochs.
-        on_epoch: told each epoch's row.
+        progress: called with `(stage, steps done, steps in all, loss)`.
+        on_run: called with the folder of each run before its epochs.
+        on_epoch: called with each epoch's row.
 
     Returns:
         The run; a series of runs for `assignment="all"`.
