@@ -33,7 +33,7 @@ from gnc_cli.errors import DataError, OutputError
 from gnc_cli.escaping import visible
 from gnc_cli.integrations.tensorboard import EventFile, event_files
 from gnc_cli.io.atomic import atomic_file, deferring_errors, unshare
-from gnc_cli.io.code import creation_time, provenance_text
+from gnc_cli.io.code import creation_time, portable
 from gnc_cli.io.hdf5 import write_attributes
 from gnc_cli.io.inputs import read_json
 from gnc_cli.io.ledger import Ledger
@@ -49,9 +49,6 @@ from gnc_cli.training.result import EpochRow
 
 CONFIG, METRICS, LOG = "config.json", "metrics.jsonl", "log.txt"
 RUN_FILES = (CONFIG, METRICS, "last.pt", "best.pt", LOG)
-
-# Of `folder:/home/ada/tiny`, but not of a URL.
-_SCHEME = re.compile(r"(?<!\S)([A-Za-z]\w*:)/(?!/)(?:[^\s/]+/)*(?=[^\s/])")
 _log = logging.getLogger(__name__)
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -307,20 +304,6 @@ def read_stored_run(path: str) -> StoredRun:
         raise DataError(
             f"{path!r} has a config.json that is not of gnc train: {error}; start anew"
         ) from error
-
-
-def portable(value: Any) -> Any:
-    """`value` as JSON has it, absolute paths cut down to their last part.
-
-    >>> portable({"data": "folder:/home/ada/tiny", "out": "/tmp/run", "url": "https://a.b/c"})
-    {'data': 'folder:tiny', 'out': 'run', 'url': 'https://a.b/c'}
-    """
-    if isinstance(value, dict):
-        return {str(key): portable(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [portable(item) for item in value]
-    cut = json.loads(provenance_text({"": value}))[""]
-    return _SCHEME.sub(r"\1", cut) if isinstance(cut, str) else cut
 
 
 def add_snapshot(

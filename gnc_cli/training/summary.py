@@ -10,6 +10,7 @@ import numpy as np
 
 from gnc_cli import __version__
 from gnc_cli.collapse.result import MeasureResult
+from gnc_cli.io.code import portable
 from gnc_cli.parameters import spelled
 from gnc_cli.training.data.image_set import ImageData
 from gnc_cli.training.epochs import Epochs, best_of
@@ -19,7 +20,6 @@ from gnc_cli.training.networks.batches import Normalisation
 from gnc_cli.training.networks.encoders import Classifier, count_parameters
 from gnc_cli.training.request import Settings
 from gnc_cli.training.result import HeadFacts, TrainResult
-from gnc_cli.training.run_folder import portable
 
 _LEARNED = 0.1
 """A network that has come less far from chance to 1 has learned next to nothing."""

@@ -9,12 +9,12 @@ import pytest
 
 from gnc_cli import train
 from gnc_cli.errors import DataError, UsageError
+from gnc_cli.io.code import portable
 from gnc_cli.parameters import declared, in_shell
 from gnc_cli.training import request
 from gnc_cli.training.networks.encoders import ENCODERS
 from gnc_cli.training.presets import PRESETS
 from gnc_cli.training.request import Request, Settings
-from gnc_cli.training.run_folder import portable
 
 REFUSED: tuple[tuple[dict[str, Any], str], ...] = (
     ({"classes": 10, "classes_subset": ("a", "b")}, "--classes and --classes-subset exclude"),
