@@ -27,6 +27,7 @@ from gnc_cli.parameters import (
     wholes,
 )
 from gnc_cli.runtime.deadline import Progress
+from gnc_cli.training.presets import Constraint, Loss, Optimizer, Precision, Preset, Schedule
 
 if TYPE_CHECKING:
     from gnc_cli.training.result import EpochRow, TrainResult, TrainSeries
@@ -40,12 +41,6 @@ _TRAINING = "Training"
 _RUN = "Effort and machine"
 _OUTPUT = "Output"
 
-Preset = StrEnum("Preset", "fig2 fig4 fig5 b1 b3 b6 finetune")
-Constraint = StrEnum("Constraint", "sphere decay")
-Loss = StrEnum("Loss", "ce hardmax cosface arcface")
-Optimizer = StrEnum("Optimizer", "sgd adamw adam")
-Schedule = StrEnum("Schedule", "cosine step constant")
-Precision = StrEnum("Precision", "auto float32 bf16 fp16")
 Logger = StrEnum("Logger", "tensorboard")
 
 

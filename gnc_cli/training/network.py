@@ -25,7 +25,8 @@ from gnc_cli.training.networks.encoders import (
 )
 from gnc_cli.training.networks.losses import make_loss
 from gnc_cli.training.networks.training import Training
-from gnc_cli.training.request import Precision, Settings
+from gnc_cli.training.presets import Precision
+from gnc_cli.training.request import Settings
 
 _FLOPS = 1e10
 """Floating-point operations of one core in a second, roughly: products of large matrices."""
@@ -152,9 +153,13 @@ def precision_on(device: torch.device, precision: Precision) -> Precision:
     if precision != "auto":
         return precision
     if device.type != "cuda":
-        return "float32"
+        return Precision.float32
     with torch.cuda.device(device):  # the question is about the current one
-        return "bf16" if torch.cuda.is_bf16_supported(including_emulation=False) else "float32"
+        return (
+            Precision.bf16
+            if torch.cuda.is_bf16_supported(including_emulation=False)
+            else Precision.float32
+        )
 
 
 def load_start(encoder: nn.Module, settings: Settings) -> str | None:

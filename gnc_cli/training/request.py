@@ -7,7 +7,7 @@ import threading
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from gnc_cli.console.options import REMOVED
 from gnc_cli.errors import DataError, OutputError, UsageError
@@ -17,7 +17,15 @@ from gnc_cli.parameters import Parameter, Path, is_page, spelled
 from gnc_cli.parsing import shown
 from gnc_cli.records import read_plain
 from gnc_cli.runtime.deadline import Progress
-from gnc_cli.training.presets import defaults, preset_settings
+from gnc_cli.training.presets import (
+    Constraint,
+    Loss,
+    Optimizer,
+    Precision,
+    Schedule,
+    defaults,
+    preset_settings,
+)
 from gnc_cli.training.result import EpochRow
 
 _FREE = ("epochs", "measure_every", "snapshot_every")
@@ -49,8 +57,6 @@ _OF_THE_CALLER = ("force", "resume")
 _EXCLUDING = (("classes", "classes_subset"), ("backbone_weights", "init_from"))
 _PAGE_SNAPSHOTS = 8
 """Snapshots of a run that a page shows."""
-
-Precision = Literal["auto", "float32", "bf16", "fp16"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,20 +135,20 @@ class Recipe:
     epochs: int
     batch_size: int
     """Of all processes together."""
-    optimizer: Literal["sgd", "adamw", "adam"] = "sgd"
+    optimizer: Optimizer = Optimizer.sgd
     """`sgd` (with Nesterov momentum), `adamw` or `adam`."""
     lr: float = 0.1
     """Largest learning rate; the schedule multiplies it."""
     momentum: float = 0.9
     """Of `sgd`."""
     weight_decay: float = 5e-4
-    schedule: Literal["cosine", "step", "constant"] = "cosine"
+    schedule: Schedule = Schedule.cosine
     """`cosine` to 0, `step` (a tenth at each milestone) or `constant`."""
     milestones: tuple[int, ...] = ()
     """Of `step`: epochs done at which the learning rate falls."""
     warmup: float = 0.0
     """Epochs, also a part of one, over which the learning rate rises linearly."""
-    precision: Precision = "float32"
+    precision: Precision = Precision.float32
     """Of the encoder: `float32`, `bf16`, `fp16`, or `auto` in settings; head and loss are always
     float32."""
 
@@ -173,9 +179,9 @@ class Settings(Recipe):
     model: str
     head: str
     """`learned`, `cmf`, `fixed:FILE` or `fixed:solve`."""
-    constraint: Literal["sphere", "decay"]
+    constraint: Constraint
     tau: float
-    loss: Literal["ce", "hardmax", "cosface", "arcface"]
+    loss: Loss
     width: float
     beta: float
     classes: int | None = None

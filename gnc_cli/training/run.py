@@ -35,6 +35,7 @@ from gnc_cli.training.network import (
     threads_of,
 )
 from gnc_cli.training.networks.assignment import class_similarity
+from gnc_cli.training.presets import Loss
 from gnc_cli.training.request import Request, Settings, resumed_settings, settings_of
 from gnc_cli.training.result import TrainResult, TrainSeries
 from gnc_cli.training.run_folder import (
@@ -184,7 +185,7 @@ class Job:
         short = dataclasses.replace(
             settings,
             head="learned",
-            loss="ce",
+            loss=Loss.ce,
             margin=None,
             assignment=None,
             similarity=None,
