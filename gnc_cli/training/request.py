@@ -222,21 +222,15 @@ class Settings(Recipe):
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> "Settings":
-        """Settings as config.json has them, each of its type."""
+        """Settings as config.json has them; ValueError names the field that is wrong."""
         names = {setting.name for setting in dataclasses.fields(cls)}
-        try:
-            for name in stored.keys() - names:
-                raise ValueError(f"field {name!r} is unknown")
-            settings: Settings = read_plain(cls, stored)
-            for name in ("epochs", "batch_size", "tau", "lr", "width"):
-                if not 0 < getattr(settings, name) < math.inf:
-                    raise ValueError(f"field {name!r} is not above 0")
-            return settings
-        except ValueError as error:
-            raise DataError(
-                f"config.json does not hold the settings of this version of gnc ({error}); "
-                "start a new run"
-            ) from error
+        for name in stored.keys() - names:
+            raise ValueError(f"field {name!r} is unknown")
+        settings: Settings = read_plain(cls, stored)
+        for name in ("epochs", "batch_size", "tau", "lr", "width"):
+            if not 0 < getattr(settings, name) < math.inf:
+                raise ValueError(f"field {name!r} is not above 0")
+        return settings
 
 
 def settings_of(request: Request) -> Settings:

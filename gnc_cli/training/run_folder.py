@@ -302,7 +302,8 @@ def read_stored_run(path: str) -> StoredRun:
         )
     except ValueError as error:
         raise DataError(
-            f"{path!r} has a config.json that is not of gnc train: {error}; start anew"
+            f"{path!r} has a config.json that is not of this version of gnc train: {error}; start "
+            "anew"
         ) from error
 
 
