@@ -126,7 +126,7 @@ class RunFolder:
                     f"{str(path)!r} is a symbolic link, and gnc train follows none in a run "
                     "folder; put what it points to there, or name another folder"
                 )
-        self._rows = _ledger(folder / METRICS, resume=resume, force=not resume)
+        self._rows = _ledger(folder / METRICS, resume=resume)
         if not resume:
             self._rows.take_name()
             for old in own_files(folder):
@@ -327,8 +327,11 @@ def add_snapshot(
             h5.create_dataset(key, data=array, track_times=False)
 
 
-def _ledger(path: Path | None, **how: bool) -> Ledger[EpochRow]:
-    return Ledger(path, partial(read_plain, EpochRow), "epoch", None, **how)
+def _ledger(path: Path | None, *, resume: bool = False) -> Ledger[EpochRow]:
+    """metrics.jsonl: that of an earlier run is read to be resumed, else replaced."""
+    return Ledger(
+        path, partial(read_plain, EpochRow), "epoch", None, resume=resume, force=not resume
+    )
 
 
 def own_files(folder: Path) -> list[Path]:
