@@ -31,7 +31,6 @@ from gnc_cli import __version__
 from gnc_cli.collapse.files import SNAPSHOTS, snapshot_files
 from gnc_cli.errors import DataError, OutputError
 from gnc_cli.escaping import visible
-from gnc_cli.integrations.tensorboard import EventFile, event_files
 from gnc_cli.io.atomic import atomic_file, deferring_errors, unshare
 from gnc_cli.io.code import creation_time, portable
 from gnc_cli.io.hdf5 import write_attributes
@@ -49,6 +48,8 @@ from gnc_cli.training.result import EpochRow
 
 CONFIG, METRICS, LOG = "config.json", "metrics.jsonl", "log.txt"
 RUN_FILES = (CONFIG, METRICS, "last.pt", "best.pt", LOG)
+_EVENTS = "events.out.tfevents." + 8 * "[0-9]"
+"""What `integrations/tensorboard.py` writes, which few runs load; names of others end otherwise."""
 _log = logging.getLogger(__name__)
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -186,6 +187,8 @@ class RunFolder:
     @_in_first
     def open_events(self, epoch: int) -> None:
         """From here on, write the rows of later epochs for TensorBoard as well."""
+        from gnc_cli.integrations.tensorboard import EventFile
+
         self._events = EventFile(self.path, epoch)
 
     @_in_first
@@ -342,7 +345,7 @@ def own_files(folder: Path) -> list[Path]:
         named.append(snapshots)
     else:
         named += map(Path, snapshot_files(str(snapshots)))
-    return [*filter(os.path.lexists, named), *event_files(folder).values()]
+    return [*filter(os.path.lexists, named), *folder.glob(_EVENTS)]
 
 
 def _dated_folder(label: str) -> Path:
