@@ -33,7 +33,7 @@ from gnc_cli.io.ledger import Ledger
 from gnc_cli.known_codes.table import read_public_table
 from gnc_cli.parameters import Parameter, declared
 from gnc_cli.records import read_plain
-from gnc_cli.training.checkpoints import read_run, read_tensors
+from gnc_cli.training.checkpoints import read_checkpoint, read_tensors
 from gnc_cli.training.data.idx import read_idx
 from gnc_cli.training.data.stored import read_stored
 from gnc_cli.training.result import EpochRow
@@ -201,7 +201,7 @@ TARGETS = {
     "npz": Target("a.npz", (read_published, measured, partial(read_stored, kind="npz"))),
     "npy": Target("a.npy", (read_published, measured)),
     "safetensors": Target("a.safetensors", (read_published, measured, read_tensors)),
-    "pt": Target("a.pt", (read_published, measured, read_tensors, read_run)),
+    "pt": Target("a.pt", (read_published, measured, read_tensors, read_checkpoint)),
     "text": Target(
         "pack.3.4.txt",
         (

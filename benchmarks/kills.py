@@ -38,7 +38,7 @@ from benchmarks.solve import HERE, machine, rows, write_section
 from gnc_cli import compare, measure
 from gnc_cli.errors import DataError
 from gnc_cli.io.codefile import read_code
-from gnc_cli.training.checkpoints import read_run
+from gnc_cli.training.checkpoints import read_checkpoint
 
 ROWS = HERE / "work" / "kills.jsonl"
 _SLOWEST = 600.0
@@ -300,7 +300,7 @@ def corrupt(folder: Path) -> list[str]:
         ("a.h5", lambda path: (compare(path), measure(weights=path))),
         ("rows.jsonl", _lines),
         ("run/metrics.jsonl", _lines),
-        ("run/last.pt", read_run),
+        ("run/last.pt", read_checkpoint),
         ("run/best.pt", lambda path: torch.load(path)),
         ("run/config.json", lambda path: json.loads(path.read_text())),
         *((f"run/snapshots/{path.name}", _all_of) for path in folder.glob("run/snapshots/*.h5")),
@@ -335,7 +335,7 @@ def progress(folder: Path) -> dict[str, Any]:
         state = read_code(folder / "a.h5").state or {}
         found["restarts"] = int(state["restarts"]) + int(state["cut_restarts"])
     with contextlib.suppress(DataError, OSError):
-        training = read_run(str(folder / "run/last.pt")).training
+        training = read_checkpoint(str(folder / "run/last.pt")).training
         found["steps"] = [training.epoch, training.step]
     return found
 

@@ -31,7 +31,7 @@ from gnc_cli.codes.exact_cosine import rounded_coordinates
 from gnc_cli.errors import DataError, OutputError, UsageError
 from gnc_cli.io.atomic import atomic_file, check_writable
 from gnc_cli.io.catalogue import Catalogue, Entry
-from gnc_cli.io.codefile import CodeFile, collect, read_points
+from gnc_cli.io.codefile import CodeFile, code_of, read_points
 from gnc_cli.io.formats import FORMATS
 from gnc_cli.io.inputs import open_input, split_key
 from gnc_cli.parameters import spelled
@@ -72,7 +72,7 @@ def read_published(path: str | os.PathLike[str], d: int | None = None) -> CodeFi
     name, _ = split_key(os.fspath(path))
     if is_text(path):
         with open_input(name) as file, FORMATS[".txt"](file, name) as catalogue:
-            code = collect(_in_points(catalogue, d))
+            code = code_of(_in_points(catalogue, d))
     else:
         code = read_points(path)
     if d is not None and code.weights.shape[1] != d:

@@ -1,4 +1,4 @@
-"""Callbacks for other trainers, and what they log: numbers under the keys of `gnc measure`."""
+"""Callbacks for other trainers, and the numbers they log, under the keys of `gnc measure`."""
 
 import logging
 from collections.abc import Iterable
@@ -55,7 +55,7 @@ def measure_or_warn(
     return result
 
 
-def tell_of_evaluation_samples() -> None:
+def warn_of_evaluation_samples() -> None:
     """Warn where a callback is given no samples: collapse is about the training set."""
     _log.warning(
         "collapse is measured on the evaluation samples, by class means of their own; for the "

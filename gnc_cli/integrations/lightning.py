@@ -12,7 +12,7 @@ from gnc_cli.integrations import (
     figures,
     measure_or_warn,
     missing_package,
-    tell_of_evaluation_samples,
+    warn_of_evaluation_samples,
 )
 from gnc_cli.io.arguments import validated
 from gnc_cli.parameters import Parameter, whole
@@ -62,7 +62,7 @@ class CollapseCallback(Callback):
         self.result: MeasureResult | None = None
         """The whole record of the last measurement."""
         if loader is None:
-            tell_of_evaluation_samples()
+            warn_of_evaluation_samples()
 
     def on_validation_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Measure, every n epochs of training and whenever `trainer.validate` is called."""

@@ -71,7 +71,8 @@ class EventFile:
 
 
 def event_files(folder: Path) -> dict[int, Path]:
-    """The files of a run's sessions, by the step that each begins after."""
+    """The files of a run's sessions, by the step that each begins after; the files of other
+    programs, whose names end otherwise, are left out."""
     files = folder.glob(f"{_NAME}*")
     named = {path: path.name.removeprefix(_NAME) for path in files}
     by_step = {int(n): path for path, n in named.items() if re.fullmatch(r"\d{8}", n)}

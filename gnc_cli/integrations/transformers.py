@@ -11,7 +11,7 @@ from gnc_cli.integrations import (
     figures,
     measure_or_warn,
     missing_package,
-    tell_of_evaluation_samples,
+    warn_of_evaluation_samples,
 )
 from gnc_cli.io.arguments import validated
 from gnc_cli.parameters import Parameter, whole
@@ -62,7 +62,7 @@ class CollapseCallback(TrainerCallback):
         """The whole record of the last measurement."""
         self._evaluations: Counter[str] = Counter()
         if loader is None:
-            tell_of_evaluation_samples()
+            warn_of_evaluation_samples()
 
     def on_evaluate(
         self,

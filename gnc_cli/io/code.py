@@ -15,6 +15,8 @@ from gnc_cli.records import plain
 
 # A path that starts a word: after a blank, a quote or an equals sign, but not inside a URL.
 _FOLDERS = re.compile(r"""(?<![^\s='"])/(?:[^\s/'"]+/)*(?=[^\s/'"])""")
+# The path of `folder:/home/ada/tiny`, but not of a URL.
+_SCHEME = re.compile(r"(?<!\S)([A-Za-z]\w*:)/(?!/)(?:[^\s/]+/)*(?=[^\s/])")
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +90,7 @@ def provenance_text(provenance: dict[str, Any]) -> str:
     >>> provenance_text({"seed": 0, "command": "gnc solve --init /home/ada/a.h5"})
     '{"command": "gnc solve --init a.h5", "seed": 0}'
     """
-    return json.dumps(_portable(plain(provenance)), sort_keys=True, allow_nan=False)
+    return json.dumps(portable(provenance), sort_keys=True, allow_nan=False)
 
 
 def parse_provenance(text: Any) -> dict[str, Any]:
@@ -100,6 +102,15 @@ def parse_provenance(text: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
+def portable(value: Any) -> Any:
+    """`value` as JSON has it, absolute paths cut down to their last part.
+
+    >>> portable({"data": "folder:/home/ada/tiny", "out": "/tmp/run", "url": "https://a.b/c"})
+    {'data': 'folder:tiny', 'out': 'run', 'url': 'https://a.b/c'}
+    """
+    return _portable(plain(value))
+
+
 def _portable(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _portable(item) for key, item in value.items()}
@@ -109,4 +120,4 @@ def _portable(value: Any) -> Any:
         return value
     if os.path.isabs(value) and "\n" not in value:
         return os.path.basename(value.rstrip("/"))
-    return _FOLDERS.sub("", value)
+    return _SCHEME.sub(r"\1", _FOLDERS.sub("", value))

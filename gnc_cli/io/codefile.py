@@ -36,7 +36,7 @@ def read_points(path: str | os.PathLike[str]) -> CodeFile:
     """The code in any file gnc can read; rows as they are stored, not normalised.
 
     The weights are the dataset `weights`, else `W`, else the only matrix; `FILE:key` names another.
-    Features come along where they have one row a class or the file is a code of ours; bias too.
+    Features come along where they have one row per class or the file is a code of ours; bias too.
 
     Args:
         path: a file, `FILE:key`, or `-` for HDF5 on stdin.
@@ -46,10 +46,10 @@ def read_points(path: str | os.PathLike[str]) -> CodeFile:
     """
     name, key = split_key(os.fspath(path))
     with open_input(name) as file, reader_for(name, file)(file, name) as catalogue:
-        return collect(catalogue, key)
+        return code_of(catalogue, key)
 
 
-def collect(catalogue: Catalogue, key: str | None = None) -> CodeFile:
+def code_of(catalogue: Catalogue, key: str | None = None) -> CodeFile:
     """Load the code from a catalogue and, unless `key` picks one dataset, what belongs to it.
 
     Raises:
@@ -88,7 +88,7 @@ def read_code(path: str | os.PathLike[str]) -> CodeFile:
         numbers = state is not None and all(isinstance(value, int) for value in state.values())
         if "state" in catalogue.entries and not numbers:
             raise DataError(f"{name!r}: /state is damaged, or a link, and is refused: {state}")
-        return dataclasses.replace(collect(catalogue), state=state)
+        return dataclasses.replace(code_of(catalogue), state=state)
 
 
 def write_code(path: str | os.PathLike[str], code: CodeFile, *, force: bool = False) -> None:
@@ -118,7 +118,7 @@ def write_pt(file: IO[bytes], code: CodeFile) -> None:
 
 
 def write_txt(file: IO[bytes], code: CodeFile) -> None:
-    """Weights, one row a line, 17 digits: enough to give every float64 back exactly."""
+    """Weights, one row per line, 17 digits: enough to give every float64 back exactly."""
     np.savetxt(file, code.weights, fmt="%.17g")
 
 

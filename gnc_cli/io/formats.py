@@ -21,7 +21,7 @@ import numpy as np
 from gnc_cli.errors import DataError
 from gnc_cli.io.array_files import npy, npz, safetensors
 from gnc_cli.io.catalogue import NAMES, Catalogue, Entry, translated
-from gnc_cli.io.inputs import SIGNATURE, decoded, open_input, read_json
+from gnc_cli.io.inputs import HDF5_SIGNATURE, decoded, open_input, read_json
 from gnc_cli.io.tables import columns
 
 Reader = Callable[[IO[bytes], str], AbstractContextManager[Catalogue]]
@@ -48,7 +48,7 @@ _SHARDS: dict[str, Reader] = {".safetensors": safetensors, ".bin": pt}
 
 @contextlib.contextmanager
 def txt(file: IO[bytes], path: str) -> Iterator[Catalogue]:
-    """Text, one point a line."""
+    """Text, one point per line."""
     table, header = read_table(file, path)
     called = {*sum(NAMES["labels"], ("class",))} - ({"y"} if "x" in header else set())
     label = [at for at, word in enumerate(header) if word.lower() in called]
@@ -65,7 +65,7 @@ def txt(file: IO[bytes], path: str) -> Iterator[Catalogue]:
 
 
 def read_table(file: IO[bytes], path: str) -> tuple[np.ndarray, list[str]]:
-    """The numbers of a text file, one row a line, shape (rows, columns), float64, exact; and the
+    """The numbers of a text file, one row per line, shape (rows, columns), float64, exact; and the
     words of its first line, where all are words or it counts the columns from 0, as pandas does.
 
     Columns are separated by commas if the first line of data has one, by blanks otherwise.
@@ -189,7 +189,7 @@ def _by_content(file: IO[bytes]) -> Reader | None:
     if int.from_bytes(start[:8], "little") <= size - 8 and start[8:9] == b"{":
         return safetensors
     known = {
-        SIGNATURE: hdf5,
+        HDF5_SIGNATURE: hdf5,
         b"\x93NUMPY": npy,
         b"PAR1": columns,
         b"ARROW1": columns,

@@ -39,7 +39,7 @@ _LISTING_SECONDS = 10.0
 """Of processor time; 50,000 objects take them."""
 _KEPT_BANDS = 2
 """Bands of chunks that stay decompressed: blocks may overlap two, in either order."""
-_MOMENT = re.compile(
+_EPOCH_OR_STEP = re.compile(
     r"(?:(?P<epoch>epoch|ep|snapshot|checkpoint|ckpt)|(?P<step>step|iter|iteration))s?[-_=]?(\d{1,18})",
     re.IGNORECASE,
 )
@@ -93,7 +93,9 @@ def _catalogue(h5: Any, file: IO[bytes], path: str) -> Catalogue:
     count = _counter(path, size)
     attrs, entries = _attributes(h5, size, count), _entries(h5, file, size, count)
     place, names = _snapshots(h5)
-    snapshots = {name: moment(name) | _attributes(h5[place + name], size, count) for name in names}
+    snapshots = {
+        name: epoch_or_step(name) | _attributes(h5[place + name], size, count) for name in names
+    }
     state = _attributes(h5["state"], size, count) if _is_group(h5, "state") else None
     return Catalogue(path, entries, attrs, snapshots, place, state)
 
@@ -168,7 +170,7 @@ def _snapshots(h5: Any) -> tuple[str, list[str]]:
     """The groups right under `/snapshots`, else those of the root whose names say an epoch or a
     step, and what comes before their names; links to groups are other names of these."""
     if not _is_group(h5, "snapshots"):
-        return "", [name for name in h5 if moment(name) and _is_group(h5, name)]
+        return "", [name for name in h5 if epoch_or_step(name) and _is_group(h5, name)]
     return "snapshots/", [name for name in h5["snapshots"] if _is_group(h5["snapshots"], name)]
 
 
@@ -180,13 +182,13 @@ def _is_group(parent: Any, name: str) -> bool:
     return hard and parent.get(name, getclass=True) is h5py.Group
 
 
-def moment(name: str) -> dict[str, int]:
-    """The epoch or the step that the name of a snapshot says; nothing for other names.
+def epoch_or_step(name: str) -> dict[str, int]:
+    """The epoch or the step in the name of a snapshot; nothing for other names.
 
-    >>> moment("epoch_010"), moment("step-500"), moment("layer_3")
+    >>> epoch_or_step("epoch_010"), epoch_or_step("step-500"), epoch_or_step("layer_3")
     ({'epoch': 10}, {'step': 500}, {})
     """
-    match = _MOMENT.fullmatch(name)
+    match = _EPOCH_OR_STEP.fullmatch(name)
     return {} if match is None else {"epoch" if match["epoch"] else "step": int(match[3])}
 
 
@@ -314,7 +316,7 @@ def _with_cache(dataset: Any) -> Any:
 
 
 def _flat(dataset: Any, file: IO[bytes], shape: tuple[int, ...]) -> FlatArray | None:
-    """The numbers where they lie, if they lie there as NumPy would have them."""
+    """The dataset at its offset, if it is contiguous and in a layout of NumPy's; else None."""
     import h5py
 
     offset = dataset.id.get_offset()  # None where chunked, compact or never written

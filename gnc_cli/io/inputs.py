@@ -22,8 +22,8 @@ _DESCRIPTORS = ("/dev/fd/", "/proc/self/fd/", "/dev/stdin")
 _PIECE = 1 << 20
 _MOST_JSON = 50_000_000
 """Bytes of JSON; as Python has it, they may take thirty times as many."""
-SIGNATURE = b"\x89HDF\r\n\x1a\n"
-"""Of HDF5; stdin holds nothing else."""
+HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
+"""First bytes of HDF5, the only format that is read from stdin."""
 
 
 def memory_limit() -> int:
@@ -71,7 +71,7 @@ def open_input(path: str) -> Iterator[IO[bytes]]:
     if path == "-":
         if sys.stdin.isatty():
             raise UsageError("'-' reads HDF5 from stdin, which is a terminal; pipe a file into it")
-        yield _not_empty(_held(sys.stdin.buffer, path), path)
+        yield _not_empty(_read_stream(sys.stdin.buffer, path), path)
         return
     try:
         piped = path.startswith(_DESCRIPTORS) and stat.S_ISFIFO(os.stat(path).st_mode)
@@ -86,7 +86,7 @@ def open_input(path: str) -> Iterator[IO[bytes]]:
         reason = getattr(error, "strerror", None) or str(error)
         raise DataError(f"cannot read {path!r}: {reason}") from error
     with file:
-        yield _not_empty(_held(file, path) if piped else file, path)
+        yield _not_empty(_read_stream(file, path) if piped else file, path)
 
 
 def open_regular(path: str) -> BinaryIO:
@@ -99,21 +99,21 @@ def open_regular(path: str) -> BinaryIO:
     return file
 
 
-def _held(stream: IO[bytes], path: str) -> IO[bytes]:
+def _read_stream(stream: IO[bytes], path: str) -> IO[bytes]:
     """All of a stream in memory."""
-    held, most = io.BytesIO(), memory_limit() // 4
+    content, most = io.BytesIO(), memory_limit() // 4
     with waiting("the end of stdin" if path == "-" else f"the end of {path!r}"):
         while piece := stream.read(_PIECE):
-            if path == "-" and not held.tell() and SIGNATURE not in piece:
+            if path == "-" and not content.tell() and HDF5_SIGNATURE not in piece:
                 raise DataError("'-' cannot be read as HDF5: it does not begin so; pipe HDF5 in")
-            if held.tell() + len(piece) > most:
+            if content.tell() + len(piece) > most:
                 raise DataError(
                     f"{path!r} gives more than {most / 1e9:.3g} GB, an eighth of this machine's "
                     "memory; write it to a file"
                 )
-            held.write(piece)
-    held.seek(0)
-    return held
+            content.write(piece)
+    content.seek(0)
+    return content
 
 
 def read_json(path: str, what: str) -> Any:

@@ -114,11 +114,11 @@ def load_labels(
 
 
 def load_weights(parts: Sequence[FileRows], *, transpose: bool = False) -> np.ndarray:
-    """A classifier as stored, one row a class, float64, finite; zero rows are allowed.
+    """A classifier as stored, one row per class, float64, finite; zero rows are allowed.
 
     Args:
         parts: the classifier, or its rows in several files, in order.
-        transpose: the files have one column a class.
+        transpose: the files have one column per class.
 
     Raises:
         DataError: the widths differ, there are fewer than 2 rows or columns, the memory is too
@@ -189,7 +189,7 @@ def numbered(
 
 
 def require_finite(array: np.ndarray, where: str) -> None:
-    """Refuse NaN and infinity; tells how many there are, and the first one's row and column."""
+    """Refuse NaN and infinity; the message has their number, and the first one's row and column."""
     if np.isfinite(array).all():
         return
     bad = np.argwhere(~np.isfinite(array))
@@ -218,13 +218,12 @@ def is_one_hot(values: np.ndarray) -> bool:
 
 
 def zero_based(values: np.ndarray, where: str, form: str) -> np.ndarray:
-    """Labels in the `form` that the user says as integers from 0 on; others as they are, -1 for
-    those that are left out.
+    """Labels of a `form` as integers from 0 on, with -1 for samples that are left out.
 
     Args:
         values: shape (N,), (N, 1), or one-hot (N, K).
         where: names them in messages.
-        form: `zero-based`, `one-based` or `one-hot`.
+        form: `zero-based`, `one-based` or `one-hot`, as the user says.
 
     Raises:
         DataError: they are not in this form, or one-hot and the user has not said so.

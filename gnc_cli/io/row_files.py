@@ -1,5 +1,5 @@
-"""Rows of a result in a file: `.csv` (a line a row), `.json` (the whole result), `.h5` and
-`.parquet` (columns).
+"""Rows of a result in a file: `.csv` (one line per row), `.json` (the whole result), `.h5`
+and `.parquet` (columns).
 
 Writing is atomic and reproducible: equal rows, equal bytes.
 """
@@ -34,9 +34,9 @@ def write_rows(
 ) -> None:
     """Write the rows of a result in the format of the suffix.
 
-    `.csv`: a line a row under dotted keys, as --csv prints them. `.json`: the whole result, as
-    --json prints it. `.h5`: group `/rows` with a dataset a column, one value a row; what is null is
-    NaN, or an empty text. `.parquet`: the same columns, where null is null.
+    `.csv`: one line per row under dotted keys, as --csv prints them. `.json`: the whole result, as
+    --json prints it. `.h5`: group `/rows` with one dataset per column and one value per row; null
+    is NaN, or an empty text. `.parquet`: the same columns, where null is null.
 
     Args:
         path: the target.
@@ -97,7 +97,7 @@ def column(values: Sequence[Any]) -> np.ndarray:
 def write_columns(
     file: IO[bytes], kind: str, columns: Mapping[str, Sequence[Any]], provenance: dict[str, Any]
 ) -> None:
-    """An HDF5 file with one group, called `kind`, and a dataset a column in it."""
+    """An HDF5 file with one group, called `kind`, and one dataset per column in it."""
     import h5py
 
     with deferring_errors(file) as sink, h5py.File(sink, "w") as h5:

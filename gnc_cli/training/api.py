@@ -27,6 +27,7 @@ from gnc_cli.parameters import (
     wholes,
 )
 from gnc_cli.runtime.deadline import Progress
+from gnc_cli.training.presets import Constraint, Loss, Optimizer, Precision, Preset, Schedule
 
 if TYPE_CHECKING:
     from gnc_cli.training.result import EpochRow, TrainResult, TrainSeries
@@ -40,12 +41,6 @@ _TRAINING = "Training"
 _RUN = "Effort and machine"
 _OUTPUT = "Output"
 
-Preset = StrEnum("Preset", "fig2 fig4 fig5 b1 b3 b6 finetune")
-Constraint = StrEnum("Constraint", "sphere decay")
-Loss = StrEnum("Loss", "ce hardmax cosface arcface")
-Optimizer = StrEnum("Optimizer", "sgd adamw adam")
-Schedule = StrEnum("Schedule", "cosine step constant")
-Precision = StrEnum("Precision", "auto float32 bf16 fp16")
 Logger = StrEnum("Logger", "tensorboard")
 
 
@@ -443,9 +438,9 @@ def train(
 
     Args:
         interrupt: set it to stop early with a checkpoint.
-        progress: told `(stage, steps done, steps in all, loss)`.
-        on_run: told the folder of each run before its epochs.
-        on_epoch: told each epoch's row.
+        progress: called with `(stage, steps done, steps in all, loss)`.
+        on_run: called with the folder of each run before its epochs.
+        on_epoch: called with each epoch's row.
 
     Returns:
         The run; a series of runs for `assignment="all"`.
@@ -454,7 +449,7 @@ def train(
         UsageError, DataError, OutputError, UnavailableError: see `gnc_cli.errors`. A loss that is
         no longer finite is a DataError that names the last good checkpoint.
     """
-    from gnc_cli.training.request import Request, completed
+    from gnc_cli.training.request import Request, with_config
     from gnc_cli.training.run import run
 
     request = Request(
@@ -510,7 +505,7 @@ def train(
     if config is None:
         return run(request)
     try:
-        return run(completed(request, config, declared(train)))
+        return run(with_config(request, config, declared(train)))
     except UsageError as error:
         if repr(os.fspath(config)) in str(error):
             raise

@@ -27,7 +27,7 @@ FORMAT = 2
 """Of a run's checkpoint."""
 
 
-def write_checkpoint(path: str | os.PathLike[str], state: dict[str, Any]) -> None:
+def write_state(path: str | os.PathLike[str], state: dict[str, Any]) -> None:
     """Write `state` so that `torch.load` reads it; replaced in one step."""
     with (
         atomic_file(path, force=True, follow=False) as file,
@@ -36,8 +36,8 @@ def write_checkpoint(path: str | os.PathLike[str], state: dict[str, Any]) -> Non
         torch.save(state, sink)
 
 
-def read_checkpoint(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The state that `write_checkpoint` wrote, tensors on the CPU; no code of the file runs."""
+def read_state(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """The state that `write_state` wrote, tensors on the CPU; no code of the file runs."""
     name = os.fspath(path)
     with open_input(name) as file, translated(name, "a checkpoint of gnc train"):
         state = load_plain(file, name, mapped=False)
@@ -103,9 +103,9 @@ def checkpoint_state(training: Training, totals: EpochTotals | None) -> dict[str
     }
 
 
-def read_run(path: str | os.PathLike[str]) -> Checkpoint:
+def read_checkpoint(path: str | os.PathLike[str]) -> Checkpoint:
     """A checkpoint of `gnc train`, every part of its type."""
-    name, state = os.fspath(path), read_checkpoint(path)
+    name, state = os.fspath(path), read_state(path)
     version = state.get("format")
     if isinstance(version, int) and version != FORMAT:
         raise DataError(

@@ -16,17 +16,17 @@ from gnc_cli.errors import DataError, UsageError
 from gnc_cli.parameters import spelled
 from gnc_cli.runtime.deadline import Deadline, SaveTimes
 from gnc_cli.training.checkpoints import Checkpoint, DataStamp, checkpoint_state
-from gnc_cli.training.measure import Measured, Measuring, MeasuringInterrupted
+from gnc_cli.training.measure import Measurement, MeasurementStopped, NetworkMeasurer
 from gnc_cli.training.networks.training import EpochTotals, NonFiniteLoss, Training, any_of
 from gnc_cli.training.request import Request, Settings
 from gnc_cli.training.result import EpochRow
 from gnc_cli.training.run_folder import RunFolder
 
-_SHARE = 0.1
-"""Of the wall time that measuring may take, where `--measure-every` does not say how often."""
+_MEASURE_SHARE = 0.1
+"""Share of the wall time that measuring may take, where `--measure-every` does not set it."""
 _INTERVALS = (1, 2, 5, 10, 20, 50, 100, 200, 500)
-_LEAST = 10.0
-"""Seconds that GNC2 gets in any case, and that a measurement may go on after a time limit."""
+_LEAST_SECONDS = 10.0
+"""Seconds that GNC2 has at least, and that a measurement may last beyond a time limit."""
 
 
 class Epochs:
@@ -36,22 +36,22 @@ class Epochs:
         self,
         settings: Settings,
         training: Training,
-        measuring: Measuring,
+        measurer: NetworkMeasurer,
         folder: RunFolder,
         request: Request,
         deadline: Deadline,
     ) -> None:
         self.settings, self.training, self.folder = settings, training, folder
         self.history: list[EpochRow] = []
-        self.measured: Measured | None = None
+        self.measurement: Measurement | None = None
         """The last measurement of this session."""
         self.outcome = ""
         """`completed`, `time_limit` or `interrupted`."""
-        self._measuring, self._request, self._deadline = measuring, request, deadline
+        self._measurer, self._request, self._deadline = measurer, request, deadline
         self._too_late = False
         """The time limit has ended a measurement."""
         self._pending: EpochTotals | None = None
-        """Of an epoch that is trained and saved, and has no line yet."""
+        """Totals of an epoch that is trained and saved, and has no line in metrics.jsonl yet."""
         self._save_times = SaveTimes()
 
     def resume(self, state: Checkpoint) -> None:
@@ -81,8 +81,8 @@ class Epochs:
             self._save(None)  # what the advice promises to go on from
         stopped = "interrupted" if self._interrupted() else "time_limit"
         self.outcome = "completed" if completed else stopped
-        if self.outcome != "interrupted" and self.measured is None and not self._too_late:
-            self._measure(training.epoch, keep=self._drawn)
+        if self.outcome != "interrupted" and self.measurement is None and not self._too_late:
+            self._measure(training.epoch, keep=self._keeps_features)
         self.folder.log(f"{self.outcome} after {training.epoch} of {epochs} epochs")
         if self._pending is not None:
             self.history.append(_epoch_row(self._pending, None))
@@ -114,20 +114,20 @@ class Epochs:
         wanted = final or (settings.snapshot_every and epoch % settings.snapshot_every == 0)
         snapshot = bool(self.folder.path and wanted)
         due = measure_due(settings, epoch, self._train_seconds, self.history)
-        measured = None
+        measurement = None
         # The clocks of several processes differ, so the first decides for all.
         if snapshot or self.training.processes.all_gather(due)[0]:
-            ever = self.measured is not None or any(row.measure_seconds for row in self.history)
+            ever = self.measurement is not None or any(row.measure_seconds for row in self.history)
             if (not final and ever and self._expired()) or self._interrupted():
                 return
-            measured = self._measure(epoch, keep=snapshot or self._drawn, final=final)
-            if measured is None:
+            measurement = self._measure(epoch, keep=snapshot or self._keeps_features, final=final)
+            if measurement is None:
                 return
             if snapshot:
-                self.folder.snapshot(epoch, totals.step, measured)
-            if not self._drawn:
-                self.measured = dataclasses.replace(measured, weights=None, features={})
-        row = _epoch_row(totals, measured, time.perf_counter() - began)
+                self.folder.snapshot(epoch, totals.step, measurement)
+            if not self._keeps_features:
+                self.measurement = dataclasses.replace(measurement, weights=None, features={})
+        row = _epoch_row(totals, measurement, time.perf_counter() - began)
         self.history.append(row)
         best = best_of(self.history)
         if best is not None and best["epoch"] == epoch:
@@ -137,48 +137,54 @@ class Epochs:
         if self._request.on_epoch is not None and self.training.processes.first:
             self._request.on_epoch(row)
 
-    def _measure(self, epoch: int, *, keep: bool, final: bool = True) -> Measured | None:
+    def _measure(self, epoch: int, *, keep: bool, final: bool = True) -> Measurement | None:
         """Measure the network as it is; None where somebody interrupted, or where it would go on
         for long after the time limit."""
         training, limit = self.training, self._deadline.seconds
-        late = None if limit is None else self._deadline.remaining + _LEAST + _SHARE * limit
+        late = (
+            None
+            if limit is None
+            else self._deadline.remaining + _LEAST_SECONDS + _MEASURE_SHARE * limit
+        )
         try:
-            measured = self._measuring.measure(
+            measurement = self._measurer.measure(
                 keep=keep,
                 deadline=self._deadline,
                 late=late,
-                patience=None if final else max(_LEAST, _SHARE * self._train_seconds),
+                patience=None
+                if final
+                else max(_LEAST_SECONDS, _MEASURE_SHARE * self._train_seconds),
             )
-        except MeasuringInterrupted:
+        except MeasurementStopped:
             if self._interrupted():
                 self.folder.log(f"epoch {epoch} is not measured: interrupted")
             else:
                 self._too_late = True
                 self.folder.warn(f"epoch {epoch} is not measured: the time limit came first")
             return None
-        if measured.trouble is not None:
-            self.folder.warn(f"epoch {epoch} could not be measured: {measured.trouble}")
-        if measured.result is not None:
+        if measurement.trouble is not None:
+            self.folder.warn(f"epoch {epoch} could not be measured: {measurement.trouble}")
+        if measurement.result is not None:
             steps, part = training.batches.steps, training.step
             placed = dataclasses.replace(
-                measured.result,
+                measurement.result,
                 epoch=training.epoch + part / steps if part else training.epoch,
                 step=training.epoch * steps + part,
                 split="train",
             )
-            measured = dataclasses.replace(measured, result=placed)
-        self.measured = measured
-        return measured
+            measurement = dataclasses.replace(measurement, result=placed)
+        self.measurement = measurement
+        return measurement
 
     @property
     def _train_seconds(self) -> float:
-        """Of all epochs that are trained."""
+        """Training time of all epochs so far."""
         pending = 0.0 if self._pending is None else self._pending.seconds
         return sum((row.seconds for row in self.history), pending)
 
     @property
-    def _drawn(self) -> bool:
-        """Whether a picture shows every feature."""
+    def _keeps_features(self) -> bool:
+        """Whether the features stay in memory for a picture, which shows those of d = 2 and 3."""
         return self.training.model.head.d in (2, 3)
 
     def _interrupted(self) -> bool:
@@ -223,7 +229,7 @@ def measure_due(
         return epoch % settings.measure_every == 0
     spent = [row.measure_seconds for row in history if row.measure_seconds]
     latest = spent[-1] if spent else 0.0
-    share = train_seconds / epoch * _SHARE / (1.0 - _SHARE)  # of one epoch
+    share = train_seconds / epoch * _MEASURE_SHARE / (1.0 - _MEASURE_SHARE)  # of one epoch
     every = next((n for n in _INTERVALS if latest <= n * share), _INTERVALS[-1])
     return epoch % every == 0 and sum(spent) + 2.0 * latest <= share * settings.epochs
 
@@ -245,17 +251,17 @@ def best_of(history: Sequence[EpochRow]) -> dict[str, Any] | None:
 
 
 def _epoch_row(
-    totals: EpochTotals, measured: Measured | None, measure_seconds: float = 0.0
+    totals: EpochTotals, measurement: Measurement | None, measure_seconds: float = 0.0
 ) -> EpochRow:
     """The row of an epoch; what was measured after it took `measure_seconds` in all."""
     figures: dict[str, Any] = {}
-    if measured is not None:
+    if measurement is not None:
         others = ("test_accuracy", "ood_accuracy", "test_ncc_accuracy")
-        figures = {name: getattr(measured, name) for name in others}
-    if measured is not None and measured.result is not None:
+        figures = {name: getattr(measurement, name) for name in others}
+    if measurement is not None and measurement.result is not None:
         names = ("ncc_accuracy", "gnc1", "gnc1_centred", "gnc2", "gnc3", "gnc3_centred")
-        figures |= {name: getattr(measured.result, name) for name in names}
-        figures["train_accuracy"] = measured.result.accuracy
+        figures |= {name: getattr(measurement.result, name) for name in names}
+        figures["train_accuracy"] = measurement.result.accuracy
     return EpochRow(
         epoch=totals.epoch,
         step=totals.step,
@@ -263,7 +269,7 @@ def _epoch_row(
         loss=totals.loss,
         running_accuracy=totals.accuracy,
         seconds=totals.seconds,
-        measure_seconds=0.0 if measured is None else measure_seconds,
+        measure_seconds=0.0 if measurement is None else measure_seconds,
         images_per_second=totals.images_per_second,
         **figures,
     )

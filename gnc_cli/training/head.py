@@ -51,16 +51,16 @@ class HeadPlan:
         return {name: value for name, value in vars(self).items() if name != "code"}
 
 
-def find_code(
+def plan_code(
     settings: Settings, K: int, request: Request, deadline: Deadline
 ) -> tuple[int, Code | None]:
     """The dimension of the features, and the code of a fixed head: read, or solved."""
     d = feature_dim_of(settings, K)
-    if settings.code is None:
+    if settings.head_code is None:
         return d, None
-    if settings.code == "solve":
-        return d, _solved(d, K, settings.seed, request, deadline)
-    return d, _read_code(settings.code, d, K)
+    if settings.head_code == "solve":
+        return d, _solve_code(d, K, settings.seed, request, deadline)
+    return d, _read_code(settings.head_code, d, K)
 
 
 def plan_heads(
@@ -89,8 +89,8 @@ def feature_dim_of(settings: Settings, K: int) -> int:
     """The dimension of the features; where `--feature-dim` does not say, the code's, or by K."""
     if settings.feature_dim is not None:
         return settings.feature_dim
-    if settings.code is not None and settings.code != "solve":
-        return read_points(settings.code).weights.shape[1]
+    if settings.head_code is not None and settings.head_code != "solve":
+        return read_points(settings.head_code).weights.shape[1]
     return 10 if K <= 200 else 64 if K <= 5000 else 256
 
 
@@ -100,7 +100,7 @@ def build_head(settings: Settings, plan: HeadPlan) -> Head:
         return DecayHead(plan.d, plan.K, seed=settings.seed)
     if plan.code is not None:
         return FixedHead(plan.code, tau=settings.tau)
-    if settings.kind == "cmf":
+    if settings.head_kind == "cmf":
         return ClassMeanHead(
             plan.d, plan.K, tau=settings.tau, beta=settings.beta, seed=settings.seed
         )
@@ -128,7 +128,7 @@ def _read_code(path: str, d: int, K: int) -> Code:
     return normalise(code), os.path.basename(path)
 
 
-def _solved(d: int, K: int, seed: int, request: Request, deadline: Deadline) -> Code:
+def _solve_code(d: int, K: int, seed: int, request: Request, deadline: Deadline) -> Code:
     from gnc_cli.search.api import solve
     from gnc_cli.search.effort import LARGE
     from gnc_cli.search.result import Outcome, SolveResult

@@ -36,13 +36,14 @@ Accuracies = tuple[float | None, float | None]
 """Of the classifier, and of the nearest class mean; None where nothing was counted."""
 
 
-class MeasuringInterrupted(Exception):
-    """Somebody interrupted before all samples were seen; raised in all processes alike."""
+class MeasurementStopped(Exception):
+    """An interruption or the time limit came before all samples were seen; raised in all processes
+    alike."""
 
 
 @dataclass(frozen=True, eq=False)
-class Labelled:
-    """A set to measure."""
+class LabelledImages:
+    """Images to measure, with their classes."""
 
     images: DeviceImages
     """On the device, where they fit there."""
@@ -51,13 +52,13 @@ class Labelled:
 
 
 @dataclass(frozen=True, eq=False)
-class Measured:
+class Measurement:
     """One measurement."""
 
     result: MeasureResult | None
     """Of the training features; None where they could not be measured."""
     trouble: str | None
-    """What could not be measured, these or another set, and why."""
+    """Which set could not be measured, and why."""
     test_accuracy: float | None
     test_ncc_accuracy: float | None
     ood_accuracy: float | None
@@ -67,7 +68,7 @@ class Measured:
     """Raw features (N, d), float32, and labels by split, in the first process; where asked for."""
 
 
-class Measuring:
+class NetworkMeasurer:
     """Measures the network of a training on its own images, on those for testing, and on others."""
 
     def __init__(self, training: Training, data: ImageData) -> None:
@@ -75,9 +76,9 @@ class Measuring:
         self._device, self._precision = training.device, training.recipe.precision
         self._normalisation = training.batches.normalisation
         self._batch_size = max(256, training.recipe.batch_size)
-        self._train = Labelled(training.batches.images, data.train.labels)
+        self._train = LabelledImages(training.batches.images, data.train.labels)
         self._others = {
-            split: Labelled(DeviceImages(images.images, training.device), images.labels)
+            split: LabelledImages(DeviceImages(images.images, training.device), images.labels)
             for split, images in (("test", data.test), ("ood", data.ood))
             if images is not None
         }
@@ -85,7 +86,7 @@ class Measuring:
         self._step = max(1, _BLOCK_BYTES // (4 * self._d))
         """Rows of a block."""
         self._deadline = self._late = Deadline()
-        """Interruption, or being late, ends a pass before its next batch."""
+        """A pass ends before its next batch if the first is interrupted or the second is over."""
         self._metrics = GNCMetrics(self._d, training.model.head.K)
 
     def measure(
@@ -95,13 +96,18 @@ class Measuring:
         deadline: Deadline | None = None,
         patience: float | None = None,
         late: float | None = None,
-    ) -> Measured:
+    ) -> Measurement:
         """GNC1 to GNC3, NCC and accuracies of the network as it is now, with torch's threads.
 
-        `keep` also brings the features together in the first process, where they are not too large.
-        The deadline is for GNC2, whose bracket is valid whenever it strikes. An interruption ends
-        the passes over the samples (MeasuringInterrupted), and so do `late` seconds. After these
-        GNC2 has `patience` seconds.
+        Args:
+            keep: gather the features in the first process, where they are not too large.
+            deadline: of GNC2, whose bracket is valid whenever it strikes; its interruption also
+                ends the passes over the samples.
+            patience: seconds for GNC2, once the passes are done.
+            late: seconds after which the passes end.
+
+        Raises:
+            MeasurementStopped: the passes were ended.
         """
         self._deadline = deadline = deadline or Deadline()
         self._late = Deadline(late)
@@ -112,31 +118,31 @@ class Measuring:
         features: dict[str, tuple[np.ndarray, np.ndarray]] = {}
         result = None
         metrics.reset()
-        trouble = self._in_all(lambda: self._first_pass(own))
+        trouble = self._trouble_in_any(lambda: self._first_pass(own))
         if trouble is None:
             metrics.sync()
-            trouble = self._in_all(lambda: self._second_pass(own, weights))
+            trouble = self._trouble_in_any(lambda: self._second_pass(own, weights))
         if trouble is None:
             metrics.sync()
             if keep and own is not None:
-                features["train"] = self._together(own, self._train), self._train.labels
+                features["train"] = self._gather(own, self._train), self._train.labels
             own = None
             for split, images in self._others.items():
                 buffer = self._buffer(images) if keep and split == "test" else None
                 try:
-                    right[split] = self._judged(images, weights, buffer)
+                    right[split] = self._accuracies(images, weights, buffer)
                 except DataError as error:
                     trouble = f"{split} images: {error}"
                     continue
                 if buffer is not None:
-                    features[split] = self._together(buffer, images), images.labels
+                    features[split] = self._gather(buffer, images), images.labels
             # Once for all: each process has a clock of its own, and would find another bracket.
             result = of_first(
                 self._processes,
                 lambda: metrics.compute(weights, time_limit=patience, deadline=deadline),
             )
         test, ood = (right.get(split, (None, None)) for split in ("test", "ood"))
-        return Measured(
+        return Measurement(
             result,
             trouble,
             test_accuracy=test[0],
@@ -161,21 +167,25 @@ class Measuring:
 
     def _second_pass(self, own: np.ndarray | None, weights: np.ndarray) -> None:
         """Decisions on the training features."""
-        passed = self._gathered(self._train) if own is None else self._cut(self._train, own)
+        passed = (
+            self._stream_blocks(self._train)
+            if own is None
+            else self._split_blocks(self._train, own)
+        )
         for rows, labels in passed:
             workers = torch.get_num_threads()
             with limit_threads(1):
                 self._metrics.judge(rows, labels, weights, workers=workers)
 
-    def _judged(
-        self, images: Labelled, weights: np.ndarray, buffer: np.ndarray | None
+    def _accuracies(
+        self, images: LabelledImages, weights: np.ndarray, buffer: np.ndarray | None
     ) -> Accuracies:
         """Accuracies of classifier and training means on another set."""
         means, present = self._metrics.class_means()
         blocks_judged: list[Decisions] = []
 
         def judge() -> None:
-            for rows, labels in self._gathered(images, buffer):
+            for rows, labels in self._stream_blocks(images, buffer):
                 workers = torch.get_num_threads()
                 with limit_threads(1):
                     one = stream_decisions(
@@ -188,7 +198,7 @@ class Measuring:
                     )
                 blocks_judged.append(one)
 
-        trouble = self._in_all(judge)
+        trouble = self._trouble_in_any(judge)
         own = functools.reduce(merge, blocks_judged) if blocks_judged else None
         parts = [part for part in self._processes.each(own) if part is not None]
         if trouble is not None:
@@ -201,8 +211,8 @@ class Measuring:
             return None, None
         return int(whole.right.sum()) / total, int(whole.ncc_right.sum()) / total
 
-    def _in_all(self, work: Callable[[], None]) -> str | None:
-        """Do this process's part; what went wrong in some process, the same in all.
+    def _trouble_in_any(self, work: Callable[[], None]) -> str | None:
+        """Do this process's part; what went wrong in any process, the same text in all.
 
         Features that overflow are no error of the user's: the network is to blame.
         """
@@ -211,23 +221,23 @@ class Measuring:
             work()
         except DataError as error:
             trouble = str(error)
-        except MeasuringInterrupted:
+        except MeasurementStopped:
             stopped = True
         reports = self._processes.all_gather((trouble, stopped))
         if any(stop for _, stop in reports):
-            raise MeasuringInterrupted
+            raise MeasurementStopped
         return next((why for why, _ in reports if why is not None), None)
 
-    def _buffer(self, images: Labelled) -> np.ndarray | None:
+    def _buffer(self, images: LabelledImages) -> np.ndarray | None:
         """For the features of this process's share, if those of all together may be kept."""
         if len(images.labels) * self._d * 4 > _KEPT_BYTES:
             return None
         return np.empty((len(self._span(images)), self._d), dtype=np.float32)
 
-    def _span(self, images: Labelled) -> range:
+    def _span(self, images: LabelledImages) -> range:
         return range(*share(len(images.labels), self._processes.rank, self._processes.size))
 
-    def _batches(self, images: Labelled) -> Iterator[tuple[Tensor, np.ndarray]]:
+    def _batches(self, images: LabelledImages) -> Iterator[tuple[Tensor, np.ndarray]]:
         """Raw features of this process's share, batch by batch, and their labels."""
         passed = evaluate(
             self._model,
@@ -243,10 +253,10 @@ class Measuring:
                 self._check_interruption()
                 yield features, images.labels[rows]
 
-    def _gathered(
-        self, images: Labelled, buffer: np.ndarray | None = None
+    def _stream_blocks(
+        self, images: LabelledImages, buffer: np.ndarray | None = None
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """The same in larger blocks on the host, one after the other in `buffer` if it is given."""
+        """The same in larger blocks on the host, one after another in `buffer` if there is one."""
         span = self._span(images)
         keeps = buffer is not None
         if buffer is None:
@@ -263,8 +273,10 @@ class Measuring:
                 at += end - first
                 first = end = end if keeps else 0
 
-    def _cut(self, images: Labelled, own: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Features of it that were kept, block by block, with their labels."""
+    def _split_blocks(
+        self, images: LabelledImages, own: np.ndarray
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Features from an earlier pass, block by block, with their labels."""
         labels = images.labels[self._span(images).start :][: len(own)]
         for a, b in blocks(len(own), self._step):
             self._check_interruption()
@@ -272,9 +284,9 @@ class Measuring:
 
     def _check_interruption(self) -> None:
         if self._deadline.interrupted or self._late.expired:
-            raise MeasuringInterrupted
+            raise MeasurementStopped
 
-    def _together(self, own: np.ndarray, images: Labelled) -> np.ndarray:
+    def _gather(self, own: np.ndarray, images: LabelledImages) -> np.ndarray:
         """The features of all processes, in the set's own order, in the first."""
         if self._processes.size == 1:
             return own

@@ -13,7 +13,7 @@ from gnc_cli.records import read_plain
 from gnc_cli.runtime.distributed import Processes, on_this_machine, started_by_torchrun
 from gnc_cli.runtime.memory import check_memory
 from gnc_cli.runtime.threads import available_cores, resolve_device, threads_for
-from gnc_cli.training.checkpoints import read_checkpoint, read_tensors
+from gnc_cli.training.checkpoints import read_state, read_tensors
 from gnc_cli.training.data.image_set import ImageData
 from gnc_cli.training.head import HeadPlan, build_head
 from gnc_cli.training.networks.batches import Augmentation, Batches, channel_statistics
@@ -25,7 +25,8 @@ from gnc_cli.training.networks.encoders import (
 )
 from gnc_cli.training.networks.losses import make_loss
 from gnc_cli.training.networks.training import Training
-from gnc_cli.training.request import Precision, Settings
+from gnc_cli.training.presets import Precision
+from gnc_cli.training.request import Settings
 
 _FLOPS = 1e10
 """Floating-point operations of one core in a second, roughly: products of large matrices."""
@@ -98,11 +99,11 @@ def check_fits(
     if ":" not in settings.model:
         with torch.device("meta"):
             parameters = count_parameters(_encoder(settings, plan.d, images))
-    head = (6 if settings.kind == "learned" else 2) * rows + 3 * batch * plan.K
+    head = (6 if settings.head_kind == "learned" else 2) * rows + 3 * batch * plan.K
     step, host = 4 * (4 * parameters + head), 3 * 8 * rows
     what = (
-        f"{spelled('model', settings.model)} with a {settings.kind} head of K={plan.K} classes in "
-        f"d={plan.d} at batch size {batch}"
+        f"{spelled('model', settings.model)} with a {settings.head_kind} head of K={plan.K} "
+        f"classes in d={plan.d} at batch size {batch}"
     )
     smaller = [spelled(name) for name in ("batch_size", "width", "feature_dim")]
     hint = f"take a smaller {', '.join(smaller[:-1])} or {smaller[-1]}, or another head"
@@ -152,9 +153,13 @@ def precision_on(device: torch.device, precision: Precision) -> Precision:
     if precision != "auto":
         return precision
     if device.type != "cuda":
-        return "float32"
+        return Precision.float32
     with torch.cuda.device(device):  # the question is about the current one
-        return "bf16" if torch.cuda.is_bf16_supported(including_emulation=False) else "float32"
+        return (
+            Precision.bf16
+            if torch.cuda.is_bf16_supported(including_emulation=False)
+            else Precision.float32
+        )
 
 
 def load_start(encoder: nn.Module, settings: Settings) -> str | None:
@@ -178,7 +183,7 @@ def _stored_encoder(path: str) -> dict[str, torch.Tensor]:
     if os.path.isdir(path):
         best = os.path.join(path, "best.pt")
         path = best if os.path.isfile(best) else os.path.join(path, "last.pt")
-    state = read_checkpoint(path)
+    state = read_state(path)
     try:
         stored = read_plain(dict[str, torch.Tensor], state["training"]["model"])
     except (KeyError, TypeError, ValueError) as error:

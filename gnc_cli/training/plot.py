@@ -84,7 +84,7 @@ def run_figure(result: TrainResult) -> Any:
     history, extras = result.history, result.extras
     facts = [_code(result), plural(result.epochs, "epoch")]
     name = f"{result.data.get('name', 'data')}: {result.model}, {_HEADS[result.head.kind]}"
-    size = (15.5, 8.6) if extras else (12.5, 7.9)
+    size = (15.5, 8.6) if extras else (13.4, 7.9)
     figure = new_figure(*size, in_picture(name), "     ".join(facts))
     layout = [["gnc1", "gnc2", "gnc3"], ["accuracy", "accuracy", "loss"]]
     if extras:
@@ -229,8 +229,9 @@ def series_figure(series: TrainSeries) -> Any:
         shares = np.array([getattr(row, name) for row in rows], dtype=float)
         label, colour, _ = _ACCURACIES[name]
         if np.isfinite(shares).any():
-            face = "white" if name == "train_accuracy" else colour
-            ax.plot(shares, lines, "o", color=colour, mfc=face, label=label)
+            # Rings around the dots of the test set, which would hide smaller ones.
+            looks = {"mfc": "none", "ms": 10.0} if name == "train_accuracy" else {}
+            ax.plot(shares, lines, "o", color=colour, label=label, **looks)
     K = len(rows[0].head.permutation or ())
     ax.axvline(1.0 / K, color=GREY, lw=1.3, ls="--", label=f"chance, 1/{K}")
     placements = [" ".join(map(str, row.head.permutation or ())) for row in rows]

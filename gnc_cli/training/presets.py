@@ -1,11 +1,19 @@
-"""The paper's settings by figure, and the defaults of a run.
+"""What a setting may be, the paper's settings by figure, and the defaults of a run.
 
 Paper: sections 4 and 5, appendices A and B. Its common recipe is SGD with momentum 0.9, learning
 rate 0.1, and cosine annealing over 200 epochs; its code adds nesterov and weight decay 5e-4.
 """
 
 from collections.abc import Collection, Mapping
+from enum import StrEnum
 from typing import Any
+
+Preset = StrEnum("Preset", "fig2 fig4 fig5 b1 b3 b6 finetune")
+Constraint = StrEnum("Constraint", "sphere decay")
+Loss = StrEnum("Loss", "ce hardmax cosface arcface")
+Optimizer = StrEnum("Optimizer", "sgd adamw adam")
+Schedule = StrEnum("Schedule", "cosine step constant")
+Precision = StrEnum("Precision", "auto float32 bf16 fp16")
 
 _COMMON: dict[str, Any] = {
     "model": "resnet18",

@@ -7,7 +7,7 @@ import threading
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from gnc_cli.console.options import REMOVED
 from gnc_cli.errors import DataError, OutputError, UsageError
@@ -17,7 +17,15 @@ from gnc_cli.parameters import Parameter, Path, is_page, spelled
 from gnc_cli.parsing import shown
 from gnc_cli.records import read_plain
 from gnc_cli.runtime.deadline import Progress
-from gnc_cli.training.presets import defaults, preset_settings
+from gnc_cli.training.presets import (
+    Constraint,
+    Loss,
+    Optimizer,
+    Precision,
+    Schedule,
+    defaults,
+    preset_settings,
+)
 from gnc_cli.training.result import EpochRow
 
 _FREE = ("epochs", "measure_every", "snapshot_every")
@@ -49,8 +57,6 @@ _OF_THE_CALLER = ("force", "resume")
 _EXCLUDING = (("classes", "classes_subset"), ("backbone_weights", "init_from"))
 _PAGE_SNAPSHOTS = 8
 """Snapshots of a run that a page shows."""
-
-Precision = Literal["auto", "float32", "bf16", "fp16"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,20 +135,20 @@ class Recipe:
     epochs: int
     batch_size: int
     """Of all processes together."""
-    optimizer: Literal["sgd", "adamw", "adam"] = "sgd"
+    optimizer: Optimizer = Optimizer.sgd
     """`sgd` (with Nesterov momentum), `adamw` or `adam`."""
     lr: float = 0.1
     """Largest learning rate; the schedule multiplies it."""
     momentum: float = 0.9
     """Of `sgd`."""
     weight_decay: float = 5e-4
-    schedule: Literal["cosine", "step", "constant"] = "cosine"
+    schedule: Schedule = Schedule.cosine
     """`cosine` to 0, `step` (a tenth at each milestone) or `constant`."""
     milestones: tuple[int, ...] = ()
     """Of `step`: epochs done at which the learning rate falls."""
     warmup: float = 0.0
     """Epochs, also a part of one, over which the learning rate rises linearly."""
-    precision: Precision = "float32"
+    precision: Precision = Precision.float32
     """Of the encoder: `float32`, `bf16`, `fp16`, or `auto` in settings; head and loss are always
     float32."""
 
@@ -173,9 +179,9 @@ class Settings(Recipe):
     model: str
     head: str
     """`learned`, `cmf`, `fixed:FILE` or `fixed:solve`."""
-    constraint: Literal["sphere", "decay"]
+    constraint: Constraint
     tau: float
-    loss: Literal["ce", "hardmax", "cosface", "arcface"]
+    loss: Loss
     width: float
     beta: float
     classes: int | None = None
@@ -200,12 +206,12 @@ class Settings(Recipe):
     seed: int = 0
 
     @property
-    def kind(self) -> str:
+    def head_kind(self) -> str:
         """`learned`, `cmf` or `fixed`."""
         return self.head.partition(":")[0]
 
     @property
-    def code(self) -> str | None:
+    def head_code(self) -> str | None:
         """Where a fixed code is from: a file, or `solve`."""
         return self.head.partition(":")[2] or None
 
@@ -216,21 +222,15 @@ class Settings(Recipe):
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> "Settings":
-        """Settings as config.json has them, each of its type."""
+        """Settings as config.json has them; ValueError names the field that is wrong."""
         names = {setting.name for setting in dataclasses.fields(cls)}
-        try:
-            for name in stored.keys() - names:
-                raise ValueError(f"field {name!r} is unknown")
-            settings: Settings = read_plain(cls, stored)
-            for name in ("epochs", "batch_size", "tau", "lr", "width"):
-                if not 0 < getattr(settings, name) < math.inf:
-                    raise ValueError(f"field {name!r} is not above 0")
-            return settings
-        except ValueError as error:
-            raise DataError(
-                f"config.json does not hold the settings of this version of gnc ({error}); "
-                "start a new run"
-            ) from error
+        for name in stored.keys() - names:
+            raise ValueError(f"field {name!r} is unknown")
+        settings: Settings = read_plain(cls, stored)
+        for name in ("epochs", "batch_size", "tau", "lr", "width"):
+            if not 0 < getattr(settings, name) < math.inf:
+                raise ValueError(f"field {name!r} is not above 0")
+        return settings
 
 
 def settings_of(request: Request) -> Settings:
@@ -258,7 +258,7 @@ def _check_together(settings: Settings, choices: Mapping[str, Any]) -> None:
     for one, other in _EXCLUDING:
         if one in choices and other in choices:
             raise UsageError(f"{spelled(one)} and {spelled(other)} exclude each other; keep one")
-    odd = settings.kind != "learned" or "tau" in choices or settings.loss != "ce"
+    odd = settings.head_kind != "learned" or "tau" in choices or settings.loss != "ce"
     if settings.constraint == "decay" and odd:
         raise UsageError(
             f"{spelled('constraint', 'decay')} has free lengths: leave out {spelled('head')}, "
@@ -271,7 +271,7 @@ def _check_together(settings: Settings, choices: Mapping[str, Any]) -> None:
             raise UsageError(f"{spelled(name)} belongs to {wanted}; leave it out, or add that")
 
 
-def resumed(stored: Settings, request: Request) -> Settings:
+def resumed_settings(stored: Settings, request: Request) -> Settings:
     """The settings of a run that goes on; it may be given more epochs, or measured otherwise.
 
     A `package.module:factory` is imported only where the caller names it too.
@@ -308,7 +308,7 @@ def _shown(value: Any) -> str:
     return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
-def completed(request: Request, config: Path, declared: Mapping[str, Parameter]) -> Request:
+def with_config(request: Request, config: Path, declared: Mapping[str, Parameter]) -> Request:
     """The request with arguments of a TOML file where the caller left the default.
 
     The file is data: only the caller decides which code is imported and which files are replaced.

@@ -20,12 +20,12 @@ from gnc_cli.parameters import is_page, spelled
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.distributed import Processes, in_all, of_first
 from gnc_cli.runtime.threads import limit_threads
-from gnc_cli.training.checkpoints import read_run
+from gnc_cli.training.checkpoints import read_checkpoint
 from gnc_cli.training.data.image_set import ImageData
 from gnc_cli.training.data.load import load_images, load_matched
 from gnc_cli.training.epochs import Epochs
-from gnc_cli.training.head import HeadPlan, find_code, plan_heads, read_similarity
-from gnc_cli.training.measure import Measuring
+from gnc_cli.training.head import HeadPlan, plan_code, plan_heads, read_similarity
+from gnc_cli.training.measure import NetworkMeasurer
 from gnc_cli.training.network import (
     announce_time,
     build_training,
@@ -35,7 +35,8 @@ from gnc_cli.training.network import (
     threads_of,
 )
 from gnc_cli.training.networks.assignment import class_similarity
-from gnc_cli.training.request import Request, Settings, resumed, settings_of
+from gnc_cli.training.presets import Loss
+from gnc_cli.training.request import Request, Settings, resumed_settings, settings_of
 from gnc_cli.training.result import TrainResult, TrainSeries
 from gnc_cli.training.run_folder import (
     RunFolder,
@@ -118,7 +119,9 @@ class Job:
             stored = of_first(processes, partial(read_stored_run, out))
         elif out is not None:
             of_first(processes, partial(check_free, out, force=request.force))
-        settings = settings_of(request) if stored is None else resumed(stored.settings, request)
+        settings = (
+            settings_of(request) if stored is None else resumed_settings(stored.settings, request)
+        )
         data = self._data(settings)
         if settings.augment is None:  # all that keeps the classes
             moves = ("crop", "flip", "rotate") if data.flip else ("crop", "rotate")
@@ -165,7 +168,7 @@ class Job:
     def _plans(self, settings: Settings, data: ImageData) -> list[HeadPlan]:
         """The head, or one for each placement; code, similarity, places: once for all processes."""
         K, processes, path = len(data.class_names), self.processes, settings.similarity
-        d, code = of_first(processes, partial(find_code, settings, K, self.request, self.deadline))
+        d, code = of_first(processes, partial(plan_code, settings, K, self.request, self.deadline))
         similarity = None
         if settings.assignment in ("best", "worst") and path is not None:
             similarity = of_first(processes, partial(read_similarity, path, K))
@@ -182,7 +185,7 @@ class Job:
         short = dataclasses.replace(
             settings,
             head="learned",
-            loss="ce",
+            loss=Loss.ce,
             margin=None,
             assignment=None,
             similarity=None,
@@ -196,10 +199,10 @@ class Job:
         plan = HeadPlan(d, len(data.class_names))
         training = build_training(short, plan, data, self.processes, self.device)
         load_start(training.model.encoder, short)
-        measuring = Measuring(training, dataclasses.replace(data, ood=None))
+        measurer = NetworkMeasurer(training, dataclasses.replace(data, ood=None))
         silent = dataclasses.replace(self.request, progress=None, on_epoch=None)
         folder = RunFolder(self.processes)
-        epochs = Epochs(short, training, measuring, folder, silent, self.deadline)
+        epochs = Epochs(short, training, measurer, folder, silent, self.deadline)
         with limit_threads(threads_of(training, self.request.threads)):
             epochs.run()
         if epochs.outcome != "completed":
@@ -209,7 +212,7 @@ class Job:
                 "classes was stopped before its end, and nothing is written; allow more time, or "
                 f"give {spelled('similarity')}"
             )
-        return class_similarity(measuring.class_means())
+        return class_similarity(measurer.class_means())
 
     def _train(
         self,
@@ -230,17 +233,17 @@ class Job:
             processes,
             out,
             label=settings.label,
-            goes_on=resume,
+            resume=resume,
             # One of a series that was killed before its first checkpoint begins again.
             force=request.force or request.resume,
         )
         if request.on_run is not None and processes.first:
             request.on_run(folder.path)
         with folder:
-            measuring = Measuring(training, data)
-            epochs = Epochs(recipe, training, measuring, folder, request, self.deadline)
+            measurer = NetworkMeasurer(training, data)
+            epochs = Epochs(recipe, training, measurer, folder, request, self.deadline)
             if resume:
-                epochs.resume(in_all(processes, partial(read_run, f"{folder.path}/last.pt")))
+                epochs.resume(in_all(processes, partial(read_checkpoint, f"{folder.path}/last.pt")))
             if self.deadline.seconds is None and processes.first:
                 announce_time(settings, training)
             if request.logger is not None:
@@ -267,7 +270,7 @@ class Job:
         rows: list[TrainResult] = []
         digits = len(str(len(plans)))
         with RunFolder.claim(
-            processes, out, label=settings.label, force=request.force, goes_on=request.resume
+            processes, out, label=settings.label, force=request.force, resume=request.resume
         ) as folder:
             if request.force and not request.resume:
                 of_first(processes, partial(clear_series, Path(folder.path), force=True))

@@ -32,27 +32,24 @@ from gnc_cli.collapse.files import SNAPSHOTS, snapshot_files
 from gnc_cli.errors import DataError, OutputError
 from gnc_cli.escaping import visible
 from gnc_cli.io.atomic import atomic_file, deferring_errors, unshare
-from gnc_cli.io.code import creation_time, provenance_text
+from gnc_cli.io.code import creation_time, portable
 from gnc_cli.io.hdf5 import write_attributes
 from gnc_cli.io.inputs import read_json
 from gnc_cli.io.ledger import Ledger
 from gnc_cli.parameters import spelled
 from gnc_cli.records import flatten, plain, read_plain
 from gnc_cli.runtime.distributed import Processes, of_first
-from gnc_cli.training.checkpoints import read_run, write_checkpoint
+from gnc_cli.training.checkpoints import read_checkpoint, write_state
 from gnc_cli.training.data.image_set import ImageData
 from gnc_cli.training.head import HeadPlan
-from gnc_cli.training.measure import Measured
+from gnc_cli.training.measure import Measurement
 from gnc_cli.training.request import Settings
 from gnc_cli.training.result import EpochRow
 
 CONFIG, METRICS, LOG = "config.json", "metrics.jsonl", "log.txt"
 RUN_FILES = (CONFIG, METRICS, "last.pt", "best.pt", LOG)
 _EVENTS = "events.out.tfevents." + 8 * "[0-9]"
-"""What `integrations/tensorboard.py` writes; other programs' files end otherwise."""
-
-# Of `folder:/home/ada/tiny`, but not of a URL.
-_SCHEME = re.compile(r"(?<!\S)([A-Za-z]\w*:)/(?!/)(?:[^\s/]+/)*(?=[^\s/])")
+"""What `integrations/tensorboard.py` writes, which few runs load; names of others end otherwise."""
 _log = logging.getLogger(__name__)
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -96,9 +93,9 @@ class RunFolder:
         *,
         label: str = "",
         force: bool = False,
-        goes_on: bool = False,
+        resume: bool = False,
     ) -> "RunFolder":
-        """A folder that the first process makes, or opens where a run `goes_on`, and holds alone.
+        """A folder that the first process makes, or opens to `resume` its run, and holds alone.
 
         Without a path it is `runs/2026-11-21-1530-LABEL`, by UTC. `force` removes the files of a
         run that is there, and nothing else.
@@ -106,37 +103,36 @@ class RunFolder:
         folder = cls(processes)
 
         def hold() -> str:
-            if path is not None and not goes_on:
+            if path is not None and not resume:
                 check_free(path, force=force)
                 _make(Path(path))
             where = _dated_folder(label) if path is None else Path(path)
-            folder._hold(where, anew=not goes_on)
+            folder._hold(where, resume=resume)
             return str(where)
 
         folder.path = of_first(processes, hold)
         return folder
 
-    def _hold(self, folder: Path, *, anew: bool) -> None:
+    def _hold(self, folder: Path, *, resume: bool) -> None:
         """Lock the folder and open what is added to; nothing of an earlier run stays in a new one.
 
         It may be somebody else's folder, so no link is followed; files that are written anew
         replace a link.
         """
         for path in (folder / METRICS, folder / LOG, folder / SNAPSHOTS):
-            if path.is_symlink() and anew:
+            if path.is_symlink() and not resume:
                 path.unlink()
             elif path.is_symlink():
                 raise OutputError(
                     f"{str(path)!r} is a symbolic link, and gnc train follows none in a run "
                     "folder; put what it points to there, or name another folder"
                 )
-        self._rows = _ledger(folder / METRICS, resume=not anew, force=anew)
-        if anew:
+        self._rows = _ledger(folder / METRICS, resume=resume)
+        if not resume:
             self._rows.take_name()
-        for old in own_files(folder) if anew else ():
-            if old.name != METRICS and (old.is_symlink() or not old.is_dir()):
-                old.unlink()
-        if anew:
+            for old in own_files(folder):
+                if old.name != METRICS and (old.is_symlink() or not old.is_dir()):
+                    old.unlink()
             with contextlib.suppress(OSError):  # it is not there, or holds other files
                 (folder / SNAPSHOTS).rmdir()
         if (folder / LOG).exists() and not (folder / LOG).is_file():
@@ -178,7 +174,7 @@ class RunFolder:
     @_in_first
     def checkpoint(self, state: dict[str, Any]) -> None:
         """last.pt."""
-        write_checkpoint(Path(self.path, "last.pt"), state)
+        write_state(Path(self.path, "last.pt"), state)
 
     @_in_first
     def best(self) -> None:
@@ -206,15 +202,15 @@ class RunFolder:
         self.log(words)
 
     @_in_first
-    def snapshot(self, epoch: int, step: int, measured: Measured) -> None:
+    def snapshot(self, epoch: int, step: int, measurement: Measurement) -> None:
         """The features that were measured, each split of them that was kept."""
-        if measured.result is not None and "train" not in measured.features:
+        if measurement.result is not None and "train" not in measurement.features:
             self.warn(
                 "no snapshot of the training features, which are larger than 2 GiB; for one take a "
                 f"smaller {spelled('feature_dim')} or fewer images"
             )
-        for split, (features, labels) in measured.features.items():
-            arrays = {"features": features, "labels": labels, "weights": measured.weights}
+        for split, (features, labels) in measurement.features.items():
+            arrays = {"features": features, "labels": labels, "weights": measurement.weights}
             add_snapshot(Path(self.path), arrays, epoch=epoch, step=step, split=split)
 
     def log(self, line: str) -> None:
@@ -288,7 +284,7 @@ class StoredRun:
                 f"{self.path!r} was trained on other classes than {data.name} has; name the same "
                 "data"
             )
-        plan, weight = self.plan, read_run(last).training.model.get("head.weight")
+        plan, weight = self.plan, read_checkpoint(last).training.model.get("head.weight")
         if plan is None or weight is None or tuple(weight.shape) != (plan.K, plan.d):
             raise DataError(f"{self.path!r} does not say what its classifier was; start anew")
         code = None if plan.permutation is None else weight.double().numpy()
@@ -309,22 +305,9 @@ def read_stored_run(path: str) -> StoredRun:
         )
     except ValueError as error:
         raise DataError(
-            f"{path!r} has a config.json that is not of gnc train: {error}; start anew"
+            f"{path!r} has a config.json that is not of this version of gnc train: {error}; start "
+            "anew"
         ) from error
-
-
-def portable(value: Any) -> Any:
-    """`value` as JSON has it, absolute paths cut down to their last part.
-
-    >>> portable({"data": "folder:/home/ada/tiny", "out": "/tmp/run", "url": "https://a.b/c"})
-    {'data': 'folder:tiny', 'out': 'run', 'url': 'https://a.b/c'}
-    """
-    if isinstance(value, dict):
-        return {str(key): portable(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [portable(item) for item in value]
-    cut = json.loads(provenance_text({"": value}))[""]
-    return _SCHEME.sub(r"\1", cut) if isinstance(cut, str) else cut
 
 
 def add_snapshot(
@@ -347,8 +330,11 @@ def add_snapshot(
             h5.create_dataset(key, data=array, track_times=False)
 
 
-def _ledger(path: Path | None, **how: bool) -> Ledger[EpochRow]:
-    return Ledger(path, partial(read_plain, EpochRow), "epoch", None, **how)
+def _ledger(path: Path | None, *, resume: bool = False) -> Ledger[EpochRow]:
+    """metrics.jsonl: that of an earlier run is read to be resumed, else replaced."""
+    return Ledger(
+        path, partial(read_plain, EpochRow), "epoch", None, resume=resume, force=not resume
+    )
 
 
 def own_files(folder: Path) -> list[Path]:

@@ -10,16 +10,16 @@ import numpy as np
 
 from gnc_cli import __version__
 from gnc_cli.collapse.result import MeasureResult
+from gnc_cli.io.code import portable
 from gnc_cli.parameters import spelled
 from gnc_cli.training.data.image_set import ImageData
 from gnc_cli.training.epochs import Epochs, best_of
 from gnc_cli.training.head import HeadPlan
-from gnc_cli.training.measure import Measured
+from gnc_cli.training.measure import Measurement
 from gnc_cli.training.networks.batches import Normalisation
 from gnc_cli.training.networks.encoders import Classifier, count_parameters
 from gnc_cli.training.request import Settings
 from gnc_cli.training.result import HeadFacts, TrainResult
-from gnc_cli.training.run_folder import portable
 
 _LEARNED = 0.1
 """A network that has come less far from chance to 1 has learned next to nothing."""
@@ -27,8 +27,8 @@ _LEARNED = 0.1
 
 def result_of(epochs: Epochs, plan: HeadPlan, data: ImageData, seconds: float) -> TrainResult:
     """The result of one run."""
-    measured, history, training = epochs.measured, tuple(epochs.history), epochs.training
-    settings, result = epochs.settings, None if measured is None else measured.result
+    measurement, history, training = epochs.measurement, tuple(epochs.history), epochs.training
+    settings, result = epochs.settings, None if measurement is None else measurement.result
     measuring = sum(row.measure_seconds for row in history)
     spent = measuring + sum(row.seconds for row in history)
 
@@ -38,7 +38,7 @@ def result_of(epochs: Epochs, plan: HeadPlan, data: ImageData, seconds: float) -
         return values[-1] if values else None
 
     names = ("test_accuracy", "ood_accuracy", "test_ncc_accuracy")
-    others = {n: last(n) if measured is None else getattr(measured, n) for n in names}
+    others = {n: last(n) if measurement is None else getattr(measurement, n) for n in names}
     train_accuracy = last("train_accuracy") if result is None else result.accuracy
     return TrainResult(
         seconds=seconds,
@@ -64,8 +64,8 @@ def result_of(epochs: Epochs, plan: HeadPlan, data: ImageData, seconds: float) -
         if history
         else None,
         history=history,
-        measured=None if result is None else _named(result, data.class_names),
-        extras=_drawn(measured, plan.d, data.class_names),
+        measured=None if result is None else _with_class_names(result, data.class_names),
+        extras=_plot_arrays(measurement, data.class_names),
     )
 
 
@@ -96,14 +96,14 @@ def _head_facts(settings: Settings, plan: HeadPlan, model: Classifier) -> HeadFa
     """The classifier in words and numbers."""
     encoder = count_parameters(model.encoder)
     return HeadFacts(
-        kind=settings.kind,
+        kind=settings.head_kind,
         constraint=settings.constraint,
         tau=model.head.tau,
         loss=settings.loss,
         margin=plan.margin,
-        beta=settings.beta if settings.kind == "cmf" else None,
+        beta=settings.beta if settings.head_kind == "cmf" else None,
         code=plan.code_name,
-        assignment=(settings.assignment or "identity") if settings.kind == "fixed" else None,
+        assignment=(settings.assignment or "identity") if settings.head_kind == "fixed" else None,
         permutation=plan.permutation,
         encoder_parameters=encoder,
         head_parameters=plan.K * plan.d,
@@ -157,7 +157,7 @@ def _advice(epochs: Epochs, accuracy: float | None) -> str | None:
     )
 
 
-def _named(result: MeasureResult, names: Sequence[str]) -> MeasureResult:
+def _with_class_names(result: MeasureResult, names: Sequence[str]) -> MeasureResult:
     """The same with the names of the classes beside their numbers."""
     worst = tuple(
         dataclasses.replace(
@@ -170,14 +170,14 @@ def _named(result: MeasureResult, names: Sequence[str]) -> MeasureResult:
     return dataclasses.replace(result, worst_classes=worst)
 
 
-def _drawn(measured: Measured | None, d: int, class_names: Sequence[str]) -> dict[str, Any]:
-    """What the picture of a circle or sphere needs."""
-    if measured is None or d not in (2, 3) or "train" not in measured.features:
+def _plot_arrays(measurement: Measurement | None, class_names: Sequence[str]) -> dict[str, Any]:
+    """What the picture of a circle or sphere needs, where the measurement kept it."""
+    if measurement is None or "train" not in measurement.features:
         return {}
-    features, labels = measured.features["train"]
+    features, labels = measurement.features["train"]
     return {
         "features": features,
         "labels": labels,
-        "weights": measured.weights,
+        "weights": measurement.weights,
         "class_names": class_names,
     }

@@ -148,7 +148,8 @@ def _outcome(outcome: str) -> Styled:
 def _ending(r: TrainResult) -> Cell:
     of = f" after {count(r.epochs)} of {count(r.epochs_asked)} epochs"
     after = "" if r.epochs >= r.epochs_asked else of
-    advice = "" if not r.advice else f": {r.advice.removeprefix(f'{r.outcome}, ')}"
+    # The advice begins with how the run ended, which stands before it already.
+    advice = "" if not r.advice else f": {r.advice.partition(', ')[2] or r.advice}"
     return (_outcome(r.outcome), after + advice)
 
 

@@ -17,7 +17,7 @@ from gnc_cli.errors import DataError
 from gnc_cli.io import torch_file
 from gnc_cli.io.codefile import read_points
 from gnc_cli.io.torch_file import tensors
-from gnc_cli.training.checkpoints import read_run
+from gnc_cli.training.checkpoints import read_checkpoint
 from tests.faults.world import Case, check, inside
 
 W = np.random.default_rng(0).normal(size=(4, 3))
@@ -200,7 +200,7 @@ def test_a_checkpoint_is_read_likewise(tmp_path: Path) -> None:
     for content in ("larger items", "a tensor's size", "bytes again and again"):
         write(tmp_path / "last.pt", HOSTILE[content])
         with pytest.raises(DataError, match="cannot be read as a checkpoint"):
-            read_run(tmp_path / "last.pt")
+            read_checkpoint(tmp_path / "last.pt")
 
 
 @pytest.mark.parametrize("core", ["core", "_core"])

@@ -13,7 +13,7 @@ from gnc_cli import measure, schemas
 from gnc_cli.collapse.result import MeasureResult, MeasureSeries
 from gnc_cli.errors import DataError
 from gnc_cli.records import plain
-from gnc_cli.training.checkpoints import read_checkpoint
+from gnc_cli.training.checkpoints import read_state
 from gnc_cli.training.result import EpochRow, TrainResult
 from gnc_cli.training.view import view
 from tests.training.problems import run, toy
@@ -225,7 +225,7 @@ def test_a_loss_that_is_no_number(home: Path, data: str) -> None:
     assert "learning rate" in said and "warmup" in said and "\n" not in said
     last = home / "blown" / "last.pt"
     assert said.endswith(f"the last good checkpoint, if any, is {last}")
-    state = read_checkpoint(last)["training"]
+    state = read_state(last)["training"]
     assert state["epoch"] == 2
     assert all(bool(tensor.isfinite().all()) for tensor in state["model"].values())
     assert [line["epoch"] for line in _lines(home / "blown")] == [1, 2]
@@ -234,12 +234,12 @@ def test_a_loss_that_is_no_number(home: Path, data: str) -> None:
 
 def test_from_an_earlier_run(home: Path, data: str) -> None:
     first = run(data, home / "first", model="cnn", width=0.25, epochs=2)
-    before = read_checkpoint(home / "first" / "best.pt")["training"]["model"]
+    before = read_state(home / "first" / "best.pt")["training"]["model"]
     moving = ("running", "num_batches", "head.")
     start = {n: t for n, t in before.items() if not any(word in n for word in moving)}
     still = {"model": "cnn", "width": 0.25, "epochs": 1, "lr": 1e-30, "weight_decay": 0.0}
     run(data, home / "again", init_from=first.run, seed=5, **still)
-    state = read_checkpoint(home / "again" / "last.pt")["training"]["model"]
+    state = read_state(home / "again" / "last.pt")["training"]["model"]
     assert all(torch.equal(state[name], tensor) for name, tensor in start.items())
     assert not torch.equal(state["head.weight"], before["head.weight"])
     config = json.loads((home / "again" / "config.json").read_text())
@@ -248,7 +248,7 @@ def test_from_an_earlier_run(home: Path, data: str) -> None:
     wide = run(
         data, home / "wide", init_from=home / "first" / "best.pt", **(still | {"feature_dim": 5})
     )
-    state = read_checkpoint(home / "wide" / "last.pt")["training"]["model"]
+    state = read_state(home / "wide" / "last.pt")["training"]["model"]
     assert all(torch.equal(state[n], t) for n, t in start.items() if ".fc." not in n)
     assert state["encoder.fc.weight"].shape[0] == 5
     log = (Path(wide.run) / "log.txt").read_text()

@@ -19,7 +19,7 @@ from gnc_cli.records import plain
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.training import measure, run_folder
 from gnc_cli.training import run as train_run
-from gnc_cli.training.checkpoints import read_checkpoint
+from gnc_cli.training.checkpoints import read_state
 from gnc_cli.training.epochs import measure_due
 from gnc_cli.training.request import Request, settings_of
 from gnc_cli.training.result import EpochRow, TrainResult
@@ -90,7 +90,7 @@ def same(one: TrainResult, other: TrainResult, partial: Sequence[int] = ()) -> N
             )
         assert ours == theirs
     for name in ("last", "best"):
-        a, b = (read_checkpoint(f"{r.run}/{name}.pt")["training"] for r in (one, other))
+        a, b = (read_state(f"{r.run}/{name}.pt")["training"] for r in (one, other))
         assert a["epoch"] == b["epoch"] and a["model"].keys() == b["model"].keys(), name
         assert all(torch.equal(a["model"][key], b["model"][key]) for key in a["model"]), name
         for at, state in a["optimizer"]["state"].items():
@@ -121,7 +121,7 @@ def test_a_run_goes_on_as_if_it_had_never_stopped(
     assert part.outcome == "interrupted"
     assert part.advice is not None and f"--resume --out {out}" in part.advice
     steps = at["step"] if "step" in at else STEPS * at["epoch"]
-    state = read_checkpoint(out / "last.pt")["training"]
+    state = read_state(out / "last.pt")["training"]
     assert (state["epoch"], state["step"]) == divmod(steps, STEPS)
     assert part.epochs == len(part.history) == steps // STEPS
     assert timeless(part.history) == timeless(whole.history[: part.epochs])
@@ -144,7 +144,7 @@ def test_a_kill_within_an_epoch_takes_what_came_after_a_checkpoint(
 
     def killed(stage: str, done: int, total: int, loss: float) -> None:
         if out.joinpath("last.pt").exists():
-            state = read_checkpoint(out / "last.pt")["training"]
+            state = read_state(out / "last.pt")["training"]
             saved.append(STEPS * state["epoch"] + state["step"])
         if done == 5:
             raise Kill
@@ -158,7 +158,7 @@ def test_a_kill_within_an_epoch_takes_what_came_after_a_checkpoint(
 @pytest.mark.parametrize(
     ("owner", "name", "before"),
     [
-        (measure.Measuring, "measure", True),
+        (measure.NetworkMeasurer, "measure", True),
         (run_folder, "add_snapshot", True),
         (run_folder, "add_snapshot", False),
         (run_folder.RunFolder, "best", True),
@@ -179,7 +179,7 @@ def test_a_kill_after_the_checkpoint_loses_no_epoch(
     out, real = home / f"killed-{name}-{before}", getattr(owner, name)
 
     def killing(*args: Any, **kwargs: Any) -> Any:
-        if read_checkpoint(out / "last.pt")["training"]["epoch"] < 2:
+        if read_state(out / "last.pt")["training"]["epoch"] < 2:
             return real(*args, **kwargs)
         if not before:
             real(*args, **kwargs)
@@ -189,7 +189,7 @@ def test_a_kill_after_the_checkpoint_loses_no_epoch(
     with pytest.raises(Kill):
         run(data, out, **ASKED)
     monkeypatch.undo()
-    assert read_checkpoint(out / "last.pt")["training"]["epoch"] >= 2
+    assert read_state(out / "last.pt")["training"]["epoch"] >= 2
     same(run(data, out, resume=True, **ASKED), whole)
 
 
@@ -237,14 +237,14 @@ def test_time_is_a_normal_end(
         return made
 
     limits: list[float | None] = []
-    real = measure.Measuring.measure
+    real = measure.NetworkMeasurer.measure
 
     def measuring(self: Any, *, patience: float | None, deadline: Deadline, **how: Any) -> Any:
         limits.append(deadline.remaining if patience is None else patience)
         return real(self, patience=patience, deadline=deadline, **how)
 
     monkeypatch.setattr(train_run.Deadline, "of_call", deadline)
-    monkeypatch.setattr(measure.Measuring, "measure", measuring)
+    monkeypatch.setattr(measure.NetworkMeasurer, "measure", measuring)
     part = run(data, out, time_limit=100.0, progress=progress, **ASKED)
     monkeypatch.undo()
     assert part.outcome == "time_limit" and part.advice is not None and "--resume" in part.advice

@@ -14,7 +14,7 @@ import pytest
 from gnc_cli import schemas, solve
 from gnc_cli.errors import DataError
 from gnc_cli.training.api import train
-from gnc_cli.training.checkpoints import read_checkpoint
+from gnc_cli.training.checkpoints import read_state
 from gnc_cli.training.networks.assignment import assign
 from gnc_cli.training.result import EpochRow, TrainResult, TrainSeries
 from tests.training.problems import TINY, run, timeless, toy
@@ -49,7 +49,7 @@ def test_class_means_save_the_head(home: Path, data: str) -> None:
     assert head.trained_parameters == head.encoder_parameters
     assert head.saved_share == pytest.approx(12 / (head.encoder_parameters + 12), rel=1e-12)
     assert result.test_accuracy is not None and result.test_accuracy >= 0.9
-    state = read_checkpoint(home / "cmf" / "last.pt")["training"]
+    state = read_state(home / "cmf" / "last.pt")["training"]
     tensors = sum("exp_avg" in entry for entry in state["optimizer"]["state"].values())
     assert tensors == len([k for k in state["model"] if not k.startswith("head")])
     assert np.abs(np.linalg.norm(_rows(result), axis=1) - 1.0).max() < 1e-6

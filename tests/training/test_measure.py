@@ -87,7 +87,7 @@ def test_a_measurement_ends_soon_after_the_time_limit(
             time.sleep(0.3)
             yield found
 
-    monkeypatch.setattr(epochs, "_LEAST", 0.0)
+    monkeypatch.setattr(epochs, "_LEAST_SECONDS", 0.0)
     monkeypatch.setattr(measure, "evaluate", slow)
     part = run(data, out, epochs=50, measure_every=1, time_limit=0.2)
     assert part.outcome == "time_limit" and part.measured is None

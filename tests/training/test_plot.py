@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from gnc_cli.collapse.plot import TITLES
 from gnc_cli.console.drawing import styled
 from gnc_cli.errors import UsageError
 from gnc_cli.training.plot import plot_train, run_figure, series_figure
@@ -70,6 +71,17 @@ def test_panels_hold_what_was_measured() -> None:
         "NCC, test set",
     ]
     assert "GNC1" not in drawn(RESULTS["never measured"])
+
+
+def test_no_title_is_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(TITLES, "gnc3", TITLES["gnc3_centred"])  # the longest
+    (row,) = RESULTS["one epoch"].history
+    figures = (0.53, 0.55, 6.1), (0.26, 0.43, 4.3)  # with wide ticks
+    rows = [replace(row, gnc1=a, gnc3=b, loss=c) for a, b, c in figures]
+    history = tuple(replace(row, epoch=at) for at, row in enumerate(rows, 1))
+    plot_train(replace(RESULTS["one epoch"], history=history), tmp_path / "a.png")
+    with Image.open(tmp_path / "a.png") as image:
+        assert np.asarray(image.convert("L"))[:, -2:].min() == 255
 
 
 def test_placements_are_ranked_and_chance_is_marked() -> None:

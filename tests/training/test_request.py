@@ -3,18 +3,20 @@
 import dataclasses
 import inspect
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from gnc_cli import train
 from gnc_cli.errors import DataError, UsageError
+from gnc_cli.io.code import portable
 from gnc_cli.parameters import declared, in_shell
 from gnc_cli.training import request
 from gnc_cli.training.networks.encoders import ENCODERS
 from gnc_cli.training.presets import PRESETS
 from gnc_cli.training.request import Request, Settings
-from gnc_cli.training.run_folder import portable
+from gnc_cli.training.run_folder import read_stored_run
 
 REFUSED: tuple[tuple[dict[str, Any], str], ...] = (
     ({"classes": 10, "classes_subset": ("a", "b")}, "--classes and --classes-subset exclude"),
@@ -45,7 +47,7 @@ def settings_of(asked: dict[str, Any]) -> Settings:
 
 
 def resumed(stored: Settings, asked: dict[str, Any]) -> Settings:
-    return request.resumed(stored, Request(**asked))
+    return request.resumed_settings(stored, Request(**asked))
 
 
 def test_a_request_has_the_arguments_of_train_and_their_defaults() -> None:
@@ -133,15 +135,19 @@ def test_what_is_refused_names_its_flag(given: dict[str, Any], message: str) -> 
     assert "\n" not in str(caught.value)
 
 
-def test_settings_survive_json() -> None:
+def test_settings_survive_json(tmp_path: Path) -> None:
     asked = settings_of({"preset": "fig4", "augment": (), "seed": 7, "head": "fixed:a.h5"})
     stored = json.loads(json.dumps(vars(asked)))
     again = Settings.from_json(stored)
     assert again == asked and isinstance(again.milestones, tuple) and again.augment == ()
-    with pytest.raises(DataError, match="config.json .*colour"):
+    with pytest.raises(ValueError, match="colour"):
         Settings.from_json(stored | {"colour": "red"})
+    (tmp_path / "config.json").write_text(json.dumps({"settings": stored | {"loss": "mse"}}))
+    with pytest.raises(DataError, match=r"gnc train: field 'loss'.*; start anew$") as refusal:
+        read_stored_run(str(tmp_path))
+    assert str(refusal.value).count("config.json") == 1
     del stored["tau"]
-    with pytest.raises(DataError, match="config.json .*tau.*start a new run"):
+    with pytest.raises(ValueError, match="tau"):
         Settings.from_json(stored)
 
 

@@ -19,7 +19,7 @@ from gnc_cli.collapse.sources import resolve
 from gnc_cli.errors import DataError, OutputError
 from gnc_cli.runtime.distributed import Processes
 from gnc_cli.training import run_folder
-from gnc_cli.training.checkpoints import read_checkpoint
+from gnc_cli.training.checkpoints import read_state
 from gnc_cli.training.request import Request, settings_of
 from gnc_cli.training.result import EpochRow
 from gnc_cli.training.run_folder import RunFolder, check_free, read_config
@@ -79,17 +79,17 @@ def test_a_run_is_read_as_it_was_written(run: RunFolder) -> None:
     run.checkpoint(STATE)
     run.best()
     run.checkpoint(STATE | {"epoch": 4})
-    assert [read_checkpoint(f"{run.path}/{n}.pt")["epoch"] for n in ("last", "best")] == [4, 3]
+    assert [read_state(f"{run.path}/{n}.pt")["epoch"] for n in ("last", "best")] == [4, 3]
     read = torch.load(f"{run.path}/best.pt", weights_only=True)
     assert torch.equal(read["model"]["w"], STATE["model"]["w"])
     assert read["optimizer"]["param_groups"] == STATE["optimizer"]["param_groups"]
     with run:
         pass
-    with claim(Path(run.path), goes_on=True) as again:
+    with claim(Path(run.path), resume=True) as again:
         assert again.back_to(9) == ROWS[:3]
         assert again.back_to(2) == ROWS[:2]
         again.epoch(ROWS[2], "")
-    with claim(Path(run.path), goes_on=True) as again:
+    with claim(Path(run.path), resume=True) as again:
         assert again.back_to(3) == ROWS[:3]
 
 
@@ -102,7 +102,7 @@ def test_snapshots_without_a_line_are_dropped(run: RunFolder) -> None:
     assert provenance == {"command": "gnc train", "options": read_config(run.path)}
     with run:
         pass
-    with claim(Path(run.path), goes_on=True) as again:
+    with claim(Path(run.path), resume=True) as again:
         for back, left in ((3, [1, 2]), (1, [1]), (0, [])):
             assert again.back_to(back) == ROWS[: min(back, 2)]
             assert listed(again) == [f"epoch-{epoch:04d}-train" for epoch in left]
@@ -118,10 +118,10 @@ def test_metrics_cut_at_any_byte_are_mended(tmp_path_factory: Any, count: int, c
     cut %= len(data) + 1
     os.truncate(path / "metrics.jsonl", cut)
     whole = data[: cut + 1].count(b"\n")  # a last line may lack its end
-    with claim(path, goes_on=True) as run:
+    with claim(path, resume=True) as run:
         assert run.back_to(9) == ROWS[:whole]
         run.epoch(ROWS[whole], "")
-    with claim(path, goes_on=True) as run:
+    with claim(path, resume=True) as run:
         assert run.back_to(9) == ROWS[: whole + 1]
 
 
@@ -138,7 +138,7 @@ def test_foreign_lines_are_named(run: RunFolder, line: str, said: str) -> None:
     with open(f"{run.path}/metrics.jsonl", "a") as file:
         file.write(line + "\n")
     with pytest.raises(DataError, match=said):
-        claim(Path(run.path), goes_on=True).back_to(3)
+        claim(Path(run.path), resume=True).back_to(3)
 
 
 def test_folders_of_runs_are_not_overwritten(run: RunFolder) -> None:
@@ -199,22 +199,22 @@ def test_files_added_to_are_no_links(name: str, run: RunFolder) -> None:
     victim.write_text("mine, and torn")
     Path(run.path, name).symlink_to("../victim.txt")
     with pytest.raises(OutputError, match=f"{name}' is a symbolic link.*another folder"):
-        claim(Path(run.path), goes_on=True)
+        claim(Path(run.path), resume=True)
     assert victim.read_text() == "mine, and torn"
 
 
-@pytest.mark.parametrize("goes_on", [True, False])
-def test_other_names_of_files_added_to_keep_what_they_were(goes_on: bool, run: RunFolder) -> None:
+@pytest.mark.parametrize("resume", [True, False])
+def test_other_names_of_files_added_to_keep_what_they_were(resume: bool, run: RunFolder) -> None:
     with run:
         run.epoch(ROWS[0], "first")
     folder, names = Path(run.path), ("log.txt", "metrics.jsonl")
     before = {name: (folder / name).read_bytes() for name in names}
     for name in names:
         os.link(folder / name, folder.parent / name)
-    with claim(folder, goes_on=goes_on, force=not goes_on) as again:
+    with claim(folder, resume=resume, force=not resume) as again:
         again.epoch(ROWS[1], "second")
         with pytest.raises(OutputError, match="another run"):
-            claim(folder, goes_on=True)
+            claim(folder, resume=True)
     assert {name: (folder.parent / name).read_bytes() for name in names} == before
     assert all((folder / name).read_bytes() != before[name] for name in names)
 

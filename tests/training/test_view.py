@@ -87,7 +87,11 @@ def test_tables_keep_within_their_width(result: Any) -> None:
             ["0.5000    folder:stl, 9 classes matched by name"],
         ),
         (
-            {"outcome": "time_limit", "epochs_asked": 90, "advice": "go on with --resume"},
+            {
+                "outcome": "time_limit",
+                "epochs_asked": 90,
+                "advice": "stopped by --time-limit, go on with --resume",
+            },
             ["time limit after 60 of 90 epochs: go on with --resume"],
         ),
         (

@@ -136,9 +136,9 @@ def channel_statistics(images: Pictures) -> Normalisation:
         for c in range(C):
             counts[c] += np.bincount(rows[:, c].ravel(), minlength=256)
     value = np.arange(256) / 255.0
-    share = counts / counts.sum(axis=1, keepdims=True)
-    mean = share @ value
-    std = np.sqrt((share * (value - mean[:, None]) ** 2).sum(axis=1))
+    shares = counts / counts.sum(axis=1, keepdims=True)
+    mean = shares @ value
+    std = np.sqrt((shares * (value - mean[:, None]) ** 2).sum(axis=1))
     std[(counts > 0).sum(axis=1) == 1] = 1.0
     return Normalisation(tuple(mean.tolist()), tuple(std.tolist()))
 

@@ -29,7 +29,7 @@ from gnc_cli.training.networks.architectures import (
     resnext50,
 )
 from gnc_cli.training.networks.heads import Head, widened
-from gnc_cli.training.networks.losses import Loss
+from gnc_cli.training.networks.losses import LossFunction
 
 _BUILDERS: dict[str, Callable[[EncoderShape], nn.Module]] = {
     "cnn": CNN,
@@ -193,7 +193,7 @@ class Classifier(nn.Module):
     the head's scores, in float32.
     """
 
-    def __init__(self, encoder: nn.Module, head: Head, loss: Loss) -> None:
+    def __init__(self, encoder: nn.Module, head: Head, loss: LossFunction) -> None:
         super().__init__()
         self.encoder, self.head, self.loss = encoder, head, loss
 

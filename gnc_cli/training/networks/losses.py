@@ -16,13 +16,12 @@ from torch.autograd.function import once_differentiable
 
 from gnc_cli.errors import UsageError
 from gnc_cli.training.networks.heads import full_precision, widened
+from gnc_cli.training.presets import Loss
 
-__all__ = ["LOSSES", "Loss", "ScoreLoss", "make_loss"]
+__all__ = ["LossFunction", "ScoreLoss", "make_loss"]
 
-Loss = Callable[[Tensor, Tensor], Tensor]
+LossFunction = Callable[[Tensor, Tensor], Tensor]
 """(scores (N, K), labels (N,)) -> losses (N,)."""
-
-LOSSES = ("ce", "hardmax", "cosface", "arcface")
 
 _MARGINS = {
     "cosface": (2.0, "a difference of cosines in [0, 2], such as 0.35"),
@@ -35,7 +34,7 @@ class ScoreLoss:
     """A loss of scores (N, K) and labels (N,) int64, made by `make_loss`; losses (N,) float32."""
 
     name: str
-    """One of `LOSSES`."""
+    """`ce`, `hardmax`, `cosface` or `arcface`."""
     tau: float
     """Temperature; HardMax has none and ignores it."""
     margin: float | None
@@ -87,8 +86,8 @@ def make_loss(name: str, *, tau: float, margin: float | None = None) -> ScoreLos
         >>> loss(cosines, torch.tensor([0]))
         tensor([0.0487])
     """
-    if name not in LOSSES:
-        raise UsageError(f"loss {name!r} is unknown; choose {', '.join(LOSSES)}")
+    if name not in [*Loss]:
+        raise UsageError(f"loss {name!r} is unknown; choose {', '.join(Loss)}")
     if not (math.isfinite(tau) and tau > 0.0):
         raise UsageError(f"temperature tau={tau} must be a positive number, such as 0.1")
     if name not in _MARGINS:
