@@ -38,7 +38,6 @@ from gnc_cli.errors import DataError
 from gnc_cli.geometry.gram import max_abs_cosine, mean_square_cosine
 from gnc_cli.geometry.rounding import spacing
 from gnc_cli.geometry.sphere import angle_from_chord, chord, normalise, row_norms
-from gnc_cli.limits.lines import least_coherence, least_mean_square
 from gnc_cli.metrics.class_moments import ClassMoments
 from gnc_cli.metrics.decisions import Decisions
 from gnc_cli.metrics.gnc1 import Gnc1, gnc1_forms
@@ -322,6 +321,8 @@ def _coherence(
     left: dict[str, tuple[str, ...]],
 ) -> Coherence:
     """Cosines of unit rows without their signs, and how small they can be."""
+    from gnc_cli.limits.lines import least_coherence, least_mean_square  # not for a training
+
     (K, d), largest, possible = W.shape, None, None
     thorough = request.classic or request.per_class is not None
     if thorough or float(K) * K * d <= _PRODUCTS_OF_PAIRS:

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from gnc_cli.collapse.assemble import Weights, assemble, classifier_weights, mean_weights, of_prefix
-from gnc_cli.collapse.reach import reach_of
 from gnc_cli.collapse.reference import gnc2_reference
 from gnc_cli.collapse.request import OWN, LabelForm, Request
 from gnc_cli.collapse.result import Gnc2Reference, MeasureResult
@@ -99,6 +98,8 @@ class Measurer:
         reach: dict[str, Any] = {}
         late = False
         if request.reach or request.sets is not None:  # asked for by name: before GNC2
+            from gnc_cli.collapse.reach import reach_of
+
             limit, work = request.deadline(), 2.0 * prepared.K_in_file**2 * prepared.d
             threads = threads_for(work, request.threads)
             with limit_threads(threads):
