@@ -90,7 +90,7 @@ def solve_code(
     if init is not None:
         tenth = searching.within(0.1 * searching.remaining)
         state.best = _start(request, problem, init, tenth)
-        state.pool.append(state.best)
+        state.archive.append(state.best)
     report(problem, state, request, effort)
     for _ in search(
         problem,
@@ -158,7 +158,7 @@ def _best(problem: Problem, state: SearchState, deadline: Deadline) -> Candidate
     best = state.best
     if best is None:
         return None
-    rough = sorted(state.pool, key=lambda c: c.value)
+    rough = sorted(state.archive, key=lambda c: c.value)
     better = [c for c in rough if not c.polished and c.value < best.value and c is not best]
     for candidate in [*better, best][:_LAST_POLISHES]:
         if candidate.active is None or candidate.stationarity > _STATIONARY:
