@@ -15,18 +15,13 @@ from gnc_cli.limits.registry import possible_table
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.threads import resolve_device
 from gnc_cli.search.request import STORED, Request
-from gnc_cli.search.result import (
-    ConstructionList,
-    Outcome,
-    SolveResult,
-    SolveSweep,
-    list_constructions,
-)
+from gnc_cli.search.result import ConstructionList, Outcome, SolveResult, SolveSweep
 from gnc_cli.search.routes.construction import (
     Constructed,
     SearchBeside,
     Stored,
     Theorem,
+    list_constructions,
     streamed,
     worth_a_search,
 )

@@ -9,6 +9,7 @@ Whether a construction is worth a search beside it is decided by yardsticks that
 """
 
 import os
+import time
 import zlib
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -17,10 +18,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gnc_cli import __version__
 from gnc_cli.codes.certify import Certified, certify_code
 from gnc_cli.constructions.certificate import certified_margin
 from gnc_cli.constructions.construction import Construction, Rows
 from gnc_cli.constructions.families.theorem_3_3 import ClosedForm
+from gnc_cli.constructions.registry import families, single_codes
 from gnc_cli.errors import UsageError
 from gnc_cli.geometry.one_vs_rest import one_vs_rest
 from gnc_cli.geometry.sphere import angle_from_chord, normalise
@@ -32,7 +35,13 @@ from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.memory import check_disk
 from gnc_cli.search.effort import LARGE, MAX_UNKNOWNS
 from gnc_cli.search.request import STORED, Request
-from gnc_cli.search.result import Course, Outcome, SolveResult
+from gnc_cli.search.result import (
+    ConstructionList,
+    ConstructionRow,
+    Course,
+    Outcome,
+    SolveResult,
+)
 from gnc_cli.search.routes.route import TOLERANCE, Route, Save, record
 
 if TYPE_CHECKING:
@@ -262,6 +271,29 @@ def better(constructed: SolveResult, candidate: SolveResult) -> SolveResult:
         seconds=candidate.seconds,
         extras={**constructed.extras, **of_the_search},
     )
+
+
+def list_constructions() -> ConstructionList:
+    """Every code that `construction` can name: single codes, then families with a parameter."""
+    started = time.monotonic()
+    rows = [
+        ConstructionRow(c.name, c.title, str(c.d), str(c.K), c.cosine.text, c.proven, c.reference)
+        for c in sorted(single_codes(), key=lambda c: (c.d, c.K))
+    ]
+    stored = ConstructionRow(
+        STORED,
+        "coordinates found by gnc, which it ships (give d and K)",
+        "3..8",
+        "up to 512",
+        "as found",
+        None,
+        "best known codes of compare --list that nothing else builds",
+    )
+    rows += [stored] + [
+        ConstructionRow(f.name, f"{f.title} ({f.range})", f.d, f.K, f.cosine, None, f.reference)
+        for f in families()
+    ]
+    return ConstructionList(time.monotonic() - started, __version__, tuple(rows))
 
 
 def streamed(construction: Construction) -> bool:
