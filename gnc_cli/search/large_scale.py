@@ -1,9 +1,10 @@
 """Spherical codes with many points: the smooth Tammes descent that fits in memory and in time.
 
-Minimises the largest cosine of K unit rows in R^d through the log-sum-exp over pairs (`pairs`),
-annealed while geoopt's Riemannian Adam moves the rows. The second moment of that optimizer is one
-number per row, so every row moves about one learning rate a step, however far below the maximum it
-stands. Small d relative to K works on lists of close pairs, the rest on full passes.
+Minimises the largest cosine of K unit rows in R^d through the log-sum-exp over pairs
+(`blocked_pairs`), annealed while geoopt's Riemannian Adam moves the rows. The second moment of that
+optimizer is one number per row, so every row moves about one learning rate a step, however far
+below the maximum it stands. Small d relative to K works on lists of close pairs, the rest on full
+passes.
 
 One number drives everything: the share x of the work done, in [0, 1], counted in steps or, under a
 time limit, in seconds, so that the schedule always ends when the time does. Sharpness grows
@@ -59,7 +60,7 @@ _WORK = 3e13
 @dataclass(frozen=True, kw_only=True)
 class LargeSolution(Course):
     """A code with many points, certified from below by its own largest cosine; it ended with
-    MAX_STEPS_REACHED, TIME_LIMIT, INTERRUPTED or NONFINITE."""
+    MAX_STEPS_REACHED, TARGET_REACHED, TIME_LIMIT, INTERRUPTED or NONFINITE."""
 
     weights: np.ndarray
     """Unit rows, shape (K, d), float64; given rows come first, as they were given."""

@@ -41,7 +41,7 @@ _LIGHT = {"quick", "quick hop", "symmetric", "shake"}
 """Sources of tasks that can do without torch."""
 _ALL_SOURCES = 2
 """The round from which all sources compete; before, there is nothing to start from."""
-LOADING = 4.0
+_LOADING = 4.0
 """With fewer seconds left, torch and geoopt are not loaded any more: that takes three."""
 _FADING = 0.7
 _REWARD = 4.0
@@ -200,7 +200,7 @@ def _drawn(
     plain = problem.parametrisation.is_free and isinstance(problem, Tammes)
     plain = plain and problem.K <= MOST_POINTS and not effort.counted
     loaded = state.torch or "torch" in sys.modules
-    if plain and (r == 0 or deadline.remaining < LOADING and not loaded):
+    if plain and (r == 0 or deadline.remaining < _LOADING and not loaded):
         later = ["quick", "quick hop", "symmetric"][: 2 if problem.d == 2 else 3]
         return ["quick"] if r == 0 else later
     new, learning = dict(_NEW), dict(_LEARNING if effort.polishes else _LEARNING_DEAR)

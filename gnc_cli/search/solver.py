@@ -38,7 +38,7 @@ class SearchSolution(Course):
     weights: np.ndarray
     polished: bool
     """The first-order conditions hold to the digits of a polish."""
-    starts: int
+    tasks: int
     """Tasks done with this seed, those of earlier calls included."""
 
 
@@ -48,7 +48,7 @@ def solve_code(
     pool: Pool,
     *,
     init: np.ndarray | None = None,
-    starts: int = 0,
+    tasks: int = 0,
     target_distance: float = np.inf,
     device: str = "cpu",
     save: Callable[[np.ndarray, int], None] | None = None,
@@ -59,9 +59,9 @@ def solve_code(
         deadline: polled at each step; time for the last polish and the certificate is kept.
         pool: the processes that work.
         init: a code (K, d), the first start; the result is never worse.
-        starts: number of starts that earlier calls have done with this seed.
+        tasks: number of tasks that earlier calls have done with this seed.
         target_distance: stop at a code of this distance: 1 - max_cosine (Tammes), or rho (softmax).
-        save: called after each task with the best code and the number of starts done.
+        save: called after each task with the best code and the number of tasks done.
 
     Raises:
         UsageError: the symmetry does not fit (d, K).
@@ -82,7 +82,7 @@ def solve_code(
         best = np.inf if state.best is None else state.best.value
         request.progress(_label(request), done, total, _shown(request, problem, best))
 
-    state = SearchState(tasks=starts)
+    state = SearchState(tasks=tasks)
     if init is None and request.separate:
         init = _around_given_rows(
             request, parametrisation, effort, searching, pool, device, report, state
@@ -140,7 +140,7 @@ def solve_code(
         history=history.reshape(-1, 2),
         weights=whole[: request.K],
         polished=polished,
-        starts=state.tasks,
+        tasks=state.tasks,
     )
 
 

@@ -3,8 +3,8 @@
 A task knows its seed, the problem and what earlier rounds found, and nothing else: it ends in the
 same candidates wherever and beside whatever it runs. Sources of starts:
 
-- `quick`: random starts descended by L-BFGS (`quick`), which needs no torch: the first of all.
-  `quick hop` is `hop` by the same;
+- `quick`: random starts descended by L-BFGS (`quick_descents`), which needs no torch: the first of
+  all. `quick hop` is `hop` by the same;
 - `fresh`: random starts, sharpness 1 to 20 over the scale of the problem;
 - `symmetric`: orbits of random finite groups (`symmetric`); the polish that follows is free;
 - `neighbour`: codes of a few points more, less these, or of fewer with others in deep holes;

@@ -142,7 +142,7 @@ class Constructed(Route):
 
             check_stream_target(r.out)
             advice = f"{self.advice}, name a file on another disk, or drop {spelled('out')}"
-            check_disk(self._file_size(r.out), r.out, self.described, advice)
+            check_disk(self._file_size(r.out), r.out, self.description, advice)
 
     def _file_size(self, out: str | os.PathLike[str]) -> float:
         """Bytes of its rows as a file, as far as HDF5 compresses a chunk from the middle."""

@@ -22,7 +22,7 @@ TOLERANCE_ROUGH = 1e-4
 """Where nothing was polished."""
 
 Save = Callable[[Callable[[], tuple[np.ndarray, dict[str, int] | None]]], None]
-"""Called often with what makes the best code so far, with its seed and number of starts;
+"""Called often with what makes the best code so far, with its seed and number of tasks;
 keeps them now and then."""
 
 
@@ -36,7 +36,7 @@ class Route(ABC):
     """What to do where it does not fit."""
 
     @property
-    def described(self) -> str:
+    def description(self) -> str:
         """The work, in messages."""
         return f"a code of K={self.request.K} points in d={self.request.d}"
 
@@ -53,7 +53,7 @@ class Route(ABC):
             UnavailableError: it lacks the memory, or the disk.
             UsageError: the result cannot be given in the form asked for.
         """
-        check_memory(self.memory, self.described, self.advice)
+        check_memory(self.memory, self.description, self.advice)
 
     @abstractmethod
     def solve(self, deadline: Deadline, save: Save | None) -> SolveResult | SolveSweep:

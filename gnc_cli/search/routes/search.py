@@ -37,8 +37,8 @@ class Search(Route):
 
     start: np.ndarray | None = None
     """The first start: the user's, rows of a construction, or the code of an earlier call."""
-    starts: int = 0
-    """Number of starts that earlier calls have done with this seed."""
+    tasks: int = 0
+    """Number of tasks that earlier calls have done with this seed."""
 
     @property
     def memory(self) -> float:
@@ -62,9 +62,9 @@ class Search(Route):
             # A code that reaches what is proved leaves nothing to search for.
             target_distance = proved_upper_end(request.d, request.K) - _PROVED_DIGITS
 
-        def save_best(weights: np.ndarray, starts: int) -> None:
+        def save_best(weights: np.ndarray, tasks: int) -> None:
             if save is not None:
-                save(lambda: (weights, {"seed": request.seed, "starts": starts}))
+                save(lambda: (weights, {"seed": request.seed, "starts": tasks}))
 
         # This process alone feeds a GPU.
         pool = Pool(self._workers, request.cluster) if device == "cpu" else Pool(1)
@@ -76,7 +76,7 @@ class Search(Route):
                 init=self.start,
                 target_distance=target_distance,
                 device=device,
-                starts=self.starts,
+                tasks=self.tasks,
                 save=save_best,
             )
             certified = certify_code(
@@ -92,7 +92,7 @@ class Search(Route):
         return replace(
             result,
             undecided=(*result.undecided, *undecided),
-            extras={**result.extras, "state": {"seed": request.seed, "starts": solution.starts}},
+            extras={**result.extras, "state": {"seed": request.seed, "starts": solution.tasks}},
         )
 
 
