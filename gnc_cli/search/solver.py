@@ -73,25 +73,14 @@ def solve_code(
     if min(effort.tasks * effort.seconds, searching.remaining) <= WORTH_PROCESSES:
         pool = Pool()
 
-    def report(problem: Problem, state: SearchState, request: Request, effort: Effort) -> None:
-        if request.progress is None:
-            return
-        done, total = state.tasks, effort.tasks
-        if total == UNLIMITED:  # seconds of the time limit
-            done, total = int(searching.elapsed), int(searching.seconds or 0)
-        best = np.inf if state.best is None else state.best.value
-        request.progress(_label(request), done, total, _shown(request, problem, best))
-
     state = SearchState(tasks=tasks)
     if init is None and request.separate:
-        init = _around_given_rows(
-            request, parametrisation, effort, searching, pool, device, report, state
-        )
+        init = _around_given_rows(request, parametrisation, effort, searching, pool, device, state)
     if init is not None:
         tenth = searching.within(0.1 * searching.remaining)
         state.best = _start(request, problem, init, tenth)
         state.archive.append(state.best)
-    report(problem, state, request, effort)
+    _report(request, problem, effort, searching, state)
     for _ in search(
         problem,
         effort,
@@ -103,7 +92,7 @@ def solve_code(
         symmetry=request.group,
         device=device,
     ):
-        report(problem, state, request, effort)
+        _report(request, problem, effort, searching, state)
         if save is not None and state.best is not None:
             save(state.best.whole[: request.K], state.tasks)
     best = _best(problem, state, deadline)
@@ -245,7 +234,6 @@ def _around_given_rows(
     deadline: Deadline,
     pool: Pool,
     device: str,
-    report: Callable[[Problem, SearchState, Request, Effort], None],
     state: SearchState,
 ) -> np.ndarray | None:
     """A Tammes code around the given rows, the first start of the search for a Softmax Code.
@@ -257,7 +245,8 @@ def _around_given_rows(
         state: of the search to come, which counts these restarts too.
     """
     request = replace(request, problem="tammes")
-    effort = replace(effort, tasks=-(-effort.tasks // 4))
+    if effort.tasks != UNLIMITED:
+        effort = replace(effort, tasks=-(-effort.tasks // 4))
     if deadline.seconds is not None:
         deadline = deadline.within(0.25 * deadline.seconds)
     around = SearchState()
@@ -265,7 +254,7 @@ def _around_given_rows(
     for _ in search(
         problem, effort, request.seed, around, deadline=deadline, pool=pool, device=device
     ):
-        report(problem, around, request, effort)
+        _report(request, problem, effort, deadline, around)
     state.restarts, state.steps = around.restarts, around.steps
     return None if around.best is None else around.best.whole
 
@@ -277,6 +266,20 @@ def _parametrisation(request: Request) -> Parametrisation:
     if request.fixed is not None:
         return extending(request.fixed, request.K)
     return free(request.d, request.K)
+
+
+def _report(
+    request: Request, problem: Problem, effort: Effort, deadline: Deadline, state: SearchState
+) -> None:
+    """Tell the user's `progress` how far a search is: in tasks, or in seconds of a time limit."""
+    if request.progress is None:
+        return
+    done, total = state.tasks, effort.tasks
+    if total == UNLIMITED:
+        total = int(deadline.seconds or 0)
+        done = min(total, int(deadline.elapsed))
+    best = np.inf if state.best is None else state.best.value
+    request.progress(_label(request), done, total, _shown(request, problem, best))
 
 
 def _shown(request: Request, problem: Problem, value: float) -> float:
