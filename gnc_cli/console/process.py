@@ -194,7 +194,7 @@ def open_streams() -> None:
         sys.stdout.reconfigure(errors="replace")
 
 
-def report(error: Exception) -> int:
+def report_error(error: Exception) -> int:
     """Print the line of an error; returns its exit code."""
     if isinstance(error, GncError):
         # A usage error is one in every process that torchrun started.

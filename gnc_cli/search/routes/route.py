@@ -14,7 +14,7 @@ from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.memory import check_memory
 from gnc_cli.search.request import Request
 from gnc_cli.search.result import Course, Margins, SolveResult, SolveSweep, UfmMeasures
-from gnc_cli.search.verdict import judged
+from gnc_cli.search.verdict import add_verdict
 
 TOLERANCE = 1e-7
 """Default of rattlers and contacts, on distances, where the polish reached far below it."""
@@ -122,4 +122,4 @@ def record(
         searched=course.searched,
         extras={k: v for k, v in extras.items() if v is not None},
     )
-    return judged(request, result)
+    return add_verdict(request, result)
