@@ -291,7 +291,7 @@ class Family:
         )
 
 
-def listed(
+def small_family(
     *texts: str, codes: Mapping[tuple[int, ...], Construction], hidden: Container[str] = ()
 ) -> Family:
     """A family of few members, given by their parameters; `hidden` ones are found by name only."""

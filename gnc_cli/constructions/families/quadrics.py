@@ -37,7 +37,7 @@ from gnc_cli.constructions.construction import (
     Family,
     GroupedRows,
     Verified,
-    listed,
+    small_family,
 )
 from gnc_cli.constructions.families.theorem_3_3 import simplex_vertices
 from gnc_cli.constructions.fields import finite_field, prime_powers
@@ -255,7 +255,7 @@ _EXTENDED: _Codes = {
     if e % 2 == 0 and (code := _code(s, e, extended=True)).d <= _MOST
 }
 FAMILIES: tuple[Family, ...] = (
-    listed(
+    small_family(
         "quadric-s-e",
         "quadratic forms in e variables over GF(s), symbols as vertices of a simplex",
         "s = 3, 4, 5, 7, .. a power of a prime, e = 1, 2, .., d <= 4096",
@@ -265,7 +265,7 @@ FAMILIES: tuple[Family, ...] = (
         _REFERENCE,
         codes=_WHOLE,
     ),
-    listed(
+    small_family(
         "quadric-s-e-shortened-i",
         "those forms that are 0 at i points",
         "as quadric-s-e; i = 1, 2, .., e",
@@ -275,7 +275,7 @@ FAMILIES: tuple[Family, ...] = (
         _REFERENCE,
         codes=_SHORTENED,
     ),
-    listed(
+    small_family(
         "quadric-s-e-extended",
         "those forms, each a vertex of a further simplex as well",
         "as quadric-s-e, e even",

@@ -251,10 +251,10 @@ class SearchBeside(Route):
         assert isinstance(candidate, SolveResult), "no search for a code is a sweep"
         if built is None and self.algebra.beaten_by(candidate):
             return candidate
-        return better(built or self.algebra.solve(deadline, save), candidate)
+        return better_code(built or self.algebra.solve(deadline, save), candidate)
 
 
-def better(constructed: SolveResult, candidate: SolveResult) -> SolveResult:
+def better_code(constructed: SolveResult, candidate: SolveResult) -> SolveResult:
     """The better code by the problem's own measure; a tie goes to algebra.
 
     The time, and how a search ended, are those of the whole run.

@@ -45,7 +45,7 @@ class FeatureModel(Route):
         """All starts while they descend, the memory of L-BFGS, the optimum at each temperature."""
         d, K, n = self.request.d, self.request.K, self.request.n
         point, starts = 8.0 * (n + 1) * K * d, self.request.restarts
-        starts = number_of_starts(d, K, n) if starts is None else starts
+        starts = default_restarts(d, K, n) if starts is None else starts
         polish = min(2.0**28, 60.0 * point) + 64e6
         return (9.0 * starts + 16.0 + len(self.request.tau)) * point + polish
 
@@ -180,7 +180,7 @@ def solve_ufm(
     deadline = deadline if deadline is not None else Deadline()
     labels = np.repeat(np.arange(K), n)
     objective = UfmObjective(K, labels, float(tau), weight_decay)
-    count = number_of_starts(d, K, n) if restarts is None else restarts
+    count = default_restarts(d, K, n) if restarts is None else restarts
     budget = _STEPS if steps is None else steps
     history: list[tuple[int, float]] = []
 
@@ -250,8 +250,8 @@ def solve_ufm(
     )
 
 
-def number_of_starts(d: int, K: int, n: int) -> int:
-    """Random starts where nobody gives their number."""
+def default_restarts(d: int, K: int, n: int) -> int:
+    """Number of random starts where the user gives none."""
     return max(1, min(32, 2**24 // (n * K * K * d)))
 
 
