@@ -9,7 +9,7 @@ from gnc_cli.geometry.second_order import UNDECIDED
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.parallel import Pool, processes
 from gnc_cli.runtime.threads import accelerator, available_cores, resolve_device
-from gnc_cli.search.effort import MAX_UNKNOWNS
+from gnc_cli.search.effort import MAX_UNKNOWNS, batch_size
 from gnc_cli.search.result import Outcome, SolveResult
 from gnc_cli.search.routes.route import TOLERANCE, TOLERANCE_ROUGH, Route, Save, record
 from gnc_cli.search.solver import solve_code
@@ -24,9 +24,6 @@ _PROCESS = 250e6
 """Bytes of a process with its libraries."""
 _WRITING = 4.0
 """Seconds kept for writing a large code, a fifth of the limit at most."""
-_BATCH = 64
-_BATCH_PAIRS = 1e6
-"""A batch has at most this many descents, and pairs of rows, but four descents at least."""
 
 
 @dataclass(frozen=True)
@@ -45,10 +42,9 @@ class Search(Route):
         """In each process a batch of descents with their pairs, and the matrix of a polish."""
         r = self.request
         rows = (2 if r.separate else 1) * r.K
-        batch = max(4.0, min(_BATCH, _BATCH_PAIRS / r.K**2))
         coordinates = (rows - (0 if r.fixed is None else len(r.fixed))) * (r.d - 1)
         polish = 24.0 * coordinates**2 if coordinates <= MAX_UNKNOWNS else 0.0
-        one = batch * (110.0 * rows * r.d + 24.0 * r.K**2) + polish
+        one = batch_size(r.d, r.K**2) * (110.0 * rows * r.d + 24.0 * r.K**2) + polish
         return max(super().memory, self._workers * one + (self._workers - 1) * _PROCESS)
 
     @property
