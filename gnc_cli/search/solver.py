@@ -271,26 +271,24 @@ def _parametrisation(request: Request) -> Parametrisation:
 def _report(
     request: Request, problem: Problem, effort: Effort, deadline: Deadline, state: SearchState
 ) -> None:
-    """Tell the user's `progress` how far a search is: in tasks, or in seconds of a time limit."""
+    """Tell the user's `progress` how far a search is: in tasks, or in seconds of a time limit.
+
+    Its stage is the quantity that the user asked for, beside that of the best known code.
+    """
     if request.progress is None:
         return
+    softmax, known = request.problem == "softmax", request.known
+    stage = "rho" if softmax else "max_cosine"
+    if known is not None:
+        stage += f" (best known {known.distance if softmax else known.max_cosine:.6f})"
     done, total = state.tasks, effort.tasks
     if total == UNLIMITED:
         total = int(deadline.seconds or 0)
         done = min(total, int(deadline.elapsed))
     best = np.inf if state.best is None else state.best.value
-    request.progress(_label(request), done, total, _shown(request, problem, best))
+    request.progress(stage, done, total, _shown(request, problem, best))
 
 
 def _shown(request: Request, problem: Problem, value: float) -> float:
     """A value that the search minimises as what the user asked for: rho, or the largest cosine."""
     return problem.distance(value) if request.problem == "softmax" else value
-
-
-def _label(request: Request) -> str:
-    """The quantity that the user asked for, beside that of the best known code."""
-    softmax, known = request.problem == "softmax", request.known
-    label = "rho" if softmax else "max_cosine"
-    if known is None:
-        return label
-    return f"{label} (best known {known.distance if softmax else known.max_cosine:.6f})"
