@@ -17,9 +17,9 @@ from gnc_cli.runtime.threads import resolve_device
 from gnc_cli.search.request import STORED, Request
 from gnc_cli.search.result import ConstructionList, Outcome, SolveResult, SolveSweep
 from gnc_cli.search.routes.construction import (
-    Constructed,
+    Algebra,
     SearchBeside,
-    Stored,
+    StoredCode,
     Theorem,
     list_constructions,
     streamed,
@@ -71,13 +71,13 @@ def choose_route(request: Request, start: np.ndarray | None = None, tasks: int =
     """
     start = request.init if start is None else start
     if request.construction == STORED:
-        return Stored(request)
+        return StoredCode(request)
     if request.problem == "ufm":
         from gnc_cli.search.routes.ufm import FeatureModel
 
         return FeatureModel(request, start)
     if request.construction is not None:
-        return Constructed(request, named_construction(request.construction, request.d, request.K))
+        return Algebra(request, named_construction(request.construction, request.d, request.K))
     if request.method != "auto" or request.init is not None or request.restriction is not None:
         return _search(request, start, tasks)  # only a descent gives that
     form = closed_form(request.d, request.K)
@@ -86,7 +86,7 @@ def choose_route(request: Request, start: np.ndarray | None = None, tasks: int =
     best = constructed(request.d, request.K)
     if best is None:
         return _search(request, start, tasks)
-    algebra = Constructed(request, best)
+    algebra = Algebra(request, best)
     # A code of an earlier call may be better than the construction.
     if not worth_a_search(request, best) and (start is None or streamed(best)):
         return algebra

@@ -36,7 +36,7 @@ from gnc_cli.constructions.construction import (
     Cosine,
     Family,
     GroupedRows,
-    Verified,
+    Verification,
     small_family,
 )
 from gnc_cli.constructions.families.theorem_3_3 import simplex_vertices
@@ -187,7 +187,7 @@ class QuadricRows(GroupedRows):
         symbols = words.plus[forms[:, short:], words.linear[linear, short:]]
         return np.asarray(words.plus[symbols, constants[:, None]])
 
-    def verify(self) -> Verified:
+    def verify(self) -> Verification:
         """Zeros of all words, one form of each class: the difference of two words is a word."""
         words, K, d = self.words, len(self), self.shape[1]
         s, n, short = words.s, words.s**words.e, self.shortened
@@ -200,7 +200,7 @@ class QuadricRows(GroupedRows):
         if K > self.coded and top * top < n:
             raise ValueError("a vertex is nearer to a word than words are to each other")
         attained = self._attained(zeros if two == top else plain)
-        return Verified(K, top < d, Cosine.of(Fraction(top, d)), attained=attained)
+        return Verification(K, top < d, Cosine.of(Fraction(top, d)), attained=attained)
 
     def _attained(self, zeros: int) -> bool:
         """Whether some row has this number of zeros, those left out included."""

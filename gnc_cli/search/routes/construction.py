@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gnc_cli import __version__
-from gnc_cli.codes.certify import Certified, certify_code
+from gnc_cli.codes.certify import Certificate, certify_code
 from gnc_cli.constructions.certificate import certified_margin
 from gnc_cli.constructions.construction import Construction, Rows
 from gnc_cli.constructions.families.theorem_3_3 import ClosedForm
@@ -80,7 +80,7 @@ class Theorem(Route):
         weights, request = self.form.weights, self.request
         # All classes are alike: one gives the upper end, and the closest pair the lower.
         one = None if request.K <= _FEW else one_vs_rest(weights, np.array([0])).upper[0]
-        certified = certify_code(weights, tolerance=TOLERANCE, deadline=deadline, upper_end=one)
+        certificate = certify_code(weights, tolerance=TOLERANCE, deadline=deadline, upper_end=one)
         course = Course(
             origin=f"closed form: {self.form.name}",
             outcome=Outcome.CLOSED_FORM,
@@ -88,11 +88,11 @@ class Theorem(Route):
             stationarity=0.0,
             first_order_gain=0.0,
         )
-        return record(request, weights, certified, course, deadline.elapsed)
+        return record(request, weights, certificate, course, deadline.elapsed)
 
 
 @dataclass(frozen=True)
-class Stored(Route):
+class StoredCode(Route):
     """Coordinates from a file of ours, certified anew; UsageError where there are none."""
 
     def solve(self, deadline: Deadline, save: Save | None) -> SolveResult:
@@ -106,14 +106,14 @@ class Stored(Route):
         name, rows = code
         weights = normalise(rows)
         with request.limited_threads(2.0 * request.K**2 * request.d):
-            certified = certify_code(weights, tolerance=TOLERANCE, deadline=deadline)
+            certificate = certify_code(weights, tolerance=TOLERANCE, deadline=deadline)
         origin = f"stored code: {name.partition(' for d =')[0]}"
         course = Course(origin=origin, outcome=Outcome.STORED, searched=False)
-        return record(request, weights, certified, course, deadline.elapsed)
+        return record(request, weights, certificate, course, deadline.elapsed)
 
 
 @dataclass(frozen=True)
-class Constructed(Route):
+class Algebra(Route):
     """A construction, without a search."""
 
     construction: Construction
@@ -165,10 +165,10 @@ class Constructed(Route):
         second, bound = None, ""
         with request.limited_threads(2.0 * request.K**2 * request.d):
             if request.large:
-                certified, attained = self._certified_by_algebra()
+                certificate, attained = self._certified_by_algebra()
                 bound = "" if attained else " (largest cosine: an upper bound)"
             else:
-                certified = self._certified_by_pairs()
+                certificate = self._certified_by_pairs()
                 second = self._second_order(deadline)
         course = Course(
             origin=f"construction: {construction.origin}{bound}",
@@ -176,7 +176,7 @@ class Constructed(Route):
             searched=False,
             second=second,
         )
-        return record(request, self.weights, certified, course, deadline.elapsed)
+        return record(request, self.weights, certificate, course, deadline.elapsed)
 
     def beaten_by(self, candidate: SolveResult) -> bool:
         """Whether a search has found more than this code has, which is not certified yet: by its
@@ -200,17 +200,17 @@ class Constructed(Route):
             )
         return examine(self.weights, deadline)
 
-    def _certified_by_pairs(self) -> Certified:
+    def _certified_by_pairs(self) -> Certificate:
         """All pairs of the rows as they are; the upper end of rho from a few classes of large
         codes."""
         (K, d), cosine, upper = self.weights.shape, self.construction.cosine, None
         if K * K * d > _EVERY_CLASS:
             upper = certified_margin(self.rows, cosine).upper
-        certified = certify_code(self.weights, tolerance=TOLERANCE, upper_end=upper)
-        exact = abs(certified.max_cosine - cosine.value) <= _EXACT
-        return replace(certified, max_cosine=cosine.value) if exact else certified
+        certificate = certify_code(self.weights, tolerance=TOLERANCE, upper_end=upper)
+        exact = abs(certificate.max_cosine - cosine.value) <= _EXACT
+        return replace(certificate, max_cosine=cosine.value) if exact else certificate
 
-    def _certified_by_algebra(self) -> tuple[Certified, bool]:
+    def _certified_by_algebra(self) -> tuple[Certificate, bool]:
         """Where there are too many pairs: what the structure proves, and whether its largest cosine
         is attained or only an upper bound."""
         verified = self.rows.verify()
@@ -218,7 +218,7 @@ class Constructed(Route):
         # In a distance-invariant code every row has the same one-vs-rest distance.
         loose = 0 if self.construction.transitive else None
         chord = float(np.sqrt(2.0 - 2.0 * cosine.value))
-        certified = Certified(
+        certificate = Certificate(
             max_cosine=cosine.value,
             min_angle=float(angle_from_chord(chord)),
             rho_one_vs_one=chord,
@@ -226,14 +226,14 @@ class Constructed(Route):
             rattlers=Rattlers(one_vs_one=loose, one_vs_rest=loose, tolerance=TOLERANCE),
             contacts=pairs[0][1] if pairs else None,
         )
-        return certified, verified.attained
+        return certificate, verified.attained
 
 
 @dataclass(frozen=True)
 class SearchBeside(Route):
     """A search, held against a construction that is not proved optimal."""
 
-    algebra: Constructed
+    algebra: Algebra
     search: Route
 
     def check(self) -> None:

@@ -75,12 +75,12 @@ class Search(Route):
                 tasks=self.tasks,
                 save=save_best,
             )
-            certified = certify_code(
+            certificate = certify_code(
                 solution.weights,
                 tolerance=TOLERANCE if solution.polished else TOLERANCE_ROUGH,
                 deadline=deadline if request.K > _QUICK else None,
             )
-        result = record(request, solution.weights, certified, solution, deadline.elapsed)
+        result = record(request, solution.weights, certificate, solution, deadline.elapsed)
         stopped = result.outcome in (Outcome.TIME_LIMIT, Outcome.INTERRUPTED)
         undecided = [
             name for name in _OF_A_POLISH if stopped and getattr(result, name) in (None, UNDECIDED)
@@ -127,10 +127,10 @@ class LargeSearch(Route):
             fixed=request.fixed,
             save=save,
         )
-        certified = certify_code(
+        certificate = certify_code(
             solution.weights,
             tolerance=TOLERANCE_ROUGH,
             row_max=solution.row_maxima,
             deadline=deadline,
         )
-        return record(request, solution.weights, certified, solution, deadline.elapsed)
+        return record(request, solution.weights, certificate, solution, deadline.elapsed)

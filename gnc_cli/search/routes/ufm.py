@@ -93,21 +93,21 @@ class FeatureModel(Route):
         if request.weight_decay is None:
             gap = hardmax_gap(d, K, tau, solution.log_total_loss, solution.hardmax, rho)
         with request.limited_threads(K**2 * d):
-            certified = certify_code(W, tolerance=_TOLERANCE)
+            certificate = certify_code(W, tolerance=_TOLERANCE)
             one = gnc1(H, solution.labels) if n > 1 else None
             measures = UfmMeasures(
                 tau=tau,
                 weight_decay=request.weight_decay,
                 n=n,
                 gnc1=None if one is None else one.value,
-                gnc2=certified.rho_one_vs_rest,
+                gnc2=certificate.rho_one_vs_rest,
                 gnc3=gnc3(W, H.reshape(K, n, d).mean(axis=1)),
                 hardmax_gap=gap,
             )
         return record(
             request,
             solution.weights,
-            certified,
+            certificate,
             solution,
             deadline.elapsed - began,
             features=solution.features,

@@ -24,7 +24,7 @@ from gnc_cli.search.request import Request
 from gnc_cli.search.result import Outcome, SolveResult
 from gnc_cli.search.routes import construction as module
 from gnc_cli.search.routes.construction import (
-    Constructed,
+    Algebra,
     better_code,
     near_optimal,
     promising,
@@ -161,13 +161,13 @@ def test_a_construction_behind_the_best_known_is_certified_only_where_it_wins(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     certified = []
-    built = Constructed.solve
+    built = Algebra.solve
 
     def counted(*args: Any) -> Any:
         certified.append(args)
         return built(*args)
 
-    monkeypatch.setattr(Constructed, "solve", counted)
+    monkeypatch.setattr(Algebra, "solve", counted)
     assert solved(10, 100, restarts=1).origin == "descent" and not certified
     behind = Reference(0.0, "table", 10, 40, "somebody", own=True, figure="0")
     monkeypatch.setattr(Request, "known", behind)
