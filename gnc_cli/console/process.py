@@ -39,7 +39,7 @@ _FULL = (
     errno.EPIPE,
 )
 _LOST = ("gloo/transport", "NCCL")
-"""Of torch, where the other side of a connection is gone."""
+"""In an error of torch that has lost its connection to another process."""
 _NO_MEMORY = (
     "DefaultCPUAllocator",
     "CUDA out of memory",

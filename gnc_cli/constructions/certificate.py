@@ -28,7 +28,7 @@ _WHOLE = 1 << 29
 """Where the first rows leave a gap, all rows of codes with up to this number of entries are looked
 at."""
 _CLOSED = 1e-9
-"""Width from which on a bracket is left as it is."""
+"""A bracket no wider than this is left as it is."""
 _ROUNDING = 1e-11
 """Relative error of the approached distance, generously."""
 _ROUNDINGS = 16

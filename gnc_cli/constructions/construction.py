@@ -238,7 +238,7 @@ def transitive_code(
     *distribution: tuple[Fraction | int | str, int],
     proven: bool = True,
 ) -> Construction:
-    """A code with rational inner products that looks alike from every row.
+    """A code with rational inner products whose symmetries take each row to each other.
 
     `distribution` holds each inner product, the largest first, and the neighbours that a row has
     there: size and largest cosine follow.

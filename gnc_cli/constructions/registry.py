@@ -94,8 +94,8 @@ def _imported(module: str) -> Any:
 def cross_sections(d: int) -> tuple[Construction, ...]:
     """Cross sections in exactly d dimensions, with figures known unbuilt.
 
-    They are those of the single codes in d + 1 dimensions that look alike from every row and whose
-    cosines are rational.
+    They are those of the single codes in d + 1 dimensions whose symmetries take each row to each
+    other, and whose cosines are rational.
     """
     return tuple(
         Construction(

@@ -36,9 +36,9 @@ _PUBLIC = 1e-12
 """The public table rounds each cosine up in its twelfth decimal."""
 _ROUNDED_UP = 12
 _ROUNDED_FROM = 6
-"""Decimals from which on a figure of the user's table is a rounded one."""
+"""A figure of the user's table with this many decimals or more is a rounded one."""
 _EXACT_FROM = 21
-"""Decimals from which on a figure of our copy is an exact number, rounded in the last of them."""
+"""A figure of our copy with this many decimals or more is an exact number, rounded in the last."""
 _LAYOUT = "d,N,cosine"
 CLAIMED = "claimed"
 SOLVED = "solved"

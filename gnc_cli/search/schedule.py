@@ -235,7 +235,7 @@ def _front(effort: Effort, state: SearchState) -> float:
 
 
 def _once(candidates: list[Candidate], problem: Problem) -> list[Candidate]:
-    """Without those whose estimate another's value explains."""
+    """Each basin once: without estimates that are another candidate's value, to their error."""
     kept: list[Candidate] = []
     for c in sorted(candidates, key=lambda c: (not c.polished, c.value)):
         near = 1.5 * ESTIMATE * problem.scale(c.value)

@@ -53,7 +53,7 @@ _FRESH, _HOP, _NEXT = (0.0, 1.3), (0.6, 1.8), (1.0, 2.0)
 
 @dataclass(frozen=True)
 class Task:
-    """What one process works on without looking up."""
+    """A piece of work for one process, with all that it needs."""
 
     source: str
     """A key of `SOURCES`."""
