@@ -77,9 +77,9 @@ def emit(text: str, *, rows: bool = False) -> None:
         reason = error.strerror or str(error)
         if error.errno == errno.EBADF:
             reason = "it is closed; use --out or --report"
-        refused = OutputError(f"cannot write the result to stdout: {reason}")
-        refused.silent = rows and isinstance(error, BrokenPipeError)
-        raise refused from error
+        failure = OutputError(f"cannot write the result to stdout: {reason}")
+        failure.silent = rows and isinstance(error, BrokenPipeError)
+        raise failure from error
 
 
 def print_line(row: Any, head: Mapping[str, Any] = MappingProxyType({})) -> None:
@@ -205,9 +205,9 @@ def report_error(error: Exception) -> int:
         return _note_usage(error)
     if ABORTED.is_set():
         return ExitCode.INTERRUPTED
-    if (refused := refusal(error)) is not None:
-        note(str(refused))
-        return refused.exit_code
+    if (failure := refusal(error)) is not None:
+        note(str(failure))
+        return failure.exit_code
     import traceback
 
     traceback.print_exception(error)

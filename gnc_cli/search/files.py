@@ -46,11 +46,11 @@ class OutFile:
             _log.warning("%r does not exist yet; starting anew", name)
             return None, 0
         code = read_code(name)
-        made = code.provenance.get("identity")
-        if isinstance(made, dict):  # else a code that is no result of a search
+        identity = code.provenance.get("identity")
+        if isinstance(identity, dict):  # else a code that is no result of a search
             for key, value in _identity(request).items():
-                if made.get(key) != value:
-                    before, after = (str(part) or "none" for part in (made.get(key), value))
+                if identity.get(key) != value:
+                    before, after = (str(part) or "none" for part in (identity.get(key), value))
                     raise DataError(
                         f"{name!r} was made with {key} = {before}, not {after}; "
                         f"resume with equal options, or use {spelled('force')} to start anew"

@@ -151,8 +151,8 @@ def free(d: int, K: int) -> Parametrisation:
 
 def extending(fixed: np.ndarray, K: int) -> Parametrisation:
     """The rows of `fixed` (F, d) stay as they are; K - F rows are placed around them."""
-    given, d = fixed.shape
-    return Parametrisation(d, K, K - given, np.arange(given, K), fixed=fixed)
+    count, d = fixed.shape
+    return Parametrisation(d, K, K - count, np.arange(count, K), fixed=fixed)
 
 
 def orbits(group: np.ndarray, K: int, rng: np.random.Generator) -> Parametrisation:
