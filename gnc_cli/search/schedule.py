@@ -77,7 +77,7 @@ class SearchState:
     history: list[tuple[int, float]] = field(default_factory=list)
     """Gradient steps so far and the best value, after each round."""
 
-    def done(self, problem: Problem, effort: Effort, target_distance: float) -> bool:
+    def is_over(self, problem: Problem, effort: Effort, target_distance: float) -> bool:
         """All tasks are over, the target is met, the best value has not fallen for long, or it was
         found again and again."""
         if self.best is not None and self.best.polished:
@@ -109,7 +109,7 @@ def search(
         target_distance: stop once the best polished code has this distance.
         symmetry: every task draws its group of this kind; None for the mixture of sources.
     """
-    while not (deadline.expired or state.done(problem, effort, target_distance)):
+    while not (deadline.expired or state.is_over(problem, effort, target_distance)):
         r, best = _round(state.tasks)[0], state.best
         tasks = _tasks(problem, effort, seed, state, symmetry, device, deadline)
         results: dict[int, TaskResult] = {}
