@@ -9,7 +9,7 @@ from typer.core import TyperGroup
 import gnc_cli
 from gnc_cli.console.expose import expose
 from gnc_cli.console.options import refuse_removed
-from gnc_cli.console.process import check_address_space, note, open_streams, report
+from gnc_cli.console.process import check_address_space, note, open_streams, report_error
 from gnc_cli.errors import ExitCode
 
 COMMANDS = {
@@ -66,7 +66,7 @@ class Commands(TyperGroup):
             # The reader of a help text has seen enough (`gnc --help | head`): that is no failure.
             status = 0 if isinstance(end.__context__, BrokenPipeError) else end.code
         except Exception as error:
-            status = report(error)
+            status = report_error(error)
         sys.exit(status if isinstance(status, int) else ExitCode.OK)
 
 

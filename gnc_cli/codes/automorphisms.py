@@ -55,8 +55,8 @@ class CodeSymmetries:
         self._search = MatchingSearch(self._W, self._W, tolerance)
         self._search.labels, self._search.thorough = _MOST_LABELS, True
         self._levels: dict[tuple[int, ...], Level] = {}
-        self._generators: list[np.ndarray] = []
         # Permutations whose products are all symmetries: row k goes to `g[k]`.
+        self._generators: list[np.ndarray] = []
         self._orbits: dict[tuple[int, ...], np.ndarray] = {}
         self.order = 1
         for row in range(self._K):

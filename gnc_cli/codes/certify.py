@@ -26,7 +26,7 @@ _SIDE = 1024
 
 
 @dataclass(frozen=True)
-class Certified:
+class Certificate:
     """Measures of one code."""
 
     max_cosine: float
@@ -66,7 +66,7 @@ def certify_code(
     deadline: Deadline | None = None,
     row_max: np.ndarray | None = None,
     upper_end: float | None = None,
-) -> Certified:
+) -> Certificate:
     """Measure a code: every class of it for K up to `EVERY_CLASS`, beyond the minimum alone.
 
     Args:
@@ -101,7 +101,7 @@ def certify_code(
             deadline=deadline,
         )
         rho = rho.narrowed(detail.bracket)
-    return Certified(
+    return Certificate(
         max_cosine=float(row_max.max()),
         min_angle=float(angle_from_chord(shortest)),
         rho_one_vs_one=shortest,

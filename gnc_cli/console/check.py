@@ -66,7 +66,7 @@ class Comparison:
     operator: str
     right: Operand
 
-    def find(self, row: dict[str, Any]) -> Finding:
+    def decide(self, row: dict[str, Any]) -> Finding:
         """Decide for one row of a result."""
         left, left_detail = _value(row, self.left)
         right, right_detail = _value(row, self.right)
@@ -82,9 +82,9 @@ class Joined:
     parts: tuple["Expression", ...]
     all: bool = True
 
-    def find(self, row: dict[str, Any]) -> Finding:
+    def decide(self, row: dict[str, Any]) -> Finding:
         """Decide for one row of a result."""
-        findings = [part.find(row) for part in self.parts]
+        findings = [part.decide(row) for part in self.parts]
         pick = min if self.all else max
         status = pick(finding.status for finding in findings)
         details = dict.fromkeys(detail for finding in findings for detail in finding.details)

@@ -249,7 +249,7 @@ def open_limits(values: np.ndarray) -> tuple[float, float]:
 
 def draw_code(ax: Any, W: np.ndarray, pairs: np.ndarray, rattlers: np.ndarray) -> None:
     """Unit rows (K, 2) or (K, 3) with their contacts (m, 2) and rattlers (K,), on bare axes."""
-    points = W @ ball(ax, W)
+    points = W @ draw_ball(ax, W)
     x, y, z = polylines(points, pairs, curved=W.shape[1] == 3)
     width = float(np.clip(24.0 / np.sqrt(len(W)), 0.5, 1.5))
     size = float(np.clip(3200.0 / len(W), 3.0, 70.0))
@@ -279,7 +279,7 @@ def draw_code(ax: Any, W: np.ndarray, pairs: np.ndarray, rattlers: np.ndarray) -
     ax.legend(loc="upper center", bbox_to_anchor=(0.5, 0.02), ncols=3)
 
 
-def ball(ax: Any, W: np.ndarray) -> np.ndarray:
+def draw_ball(ax: Any, W: np.ndarray) -> np.ndarray:
     """Draw the circle or the sphere on bare axes; the matrix (d, 3) to its view of rows (K, d).
 
     The third coordinate points to the viewer.

@@ -65,14 +65,14 @@ def expose(function: Callable[..., Result], first: str = "starting") -> Callable
         first: what it does before it reports progress.
     """
     signature = inspect.signature(function)
-    every = declared(function)
-    own = {name: p for name, p in every.items() if p.in_shell}
+    declarations = declared(function)
+    own = {name: p for name, p in declarations.items() if p.in_shell}
     groups = {
         OutputOptions: declared(OutputOptions),
         GateOptions: gate_parameters(function.__name__),
     }
-    everything = own | groups[OutputOptions] | groups[GateOptions]
-    gathered = next(
+    all_options = own | groups[OutputOptions] | groups[GateOptions]
+    positional = next(
         (p.name for p in signature.parameters.values() if p.kind is p.VAR_POSITIONAL), ""
     )
 
@@ -84,7 +84,7 @@ def expose(function: Callable[..., Result], first: str = "starting") -> Callable
         options = {
             name: value
             for name, value in options.items()
-            if value not in (None, []) and not _is_off(everything[name], value)
+            if value not in (None, []) and not _is_off(all_options[name], value)
         }
         output, gate_options = (
             group(**{name: options[name] for name in names if name in options})
@@ -93,21 +93,23 @@ def expose(function: Callable[..., Result], first: str = "starting") -> Callable
         arguments = {name: options[name] for name in own if name in options}
         output.check_stdout(arguments.get("out"))
         failure = None
-        with in_shell(*(every.keys() - own.keys())):
-            check_files(everything, options)
+        with in_shell(*(declarations.keys() - own.keys())):
+            check_files(all_options, options)
             gates = Gates.read(gate_options)
             if gates.gates:
                 gates.check(function.__name__, _question(own, arguments))
             with (
                 conversation(output.quiet, output.verbose),
                 interruptible(output.quiet) as interrupt,
-                _watch(function)(output, function.__name__, first) as attached,
+                _watch(function)(output, function.__name__, first) as callbacks,
             ):
-                attached |= {"interrupt": interrupt}
-                attached |= {"command_line": _command_line(function.__name__, everything, options)}
-                extra = {name: x for name, x in attached.items() if name in signature.parameters}
+                callbacks |= {
+                    "interrupt": interrupt,
+                    "command_line": _command_line(function.__name__, all_options, options),
+                }
+                extra = {name: x for name, x in callbacks.items() if name in signature.parameters}
                 try:
-                    result = function(*arguments.pop(gathered, ()), **arguments, **extra)
+                    result = function(*arguments.pop(positional, ()), **arguments, **extra)
                 except GncError as error:
                     if error.partial is None:
                         raise
@@ -143,7 +145,7 @@ def expose(function: Callable[..., Result], first: str = "starting") -> Callable
             default=_option(name, parameter),
             annotation=_shell_type(annotations[name], parameter),
         )
-        for name, parameter in everything.items()
+        for name, parameter in all_options.items()
     ]
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {p.name: p.annotation for p in parameters}

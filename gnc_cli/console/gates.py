@@ -43,7 +43,7 @@ class Gate:
     """As the user wrote it."""
     keys: Sequence[str]
     """What it is about."""
-    find: Callable[[dict[str, Any]], Finding]
+    decide: Callable[[dict[str, Any]], Finding]
     """Decides for one row of a result."""
 
 
@@ -210,7 +210,7 @@ class Gates:
         if not rows:
             return Verdict(gate.text, Status.FAILED, "the result has no rows")
         rows = rows[-1:] if self.rows is Rows.LAST else rows
-        findings = [gate.find(row) for row in rows]
+        findings = [gate.decide(row) for row in rows]
         best_or_worst = max if self.rows is Rows.ANY else min
         finding = best_or_worst(findings, key=lambda f: f.status)
         detail = ", ".join(finding.details)
@@ -272,12 +272,12 @@ def _expression(text: str) -> Gate:
         expression = parse(text)
     except UsageError as error:
         raise UsageError(f"--check {error}") from None
-    return Gate(f"--check '{text}'", keys_in(expression), expression.find)
+    return Gate(f"--check '{text}'", keys_in(expression), expression.decide)
 
 
 def _limit(option: str, text: str, operator: str) -> Gate:
     key, limit = _key_and_number(option, text, "KEY=VALUE", "max_cosine=0.5")
-    return Gate(f"{option} {text}", [key], Comparison(Key(key), operator, limit).find)
+    return Gate(f"{option} {text}", [key], Comparison(Key(key), operator, limit).decide)
 
 
 def _allowance(text: str, baseline: Baseline) -> Gate:
@@ -288,7 +288,7 @@ def _allowance(text: str, baseline: Baseline) -> Gate:
     """
     key, amount = _key_and_number("--allow", text, "KEY=CHANGE", "max_cosine=1%", least=0.0)
 
-    def find(row: dict[str, Any]) -> Finding:
+    def decide(row: dict[str, Any]) -> Finding:
         from gnc_cli.schemas import better, gate_keys
 
         earlier, way = baseline.value_for(row, key), better(gate_keys(row["command"]), key)
@@ -299,10 +299,10 @@ def _allowance(text: str, baseline: Baseline) -> Gate:
         slack = amount / 100 * abs(earlier) if text.rstrip().endswith("%") else amount
         limits = [] if way == "lower" else [Comparison(Key(key), ">=", earlier - slack)]
         limits += [] if way == "higher" else [Comparison(Key(key), "<=", earlier + slack)]
-        finding = Joined(tuple(limits)).find(row)
+        finding = Joined(tuple(limits)).decide(row)
         return Finding(finding.status, (*finding.details, f"was {earlier:.10g}"))
 
-    return Gate(f"--allow {text}", [key], find)
+    return Gate(f"--allow {text}", [key], decide)
 
 
 def _key_and_number(

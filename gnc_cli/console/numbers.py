@@ -22,7 +22,7 @@ _AUTHOR = re.compile(r"(?:[A-Z]\.[ -]?)+(?P<name>[^.,]+)( et al\.)?")
 _PART = re.compile(r"[^;]*?\(\d+, \d+\): ")
 """What a code is that holds the one asked for."""
 _SHORT = 38
-"""Letters of a source that is not shortened."""
+"""A source or remark of at most this many letters is not shortened."""
 
 
 def rounded(value: float | None, up: bool, digits: int = 12) -> str:
@@ -154,7 +154,7 @@ def duration(seconds: float) -> str:
     return f"{count(whole // 3600)} h {whole % 3600 // 60} min"
 
 
-def brief(text: str, letters: int = 38) -> str:
+def brief(text: str, letters: int = _SHORT) -> str:
     """A remark of a sheet where it is short, else nothing: `-v` shows it whole."""
     return text if len(text) <= letters else ""
 

@@ -39,7 +39,7 @@ _FULL = (
     errno.EPIPE,
 )
 _LOST = ("gloo/transport", "NCCL")
-"""Of torch, where the other side of a connection is gone."""
+"""In an error of torch that has lost its connection to another process."""
 _NO_MEMORY = (
     "DefaultCPUAllocator",
     "CUDA out of memory",
@@ -77,9 +77,9 @@ def emit(text: str, *, rows: bool = False) -> None:
         reason = error.strerror or str(error)
         if error.errno == errno.EBADF:
             reason = "it is closed; use --out or --report"
-        refused = OutputError(f"cannot write the result to stdout: {reason}")
-        refused.silent = rows and isinstance(error, BrokenPipeError)
-        raise refused from error
+        failure = OutputError(f"cannot write the result to stdout: {reason}")
+        failure.silent = rows and isinstance(error, BrokenPipeError)
+        raise failure from error
 
 
 def print_line(row: Any, head: Mapping[str, Any] = MappingProxyType({})) -> None:
@@ -194,7 +194,7 @@ def open_streams() -> None:
         sys.stdout.reconfigure(errors="replace")
 
 
-def report(error: Exception) -> int:
+def report_error(error: Exception) -> int:
     """Print the line of an error; returns its exit code."""
     if isinstance(error, GncError):
         # A usage error is one in every process that torchrun started.
@@ -205,9 +205,9 @@ def report(error: Exception) -> int:
         return _note_usage(error)
     if ABORTED.is_set():
         return ExitCode.INTERRUPTED
-    if (refused := refusal(error)) is not None:
-        note(str(refused))
-        return refused.exit_code
+    if (failure := refusal(error)) is not None:
+        note(str(failure))
+        return failure.exit_code
     import traceback
 
     traceback.print_exception(error)

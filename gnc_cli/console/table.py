@@ -36,7 +36,7 @@ _STRIP = 32
 _WORD = 8
 """Letters that a column of words has at least, where it is not all shorter."""
 _MANY = 200
-"""Rows from which on no words are wrapped."""
+"""In tables of more rows no words are wrapped."""
 
 
 @dataclass(frozen=True)

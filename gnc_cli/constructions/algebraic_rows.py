@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from gnc_cli.constructions.construction import Cosine, Rows, Verified
+from gnc_cli.constructions.construction import Cosine, Rows, Verification
 
 Element = tuple[Fraction | int, ...]
 """Coefficients of 1, t, t^2."""
@@ -212,7 +212,7 @@ class AlgebraicRows(Rows):
         rows *= np.sqrt(self.field.values(self.weights))
         return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True))
 
-    def verify(self) -> Verified:
+    def verify(self) -> Verification:
         """Every pair: equal and different products told apart by integers, then ordered."""
         field, K, D = self.field, len(self), self.field.degree
         powers = np.zeros((K, K, 2 * D - 1), dtype=np.int64)
@@ -228,7 +228,7 @@ class AlgebraicRows(Rows):
 
         order = sorted(counts, key=cmp_to_key(compare), reverse=True)
         distribution = tuple((field.cosine(x, self.square), counts[x]) for x in order)
-        return Verified(K, self.square not in counts, distribution[0][0], distribution)
+        return Verification(K, self.square not in counts, distribution[0][0], distribution)
 
     def _check_size(self) -> None:
         """No product, sum or reduction on the way to the Gram matrix leaves 64 bits."""

@@ -28,7 +28,7 @@ _WHOLE = 1 << 29
 """Where the first rows leave a gap, all rows of codes with up to this number of entries are looked
 at."""
 _CLOSED = 1e-9
-"""Width from which on a bracket is left as it is."""
+"""A bracket no wider than this is left as it is."""
 _ROUNDING = 1e-11
 """Relative error of the approached distance, generously."""
 _ROUNDINGS = 16
@@ -49,7 +49,7 @@ def certified_margin(rows: Rows, cosine: Cosine) -> Bracket:
     Raises:
         ValueError: some row is nearer to the hull of others than the cosine allows.
     """
-    lower = lower_end(cosine)
+    lower = margin_lower_end(cosine)
     K, d = rows.shape
     # The last rows of a family are of its general kind; the first may be a basis apart.
     classes = sorted({K - 1, K // 2})
@@ -62,7 +62,7 @@ def certified_margin(rows: Rows, cosine: Cosine) -> Bracket:
     return Bracket(lower, upper)
 
 
-def lower_end(cosine: Cosine) -> float:
+def margin_lower_end(cosine: Cosine) -> float:
     """The largest double not above 1 - cosine (for irrational cosines a few ulp below)."""
     try:
         exact = 1 - Fraction(cosine.text)

@@ -72,7 +72,7 @@ class Cosine:
 
 
 @dataclass(frozen=True)
-class Verified:
+class Verification:
     """What the rows themselves say."""
 
     K: int
@@ -110,7 +110,7 @@ class Rows(ABC):
         """Unit rows of a range that lies within the code."""
 
     @abstractmethod
-    def verify(self) -> Verified:
+    def verify(self) -> Verification:
         """Find size, distinctness and largest cosine from the rows, with proof."""
 
     def first(self, K: int) -> "Rows":
@@ -138,7 +138,7 @@ class _FirstRows(Rows):
     def _unit(self, start: int, stop: int) -> np.ndarray:
         return self.whole.unit(start, stop)
 
-    def verify(self) -> Verified:
+    def verify(self) -> Verification:
         """The whole code's cosine bounds theirs; a pair that attains it makes it exact."""
         whole = self.whole.verify()
         some, largest = self.unit(0, _WITNESSES), whole.max_cosine.value
@@ -146,7 +146,7 @@ class _FirstRows(Rows):
             (np.abs(some @ self.unit(start, start + _WITNESS_BLOCK).T - largest) <= _ROUNDING).any()
             for start in range(0, len(self), _WITNESS_BLOCK)
         )
-        return Verified(len(self), whole.distinct, whole.max_cosine, attained=attained)
+        return Verification(len(self), whole.distinct, whole.max_cosine, attained=attained)
 
 
 class GroupedRows(Rows):
@@ -238,7 +238,7 @@ def transitive_code(
     *distribution: tuple[Fraction | int | str, int],
     proven: bool = True,
 ) -> Construction:
-    """A code with rational inner products that looks alike from every row.
+    """A code with rational inner products whose symmetries take each row to each other.
 
     `distribution` holds each inner product, the largest first, and the neighbours that a row has
     there: size and largest cosine follow.
@@ -291,7 +291,7 @@ class Family:
         )
 
 
-def listed(
+def small_family(
     *texts: str, codes: Mapping[tuple[int, ...], Construction], hidden: Container[str] = ()
 ) -> Family:
     """A family of few members, given by their parameters; `hidden` ones are found by name only."""
@@ -382,11 +382,11 @@ class SumRows(Rows):
             first, column = first + len(part), column + part.shape[1]
         return out
 
-    def verify(self) -> Verified:
+    def verify(self) -> Verification:
         """Each part for itself; rows of different parts are orthogonal by their coordinates."""
         parts = [part.verify() for part in {id(part): part for part in self.parts}.values()]
         across = [Cosine.of(0)] if len(self.parts) > 1 else []
-        return Verified(
+        return Verification(
             K=self.shape[0],
             distinct=all(part.distinct for part in parts),
             max_cosine=max(across + [part.max_cosine for part in parts], key=lambda c: c.value),

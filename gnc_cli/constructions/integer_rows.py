@@ -20,7 +20,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from gnc_cli.constructions.construction import Construction, Cosine, Rows, SumRows, Verified
+from gnc_cli.constructions.construction import Construction, Cosine, Rows, SumRows, Verification
 from gnc_cli.runtime.threads import limit_threads, threads_for
 
 _TILE = (256, 1024)
@@ -58,7 +58,7 @@ class IntegerRows(Rows):
             rows = np.matmul(rows, self.frame)
         return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True))
 
-    def verify(self) -> Verified:
+    def verify(self) -> Verification:
         """Every pair, by blocked products of exact integers; one row of each +- pair is enough.
 
         Raises:
@@ -68,7 +68,7 @@ class IntegerRows(Rows):
             self._check(self.frame)
         counts = pair_counts(self.vectors)
         distribution = tuple((Cosine.of(Fraction(c, self.square)), n) for c, n in counts.items())
-        return Verified(len(self), self.square not in counts, distribution[0][0], distribution)
+        return Verification(len(self), self.square not in counts, distribution[0][0], distribution)
 
     def _check(self, frame: np.ndarray) -> None:
         """The products of `unit` rows are those of the integers only in a frame of their space.

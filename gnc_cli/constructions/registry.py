@@ -61,8 +61,10 @@ def single_codes() -> tuple[Construction, ...]:
 def families(d: int | None = None) -> tuple[Family, ...]:
     """The families with a parameter, by name: all, or those that may have d dimensions."""
     some = [m for m, (least, most) in _DIMENSIONS.items() if d is None or least <= d <= most]
-    listed = [family for module in some for family in getattr(_imported(module), "FAMILIES", ())]
-    return tuple(sorted(listed, key=lambda family: family.name))
+    candidates = [
+        family for module in some for family in getattr(_imported(module), "FAMILIES", ())
+    ]
+    return tuple(sorted(candidates, key=lambda family: family.name))
 
 
 def in_dimension(d: int) -> Iterator[Construction]:
@@ -94,8 +96,8 @@ def _imported(module: str) -> Any:
 def cross_sections(d: int) -> tuple[Construction, ...]:
     """Cross sections in exactly d dimensions, with figures known unbuilt.
 
-    They are those of the single codes in d + 1 dimensions that look alike from every row and whose
-    cosines are rational.
+    They are those of the single codes in d + 1 dimensions whose symmetries take each row to each
+    other, and whose cosines are rational.
     """
     return tuple(
         Construction(

@@ -27,7 +27,7 @@ from gnc_cli.constructions.boolean_functions import (
     sweep,
     walsh,
 )
-from gnc_cli.constructions.construction import Cosine, GroupedRows, Verified
+from gnc_cli.constructions.construction import Cosine, GroupedRows, Verification
 from gnc_cli.constructions.integer_rows import IntegerRows
 
 _ALL_PAIRS = 4096
@@ -91,7 +91,7 @@ class SignRows(_FunctionRows):
         self.standard = 2 * forms.d if standard else 0
         self.shape = (self.standard + self.part * len(forms), forms.d)
 
-    def verify(self) -> Verified:
+    def verify(self) -> Verification:
         """Size, distinctness and largest cosine from Walsh transforms of the functions' sums."""
         forms, (K, d) = self.forms, self.shape
         bases = -(-(K - self.standard) // self.part)
@@ -107,7 +107,7 @@ class SignRows(_FunctionRows):
             cosine = Cosine.root(Fraction(1, d))
         else:
             cosine = Cosine.of(Fraction(largest, d))
-        return Verified(K, largest < d, cosine, distribution, exact)
+        return Verification(K, largest < d, cosine, distribution, exact)
 
     def _distribution(self, whole: Sweep) -> tuple[tuple[Cosine, int], ...] | None:
         """Inner products of all unordered pairs of rows, from the counted Walsh coefficients."""
@@ -144,7 +144,7 @@ class _RestrictedRows(_FunctionRows):
     def _within(self) -> int:
         """Largest inner product, in integers, of different rows of one function."""
 
-    def verify(self) -> Verified:
+    def verify(self) -> Verification:
         """All pairs where they are few; else the whole code's bound and a pair that attains it."""
         K, d = self.shape
         if K <= _ALL_PAIRS:
@@ -156,7 +156,7 @@ class _RestrictedRows(_FunctionRows):
             if exact := complete or largest >= bound:
                 break
         largest = largest if exact else bound
-        return Verified(K, largest < d, Cosine.of(Fraction(largest, d)), attained=exact)
+        return Verification(K, largest < d, Cosine.of(Fraction(largest, d)), attained=exact)
 
     def _searches(self, count: int) -> Iterator[tuple[Iterable[np.ndarray], bool]]:
         """Sums of two of the first functions, and whether they are all there are."""

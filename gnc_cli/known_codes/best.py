@@ -157,24 +157,24 @@ def best(d: int, K: int, table: Table = None) -> Reference | None:
     theorem = _theorem(d, K)
     if theorem is not None:
         return theorem
-    found: Reference | None = None
+    leader: Reference | None = None
     on_record = False
     users = read_table(table)
     for candidate in _candidates(d, K, users):
         on_record |= candidate.own and bool(candidate.kind != "construction" or candidate.proven)
-        if found is None or candidate.proven or candidate.max_cosine < found.max_cosine - _AGREES:
-            found = candidate
+        if leader is None or candidate.proven or candidate.max_cosine < leader.max_cosine - _AGREES:
+            leader = candidate
         if candidate.proven:
             break
-    if found is None:
+    if leader is None:
         return None
-    listed, beside = users.find(d, K), ""
-    if found.stamp is not users.stamp and users.stamp.current:
-        if listed is None:
+    entry, beside = users.find(d, K), ""
+    if leader.stamp is not users.stamp and users.stamp.current:
+        if entry is None:
             beside = f"no entry in {users.stamp.title}"
-        elif listed.max_cosine > found.max_cosine + _AGREES:
-            beside = f"better than the {listed.figure} in {users.stamp.title}"
-    return replace(found, on_record=on_record, beside=beside)
+        elif entry.max_cosine > leader.max_cosine + _AGREES:
+            beside = f"better than the {entry.figure} in {users.stamp.title}"
+    return replace(leader, on_record=on_record, beside=beside)
 
 
 def _candidates(d: int, K: int, table: KnownCodes) -> Iterator[Reference]:

@@ -36,9 +36,9 @@ _PUBLIC = 1e-12
 """The public table rounds each cosine up in its twelfth decimal."""
 _ROUNDED_UP = 12
 _ROUNDED_FROM = 6
-"""Decimals from which on a figure of the user's table is a rounded one."""
+"""A figure of the user's table with this many decimals or more is a rounded one."""
 _EXACT_FROM = 21
-"""Decimals from which on a figure of our copy is an exact number, rounded in the last of them."""
+"""A figure of our copy with this many decimals or more is an exact number, rounded in the last."""
 _LAYOUT = "d,N,cosine"
 CLAIMED = "claimed"
 SOLVED = "solved"
@@ -135,17 +135,17 @@ class KnownCodes:
         """The entry of (d, K), or None."""
         return self.entries.get((d, K))
 
-    def merged(self, given: "KnownCodes") -> "KnownCodes":
+    def merged(self, other: "KnownCodes") -> "KnownCodes":
         """This table with what is new or better in another; of the same figures ours stays."""
-        if given is self:
+        if other is self:
             return self
         better = {
             pair: entry
-            for pair, entry in given.entries.items()
+            for pair, entry in other.entries.items()
             if pair not in self.entries or entry.between[1] < self.entries[pair].between[1]
         }
-        claims = (*self.claims, *given.claims)
-        return KnownCodes(given.stamp, self.entries | better, claims, given.path)
+        claims = (*self.claims, *other.claims)
+        return KnownCodes(other.stamp, self.entries | better, claims, other.path)
 
     def covering(self, d: int, K: int) -> KnownCode | None:
         """The best entry with at least K points in at most d dimensions, or None.

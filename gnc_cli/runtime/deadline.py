@@ -16,9 +16,7 @@ StageProgress = Callable[[int, int, float], None]
 _SAVE_EVERY = 30.0
 """Seconds between two saves of unfinished work."""
 _SAVE_SHARE = 20.0
-"""Times what a save takes must lie between two."""
-
-
+"""Saves are at least this many times their own duration apart."""
 _WAITS: list[str] = []
 """What the main thread waits for and cannot poll: a pipe whose writer has stalled, a download."""
 

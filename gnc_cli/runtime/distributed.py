@@ -121,7 +121,11 @@ def of_first(processes: Processes, work: Callable[[], _T]) -> _T:
 
 
 def in_all(processes: Processes, work: Callable[[], _T]) -> _T:
-    """What `work` gives in this process, once all have done it; not for work that is collective."""
+    """What `work` gives in this process, returned after all processes have done theirs.
+
+    Work that is itself collective is not for this: a process that fails would leave the others
+    waiting in it.
+    """
     answer, error = _tried(work)
     _agree(processes, error)
     return answer[0]

@@ -33,7 +33,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 WORTH_PROCESSES = 3.0
-"""Seconds of work from which on processes are started: each takes one until it can work."""
+"""Processes are started for more seconds of work than this: each takes one until it can work."""
 _PATIENCE = 3.0
 """Seconds that workers have for their partial results once the deadline has expired."""
 _POLL = 0.05
@@ -270,7 +270,7 @@ def _watch_parent(parent: int) -> None:
 def _thread(target: Callable[[], None]) -> threading.Thread:
     """Start a thread that hears no signals, so that processes it starts hear none."""
 
-    def deaf() -> None:
+    def run_without_signals() -> None:
         if hasattr(signal, "pthread_sigmask"):
             from joblib.externals.loky.backend import resource_tracker as of_loky
 
@@ -281,7 +281,7 @@ def _thread(target: Callable[[], None]) -> threading.Thread:
             signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
         target()
 
-    thread = threading.Thread(target=deaf, daemon=True)
+    thread = threading.Thread(target=run_without_signals, daemon=True)
     thread.start()
     return thread
 

@@ -6,7 +6,8 @@ no tensor start without it.
 The worker threads of OpenBLAS, MKL and OpenMP wait for each other in spinning barriers, some
 hundred times a second. On cores shared with other work, two threads make small products 35 to 80
 times slower than one; only work of several milliseconds per call is worth splitting inside BLAS.
-Elsewhere each thread works on blocks of its own (`Threads`), with BLAS and torch single-threaded.
+Elsewhere each thread works on blocks of its own (`ThreadTeam`), with BLAS and torch
+single-threaded.
 """
 
 import os
@@ -174,7 +175,7 @@ def flush_denormals() -> Iterator[None]:
         torch.set_flush_denormal(before)
 
 
-class Threads:
+class ThreadTeam:
     """A context with `count` threads for torch; thread settings are restored on exit.
 
     Inside each thread, torch and BLAS run single-threaded.
@@ -184,8 +185,8 @@ class Threads:
         device: where the tensors live.
 
     Example:
-        >>> with Threads(2) as workers:
-        ...     workers.map(lambda worker: worker + 10)
+        >>> with ThreadTeam(2) as team:
+        ...     team.map(lambda thread: thread + 10)
         [10, 11]
     """
 
@@ -196,13 +197,13 @@ class Threads:
         threads = available_cores() if threads is None else threads
         self.count = max(1, threads) if self.device.type == "cpu" else 1
 
-    def __enter__(self) -> "Threads":
+    def __enter__(self) -> "ThreadTeam":
         self._stack = ExitStack()
         self._stack.enter_context(limit_threads(1))
         # A sharp softmax is made of vanishing numbers: as denormals they cost twenty times more.
         self._stack.enter_context(flush_denormals())
         self._pool: ThreadPoolExecutor | None = None
-        # The calling thread works too, so that one worker costs no thread at all.
+        # The calling thread works too, so that a team of one costs no thread at all.
         if self.count > 1:
             import torch
 

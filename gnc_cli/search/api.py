@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from gnc_cli.search.result import ConstructionList, SolveResult, SolveSweep
 
 
-class Problem(StrEnum):
+class ProblemName(StrEnum):
     """What is optimised."""
 
     SOFTMAX = "softmax"
@@ -80,10 +80,10 @@ def solve(
         Parameter(
             "softmax: maximise the one-vs-rest distance; tammes: maximise the minimal angle; "
             "ufm: minimise the cross-entropy (needs --tau or --weight-decay). Default softmax.",
-            one_of(Problem),
+            one_of(ProblemName),
             _PROBLEM,
         ),
-    ] = Problem.SOFTMAX,
+    ] = ProblemName.SOFTMAX,
     tau: Annotated[
         float | list[float] | str | None,
         Parameter(

@@ -12,7 +12,7 @@ Near an optimum only close pairs have weight. Their list costs one pass over the
 products (in bfloat16 where that is native, with exact cosines for the pairs found), and then serves
 many steps at a few hundredths of the price of a full one.
 
-Memory: a worker holds one block and one (K, d) gradient. Time of a full pass, K = 10000, d = 512,
+Memory: a thread holds one block and one (K, d) gradient. Time of a full pass, K = 10000, d = 512,
 two cores: about 1 s in float32, 0.3 s where bfloat16 products are native (see `native_half`).
 """
 
@@ -24,7 +24,7 @@ import numpy as np
 import torch
 
 from gnc_cli.runtime.deadline import Deadline
-from gnc_cli.runtime.threads import Threads
+from gnc_cli.runtime.threads import ThreadTeam
 
 _CHUNK = 4096
 """Pairs gathered at a time on a CPU: their rows stay in the second-level cache."""
@@ -69,7 +69,7 @@ def native_half(device: torch.device) -> bool:
 def log_sum_exp(
     W: torch.Tensor,
     sharpness: float,
-    workers: Threads,
+    team: ThreadTeam,
     *,
     shift: float | None = None,
     frozen: int = 0,
@@ -81,7 +81,7 @@ def log_sum_exp(
 
     Args:
         W: rows, shape (K, d), float32 or float64, of any norm.
-        workers: entered; the order of summation depends on their number alone.
+        team: entered; the order of summation depends on the number of its threads alone.
         shift: a number near L(W), the previous loss say; a wrong one costs a second pass.
         frozen: the mutual pairs of this many leading rows are left out (rows that are given).
         half: products in bfloat16. Exponents are formed in the product's float32 accumulator, so
@@ -102,15 +102,15 @@ def log_sum_exp(
     height, width = block or _block_shape(W.device)
     panels = list(_panels(len(W), frozen, height))
 
-    def work(worker: int) -> tuple[float, float, torch.Tensor] | None:
+    def work(thread: int) -> tuple[float, float, torch.Tensor] | None:
         """Sum and maximum of exp(beta c + bias) over pairs, and the gradient times that sum."""
         gradient = torch.zeros_like(W)
         total = torch.zeros((), dtype=torch.float64, device=W.device)
         largest = torch.zeros((), dtype=torch.float64, device=W.device)
         # Snake order: panels grow shorter downwards, so neighbours share them evenly.
         for at in range(len(panels)):
-            turn, place = divmod(at, workers.count)
-            if (place if turn % 2 == 0 else workers.count - 1 - place) != worker:
+            turn, place = divmod(at, team.count)
+            if (place if turn % 2 == 0 else team.count - 1 - place) != thread:
                 continue
             top, bottom, left = panels[at]
             for start in range(left, len(W), width):
@@ -127,8 +127,8 @@ def log_sum_exp(
                 gradient[start : start + width] += p.T @ a
         return float(total), float(largest), gradient
 
-    parts = [part for part in workers.map(work) if part is not None]
-    if len(parts) < workers.count:
+    parts = [part for part in team.map(work) if part is not None]
+    if len(parts) < team.count:
         return None
     gradient = parts[0][2]
     for _, _, more in parts[1:]:
@@ -139,14 +139,14 @@ def log_sum_exp(
         return smoothed
     # Out of range. From L at half of beta the sum is at least 2 / K^2: well within it again.
     coarse = log_sum_exp(
-        W, sharpness / 2, workers, frozen=frozen, half=half, deadline=deadline, block=block
+        W, sharpness / 2, team, frozen=frozen, half=half, deadline=deadline, block=block
     )
     if coarse is None or not math.isfinite(coarse.loss):
         return coarse
     return log_sum_exp(
         W,
         sharpness,
-        workers,
+        team,
         shift=coarse.loss,
         frozen=frozen,
         half=half,
@@ -156,19 +156,19 @@ def log_sum_exp(
 
 
 def sparse_log_sum_exp(
-    W: torch.Tensor, neighbours: Neighbours, sharpness: float, workers: Threads, *, shift: float
+    W: torch.Tensor, neighbours: Neighbours, sharpness: float, team: ThreadTeam, *, shift: float
 ) -> Smoothed:
     """`log_sum_exp` over the listed pairs only.
 
     Each pair is visited from both sides. That doubles the products but leaves no scattered writes:
-    rows belong to one worker each, and a row's sum is one weighted `embedding_bag`.
+    rows belong to one thread each, and a row's sum is one weighted `embedding_bag`.
     """
     gradient = torch.zeros_like(W)
-    edges = _shares(neighbours.starts, workers.count)
+    edges = _shares(neighbours.starts, team.count)
 
-    def work(worker: int) -> tuple[float, float]:
+    def work(thread: int) -> tuple[float, float]:
         total, largest = 0.0, 0.0
-        for top, bottom in _chunks(neighbours.starts, edges[worker], edges[worker + 1], W.device):
+        for top, bottom in _chunks(neighbours.starts, edges[thread], edges[thread + 1], W.device):
             first, last = int(neighbours.starts[top]), int(neighbours.starts[bottom])
             if first == last:
                 continue
@@ -187,7 +187,7 @@ def sparse_log_sum_exp(
             )
         return total, largest
 
-    parts = workers.map(work)
+    parts = team.map(work)
     # Ordered pairs were summed, but each row's gradient holds each of its pairs once.
     total, largest = sum(part[0] for part in parts) / 2, max(part[1] for part in parts)
     smoothed = _normalised(total, largest, gradient, sharpness, shift)
@@ -195,10 +195,10 @@ def sparse_log_sum_exp(
         return smoothed
     # Out of range, as in `log_sum_exp`: half of the sharpness finds the way back.
     near = min(1.0, max(-1.0, shift))
-    coarse = sparse_log_sum_exp(W, neighbours, sharpness / 2, workers, shift=near)
+    coarse = sparse_log_sum_exp(W, neighbours, sharpness / 2, team, shift=near)
     if not math.isfinite(coarse.loss):
         return coarse
-    return sparse_log_sum_exp(W, neighbours, sharpness, workers, shift=coarse.loss)
+    return sparse_log_sum_exp(W, neighbours, sharpness, team, shift=coarse.loss)
 
 
 def _normalised(
@@ -244,7 +244,7 @@ def choose_threshold(
 def pairs_above(
     W: torch.Tensor,
     threshold: float,
-    workers: Threads,
+    team: ThreadTeam,
     *,
     limit: int = 20_000_000,
     frozen: int = 0,
@@ -270,16 +270,16 @@ def pairs_above(
     level = threshold - error if half else threshold
     height, width = block or ((1024, 2048) if W.device.type == "cpu" else (8192, 16384))
     panels = list(_panels(K, frozen, height))
-    share = max(1, limit // workers.count)
+    share = max(1, limit // team.count)
 
-    def work(worker: int) -> tuple[list[torch.Tensor], bool] | None:
+    def work(thread: int) -> tuple[list[torch.Tensor], bool] | None:
         pairs = [torch.zeros((2, 0), dtype=torch.int64, device=W.device)]
         count = 0
         # Made once: blocks that come and go between the small lists that stay would each leave a
         # hole in the heap, of all blocks together 11 GB at K = 100,000.
         products = searched.new_empty(height * width)
         marks = np.empty(height * width, dtype=bool) if W.device.type == "cpu" else None
-        for top, bottom, left in panels[worker :: workers.count]:
+        for top, bottom, left in panels[thread :: team.count]:
             for start in range(left, K, width):
                 if deadline is not None and deadline.expired:
                     return None
@@ -301,8 +301,8 @@ def pairs_above(
                 count += len(i)
         return pairs, True
 
-    parts = [part for part in workers.map(work) if part is not None]
-    if len(parts) < workers.count:
+    parts = [part for part in team.map(work) if part is not None]
+    if len(parts) < team.count:
         return None
     upper = torch.cat([pair for part in parts for pair in part[0]], dim=1)
     rows = torch.cat([upper[0], upper[1]])
@@ -315,33 +315,33 @@ def pairs_above(
     return Neighbours(starts, rows, columns[order], threshold, complete)
 
 
-def listed_row_maxima(W: torch.Tensor, neighbours: Neighbours, workers: Threads) -> torch.Tensor:
+def listed_row_maxima(W: torch.Tensor, neighbours: Neighbours, team: ThreadTeam) -> torch.Tensor:
     """Each row's largest cosine over the list, (K,), -inf for rows without; with a complete list a
     value above the threshold is the maximum over all rows."""
     best = torch.full((len(W),), -math.inf, dtype=W.dtype, device=W.device)
-    edges = _shares(neighbours.starts, workers.count)
+    edges = _shares(neighbours.starts, team.count)
 
-    def work(worker: int) -> None:
-        for top, bottom in _chunks(neighbours.starts, edges[worker], edges[worker + 1], W.device):
+    def work(thread: int) -> None:
+        for top, bottom in _chunks(neighbours.starts, edges[thread], edges[thread + 1], W.device):
             first, last = int(neighbours.starts[top]), int(neighbours.starts[bottom])
             rows, columns = neighbours.rows[first:last], neighbours.columns[first:last]
             best.scatter_reduce_(0, rows, _cosines(W, rows, columns), "amax")
 
-    workers.map(work)
+    team.map(work)
     return best
 
 
 def row_maxima(
-    W: torch.Tensor, workers: Threads, *, block: tuple[int, int] | None = None
+    W: torch.Tensor, team: ThreadTeam, *, block: tuple[int, int] | None = None
 ) -> torch.Tensor:
     """Each row's largest cosine with another row, (K,): exact to a few ulps of W. K^2 d flops."""
     K = len(W)
     height, width = block or _block_shape(W.device)
     panels = list(_panels(K, 0, height))
 
-    def work(worker: int) -> torch.Tensor:
+    def work(thread: int) -> torch.Tensor:
         best = torch.full((K,), -math.inf, dtype=W.dtype, device=W.device)
-        for top, bottom, left in panels[worker :: workers.count]:
+        for top, bottom, left in panels[thread :: team.count]:
             for start in range(left, K, width):
                 stop = min(start + width, K)
                 gram = W[top:bottom] @ W[start:stop].T
@@ -352,7 +352,7 @@ def row_maxima(
                 best[start:stop] = torch.maximum(best[start:stop], gram.amax(0))
         return best
 
-    return torch.stack(workers.map(work)).amax(0)
+    return torch.stack(team.map(work)).amax(0)
 
 
 def _panels(K: int, frozen: int, height: int) -> Iterator[tuple[int, int, int]]:
@@ -402,7 +402,7 @@ def _cosines(W: torch.Tensor, i: torch.Tensor, j: torch.Tensor) -> torch.Tensor:
 
 
 def _shares(starts: torch.Tensor, count: int) -> list[int]:
-    """Row boundaries that give each of `count` workers the same number of entries."""
+    """Row boundaries that give each of `count` threads the same number of entries."""
     targets = torch.arange(1, count, device=starts.device) * int(starts[-1]) // count
     return [0, *torch.searchsorted(starts, targets).tolist(), len(starts) - 1]
 

@@ -78,7 +78,7 @@ def plan_effort(
     """
     d, K, coordinates = problem.d, problem.K, problem.coordinates
     pairs = problem.pair_rows * K
-    batch = max(4, min(64, _BATCH_PAIRS[d == 3] // pairs))
+    batch = batch_size(d, pairs)
     steps = _STEPS[d == 3]
     per_step = _PER_STEP + batch * pairs * (_PER_PAIR + d * _PER_PAIR_AND_DIMENSION)
     polish = polish_seconds(coordinates) if coordinates <= MAX_UNKNOWNS else 0.0
@@ -100,6 +100,11 @@ def plan_effort(
     budget = _SECONDS[kind] * min(1.0, coordinates / _MANY)
     tasks = max(2, min(400, round(budget / per_task)))
     return replace(plan, tasks=tasks, patience=24 if coordinates <= _MANY else max(48, tasks // 2))
+
+
+def batch_size(d: int, pairs: int) -> int:
+    """Descents of a task, by the pairs of rows that each works through."""
+    return max(4, min(64, _BATCH_PAIRS[d == 3] // pairs))
 
 
 def polish_seconds(coordinates: int) -> float:

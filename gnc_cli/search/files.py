@@ -23,7 +23,7 @@ _log = logging.getLogger(__name__)
 
 class OutFile:
     """What one call goes on from and writes: the code, its provenance, its seed and the number of
-    starts done."""
+    tasks done, which the file calls starts."""
 
     def __init__(self, request: Request) -> None:
         assert request.out is not None
@@ -34,7 +34,7 @@ class OutFile:
 
     def read_start(self) -> tuple[np.ndarray | None, int]:
         """The code that a search goes on from, where the user asks for that and there is a file;
-        and the number of starts that were done with this seed.
+        and the number of tasks that were done with this seed.
 
         Raises:
             DataError: the file holds no code of this size, or one that was made with other options.
@@ -46,11 +46,11 @@ class OutFile:
             _log.warning("%r does not exist yet; starting anew", name)
             return None, 0
         code = read_code(name)
-        made = code.provenance.get("identity")
-        if isinstance(made, dict):  # else a code that is no result of a search
+        identity = code.provenance.get("identity")
+        if isinstance(identity, dict):  # else a code that is no result of a search
             for key, value in _identity(request).items():
-                if made.get(key) != value:
-                    before, after = (str(part) or "none" for part in (made.get(key), value))
+                if identity.get(key) != value:
+                    before, after = (str(part) or "none" for part in (identity.get(key), value))
                     raise DataError(
                         f"{name!r} was made with {key} = {before}, not {after}; "
                         f"resume with equal options, or use {spelled('force')} to start anew"
@@ -61,8 +61,8 @@ class OutFile:
                 f"{(request.K, request.d)}; use {spelled('force')} to start anew"
             )
         state = code.state or {}
-        starts = max(0, state.get("starts", 0)) if state.get("seed") == request.seed else 0
-        return apart(code.weights, request.seed), starts
+        tasks = max(0, state.get("starts", 0)) if state.get("seed") == request.seed else 0
+        return apart(code.weights, request.seed), tasks
 
     def save(self, make: Callable[[], tuple[np.ndarray, dict[str, int] | None]]) -> None:
         """Write the best so far where it is time, so that a kill loses little."""

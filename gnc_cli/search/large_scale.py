@@ -1,9 +1,10 @@
 """Spherical codes with many points: the smooth Tammes descent that fits in memory and in time.
 
-Minimises the largest cosine of K unit rows in R^d through the log-sum-exp over pairs (`pairs`),
-annealed while geoopt's Riemannian Adam moves the rows. The second moment of that optimizer is one
-number per row, so every row moves about one learning rate a step, however far below the maximum it
-stands. Small d relative to K works on lists of close pairs, the rest on full passes.
+Minimises the largest cosine of K unit rows in R^d through the log-sum-exp over pairs
+(`blocked_pairs`), annealed while geoopt's Riemannian Adam moves the rows. The second moment of that
+optimizer is one number per row, so every row moves about one learning rate a step, however far
+below the maximum it stands. Small d relative to K works on lists of close pairs, the rest on full
+passes.
 
 One number drives everything: the share x of the work done, in [0, 1], counted in steps or, under a
 time limit, in seconds, so that the schedule always ends when the time does. Sharpness grows
@@ -24,7 +25,7 @@ import numpy as np
 import torch
 
 from gnc_cli.runtime.deadline import Deadline, StageProgress
-from gnc_cli.runtime.threads import Threads
+from gnc_cli.runtime.threads import ThreadTeam
 from gnc_cli.search.blocked_pairs import (
     Neighbours,
     Smoothed,
@@ -59,7 +60,7 @@ _WORK = 3e13
 @dataclass(frozen=True, kw_only=True)
 class LargeSolution(Course):
     """A code with many points, certified from below by its own largest cosine; it ended with
-    MAX_STEPS_REACHED, TIME_LIMIT, INTERRUPTED or NONFINITE."""
+    MAX_STEPS_REACHED, TARGET_REACHED, TIME_LIMIT, INTERRUPTED or NONFINITE."""
 
     weights: np.ndarray
     """Unit rows, shape (K, d), float64; given rows come first, as they were given."""
@@ -90,7 +91,7 @@ def solve_large(
         target_distance: 1 - max_cosine at which the descent stops.
         deadline: the solution, its exact pass included, is returned before it expires; only that
             pass itself, about K^2 d flops, is never left out.
-        threads: workers on a CPU; None for all cores.
+        threads: on a CPU; None for all cores.
         progress: called with percent done, 100 and the present largest cosine after each step.
         fixed: unit rows that stay where they are, shape (F, d), F < K.
         save: called after each step with what makes the best rows so far.
@@ -102,8 +103,8 @@ def solve_large(
         start /= np.linalg.norm(start, axis=1, keepdims=True)
     else:
         start = init[len(init) - (K - len(fixed_rows)) :]
-    with Threads(threads, device) as workers:
-        descent = _Descent(np.concatenate([fixed_rows, start]), len(fixed_rows), seed, workers)
+    with ThreadTeam(threads, device) as team:
+        descent = _Descent(np.concatenate([fixed_rows, start]), len(fixed_rows), seed, team)
 
         def step_done() -> None:
             if save is not None and math.isfinite(descent.best_cosine):
@@ -139,12 +140,12 @@ def _default_steps(d: int, K: int) -> int:
 class _Descent:
     """K unit rows during a descent, float32. `run` moves them, `certified_best` ends it."""
 
-    def __init__(self, W: np.ndarray, frozen: int, seed: int, workers: Threads) -> None:
+    def __init__(self, W: np.ndarray, frozen: int, seed: int, team: ThreadTeam) -> None:
         riemannian = geoopt()
-        self.W = torch.from_numpy(W).to(workers.device, torch.float32)
+        self.W = torch.from_numpy(W).to(team.device, torch.float32)
         self.K, self.d = self.W.shape
-        self.frozen, self.workers = frozen, workers
-        self.half = native_half(workers.device)
+        self.frozen, self.team = frozen, team
+        self.half = native_half(team.device)
         self.generator = torch.Generator().manual_seed(seed)
         self.per_row, self.uses_lists = _lists(self.d, self.K)
         # The angle between neighbours, in radians: caps of half of it about fill the sphere.
@@ -152,8 +153,8 @@ class _Descent:
         self.first_sharpness = (2.0 if self.uses_lists else 1.25) * math.sqrt(self.d) / angle**2
         self.last_sharpness = _LAST_SHARPNESS / angle**2
         self.first_rate = (0.07 if self.uses_lists else 0.1) * angle
-        # Rows do not meet in the optimizer, so each worker moves its own share of them.
-        self.edges = np.linspace(frozen, self.K, workers.count + 1).astype(int).tolist()
+        # Rows do not meet in the optimizer, so each thread moves its own share of them.
+        self.edges = np.linspace(frozen, self.K, team.count + 1).astype(int).tolist()
         self.optimizers = [
             riemannian_adam(
                 riemannian.ManifoldParameter(self.W[a:b], manifold=riemannian.Sphere()),
@@ -232,7 +233,7 @@ class _Descent:
             return None
         maxima = self._listed_maxima(exact) if self.uses_lists else None
         if maxima is None:
-            maxima = row_maxima(exact, self.workers)
+            maxima = row_maxima(exact, self.team)
         return exact.cpu().numpy(), maxima.cpu().numpy()
 
     def _listed_maxima(self, exact: torch.Tensor) -> torch.Tensor | None:
@@ -244,12 +245,12 @@ class _Descent:
         rounded = exact.to(torch.float32)
         threshold = choose_threshold(rounded, self.per_row / 2, generator=self.generator)
         pairs = pairs_above(
-            rounded, threshold, self.workers, limit=MAX_PAIRS, half=self._search_half(threshold)
+            rounded, threshold, self.team, limit=MAX_PAIRS, half=self._search_half(threshold)
         )
         assert pairs is not None, "without a deadline the search is complete"
         if not pairs.complete:
             return None
-        maxima = listed_row_maxima(exact, pairs, self.workers)
+        maxima = listed_row_maxima(exact, pairs, self.team)
         unlisted = torch.nonzero(maxima <= threshold + (self.d + 4) * 2.0**-23).flatten()
         if len(unlisted) > self.K // 16:
             return None
@@ -273,7 +274,7 @@ class _Descent:
             smoothed = log_sum_exp(
                 self.W,
                 sharpness,
-                self.workers,
+                self.team,
                 shift=self.loss,
                 frozen=self.frozen,
                 half=half,
@@ -285,7 +286,7 @@ class _Descent:
                 return None
             assert self.near is not None
             shift = self.near.threshold if self.loss is None else self.loss
-            smoothed = sparse_log_sum_exp(self.W, self.near, sharpness, self.workers, shift=shift)
+            smoothed = sparse_log_sum_exp(self.W, self.near, sharpness, self.team, shift=shift)
             self.life += 1
         if smoothed is None:
             return None
@@ -311,7 +312,7 @@ class _Descent:
         self.near = pairs_above(
             self.W,
             threshold,
-            self.workers,
+            self.team,
             limit=MAX_PAIRS,
             frozen=self.frozen,
             half=self._search_half(threshold),
@@ -328,17 +329,17 @@ class _Descent:
         """One Riemannian Adam step of every row that may move."""
         rate = self.first_rate * (0.01 + 0.99 * 0.5 * (1.0 + math.cos(math.pi * min(1.0, done))))
 
-        def move(worker: int) -> None:
-            group = self.optimizers[worker].param_groups[0]
+        def move(thread: int) -> None:
+            group = self.optimizers[thread].param_groups[0]
             (rows,) = group["params"]
             # The loss spreads a gradient of total weight 1 over K rows; Adam's eps wants order 1.
-            rows.grad = self.K * smoothed.gradient[self.edges[worker] : self.edges[worker + 1]]
+            rows.grad = self.K * smoothed.gradient[self.edges[thread] : self.edges[thread + 1]]
             group["lr"] = rate
-            self.optimizers[worker].step()
+            self.optimizers[thread].step()
             rows.grad = None
             rows.data.div_(rows.data.norm(dim=1, keepdim=True))
 
-        self.workers.map(move)
+        self.team.map(move)
         self.travel_left -= rate
 
     def _closing_seconds(self) -> float:

@@ -151,8 +151,8 @@ def free(d: int, K: int) -> Parametrisation:
 
 def extending(fixed: np.ndarray, K: int) -> Parametrisation:
     """The rows of `fixed` (F, d) stay as they are; K - F rows are placed around them."""
-    given, d = fixed.shape
-    return Parametrisation(d, K, K - given, np.arange(given, K), fixed=fixed)
+    count, d = fixed.shape
+    return Parametrisation(d, K, K - count, np.arange(count, K), fixed=fixed)
 
 
 def orbits(group: np.ndarray, K: int, rng: np.random.Generator) -> Parametrisation:
@@ -186,7 +186,7 @@ def cyclic_orbits(generator: np.ndarray, order: int, K: int) -> Parametrisation:
 def _union(
     types: Sequence[OrbitType], counts: list[int] | None, K: int, group: np.ndarray
 ) -> Parametrisation:
-    """So many orbits of each type; UsageError where there are none with K points."""
+    """The union of `counts` orbits of each type; None is a UsageError: no union has K points."""
     n, d = group.shape[:2]
     if counts is None:
         fits = largest_sum(types, K)

@@ -40,15 +40,17 @@ class Group:
         # Right multiplication commutes with left multiplication: C[i, j] = c(i^-1 j).
         values, vectors = np.linalg.eigh(coefficients[table[inverse]])
         edges = np.flatnonzero(np.diff(values) > _SAME) + 1
-        found: dict[tuple[float, ...], np.ndarray] = {}
+        irreducibles: dict[tuple[float, ...], np.ndarray] = {}
         for basis in np.split(vectors, edges, axis=1):
             # Left multiplication by g takes the basis vector e_i to e_(g i).
             moved = basis[table[inverse]]  # (n, n, f): row i is the coordinate at g^-1 i
             matrices = np.einsum("ia,gib->gab", basis, moved)
             key = tuple(np.trace(matrices, axis1=1, axis2=2).round(5) + 0.0)
-            if key not in found:
-                found[key] = _closed(matrices, table)
-        return sorted(found.values(), key=lambda m: (m.shape[1], -m.trace(axis1=1, axis2=2).sum()))
+            if key not in irreducibles:
+                irreducibles[key] = _closed(matrices, table)
+        return sorted(
+            irreducibles.values(), key=lambda m: (m.shape[1], -m.trace(axis1=1, axis2=2).sum())
+        )
 
 
 @cache
@@ -85,13 +87,13 @@ def generated(generators: np.ndarray, most: int) -> np.ndarray | None:
     """
     generators = np.asarray(generators, dtype=np.int64)
     rows = [np.arange(generators.shape[1])]
-    found = {rows[0].tobytes()}
+    known = {rows[0].tobytes()}
     for row in rows:  # grows while it is read
         for product in generators[:, row]:
-            if product.tobytes() not in found:
+            if product.tobytes() not in known:
                 if len(rows) == most:
                     return None
-                found.add(product.tobytes())
+                known.add(product.tobytes())
                 rows.append(product)
     return np.array(rows)
 

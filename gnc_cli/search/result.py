@@ -1,6 +1,5 @@
 """Results of `gnc solve`: codes, sweeps, and the list of constructions."""
 
-import time
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any
@@ -310,29 +309,3 @@ class ConstructionList(Result):
     """One per code, by d and K, then one per family."""
 
     command = "solve"
-
-
-def list_constructions() -> ConstructionList:
-    """Every code that `construction` can name: single codes, then families with a parameter."""
-    from gnc_cli import __version__
-    from gnc_cli.constructions.registry import families, single_codes
-
-    started = time.monotonic()
-    rows = [
-        ConstructionRow(c.name, c.title, str(c.d), str(c.K), c.cosine.text, c.proven, c.reference)
-        for c in sorted(single_codes(), key=lambda c: (c.d, c.K))
-    ]
-    stored = ConstructionRow(
-        "known",
-        "coordinates found by gnc, which it ships (give d and K)",
-        "3..8",
-        "up to 512",
-        "as found",
-        None,
-        "best known codes of compare --list that nothing else builds",
-    )
-    rows += [stored] + [
-        ConstructionRow(f.name, f"{f.title} ({f.range})", f.d, f.K, f.cosine, None, f.reference)
-        for f in families()
-    ]
-    return ConstructionList(time.monotonic() - started, __version__, tuple(rows))

@@ -15,18 +15,13 @@ from gnc_cli.limits.registry import possible_table
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.threads import resolve_device
 from gnc_cli.search.request import STORED, Request
-from gnc_cli.search.result import (
-    ConstructionList,
-    Outcome,
-    SolveResult,
-    SolveSweep,
-    list_constructions,
-)
+from gnc_cli.search.result import ConstructionList, Outcome, SolveResult, SolveSweep
 from gnc_cli.search.routes.construction import (
-    Constructed,
+    Algebra,
     SearchBeside,
-    Stored,
+    StoredCode,
     Theorem,
+    list_constructions,
     streamed,
     worth_a_search,
 )
@@ -43,13 +38,13 @@ def run(request: Request) -> SolveResult | SolveSweep | ConstructionList:
         resolve_device(request.device)  # missing hardware is reported whether needed or not
     possible_table(request.table)  # a wrong line is reported whether needed or not
     check_target(request)
-    start, starts, file = None, 0, None
+    start, tasks, file = None, 0, None
     if request.out is not None:
         from gnc_cli.search.files import OutFile
 
         file = OutFile(request)
-        start, starts = file.read_start()
-    route = choose_route(request, start, starts)
+        start, tasks = file.read_start()
+    route = choose_route(request, start, tasks)
     route.check()
     result = route.solve(deadline, None if file is None else file.save)
     if request.target is not None and isinstance(result, SolveResult):
@@ -66,40 +61,40 @@ def run(request: Request) -> SolveResult | SolveSweep | ConstructionList:
     return result
 
 
-def choose_route(request: Request, start: np.ndarray | None = None, starts: int = 0) -> Route:
+def choose_route(request: Request, start: np.ndarray | None = None, tasks: int = 0) -> Route:
     """The way to the code: a construction or stored code that is named, theorem 3.3, the feature
     model, the best construction where no search is likely to do better, a search beside one, or a
     search alone.
 
     Args:
-        start: the code of an earlier call, and the number of starts that were done there.
+        start: the code of an earlier call, and the number of tasks of a search that it did.
     """
     start = request.init if start is None else start
     if request.construction == STORED:
-        return Stored(request)
+        return StoredCode(request)
     if request.problem == "ufm":
         from gnc_cli.search.routes.ufm import FeatureModel
 
         return FeatureModel(request, start)
     if request.construction is not None:
-        return Constructed(request, named_construction(request.construction, request.d, request.K))
+        return Algebra(request, named_construction(request.construction, request.d, request.K))
     if request.method != "auto" or request.init is not None or request.restriction is not None:
-        return _search(request, start, starts)  # only a descent gives that
+        return _search(request, start, tasks)  # only a descent gives that
     form = closed_form(request.d, request.K)
     if form is not None:
         return Theorem(request, form)
     best = constructed(request.d, request.K)
     if best is None:
-        return _search(request, start, starts)
-    algebra = Constructed(request, best)
+        return _search(request, start, tasks)
+    algebra = Algebra(request, best)
     # A code of an earlier call may be better than the construction.
     if not worth_a_search(request, best) and (start is None or streamed(best)):
         return algebra
     start = algebra.start_of_a_search if start is None else start
-    return SearchBeside(request, algebra, _search(request, start, starts))
+    return SearchBeside(request, algebra, _search(request, start, tasks))
 
 
-def _search(request: Request, start: np.ndarray | None, starts: int) -> Route:
+def _search(request: Request, start: np.ndarray | None, tasks: int) -> Route:
     from gnc_cli.search.routes.search import LargeSearch, Search
 
-    return LargeSearch(request, start) if request.large else Search(request, start, starts)
+    return LargeSearch(request, start) if request.large else Search(request, start, tasks)

@@ -41,7 +41,7 @@ _LIGHT = {"quick", "quick hop", "symmetric", "shake"}
 """Sources of tasks that can do without torch."""
 _ALL_SOURCES = 2
 """The round from which all sources compete; before, there is nothing to start from."""
-LOADING = 4.0
+_LOADING = 4.0
 """With fewer seconds left, torch and geoopt are not loaded any more: that takes three."""
 _FADING = 0.7
 _REWARD = 4.0
@@ -72,12 +72,12 @@ class SearchState:
     """The best of all: polished ones first."""
     credit: dict[str, float] = field(default_factory=dict)
     """Per source of starts: improvements of late."""
-    pool: list[Candidate] = field(default_factory=list)
+    archive: list[Candidate] = field(default_factory=list)
     """The candidates that later tasks start from."""
     history: list[tuple[int, float]] = field(default_factory=list)
     """Gradient steps so far and the best value, after each round."""
 
-    def done(self, problem: Problem, effort: Effort, target_distance: float) -> bool:
+    def is_over(self, problem: Problem, effort: Effort, target_distance: float) -> bool:
         """All tasks are over, the target is met, the best value has not fallen for long, or it was
         found again and again."""
         if self.best is not None and self.best.polished:
@@ -109,7 +109,7 @@ def search(
         target_distance: stop once the best polished code has this distance.
         symmetry: every task draws its group of this kind; None for the mixture of sources.
     """
-    while not (deadline.expired or state.done(problem, effort, target_distance)):
+    while not (deadline.expired or state.is_over(problem, effort, target_distance)):
         r, best = _round(state.tasks)[0], state.best
         tasks = _tasks(problem, effort, seed, state, symmetry, device, deadline)
         results: dict[int, TaskResult] = {}
@@ -138,7 +138,7 @@ def _tasks(
     """The tasks that are left of the round of the next task."""
     r, first, size = _round(state.tasks)
     size = min(size, effort.tasks - first)
-    good = best_distinct([replace(c, active=None) for c in state.pool])
+    good = best_distinct([replace(c, active=None) for c in state.archive])
     bar = min((c.value for c in good if c.polished), default=np.inf)
     rough: list[Candidate] = []
     if r > _ALL_SOURCES and effort.shakes and not effort.polishes:
@@ -153,10 +153,10 @@ def _tasks(
         symmetry=symmetry,
         device=device,
         share=1.0 if effort.counted or r >= len(_SHARES) else _SHARES[r],
-        pool=tuple(good[:1]),
+        archive=tuple(good[:1]),
     )
     tasks = [
-        replace(plain, source="polish", seed=(seed, r, i), pool=(candidate,))
+        replace(plain, source="polish", seed=(seed, r, i), archive=(candidate,))
         for i, candidate in enumerate(rough)
     ]
     size -= len(rough)
@@ -166,7 +166,7 @@ def _tasks(
     for i in range(size):
         task = replace(plain, source=sources[i % len(sources)], seed=(seed, r, len(rough) + i))
         learns = task.source in ("hop", "quick hop", "shake")
-        tasks.append(replace(task, pool=tuple(good)) if learns else task)
+        tasks.append(replace(task, archive=tuple(good)) if learns else task)
     state.torch = state.torch or not set(sources) <= _LIGHT
     return tasks[state.tasks - first :]
 
@@ -200,7 +200,7 @@ def _drawn(
     plain = problem.parametrisation.is_free and isinstance(problem, Tammes)
     plain = plain and problem.K <= MOST_POINTS and not effort.counted
     loaded = state.torch or "torch" in sys.modules
-    if plain and (r == 0 or deadline.remaining < LOADING and not loaded):
+    if plain and (r == 0 or deadline.remaining < _LOADING and not loaded):
         later = ["quick", "quick hop", "symmetric"][: 2 if problem.d == 2 else 3]
         return ["quick"] if r == 0 else later
     new, learning = dict(_NEW), dict(_LEARNING if effort.polishes else _LEARNING_DEAR)
@@ -208,9 +208,9 @@ def _drawn(
         del new["quick"], learning["quick hop"]
     if r < _ALL_SOURCES or not problem.parametrisation.is_free or problem.d == 2:
         new = {name: new[name] for name in ("fresh", "quick") if name in new}
-    if not effort.shakes or not any(c.polished for c in state.pool):
+    if not effort.shakes or not any(c.polished for c in state.archive):
         del learning["shake"]
-    if r < _ALL_SOURCES or not state.pool:
+    if r < _ALL_SOURCES or not state.archive:
         learning = {}
     weights: dict[str, float] = {}
     credits = [sum(state.credit.get(name, 0.0) for name in part) for part in (new, learning)]
@@ -231,11 +231,11 @@ def _front(effort: Effort, state: SearchState) -> float:
     """The best value so far: polished, or an estimate where a polish is dear."""
     if effort.polishes:
         return np.inf if state.best is None else state.best.value
-    return min((c.value for c in state.pool), default=np.inf)
+    return min((c.value for c in state.archive), default=np.inf)
 
 
 def _once(candidates: list[Candidate], problem: Problem) -> list[Candidate]:
-    """Without those whose estimate another's value explains."""
+    """Each basin once: without estimates that are another candidate's value, to their error."""
     kept: list[Candidate] = []
     for c in sorted(candidates, key=lambda c: (not c.polished, c.value)):
         near = 1.5 * ESTIMATE * problem.scale(c.value)
@@ -247,16 +247,16 @@ def _once(candidates: list[Candidate], problem: Problem) -> list[Candidate]:
 def _learn(
     problem: Problem, effort: Effort, state: SearchState, r: int, results: list[TaskResult]
 ) -> None:
-    """Take the results of round r into the pool, the best, the credits and the counts."""
+    """Take the results of round r into the archive, the best, the credits and the counts."""
     before = _front(effort, state)
     used = {value for each in results for value in each.used}
-    kept = [c for c in state.pool if c.polished or c.value not in used]
+    kept = [c for c in state.archive if c.polished or c.value not in used]
     candidates = kept + [c for each in results for c in each.candidates]
-    state.pool = best_distinct(_once(candidates, problem))
-    state.best = _best_of([*state.pool, state.best])
+    state.archive = best_distinct(_once(candidates, problem))
+    state.best = _best_of([*state.archive, state.best])
     state.batches += sum(each.independent for each in results)
     state.credit = {name: _FADING * value for name, value in state.credit.items()}
-    if not state.pool:
+    if not state.archive:
         return
     best = _front(effort, state)
     # Where a polish is dear, most values are estimates.

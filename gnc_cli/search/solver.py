@@ -38,7 +38,7 @@ class SearchSolution(Course):
     weights: np.ndarray
     polished: bool
     """The first-order conditions hold to the digits of a polish."""
-    starts: int
+    tasks: int
     """Tasks done with this seed, those of earlier calls included."""
 
 
@@ -48,7 +48,7 @@ def solve_code(
     pool: Pool,
     *,
     init: np.ndarray | None = None,
-    starts: int = 0,
+    tasks: int = 0,
     target_distance: float = np.inf,
     device: str = "cpu",
     save: Callable[[np.ndarray, int], None] | None = None,
@@ -59,9 +59,9 @@ def solve_code(
         deadline: polled at each step; time for the last polish and the certificate is kept.
         pool: the processes that work.
         init: a code (K, d), the first start; the result is never worse.
-        starts: number of starts that earlier calls have done with this seed.
+        tasks: number of tasks that earlier calls have done with this seed.
         target_distance: stop at a code of this distance: 1 - max_cosine (Tammes), or rho (softmax).
-        save: called after each task with the best code and the number of starts done.
+        save: called after each task with the best code and the number of tasks done.
 
     Raises:
         UsageError: the symmetry does not fit (d, K).
@@ -73,25 +73,14 @@ def solve_code(
     if min(effort.tasks * effort.seconds, searching.remaining) <= WORTH_PROCESSES:
         pool = Pool()
 
-    def report(problem: Problem, state: SearchState, request: Request, effort: Effort) -> None:
-        if request.progress is None:
-            return
-        done, total = state.tasks, effort.tasks
-        if total == UNLIMITED:  # seconds of the time limit
-            done, total = int(searching.elapsed), int(searching.seconds or 0)
-        best = np.inf if state.best is None else state.best.value
-        request.progress(_label(request), done, total, _shown(request, problem, best))
-
-    state = SearchState(tasks=starts)
+    state = SearchState(tasks=tasks)
     if init is None and request.separate:
-        init = _around_given_rows(
-            request, parametrisation, effort, searching, pool, device, report, state
-        )
+        init = _around_given_rows(request, parametrisation, effort, searching, pool, device, state)
     if init is not None:
         tenth = searching.within(0.1 * searching.remaining)
         state.best = _start(request, problem, init, tenth)
-        state.pool.append(state.best)
-    report(problem, state, request, effort)
+        state.archive.append(state.best)
+    _report(request, problem, effort, searching, state)
     for _ in search(
         problem,
         effort,
@@ -103,7 +92,7 @@ def solve_code(
         symmetry=request.group,
         device=device,
     ):
-        report(problem, state, request, effort)
+        _report(request, problem, effort, searching, state)
         if save is not None and state.best is not None:
             save(state.best.whole[: request.K], state.tasks)
     best = _best(problem, state, deadline)
@@ -140,7 +129,7 @@ def solve_code(
         history=history.reshape(-1, 2),
         weights=whole[: request.K],
         polished=polished,
-        starts=state.tasks,
+        tasks=state.tasks,
     )
 
 
@@ -158,7 +147,7 @@ def _best(problem: Problem, state: SearchState, deadline: Deadline) -> Candidate
     best = state.best
     if best is None:
         return None
-    rough = sorted(state.pool, key=lambda c: c.value)
+    rough = sorted(state.archive, key=lambda c: c.value)
     better = [c for c in rough if not c.polished and c.value < best.value and c is not best]
     for candidate in [*better, best][:_LAST_POLISHES]:
         if candidate.active is None or candidate.stationarity > _STATIONARY:
@@ -245,7 +234,6 @@ def _around_given_rows(
     deadline: Deadline,
     pool: Pool,
     device: str,
-    report: Callable[[Problem, SearchState, Request, Effort], None],
     state: SearchState,
 ) -> np.ndarray | None:
     """A Tammes code around the given rows, the first start of the search for a Softmax Code.
@@ -257,7 +245,8 @@ def _around_given_rows(
         state: of the search to come, which counts these restarts too.
     """
     request = replace(request, problem="tammes")
-    effort = replace(effort, tasks=-(-effort.tasks // 4))
+    if effort.tasks != UNLIMITED:
+        effort = replace(effort, tasks=-(-effort.tasks // 4))
     if deadline.seconds is not None:
         deadline = deadline.within(0.25 * deadline.seconds)
     around = SearchState()
@@ -265,7 +254,7 @@ def _around_given_rows(
     for _ in search(
         problem, effort, request.seed, around, deadline=deadline, pool=pool, device=device
     ):
-        report(problem, around, request, effort)
+        _report(request, problem, effort, deadline, around)
     state.restarts, state.steps = around.restarts, around.steps
     return None if around.best is None else around.best.whole
 
@@ -279,15 +268,27 @@ def _parametrisation(request: Request) -> Parametrisation:
     return free(request.d, request.K)
 
 
+def _report(
+    request: Request, problem: Problem, effort: Effort, deadline: Deadline, state: SearchState
+) -> None:
+    """Tell the user's `progress` how far a search is: in tasks, or in seconds of a time limit.
+
+    Its stage is the quantity that the user asked for, beside that of the best known code.
+    """
+    if request.progress is None:
+        return
+    softmax, known = request.problem == "softmax", request.known
+    stage = "rho" if softmax else "max_cosine"
+    if known is not None:
+        stage += f" (best known {known.distance if softmax else known.max_cosine:.6f})"
+    done, total = state.tasks, effort.tasks
+    if total == UNLIMITED:
+        total = int(deadline.seconds or 0)
+        done = min(total, int(deadline.elapsed))
+    best = np.inf if state.best is None else state.best.value
+    request.progress(stage, done, total, _shown(request, problem, best))
+
+
 def _shown(request: Request, problem: Problem, value: float) -> float:
     """A value that the search minimises as what the user asked for: rho, or the largest cosine."""
     return problem.distance(value) if request.problem == "softmax" else value
-
-
-def _label(request: Request) -> str:
-    """The quantity that the user asked for, beside that of the best known code."""
-    softmax, known = request.problem == "softmax", request.known
-    label = "rho" if softmax else "max_cosine"
-    if known is None:
-        return label
-    return f"{label} (best known {known.distance if softmax else known.max_cosine:.6f})"

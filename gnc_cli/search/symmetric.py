@@ -1,10 +1,11 @@
 """Codes with a symmetry: descents over unions of orbits of finite groups.
 
 Most best known codes have a symmetry, and free descent prefers other basins (d = 3: K = 110, 120).
-One representative per orbit is unknown, so a descent takes a few hundredths of a second (`quick`),
-and what counts is how many groups are tried. `wide` tries a dozen with four starts each; `deep`
-tries more with one, and goes on with the best of them: more starts, then perturbations of its best
-code, which keep the symmetry. At equal time wide finds (5, 41) and (10, 86), deep (6, 86).
+One representative per orbit is unknown, so a descent takes a few hundredths of a second
+(`quick_descents`), and what counts is how many groups are tried. A wide search tries a dozen with
+four starts each; a deep one tries more with one, and goes on with the best of them: more starts,
+then perturbations of its best code, which keep the symmetry. At equal time wide ones find (5, 41)
+and (10, 86), deep ones (6, 86).
 """
 
 from dataclasses import dataclass

@@ -3,8 +3,8 @@
 A task knows its seed, the problem and what earlier rounds found, and nothing else: it ends in the
 same candidates wherever and beside whatever it runs. Sources of starts:
 
-- `quick`: random starts descended by L-BFGS (`quick`), which needs no torch: the first of all.
-  `quick hop` is `hop` by the same;
+- `quick`: random starts descended by L-BFGS (`quick_descents`), which needs no torch: the first of
+  all. `quick hop` is `hop` by the same;
 - `fresh`: random starts, sharpness 1 to 20 over the scale of the problem;
 - `symmetric`: orbits of random finite groups (`symmetric`); the polish that follows is free;
 - `neighbour`: codes of a few points more, less these, or of fewer with others in deep holes;
@@ -39,8 +39,8 @@ from gnc_cli.search.refine import polish_candidate
 from gnc_cli.search.starts import algebraic_start, resized
 from gnc_cli.search.symmetric import SymmetricDescents, user_orbits
 
-POOL = 10
-"""Candidates that a pool keeps."""
+ARCHIVE_SIZE = 10
+"""Candidates that an archive keeps."""
 NEAR = 1e-3
 """Estimates this far above the best value, relative to the scale, are still worth a polish."""
 _SHARP = 1e4
@@ -53,7 +53,7 @@ _FRESH, _HOP, _NEXT = (0.0, 1.3), (0.6, 1.8), (1.0, 2.0)
 
 @dataclass(frozen=True)
 class Task:
-    """What one process works on without looking up."""
+    """A piece of work for one process, with all that it needs."""
 
     source: str
     """A key of `SOURCES`."""
@@ -63,7 +63,7 @@ class Task:
     effort: Effort
     share: float = 1.0
     """Of the steps of a long descent."""
-    pool: tuple[Candidate, ...] = ()
+    archive: tuple[Candidate, ...] = ()
     """What earlier rounds found, best first; for sources that start from it."""
     bar: float = np.inf
     """The best polished value of earlier rounds: what is predicted to end above is left early."""
@@ -86,7 +86,7 @@ class TaskResult:
     independent: bool = False
     """Its starts knew nothing of earlier results."""
     used: tuple[float, ...] = ()
-    """Values of unpolished candidates of the pool that were polished."""
+    """Values of unpolished candidates of the archive that were polished."""
 
 
 def perform(task: Task, deadline: Deadline) -> TaskResult:
@@ -110,8 +110,8 @@ class _Work:
 
     def scale(self) -> float:
         """Of the problem at its best value so far."""
-        if self.task.pool:
-            return self.problem.scale(self.task.pool[0].value)
+        if self.task.archive:
+            return self.problem.scale(self.task.archive[0].value)
         return typical_scale(self.problem.d, self.problem.K)
 
     def descend(
@@ -152,7 +152,7 @@ class _Work:
         """Polish the most promising ends, and those that look like the best value known: basins
         crowd within 1e-6 of each other (d = 3, K = 73), closer than estimates can tell."""
         best = self.task.bar
-        for rank, candidate in enumerate(ends[: 4 * POOL]):
+        for rank, candidate in enumerate(ends[: 4 * ARCHIVE_SIZE]):
             near = candidate.value < best + NEAR * self.problem.scale(candidate.value)
             if near and rank < self.effort.polishes and not self.deadline.expired:
                 candidate = polish_candidate(self.problem, candidate, self.deadline, bar=best)
@@ -165,16 +165,18 @@ class _Work:
         )
 
 
-def best_distinct(pool: list[Candidate]) -> list[Candidate]:
-    """The best `POOL`, sorted; of equal values (polished ones agree to rounding) the one that was
-    found first."""
+def best_distinct(candidates: list[Candidate]) -> list[Candidate]:
+    """The best `ARCHIVE_SIZE`, sorted; of equal values (polished ones agree to rounding) the one
+    that was found first."""
     kept: list[int] = []
-    for i in sorted(range(len(pool)), key=lambda i: (pool[i].value, not pool[i].polished)):
-        if not kept or pool[i].value - pool[kept[-1]].value > 1e-11:
+    for i in sorted(
+        range(len(candidates)), key=lambda i: (candidates[i].value, not candidates[i].polished)
+    ):
+        if not kept or candidates[i].value - candidates[kept[-1]].value > 1e-11:
             kept.append(i)
-        elif i < kept[-1] and pool[i].polished >= pool[kept[-1]].polished:
+        elif i < kept[-1] and candidates[i].polished >= candidates[kept[-1]].polished:
             kept[-1] = i
-    return [pool[i] for i in kept[:POOL]]
+    return [candidates[i] for i in kept[:ARCHIVE_SIZE]]
 
 
 def _quick(work: _Work) -> TaskResult:
@@ -282,13 +284,13 @@ def _hop(work: _Work) -> TaskResult:
 
 
 def _perturbed(work: _Work, count: int) -> tuple[np.ndarray, list[str]]:
-    """Perturbed members of the pool, the better the more often, features on their weights; their
+    """Perturbed members of the archive, the better the more often, features on their weights; their
     origins."""
-    rng, problem, pool = work.rng, work.problem, work.task.pool
+    rng, problem, archive = work.rng, work.problem, work.task.archive
     starts, origins = [], []
     for _ in range(count):
-        parent = pool[min(int(rng.exponential(len(pool) / 3)), len(pool) - 1)]
-        mate = pool[rng.integers(len(pool))]
+        parent = archive[min(int(rng.exponential(len(archive) / 3)), len(archive) - 1)]
+        mate = archive[rng.integers(len(archive))]
         code = perturb(rng, parent.whole[: problem.K], mate.whole[: problem.K])
         starts.append(problem.from_code(code))
         origins.append(parent.origin)
@@ -296,9 +298,9 @@ def _perturbed(work: _Work, count: int) -> tuple[np.ndarray, list[str]]:
 
 
 def _polish(work: _Work) -> TaskResult:
-    """The pool's one candidate polished, whatever it leads to: near-optimal ends differ by less
+    """The archive's one candidate polished, whatever it leads to: near-optimal ends differ by less
     than their estimates' errors."""
-    (candidate,) = work.task.pool
+    (candidate,) = work.task.archive
     work.candidates.append(polish_candidate(work.problem, candidate, work.deadline))
     return replace(work.result(), used=(candidate.value,))
 
@@ -309,7 +311,7 @@ def _shake(work: _Work) -> TaskResult:
     Each result takes its place among the three at once: a walk downhill through crowded basins.
     """
     problem, movable = work.problem, work.problem.movable()
-    leaders = [c for c in work.task.pool if c.polished][:3]
+    leaders = [c for c in work.task.archive if c.polished][:3]
     for turn in range(work.effort.shakes):
         parent = leaders[turn // 2 % len(leaders) if turn % 2 else 0]  # half from the best
         spacing = np.sqrt(2.0 * problem.scale(parent.value))

@@ -29,7 +29,7 @@ _ROUNDING = 1e-12
 """What bounds and figures are good to, relatively."""
 
 
-def judged(request: Request, result: SolveResult) -> SolveResult:
+def add_verdict(request: Request, result: SolveResult) -> SolveResult:
     """A result with what is to be said of its code, Softmax Code or Tammes code; a feature model's
     optimum is no code of largest distance, and its result is returned as it is."""
     if request.problem == "ufm":

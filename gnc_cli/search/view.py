@@ -178,10 +178,10 @@ def _sweep(sweep: SolveSweep) -> Table:
     return Table(title, headings, rows, notes=written, text=frozenset({6}))
 
 
-def _constructions(listed: ConstructionList) -> Table:
+def _constructions(constructions: ConstructionList) -> Table:
     """Two lines per code: names are to be typed again and must not be cut."""
     lines: list[Cell] = []
-    for row in listed.rows:
+    for row in constructions.rows:
         figures = f"   d = {row.d}, K = {row.K}, largest cosine {row.max_cosine}"
         proved = "; proved optimal" if row.proven else ""
         lines.append((Styled(row.name, "bold"), figures))

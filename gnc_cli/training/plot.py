@@ -11,7 +11,7 @@ from gnc_cli.console.drawing import (
     COLOURS,
     GREY,
     Curve,
-    ball,
+    draw_ball,
     draw_curves,
     new_figure,
     save,
@@ -171,7 +171,7 @@ def draw_places(
         title = f"Unit features (dots) and weights ({'lines' if flat else 'outlines'})"
         note = "dots are spread outward so that they can be seen" if flat else ""
         H, W = _unit(H), _unit(W)
-    view = ball(ax, W)
+    view = draw_ball(ax, W)
     place = np.arange(len(W))
     if flat:
         H = H if raw else H * rng.uniform(*_RING, (len(H), 1))

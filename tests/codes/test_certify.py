@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gnc_cli.codes.certify as module
-from gnc_cli.codes.certify import Certified, certify_code, contact_pairs, one_vs_one_rattlers
+from gnc_cli.codes.certify import Certificate, certify_code, contact_pairs, one_vs_one_rattlers
 from gnc_cli.errors import DataError
 from gnc_cli.geometry.gram import row_maxima
 from gnc_cli.geometry.one_vs_rest import one_vs_rest
@@ -19,7 +19,7 @@ from tests.problems import WITH_POINTS, Problem, icosahedron, polygon, random_ro
 sizes = st.tuples(st.integers(2, 30), st.integers(2, 7), st.integers(0, 999))
 
 
-def certified(code: np.ndarray, **options: object) -> Certified:
+def certified(code: np.ndarray, **options: object) -> Certificate:
     return certify_code(code, **({"tolerance": 1e-7} | options))  # type: ignore[arg-type]
 
 

@@ -89,7 +89,7 @@ def test_statuses(text: str, status: Status | None) -> None:
         with pytest.raises(UsageError, match="no comparison operator"):
             parse(text)
     else:
-        assert parse(text).find(ROW).status is status
+        assert parse(text).decide(ROW).status is status
 
 
 @pytest.mark.parametrize(
@@ -128,10 +128,10 @@ def test_malformed(text: str) -> None:
 
 
 def test_details_name_the_values() -> None:
-    assert parse("rho>=0.6").find(ROW).details == ("rho in [0.66, 0.67]",)
-    assert parse("contatcs>1").find(ROW).details == ("contatcs is missing",)
-    assert parse("gain>1").find(ROW).details == ("gain is null",)
-    assert parse("rho<1 and rho>0").find(ROW).details == ("rho in [0.66, 0.67]",)
+    assert parse("rho>=0.6").decide(ROW).details == ("rho in [0.66, 0.67]",)
+    assert parse("contatcs>1").decide(ROW).details == ("contatcs is missing",)
+    assert parse("gain>1").decide(ROW).details == ("gain is null",)
+    assert parse("rho<1 and rho>0").decide(ROW).details == ("rho in [0.66, 0.67]",)
 
 
 KEYS = {"a": 1.0, "b.c": -2.5, "d_2": 0.0}
@@ -172,15 +172,15 @@ def test_written_trees_read_back_and_agree_with_python(tree: Any) -> None:
     read = parse(_written(tree))
     assert read == tree
     row = {"a": 1.0, "b": {"c": -2.5}, "d_2": 0.0}
-    assert read.find(row).status is (PASSED if _truth(tree) else FAILED)
+    assert read.decide(row).status is (PASSED if _truth(tree) else FAILED)
 
 
 @given(trees, st.floats(0, 5), st.floats(0, 5))
 def test_a_wider_bracket_never_reverses_a_verdict(tree: Any, below: float, above: float) -> None:
     sharp = {"a": 1.0, "b": {"c": -2.5}, "d_2": 0.0}
     blurred = {**sharp, "a": {"lower": 1.0 - below, "upper": 1.0 + above}}
-    found = tree.find(blurred).status
-    assert found is UNDECIDED or found is tree.find(sharp).status
+    found = tree.decide(blurred).status
+    assert found is UNDECIDED or found is tree.decide(sharp).status
 
 
 @given(st.text(max_size=40))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gnc_cli.constructions.construction import Construction, Rows, Verified
+from gnc_cli.constructions.construction import Construction, Rows, Verification
 from gnc_cli.constructions.registry import find
 
 _TABLE = Path(__file__).parents[2] / "data/known_codes/table.csv"
@@ -25,7 +25,7 @@ def named(name: str) -> Construction:
     return found
 
 
-def check(code: Construction) -> Verified:
+def check(code: Construction) -> Verification:
     """Size, distinctness, cosine, distribution and place in the table of known codes.
 
     Every figure is compared exactly with what `verify` finds, and that with products of doubles.
@@ -51,7 +51,7 @@ def check(code: Construction) -> Verified:
     return found
 
 
-def _check_products(code: Construction, found: Verified, products: np.ndarray) -> None:
+def _check_products(code: Construction, found: Verification, products: np.ndarray) -> None:
     if found.distribution is not None:
         values, pairs = zip(*((c.value, n) for c, n in found.distribution), strict=True)
         exact = np.repeat(values, pairs)
@@ -62,7 +62,7 @@ def _check_products(code: Construction, found: Verified, products: np.ndarray) -
     assert abs(products.max() - code.cosine.value) < 1e-14, code.name
 
 
-def _check_table(code: Construction, found: Verified) -> None:
+def _check_table(code: Construction, found: Verification) -> None:
     """What is proved optimal is in the table as that, and nothing is better than a proved code."""
     row = _known_codes().get((code.d, code.K))
     if row is None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gnc_cli.codes.certify import certify_code
-from gnc_cli.constructions.certificate import certified_margin, lower_end
+from gnc_cli.constructions.certificate import certified_margin, margin_lower_end
 from gnc_cli.constructions.construction import Cosine
 from tests.constructions.checks import named
 
@@ -44,11 +44,11 @@ def test_a_wrong_cosine_is_refuted() -> None:
 
 @given(st.fractions(-1, 1, max_denominator=10**6))
 def test_the_lower_end_is_never_above_the_truth(value: Fraction) -> None:
-    end = lower_end(Cosine.of(value))
+    end = margin_lower_end(Cosine.of(value))
     assert Fraction(end) <= 1 - value
     assert float(1 - value) - end <= 1e-15
 
 
 def test_irrational_cosines_lose_a_few_ulp() -> None:
-    end = lower_end(Cosine.root(Fraction(1, 512)))
+    end = margin_lower_end(Cosine.root(Fraction(1, 512)))
     assert 0.0 < 1.0 - 1.0 / sqrt(512.0) - end < 1e-14

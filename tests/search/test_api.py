@@ -211,6 +211,14 @@ def test_progress_is_told() -> None:
         assert 0 <= done <= total and isinstance(value, float)
 
 
+def test_progress_under_a_time_limit_counts_its_seconds() -> None:
+    told: list[tuple[str, int, int, float]] = []
+    solve(3, 9, fixed=np.eye(3)[:2], time_limit=3, workers=1, progress=lambda *a: told.append(a))
+    totals = dict.fromkeys((stage.split(" ")[0], total) for stage, _, total, _ in told)
+    assert [stage for stage, _ in totals] == ["max_cosine", "rho"]
+    assert all(0 <= done <= total < 3 for _, done, total, _ in told)
+
+
 def test_files_hold_what_the_result_says(tmp_path: Path) -> None:
     command = f"gnc solve --d 3 --K 10 --out {tmp_path / 'code.h5'}"
     result = quick(

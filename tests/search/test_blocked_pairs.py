@@ -6,7 +6,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnc_cli.runtime.threads import Threads
+from gnc_cli.runtime.threads import ThreadTeam
 from gnc_cli.search.blocked_pairs import (
     Neighbours,
     choose_threshold,
@@ -53,9 +53,9 @@ def test_blocks_agree_with_autograd(
 ) -> None:
     frozen = min(frozen, K - 1)
     W = unit_rows(K, d, seed=K * d)
-    with Threads(threads) as workers:
-        ours = log_sum_exp(W, sharpness, workers, frozen=frozen, block=block)
-        maxima = row_maxima(W, workers, block=block)
+    with ThreadTeam(threads) as team:
+        ours = log_sum_exp(W, sharpness, team, frozen=frozen, block=block)
+        maxima = row_maxima(W, team, block=block)
     mask = pairs_over(W, -2.0, frozen)
     loss, gradient = plain(W, sharpness, mask)
     assert ours is not None
@@ -72,8 +72,8 @@ def test_blocks_agree_with_autograd(
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_a_wrong_shift_is_found_out(shift: float, dtype: torch.dtype) -> None:
     W = unit_rows(50, 4, dtype=dtype)
-    with Threads(1) as workers:
-        ours = log_sum_exp(W, 900.0, workers, shift=shift, block=(16, 16))
+    with ThreadTeam(1) as team:
+        ours = log_sum_exp(W, 900.0, team, shift=shift, block=(16, 16))
     loss, gradient = plain(W.double(), 900.0, pairs_over(W, -2.0))
     assert ours is not None
     assert ours.loss == pytest.approx(loss, abs=1e-5)
@@ -82,8 +82,8 @@ def test_a_wrong_shift_is_found_out(shift: float, dtype: torch.dtype) -> None:
 
 def test_bfloat16_keeps_loss_and_direction() -> None:
     W = unit_rows(300, 64, dtype=torch.float32)
-    with Threads(2) as workers:
-        ours = log_sum_exp(W, 100.0, workers, half=True, block=(64, 128))
+    with ThreadTeam(2) as team:
+        ours = log_sum_exp(W, 100.0, team, half=True, block=(64, 128))
     loss, gradient = plain(W.double(), 100.0, pairs_over(W, -2.0))
     assert ours is not None and ours.gradient.dtype == torch.float32
     assert ours.loss == pytest.approx(loss, abs=2e-3)
@@ -120,8 +120,8 @@ def test_lists_are_complete(
     half: bool,
 ) -> None:
     W = unit_rows(K, d, seed=7 * K + d)
-    with Threads(threads) as workers:
-        found = pairs_above(W, threshold, workers, frozen=min(frozen, K), half=half, block=block)
+    with ThreadTeam(threads) as team:
+        found = pairs_above(W, threshold, team, frozen=min(frozen, K), half=half, block=block)
     assert found is not None and found.complete
     assert torch.equal(as_mask(found, K), pairs_over(W, threshold, min(frozen, K)))
 
@@ -142,11 +142,11 @@ def test_a_list_gives_the_loss_over_its_pairs(threads: int, shift: float, thresh
     W = unit_rows(200, 4, seed=3)
     mask = pairs_over(W, threshold)
     loss, gradient = plain(W, 200.0, mask)
-    with Threads(threads) as workers:
-        found = pairs_above(W, threshold, workers)
+    with ThreadTeam(threads) as team:
+        found = pairs_above(W, threshold, team)
         assert found is not None
-        ours = sparse_log_sum_exp(W, found, 200.0, workers, shift=shift)
-        maxima = listed_row_maxima(W, found, workers)
+        ours = sparse_log_sum_exp(W, found, 200.0, team, shift=shift)
+        maxima = listed_row_maxima(W, found, team)
     assert ours.loss == pytest.approx(loss, abs=1e-12)
     torch.testing.assert_close(ours.gradient, gradient, atol=1e-12, rtol=0)
     assert ours.max_cosine == pytest.approx(float((W @ W.T)[mask].max()), abs=1e-12)

@@ -48,8 +48,8 @@ def run(
 
 def same(a: SearchState, b: SearchState) -> None:
     assert (a.tasks, a.restarts, a.steps, a.idle) == (b.tasks, b.restarts, b.steps, b.idle)
-    assert a.history == b.history and len(a.pool) == len(b.pool)
-    for one, other in zip(a.pool, b.pool, strict=True):
+    assert a.history == b.history and len(a.archive) == len(b.archive)
+    for one, other in zip(a.archive, b.archive, strict=True):
         assert one.value == other.value and one.polished == other.polished
         assert np.array_equal(one.whole, other.whole)
 
@@ -61,7 +61,7 @@ def test_a_search_that_stopped_between_rounds_goes_on_as_if_it_had_not(kind: typ
     whole = run(problem, 15)
     same(run(problem, 15, run(problem, 3)), whole)
     other = run(problem, 3, seed=4)
-    assert not np.array_equal(other.pool[0].whole, run(problem, 3).pool[0].whole)
+    assert not np.array_equal(other.archive[0].whole, run(problem, 3).archive[0].whole)
 
 
 def test_a_target_or_patience_ends_it() -> None:
@@ -92,7 +92,7 @@ def test_a_symmetry_is_kept_in_every_round() -> None:
     """Not by the first round alone."""
     problem = Tammes(cyclic_orbits(-np.eye(3), 2, 14))
     state = run(problem, 7, symmetry=("antipodal", 2))
-    for candidate in state.pool:
+    for candidate in state.archive:
         np.testing.assert_allclose(candidate.whole[1::2], -candidate.whole[::2], atol=1e-14)
         assert candidate.restricted is not None
         if candidate.polished:

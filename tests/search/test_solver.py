@@ -72,7 +72,7 @@ def test_progress_beside_given_rows_names_the_distance_of_the_best_known_code() 
 def test_antipodal_codes() -> None:
     """Fourteen points do better without: no round may perturb them out of their orbits."""
     done = found("tammes", 3, 14, symmetry="antipodal", restarts=256)
-    assert done.starts >= 4
+    assert done.tasks >= 4
     assert np.array_equal(done.weights[1::2], -done.weights[::2])
     assert max_cosine(done.weights) == pytest.approx(1.0 / np.sqrt(3.0), abs=1e-12)
 
@@ -101,7 +101,7 @@ def test_a_search_cut_short_is_polished_and_kept(limit: float) -> None:
     ticks = iter(np.arange(0.0, 100.0, 0.005).tolist())
     request = Request(4, 14, "tammes", restarts=8)
     first = solve_code(request, Deadline(limit, clock=lambda: next(ticks)), Pool())
-    assert first.outcome is Outcome.TIME_LIMIT and first.starts <= 1
+    assert first.outcome is Outcome.TIME_LIMIT and first.tasks <= 1
     assert first.stationarity is not None and first.stationarity < 1e-9
 
 
@@ -124,16 +124,16 @@ def test_a_resumed_search_begins_with_the_next_start_and_returns_no_less(
     """No start is left: what comes back is what was there, with symmetry and stationarity."""
     request = Request(3, 14, seed=2, restarts=64, **how)
     first = solve_code(request, Deadline(), Pool())
-    file: dict[str, Any] = {"init": first.weights, "starts": first.starts}
+    file: dict[str, Any] = {"init": first.weights, "tasks": first.tasks}
     kept = solve_code(request, Deadline(), Pool(), **file)
-    assert (kept.starts, kept.restarts) == (first.starts, 0)
+    assert (kept.tasks, kept.restarts) == (first.tasks, 0)
     before, after = (one_vs_rest(each.weights).upper.min() for each in (first, kept))
     assert after >= before - 1e-12
     assert kept.stationarity is not None and kept.stationarity < 1e-9
     if request.symmetry == "antipodal":
         assert np.array_equal(kept.weights[1::2], -kept.weights[::2])
     more = solve_code(replace(request, restarts=128), Deadline(), Pool(), **file)
-    assert more.starts == 2 * first.starts and more.restarts > 0
+    assert more.tasks == 2 * first.tasks and more.restarts > 0
     assert one_vs_rest(more.weights).upper.min() >= before - 1e-12
 
 

@@ -7,7 +7,7 @@ from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.search.effort import Effort
 from gnc_cli.search.parametrisation import free
 from gnc_cli.search.problem import Candidate, Tammes
-from gnc_cli.search.tasks import POOL, SOURCES, Task, TaskResult, perform
+from gnc_cli.search.tasks import ARCHIVE_SIZE, SOURCES, Task, TaskResult, perform
 
 PROBLEM = Tammes(free(3, 14))
 EFFORT = Effort(
@@ -24,24 +24,24 @@ EFFORT = Effort(
 EVERY = pytest.mark.parametrize("source", SOURCES)
 
 
-def pool() -> tuple[Candidate, ...]:
+def archive() -> tuple[Candidate, ...]:
     """Two polished codes and a rough one, best first."""
     task = Task("fresh", (9, 0, 0), PROBLEM, EFFORT)
     return tuple(perform(task, Deadline()).candidates[:3])
 
 
 def result(source: str, deadline: Deadline | None = None, seed: int = 1) -> TaskResult:
-    start = pool()
+    start = archive()
     if source == "polish":
         start = tuple(c for c in start if not c.polished)[:1]
-    task = Task(source, (seed, 2, 3), PROBLEM, EFFORT, pool=start)
+    task = Task(source, (seed, 2, 3), PROBLEM, EFFORT, archive=start)
     return perform(task, deadline or Deadline())
 
 
 @EVERY
 def test_candidates_are_codes_with_true_values(source: str) -> None:
     made = result(source)
-    assert made.source == source and 1 <= len(made.candidates) <= POOL
+    assert made.source == source and 1 <= len(made.candidates) <= ARCHIVE_SIZE
     values = [c.value for c in made.candidates]
     assert values == sorted(values)
     for candidate in made.candidates:
@@ -70,11 +70,11 @@ def test_a_deadline_that_has_passed_ends_it_with_what_there_is(source: str) -> N
 
 
 @pytest.mark.parametrize("source", sorted(SOURCES.keys() - {"algebra"}))
-def test_starts_that_go_on_from_the_pool_are_not_independent(source: str) -> None:
+def test_starts_that_go_on_from_the_archive_are_not_independent(source: str) -> None:
     assert result(source).independent == (source in ("quick", "fresh", "symmetric", "neighbour"))
 
 
 def test_a_polish_names_the_estimate_that_it_replaces() -> None:
-    (rough,) = [c for c in pool() if not c.polished][:1]
+    (rough,) = [c for c in archive() if not c.polished][:1]
     made = result("polish")
     assert made.used == (rough.value,) and made.candidates[0].polished

@@ -18,7 +18,7 @@ from gnc_cli.records import Bracket
 from gnc_cli.search.api import solve
 from gnc_cli.search.request import Request
 from gnc_cli.search.result import Outcome, SolveResult
-from gnc_cli.search.verdict import judged
+from gnc_cli.search.verdict import add_verdict
 from tests.console.stand_in import code
 
 _OPTIMAL = "optimal to 1e-9 (the optimal value is proved)"
@@ -30,7 +30,7 @@ def judge(request: Request, W: Any, cosine: float, rho: Bracket) -> Any:
     result = code(
         d=d, K=K, problem=problem, weights=W, max_cosine=cosine, rho_one_vs_rest=rho, optimum=None
     )
-    return judged(request, result)
+    return add_verdict(request, result)
 
 
 def judge_rows(W: np.ndarray, problem: str = "softmax") -> Any:

@@ -34,7 +34,7 @@ from functools import partial
 import numpy as np
 
 from gnc_cli.constructions.boolean_functions import FormSet, Span, Symmetry, normal
-from gnc_cli.constructions.construction import Construction, Cosine, Family, Rows, listed
+from gnc_cli.constructions.construction import Construction, Cosine, Family, Rows, small_family
 from gnc_cli.constructions.fields import finite_field
 from gnc_cli.constructions.sign_rows import PuncturedRows, ShortenedRows, SignRows
 
@@ -356,7 +356,7 @@ def _longer(d: int) -> Iterable[tuple[str, int]]:
 
 
 FAMILIES: tuple[Family, ...] = (
-    listed(
+    small_family(
         "kerdock-m",
         "2^(m-1) + 1 mutually unbiased bases, signed",
         "m = 4, 6, .., 12",
@@ -366,7 +366,7 @@ FAMILIES: tuple[Family, ...] = (
         _KERDOCK,
         codes=_KERDOCK_CODES,
     ),
-    listed(
+    small_family(
         "gold-m",
         "Gold functions with the signed standard basis",
         "m = 3, 5, .., 11",
@@ -376,7 +376,7 @@ FAMILIES: tuple[Family, ...] = (
         _GOLD,
         codes=_GOLD_CODES,
     ),
-    listed(
+    small_family(
         "bch3-m",
         "dual three-error-correcting BCH code, extended",
         "m = 5, 7, 9, 11",
@@ -386,7 +386,7 @@ FAMILIES: tuple[Family, ...] = (
         _THREE_ERROR,
         codes=_THREE_ERROR_CODES,
     ),
-    listed(
+    small_family(
         "delsarte-goethals-m",
         "Delsarte-Goethals code DG(m, m/2 - 1)",
         "m = 4, 6, .., 12",
@@ -396,7 +396,7 @@ FAMILIES: tuple[Family, ...] = (
         _Z4,
         codes=_NEXT_CODES,
     ),
-    listed(
+    small_family(
         "delsarte-goethals-m-s",
         "Delsarte-Goethals code DG(m, s)",
         "m-s = 8-2, 10-3",
@@ -406,7 +406,7 @@ FAMILIES: tuple[Family, ...] = (
         _Z4,
         codes=_FURTHER_CODES,
     ),
-    listed(
+    small_family(
         "bch-n-k",
         "extended BCH code [n,k,b], b its least distance",
         "n = 8, 16, .., 2048 with its k up to 40, say 64-18 (b = 22) or 512-31 (b = 220)",
@@ -417,7 +417,7 @@ FAMILIES: tuple[Family, ...] = (
         codes=_BCH_CODES,
         hidden=RIVALLED,
     ),
-    listed(
+    small_family(
         "cyclic-n-k",
         "extended cyclic code [n,k,b], b its least distance",
         "n-k = 64-19, 64-21",

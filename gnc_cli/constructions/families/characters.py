@@ -25,7 +25,13 @@ from math import gcd, pi
 
 import numpy as np
 
-from gnc_cli.constructions.construction import Construction, Cosine, Family, GroupedRows, Verified
+from gnc_cli.constructions.construction import (
+    Construction,
+    Cosine,
+    Family,
+    GroupedRows,
+    Verification,
+)
 from gnc_cli.constructions.fields import FiniteField, finite_field, prime_power
 
 _MUB = "Wootters and Fields 1989, Optimal state-determination by mutually unbiased measurements"
@@ -105,20 +111,20 @@ class CharacterRows(GroupedRows):
         out[:, 1, half:] = out[:, 0, :half]
         np.negative(out[:, :2], out=out[:, 2:])
 
-    def verify(self) -> Verified:
+    def verify(self) -> Verification:
         """Size, distinctness and largest cosine from the sums of all differences of polynomials."""
         K, q = len(self), self.field.q
         polynomials = -(-(K - self.standard) // self.group)
         used = next(n for n in range(9) if q**n >= polynomials)
         if K == 2 and self.odd:
-            return Verified(K, True, Cosine.of(-1))
+            return Verification(K, True, Cosine.of(-1))
         if used <= self.odd:  # multiples of one orthonormal basis; then one vector of modulus 1
-            return Verified(K, True, Cosine.of(0) if polynomials <= 0 or self.odd else _flat(q))
+            return Verification(K, True, Cosine.of(0) if polynomials <= 0 or self.odd else _flat(q))
         cosine, number = largest_cosine(q, self.exponents[: max(used, 2)])
         if cosine == _flat(q):
             check_planar(self.field)
         attained = K >= self.standard + self.group * (number + 1)
-        return Verified(K, cosine.value < 1, cosine, attained=attained)
+        return Verification(K, cosine.value < 1, cosine, attained=attained)
 
 
 def largest_cosine(q: int, exponents: tuple[int, ...]) -> tuple[Cosine, int]:

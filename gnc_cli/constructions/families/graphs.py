@@ -22,7 +22,13 @@ from math import gcd, isqrt
 
 import numpy as np
 
-from gnc_cli.constructions.construction import SHARP, Construction, Family, listed, transitive_code
+from gnc_cli.constructions.construction import (
+    SHARP,
+    Construction,
+    Family,
+    small_family,
+    transitive_code,
+)
 from gnc_cli.constructions.families.leech import steiner_3_6_22, steiner_4_7_23
 from gnc_cli.constructions.fields import FiniteField, finite_field
 from gnc_cli.constructions.integer_rows import IntegerRows
@@ -273,7 +279,7 @@ def _isotropic_code(q: int) -> Construction:
 _ORDERS = (2, 3, 4, 5, 7, 8, 9)
 """Prime powers q; beyond them the square matrices of the graph outgrow a gigabyte."""
 FAMILIES: tuple[Family, ...] = (
-    listed(
+    small_family(
         "isotropic-q",
         "totally isotropic lines of the Hermitian space H(3,q^2)",
         f"q = {', '.join(map(str, _ORDERS))}",

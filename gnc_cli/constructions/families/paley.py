@@ -24,7 +24,7 @@ from gnc_cli.constructions.construction import (
     Cosine,
     Family,
     GroupedRows,
-    Verified,
+    Verification,
 )
 from gnc_cli.constructions.fields import FiniteField, finite_field, prime_power
 
@@ -124,7 +124,7 @@ class PaleyRows(GroupedRows):
         vectors[lines == 1, 1::2], vectors[lines == 1, 2::2] = self._cosines[0], 0.0
         np.negative(vectors, out=out[:, 1])
 
-    def verify(self) -> Verified:
+    def verify(self) -> Verification:
         """C C^T = q I in integers, and the rows' Gram matrix is I + C/sqrt(q)."""
         q, d = self.field.q, self.shape[1]
         _check_signs(self.field.characters, self.field)
@@ -152,7 +152,7 @@ class PaleyRows(GroupedRows):
             raise ValueError(f"the rows miss the eigenspace by {worst:.1e}")
         cosine, pairs = Cosine.root(Fraction(1, q)), q * (q + 1)
         distribution = ((cosine, pairs), (-cosine, pairs), (Cosine.of(-1), q + 1))
-        return Verified(len(self), True, cosine, distribution)
+        return Verification(len(self), True, cosine, distribution)
 
 
 def _check_signs(characters: np.ndarray, field: FiniteField) -> None:

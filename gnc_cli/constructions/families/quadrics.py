@@ -36,8 +36,8 @@ from gnc_cli.constructions.construction import (
     Cosine,
     Family,
     GroupedRows,
-    Verified,
-    listed,
+    Verification,
+    small_family,
 )
 from gnc_cli.constructions.families.theorem_3_3 import simplex_vertices
 from gnc_cli.constructions.fields import finite_field, prime_powers
@@ -187,7 +187,7 @@ class QuadricRows(GroupedRows):
         symbols = words.plus[forms[:, short:], words.linear[linear, short:]]
         return np.asarray(words.plus[symbols, constants[:, None]])
 
-    def verify(self) -> Verified:
+    def verify(self) -> Verification:
         """Zeros of all words, one form of each class: the difference of two words is a word."""
         words, K, d = self.words, len(self), self.shape[1]
         s, n, short = words.s, words.s**words.e, self.shortened
@@ -200,7 +200,7 @@ class QuadricRows(GroupedRows):
         if K > self.coded and top * top < n:
             raise ValueError("a vertex is nearer to a word than words are to each other")
         attained = self._attained(zeros if two == top else plain)
-        return Verified(K, top < d, Cosine.of(Fraction(top, d)), attained=attained)
+        return Verification(K, top < d, Cosine.of(Fraction(top, d)), attained=attained)
 
     def _attained(self, zeros: int) -> bool:
         """Whether some row has this number of zeros, those left out included."""
@@ -255,7 +255,7 @@ _EXTENDED: _Codes = {
     if e % 2 == 0 and (code := _code(s, e, extended=True)).d <= _MOST
 }
 FAMILIES: tuple[Family, ...] = (
-    listed(
+    small_family(
         "quadric-s-e",
         "quadratic forms in e variables over GF(s), symbols as vertices of a simplex",
         "s = 3, 4, 5, 7, .. a power of a prime, e = 1, 2, .., d <= 4096",
@@ -265,7 +265,7 @@ FAMILIES: tuple[Family, ...] = (
         _REFERENCE,
         codes=_WHOLE,
     ),
-    listed(
+    small_family(
         "quadric-s-e-shortened-i",
         "those forms that are 0 at i points",
         "as quadric-s-e; i = 1, 2, .., e",
@@ -275,7 +275,7 @@ FAMILIES: tuple[Family, ...] = (
         _REFERENCE,
         codes=_SHORTENED,
     ),
-    listed(
+    small_family(
         "quadric-s-e-extended",
         "those forms, each a vertex of a further simplex as well",
         "as quadric-s-e, e even",

@@ -15,7 +15,13 @@ from math import isqrt
 
 import numpy as np
 
-from gnc_cli.constructions.construction import Construction, Cosine, Family, GroupedRows, Verified
+from gnc_cli.constructions.construction import (
+    Construction,
+    Cosine,
+    Family,
+    GroupedRows,
+    Verification,
+)
 from gnc_cli.constructions.families.paley import hadamard_matrix, has_hadamard_matrix
 from gnc_cli.constructions.fields import finite_field, prime_power
 
@@ -43,7 +49,7 @@ class NetRows(GroupedRows):
         out[:] = 0.0
         out[np.arange(len(out))[:, None, None], np.arange(2 * h)[:, None], lines[:, None]] = signed
 
-    def verify(self) -> Verified:
+    def verify(self) -> Verification:
         """Two points share a line at most, two patterns have an inner product of -1, 0 or 1."""
         points, r = self.lines.shape
         h = len(self.patterns)
@@ -60,7 +66,7 @@ class NetRows(GroupedRows):
         level += 2 * points * int((products == 0).sum() - h)
         counts = ((near, sharp), (Cosine.of(0), level), (far, sharp), (Cosine.of(-1), points * h))
         distribution = tuple((cosine, pairs) for cosine, pairs in counts if pairs)
-        return Verified(len(self), True, near, distribution)
+        return Verification(len(self), True, near, distribution)
 
 
 def _sharing_pairs(lines: np.ndarray) -> int:

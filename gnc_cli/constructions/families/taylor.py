@@ -25,7 +25,7 @@ from gnc_cli.constructions.construction import (
     Family,
     GroupedRows,
     Rows,
-    Verified,
+    Verification,
     transitive_code,
 )
 from gnc_cli.constructions.fields import FiniteField, finite_field, prime_power
@@ -176,7 +176,7 @@ class TaylorRows(GroupedRows):
         transforms[0, 0] += q
         return np.asarray(transforms / (q + 1))
 
-    def verify(self) -> Verified:
+    def verify(self) -> Verification:
         """S^2 = (q^2 - q) S + q^3 I in integers, and the rows' Gram matrix is I + S/q."""
         field, q = self.field, self.field.q
         signs = taylor_signs(field)
@@ -186,7 +186,7 @@ class TaylorRows(GroupedRows):
             raise ValueError(f"the rows miss the two-graph's inner products by {worst:.1e}")
         near, pairs = Cosine.of(Fraction(1, q)), q**3 * (q**3 + 1)
         distribution = ((near, pairs), (-near, pairs), (Cosine.of(-1), q**3 + 1))
-        return Verified(len(self), True, near, distribution)
+        return Verification(len(self), True, near, distribution)
 
     def _deviation(self, signs: np.ndarray) -> float:
         """Largest error of the inner products of an orbit's start with its images.
@@ -231,7 +231,7 @@ class TaylorSection(Rows):
         rows = self.whole.unit(2 + 2 * start, 2 + 2 * stop)
         return np.asarray(rows[::2, 1:] / (1 - self.q**-2) ** 0.5)
 
-    def verify(self) -> Verified:
+    def verify(self) -> Verification:
         """As for all rows; the first coordinate is the product with infinity's."""
         self.whole.verify()
         q = self.q
@@ -240,7 +240,7 @@ class TaylorSection(Rows):
         near, far = Cosine.of(Fraction(1, q + 1)), Cosine.of(Fraction(-1, q - 1))
         pairs = q**3 * (q**3 - 1 + q * q - q) // 4
         rest = q**3 * (q**3 - 1) // 2 - pairs
-        return Verified(q**3, True, near, ((near, pairs), (far, rest)))
+        return Verification(q**3, True, near, ((near, pairs), (far, rest)))
 
 
 def _odd_order(q: int) -> bool:

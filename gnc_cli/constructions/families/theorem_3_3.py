@@ -21,7 +21,7 @@ from gnc_cli.constructions.construction import (
     Cosine,
     Family,
     Rows,
-    Verified,
+    Verification,
     transitive_code,
 )
 from gnc_cli.constructions.integer_rows import IntegerRows
@@ -124,12 +124,12 @@ class PolygonRows(Rows):
         angles = 2 * np.pi * np.arange(start, stop) / len(self)
         return np.stack([np.cos(angles), np.sin(angles)], axis=1)
 
-    def verify(self) -> Verified:
+    def verify(self) -> Verification:
         """Exact angles: each corner has one at m turns of K to either side."""
         K = len(self)
         counted = range(1, K // 2 + 1) if K <= _COUNTED else ()
         distribution = [(turn_cosine(m, K), K // 2 if 2 * m == K else K) for m in counted]
-        return Verified(K, True, turn_cosine(1, K), tuple(distribution) or None)
+        return Verification(K, True, turn_cosine(1, K), tuple(distribution) or None)
 
 
 def _member(kind: str, n: int) -> Construction | None:

@@ -9,6 +9,7 @@ Whether a construction is worth a search beside it is decided by yardsticks that
 """
 
 import os
+import time
 import zlib
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -17,10 +18,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gnc_cli.codes.certify import Certified, certify_code
+from gnc_cli import __version__
+from gnc_cli.codes.certify import Certificate, certify_code
 from gnc_cli.constructions.certificate import certified_margin
 from gnc_cli.constructions.construction import Construction, Rows
 from gnc_cli.constructions.families.theorem_3_3 import ClosedForm
+from gnc_cli.constructions.registry import families, single_codes
 from gnc_cli.errors import UsageError
 from gnc_cli.geometry.one_vs_rest import one_vs_rest
 from gnc_cli.geometry.sphere import angle_from_chord, normalise
@@ -32,7 +35,13 @@ from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.memory import check_disk
 from gnc_cli.search.effort import LARGE, MAX_UNKNOWNS
 from gnc_cli.search.request import STORED, Request
-from gnc_cli.search.result import Course, Outcome, SolveResult
+from gnc_cli.search.result import (
+    ConstructionList,
+    ConstructionRow,
+    Course,
+    Outcome,
+    SolveResult,
+)
 from gnc_cli.search.routes.route import TOLERANCE, Route, Save, record
 
 if TYPE_CHECKING:
@@ -71,7 +80,7 @@ class Theorem(Route):
         weights, request = self.form.weights, self.request
         # All classes are alike: one gives the upper end, and the closest pair the lower.
         one = None if request.K <= _FEW else one_vs_rest(weights, np.array([0])).upper[0]
-        certified = certify_code(weights, tolerance=TOLERANCE, deadline=deadline, upper_end=one)
+        certificate = certify_code(weights, tolerance=TOLERANCE, deadline=deadline, upper_end=one)
         course = Course(
             origin=f"closed form: {self.form.name}",
             outcome=Outcome.CLOSED_FORM,
@@ -79,11 +88,11 @@ class Theorem(Route):
             stationarity=0.0,
             first_order_gain=0.0,
         )
-        return record(request, weights, certified, course, deadline.elapsed)
+        return record(request, weights, certificate, course, deadline.elapsed)
 
 
 @dataclass(frozen=True)
-class Stored(Route):
+class StoredCode(Route):
     """Coordinates from a file of ours, certified anew; UsageError where there are none."""
 
     def solve(self, deadline: Deadline, save: Save | None) -> SolveResult:
@@ -97,14 +106,14 @@ class Stored(Route):
         name, rows = code
         weights = normalise(rows)
         with request.limited_threads(2.0 * request.K**2 * request.d):
-            certified = certify_code(weights, tolerance=TOLERANCE, deadline=deadline)
+            certificate = certify_code(weights, tolerance=TOLERANCE, deadline=deadline)
         origin = f"stored code: {name.partition(' for d =')[0]}"
         course = Course(origin=origin, outcome=Outcome.STORED, searched=False)
-        return record(request, weights, certified, course, deadline.elapsed)
+        return record(request, weights, certificate, course, deadline.elapsed)
 
 
 @dataclass(frozen=True)
-class Constructed(Route):
+class Algebra(Route):
     """A construction, without a search."""
 
     construction: Construction
@@ -133,7 +142,7 @@ class Constructed(Route):
 
             check_stream_target(r.out)
             advice = f"{self.advice}, name a file on another disk, or drop {spelled('out')}"
-            check_disk(self._file_size(r.out), r.out, self.described, advice)
+            check_disk(self._file_size(r.out), r.out, self.description, advice)
 
     def _file_size(self, out: str | os.PathLike[str]) -> float:
         """Bytes of its rows as a file, as far as HDF5 compresses a chunk from the middle."""
@@ -156,10 +165,10 @@ class Constructed(Route):
         second, bound = None, ""
         with request.limited_threads(2.0 * request.K**2 * request.d):
             if request.large:
-                certified, attained = self._certified_by_algebra()
+                certificate, attained = self._certified_by_algebra()
                 bound = "" if attained else " (largest cosine: an upper bound)"
             else:
-                certified = self._certified_by_pairs()
+                certificate = self._certified_by_pairs()
                 second = self._second_order(deadline)
         course = Course(
             origin=f"construction: {construction.origin}{bound}",
@@ -167,7 +176,7 @@ class Constructed(Route):
             searched=False,
             second=second,
         )
-        return record(request, self.weights, certified, course, deadline.elapsed)
+        return record(request, self.weights, certificate, course, deadline.elapsed)
 
     def beaten_by(self, candidate: SolveResult) -> bool:
         """Whether a search has found more than this code has, which is not certified yet: by its
@@ -191,17 +200,17 @@ class Constructed(Route):
             )
         return examine(self.weights, deadline)
 
-    def _certified_by_pairs(self) -> Certified:
+    def _certified_by_pairs(self) -> Certificate:
         """All pairs of the rows as they are; the upper end of rho from a few classes of large
         codes."""
         (K, d), cosine, upper = self.weights.shape, self.construction.cosine, None
         if K * K * d > _EVERY_CLASS:
             upper = certified_margin(self.rows, cosine).upper
-        certified = certify_code(self.weights, tolerance=TOLERANCE, upper_end=upper)
-        exact = abs(certified.max_cosine - cosine.value) <= _EXACT
-        return replace(certified, max_cosine=cosine.value) if exact else certified
+        certificate = certify_code(self.weights, tolerance=TOLERANCE, upper_end=upper)
+        exact = abs(certificate.max_cosine - cosine.value) <= _EXACT
+        return replace(certificate, max_cosine=cosine.value) if exact else certificate
 
-    def _certified_by_algebra(self) -> tuple[Certified, bool]:
+    def _certified_by_algebra(self) -> tuple[Certificate, bool]:
         """Where there are too many pairs: what the structure proves, and whether its largest cosine
         is attained or only an upper bound."""
         verified = self.rows.verify()
@@ -209,7 +218,7 @@ class Constructed(Route):
         # In a distance-invariant code every row has the same one-vs-rest distance.
         loose = 0 if self.construction.transitive else None
         chord = float(np.sqrt(2.0 - 2.0 * cosine.value))
-        certified = Certified(
+        certificate = Certificate(
             max_cosine=cosine.value,
             min_angle=float(angle_from_chord(chord)),
             rho_one_vs_one=chord,
@@ -217,14 +226,14 @@ class Constructed(Route):
             rattlers=Rattlers(one_vs_one=loose, one_vs_rest=loose, tolerance=TOLERANCE),
             contacts=pairs[0][1] if pairs else None,
         )
-        return certified, verified.attained
+        return certificate, verified.attained
 
 
 @dataclass(frozen=True)
 class SearchBeside(Route):
     """A search, held against a construction that is not proved optimal."""
 
-    algebra: Constructed
+    algebra: Algebra
     search: Route
 
     def check(self) -> None:
@@ -242,10 +251,10 @@ class SearchBeside(Route):
         assert isinstance(candidate, SolveResult), "no search for a code is a sweep"
         if built is None and self.algebra.beaten_by(candidate):
             return candidate
-        return better(built or self.algebra.solve(deadline, save), candidate)
+        return better_code(built or self.algebra.solve(deadline, save), candidate)
 
 
-def better(constructed: SolveResult, candidate: SolveResult) -> SolveResult:
+def better_code(constructed: SolveResult, candidate: SolveResult) -> SolveResult:
     """The better code by the problem's own measure; a tie goes to algebra.
 
     The time, and how a search ended, are those of the whole run.
@@ -262,6 +271,29 @@ def better(constructed: SolveResult, candidate: SolveResult) -> SolveResult:
         seconds=candidate.seconds,
         extras={**constructed.extras, **of_the_search},
     )
+
+
+def list_constructions() -> ConstructionList:
+    """Every code that `construction` can name: single codes, then families with a parameter."""
+    started = time.monotonic()
+    rows = [
+        ConstructionRow(c.name, c.title, str(c.d), str(c.K), c.cosine.text, c.proven, c.reference)
+        for c in sorted(single_codes(), key=lambda c: (c.d, c.K))
+    ]
+    stored = ConstructionRow(
+        STORED,
+        "coordinates found by gnc, which it ships (give d and K)",
+        "3..8",
+        "up to 512",
+        "as found",
+        None,
+        "best known codes of compare --list that nothing else builds",
+    )
+    rows += [stored] + [
+        ConstructionRow(f.name, f"{f.title} ({f.range})", f.d, f.K, f.cosine, None, f.reference)
+        for f in families()
+    ]
+    return ConstructionList(time.monotonic() - started, __version__, tuple(rows))
 
 
 def streamed(construction: Construction) -> bool:

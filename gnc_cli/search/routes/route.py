@@ -8,13 +8,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from gnc_cli import __version__
-from gnc_cli.codes.certify import Certified
+from gnc_cli.codes.certify import Certificate
 from gnc_cli.metrics.gnc2 import EVERY_CLASS
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.memory import check_memory
 from gnc_cli.search.request import Request
 from gnc_cli.search.result import Course, Margins, SolveResult, SolveSweep, UfmMeasures
-from gnc_cli.search.verdict import judged
+from gnc_cli.search.verdict import add_verdict
 
 TOLERANCE = 1e-7
 """Default of rattlers and contacts, on distances, where the polish reached far below it."""
@@ -22,7 +22,7 @@ TOLERANCE_ROUGH = 1e-4
 """Where nothing was polished."""
 
 Save = Callable[[Callable[[], tuple[np.ndarray, dict[str, int] | None]]], None]
-"""Called often with what makes the best code so far, with its seed and number of starts;
+"""Called often with what makes the best code so far, with its seed and number of tasks;
 keeps them now and then."""
 
 
@@ -36,7 +36,7 @@ class Route(ABC):
     """What to do where it does not fit."""
 
     @property
-    def described(self) -> str:
+    def description(self) -> str:
         """The work, in messages."""
         return f"a code of K={self.request.K} points in d={self.request.d}"
 
@@ -53,7 +53,7 @@ class Route(ABC):
             UnavailableError: it lacks the memory, or the disk.
             UsageError: the result cannot be given in the form asked for.
         """
-        check_memory(self.memory, self.described, self.advice)
+        check_memory(self.memory, self.description, self.advice)
 
     @abstractmethod
     def solve(self, deadline: Deadline, save: Save | None) -> SolveResult | SolveSweep:
@@ -63,7 +63,7 @@ class Route(ABC):
 def record(
     request: Request,
     weights: Any,
-    certified: Certified,
+    certificate: Certificate,
     course: Course,
     seconds: float,
     *,
@@ -76,13 +76,13 @@ def record(
         features: in place of the certificate's.
     """
     second = course.second
-    gain, pairs, classes = course.first_order_gain, certified.contact_pairs, certified.classes
+    gain, pairs, classes = course.first_order_gain, certificate.contact_pairs, certificate.classes
     extras = {
         "history": course.history,
         "one_vs_rest_lower": None if classes is None else classes.lower,
         "one_vs_rest_upper": None if classes is None else classes.upper,
         "contact_pairs": pairs,
-        "rattlers_one_vs_one": certified.rattles_one_vs_one,
+        "rattlers_one_vs_one": certificate.rattles_one_vs_one,
         "rattlers_one_vs_rest": None if classes is None else classes.rattles,
     }
     result = SolveResult(
@@ -93,17 +93,17 @@ def record(
         K=request.K,
         origin=course.origin,
         outcome=course.outcome,
-        max_cosine=certified.max_cosine,
-        min_angle_deg=float(np.degrees(certified.min_angle)),
-        rho_one_vs_one=certified.rho_one_vs_one,
-        rho_one_vs_rest=certified.rho_one_vs_rest,
-        rattlers=certified.rattlers,
-        contacts=certified.contacts,
+        max_cosine=certificate.max_cosine,
+        min_angle_deg=float(np.degrees(certificate.min_angle)),
+        rho_one_vs_one=certificate.rho_one_vs_one,
+        rho_one_vs_rest=certificate.rho_one_vs_rest,
+        rattlers=certificate.rattlers,
+        contacts=certificate.contacts,
         stationarity=course.stationarity,
         first_order_gain=None if gain is None or np.isnan(gain) else gain,
         local_minimum=None if second is None else second.local_minimum,
         local_minimum_reason=None if second is None else second.reason,
-        margins=Margins(certified.rho_one_vs_rest.lower, certified.min_angle),
+        margins=Margins(certificate.rho_one_vs_rest.lower, certificate.min_angle),
         best_known=None,
         status=None,
         gap=None,
@@ -116,10 +116,10 @@ def record(
         steps=course.steps,
         out=None,
         weights=weights,
-        features=certified.features if features is None else features,
-        undecided=("rattlers.one_vs_rest",) if certified.undecided else (),
+        features=certificate.features if features is None else features,
+        undecided=("rattlers.one_vs_rest",) if certificate.undecided else (),
         ufm=ufm,
         searched=course.searched,
         extras={k: v for k, v in extras.items() if v is not None},
     )
-    return judged(request, result)
+    return add_verdict(request, result)

@@ -9,7 +9,7 @@ from gnc_cli.geometry.second_order import UNDECIDED
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.parallel import Pool, processes
 from gnc_cli.runtime.threads import accelerator, available_cores, resolve_device
-from gnc_cli.search.effort import MAX_UNKNOWNS
+from gnc_cli.search.effort import MAX_UNKNOWNS, batch_size
 from gnc_cli.search.result import Outcome, SolveResult
 from gnc_cli.search.routes.route import TOLERANCE, TOLERANCE_ROUGH, Route, Save, record
 from gnc_cli.search.solver import solve_code
@@ -24,9 +24,6 @@ _PROCESS = 250e6
 """Bytes of a process with its libraries."""
 _WRITING = 4.0
 """Seconds kept for writing a large code, a fifth of the limit at most."""
-_BATCH = 64
-_BATCH_PAIRS = 1e6
-"""A batch has at most this many descents, and pairs of rows, but four descents at least."""
 
 
 @dataclass(frozen=True)
@@ -37,18 +34,17 @@ class Search(Route):
 
     start: np.ndarray | None = None
     """The first start: the user's, rows of a construction, or the code of an earlier call."""
-    starts: int = 0
-    """Number of starts that earlier calls have done with this seed."""
+    tasks: int = 0
+    """Number of tasks that earlier calls have done with this seed."""
 
     @property
     def memory(self) -> float:
         """In each process a batch of descents with their pairs, and the matrix of a polish."""
         r = self.request
         rows = (2 if r.separate else 1) * r.K
-        batch = max(4.0, min(_BATCH, _BATCH_PAIRS / r.K**2))
         coordinates = (rows - (0 if r.fixed is None else len(r.fixed))) * (r.d - 1)
         polish = 24.0 * coordinates**2 if coordinates <= MAX_UNKNOWNS else 0.0
-        one = batch * (110.0 * rows * r.d + 24.0 * r.K**2) + polish
+        one = batch_size(r.d, r.K**2) * (110.0 * rows * r.d + 24.0 * r.K**2) + polish
         return max(super().memory, self._workers * one + (self._workers - 1) * _PROCESS)
 
     @property
@@ -62,9 +58,9 @@ class Search(Route):
             # A code that reaches what is proved leaves nothing to search for.
             target_distance = proved_upper_end(request.d, request.K) - _PROVED_DIGITS
 
-        def save_best(weights: np.ndarray, starts: int) -> None:
+        def save_best(weights: np.ndarray, tasks: int) -> None:
             if save is not None:
-                save(lambda: (weights, {"seed": request.seed, "starts": starts}))
+                save(lambda: (weights, {"seed": request.seed, "starts": tasks}))
 
         # This process alone feeds a GPU.
         pool = Pool(self._workers, request.cluster) if device == "cpu" else Pool(1)
@@ -76,15 +72,15 @@ class Search(Route):
                 init=self.start,
                 target_distance=target_distance,
                 device=device,
-                starts=self.starts,
+                tasks=self.tasks,
                 save=save_best,
             )
-            certified = certify_code(
+            certificate = certify_code(
                 solution.weights,
                 tolerance=TOLERANCE if solution.polished else TOLERANCE_ROUGH,
                 deadline=deadline if request.K > _QUICK else None,
             )
-        result = record(request, solution.weights, certified, solution, deadline.elapsed)
+        result = record(request, solution.weights, certificate, solution, deadline.elapsed)
         stopped = result.outcome in (Outcome.TIME_LIMIT, Outcome.INTERRUPTED)
         undecided = [
             name for name in _OF_A_POLISH if stopped and getattr(result, name) in (None, UNDECIDED)
@@ -92,7 +88,7 @@ class Search(Route):
         return replace(
             result,
             undecided=(*result.undecided, *undecided),
-            extras={**result.extras, "state": {"seed": request.seed, "starts": solution.starts}},
+            extras={**result.extras, "state": {"seed": request.seed, "starts": solution.tasks}},
         )
 
 
@@ -131,10 +127,10 @@ class LargeSearch(Route):
             fixed=request.fixed,
             save=save,
         )
-        certified = certify_code(
+        certificate = certify_code(
             solution.weights,
             tolerance=TOLERANCE_ROUGH,
             row_max=solution.row_maxima,
             deadline=deadline,
         )
-        return record(request, solution.weights, certified, solution, deadline.elapsed)
+        return record(request, solution.weights, certificate, solution, deadline.elapsed)

@@ -45,7 +45,7 @@ class FeatureModel(Route):
         """All starts while they descend, the memory of L-BFGS, the optimum at each temperature."""
         d, K, n = self.request.d, self.request.K, self.request.n
         point, starts = 8.0 * (n + 1) * K * d, self.request.restarts
-        starts = number_of_starts(d, K, n) if starts is None else starts
+        starts = default_restarts(d, K, n) if starts is None else starts
         polish = min(2.0**28, 60.0 * point) + 64e6
         return (9.0 * starts + 16.0 + len(self.request.tau)) * point + polish
 
@@ -93,21 +93,21 @@ class FeatureModel(Route):
         if request.weight_decay is None:
             gap = hardmax_gap(d, K, tau, solution.log_total_loss, solution.hardmax, rho)
         with request.limited_threads(K**2 * d):
-            certified = certify_code(W, tolerance=_TOLERANCE)
+            certificate = certify_code(W, tolerance=_TOLERANCE)
             one = gnc1(H, solution.labels) if n > 1 else None
             measures = UfmMeasures(
                 tau=tau,
                 weight_decay=request.weight_decay,
                 n=n,
                 gnc1=None if one is None else one.value,
-                gnc2=certified.rho_one_vs_rest,
+                gnc2=certificate.rho_one_vs_rest,
                 gnc3=gnc3(W, H.reshape(K, n, d).mean(axis=1)),
                 hardmax_gap=gap,
             )
         return record(
             request,
             solution.weights,
-            certified,
+            certificate,
             solution,
             deadline.elapsed - began,
             features=solution.features,
@@ -180,7 +180,7 @@ def solve_ufm(
     deadline = deadline if deadline is not None else Deadline()
     labels = np.repeat(np.arange(K), n)
     objective = UfmObjective(K, labels, float(tau), weight_decay)
-    count = number_of_starts(d, K, n) if restarts is None else restarts
+    count = default_restarts(d, K, n) if restarts is None else restarts
     budget = _STEPS if steps is None else steps
     history: list[tuple[int, float]] = []
 
@@ -250,8 +250,8 @@ def solve_ufm(
     )
 
 
-def number_of_starts(d: int, K: int, n: int) -> int:
-    """Random starts where nobody gives their number."""
+def default_restarts(d: int, K: int, n: int) -> int:
+    """Number of random starts where the user gives none."""
     return max(1, min(32, 2**24 // (n * K * K * d)))
 
 

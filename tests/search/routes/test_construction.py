@@ -24,8 +24,8 @@ from gnc_cli.search.request import Request
 from gnc_cli.search.result import Outcome, SolveResult
 from gnc_cli.search.routes import construction as module
 from gnc_cli.search.routes.construction import (
-    Constructed,
-    better,
+    Algebra,
+    better_code,
     near_optimal,
     promising,
 )
@@ -142,32 +142,32 @@ def test_a_met_target_ends_before_the_search() -> None:
 def test_the_better_code_wins() -> None:
     built = solved(construction="smith", problem="tammes")
     found = replace(built, origin="descent", steps=9, outcome=Outcome.CONVERGED)
-    assert better(built, found).origin == "construction: smith"
-    assert better(built, found).steps == 9
+    assert better_code(built, found).origin == "construction: smith"
+    assert better_code(built, found).steps == 9
     lower = replace(found, max_cosine=built.max_cosine - 1e-6)
-    assert better(built, lower) is lower
-    assert better(built, replace(found, max_cosine=0.9)).max_cosine == built.max_cosine
+    assert better_code(built, lower) is lower
+    assert better_code(built, replace(found, max_cosine=0.9)).max_cosine == built.max_cosine
     stopped = replace(found, outcome=Outcome.INTERRUPTED)
-    assert better(built, stopped).outcome is Outcome.INTERRUPTED
+    assert better_code(built, stopped).outcome is Outcome.INTERRUPTED
     softmax = [
         replace(code, problem="softmax", rho_one_vs_rest=Bracket(lower, 1.0))
         for code, lower in ((built, 0.5), (found, 0.6))
     ]
-    assert better(*softmax).origin == "descent"
-    assert better(*reversed(softmax)).origin == "descent"
+    assert better_code(*softmax).origin == "descent"
+    assert better_code(*reversed(softmax)).origin == "descent"
 
 
 def test_a_construction_behind_the_best_known_is_certified_only_where_it_wins(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     certified = []
-    built = Constructed.solve
+    built = Algebra.solve
 
     def counted(*args: Any) -> Any:
         certified.append(args)
         return built(*args)
 
-    monkeypatch.setattr(Constructed, "solve", counted)
+    monkeypatch.setattr(Algebra, "solve", counted)
     assert solved(10, 100, restarts=1).origin == "descent" and not certified
     behind = Reference(0.0, "table", 10, 40, "somebody", own=True, figure="0")
     monkeypatch.setattr(Request, "known", behind)
