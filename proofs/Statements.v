@@ -6,7 +6,7 @@
     sub, norm, bisector). *)
 
 From Coq Require Import Reals.
-From GNC Require Import Bisector Definitions Euclidean Separation Optima.
+From GNC Require Import Bisector Definitions Euclidean Separation Optima Converse.
 
 (** The bisector theorem, over any symmetric, bilinear, positive semidefinite form. *)
 Check @bisector_theorem.
@@ -46,6 +46,14 @@ Check @same_codes.
 Check @rho_star_positive.
 Check @line_three.
 
+(** The converse holds for K <= 2d, where no point of a Tammes code is a rattler; it fails where two
+    points of a Tammes code are in contact with each other alone. *)
+Check @no_common_negative.
+Check @no_rattlers.
+Check @same_codes_small.
+Check @tilted_direction.
+Check @softmax_not_tammes.
+
 (** What the bisector theorem rests on, and all of the above together. *)
 Definition theorems := (
   @bisector_theorem,
@@ -70,7 +78,12 @@ Definition theorems := (
   @softmax_bisects,
   @same_codes,
   @rho_star_positive,
-  @line_three
+  @line_three,
+  @no_common_negative,
+  @no_rattlers,
+  @same_codes_small,
+  @tilted_direction,
+  @softmax_not_tammes
 ).
 
 Print Assumptions bisector_theorem.

@@ -9,7 +9,7 @@ cd "$(dirname "$0")"
 allowed='ClassicalDedekindReals\.sig_forall_dec|ClassicalDedekindReals\.sig_not_dec'
 allowed+='|FunctionalExtensionality\.functional_extensionality_dep|Classical_Prop\.classic'
 allowed="^((Coq|Stdlib)\.([A-Za-z]+\.)*)?($allowed)\$"
-files='Bisector Definitions Euclidean Separation Optima Statements'
+files='Bisector Definitions Euclidean Separation Optima Converse Statements'
 
 fail() {
   printf 'proof: %s\n' "$*" >&2
