@@ -91,6 +91,8 @@ _MOST_NUMBERS = 2e7
 _RECOGNITION_SECONDS = 10.0
 """For recognition where nobody set a time limit; what is open then is undecided."""
 
+_PROBLEMS = ("softmax", "tammes", "ufm")
+
 _log = logging.getLogger(__name__)
 
 
@@ -106,6 +108,8 @@ class Code:
     """Of the points, where the file has an attribute `class_names`."""
     storage: str = "float64"
     """Dtype of the coordinates in the file or array."""
+    problem: str | None = None
+    """That the search solved, where the file or result says it."""
 
     @cached_property
     def precision(self) -> float:
@@ -160,12 +164,20 @@ def load_code(source: Any, d: int | None = None) -> Code:
         stored = read_published(source, d)
         names = [str(name) for name in np.atleast_1d(stored.attrs.get("class_names", ()))]
         known = names if len(names) == len(stored.weights) else None
-        return Code(stored.weights, os.fspath(source), known, stored.storage)
+        made = stored.provenance.get("identity")
+        problem = made.get("problem") if isinstance(made, dict) else None
+        return Code(stored.weights, os.fspath(source), known, stored.storage, _problem(problem))
     array = getattr(source, "weights", source)
     rows = real_matrix(array, "a code")
     if min(rows.shape) < 2:
         raise DataError(f"an array has shape {rows.shape}; expected (K, d), one point per row")
-    return Code(rows, None, None, str(getattr(array, "dtype", "float64")).removeprefix("torch."))
+    storage = str(getattr(array, "dtype", "float64")).removeprefix("torch.")
+    return Code(rows, None, None, storage, _problem(getattr(source, "problem", None)))
+
+
+def _problem(name: Any) -> str | None:
+    """A problem of `solve`; None for any other text, or none."""
+    return name if isinstance(name, str) and name in _PROBLEMS else None
 
 
 def compare_files(request: Request, table: KnownCodes, deadline: Deadline) -> list[Judged]:
@@ -234,6 +246,7 @@ def judge_code(code: Code, table: KnownCodes, request: Request, deadline: Deadli
             known_as = recognise(code.unit, cosine, rattles, deadline, code.precision)
             if cosine >= 1.0 - _EQUAL:
                 equal = closest_pair(code.unit, deadline=deadline)
+        rho = figures["rho_one_vs_rest"]
         fields = verdict(
             figures["max_cosine"],
             d,
@@ -244,6 +257,8 @@ def judge_code(code: Code, table: KnownCodes, request: Request, deadline: Deadli
             rows=lambda: code.exact,
             file=code.file,
             precision=code.precision,
+            problem=code.problem,
+            distance=0.0 if rho is None else rho.lower,
         )
     if fields["status"] is ComparisonStatus.MATCHES and fields["gap"] > _PRINTED:
         fields["advice"] = (
@@ -256,6 +271,7 @@ def judge_code(code: Code, table: KnownCodes, request: Request, deadline: Deadli
         K=K,
         congruent_to=known_as.name,
         file=code.file,
+        problem=code.problem,
         congruence=known_as.state,
         undecided=(*undecided, *known_as.undecided),
         seconds=time.monotonic() - started,

@@ -46,7 +46,9 @@ class CompareRow:
     figure: str | None = None
     """best_known as its source has it: a fraction where it is exact; every digit in a list."""
     gap: float | None = field(default=None, metadata=LOWER)
-    """max_cosine - best_known: negative is better; 0 within the rounding of best_known below it."""
+    """max_cosine - best_known: negative is better; 0 within the rounding of best_known below it. A
+    file whose problem is softmax is judged by its distance: 1 - rho_one_vs_rest.lower counts where
+    that is less than max_cosine."""
     status: ComparisonStatus | None = field(default=None, metadata=WORD)
     """Where proven is true, `improves` is a contradiction: the entry or the file is wrong. None
     where nothing was compared."""
@@ -150,6 +152,8 @@ class FileRow(JudgedRow):
 
     min_angle_deg: float | None = field(metadata=HIGHER)
     """Angle of the closest pair, degrees."""
+    problem: str | None = field(default=None, metadata=OMITTED_IF_NONE)
+    """Of the search that made the code, where the file says it."""
     congruence: str | None
     """Whether congruent_to was `decided`; `undecided` where time ran out; None where the code is
     too large to be looked for."""

@@ -135,7 +135,8 @@ def _sheet(r: FileRow, stamp: TableStamp, verbose: bool) -> list[Table]:
         source = (r.source or "") if verbose else cited(r.source or "", r.d, r.K)
         remark = ", ".join(filter(None, (_PROVEN[r.proven], source, r.best_known_table)))
         rows.append(("best known", published(r.figure or ""), remark, "best_known"))
-        rows.append(("gap", short(r.gap), "negative is better", "gap"))
+        by = "of distances, negative is better" if r.problem == "softmax" else "negative is better"
+        rows.append(("gap", short(r.gap), by, "gap"))
     if r.rattlers is not None:
         free = r.rattlers
         loose = f"{count(free.one_vs_one)} one-vs-one, {count(free.one_vs_rest)} one-vs-rest"
@@ -145,7 +146,10 @@ def _sheet(r: FileRow, stamp: TableStamp, verbose: bool) -> list[Table]:
         rho = r.rho_one_vs_rest
         rows.append(("one-vs-rest distance", lower_end(rho), certified(rho), "rho_one_vs_rest"))
     if not verbose:
-        rows = [row for row in rows if row[3] in ("max_cosine", "best_known", "gap")]
+        shown = ["max_cosine", "best_known", "gap"]
+        if r.problem == "softmax":
+            shown.append("rho_one_vs_rest")
+        rows = [row for row in rows if row[3] in shown]
     named = "up to rotation, reflection and order" if r.congruent_to else _UNNAMED[r.congruence]
     rows.append(("congruent to", r.congruent_to or "-", named, "congruent_to"))
     if r.exported:

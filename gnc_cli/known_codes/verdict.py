@@ -71,6 +71,15 @@ def comparison_status(
     return ComparisonStatus.IMPROVES if verified(below) else ComparisonStatus.MATCHES
 
 
+def judged_cosine(problem: str | None, max_cosine: float, distance: float) -> float:
+    """What is held against the best known cosine, by the problem that the code solves.
+
+    A Softmax Code is judged by its one-vs-rest distance: 1 - distance, which its largest cosine
+    exceeds where two points are closer than in any Tammes code (docs/theory/theorem.md).
+    """
+    return min(max_cosine, 1.0 - distance) if problem == "softmax" else max_cosine
+
+
 def passes(row: Any, tolerance: float, require_entry: bool) -> bool | None:
     """Whether a row with a `verdict` is good enough for the exit code 0; None without a cosine.
 
@@ -97,6 +106,8 @@ def verdict(
     rows: "Rows",
     file: str | None = None,
     precision: float = 0.0,
+    problem: str | None = None,
+    distance: float = 0.0,
 ) -> dict[str, Any]:
     """The fields of a row that say where a code stands beside the best known one.
 
@@ -107,17 +118,26 @@ def verdict(
         verified, precision: as in `comparison_status`.
         rows: gives the rows, (K, d), that the proof of an improvement is about.
         file: where they are.
+        problem: that the code solves, where known; see `judged_cosine`.
+        distance: lower end of its one-vs-rest distance.
     """
-    status = None
+    status = judged = None
     if max_cosine is not None:
-        status = comparison_status(max_cosine, known, verified, precision)
+        judged = judged_cosine(problem, max_cosine, distance)
+        status = comparison_status(judged, known, verified, precision)
     improves_on = proved = None
     if status is ComparisonStatus.IMPROVES and known is not None:
         from gnc_cli.codes.exact_cosine import largest_cosine_above
 
         improves_on = known.source if known.stamp is None else str(known.stamp)
         proved = largest_cosine_above(rows(), _PROVED).text
-    gap = None if max_cosine is None or known is None else known.gap(max_cosine)
+    gap = None if judged is None or known is None else known.gap(judged)
+    words = advice(status, d, K, file, stamp, proved, known, gap, problem)
+    by_distance = None if known is None else _by_distance(max_cosine, distance, known, precision)
+    if by_distance is not None:
+        closer = "two points are closer than there, as in a Softmax Code they may be"
+        worse = status is ComparisonStatus.WORSE
+        words = f"{words}; {by_distance}" if worse else f"{by_distance}; {closer}"
     return {
         "best_known": known and known.max_cosine,
         "figure": known and known.record().figure,
@@ -132,8 +152,20 @@ def verdict(
         "on_record": known is not None and known.on_record,
         "improves_on": improves_on,
         "proved_cosine": proved,
-        "advice": advice(status, d, K, file, stamp, proved, known, gap),
+        "advice": words,
     }
+
+
+def _by_distance(
+    max_cosine: float | None, distance: float, known: "Reference", precision: float
+) -> str | None:
+    """What the one-vs-rest distance of a code says, where the largest cosine alone is worse."""
+    most = max(known.rounding, _COORDINATES, precision)
+    more = distance - known.distance
+    if max_cosine is None or max_cosine - known.max_cosine <= most or more < -most:
+        return None
+    stand = f"{more:.2g} above" if more > most else "equal to"
+    return f"its one-vs-rest distance is {stand} that of the best known code"
 
 
 def advice(
@@ -145,8 +177,10 @@ def advice(
     proved: str | None = None,
     known: "Reference | None" = None,
     gap: float | None = None,
+    problem: str | None = None,
 ) -> str:
     """One sentence: what the verdict means for the user; `proved` is what no cosine exceeds."""
+    goal = "softmax" if problem == "softmax" else "tammes"
     own = "" if file is None or file == "-" else f" --init {quote(file)}"
     match status:
         case None:
@@ -155,7 +189,7 @@ def advice(
             return "ties the best known code, within 1e-11 or its figure's rounding"
         case ComparisonStatus.WORSE:
             return (
-                f"a better code is known; gnc solve --d {d} --K {K} --problem tammes{own} "
+                f"a better code is known; gnc solve --d {d} --K {K} --problem {goal}{own} "
                 "polishes this one or finds others"
             )
         case ComparisonStatus.IMPROVES:

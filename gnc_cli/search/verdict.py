@@ -1,9 +1,9 @@
 """What a solve says of its code: beside the best known one, and beside the best possible.
 
-`status` and `gap` compare largest cosines, as `compare` does. The verdict and `optimum` speak of
-the distance that the problem maximises: the certified one-vs-rest distance of a Softmax Code,
-1 - max_cosine of a Tammes code. By the bisector theorem (docs/theory/theorem.md) the largest
-possible distance is one number for both, rho* = 1 - t*.
+All of it speaks of the distance that the problem maximises: the certified one-vs-rest distance of a
+Softmax Code, 1 - max_cosine of a Tammes code; `status` and `gap` are those of `compare`. By the
+bisector theorem (docs/theory/theorem.md) the largest possible distance is one number for both,
+rho* = 1 - t*.
 """
 
 from dataclasses import replace
@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from gnc_cli.errors import UsageError
 from gnc_cli.known_codes.best import Reference, best
-from gnc_cli.known_codes.verdict import comparison_status
+from gnc_cli.known_codes.verdict import comparison_status, judged_cosine
 from gnc_cli.limits.limit import Quantity
 from gnc_cli.limits.registry import all_limits
 from gnc_cli.parameters import spelled
@@ -41,6 +41,7 @@ def add_verdict(request: Request, result: SolveResult) -> SolveResult:
 
         return verify_below(result.weights, t) is True
 
+    cosine = judged_cosine(request.problem, result.max_cosine, distance)
     upper, name, source = _upper_end(request.d, request.K)
     optimum = Optimum(
         upper=upper,
@@ -62,8 +63,8 @@ def add_verdict(request: Request, result: SolveResult) -> SolveResult:
         local_minimum=minimum[0],
         local_minimum_reason=minimum[1],
         best_known=None if known is None else known.record(),
-        status=comparison_status(result.max_cosine, known, verified),
-        gap=None if known is None else known.gap(result.max_cosine),
+        status=comparison_status(cosine, known, verified),
+        gap=None if known is None else known.gap(cosine),
         optimum=optimum,
         verdict=_verdict(request, known, distance, optimum, is_open),
     )

@@ -4,21 +4,25 @@ import math
 import threading
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gnc_cli import compare, solve
+from gnc_cli import compare, measure, solve
 from gnc_cli.codes.certify import certify_code
 from gnc_cli.codes.exact_cosine import ExactRows, verify_below
 from gnc_cli.comparison import codes as module
 from gnc_cli.comparison.codes import Recognised, count_contacts, recognise, rho_bracket
 from gnc_cli.comparison.result import FileRow, ListedRow
+from gnc_cli.comparison.view import view
 from gnc_cli.constructions.families.theorem_3_3 import closed_form
 from gnc_cli.geometry.gram import row_maxima
-from gnc_cli.geometry.sphere import chord, random_points
+from gnc_cli.geometry.sphere import chord, normalise, random_points
+from gnc_cli.io.code import CodeFile
+from gnc_cli.io.codefile import write_code
 from gnc_cli.known_codes import best as known
 from gnc_cli.known_codes.best import Reference, read_table
 from gnc_cli.known_codes.table import stored_codes
@@ -328,3 +332,40 @@ def test_named_codes_are_found_from_random_starts(d: int, K: int, name: str) -> 
     assert result.steps > 0
     row = only(compare(result.weights))
     assert row.status is ComparisonStatus.MATCHES and row.congruent_to == name
+
+
+def test_a_softmax_code_is_judged_by_its_distance(tmp_path: Path) -> None:
+    # Two rattlers of the stored code, moved along their great circle to a cosine above its largest.
+    (_, W), *_ = stored_codes(4, 51)
+    middle, apart = normalise(np.array([W[9] + W[50], W[9] - W[50]]))
+    half = math.acos(0.71) / 2
+    W[9] = math.cos(half) * middle + math.sin(half) * apart
+    W[50] = math.cos(half) * middle - math.sin(half) * apart
+    figure = known.best(4, 51)
+    assert figure is not None
+    rows = {}
+    for problem in ("softmax", "tammes"):
+        file = tmp_path / f"{problem}.h5"
+        write_code(file, CodeFile(W, provenance={"identity": {"problem": problem}}))
+        rows[problem] = only(compare(file))
+    softmax, tammes = rows["softmax"], rows["tammes"]
+    assert softmax.max_cosine == tammes.max_cosine == pytest.approx(0.71)
+    assert softmax.status is ComparisonStatus.MATCHES and softmax.passed
+    assert softmax.gap == pytest.approx(0.0, abs=1e-12) and softmax.problem == "softmax"
+    assert softmax.advice.startswith("its one-vs-rest distance is equal to that of the best known")
+    assert tammes.status is ComparisonStatus.WORSE and not tammes.passed
+    assert tammes.gap == pytest.approx(0.71 - figure.max_cosine, abs=1e-12)
+    # Nobody says what an array is for: judged by its cosine, with a word on its distance.
+    array = only(compare(W))
+    assert array.status is ComparisonStatus.WORSE and array.problem is None
+    assert array.advice.endswith("its one-vs-rest distance is equal to that of the best known code")
+    measured = measure(weights=tmp_path / "softmax.h5")
+    assert measured.gnc2_ratio == pytest.approx(1.0, abs=1e-11)
+    (sheet,) = view(compare(tmp_path / "softmax.h5"), verbose=False)
+    assert "one-vs-rest distance" in str(sheet)
+
+
+@pytest.mark.parametrize("identity", [None, "softmax", ["problem"], {"problem": ["softmax"]}])
+def test_a_file_that_does_not_say_its_problem(identity: Any, tmp_path: Path) -> None:
+    write_code(tmp_path / "a.h5", CodeFile(np.eye(3), provenance={"identity": identity}))
+    assert only(compare(tmp_path / "a.h5")).problem is None

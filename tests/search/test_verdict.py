@@ -42,7 +42,7 @@ def beside(known: Reference | None, cosine: float, problem: str = "softmax") -> 
     """A code of (10, 500) whose one-vs-rest distance is one half."""
     request = Request(10, 500, problem)
     vars(request)["known"] = known
-    return judge(request, None, cosine, Bracket(0.5, 0.5))
+    return judge(request, np.ones((2, 1)), cosine, Bracket(0.5, 0.5))
 
 
 @pytest.mark.parametrize("problem", ["softmax", "tammes"])
@@ -67,19 +67,23 @@ def test_the_upper_end_is_that_of_bounds() -> None:
 
 
 @pytest.mark.parametrize(
-    ("cosine", "words"),
+    ("cosine", "words", "status"),
     [
-        (0.6, "beats the best known code by 0.1; at most "),
-        (0.5, "ties the best known code; at most "),
-        (0.4, "16.7 % below the best known code; at most "),
-        (0.499, "0.2 % below the best known code; at most "),
+        # Only cosines are proved in rational arithmetic, so a distance alone is no improvement.
+        (0.6, "beats the best known code by 0.1; at most ", ComparisonStatus.MATCHES),
+        (0.5, "ties the best known code; at most ", ComparisonStatus.MATCHES),
+        (0.4, "16.7 % below the best known code; at most ", ComparisonStatus.WORSE),
+        (0.499, "0.2 % below the best known code; at most ", ComparisonStatus.WORSE),
     ],
 )
-def test_beside_what_is_known(cosine: float, words: str) -> None:
+def test_beside_what_is_known(cosine: float, words: str, status: ComparisonStatus) -> None:
     known = Reference(cosine, "table", 10, 500, "somebody", own=True, figure=str(cosine))
     found = beside(known, 0.7)
     assert found.verdict.startswith(words)
-    # Status and gap are those of its cosine, as `compare` has them.
+    # A Softmax Code's status and gap are those of its distance, as `compare` has them.
+    assert found.status is status
+    assert found.gap == pytest.approx(0.5 - cosine, abs=1e-15)
+    found = beside(known, 0.7, "tammes")
     assert found.status is ComparisonStatus.WORSE
     assert found.gap == pytest.approx(0.7 - cosine, abs=1e-15)
 
@@ -113,7 +117,7 @@ def test_what_kept_a_search_from_most_codes_is_named() -> None:
 def test_what_meets_a_proved_optimum_is_optimal(gap: float) -> None:
     optimum = 0.2769215316664915
     rho = Bracket(optimum - gap, optimum + 1e-9)
-    found = judge(Request(3, 24), None, 0.8, rho)
+    found = judge(Request(3, 24), np.ones((2, 1)), 0.8, rho)
     assert found.verdict == _OPTIMAL
 
 
