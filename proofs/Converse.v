@@ -309,6 +309,30 @@ Proof.
   now apply (no_rattlers d K U j).
 Qed.
 
+(** The same without rattlers in the sense of the paper: a one-vs-one rattler of a Tammes code,
+    which is a Softmax Code, is a one-vs-rest rattler too. *)
+Theorem same_codes_without_rattlers d K : (1 <= d)%nat -> (2 <= K)%nat ->
+  (forall W k, softmax_code d K W -> (k < K)%nat -> ~ rest_rattler d K W k) ->
+  forall W, softmax_code d K W <-> tammes_code d K W.
+Proof.
+  intros Hd HK Hno. apply same_codes; [exact Hd | exact HK |].
+  intros U k j HT Hk _ Hratt _. exfalso.
+  pose proof (tammes_is_softmax d K U Hd HK HT) as HS. apply (Hno U k HS Hk).
+  pose proof (proj1 HT) as HU. destruct (t_star_exists d K Hd HK) as [t Ht].
+  pose proof (proj1 (tammes_code_cosine d K U t HK Ht HU) HT) as Hmax.
+  destruct HS as (_ & least & Hleast & Hstar).
+  pose proof (rho_star_value d K least t Hd HK Hstar Ht) as Hl.
+  destruct (one_vs_rest_exists d K U k HK) as [own Hown].
+  exists own, least. split; [exact Hown |]. split; [exact Hleast |].
+  destruct (others_minimum K k (fun j => - dot d (U j) (U k)) HK)
+    as [b [(i & Hi & Hik & Hb) Hmin]].
+  pose proof (rattler_cosines d K U t k i HU Hmax Hratt Hi Hk Hik).
+  assert (1 + b <= own); [| lra].
+  apply (margin_le_distance d K U k (U k)); [exact Hown | now apply Req_le, HU |].
+  intros l Hl' Hlk. rewrite dot_sub, (HU k Hk).
+  assert (b <= - dot d (U l) (U k)); [apply Hmin; exists l; auto | lra].
+Qed.
+
 (** ** Two points of a Tammes code in contact with each other alone *)
 
 (** Two unit vectors u, v at cosine c, a little above t, and the direction of u tilted away from v:

@@ -99,6 +99,11 @@ Definition own_distance (d K : nat) (W : nat -> vec) (k : nat) (m : R) : Prop :=
 Definition rattler (d K : nat) (W : nat -> vec) (k : nat) : Prop :=
   exists own least, own_distance d K W k own /\ one_vs_one d K W least /\ own <> least.
 
+(** Definition 3.4 itself: k is a one-vs-rest rattler of W if its own one-vs-rest distance is not
+    that of W. *)
+Definition rest_rattler (d K : nat) (W : nat -> vec) (k : nat) : Prop :=
+  exists own least, one_vs_rest d K W k own /\ rho d K W least /\ own <> least.
+
 (** ** Margins *)
 
 (** [min_(j <> k) <w_k - w_j, h>]: by how much h is on the side of class k (lemma C.4). *)

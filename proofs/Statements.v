@@ -46,11 +46,13 @@ Check @same_codes.
 Check @rho_star_positive.
 Check @line_three.
 
-(** The converse holds for K <= 2d, where no point of a Tammes code is a rattler; it fails where two
-    points of a Tammes code are in contact with each other alone. *)
+(** The converse holds for K <= 2d, where no point of a Tammes code is a rattler, and wherever no
+    Softmax Code has a one-vs-rest rattler; it fails where two points of a Tammes code are in
+    contact with each other alone. *)
 Check @no_common_negative.
 Check @no_rattlers.
 Check @same_codes_small.
+Check @same_codes_without_rattlers.
 Check @tilted_direction.
 Check @softmax_not_tammes.
 
@@ -82,6 +84,7 @@ Definition theorems := (
   @no_common_negative,
   @no_rattlers,
   @same_codes_small,
+  @same_codes_without_rattlers,
   @tilted_direction,
   @softmax_not_tammes
 ).

@@ -57,6 +57,8 @@ _FIGURE = 22
 """A terminal shows this many letters of a figure in the list."""
 _LINE = 60
 """Digits of a polished cosine per line."""
+_APART = 1e-11
+"""A largest cosine this far above 1 - rho is not what a Softmax Code is judged by."""
 _MOST = 8
 """Sources, and pairs per source, that are named below a table."""
 
@@ -135,8 +137,8 @@ def _sheet(r: FileRow, stamp: TableStamp, verbose: bool) -> list[Table]:
         source = (r.source or "") if verbose else cited(r.source or "", r.d, r.K)
         remark = ", ".join(filter(None, (_PROVEN[r.proven], source, r.best_known_table)))
         rows.append(("best known", published(r.figure or ""), remark, "best_known"))
-        by = "of distances, negative is better" if r.problem == "softmax" else "negative is better"
-        rows.append(("gap", short(r.gap), by, "gap"))
+        of = "of distances, " if _by_distance(r) else ""
+        rows.append(("gap", short(r.gap), f"{of}negative is better", "gap"))
     if r.rattlers is not None:
         free = r.rattlers
         loose = f"{count(free.one_vs_one)} one-vs-one, {count(free.one_vs_rest)} one-vs-rest"
@@ -147,7 +149,7 @@ def _sheet(r: FileRow, stamp: TableStamp, verbose: bool) -> list[Table]:
         rows.append(("one-vs-rest distance", lower_end(rho), certified(rho), "rho_one_vs_rest"))
     if not verbose:
         shown = ["max_cosine", "best_known", "gap"]
-        if r.problem == "softmax":
+        if _by_distance(r):
             shown.append("rho_one_vs_rest")
         rows = [row for row in rows if row[3] in shown]
     named = "up to rotation, reflection and order" if r.congruent_to else _UNNAMED[r.congruence]
@@ -165,6 +167,12 @@ def _sheet(r: FileRow, stamp: TableStamp, verbose: bool) -> list[Table]:
     if r.digits is None:
         return [facts(title, rows, notes, verbose=verbose)]
     return [facts(title, rows, verbose=verbose), _digits(r.digits, notes, verbose)]
+
+
+def _by_distance(r: FileRow) -> bool:
+    """Whether the one-vs-rest distance decides, because the largest cosine alone says less."""
+    bound = 0.0 if r.rho_one_vs_rest is None else r.rho_one_vs_rest.lower
+    return r.problem == "softmax" and (r.max_cosine or 0.0) > 1.0 - bound + _APART
 
 
 def _digits(digits: PolishedCosine, notes: list[Cell], verbose: bool) -> Table:
