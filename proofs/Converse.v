@@ -83,7 +83,7 @@ Qed.
     products with all of them.  For a dependency [sum_i a_i x_i = 0], let z be the sum of the terms
     with a_i > 0, which is minus the sum of the others.  Then [<z, z> <= 0], so z = 0; but
     [<z, y> < 0]. *)
-Lemma no_common_negative d n (x : nat -> vec) y : (d < n)%nat ->
+Theorem no_common_negative d n (x : nat -> vec) y : (d < n)%nat ->
   (forall i j, (i < n)%nat -> (j < n)%nat -> i <> j -> dot d (x i) (x j) <= 0) ->
   (forall i, (i < n)%nat -> dot d (x i) y < 0) -> False.
 Proof.
@@ -338,7 +338,7 @@ Qed.
 (** Two unit vectors u, v at cosine c, a little above t, and the direction of u tilted away from v:
     h along u - e v.  Its margin from v is 1 - t again, and so is that from every unit vector y
     whose cosine with u is below t by 5 e. *)
-Lemma tilted_direction d (u v : vec) c t e :
+Theorem tilted_direction d (u v : vec) c t e :
   dot d u u = 1 -> dot d v v = 1 -> dot d u v = c -> -1 < t <= 1 -> t < c ->
   0 < e < 1 -> e <= 1 + t -> 4 * (c - t) <= e * (1 - t * t) ->
   exists h, dot d h h <= 1 /\ 1 - t <= dot d (fun i => u i - v i) h /\

@@ -104,6 +104,12 @@ def test_all_commands_agree(d: int, K: int) -> None:
     solved = solve(d, K, method="descent", time_limit=1e-9)
     assert isinstance(solved, SolveResult) and solved.best_known == answer
     assert solved.optimum is not None and solved.optimum.name == bound.upper_name
+    # A Softmax Code is judged by its distance, for which the solve had no time.
+    again = compare(solved).rows[0]
+    assert solved.gap is not None and again.gap is not None
+    assert solved.status is again.status and again.gap <= solved.gap
+    solved = solve(d, K, problem="tammes", method="descent", time_limit=1e-9)
+    assert isinstance(solved, SolveResult)
     again = compare(solved).rows[0]
     assert (solved.status, solved.gap) == (again.status, again.gap)
 
