@@ -187,10 +187,12 @@ class SolveResult(Result):
     """The best known code of (d, K), or one that holds a code of that size; None where there is
     none."""
     status: ComparisonStatus | None = field(metadata=WORD)
-    """Where its largest cosine stands beside `best_known`, as `compare` says; None for a feature
-    model, whose optimum at a positive temperature is no code of largest distance."""
+    """Where it is beside `best_known`, as `compare` says: a Tammes code by its largest cosine, a
+    Softmax Code by its distance. None for a feature model, whose optimum at a positive temperature
+    is no code of largest distance."""
     gap: float | None = field(metadata=LOWER)
-    """max_cosine - best_known: negative is better; 0 within the rounding of best_known below it."""
+    """max_cosine - best_known: negative is better; 0 within the rounding of best_known below it. Of
+    a Softmax Code 1 - rho_one_vs_rest.lower counts where that is less than max_cosine."""
     optimum: Optimum | None
     """How far the code can be from the best possible one; None where no bound applies."""
     verdict: str | None
