@@ -20,7 +20,7 @@ from gnc_cli.geometry.sphere import as_points, normalise
 from gnc_cli.runtime.deadline import Deadline
 
 _MOST_ROWS = 100
-"""Codes with more rows are refused."""
+"""Codes with more rows are refused, where the caller sets no other limit."""
 _MOST_LABELS = 100_000
 """How often the rows are sorted, in all searches together: half a minute at 100 rows."""
 
@@ -31,10 +31,12 @@ class CodeSymmetries:
     Args:
         code: rows that stand for directions, shape (K, d).
         tolerance: largest distance between a row, rotated, and its image.
+        most_rows: codes with more rows are refused.
+        deadline: a search that it cuts short counts as one of too many cases.
 
     Raises:
         DataError: not a matrix of at least two finite nonzero rows.
-        UsageError: more than 100 rows, or too many cases for the search.
+        UsageError: more than `most_rows` rows, or too many cases for the search.
 
     Example:
         >>> square = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]])
@@ -45,12 +47,19 @@ class CodeSymmetries:
     order: int
     """How many there are, the identity included."""
 
-    def __init__(self, code: np.ndarray, *, tolerance: float = 1e-6) -> None:
+    def __init__(
+        self,
+        code: np.ndarray,
+        *,
+        tolerance: float = 1e-6,
+        most_rows: int = _MOST_ROWS,
+        deadline: Deadline | None = None,
+    ) -> None:
         self._W, self._tolerance = normalise(as_points(code, "code")), tolerance
-        self._K = len(self._W)
-        if self._K > _MOST_ROWS:
+        self._K, self._deadline = len(self._W), deadline or Deadline()
+        if self._K > most_rows:
             raise UsageError(
-                f"code of {self._K} rows: its symmetries are looked for up to {_MOST_ROWS} rows"
+                f"code of {self._K} rows: its symmetries are looked for up to {most_rows} rows"
             )
         self._search = MatchingSearch(self._W, self._W, tolerance)
         self._search.labels, self._search.thorough = _MOST_LABELS, True
@@ -125,7 +134,7 @@ class CodeSymmetries:
         level = self._search.fix(self._level(stay), other, row)
         if level is None:
             return None
-        end = self._search.below(level, Deadline())
+        end = self._search.below(level, self._deadline)
         if isinstance(end, Match):
             symmetry = end.partner
             for k, image in level.fixed:  # of equal rows, the search may have taken another

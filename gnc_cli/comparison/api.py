@@ -83,6 +83,14 @@ def compare(
             _COMPARE,
         ),
     ] = None,
+    describe: Annotated[
+        bool,
+        Parameter(
+            "Describe each file's code: symmetry group, strength as a design, covering radius, "
+            "energies, and whether its contacts hold it in place.",
+            group=_COMPARE,
+        ),
+    ] = False,
     export: Annotated[
         Path | None,
         Parameter(
@@ -182,6 +190,7 @@ def compare(
             proven=proven,
             table=table,
             digits=digits,
+            describe=describe,
             export=export,
             budget=budget,
             seed=seed,

@@ -15,6 +15,7 @@ import numpy as np
 
 from gnc_cli.codes.certify import certify_code, one_vs_one_rattlers, simple_bracket
 from gnc_cli.codes.congruence import Undecided, congruence, fingerprint
+from gnc_cli.codes.description import Description
 from gnc_cli.codes.exact_cosine import ExactRows, verify_below
 from gnc_cli.comparison.files import (
     NAMES,
@@ -205,6 +206,8 @@ def compare_files(request: Request, table: KnownCodes, deadline: Deadline) -> li
             if request.digits is not None:
                 polished, digits = polished_cosine(result, request.digits, deadline)
                 row = replace(row, digits=polished)
+            if request.describe:
+                row = described(row, result, code.precision, deadline)
             if folders:
                 exported, left_out = export_code(
                     result.weights,
@@ -454,7 +457,21 @@ def _in_orthoplex(W: np.ndarray) -> bool:
     return bool(np.minimum(np.abs(gram), np.abs(gram + 1.0)).max() <= _SAME_ROWS)
 
 
-# Further digits
+# Further digits, and what a code is
+
+
+def described(row: FileRow, code: Judged, precision: float, deadline: Deadline) -> FileRow:
+    """`compare --describe`: a row with the description of its code."""
+    from gnc_cli.codes.invariants import describe
+
+    if code.contact_pairs is None or row.max_cosine is None or row.max_cosine >= 1.0 - _EQUAL:
+        reason = "all: its contacts are not listed, or points are equal"
+        return replace(row, description=Description(left_out=(reason,)))
+    tolerance = max(_SAME_ROWS, precision)
+    description, undecided = describe(
+        code.weights, code.contact_pairs, deadline, tolerance=tolerance
+    )
+    return replace(row, description=description, undecided=(*row.undecided, *undecided))
 
 
 def polished_cosine(

@@ -19,6 +19,7 @@ _MODES = {
     "K": (_LIST, _SOLVE),
     "proven": (_LIST,),
     "digits": (_FILES,),
+    "describe": (_FILES,),
     "export": (_FILES,),
     "budget": (_SOLVE,),
     "seed": (_SOLVE,),
@@ -51,6 +52,7 @@ class Request:
     proven: bool = False
     table: Table = None
     digits: int | None = None
+    describe: bool = False
     export: Path | None = None
     budget: float | None = None
     seed: int = 0

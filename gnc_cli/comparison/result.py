@@ -6,6 +6,7 @@ from typing import Any
 
 from pydantic import computed_field
 
+from gnc_cli.codes.description import Description
 from gnc_cli.known_codes.table import TableStamp
 from gnc_cli.known_codes.verdict import ComparisonStatus
 from gnc_cli.metrics.gnc2 import Rattlers
@@ -159,6 +160,8 @@ class FileRow(JudgedRow):
     too large to be looked for."""
     digits: PolishedCosine | None = field(default=None, metadata=OMITTED_IF_NONE)
     """With --digits."""
+    description: Description | None = field(default=None, metadata=OMITTED_IF_NONE)
+    """With --describe; null also where no time was left."""
     exported: tuple[str, ...] | None = field(default=None, metadata=OMITTED_IF_NONE)
     """With --export: the files written."""
     left_out: tuple[str, ...] | None = field(default=None, metadata=OMITTED_IF_NONE)

@@ -1,11 +1,13 @@
 """What `gnc compare` shows: tables of one code, several, fresh solves, the list; its own gates."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import PurePath
 from typing import Any
 
+from gnc_cli.codes.description import Description
 from gnc_cli.comparison.result import (
     CompareResult,
     CompareRow,
@@ -34,6 +36,7 @@ from gnc_cli.known_codes.table import TableStamp
 from gnc_cli.known_codes.verdict import TOLERANCE, ComparisonStatus
 from gnc_cli.metrics.gnc2 import Rattlers
 from gnc_cli.parsing import number
+from gnc_cli.records import Bracket, look_up, plain
 
 _COLOURS = {
     ComparisonStatus.MATCHES: "green",
@@ -164,9 +167,13 @@ def _sheet(r: FileRow, stamp: TableStamp, verbose: bool) -> list[Table]:
     notes: list[Cell] = [(*_verdict(r), f": {r.advice}"), *([_stamp(stamp)] if verbose else [])]
     if verbose and r.undecided:
         notes.append(f"not decided in the time given: {', '.join(r.undecided)}")
-    if r.digits is None:
-        return [facts(title, rows, notes, verbose=verbose)]
-    return [facts(title, rows, verbose=verbose), _digits(r.digits, notes, verbose)]
+    tables = [facts(title, rows, verbose=verbose)]
+    if r.description is not None:
+        tables.append(_description(r.description, verbose))
+    if r.digits is not None:
+        tables.append(_digits(r.digits, verbose))
+    tables[-1] = replace(tables[-1], notes=notes)
+    return tables
 
 
 def _by_distance(r: FileRow) -> bool:
@@ -175,11 +182,52 @@ def _by_distance(r: FileRow) -> bool:
     return r.problem == "softmax" and (r.max_cosine or 0.0) > 1.0 - bound + _APART
 
 
-def _digits(digits: PolishedCosine, notes: list[Cell], verbose: bool) -> Table:
+def _description(of: Description, verbose: bool) -> Table:
+    """What a code is; figures that are missing with their reasons."""
+    values = plain(of)
+    rows = []
+    for key, (name, written, remark) in _DESCRIBED.items():
+        value = look_up(values, key)
+        if value is not None:
+            rows.append((name, written(value), remark, f"description.{key}"))
+    rows += [("left out", line, "", "description.left_out") for line in of.left_out]
+    return facts("", rows, verbose=verbose)
+
+
+def _sizes(orbits: list[int]) -> str:
+    return ", ".join(map(str, orbits[:_MOST])) + (" ..." if len(orbits) > _MOST else "")
+
+
+def _span(ends: dict[str, float]) -> str:
+    return f"{Bracket(**ends):.6f}"
+
+
+_nine = partial(decimals, digits=9)
+_DESCRIBED: dict[str, tuple[str, Callable[[Any], str], str]] = {
+    "symmetry.order": ("symmetry group", str, "rotations and reflections"),
+    "symmetry.orbits": ("orbits", _sizes, "points in each"),
+    "design.strength": ("design", str, "its strength"),
+    "covering_radius_deg": ("covering radius", _span, "degrees"),
+    "energies.coulomb": ("Coulomb energy", _nine, "sum of 1 / r"),
+    "energies.thomson": ("smallest known", _nine, "Thomson's problem, Wales and Ulker"),
+    "energies.logarithmic": ("logarithmic energy", _nine, "sum of -log r"),
+    "energies.harmonic": ("harmonic energy", _nine, "sum of r^(2 - d)"),
+    "contact_graph_rank": ("contact graph", count, "rank of its adjacency matrix"),
+    "rigidity.verdict": ("rigidity", str, "of the contacts as they are"),
+    "rigidity.reason": ("decided by", str, ""),
+    "rigidity.stressed": ("stressed", count, "contacts that no motion opens"),
+    "rigidity.free_points": ("free points", count, "without a stressed contact"),
+    "rigidity.rank": ("rigidity rank", count, "of the first derivatives of the contacts"),
+    "rigidity.degrees_of_freedom": ("freedom", count, "dimension of the motions, without turns"),
+}
+"""Of each figure of a description: what a person reads, how its value is written, a remark."""
+
+
+def _digits(digits: PolishedCosine, verbose: bool) -> Table:
     """The polished code, in lines of sixty digits, so that any terminal shows them all."""
     if digits.cosine is None:
         rows = [(f"{digits.decimals} digits", f"none: {digits.advice}", "", "digits.obstacle")]
-        return facts("", rows, notes, verbose=verbose)
+        return facts("", rows, verbose=verbose)
     whole, _, text = digits.cosine.partition(".")
     lines = [text[at : at + _LINE] for at in range(0, len(text), _LINE)]
     rows = [("polished cosine", f"{whole}.{lines[0]}", "", "digits.cosine")]
@@ -191,7 +239,7 @@ def _digits(digits: PolishedCosine, notes: list[Cell], verbose: bool) -> Table:
         evidence = f"({digits.polynomial.evidence:.0f} digits beyond chance)"
         proposal = f"{digits.polynomial.text}   {evidence}"
     rows.append(("polynomial", proposal, "", "digits.polynomial"))
-    return facts("", rows, notes, verbose=verbose)
+    return facts("", rows, verbose=verbose)
 
 
 def _files(title: str, rows: Sequence[FileRow], verbose: bool) -> Table:

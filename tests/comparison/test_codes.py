@@ -3,6 +3,7 @@
 import math
 import threading
 from fractions import Fraction
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -261,6 +262,39 @@ def test_digits_of_the_snub_cube() -> None:
     assert digits.polynomial.coefficients == ("7", "1", "-3", "-1")
     assert digits.polynomial.text == "7x^3 + x^2 - 3x - 1"
     assert digits.moved is not None and 0 < digits.moved < 1e-7
+
+
+# What a code is
+
+
+def test_a_description_moves_nothing_and_stands_in_its_own_key() -> None:
+    signs = np.array(list(product((-1.0, 0.0, 1.0), repeat=3)))
+    W = normalise(signs[(signs**2).sum(axis=1) == 2.0])  # the cuboctahedron
+    before = W.copy()
+    row = only(compare(W, describe=True))
+    of = row.description
+    assert of is not None and of.rigidity is not None and of.symmetry is not None
+    assert (of.symmetry.order, of.rigidity.verdict.value) == ("48", "opens")
+    assert np.array_equal(W, before) and row.max_cosine == pytest.approx(0.5)
+    assert np.shape(of.rigidity.direction) == (12, 3)
+    assert "description" not in compare(W).to_json()["rows"][0]
+
+
+def test_a_description_of_rounded_coordinates(tmp_path: Path) -> None:
+    np.savetxt(tmp_path / "a.txt", built("icosahedron"), fmt="%.6f")
+    of = only(compare(tmp_path / "a.txt", describe=True)).description
+    assert of is not None and of.symmetry is not None and of.design is not None
+    assert (of.symmetry.order, of.design.strength) == ("120", 5)
+    assert of.design.tolerance > 1e-6 and of.rigidity is not None
+    assert of.rigidity.verdict.value == "infinitesimally_jammed"
+
+
+def test_what_cannot_be_described_has_a_reason() -> None:
+    equal = only(compare(np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]), describe=True)).description
+    many = random_points(np.random.default_rng(0), 3001, 3)
+    large = only(compare(many, describe=True)).description
+    for of in (equal, large):
+        assert of is not None and of.design is None and of.left_out[0].startswith("all: ")
 
 
 # Recognition: what it decides, and what it leaves open

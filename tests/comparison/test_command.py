@@ -43,7 +43,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nothing_solved: None
 @pytest.mark.parametrize(
     ("name", "arguments"),
     [
-        ("file", "good.npy --digits 30 --export out"),
+        ("file", "good.npy --digits 30 --describe --export out"),
         ("list", "--list --d 4 --K 10..24 --proven"),
         ("solve", "--solve --d 2 --K 5"),
     ],
@@ -97,6 +97,27 @@ def test_every_ending(gnc: Run, folder: Path, arguments: str, status: int, words
     assert len(run.stderr.splitlines()) == bool(words)
     assert (run.stdout == "") == (status in (2, 3))
     assert sorted(os.listdir(folder)) == before
+
+
+def test_a_description_on_a_sheet(gnc: Run, folder: Path) -> None:
+    tables = {}
+    for switch in ("", "-v"):
+        said = gnc("compare", "good.npy", "--describe", *switch.split()).stdout
+        table = said.partition("symmetry group")[2]
+        tables[switch] = [line.split("  ")[0].strip() for line in table.splitlines()[1:15]]
+        assert "matches: ties the best known code" in said
+        for words in ("infinitesimally_jammed", "37.377368", "49.165253058", "-21.606145230"):
+            assert words in table
+        assert ("description.rigidity.rank" in table) == bool(switch)
+    # -v shows where each figure is in the JSON; it computes no other.
+    names = [name for name in tables[""] if name]
+    assert len(names) > 10 and all(name in said for name in names)
+
+
+def test_gates_take_figures_of_a_description(gnc: Run, folder: Path) -> None:
+    gate = "description.design.strength"
+    assert gnc("compare", "good.npy", "--describe", "--min", f"{gate}=5").exit_code == 0
+    assert gnc("compare", "good.npy", "--describe", "--min", f"{gate}=6").exit_code == 5
 
 
 def test_a_code_on_a_sheet(gnc: Run, folder: Path) -> None:

@@ -14,6 +14,7 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"files": ("a.h5",), "list": True}, "--list and files exclude each other"),
     ({"files": ("a.h5",), "proven": True}, "--proven belongs to --list; drop it"),
     ({"list": True, "digits": 50}, "--digits belongs to files; drop it"),
+    ({"list": True, "describe": True}, "--describe belongs to files; drop it"),
     ({"list": True, "export": "x"}, "--export belongs to files"),
     ({"list": True, "threads": 1}, "--threads belongs to files"),
     ({"list": True, "tolerance": 0.0}, "--tolerance belongs to files and --solve"),

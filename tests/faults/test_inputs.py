@@ -204,6 +204,6 @@ def test_stdin_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     np.save(tmp_path / "a.npy", np.zeros((1 << 18, 2)))
     for path, words in (("/dev/fd/9", "more than .* write it to a file"), ("-", "as HDF5")):
         with open(tmp_path / "a.npy", "rb") as stream, pytest.raises(DataError, match=words):
-            inputs._held(stream, path)
+            inputs._read_stream(stream, path)
     with open("/dev/zero", "rb") as endless, pytest.raises(DataError, match="as HDF5"):
-        inputs._held(endless, "-")
+        inputs._read_stream(endless, "-")

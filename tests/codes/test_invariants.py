@@ -1,0 +1,194 @@
+"""Invariants against closed forms, harmonics summed directly, and directions drawn at random."""
+
+import math
+from itertools import combinations, combinations_with_replacement, permutations
+
+import numpy as np
+import pytest
+from scipy.special import sph_harm_y
+
+from gnc_cli.codes.certify import certify_code
+from gnc_cli.codes.description import Design
+from gnc_cli.codes.invariants import (
+    THOMSON,
+    covering_radius,
+    describe,
+    design,
+    energies,
+    graph_rank,
+    symmetry,
+)
+from gnc_cli.geometry.sphere import normalise, random_points
+from gnc_cli.records import Bracket
+from gnc_cli.runtime.deadline import Deadline
+from tests.comparison.samples import built, turned
+
+
+def strength(W: np.ndarray) -> Design:
+    of = design(W, Deadline())
+    assert isinstance(of, Design)
+    return of
+
+
+def radius(W: np.ndarray) -> Bracket:
+    return covering_radius(W, Deadline())
+
+
+@pytest.mark.parametrize(
+    ("name", "order", "degree", "cosine"),
+    [
+        ("icosahedron", 120, 5, math.sqrt((5.0 + 2.0 * math.sqrt(5.0)) / 15.0)),
+        ("24-cell", 1152, 5, math.sqrt(0.5)),
+        ("600-cell", 14400, 11, (3.0 + math.sqrt(5.0)) / math.sqrt(32.0)),
+        ("orthoplex-3", 48, 3, 1.0 / math.sqrt(3.0)),
+        ("orthoplex-5", 3840, 3, 1.0 / math.sqrt(5.0)),
+        ("simplex-4", 120, 2, 0.25),
+        ("simplex-6", 5040, 2, 1.0 / 6.0),
+        ("polygon-7", 14, 6, math.cos(math.pi / 7.0)),
+    ],
+)
+def test_known_codes(
+    name: str, order: int, degree: int, cosine: float, rng: np.random.Generator
+) -> None:
+    W = normalise(turned(built(name), rng))
+    contacts = certify_code(W, tolerance=1e-7).contact_pairs
+    assert contacts is not None
+    of, undecided = describe(W, contacts, Deadline())
+    assert of.symmetry is not None and of.design is not None
+    assert of.covering_radius_deg is not None and of.rigidity is not None
+    assert (of.symmetry.order, of.symmetry.orbits) == (str(order), (len(W),))
+    assert of.design.strength == degree and of.design.next_residual > 0.01
+    assert of.covering_radius_deg.lower == pytest.approx(math.degrees(math.acos(cosine)))
+    assert of.covering_radius_deg.width < 1e-5
+    assert (of.left_out, undecided) == ((), ())
+
+
+def test_roots_of_e8() -> None:
+    W = built("e8-roots")
+    group = symmetry(W, Deadline(), 1e-6)
+    assert not isinstance(group, str)
+    assert (group.order, group.orbits) == ("696729600", (240,))
+    assert strength(W).strength == 7
+    # The deep holes of the roots are at 45 degrees.
+    assert radius(W).lower == pytest.approx(45.0) and radius(W).upper < 48.3
+
+
+def test_orbits_of_a_code_with_several() -> None:
+    # The poles and an equatorial triangle: the group of the prism.
+    angles = 2.0 * np.pi * np.arange(3) / 3.0
+    ring = np.stack([np.cos(angles), np.sin(angles), 0.0 * angles], axis=1)
+    group = symmetry(np.concatenate([ring, [[0, 0, 1], [0, 0, -1]]]), Deadline(), 1e-6)
+    assert not isinstance(group, str)
+    assert (group.order, group.orbits) == ("12", (3, 2))
+
+
+@pytest.mark.parametrize("name", ["icosahedron", "snub-cube", "square-antiprism", "orthoplex-3"])
+def test_strength_by_spherical_harmonics(name: str) -> None:
+    W = built(name)
+    polar, azimuth = np.arccos(W[:, 2].clip(-1.0, 1.0)), np.arctan2(W[:, 1], W[:, 0])
+    sums = [
+        np.linalg.norm([sph_harm_y(k, m, polar, azimuth).mean() for m in range(-k, k + 1)])
+        * math.sqrt(4.0 * math.pi / (2 * k + 1))
+        for k in range(1, 8)
+    ]
+    of = strength(W)
+    assert max(sums[: of.strength], default=0.0) < 1e-12
+    assert of.next_residual == pytest.approx(sums[of.strength], abs=1e-9)
+
+
+def test_strength_by_moments(rng: np.random.Generator) -> None:
+    """Averages of all monomials of degree t and t - 1 are those over the sphere, for t = 5."""
+    W = normalise(turned(built("24-cell"), rng))
+    for degree in (4, 5):
+        for axes in combinations_with_replacement(range(4), degree):
+            powers = np.bincount(axes, minlength=4)
+            sphere = 0.0
+            if not (powers % 2).any():
+                doubled = [math.prod(range(p - 1, 0, -2)) for p in powers.tolist()]
+                sphere = math.prod(doubled) / math.prod(range(4, 4 + degree, 2))
+            assert np.prod(W[:, axes], axis=1).mean() == pytest.approx(sphere, abs=1e-12)
+
+
+@pytest.mark.parametrize(("K", "d"), [(9, 2), (20, 3), (30, 4), (40, 5), (30, 7)])
+def test_no_direction_is_farther_than_the_covering_radius(K: int, d: int) -> None:
+    rng = np.random.default_rng(K)
+    W = random_points(rng, K, d)
+    ends = radius(W)
+    sampled = (random_points(rng, 50_000, d) @ W.T).max(axis=1).min()
+    farthest = math.degrees(math.acos(sampled))
+    assert farthest <= ends.upper + 1e-9
+    if d <= 4:
+        assert ends.width == 0.0 and farthest > ends.lower - (0.1 if d == 2 else 6.0)
+    else:
+        assert farthest <= ends.lower + 1e-9  # holes are found better than by chance
+
+
+def test_covering_radius_of_codes_on_one_side() -> None:
+    assert radius(np.eye(3)).upper == pytest.approx(math.degrees(math.acos(-(3.0**-0.5))))
+    # A great circle; a half sphere with its border; a pair in a plane of five dimensions.
+    circle = np.pad(built("polygon-5"), ((0, 0), (0, 1)))
+    assert radius(circle) == Bracket(90.0, 90.0)
+    cap = np.concatenate([circle, [[0.0, 0.0, 1.0]]])
+    assert radius(cap).lower == pytest.approx(90.0)
+    flat = np.concatenate([np.eye(5), -np.eye(5)[:4]])
+    assert radius(flat) == Bracket(90.0, 90.0)
+
+
+def test_energies_of_closed_forms() -> None:
+    pair = energies(np.array([[0.0, 0.0, 1.0], [0.0, 0.0, -1.0]]))
+    assert (pair.coulomb, pair.logarithmic) == (0.5, -math.log(2.0))
+    W = built("24-cell")
+    distances = [math.dist(a, b) for a, b in combinations(W.tolist(), 2)]
+    of = energies(W)
+    assert of.coulomb == pytest.approx(sum(1.0 / r for r in distances))
+    assert of.logarithmic == pytest.approx(-sum(math.log(r) for r in distances))
+    assert of.harmonic == pytest.approx(sum(r**-2 for r in distances))
+    assert of.thomson is None and energies(built("polygon-7")).harmonic is None
+
+
+def test_the_smallest_known_coulomb_energies() -> None:
+    """Those that are proved, from their coordinates; and all lie above the mean field's bound."""
+    bipyramid = np.concatenate(
+        [[[0, 0, 1], [0, 0, -1]], np.pad(built("polygon-3"), ((0, 0), (0, 1)))]
+    )
+    proved = [built("simplex-3"), bipyramid, built("orthoplex-3"), built("icosahedron")]
+    for W in proved:
+        of = energies(W)
+        assert of.thomson is not None and of.coulomb == pytest.approx(of.thomson, abs=1e-9)
+    assert energies(np.pad(built("polygon-3"), ((0, 0), (0, 1)))).thomson == 1.732050808
+    assert energies(built("square-antiprism")).coulomb > THOMSON[8 - 2]
+    # N^2 / 2 less 0.55 N^(3/2), within a percent from twelve points on.
+    for K in range(12, 33):
+        assert THOMSON[K - 2] == pytest.approx(K**2 / 2 - 0.5523 * K**1.5, rel=0.01)
+
+
+def test_rank_of_a_contact_graph() -> None:
+    edges = np.array(list(combinations(range(5), 2)))
+    assert graph_rank(5, edges) == 5  # complete
+    octahedron = np.array([(i, j) for i, j in combinations(range(6), 2) if j - i != 3])
+    assert graph_rank(6, octahedron) == 3  # complete tripartite
+
+
+def test_what_is_not_there_has_a_reason() -> None:
+    W = random_points(np.random.default_rng(1), 400, 9)
+    of, undecided = describe(W, np.array([[0, 1]]), Deadline(1e-9))
+    assert of.design is None and of.energies is None and len(of.left_out) == 6
+    assert undecided == tuple(
+        f"description.{key}"
+        for key in (
+            "symmetry",
+            "design",
+            "covering_radius_deg",
+            "energies",
+            "contact_graph_rank",
+            "rigidity",
+        )
+    )
+    assert "up to 300 rows" in str(symmetry(W, Deadline(), 1e-6))
+
+
+def test_permutations_of_a_vector_make_a_transitive_code() -> None:
+    W = normalise(np.array(list(permutations((0.0, 1.0, 2.0, 3.0)))) - 1.5)
+    group = symmetry(W, Deadline(), 1e-6)
+    assert not isinstance(group, str)
+    assert (group.order, group.orbits) == ("48", (24,))
