@@ -65,9 +65,9 @@ def reach_of(
         progress = request.progress and partial(request.progress, "reach of sets")
         answers["reach_sets"] = dict(zip(sets, head.each(sets, progress), strict=True))
     fields: dict[str, Any] = {"witnesses": {}}
-    for name, found in answers.items():
-        fields[name] = _summary(head, found, rivals, prepared.names)
-        fields["witnesses"] |= _witnesses(name, found, rivals, head.d)
+    for name, reaches in answers.items():
+        fields[name] = _summary(head, reaches, rivals, prepared.names)
+        fields["witnesses"] |= _witnesses(name, reaches, rivals, head.d)
     return fields
 
 
@@ -94,6 +94,11 @@ def _sets(
         choices = (rng.choice(len(rivals), size, replace=False) for _ in range(count))
         return list(dict.fromkeys(tuple(sorted(own.tolist())) for own in choices))
     assert request.sets is not None
+    if str(request.sets).startswith("random:"):
+        raise UsageError(
+            f"{spelled('sets', request.sets)} is not random:K:N; give random:2:1000 for 1000 sets "
+            "of 2 classes"
+        )
     places = {name: k for k, name in enumerate(names or [])}
     sets: dict[tuple[int, ...], None] = {}
     for number, line in enumerate(read_lines(request.sets), start=1):
@@ -136,7 +141,8 @@ def _summary(
         tuple(rows[verdict])
         for verdict in (Verdict.CANNOT_WIN, Verdict.TIES, Verdict.UNDECIDED, Verdict.CAN_WIN)
     )
-    hardest = sorted(able, key=lambda row: row.margin.upper) if head.ranked else []
+    # Where time ran out few have an upper end.
+    hardest = sorted(able, key=lambda row: (row.margin.upper, row.margin.lower))
     best, m, k = None, head.K, len(next(iter(answers)))
     unit = np.abs(row_norms(head.W) - 1.0).max() < _UNIT
     if unit and not head.biased and {len(own) for own in answers} == {k}:
@@ -154,7 +160,7 @@ def _summary(
         unreachable_rows=lost,
         tied_rows=tied,
         undecided_rows=undecided,
-        hardest_rows=tuple(hardest[:_LISTED]),
+        hardest_rows=tuple(hardest[: _LISTED if head.ranked else 0]),
         best_possible=best,
     )
 

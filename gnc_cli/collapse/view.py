@@ -109,8 +109,8 @@ def _set(r: MeasureResult, verbose: bool) -> list[Table]:
         tables.append(_worst(r.worst_classes, verbose))
     if r.duplicates is not None and r.without_duplicates is not None:
         tables.append(_duplicates(r.duplicates, r.without_duplicates))
-    reaches = {"classes": r.reach, "sets": r.reach_sets}
-    tables += [_reach(nouns, reach) for nouns, reach in reaches.items() if reach is not None]
+    reaches = {"reach": r.reach, "reach_sets": r.reach_sets}
+    tables += [_reach(key, reach, verbose) for key, reach in reaches.items() if reach is not None]
     return [*tables, Table(notes=_notes([r], r.out, verbose))]
 
 
@@ -312,36 +312,44 @@ def _duplicates(pairs: Sequence[DuplicatePair], left: WithoutDuplicates) -> Tabl
     return Table(title, ("cosine", "classes"), rows, notes, text=frozenset({1}))
 
 
-def _reach(nouns: str, reach: ReachSummary) -> Table:
-    ball = f"in the ball |h| <= {reach.feature_norm:.6g}"
+def _reach(key: str, reach: ReachSummary, verbose: bool) -> Table:
+    ball, where = f"in the ball |h| <= {reach.feature_norm:.6g}", " of the ball"
     if math.isinf(reach.feature_norm):
-        ball = "of any norm, margins per unit of it"
+        ball, where = "of any norm, margins per unit of it", ""
     kinds = {
-        "cannot win": (reach.unreachable.lower, reach.unreachable_rows),
-        "can only tie": (reach.ties.lower, reach.tied_rows),
-        "not decided": (reach.undecided, reach.undecided_rows),
+        "cannot win": ("unreachable", reach.unreachable.lower, reach.unreachable_rows),
+        "can only tie": ("ties", reach.ties.lower, reach.tied_rows),
+        "not decided": ("undecided", reach.undecided, reach.undecided_rows),
     }
-    why = "in the whole ball: after ReLU or LayerNorm features fill less of it, maybe not there"
-    rows = [("can win", count(reach.can_win), why)]
-    rows += [(kind, count(int(n)), _some_of(named)) for kind, (n, named) in kinds.items()]
+    why = f"with some feature{where}; after ReLU or LayerNorm maybe with none"
+    rows = [("can win", count(reach.can_win), why if reach.can_win else "", f"{key}.can_win")]
     rows += [
-        ("" if place else "least margins", proved(row.margin, 6), _some_of([row]))
+        (kind, count(int(n)), _some_of(named), f"{key}.{end}")
+        for kind, (end, n, named) in kinds.items()
+    ]
+    rows += [
+        ("" if place else "least margins", proved(row.margin, 6), _some_of([row]), "")
         for place, row in enumerate(reach.hardest_rows[:_OF_A_KIND])
     ]
     if reach.best_possible is not None:
         of = f"the most that the least margin of {count(reach.rivals)} unit rows can be"
-        rows.append(("possible", f"{reach.best_possible:.6f}", of))
-    asked = f"{count(reach.asked)} {nouns} against all {count(reach.rivals)} classes"
-    return facts(f"reach of {asked}, features {ball}", rows)
+        rows.append(("possible", f"{reach.best_possible:.6f}", of, f"{key}.best_possible"))
+    subjects = plural(reach.asked, "set")
+    if key == "reach":
+        subjects = f"{count(reach.asked)} classes"
+    title = f"reach of {subjects} against all {count(reach.rivals)} classes, features {ball}"
+    return facts(title, rows, verbose=verbose)
 
 
 def _some_of(rows: Sequence[ReachRow]) -> str:
-    """The first of some classes or sets."""
+    """The first of some classes or sets, with the bound of those that are not decided."""
     texts = []
     for row in rows[:_OF_A_KIND]:
         text = " + ".join(map(class_name, row.labels, row.names or [None] * len(row.labels)))
         twin = "" if row.twin is None else f" = {class_name(row.twin, row.twin_name)}"
-        texts.append(text + twin)
+        is_open = row.margin.lower <= 0.0 < row.margin.upper < math.inf
+        bound = f" (reach at most {rounded(row.margin.upper, True, 2)})" if is_open else ""
+        texts.append(text + twin + bound)
     more = f", {count(len(rows) - len(texts))} more" if len(rows) > len(texts) else ""
     return ", ".join(texts) + more
 

@@ -141,7 +141,10 @@ def _classifier(result: BoundsResult, verbose: bool) -> list[tuple[Any, ...]]:
     (best,) = result.best
     margins = best.margins
     key = "best.0.margins"
-    proofs = ", ".join(dict.fromkeys([best.lower_name, best.upper_name]))
+    names = [best.lower_name, best.upper_name]
+    if result.quantity is Quantity.ONE_VS_ONE:  # the largest cosine has the smallest margin
+        names.reverse()
+    proofs = ", ".join(dict.fromkeys(names))
     proofs += "" if verbose else "; sources: -v"
     lines: list[tuple[Any, ...]] = []
     if margins.share is not None:

@@ -176,13 +176,13 @@ class Head:
         """The reach of each of several sets, in threads: projections are too small to be shared."""
         import scipy.linalg  # noqa: F401  its BLAS must be there to be held to one thread
 
-        found: list[Reach] = []
+        reaches: list[Reach] = []
         with limit_threads(1), ThreadPoolExecutor(self.threads) as pool:
             for reach in pool.map(self.reach, sets):
-                found.append(reach)
+                reaches.append(reach)
                 if progress is not None:
-                    progress(len(found), len(sets), math.nan)
-        return found
+                    progress(len(reaches), len(sets), math.nan)
+        return reaches
 
     def margin(self, own: np.ndarray, feature: np.ndarray) -> float:
         """Proved margin of some classes over all others at a feature (d,)."""

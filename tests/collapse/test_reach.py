@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,10 @@ import numpy as np
 import pytest
 
 from gnc_cli import measure
+from gnc_cli.collapse.reach import _summary
 from gnc_cli.collapse.result import MeasureResult
 from gnc_cli.errors import DataError, UsageError
+from gnc_cli.metrics.reach import Head, Reach, Verdict
 from tests.collapse.conftest import put, save
 
 K, D = 30, 4
@@ -108,6 +111,8 @@ def test_tables_and_gates(gnc: Any, tmp_path: Path, head: dict[str, np.ndarray])
     names, sets = tmp_path / "names.txt", tmp_path / "sets.txt"
     names.write_text("".join(f"token {k}\n" for k in range(K)))
     sets.write_text("0 1\n\ntoken 2, token 9\n")
+    only = tmp_path / "only.txt"
+    only.write_text("7\n0\n")
     args = ("measure", path, "--reach", "--class-names", names)
     run = gnc(*args, "--sets", sets)
     for words in (
@@ -115,7 +120,8 @@ def test_tables_and_gates(gnc: Any, tmp_path: Path, head: dict[str, np.ndarray])
         "token 7 (7)",
         "token 9 (9) = token 12 (12)",
         "token 2 (2) + token 9 (9) = token 12 (12)",
-        "after ReLU or LayerNorm features fill less of it",
+        "reach of 2 sets against",
+        "with some feature; after ReLU or LayerNorm maybe with none",
     ):
         assert words in run.stdout, words
     reach = json.loads(gnc(*args, "--json").stdout)["reach"]
@@ -123,12 +129,30 @@ def test_tables_and_gates(gnc: Any, tmp_path: Path, head: dict[str, np.ndarray])
     assert reach["feature_norm"] is None and reach["undecided"] == 0
     assert gnc(*args, "--max", "reach.unreachable=0").exit_code == 5
     assert gnc(*args, "--max", f"reach.unreachable={K}", "--max", "reach.ties=2").exit_code == 0
+    keyed = gnc(*args, "-v", "--classes", only, "--feature-norm", 2).stdout
+    assert f"reach of 2 classes against all {K} classes, features in the ball |h| <= 2" in keyed
+    assert re.search(r"cannot win +1 +token 7 \(7\) +reach.unreachable\n", keyed), keyed
     late = gnc(*args, "--time-limit", "1e-9", "--max", "reach.unreachable=0")
     assert late.exit_code == 4 and f"not decided   {K}" in late.stdout
     series = gnc("measure", path, path, "--reach").stdout.splitlines()
     assert "cannot win" in series[2]
     unknown = gnc("measure", path, "--max", "unreachable=0")
     assert unknown.exit_code == 2 and "did you mean reach.unreachable" in unknown.stderr
+
+
+def test_a_class_that_is_not_decided_has_its_bound(gnc: Any, tmp_path: Path) -> None:
+    """A row that lies between two others but for rounding."""
+    W = np.random.default_rng(3).normal(size=(12, 6))
+    W[9] = 0.3 * W[10] + 0.7 * W[11]
+    run = gnc("measure", save(tmp_path / "head.h5", {"weights": W}), "--reach")
+    assert re.search(r"not decided +1 +9 \(reach at most \d\S*e-1[3-6]\)\n", run.stdout), run.stdout
+
+
+def test_the_hardest_without_upper_ends_are_those_of_least_proved_margin() -> None:
+    head, lower = Head(np.eye(4)), (3.0, 1.0, 2.0, 0.5)
+    answers = {(k,): Reach(Verdict.CAN_WIN, lower[k], math.inf) for k in range(4)}
+    summary = _summary(head, answers, np.arange(4), None)
+    assert labels(summary.hardest_rows) == [3, 1, 2, 0]
 
 
 def test_proofs_are_written(tmp_path: Path, head: dict[str, np.ndarray]) -> None:
@@ -154,6 +178,7 @@ def test_proofs_are_written(tmp_path: Path, head: dict[str, np.ndarray]) -> None
 
 BAD: list[tuple[dict[str, Any], str]] = [
     ({"sets": "random:30:2"}, "needs 1 to 29 classes a set"),
+    ({"sets": "random:2"}, "give random:2:1000 for 1000 sets of 2"),
     ({"sets": [range(K)]}, "the set holds all 30 classes"),
     ({"sets": [[0, K]]}, "'30' is no class; expected a label from 0 to 29"),
     ({"sets": []}, "has no sets; give one per line"),
