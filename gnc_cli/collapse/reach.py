@@ -17,7 +17,7 @@ from gnc_cli.geometry.sphere import row_norms
 from gnc_cli.io.inputs import read_lines
 from gnc_cli.io.row_files import column
 from gnc_cli.metrics.reach import Head, Reach, Verdict
-from gnc_cli.metrics.rows import Rows, block_rows
+from gnc_cli.metrics.rows import Rows, block_rows, blocks
 from gnc_cli.parameters import spelled
 from gnc_cli.parsing import shown
 from gnc_cli.records import Bracket
@@ -41,7 +41,7 @@ def reach_of(
     for a weight of zero count nowhere.
 
     Raises:
-        DataError: there is no classifier, or a set is none of its classes.
+        DataError: there is no classifier, all features are zero, or a set is none of its classes.
         UsageError: sets are drawn that are larger than the head.
     """
     W, bias = samples.weights, samples.bias
@@ -53,7 +53,8 @@ def reach_of(
     rivals = prepared.kept if request.classes == NONZERO else np.arange(len(W))
     norm = request.feature_norm or math.inf
     if request.feature_norm is None and samples.features is not None:
-        norm = _largest_norm(samples.features)
+        assert samples.labels is not None
+        norm = _largest_norm(samples.features, samples.labels)
     head = Head(W[rivals], None if bias is None else bias[rivals], norm, deadline, threads)
     answers: dict[str, Answers] = {}
     if request.reach:
@@ -71,11 +72,17 @@ def reach_of(
     return fields
 
 
-def _largest_norm(rows: Rows) -> float:
-    step, largest = block_rows(rows), 0.0
-    for start in range(0, rows.shape[0], step):
-        block = rows.read(start, min(rows.shape[0], start + step)).astype(np.float64)
-        largest = max(largest, float(row_norms(block).max()))
+def _largest_norm(rows: Rows, labels: np.ndarray) -> float:
+    """Of the features that count: those of label -1 may be anything."""
+    largest = 0.0
+    for start, stop in blocks(rows.shape[0], block_rows(rows)):
+        norms = row_norms(rows.read(start, stop).astype(np.float64))
+        largest = max(largest, float(norms[labels[start:stop] >= 0].max(initial=0.0)))
+    if not largest:
+        raise DataError(
+            f"all features are zero, of which the norm for {spelled('reach')} would be; give "
+            f"{spelled('feature_norm', 'R')}"
+        )
     return largest
 
 

@@ -64,7 +64,8 @@ def gnc1_of_means(within_cov: np.ndarray, means: np.ndarray) -> Gnc1 | None:
         means: of the K classes that have one, shape (K, d).
 
     Returns:
-        None where all means are zero, as of one class or equal means after centring.
+        None where all means are zero, as of one class or equal means after centring, or so small
+        that their squares are.
 
     Raises:
         DataError: an entry is not finite.
@@ -74,9 +75,9 @@ def gnc1_of_means(within_cov: np.ndarray, means: np.ndarray) -> Gnc1 | None:
         0.5
     """
     K, d = means.shape
-    if not means.any():
-        return None
     between_cov = means.T @ means / K
+    if not between_cov.any():
+        return None
     if not (np.isfinite(within_cov).all() and np.isfinite(between_cov).all()):
         raise DataError("covariances hold NaN or infinity")
     values, vectors = np.linalg.eigh(between_cov)

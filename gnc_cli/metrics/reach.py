@@ -34,7 +34,7 @@ from gnc_cli.errors import DataError
 from gnc_cli.geometry.hull_products import ArrayProducts
 from gnc_cli.geometry.min_norm_point import hull_distance_bound, min_norm_point
 from gnc_cli.geometry.rounding import UNIT32, gamma
-from gnc_cli.geometry.sphere import as_points
+from gnc_cli.geometry.sphere import as_points, row_norms
 from gnc_cli.runtime.deadline import Deadline, StageProgress
 from gnc_cli.runtime.threads import limit_threads
 
@@ -51,6 +51,10 @@ _QUICK = 1e8
 _BLOCK_BYTES = 64 << 20
 """Of the products that screen classes."""
 _NO_ROWS = np.empty(0, dtype=np.intp)
+_LARGEST = 1e150
+"""Of lengths and biases, whose squares are computed."""
+_LARGEST_LOG = 600.0
+"""Of a scale: products with it are still numbers of float64."""
 _FAR = 1e3
 """Length of the features that screen without a limit: there rows differ by more than biases."""
 
@@ -94,7 +98,7 @@ class Head:
         threads: how many classes are looked at side by side.
 
     Raises:
-        DataError: rows or biases are not finite, or are fewer than two.
+        DataError: rows or biases are not finite or too large, or are fewer than two.
 
     Example:
         >>> head = Head(np.array([[1.0, 0.0], [-1.0, 0.0], [0.5, 0.0]]))
@@ -120,8 +124,13 @@ class Head:
         """Biases that are all the same decide nothing."""
         self.ranked = not self.biased or math.isfinite(norm)
         """Whether every reach is finite."""
-        self._lengths = np.linalg.norm(self.W, axis=1)
+        self._lengths = row_norms(self.W)
         self._longest = float(self._lengths.max()) or 1.0
+        if not max(self._longest, float(np.abs(self.bias).max())) < _LARGEST:
+            raise DataError(
+                "squares of the weights or of the bias leave the numbers of float64; divide both "
+                "by one number"
+            )
         self._scale = self._longest / float(np.ptp(self.bias)) if self.biased else 0.0
         """Of the biases as one more coordinate of the rows, which it makes as long as they are."""
         self._mean = self.W.mean(axis=0)
@@ -151,7 +160,7 @@ class Head:
             proof = self._inside(own, *reach.weights)
             if proof is not None:
                 return Reach(Verdict.CANNOT_WIN, reach.lower, 0.0, weights=proof)
-        return self._limited(own) if self.biased and math.isfinite(self.norm) else reach
+        return self._limited(own, reach) if self.biased and math.isfinite(self.norm) else reach
 
     def all(
         self, classes: np.ndarray | None = None, progress: StageProgress | None = None
@@ -214,16 +223,22 @@ class Head:
                 return Reach(Verdict.CAN_WIN, lower, upper, normal / length)
         return Reach(Verdict.UNDECIDED, self._at_zero(own), upper, weights=apart.signed(own))
 
-    def _limited(self, own: np.ndarray) -> Reach:
-        """With biases and a limit: the scale of the bias at which the best feature has norm R."""
+    def _limited(self, own: np.ndarray, unlimited: Reach) -> Reach:
+        """With biases and a limit: the scale of the bias at which the best feature has norm R.
+
+        Args:
+            unlimited: the reach without a limit, whose feature may be short enough.
+        """
         from scipy.optimize import brentq
 
         # Raised by this much, the classes win at h = 0, and the hulls are apart.
         raised = float(np.ptp(self.bias)) - self._at_zero(own)
         tried: list[Reach] = []
+        if unlimited.feature is not None and np.linalg.norm(unlimited.feature) <= self.norm / 2.0:
+            tried.append(unlimited)
 
         @cache
-        @np.errstate(divide="ignore", invalid="ignore")
+        @np.errstate(divide="ignore", over="ignore", invalid="ignore")
         def excess(log_scale: float) -> float:
             scale = math.exp(log_scale)
             lifted = self._lifted(own, scale)
@@ -234,9 +249,9 @@ class Head:
             feature *= min(1.0, self.norm * (1.0 - gamma(self.d + 4)) / length)
             ends, weights = (self.margin(own, feature), self._bound(own, apart)), apart.signed(own)
             tried.append(Reach(Verdict.UNDECIDED, *ends, feature, weights))
-            return math.log(length / self.norm)
+            return math.log(length) - math.log(self.norm)
 
-        middle = -math.log(self.norm)
+        middle = float(np.clip(-math.log(self.norm), -_LARGEST_LOG, _LARGEST_LOG))
         low, high = middle - 3.0, middle + 3.0
         while excess(low) < 0.0 and low > middle - 30.0:
             low -= 6.0
@@ -420,15 +435,16 @@ class Head:
         answers: dict[int, Reach] = {}
         length, rounding = _power_of_two(self._longest), gamma(self.d + 6, UNIT32)
         heights = self.bias / (length * self._radius)
-        small = np.column_stack([self.W / length, heights]).astype(np.float32)
+        W, mean = self.W / length, self._mean / length
+        small = np.column_stack([W, heights]).astype(np.float32)
         products, sizes = ArrayProducts(small, small), self._lengths / length + np.abs(heights)
         batch = max(1, _BLOCK_BYTES // (4 * self.K))
-        covariance = self.W.T @ self.W / self.K - np.outer(self._mean, self._mean)
+        covariance = W.T @ W / self.K - np.outer(mean, mean)
         for metric in (np.eye(self.d), np.linalg.pinv(covariance, hermitian=True)):
             left = np.array([k for k in classes if int(k) not in answers], dtype=np.intp)
             for s in range(0, len(left), batch):
                 at = left[s : s + batch]
-                h = (self.W[at] - self._mean) @ metric
+                h = (W[at] - mean) @ metric
                 norms = np.linalg.norm(h, axis=1, keepdims=True)
                 norms[norms == 0.0] = 1.0
                 h = (h / norms * (1.0 - 4.0 * UNIT32)).astype(np.float32)

@@ -202,3 +202,15 @@ def test_a_classifier_of_finite_numbers_is_needed(head: dict[str, np.ndarray]) -
         DataError, match="bias has 1 value.s. that are not finite, the first is nan at row 3"
     ):
         measure(weights=head["weights"], bias=spoilt, reach=True)
+
+
+def test_features_that_do_not_count_set_no_norm(head: dict[str, np.ndarray]) -> None:
+    labels = np.arange(60) % K
+    features = np.full((60, D), 0.5)
+    own = measure(**head, features=features, labels=labels, reach=True)
+    features[7], features[9], labels[[7, 9]] = math.nan, 1e3, -1
+    left = measure(**head, features=features, labels=labels, reach=True)
+    assert isinstance(own, MeasureResult) and isinstance(left, MeasureResult)
+    assert own.reach == left.reach and own.reach is not None and own.reach.feature_norm == 1.0
+    with pytest.raises(DataError, match="all features are zero.*give feature_norm='R'"):
+        measure(**head, features=0.0 * features[:7], labels=labels[:7], reach=True, normalize="off")

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gnc_cli.geometry.sphere import normalise, random_points
-from gnc_cli.metrics.gnc1 import gnc1
+from gnc_cli.metrics.gnc1 import gnc1, gnc1_of_means
 from tests.problems import random_rotation, simplex
 
 
@@ -27,6 +27,10 @@ def test_gnc1_of_tiny_spread_keeps_its_digits(rng: np.random.Generator) -> None:
     values = [gnc1(W[labels] + s * spread, labels).value / s**2 for s in (1e-3, 1e-5, 1e-7)]
     assert values[1] == pytest.approx(values[0], rel=1e-3)
     assert values[2] == pytest.approx(values[1], rel=1e-6)
+
+
+def test_gnc1_of_means_whose_squares_are_zero() -> None:
+    assert gnc1_of_means(np.zeros((2, 2)), 1e-200 * np.eye(2)) is None
 
 
 def test_gnc1_of_a_singular_between_covariance() -> None:

@@ -223,3 +223,19 @@ def test_wrong_heads() -> None:
         Head(SQUARE, np.array([0.0, 0.0, np.nan, 0.0]))
     with pytest.raises(DataError, match="W holds NaN or infinity, first in row 1"):
         Head(np.array([[1.0, 0.0], [np.inf, 0.0]]))
+
+
+@pytest.mark.parametrize("R", [1e-300, 1e-8, 1e300])
+def test_norms_of_any_size(R: float) -> None:
+    """With next to no norm the largest bias wins, with next to no limit whoever is no mixture."""
+    W, b = np.random.default_rng(0).normal(size=(6, 3)), np.arange(6.0)
+    head = Head(W, b, R)
+    won = [k for k in range(6) if head.reach([k]).verdict is Verdict.CAN_WIN]
+    limitless = [k for k in range(6) if largest_margin(W, b, k) > 0.0]
+    assert won == (limitless if R > 1.0 else [5])
+
+
+def test_rows_and_biases_whose_squares_are_no_numbers() -> None:
+    for W, b in ((1e160 * np.eye(3), np.zeros(3)), (np.eye(3), np.array([0.0, 1.0, 1e200]))):
+        with pytest.raises(DataError, match="divide both by one number"):
+            Head(W, b)
