@@ -277,7 +277,8 @@ def _sweep(result: BoundsResult, verbose: bool) -> Table:
             "yes" if b.exact else "",
             b.status and _YES_NO[b.status],
             None if b.margins.share is None else percent(b.margins.share),
-            _smallest_scale(b),
+            # Without a margin `scale` is its upper end.
+            between(b.margins.scale) if b.margins.share and b.margins.scale else None,
             None if brief else _scaled(b.scale),
             f"best.{place}" if verbose else None,
         )
@@ -292,12 +293,6 @@ def _sweep(result: BoundsResult, verbose: bool) -> Table:
         notes.append(Styled(f"scale: s = 1/tau that is enough {_promise(result)}", "dim"))
     text = frozenset({3, 5, 8, 9, 13})
     return Table(title, heads, rows, notes=notes, text=text, keys=13)
-
-
-def _smallest_scale(best: BestBounds) -> str | None:
-    """None without a margin: `scale` is its upper end then."""
-    margins = best.margins
-    return None if margins.share is None or margins.scale is None else between(margins.scale)
 
 
 def interval(best: BestBounds) -> str:
