@@ -216,7 +216,8 @@ def series_figure(result: MeasureSeries) -> Any:
         ax.set_xlabel("" if axis == "row" else axis)
         if ticks:
             some = range(0, len(ticks), -(-len(ticks) // _MOST_NAMES))
-            ax.set_xticks(some, [ticks[i] for i in some], rotation=30, ha="right")
+            slanted = {} if axis == "d" else {"rotation": 30, "ha": "right"}
+            ax.set_xticks(some, [ticks[i] for i in some], **slanted)
     if len(lines) > 1:
         shown = [handles[name] for name in [*lines][:_MOST_NAMES] if name in handles]
         figure.legend(handles=shown, loc="outside lower center", ncols=4)
