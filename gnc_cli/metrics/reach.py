@@ -172,8 +172,8 @@ class Head:
         answers |= zip(rest, self.each([[k] for k in rest], progress), strict=True)
         # Close the brackets of those that win by the least, as screening leaves them open.
         able = [k for k, reach in answers.items() if reach.verdict is Verdict.CAN_WIN]
-        able.sort(key=lambda k: answers[k].lower)
-        able = able[: max(_REFINED, int(_QUICK / self.W.size)) if self.ranked else 0]
+        few = max(_REFINED, int(_QUICK / self.W.size)) if self.ranked else 0
+        able = sorted(able, key=lambda k: answers[k].lower)[:few]
         for k, reach in zip(able, self.each([[k] for k in able]), strict=True):
             if reach.verdict is Verdict.CAN_WIN:
                 answers[k] = reach
@@ -196,13 +196,11 @@ class Head:
     def margin(self, own: np.ndarray, feature: np.ndarray) -> float:
         """Proved margin of some classes over all others at a feature (d,)."""
         products = self.W @ feature + self.bias
-        rest = np.ones(self.K, dtype=bool)
-        rest[own] = False
         if not np.isfinite(products).all():
             return -math.inf
         sizes = self._lengths * np.linalg.norm(feature) + np.abs(self.bias)
         error = 1.01 * gamma(self.d + 4) * float(sizes.max() + sizes[own].max()) + 1e-300
-        return float(products[own].min() - products[rest].max()) - error
+        return float(products[own].min() - np.delete(products, own).max()) - error
 
     # What follows answers by the kind of the head.
 
@@ -233,9 +231,8 @@ class Head:
 
         # Raised by this much, the classes win at h = 0, and the hulls are apart.
         raised = float(np.ptp(self.bias)) - self._at_zero(own)
-        tried: list[Reach] = []
-        if unlimited.feature is not None and np.linalg.norm(unlimited.feature) <= self.norm / 2.0:
-            tried.append(unlimited)
+        length = math.inf if unlimited.feature is None else np.linalg.norm(unlimited.feature)
+        tried = [unlimited] if length <= self.norm / 2.0 else []
 
         @cache
         @np.errstate(divide="ignore", over="ignore", invalid="ignore")
@@ -307,18 +304,16 @@ class Head:
             near: rows that may carry the nearest point; they only save time.
         """
         tolerance = 4.0 * gamma(self.d + 4) * 2.0 * self._longest
-        blocked = np.zeros(self.K, dtype=bool)
-        blocked[own] = True
         centre = np.append(self._mean, scale * self.bias.mean())
         normal = points.mean(axis=0) - centre
         working, nothing = near, np.zeros(len(points))
         best = _Apart(normal, math.inf, nothing, working, np.full(len(near), 1.0 / self.K))
         while not self.deadline.expired:
             products = self.W @ normal[:-1] + (scale * normal[-1]) * self.bias
-            products[blocked] = -np.inf
+            products[own] = -np.inf
             level = float((points @ normal).min())
             fresh = np.argsort(-products)[: max(_WORKING, self.d + 1)]
-            fresh = fresh[(products[fresh] > level - best.distance + tolerance) & ~blocked[fresh]]
+            fresh = fresh[products[fresh] > level - best.distance + tolerance]
             fresh = fresh[~np.isin(fresh, working)]
             if not fresh.size:
                 break
