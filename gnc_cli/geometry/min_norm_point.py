@@ -269,7 +269,7 @@ def _nnls_weights(V: np.ndarray) -> np.ndarray | None:
     lengths = np.linalg.norm(columns, axis=0)
     try:
         a = nnls(columns / lengths, target)[0] / lengths
-    except (RuntimeError, np.linalg.LinAlgError):
+    except (RuntimeError, ValueError, np.linalg.LinAlgError):  # ValueError: a length has no square
         return None
     total = float(a.sum())
     return a / total if np.isfinite(total) and total > 0.0 else None

@@ -239,3 +239,10 @@ def test_rows_and_biases_whose_squares_are_no_numbers() -> None:
     for W, b in ((1e160 * np.eye(3), np.zeros(3)), (np.eye(3), np.array([0.0, 1.0, 1e200]))):
         with pytest.raises(DataError, match="divide both by one number"):
             Head(W, b)
+
+
+@pytest.mark.parametrize("R", [1.0, 1e170, 1e200])
+def test_rows_that_differ_by_biases_whose_squares_are_zero(R: float) -> None:
+    W, b = np.vstack([SQUARE, SQUARE[:1]]), np.array([0.0, 0.1, 0.2, 0.3, 1.0])
+    wins = [Verdict.CAN_WIN] * 4
+    assert verdicts(W, b, R) == [Verdict.CANNOT_WIN, *wins]
