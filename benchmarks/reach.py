@@ -47,22 +47,22 @@ def main() -> None:
     options = parser.parse_args()
     W, planted = planted_head(options.K, options.d)
     bias = 0.1 * np.random.default_rng(1).standard_normal(options.K)
-    asked = None
+    part = None
     if options.part is not None:
         others = np.setdiff1d(np.arange(options.K), planted)
         some = planted[:: max(1, 2 * len(planted) // options.part)]
-        asked = np.concatenate([some, others[: options.part - len(some)]])
+        part = np.concatenate([some, others[: options.part - len(some)]])
     lines = []
     for name, b, norm in (("none", None, math.inf), ("any", bias, math.inf), ("any", bias, 10.0)):
         wall, processor = time.perf_counter(), time.process_time()
-        answers = Head(W, b, norm, threads=available_cores()).all(asked)
+        answers = Head(W, b, norm, threads=available_cores()).all(part)
         times = time.perf_counter() - wall, time.process_time() - processor
         counts = Counter(str(reach.verdict) for reach in answers.values())
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-        found = [str(counts[verdict]) for verdict in ("can win", "cannot win", "ties only")]
+        verdicts = [str(counts[verdict]) for verdict in ("can win", "cannot win", "ties only")]
         seconds = [f"{value:.0f}" for value in times]
         undecided = str(counts["undecided"])
-        lines.append([name, f"{norm:g}", *found, undecided, *seconds, f"{peak:.1f}"])
+        lines.append([name, f"{norm:g}", *verdicts, undecided, *seconds, f"{peak:.1f}"])
         print(lines[-1], flush=True)
     head = ["bias", "R", "can win", "cannot", "ties", "undecided", "s", "CPU s", "peak GB"]
     print(table(head, lines))

@@ -35,7 +35,7 @@ class Energies:
     coulomb: float
     """Of 1 / r."""
     thomson: float | None
-    """Smallest known Coulomb energy of so many points for d = 3, to nine decimals; None where
+    """Smallest known Coulomb energy of K points for d = 3, to nine decimals; None where
     none is listed."""
     logarithmic: float
     """Of -log r."""

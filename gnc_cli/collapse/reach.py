@@ -58,9 +58,9 @@ def reach_of(
     head = Head(W[rivals], None if bias is None else bias[rivals], norm, deadline, threads)
     answers: dict[str, Answers] = {}
     if request.reach:
-        asked = np.searchsorted(rivals, prepared.kept)
+        positions = np.searchsorted(rivals, prepared.kept)
         progress = request.progress and partial(request.progress, "reach")
-        answers["reach"] = {(k,): reach for k, reach in head.all(asked, progress).items()}
+        answers["reach"] = {(k,): reach for k, reach in head.all(positions, progress).items()}
     if request.sets is not None:
         sets = _sets(request, rivals, prepared.K_in_file, prepared.names)
         progress = request.progress and partial(request.progress, "reach of sets")
@@ -158,7 +158,7 @@ def _summary(
     return ReachSummary(
         feature_norm=head.norm,
         biased=head.biased,
-        asked=len(answers),
+        subjects=len(answers),
         rivals=m,
         can_win=len(able),
         unreachable=Bracket(len(lost), len(lost) + len(undecided)),

@@ -274,8 +274,8 @@ class ReachSummary:
     infinite (null); margins are then per unit of the norm."""
     biased: bool
     """Whether biases differ: otherwise they decide nothing."""
-    asked: int
-    """Classes, or sets of classes, that were asked about."""
+    subjects: int
+    """Number of classes, or of sets of classes, that the verdicts are about."""
     rivals: int
     """Classes of the head, which they must win against."""
     can_win: int

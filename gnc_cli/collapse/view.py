@@ -334,8 +334,8 @@ def _reach(key: str, reach: ReachSummary, verbose: bool) -> Table:
     if reach.best_possible is not None:
         of = f"the most that the least margin of {count(reach.rivals)} unit rows can be"
         rows.append(("possible", f"{reach.best_possible:.6f}", of, f"{key}.best_possible"))
-    classes = f"{count(reach.asked)} classes"
-    subjects = classes if key == "reach" else plural(reach.asked, "set")
+    classes = f"{count(reach.subjects)} classes"
+    subjects = classes if key == "reach" else plural(reach.subjects, "set")
     title = f"reach of {subjects} against all {count(reach.rivals)} classes, features {ball}"
     return facts(title, rows, verbose=verbose)
 

@@ -47,7 +47,7 @@ _LARGEST_RATIONAL = 40
 _REFINED = 20
 """Classes that win by the least, whose brackets are closed; more of a small head."""
 _QUICK = 1e8
-"""Numbers of so many such classes' rows are multiplied in little time."""
+"""Numbers in all rows, times the classes whose brackets are closed: a second's work."""
 _BLOCK_BYTES = 64 << 20
 """Of the products that screen classes."""
 _NO_ROWS = np.empty(0, dtype=np.intp)

@@ -9,7 +9,7 @@ Quick descents are L-BFGS on the smoothed maximum at rising sharpness, in NumPy 
 start takes a fifth of a second at (10, 100), over orbits of a group a few hundredths, and torch
 and geoopt need not be loaded for it: the first candidates of a search come from here. The gradients
 are those of `geometry.smoothing`, of which this is the Tammes case in float64. Half-way, where the
-smallest distances are already told from the others, estimates have the order of the ends
+smallest distances already stand apart from the others, estimates have the order of the ends
 (correlation 0.99 at (10, 100)): the best quarter goes on, at nearly half the time for all.
 """
 

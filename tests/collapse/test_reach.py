@@ -40,7 +40,7 @@ def test_files_of_every_kind(tmp_path: Path, head: dict[str, np.ndarray], suffix
         result = measure(put(tmp_path / f"{bias}{suffix}", arrays), reach=True)
         assert isinstance(result, MeasureResult) and result.reach is not None
         reach = result.reach
-        assert (reach.biased, reach.feature_norm, reach.asked) == (bias, math.inf, K)
+        assert (reach.biased, reach.feature_norm, reach.subjects) == (bias, math.inf, K)
         assert 7 in labels(reach.unreachable_rows) and reach.undecided == 0
         assert reach.can_win + reach.unreachable.lower + reach.ties.lower == K
         assert len(reach.hardest_rows) == (0 if bias else 10)
@@ -62,7 +62,7 @@ def test_some_classes_against_all(head: dict[str, np.ndarray]) -> None:
     part = measure(weights=head["weights"], reach=True, classes=[0, 5, 7])
     assert isinstance(whole, MeasureResult) and isinstance(part, MeasureResult)
     assert part.reach is not None and whole.reach is not None
-    assert (part.K, part.reach.asked, part.reach.rivals) == (3, 3, K)
+    assert (part.K, part.reach.subjects, part.reach.rivals) == (3, 3, K)
     assert labels(part.reach.unreachable_rows) == sorted(
         {0, 5, 7} & {*labels(whole.reach.unreachable_rows)}
     )
@@ -92,7 +92,7 @@ def test_drawn_sets_and_the_bound_of_unit_rows() -> None:
     result = measure(weights=W, sets="random:2:5", seed=3, feature_norm=2.0)
     assert isinstance(result, MeasureResult) and result.reach is None
     sets = result.reach_sets
-    assert sets is not None and 1 <= sets.asked <= 5 == sets.can_win + 5 - sets.asked
+    assert sets is not None and 1 <= sets.subjects <= 5 == sets.can_win + 5 - sets.subjects
     assert sets.best_possible == pytest.approx(2.0 * 6 / math.sqrt(2 * 5 * 4))
     for row in sets.hardest_rows:  # the simplex attains it
         assert row.margin.upper == pytest.approx(sets.best_possible, abs=1e-9)
