@@ -176,3 +176,9 @@ def test_a_run_without_a_snapshot_keeps_its_result(
         )
         assert run.outcome == "interrupted" and not (tmp_path / name).exists()
         assert f"{name}' is not written: the run has {missing}; go on with" in caplog.text
+
+
+def test_prefixes_have_no_page(tmp_path: Path) -> None:
+    W = np.eye(4)
+    with pytest.raises(UsageError, match="draws a .png"):
+        measure(weights=W, prefix_dims=(2,), plot=tmp_path / "p.html")

@@ -225,7 +225,6 @@ def test_prefixes_that_are_none(wide: dict[str, np.ndarray], dims: Any, said: st
     [
         ({"per_class": "c.csv"}, "per_class is of one set; drop prefix_dims"),
         ({"merge_list": "m.csv", "duplicates": 0.9}, "merge_list is of one set"),
-        ({"plot": "p.html"}, "draws a .png"),
     ],
 )
 def test_what_does_not_go_with_prefixes(
