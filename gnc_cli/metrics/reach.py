@@ -131,6 +131,8 @@ class Head:
                 "squares of the weights or of the bias leave the numbers of float64; divide both "
                 "by one number"
             )
+        self._power = math.ldexp(1.0, math.frexp(self._longest)[1])
+        """A power of two not below the longest row: division by it is exact."""
         self._scale = self._longest / float(np.ptp(self.bias)) if self.biased else 0.0
         """Of the biases as one more coordinate of the rows, which it makes as long as they are."""
         self._mean = self.W.mean(axis=0)
@@ -364,45 +366,50 @@ class Head:
             near: classes with signed weights (`values`) that make two points which nearly meet: the
                 own ones, whose point the others may enclose, and others.
         """
-        shares = values[: len(own)]
+        shares, others, nearest = values[: len(own)], near[len(own) :], -values[len(own) :]
         frame = self._frame
         if frame is not None and np.isin(own, frame[0]).any():
-            frame = _frame(self.W, own)
+            frame = _frame(self.W, self._power, own)
         if frame is None:
-            return self._rational(own)
+            return self._rational(own, others, nearest)
         corners, spread = frame
         centre = self._lifted(corners, self._scale).mean(axis=0)
         centre -= self._ray if self.biased else 0.0
         point = shares @ self._lifted(own, self._scale)
-        scale, largest = _power_of_two(self._longest), float(np.abs(self.bias).max())
+        largest = float(np.abs(self.bias).max())
         for depth in _DEPTHS:
             beyond = point + depth * (point - centre)
-            apart = self._separate(beyond[None], own, self._scale, self.biased, near[len(own) :])
+            apart = self._separate(beyond[None], own, self._scale, self.biased, others)
             weights = np.zeros(self.K)
             weights[apart.others] = apart.weights / (1.0 + depth)
             weights[corners] += depth / (1.0 + depth) / len(corners)
             used = np.flatnonzero(weights)
             error = gamma(len(used) + len(own) + 4)
             gap = shares @ self.W[own] - weights[used] @ self.W[used]
-            residual = float(np.abs(gap).max()) / scale + 2.0 * error
+            residual = float(np.abs(gap).max()) / self._power + 2.0 * error
             change = spread * max(residual, abs(float(shares.sum() - weights.sum())) + error)
             room = float(weights[used] @ self.bias[used] - shares @ self.bias[own])
             enough = room >= largest * (len(corners) * change + 4.0 * error)
             if change < weights[corners].min() and (enough or not self.biased):
                 return np.append(own, used), np.append(shares, -weights[used])
-        return self._rational(own)
+        return self._rational(own, others, nearest)
 
     @cached_property
     def _frame(self) -> tuple[np.ndarray, float] | None:
-        return _frame(self.W, np.arange(0))
+        return _frame(self.W, self._power, _NO_ROWS)
 
-    def _rational(self, own: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+    def _rational(
+        self, own: np.ndarray, others: np.ndarray, weights: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray] | None:
         """As `_inside`, for one class: weights that solve the equations in rational numbers, where
-        these are a few rows of few dimensions."""
+        these are a few rows of few dimensions.
+
+        Args:
+            others, weights: the rows that make the nearest point, and their convex weights.
+        """
         from flint import fmpq, fmpq_mat
 
-        apart = self._separate(self._lifted(own, self._scale), own, self._scale, self.biased)
-        used = apart.others[apart.weights > 1e-9]
+        used = others[weights > 1e-9]
         if len(own) > 1 or not 0 < len(used) <= _LARGEST_RATIONAL or self.d > _LARGEST_RATIONAL:
             return None
         columns = [
@@ -428,7 +435,7 @@ class Head:
         """The classes that a direction of their own proves to win: from the mean of all rows, then
         the same where the rows' covariance is the unit. Products are rounded as float32."""
         answers: dict[int, Reach] = {}
-        length, rounding = _power_of_two(self._longest), gamma(self.d + 6, UNIT32)
+        length, rounding = self._power, gamma(self.d + 6, UNIT32)
         heights = self.bias / (length * self._radius)
         W, mean = self.W / length, self._mean / length
         small = np.column_stack([W, heights]).astype(np.float32)
@@ -480,15 +487,10 @@ class _Apart:
         return np.concatenate([own, self.others[used]]), signs
 
 
-def _power_of_two(length: float) -> float:
-    """A scale by which division is exact, not below the length."""
-    return math.ldexp(1.0, math.frexp(length)[1])
-
-
-def _frame(W: np.ndarray, without: np.ndarray) -> tuple[np.ndarray, float] | None:
+def _frame(W: np.ndarray, scale: float, without: np.ndarray) -> tuple[np.ndarray, float] | None:
     """d + 1 affinely independent rows, and a proved bound of what a residual moves their weights.
 
-    With the rows divided by a power of two near the largest, and a 1 appended, as the matrix A
+    With the rows divided by `scale`, a power of two, and a 1 appended, as the matrix A
     (d + 1, d + 1), a residual r of `weights @ A` is taken away by a change of at most `spread |r|`
     in each weight, in the maximum norm. None where the rows span less, or too badly.
 
@@ -498,7 +500,6 @@ def _frame(W: np.ndarray, without: np.ndarray) -> tuple[np.ndarray, float] | Non
     from scipy.linalg import qr
 
     K, d = W.shape
-    scale = _power_of_two(float(np.linalg.norm(W, axis=1).max()) or 1.0)
     others = np.delete(np.arange(K), without)
     some = np.random.default_rng(0).permutation(others)[: 4 * (d + 1)]
     if len(some) < d + 1:
