@@ -17,7 +17,7 @@ from gnc_cli.console.numbers import count
 from gnc_cli.io.atomic import atomic_file
 from gnc_cli.parameters import check_suffix
 
-# Okabe and Ito's palette: told apart by people with any colour vision, and in grey.
+# Okabe and Ito's palette: distinct to people with any colour vision, and in grey.
 BLUE = "#0072B2"
 ORANGE = "#D55E00"
 GREEN = "#009E73"

@@ -213,7 +213,7 @@ class AlgebraicRows(Rows):
         return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True))
 
     def verify(self) -> Verification:
-        """Every pair: equal and different products told apart by integers, then ordered."""
+        """Every pair: equal and different products distinguished by integers, then ordered."""
         field, K, D = self.field, len(self), self.field.degree
         powers = np.zeros((K, K, 2 * D - 1), dtype=np.int64)
         for a in range(D):

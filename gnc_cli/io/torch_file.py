@@ -278,7 +278,7 @@ class _Unpickler(pickle._Unpickler):
         return OrderedDict((key, value) for key, value in items if isinstance(key, _PLAIN))
 
     def charge(self, count: int) -> None:
-        """Refuse what takes more than the file, or is copied again and again."""
+        """Refuse what takes more than the file, or is copied many times."""
         self._left -= count
         if self._left < 0:
             raise ValueError("its pickle and storages take more than the file holds")

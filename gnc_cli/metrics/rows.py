@@ -242,7 +242,7 @@ def watched(
     deadline: Deadline | None,
     progress: Callable[[str, int, int, float], None] | None,
 ) -> Iterator[T]:
-    """The results of blocks of `step` of N rows; after each `progress` is told, and the deadline
+    """The results of blocks of `step` of N rows; after each `progress` is called, and the deadline
     may raise TimeoutError."""
     done = 0
     for result in results:

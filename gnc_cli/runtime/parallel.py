@@ -99,7 +99,7 @@ class Pool:
                 later is given up, and at once after an interruption.
 
         Raises:
-            UnavailableError: workers died again and again, or the cluster has none or was lost.
+            UnavailableError: workers died repeatedly, or the cluster has none or was lost.
             Exception: the first that `work` raised; the other tasks are stopped.
         """
         with limit_threads(1):
@@ -214,7 +214,7 @@ def processes(workers: int | None, cluster: str | None) -> int:
 
 
 def end_workers() -> None:
-    """End joblib's processes, idle or not; told to leave, they take a second or two."""
+    """End joblib's processes, idle or not; by themselves they take a second or two to leave."""
     from joblib.externals.loky import reusable_executor
 
     if reusable_executor._executor is not None:  # it would be made, only to be ended

@@ -221,7 +221,7 @@ def solve(
 
     Args:
         interrupt: set it to stop early with the best so far.
-        progress: told `(stage, done, total, best)`.
+        progress: called with `(stage, done, total, best)`.
         command_line: for the provenance in the file.
 
     Returns:
