@@ -25,6 +25,9 @@ DOCUMENTS = [
     "constraints.txt",
     "pyproject.toml",
     "data/known_codes/SOURCES.md",
+    "paper/paper.md",
+    "paper/paper.bib",
+    "paper/theorem.md",
     ".ci/run",
     "docs/conf.py",
 ]
@@ -134,6 +137,30 @@ def test_shares_of_trained_networks_are_those_of_the_measured_results() -> None:
         assert known == f"{best.lower:.3f}"
         assert f" | {gnc2} | {known} | " in measured
         assert int(share) == round(100 * float(gnc2) / float(known))
+
+
+def test_the_paper_has_the_form_of_its_journal_and_cites_measured_figures() -> None:
+    """Of the Journal of Open Source Software: sections, length, and a source for each citation."""
+    text = (ROOT / "paper/paper.md").read_text(encoding="utf-8").split("---", 2)[2]
+    sources = (ROOT / "paper/paper.bib").read_text(encoding="utf-8")
+    assert re.findall(r"^# (.*)$", text, re.MULTILINE) == [
+        "Summary",
+        "Statement of need",
+        "State of the field",
+        "Software design",
+        "Research impact statement",
+        "AI usage disclosure",
+        "Acknowledgements",
+        "References",
+    ]
+    assert 750 <= len(text.split()) <= 1750
+    cited = set(re.findall(r"@(\w+)", text))
+    assert cited == set(re.findall(r"^@\w+\{(\w+),", sources, re.MULTILINE))
+    measured = (ROOT / "benchmarks/RESULTS.md").read_text(encoding="utf-8")
+    _, impact, _ = re.split(r"^# (?:Research impact|AI usage).*$", text, flags=re.MULTILINE)
+    figures = re.findall(r"\d+\.\d+(?:e-\d+)?|\d+,\d+", impact)
+    assert len(figures) > 10
+    assert [figure for figure in figures if figure not in measured] == []
 
 
 def _commands() -> list[tuple[str, Any]]:
