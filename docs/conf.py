@@ -44,7 +44,16 @@ html_context = {"default_mode": "auto"}
 # Pages without neighbours need no list of them.
 html_sidebars = {
     page: []
-    for page in ("index", "install", "gallery", "results", "paper-figures", "cite", "changelog")
+    for page in (
+        "index",
+        "install",
+        "gallery",
+        "results",
+        "paper-figures",
+        "comparison",
+        "cite",
+        "changelog",
+    )
 }
 html_show_sourcelink = False
 html_copy_source = False
