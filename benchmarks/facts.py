@@ -5,7 +5,8 @@
 
 Thirty rows of data/known_codes/table.csv, drawn by the checksum of `d,K`, and the questions of the
 kissing problem. Printed are the cosines of `bounds`, and whether `solve`, `measure`, `bounds` and
-`compare` agree with each other and with the table. What is printed goes into RESULTS.md.
+`compare` agree with each other and with the table. The thirty rows go into RESULTS.md, what an
+earlier gnc printed for the questions into NOTES.md.
 """
 
 import argparse

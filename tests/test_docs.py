@@ -21,6 +21,7 @@ DOCUMENTS = [
     "CITATION.cff",
     "LICENSE",
     "Makefile",
+    "benchmarks/NOTES.md",
     "benchmarks/RESULTS.md",
     "constraints.txt",
     "pyproject.toml",
