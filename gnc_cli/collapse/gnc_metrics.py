@@ -117,13 +117,15 @@ class GNCMetrics:
 
     # Taking in ----------------------------------------------------------------------------------
 
-    def update(self, features: Any, labels: Any, logits: Any = None) -> None:
+    def update(self, features: Any, labels: Any, logits: Any = None, *, workers: int = 1) -> None:
         """Take in a batch.
 
         Args:
             features: raw, any floating dtype and device, shape (n, d); gradients are not followed.
             labels: integers, shape (n,); samples of label -1 or -100 are left out.
             logits: shape (n, K), for the accuracy.
+            workers: threads, of use for thousands of rows; the answer does not depend on them. With
+                several, hold BLAS to one (`limit_threads(1)`).
 
         Raises:
             DataError: shapes disagree, a label is out of range, a row is not finite, or zero where
@@ -134,7 +136,7 @@ class GNCMetrics:
         answers = None if logits is None else largest_logits(logits, (len(known), self.K))
         units = checked_rows(rows, known, unit=self.normalize)
         for space, moments in self._own.moments.items():
-            moments.update(units if space == "unit" else rows, known)
+            moments.update(units if space == "unit" else rows, known, workers)
         own = self._own
         if answers is not None:
             right = known[(known >= 0) & (answers == known)]
@@ -162,9 +164,9 @@ class GNCMetrics:
         before it and after it. It has to see each sample of the first pass once.
 
         Args:
-            features: as for `update`; decided on the CPU.
+            features: as for `update`.
             labels: as for `update`.
-            weights: the classifier, raw, shape (K, d).
+            weights: the classifier, raw, shape (K, d); a GPU that they are on decides.
             bias: shape (K,).
             own: the batches are those of the first pass again; False for other data, say test
                 data against the means of the training set: then nothing is left out of a mean.
@@ -196,6 +198,7 @@ class GNCMetrics:
             own_counts=moments.counts if own else None,
             unit=self.normalize,
             where="the batch",
+            device=str(weights.device) if on_cuda(weights) else None,
             workers=workers,
         )
         together = self._together

@@ -26,7 +26,7 @@ from gnc_cli.metrics.rows import block_rows
 from gnc_cli.parameters import spelled
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.distributed import Processes, in_all, share
-from gnc_cli.runtime.threads import limit_threads, threads_for
+from gnc_cli.runtime.threads import accelerator, limit_threads, threads_for
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,10 +150,11 @@ def _read_decisions(
 ) -> list[Decisions]:
     """Decisions by class means, by part; `own` where they are the samples' own."""
     widest = parts[-1]
+    target = accelerator(request.device, worthwhile=False)  # where a GPU is asked for by name
 
     def decide() -> list[Decisions]:
         deciders = [
-            _decider(part, by_space, request.unit, own)
+            _decider(part, by_space, request.unit, own, None if target is None else str(target))
             for part, by_space in zip(parts, judges, strict=True)
         ]
         assert widest.features is not None
@@ -166,7 +167,11 @@ def _read_decisions(
 
 
 def _decider(
-    samples: Prepared, judges: Mapping[str, ClassMoments], unit: bool, own: bool
+    samples: Prepared,
+    judges: Mapping[str, ClassMoments],
+    unit: bool,
+    own: bool,
+    device: str | None,
 ) -> Decider:
     """What decides by class means, by space."""
     answered = samples.weights is not None or samples.logits is not None
@@ -185,6 +190,7 @@ def _decider(
         own_counts=judge.counts if own else None,
         unit=unit,
         where=samples.where["features"],
+        device=device,
     )
 
 

@@ -89,14 +89,23 @@ class ClassMoments:
         self.scatter: np.ndarray = np.zeros((d, d))
         """Sum over rows of `(h - m)(h - m)^T`, m the class mean (or centre), shape (d, d)."""
 
-    def update(self, features: np.ndarray, labels: np.ndarray) -> None:
+    def update(self, features: np.ndarray, labels: np.ndarray, workers: int = 1) -> None:
         """Take in finite rows (n, d) of any real dtype with labels (n,) below K; those of label -1
-        are left out."""
+        are left out. The sums do not depend on the number of threads."""
         kept = np.flatnonzero(labels >= 0)
-        for start, stop in blocks(len(kept), block_rows(ArrayRows(features))):
+
+        def sums_of(start: int, stop: int) -> ClassSums:
             part = kept[start:stop]
             rows = np.asarray(features[part], dtype=np.float64, order="C")
-            self._add(class_sums(rows, labels[part].astype(np.int64), self.centres))
+            return class_sums(rows, labels[part].astype(np.int64), self.centres)
+
+        spans = blocks(len(kept), block_rows(ArrayRows(features)))
+        if workers == 1:  # no thread for a small batch
+            for span in spans:
+                self._add(sums_of(*span))
+        else:
+            for sums in ordered((partial(sums_of, *span) for span in spans), workers):
+                self._add(sums)
 
     def _add(self, sums: ClassSums) -> None:
         """Take in the sums over other rows."""

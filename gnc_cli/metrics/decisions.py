@@ -2,7 +2,7 @@
 
 Accuracy, nearest-class-mean accuracy (NCC), the same with the sample left out, their agreement and
 the one-vs-rest margins, in one pass. All decisions are those of float64, at the price of float32
-products: see `scores.py`.
+products, or of a GPU's: see `scores.py`.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,7 +23,7 @@ from gnc_cli.metrics.rows import (
     refuse_rows,
     watched,
 )
-from gnc_cli.metrics.scores import SampleBlock, Scores, screen
+from gnc_cli.metrics.scores import SampleBlock, Scores, placed, screen
 from gnc_cli.runtime.deadline import Deadline
 
 _GRID = 2.0**32
@@ -89,6 +89,7 @@ def stream_decisions(
     own_counts: np.ndarray | None = None,
     unit: bool = True,
     where: str = "features",
+    device: str | None = None,
     block: int | None = None,
     workers: int = 1,
     span: tuple[int, int] | None = None,
@@ -115,6 +116,8 @@ def stream_decisions(
             the leave-one-out counts are known.
         unit: nearest means of unit rows; False: of raw rows. Logits always take raw rows.
         where: names the rows in messages, as `'f.h5': dataset 'features'`.
+        device: where products with all classes are computed; None for the CPU, by NumPy. The
+            answer is the same.
         block: rows to read at a time; None for about 16 MB as float64.
         workers: threads.
         span: only the rows from start to stop.
@@ -145,6 +148,7 @@ def stream_decisions(
         own_counts=own_counts,
         unit=unit,
         where=where,
+        device=device,
     )
     (total,) = stream_deciders(
         [decide],
@@ -198,6 +202,7 @@ def block_decider(
     own_counts: np.ndarray | None = None,
     unit: bool = True,
     where: str = "features",
+    device: str | None = None,
 ) -> Decider:
     """What decides on the rows from start to stop, in any thread; arguments and errors as in
     `stream_decisions`."""
@@ -213,11 +218,12 @@ def block_decider(
         labels,
         rows,
         logits,
-        None if weights is None else _Classifier(weights, bias),
-        None if means is None else _NearestMean(means, present, own_counts, unit),
-        None if raw_means is None else _NearestMean(raw_means, present, None, unit=False),
+        None if weights is None else _Classifier(weights, bias, device),
+        None if means is None else _NearestMean(means, present, own_counts, unit, device),
+        None if raw_means is None else _NearestMean(raw_means, present, None, False, device),
         unit,
         where,
+        device,
     )
 
 
@@ -231,6 +237,7 @@ def _decide_block(
     nearest_raw: "_NearestMean | None",
     unit: bool,
     where: str,
+    device: str | None,
     start: int,
     stop: int,
 ) -> Decisions:
@@ -238,7 +245,7 @@ def _decide_block(
     kept = labels[start:stop] >= 0
     y = labels[start:stop][kept]
     called = nearest = raw = loo_right = loo_counted = margins = None
-    samples = SampleBlock.read(rows, labels, unit, where, start, stop)
+    samples = SampleBlock.read(rows, labels, unit, where, start, stop, device)
     if classifier is not None:
         called, margins = classifier.decide(samples)
     if nearest_mean is not None:
@@ -294,16 +301,17 @@ class _Classifier:
     row of the weights has no direction: its unit weight counts as zero.
     """
 
-    def __init__(self, weights: np.ndarray, bias: np.ndarray | None) -> None:
+    def __init__(self, weights: np.ndarray, bias: np.ndarray | None, device: str | None) -> None:
         K = len(weights)
         norms = row_norms(weights)
         if not (np.isfinite(norms).all() and (bias is None or np.isfinite(bias).all())):
             raise DataError("weights or bias hold NaN or infinity")
-        self.factors = norms.astype(np.float32)
-        self.offsets = None if bias is None or not bias.any() else bias.astype(np.float32)
-        used = None if self.offsets is None else bias
-        self.logits = Scores(weights, np.ones(K), unit=False, offsets=used)
-        self.cosines = Scores(weights, np.where(norms > 0.0, norms, 1.0), unit=True)
+        self.device, self.factors = device, placed(norms, device)
+        used = None if bias is None or not bias.any() else bias
+        self.offsets = None if used is None else placed(used, device)
+        self.logits = Scores(weights, np.ones(K), unit=False, offsets=used, device=device)
+        divisor = np.where(norms > 0.0, norms, 1.0)
+        self.cosines = Scores(weights, divisor, unit=True, device=device)
         self.small = self.cosines.small()[:, :-1]
         self.even = self.offsets is None and norms.max() - norms.min() < _EVEN * norms.max()
 
@@ -311,10 +319,10 @@ class _Classifier:
         """The class of the largest logit, the first of ties; and the margin."""
         own = samples.labels
         raised, logit_error = self.logits.factors(samples)
-        raised = raised.astype(np.float32)
+        raised = placed(raised, self.device)
         error = self.cosines.factors(samples)[1]
 
-        def to_logits(tile: np.ndarray, rows: slice, columns: slice) -> None:
+        def to_logits(tile: Any, rows: slice, columns: slice) -> None:
             for start, stop in blocks(len(tile), _STRIP):
                 strip = tile[start:stop]
                 strip *= self.factors[columns]
@@ -328,7 +336,7 @@ class _Classifier:
             logit_error = error + _EVEN
         called = self.logits.decide(samples, logits, logit_error, own)
         rival = cosines.at.copy()
-        doubtful = ~(cosines.top.astype(np.float64) - cosines.second > 2.0 * error)
+        doubtful = ~(cosines.top - cosines.second > 2.0 * error)
         look = np.flatnonzero(doubtful)
         rival[look] = self.cosines.exact(samples, look, own[look])[2]
         return called, self._margins(samples.unit, own, rival)
@@ -358,6 +366,7 @@ class _NearestMean:
         present: np.ndarray | None,
         own_counts: np.ndarray | None,
         unit: bool,
+        device: str | None,
     ) -> None:
         K = len(means)
         self.classes = np.arange(K) if present is None else np.flatnonzero(present)
@@ -372,7 +381,7 @@ class _NearestMean:
         self.columns[self.classes] = np.arange(len(self.classes))
         self.own_counts = own_counts
         offsets = -0.5 * norms**2
-        self.scores = Scores(kept, np.ones(len(kept)), unit=unit, offsets=offsets)
+        self.scores = Scores(kept, np.ones(len(kept)), unit=unit, offsets=offsets, device=device)
         self.small = self.scores.small()
 
     def decide(
@@ -382,7 +391,7 @@ class _NearestMean:
         the sample, and whether its class has a mean without it."""
         own = self.columns[samples.labels]
         raised, error = self.scores.factors(samples)
-        samples.small[:, -1] = raised
+        samples.small[:, -1] = placed(raised, self.scores.device)
         leaders, _ = screen(samples.small, self.small, own)
         chosen = self.scores.decide(samples, leaders, error, own)
         if self.own_counts is None:

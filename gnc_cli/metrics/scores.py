@@ -3,7 +3,8 @@
 A score is `<x, v_j> + o_j`: a logit, or the nearest of many means. One blocked float32 product of
 all rows gives every score to within a proved bound (`geometry/rounding.py`), which settles nearly
 all rows; the few whose two largest scores lie within it are scored again in float64. (Products in
-float64 throughout would take twice the time.)
+float64 throughout would take twice the time. A GPU multiplies in float64: what is left to the CPU
+is then next to nothing.)
 
 Scores of one row may be scaled without changing their order, so the float32 product takes unit
 rows.
@@ -11,16 +12,17 @@ rows.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from gnc_cli.geometry.gram import gram_tiles
-from gnc_cli.geometry.rounding import UNIT32, gamma
+from gnc_cli.geometry.rounding import UNIT, UNIT32, gamma
 from gnc_cli.geometry.sphere import row_norms
-from gnc_cli.metrics.rows import Rows, blocks, read_block
+from gnc_cli.metrics.rows import Rows, blocks, read_block, to_numpy
 
 _SIDE = 1024
-"""Of a tile of scores: 4 MB in float32."""
+"""Of a tile of scores: 4 MB in float32; twice as long on a device, 32 MB in float64."""
 _TOO_LARGE = 1e30
 """Offsets this much larger than a row's scores leave no digit of them in float32."""
 
@@ -37,12 +39,19 @@ class SampleBlock:
     """Shape (B,)."""
     unit: np.ndarray
     """Float64, norm 1 (zero rows stay zero), shape (B, d)."""
-    small: np.ndarray
-    """The unit rows in float32 with a spare column for the factor of offsets, shape (B, d + 1)."""
+    small: Any
+    """The unit rows, `placed`, with a spare column for the factor of offsets, shape (B, d + 1)."""
 
     @classmethod
     def read(
-        cls, rows: Rows, labels: np.ndarray, unit: bool, where: str, start: int, stop: int
+        cls,
+        rows: Rows,
+        labels: np.ndarray,
+        unit: bool,
+        where: str,
+        start: int,
+        stop: int,
+        device: str | None = None,
     ) -> "SampleBlock":
         """Rows from start to stop; raises as `read_block`."""
         block = read_block(rows, labels, ("unit", "raw") if unit else ("raw",), where, start, stop)
@@ -50,22 +59,37 @@ class SampleBlock:
         directions = block.rows.get("unit")
         if directions is None:
             directions = raw / np.where(norms > 0.0, norms, 1.0)[:, None]
-        small = np.empty((len(raw), raw.shape[1] + 1), dtype=np.float32)
+        small = np.empty((len(raw), raw.shape[1] + 1), dtype=precision(device))
         small[:, :-1] = directions
-        return cls(block.labels, raw, norms, directions, small)
+        return cls(block.labels, raw, norms, directions, placed(small, device))
+
+
+def precision(device: str | None) -> type[np.floating[Any]]:
+    """Of the products: float32 on the CPU, float64 on a device."""
+    return np.float32 if device is None else np.float64
+
+
+def placed(array: np.ndarray, device: str | None) -> Any:
+    """What products are made of, in their `precision`: an array, or a tensor on the device."""
+    made: Any = array.astype(precision(device), copy=False)
+    if device is not None:
+        import torch
+
+        made = torch.from_numpy(made).to(device)
+    return made
 
 
 class Leaders:
-    """Of each row, float32: the score of its own column and the two largest of the others."""
+    """Of each row the score of its own column and the two largest of the others, in float64."""
 
     def __init__(self, rows: int) -> None:
-        self.own, self.top, self.second = np.full((3, rows), -np.inf, dtype=np.float32)
+        self.own, self.top, self.second = np.full((3, rows), -np.inf)
         """Own: -inf for rows without a column of their own."""
         self.at = np.zeros(rows, dtype=np.intp)
         """Column of `top`."""
 
-    def see(self, tile: np.ndarray, rows: slice, columns: slice, own: np.ndarray) -> None:
-        """Take in a tile of scores; it is left as it was."""
+    def see(self, tile: Any, rows: slice, columns: slice, own: np.ndarray) -> None:
+        """Take in a tile of scores, an array or a tensor; it is left as it was."""
         inside = np.flatnonzero((own >= columns.start) & (own < columns.stop))
         at_own = own[inside] - columns.start
         mine = tile[inside, at_own]
@@ -77,6 +101,7 @@ class Leaders:
         second = tile[every, tile.argmax(axis=1)]
         tile[every, at] = top
         tile[inside, at_own] = mine
+        mine, top, second, at = (to_numpy(values) for values in (mine, top, second, at))
 
         self.own[rows][inside] = mine
         best, runner_up = self.top[rows], self.second[rows]
@@ -86,30 +111,28 @@ class Leaders:
         np.maximum(best, top, out=best)
 
     def lead(self) -> np.ndarray:
-        """How far the largest of all scores is ahead of the next, float64, shape (rows,)."""
-        first = np.maximum(self.own, self.top)
+        """How far the largest of all scores is ahead of the next, shape (rows,)."""
         after = np.where(self.own > self.top, self.top, np.maximum(self.own, self.second))
-        return first.astype(np.float64) - after
+        return np.maximum(self.own, self.top) - after
 
 
 def screen(
-    A: np.ndarray,
-    V: np.ndarray,
+    A: Any,
+    V: Any,
     own: np.ndarray,
-    change: Callable[[np.ndarray, slice, slice], None] | None = None,
+    change: Callable[[Any, slice, slice], None] | None = None,
 ) -> tuple[Leaders, Leaders]:
-    """Leaders of every row of the float32 product `A V^T`, (B, d) times (d, K), tile by tile; and
-    of what `change` makes of each tile, in place, given its rows and columns (else the same).
+    """Leaders of every row of the product `A V^T`, (B, d) times (d, K), both `placed` alike, tile
+    by tile; and of what `change` makes of each tile, in place, given its rows and columns (else the
+    same).
 
     `own` is each row's own column, shape (B,); -1 for none.
     """
     first = Leaders(len(A))
     changed = first if change is None else Leaders(len(A))
-    buffer = np.empty(min(_SIDE, len(A)) * min(_SIDE, len(V)), dtype=np.float32)
-    for rows, columns in gram_tiles(len(A), _SIDE, len(V)):
-        shape = rows.stop - rows.start, columns.stop - columns.start
-        tile = buffer[: shape[0] * shape[1]].reshape(shape)
-        np.matmul(A[rows], V[columns].T, out=tile)
+    side = _SIDE if isinstance(V, np.ndarray) else 2 * _SIDE
+    for rows, columns in gram_tiles(len(A), side, len(V)):
+        tile = A[rows] @ V[columns].T
         first.see(tile, rows, columns, own[rows])
         if change is not None:
             change(tile, rows, columns)
@@ -128,23 +151,24 @@ class Scores:
         *,
         unit: bool,
         offsets: np.ndarray | None = None,
+        device: str | None = None,
     ) -> None:
-        self.V, self.divisor, self.unit = V, divisor, unit
+        self.V, self.divisor, self.unit, self.device = V, divisor, unit, device
         self.offsets = np.zeros(len(V)) if offsets is None else offsets
         self.longest = float((row_norms(V) / divisor).max(initial=0.0))
         self.largest = float(np.abs(self.offsets).max(initial=0.0))
 
-    def small(self) -> np.ndarray:
-        """Float32 columns for `screen` with the offsets last, shape (K, d + 1)."""
+    def small(self) -> Any:
+        """Columns for `screen`, `placed`, with the offsets last, shape (K, d + 1)."""
         K, d = self.V.shape
-        small = np.empty((K, d + 1), dtype=np.float32)
+        small = np.empty((K, d + 1), dtype=precision(self.device))
         for start, stop in blocks(K, _SIDE):
             small[start:stop, :d] = self.V[start:stop] / self.divisor[start:stop, None]
         small[:, d] = self.offsets
-        return small
+        return placed(small, self.device)
 
     def factors(self, samples: SampleBlock) -> tuple[np.ndarray, np.ndarray]:
-        """Of the offsets beside unit rows, and the proved error of float32 scores, (B,) each.
+        """Of the offsets beside unit rows, and the proved error of screened scores, (B,) each.
 
         Both factors of a product are rounded once, products and sums d + 1 times; `change` may
         round six times more, and underflow adds less than 1e-36. The error is infinite where
@@ -155,14 +179,15 @@ class Scores:
         held = factor < _TOO_LARGE
         factor = np.where(held, factor, 0.0)
         size = self.longest + factor * self.largest
-        error = 1.001 * gamma(self.V.shape[1] + 8, UNIT32) * size + 1e-36
+        rounding = gamma(self.V.shape[1] + 8, UNIT32 if self.device is None else UNIT)
+        error = 1.001 * rounding * size + 1e-36
         return factor, np.where(held, error, np.inf)
 
     def decide(
         self, samples: SampleBlock, leaders: Leaders, error: np.ndarray, own: np.ndarray
     ) -> np.ndarray:
         """The column of each row's largest score, the first of ties, as in float64, (B,); `leaders`
-        are of float32 scores with that `error`, (B,)."""
+        are of screened scores with that `error`, (B,)."""
         chosen = np.where(leaders.own > leaders.top, own, leaders.at)
         again = np.flatnonzero(~(leaders.lead() > 2.0 * error))
         mine, top, at = self.exact(samples, again, own[again])

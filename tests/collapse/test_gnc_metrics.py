@@ -361,3 +361,23 @@ def test_arrays_need_no_torch() -> None:
         "assert not {'torch', 'matplotlib', 'h5py'} & set(sys.modules)\n"
     )
     subprocess.run([sys.executable, "-c", script], check=True, timeout=300)
+
+
+def test_a_device_decides_alike(device: str, tmp_path: Path) -> None:
+    data = _data(K=12, N=200, width=0.6)
+    results = []
+    for weights in (data.W, torch.from_numpy(data.W).to(device)):
+        metrics = GNCMetrics(5, 12)
+        metrics.update(data.features, data.labels, workers=2)
+        metrics.judge(data.features, data.labels, weights, data.bias, workers=2)
+        results.append(metrics.compute(weights))
+    file = tmp_path / "data.npz"
+    np.savez(file, features=data.features, labels=data.labels, weights=data.W, bias=data.bias)
+    results += [measure(file, device=where) for where in ("cpu", device)]
+    names = ("accuracy", "ncc_accuracy", "ncc_leave_one_out", "ncc_agreement")
+    for result in results:
+        assert [getattr(result, name) for name in names] == [
+            getattr(results[0], name) for name in names
+        ]
+        assert result.sample_margins == results[0].sample_margins
+        assert result.gnc1 == pytest.approx(results[0].gnc1, rel=1e-12)

@@ -149,17 +149,22 @@ def samples(N: int = 700, K: int = 11, d: int = 5) -> tuple[np.ndarray, np.ndarr
 
 
 @pytest.mark.parametrize("ordered_labels", [False, True])
-def test_workers_leave_every_bit_alone(ordered_labels: bool) -> None:
+def test_workers_leave_every_bit_alone(
+    ordered_labels: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gnc_cli.metrics.rows._BLOCK_BYTES", 5 * 8 * 5)
     X, y = samples()
     X[0] += 1e4
     y = np.sort(y) if ordered_labels else y
     states = [
-        stream_moments(ArrayRows(X), y, 11, spaces=("raw",), block=5, workers=w)["raw"]
-        for w in (1, 2, 8)
+        stream_moments(ArrayRows(X), y, 11, spaces=("raw",), workers=w)["raw"] for w in (1, 2, 8)
     ]
-    for other in states[1:]:
+    updated = [ClassMoments(5, 11) for _ in range(2)]
+    updated[0].update(X, y)
+    updated[1].update(X, y, workers=3)
+    for same, other in [(states[0], states[1]), (states[0], states[2]), updated]:
         for name in ("counts", "shifts", "offsets", "squares", "scatter"):
-            np.testing.assert_array_equal(getattr(states[0], name), getattr(other, name), name)
+            np.testing.assert_array_equal(getattr(same, name), getattr(other, name), name)
 
 
 def test_shares_of_the_rows_merge_to_the_whole() -> None:

@@ -38,6 +38,7 @@ class Case:
     present: np.ndarray
     counts: np.ndarray
     unit: bool
+    device: str | None = None
 
     def decide(self, start: int = 0, stop: int | None = None, **more: object) -> Decisions:
         """Of a span."""
@@ -52,7 +53,7 @@ class Case:
             own_counts=self.counts,
             unit=self.unit,
             span=span,
-            **more,  # type: ignore[arg-type]
+            **{"device": self.device, **more},  # type: ignore[arg-type]
         )
 
     @property
@@ -89,7 +90,8 @@ def cases(draw: st.DrawFn) -> Case:
     present = counts > 0
     if draw(st.booleans()):
         y = np.where(rng.random(N) < 0.3, -1, y)
-    return Case(H, y, W, bias, M, present, counts, unit)
+    device = draw(st.sampled_from([None, "cpu"]))  # by NumPy, by torch
+    return Case(H, y, W, bias, M, present, counts, unit, device)
 
 
 def class_means(rows: np.ndarray, y: np.ndarray, K: int) -> tuple[np.ndarray, np.ndarray]:
@@ -193,9 +195,12 @@ def crowd(rng: np.random.Generator, K: int = 2500, d: int = 8, N: int = 600) -> 
     return Case(H, y, W, case.bias, M, counts > 0, counts, True)
 
 
-def test_many_classes_as_numpy_decides_in_float64(rng: np.random.Generator) -> None:
+@pytest.mark.parametrize("by_torch", [False, True])
+def test_many_classes_as_numpy_decides_in_float64(
+    by_torch: bool, device: str, rng: np.random.Generator
+) -> None:
     case = crowd(rng)
-    found = case.decide()
+    found = case.decide(device=device if by_torch else None)
     X, h, every = case.H.astype(np.float64), case.seen, np.arange(len(case.y))
     assert case.bias is not None
     called = (X @ case.W.T + case.bias).argmax(axis=1)
@@ -320,7 +325,10 @@ def test_progress_tells_rows_and_the_deadline_stops(rng: np.random.Generator) ->
         case.decide(block=4, deadline=Deadline(0.0))
 
 
-def test_close_calls_need_the_second_look(rng: np.random.Generator) -> None:
+@pytest.mark.parametrize("by_torch", [False, True])
+def test_close_calls_need_the_second_look(
+    by_torch: bool, device: str, rng: np.random.Generator
+) -> None:
     """Classes in pairs 1e-7 apart: float32 alone decides wrongly."""
     W = np.repeat(rng.standard_normal((600, 4)), 2, axis=0)
     W[1::2] += 1e-7 * rng.standard_normal((600, 4))
@@ -328,5 +336,5 @@ def test_close_calls_need_the_second_look(rng: np.random.Generator) -> None:
     H = W[y] + 0.1 * rng.standard_normal((1200, 4))
     called = (H @ W.T).argmax(axis=1)
     assert ((H.astype(np.float32) @ W.T.astype(np.float32)).argmax(axis=1) != called).any()
-    found = stream_decisions(ArrayRows(H), y, weights=W)
+    found = stream_decisions(ArrayRows(H), y, weights=W, device=device if by_torch else None)
     assert np.array_equal(found.right, np.bincount(y[called == y], minlength=1200))

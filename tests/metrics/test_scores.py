@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from gnc_cli.geometry.sphere import normalise, row_norms
 from gnc_cli.metrics import scores as module
-from gnc_cli.metrics.scores import SampleBlock, Scores, screen
+from gnc_cli.metrics.scores import SampleBlock, Scores, placed, screen
 
 
 @pytest.fixture(autouse=True)
@@ -16,22 +16,22 @@ def small_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_SIDE", 3)
 
 
-def samples_of(unit: np.ndarray) -> SampleBlock:
+def samples_of(unit: np.ndarray, device: str | None = None) -> SampleBlock:
     """Unit rows as a block of samples."""
-    small = np.zeros((len(unit), unit.shape[1] + 1), dtype=np.float32)
-    small[:, :-1] = unit
+    small = placed(np.column_stack([unit, np.zeros(len(unit))]), device)
     return SampleBlock(np.zeros(len(unit), dtype=int), unit, np.ones(len(unit)), unit, small)
 
 
-@given(d=st.integers(1, 400), seed=st.integers(0, 999))
-def test_the_screen_keeps_its_proved_error(d: int, seed: int) -> None:
+@given(d=st.integers(1, 400), seed=st.integers(0, 999), device=st.sampled_from([None, "cpu"]))
+def test_the_screen_keeps_its_proved_error(d: int, seed: int, device: str | None) -> None:
     rng = np.random.default_rng(seed)
     V = np.abs(rng.standard_normal((5, d))) * rng.choice([1e-20, 1.0, 1e20])
     scale, offsets = np.full(5, row_norms(V).max()), rng.uniform(-1, 1, 5)
-    scores = Scores(V, scale, unit=True, offsets=offsets)
-    samples = samples_of(normalise(np.abs(rng.standard_normal((4, d)))))
+    scores = Scores(V, scale, unit=True, offsets=offsets, device=device)
+    samples = samples_of(normalise(np.abs(rng.standard_normal((4, d)))), device)
     factor, error = scores.factors(samples)
-    samples.small[:, -1] = factor
+    assert (error < 1e-12).all() or device is None
+    samples.small[:, -1] = placed(factor, device)
     leaders, _ = screen(samples.small, scores.small(), np.full(4, 2))
     truth = samples.unit.astype(np.longdouble) @ (V / scale[:, None]).T + factor[:, None] * offsets
     assert (np.abs(leaders.own - truth[:, 2]) <= error).all()
