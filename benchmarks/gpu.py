@@ -1,19 +1,25 @@
 """What a GPU brings: a network's training, the descent for many points, a measurement.
 
     python -m benchmarks.gpu loop descent measure OUT.json
+    python -m benchmarks.gpu b4 OUT.json --fonts DIR --time-limit 240
 
 `loop` sets images a second in bf16 beside those of a bare loop, `descent` the speed of a search
-beside that of the same matrix products alone, `measure` a GPU beside the processor.
+beside that of the same matrix products alone, `measure` a GPU beside the processor. `b4` draws the
+glyphs of figure B.4, measures the network before its first step, and trains it for as many of its
+epochs as the time limit lets end, counted from the start of the program; all times are printed as
+they come. `--classes 60 --device cpu` tries it where no GPU is.
 """
 
+import argparse
 import json
 import statistics
-import sys
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import torch
@@ -141,13 +147,119 @@ def measure() -> dict[str, Any]:
     return answers
 
 
+def b4(asked: argparse.Namespace) -> dict[str, Any]:
+    """Figure B.4 at tau 1/20 as far as the time goes: drawing, epoch 0, the epochs after it."""
+    from gnc_cli import train
+    from gnc_cli.runtime.distributed import Processes
+    from gnc_cli.runtime.threads import limit_threads, resolve_device
+    from gnc_cli.training.data.load import load_images
+    from gnc_cli.training.epochs import EpochRow
+    from gnc_cli.training.head import HeadPlan
+    from gnc_cli.training.measure import NetworkMeasurer
+    from gnc_cli.training.network import build_training, precision_on, threads_of
+    from gnc_cli.training.request import Request, settings_of
+
+    answers: dict[str, Any] = {}
+
+    def done(name: str, **figures: Any) -> None:
+        """Print what there is, and the seconds since the start."""
+        figures["at"] = time.perf_counter() - _BEGUN
+        answers[name] = figures
+        print(name, json.dumps(figures), flush=True)
+
+    data = load_images(
+        "glyphs", classes=asked.classes, image_size=32, fonts=str(asked.fonts), script="hangul"
+    )
+    assert data.test is not None
+    done("drawn", train=len(data.train.labels), test=len(data.test.labels), **_short(data.facts))
+    options: dict[str, Any] = {
+        "data": "glyphs",
+        "script": "hangul",
+        "fonts": asked.fonts,
+        "classes": asked.classes,
+        "image_size": 32,
+        "model": "resnet18",
+        "feature_dim": D,
+        "tau": 0.05,
+        "batch_size": 512,
+        "epochs": asked.epochs,
+        "measure_every": asked.measure_every,
+        "device": asked.device,
+    }
+    device, settings = resolve_device(asked.device), settings_of(Request(**options))
+    # As `train` does for itself: the same network, before its first step.
+    recipe = replace(
+        settings, augment=("crop", "rotate"), precision=precision_on(device, settings.precision)
+    )
+    training = build_training(recipe, HeadPlan(D, asked.classes), data, Processes(), device)
+    measurer = NetworkMeasurer(training, data)
+    done("network", precision=recipe.precision, threads=threads_of(training, None))
+    before = time.perf_counter()
+    with limit_threads(threads_of(training, None)):
+        start = measurer.measure()
+    assert start.result is not None
+    done("epoch 0", seconds=time.perf_counter() - before, **_figures(start.result))
+    del training, measurer
+
+    def note(row: EpochRow) -> None:
+        figures = {name: getattr(row, name) for name in _OF_EPOCHS}
+        done(f"epoch {row.epoch}", **figures, **_figures(row))
+
+    left = asked.time_limit - (time.perf_counter() - _BEGUN)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        mock.patch("gnc_cli.training.run.load_images", lambda *_, **__: data),  # drawn above
+    ):
+        result = train(**options, out=f"{folder}/run", time_limit=left, on_epoch=note)
+    figures = {} if result.measured is None else _figures(result.measured)
+    done("end", outcome=result.outcome, **figures)
+    return answers
+
+
+_BEGUN = time.perf_counter()
+_OF_EPOCHS = (
+    "loss",
+    "seconds",
+    "images_per_second",
+    "measure_seconds",
+    "train_accuracy",
+    "test_accuracy",
+)
+
+
+def _figures(row: Any) -> dict[str, Any]:
+    """What figure B.4 shows, of a row or a result; GNC2 by both ends."""
+    names = ("gnc1", "gnc1_centred", "gnc3", "gnc3_centred", "ncc_accuracy")
+    gnc2 = None if row.gnc2 is None else (row.gnc2.lower, row.gnc2.upper)
+    return {"gnc2": gnc2} | {name: getattr(row, name) for name in names}
+
+
+def _short(facts: dict[str, Any]) -> dict[str, Any]:
+    return {name: facts[name] for name in ("characters", "merged", "sha256", "pillow", "freetype")}
+
+
 PARTS = {"loop": loop, "descent": descent, "measure": measure}
 
 
-if __name__ == "__main__":
-    *names, file = sys.argv[1:]
-    answers: dict[str, Any] = {"machine": f"{torch.cuda.get_device_name()}, {machine()}"}
-    for name in names:
-        answers[name] = PARTS[name]()
+def main() -> None:
+    """Parse and go."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("parts", nargs="+", choices=(*PARTS, "b4"))
+    parser.add_argument("file", type=Path, metavar="OUT.json")
+    parser.add_argument("--fonts", type=Path, default=Path("/usr/share/fonts"), metavar="DIR")
+    parser.add_argument("--time-limit", type=float, default=240.0, metavar="SECONDS")
+    parser.add_argument("--classes", type=int, default=K)
+    parser.add_argument("--epochs", type=int, default=12)
+    parser.add_argument("--measure-every", type=int, default=3)
+    parser.add_argument("--device", default="cuda")
+    asked = parser.parse_args()
+    card = torch.cuda.get_device_name() if torch.cuda.is_available() else "no GPU"
+    answers: dict[str, Any] = {"machine": f"{card}, {machine()}"}
+    for name in asked.parts:
+        answers[name] = b4(asked) if name == "b4" else PARTS[name]()
         print(name, json.dumps(answers[name]), flush=True)
-        Path(file).write_text(json.dumps(answers, indent=1), encoding="utf-8")
+        asked.file.write_text(json.dumps(answers, indent=1), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -6,9 +6,9 @@
     python -m benchmarks.paper report                    # RESULTS.md and docs/results-paper-*.svg
     python -m benchmarks.paper show
 
-Each run is a process `gnc train ... --json` on one thread (figure B.2: `gnc solve`). Rows are kept
-in benchmarks/work/paper.jsonl; a run that is there already is not repeated, one that was cut or
-failed starts anew.
+Each run is a process `gnc train ... --json` on one thread (figure B.2: `gnc solve`), or on a GPU
+with all cores, which draw and measure. Rows are kept in benchmarks/work/paper.jsonl; a run that is
+there already is not repeated, one that was cut or failed starts anew.
 """
 
 import argparse
@@ -110,18 +110,16 @@ def measured(case: Case, fonts: Path) -> dict[str, Any]:
 def _done(
     options: tuple[str, ...], fonts: Path, before: Path, out: Path
 ) -> "subprocess.CompletedProcess[str]":
-    """One process on one thread of the CPU, unless the options name a device."""
+    """One process on one thread of the CPU, or on the device of its options with all cores."""
     words = [w.replace(FONTS, str(fonts)).replace(BEFORE, str(before)) for w in options]
-    machine_options = [] if "--device" in words else ["--device", "cpu"]
+    alone = "--device" not in words
     return subprocess.run(
         [
             sys.executable,
             "-m",
             "gnc_cli",
             *words,
-            *machine_options,
-            "--threads",
-            "1",
+            *(("--device", "cpu", "--threads", "1") if alone else ()),
             "--out",
             str(out),
             "--json",
@@ -130,7 +128,7 @@ def _done(
         capture_output=True,
         text=True,
         check=True,
-        env=os.environ | {"OMP_NUM_THREADS": "1"},
+        env=os.environ | ({"OMP_NUM_THREADS": "1"} if alone else {}),
     )
 
 
