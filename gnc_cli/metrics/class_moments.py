@@ -100,12 +100,10 @@ class ClassMoments:
             return class_sums(rows, labels[part].astype(np.int64), self.centres)
 
         spans = blocks(len(kept), block_rows(ArrayRows(features)))
-        if workers == 1:  # no thread for a small batch
-            for span in spans:
-                self._add(sums_of(*span))
-        else:
-            for sums in ordered((partial(sums_of, *span) for span in spans), workers):
-                self._add(sums)
+        jobs = (partial(sums_of, *span) for span in spans)
+        # No thread is started for the batches of a training loop.
+        for sums in ordered(jobs, workers) if workers > 1 else (job() for job in jobs):
+            self._add(sums)
 
     def _add(self, sums: ClassSums) -> None:
         """Take in the sums over other rows."""
