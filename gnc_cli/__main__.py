@@ -1,20 +1,21 @@
 """`python -m gnc_cli` is `gnc`, and the console script ends here."""
 
+import os
 import sys
 
 if __name__ == "__main__" and not sys.flags.safe_path:
     # `python -m` puts the current folder, which may be somebody else's, before the libraries; a
     # checkout that is not installed is found last.
-    sys.path[:] = [*sys.path[1:], __file__.rpartition("/gnc_cli/")[0]]
+    sys.path[:] = [*sys.path[1:], os.path.dirname(os.path.dirname(__file__))]
 
 import atexit
 import contextlib
-import os
 import signal
 import time
 from typing import Any
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+from gnc_cli.runtime.system import SIGNALS
+
 _INTERRUPTED = 130
 
 
@@ -45,7 +46,7 @@ def main() -> None:
 
 
 def _handle(handler: Any) -> None:
-    for number in _SIGNALS:
+    for number in SIGNALS:
         if signal.getsignal(number) is not signal.SIG_IGN:  # nohup
             signal.signal(number, handler)
 

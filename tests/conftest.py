@@ -5,6 +5,7 @@ tries laws on eight times as many examples. With `--no-skips` a test that skips 
 """
 
 import os
+import sys
 from collections.abc import Callable, Generator
 from typing import Any
 
@@ -20,6 +21,25 @@ from typer.testing import CliRunner
 settings.register_profile("gnc", deadline=None, max_examples=25)
 settings.register_profile("slow", deadline=None, max_examples=200)
 settings.load_profile("gnc")
+
+
+NOT_ON_WINDOWS = (
+    "console/stand_in.py",
+    "console/test_process.py",
+    "faults/test_disk.py",
+    "faults/test_inputs.py",
+    "faults/test_outputs.py",
+    "faults/test_process.py",
+    "faults/test_records.py",
+    "faults/test_signals.py",
+    "io/test_atomic.py",
+    "io/test_formats.py",
+    "runtime/tasks.py",
+    "runtime/test_parallel.py",
+    "runtime/together.py",
+)
+"""Tests of signals, limits and file systems, which need what Windows has not."""
+collect_ignore = [*NOT_ON_WINDOWS] if sys.platform == "win32" else []
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -566,7 +566,7 @@ def told_apart(paths: Iterable[str]) -> dict[str, str]:
         >>> list(told_apart(["runs/a.h5", "runs/b.h5"]).values())
         ['a.h5', 'b.h5']
     """
-    parts = {path: path.split("/") for path in paths}
+    parts = {path: path.replace(os.sep, "/").split("/") for path in paths}
     shared = len(os.path.commonprefix([*parts.values()]))
     ends = len(os.path.commonprefix([p[shared:][::-1] for p in parts.values()]))
     return {path: "/".join(p[shared : len(p) - ends]) or p[-1] for path, p in parts.items()}

@@ -25,6 +25,7 @@ from gnc_cli.escaping import visible
 from gnc_cli.records import Result, plain
 from gnc_cli.runtime.deadline import end_wait
 from gnc_cli.runtime.distributed import is_rank_zero
+from gnc_cli.runtime.system import ADDRESS_SPACE, SIGNALS
 
 _LEAST_SPACE = 640_000_000
 """Bytes of address space; with less, OpenBLAS waits for ever while it is loaded."""
@@ -50,8 +51,8 @@ _NO_MEMORY = (
     "can't start new thread",
 )
 """In an error of torch, of Python, of the loader or of the system."""
-_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-"""Ctrl-C, a batch system's end, a terminal that closes."""
+_ALWAYS = (signal.SIGINT, signal.SIGTERM)
+"""Signals that interrupt also where the process that started this one ignores them."""
 ABORTED = threading.Event()
 """A second signal has come: what a library makes of the interrupt is no bug."""
 _PATIENCE = 1.0
@@ -115,8 +116,7 @@ def interruptible(quiet: bool = False) -> Iterator[threading.Event]:
     event = threading.Event()
     ABORTED.clear()
     # What ignores the end of its terminal (nohup) goes on ignoring it.
-    ignored = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
-    caught = [number for number in _SIGNALS if number != signal.SIGHUP or not ignored]
+    caught = [n for n in SIGNALS if n in _ALWAYS or signal.getsignal(n) is not signal.SIG_IGN]
     arrived = 0
 
     def handle(number: int, frame: FrameType | None) -> None:
@@ -135,7 +135,7 @@ def interruptible(quiet: bool = False) -> Iterator[threading.Event]:
     def watch() -> None:
         count = 0
         while data := reader.recv(64):
-            new = sum(byte in _SIGNALS for byte in data)
+            new = sum(byte in SIGNALS for byte in data)
             count += new
             if new:
                 event.set()
@@ -166,13 +166,10 @@ def check_address_space() -> None:
     Raises:
         UnavailableError: its address space is too small.
     """
-    import resource
-
-    space = resource.getrlimit(resource.RLIMIT_AS)[0]
-    if space not in (-1, resource.RLIM_INFINITY) and space < _LEAST_SPACE:
+    if ADDRESS_SPACE < _LEAST_SPACE:
         raise UnavailableError(
-            f"this process may have {space / 1e6:.0f} MB of address space (ulimit -v), and needs "
-            f"{_LEAST_SPACE / 1e6:.0f} MB or more; raise the limit"
+            f"this process may have {ADDRESS_SPACE / 1e6:.0f} MB of address space (ulimit -v), and "
+            f"needs {_LEAST_SPACE / 1e6:.0f} MB or more; raise the limit"
         )
 
 
@@ -211,7 +208,10 @@ def report_error(error: Exception) -> int:
     import traceback
 
     traceback.print_exception(error)
-    note(f"this is a bug: {error!r}; please report it with the lines above")
+    note(
+        f"this is a bug: {error!r}; please report it with the lines above, and "
+        "what `gnc --version -v` prints"
+    )
     return ExitCode.BUG
 
 

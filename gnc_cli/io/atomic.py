@@ -4,7 +4,6 @@ Also binary data on stdout, and a file for libraries that cannot cope with a fai
 """
 
 import contextlib
-import fcntl
 import functools
 import hashlib
 import os
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from gnc_cli.errors import OutputError
+from gnc_cli.runtime.system import AS_STORED, AT_ONCE, RENAMES_OPEN, lock
 
 _PIECE = 1 << 20
 """Bytes written to stdout at once."""
@@ -49,7 +49,7 @@ def atomic_file(
         temporary, descriptor = _temporary(target)
     except OSError as error:
         raise _refusal(path, error) from error
-    lock = os.dup(descriptor)  # outlives `file`, up to the renaming
+    kept = os.dup(descriptor) if RENAMES_OPEN else None  # the lock outlives `file`, to the renaming
     file = os.fdopen(descriptor, "w+b")
     try:
         yield file
@@ -71,7 +71,8 @@ def atomic_file(
         # Renaming one name of a file to another of its names does nothing, and leaves both.
         with contextlib.suppress(OSError):
             temporary.unlink()
-        os.close(lock)
+        if kept is not None:
+            os.close(kept)
     _sync_folder(target.parent)
 
 
@@ -90,9 +91,9 @@ def _temporary(target: Path) -> tuple[Path, int]:
     """A new file beside `target`, open and locked as long as its process lives."""
     while True:
         path = temporary_name(target)
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | AS_STORED, 0o666)
         with contextlib.suppress(OSError):  # a file system without locks
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock(descriptor)
         if path.exists():  # nobody has taken it for a stale one before it was locked
             return path, descriptor
         os.close(descriptor)
@@ -106,12 +107,15 @@ def _remove_stale(folder: Path) -> None:
             if not (entry.name.startswith(_stem()) and entry.name.endswith(".tmp")):
                 continue
             with contextlib.suppress(OSError):  # locked: its process lives
-                descriptor = os.open(entry.path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
+                descriptor = os.open(entry.path, os.O_RDWR | AS_STORED | AT_ONCE)
                 try:
-                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    os.unlink(entry.path)
+                    lock(descriptor)
+                    if RENAMES_OPEN:
+                        os.unlink(entry.path)
                 finally:
                     os.close(descriptor)
+                if not RENAMES_OPEN:
+                    os.unlink(entry.path)
 
 
 def _claim(temporary: Path, target: Path) -> None:

@@ -6,6 +6,7 @@ import os
 import re
 import time
 from dataclasses import dataclass, field
+from pathlib import PurePath
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,8 @@ import numpy as np
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.records import plain
 
+# A path of Windows, `C:\Users\ada\tiny`.
+_DRIVE = re.compile(r"""(?<!\w)[A-Za-z]:[\\/](?:[^\\/\s'"]+[\\/])*(?=[^\\/\s'"])""")
 # A path that starts a word: after a blank, a quote or an equals sign, but not inside a URL.
 _FOLDERS = re.compile(r"""(?<![^\s='"])/(?:[^\s/'"]+/)*(?=[^\s/'"])""")
 # The path of `folder:/home/ada/tiny`, but not of a URL.
@@ -103,10 +106,12 @@ def parse_provenance(text: Any) -> dict[str, Any]:
 
 
 def portable(value: Any) -> Any:
-    """`value` as JSON has it, absolute paths cut down to their last part.
+    r"""`value` as JSON has it, absolute paths cut down to their last part.
 
     >>> portable({"data": "folder:/home/ada/tiny", "out": "/tmp/run", "url": "https://a.b/c"})
     {'data': 'folder:tiny', 'out': 'run', 'url': 'https://a.b/c'}
+    >>> portable([r"folder:C:\Users\ada\tiny", "D:/ada/run"])
+    ['folder:tiny', 'run']
     """
     return _portable(plain(value))
 
@@ -119,5 +124,5 @@ def _portable(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     if os.path.isabs(value) and "\n" not in value:
-        return os.path.basename(value.rstrip("/"))
-    return _SCHEME.sub(r"\1", _FOLDERS.sub("", value))
+        return PurePath(value).name
+    return _SCHEME.sub(r"\1", _FOLDERS.sub("", _DRIVE.sub("", value)))

@@ -6,7 +6,6 @@ an error, where a map would end the process.
 """
 
 import io
-import os
 import threading
 from collections.abc import Sequence
 from typing import IO
@@ -15,6 +14,7 @@ import numpy as np
 
 from gnc_cli.errors import DataError
 from gnc_cli.io.catalogue import Catalogue, check_entry, checked, translated
+from gnc_cli.runtime.system import read_at
 
 _MOST_BYTES = 1 << 30
 """Of one system call; the kernel takes no more than 2 GiB."""
@@ -87,7 +87,7 @@ class FlatArray:
             got = 0
             while got < len(view):
                 part = view[got : got + _MOST_BYTES]
-                done = os.preadv(self._file.fileno(), [part], offset + got)
+                done = read_at(self._file, part, offset + got)
                 if done == 0:
                     break
                 got += done

@@ -17,6 +17,7 @@ from gnc_cli.errors import DataError, UsageError
 from gnc_cli.parameters import Lines
 from gnc_cli.runtime.deadline import waiting
 from gnc_cli.runtime.memory import total_memory
+from gnc_cli.runtime.system import AT_ONCE
 
 _DESCRIPTORS = ("/dev/fd/", "/proc/self/fd/", "/dev/stdin")
 _PIECE = 1 << 20
@@ -53,7 +54,7 @@ def short_name(path: str) -> str:
     ('train.h5:final/H', 'a')
     """
     name, key = split_key(path)
-    name = os.path.basename(name.rstrip("/")) or name
+    name = PurePath(name).name or name
     return name if key is None else f"{name}:{key}"
 
 
@@ -92,7 +93,7 @@ def open_input(path: str) -> Iterator[IO[bytes]]:
 def open_regular(path: str) -> BinaryIO:
     """A regular file, open for reading; OSError, or a DataError for what may have no end."""
     # Without waiting: a named pipe may never have a writer.
-    file = open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK))
+    file = open(path, "rb", opener=lambda name, flags: os.open(name, flags | AT_ONCE))
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         file.close()
         raise DataError(f"{path!r} is a device or a pipe; write what it gives to a file")

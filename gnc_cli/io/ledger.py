@@ -6,7 +6,6 @@ of the run. A run that fails or is killed before its first row leaves the file a
 """
 
 import contextlib
-import fcntl
 import json
 import logging
 import os
@@ -17,6 +16,7 @@ from typing import Any, Generic, TypeVar
 
 from gnc_cli.errors import DataError, OutputError
 from gnc_cli.io.atomic import check_writable, unshare
+from gnc_cli.runtime.system import AS_STORED, RENAMES_OPEN, lock
 
 _Row = TypeVar("_Row")
 _MOST_LINE = 1 << 26
@@ -107,11 +107,11 @@ class Ledger(Generic[_Row]):
         row = row if self._bare else {**row, "options": self.options}
         line = (json.dumps(row, allow_nan=False) + "\n").encode()
         before = self._cut()
-        if before and os.pread(self._file, 1, before - 1) != b"\n":
-            line = b"\n" + line
         with self._refusing():
+            os.lseek(self._file, max(0, before - 1), os.SEEK_SET)
+            if before and os.read(self._file, 1) != b"\n":
+                line = b"\n" + line
             try:
-                os.lseek(self._file, before, os.SEEK_SET)
                 written = 0
                 while written < len(line):
                     written += os.write(self._file, line[written:])
@@ -130,8 +130,12 @@ class Ledger(Generic[_Row]):
         """Replace the file by the rows that are here now; later ones are appended to it."""
         with self._refusing():
             self._cut()
+            if not RENAMES_OPEN:
+                self._held.close()
             os.replace(self._path, self._target)
-        self._path, self._fresh = self._target, False
+            self._path, self._fresh = self._target, False
+            if not RENAMES_OPEN:
+                self._file = self._open()
 
     def close(self) -> None:
         """Release the file, with the new rows if there are any; closing twice does no harm."""
@@ -139,6 +143,8 @@ class Ledger(Generic[_Row]):
             if self._ends and self._path != self._target:
                 self.take_name()
             elif self._fresh and not self._ends:
+                if not RENAMES_OPEN:
+                    self._held.close()
                 self._path.unlink(missing_ok=True)
         self._file, self._fresh = None, False
 
@@ -159,13 +165,13 @@ class Ledger(Generic[_Row]):
 
     def _open(self, how: int = 0) -> int:
         """The file at `_path`, open and locked until this is closed."""
-        file = os.open(self._path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | how, 0o666)
+        file = os.open(self._path, os.O_RDWR | AS_STORED | how, 0o666)
         self._held.callback(os.close, file)
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock(file)
             taken = not os.path.samestat(os.fstat(file), os.stat(self._path))
         except OSError as error:  # else a file system without locks
-            taken = isinstance(error, (BlockingIOError, FileNotFoundError))
+            taken = isinstance(error, (BlockingIOError, PermissionError, FileNotFoundError))
         if taken:
             raise OutputError(
                 f"{self._name!r} is being written by another run; wait for it, or name another"

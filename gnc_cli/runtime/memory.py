@@ -1,12 +1,12 @@
 """Memory and disk: how much is free, and the refusal of work that cannot fit."""
 
 import contextlib
-import math
 import os
 import shutil
 from pathlib import Path
 
 from gnc_cli.errors import UnavailableError
+from gnc_cli.runtime.system import memory
 
 _CGROUPS = (
     ("/sys/fs/cgroup", "memory.max", "memory.current"),
@@ -68,40 +68,29 @@ def size(count: float) -> str:
 
 
 def free_memory() -> float:
-    """Memory that can still be had, in bytes; infinite where this system does not say.
+    """Memory that can still be had, in bytes.
 
     What the system calls available, or less where the limit of a container is nearer.
     """
-    limits = [_host_available(), *(_container_available(*group) for group in _CGROUPS)]
-    return min((limit for limit in limits if limit is not None), default=math.inf)
+    limits = [memory()[1], *(_container_available(*group) for group in _CGROUPS)]
+    return min(limit for limit in limits if limit is not None)
 
 
 def total_memory() -> int:
     """All memory of this machine, or of the container."""
-    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    total = memory()[0]
     for folder, limit, _ in _CGROUPS:
         with contextlib.suppress(OSError, ValueError):  # "max" where there is no limit
-            total = min(total, int(Path(folder, limit).read_text()))
+            total = min(total, int(Path(folder, limit).read_text("ascii")))
     return total
-
-
-def _host_available() -> int | None:
-    """The system's own estimate (Linux), else all of its memory, where it says."""
-    with contextlib.suppress(OSError, ValueError, IndexError):
-        for line in Path("/proc/meminfo").read_text().splitlines():
-            if line.startswith("MemAvailable:"):
-                return 1024 * int(line.split()[1])
-    with contextlib.suppress(AttributeError, OSError, ValueError):
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return None
 
 
 def _container_available(folder: str, limit: str, used: str) -> int | None:
     """What a container may still take; its file cache can be dropped, so that it counts as free."""
     root = Path(folder)
     with contextlib.suppress(OSError, ValueError):  # "max" where there is no limit
-        left = int((root / limit).read_text()) - int((root / used).read_text())
-        lines = map(str.split, (root / "memory.stat").read_text().splitlines())
+        left = int((root / limit).read_bytes()) - int((root / used).read_bytes())
+        lines = map(str.split, (root / "memory.stat").read_text("ascii").splitlines())
         return left + sum(int(n) for key, n in lines if key in ("active_file", "inactive_file"))
     return None
 

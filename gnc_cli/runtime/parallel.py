@@ -11,6 +11,7 @@ decides. It imports nothing from the current folder, and leaves when its parent 
 import os
 import pickle
 import signal
+import sys
 import textwrap
 import threading
 import time
@@ -47,7 +48,6 @@ _SAFE_PATH = "PYTHONSAFEPATH"
 _MOMENT = 0.1
 """Seconds in which loky takes up what was sent out: a thread of its own fails if killed before."""
 _STARTING = threading.Lock()
-_SIGNALS = {signal.SIGINT, signal.SIGTERM} | {getattr(signal, "SIGHUP", signal.SIGINT)}
 
 
 class Pool:
@@ -257,7 +257,8 @@ def _active_backend() -> Any:
 
 
 def _watch_parent(parent: int) -> None:
-    """Let a worker leave once its parent has died."""
+    """Let a worker leave once its parent has died, and the parent alone decide on Ctrl-C."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def watch() -> None:
         while os.getppid() == parent:
@@ -271,14 +272,16 @@ def _thread(target: Callable[[], None]) -> threading.Thread:
     """Start a thread that hears no signals, so that processes it starts hear none."""
 
     def run_without_signals() -> None:
-        if hasattr(signal, "pthread_sigmask"):
+        if sys.platform != "win32":
             from joblib.externals.loky.backend import resource_tracker as of_loky
+
+            from gnc_cli.runtime.system import block_signals
 
             # They unblock the signals when they start, so they start first.
             with safe_path(), suppress(OSError):
                 resource_tracker.ensure_running()
                 of_loky.ensure_running()
-            signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
+            block_signals()
         target()
 
     thread = threading.Thread(target=run_without_signals, daemon=True)

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from gnc_cli.errors import UnavailableError
 from gnc_cli.runtime.calls import loaded
+from gnc_cli.runtime.system import GPU_DRIVERS, process_cores
 
 if TYPE_CHECKING:
     import torch
@@ -30,8 +31,6 @@ _CGROUP = Path("/sys/fs/cgroup")
 """As a container sees its own."""
 _WORTH_SPLITTING = 2e8
 """Floating-point operations in one call, about 5 ms on one core, that justify a second thread."""
-_DRIVERS = ("/dev/nvidiactl", "/dev/dxg", "/dev/kfd")
-"""Files that the drivers of NVIDIA (Linux, Windows Subsystem for Linux) and AMD put there."""
 
 
 def resolve_device(name: str = "auto") -> "torch.device":
@@ -85,17 +84,13 @@ def _gpu_is_likely() -> bool:
     torch = loaded("torch")
     if torch is not None:
         return bool(torch.cuda.is_available())
-    return any(Path(driver).exists() for driver in _DRIVERS)
+    return any(Path(driver).exists() for driver in GPU_DRIVERS)
 
 
 def available_cores() -> int:
     """Cores this process may use: by its affinity mask and its container's quota, and
     OMP_NUM_THREADS where that is lower."""
-    if hasattr(os, "sched_getaffinity"):
-        cores = len(os.sched_getaffinity(0))
-    else:
-        cores = os.cpu_count() or 1
-    cores = min(cores, _quota())
+    cores = min(process_cores(), _quota())
     wish = os.environ.get("OMP_NUM_THREADS", "").split(",")[0]
     return min(cores, max(1, int(wish))) if wish.isdigit() else cores
 
@@ -104,10 +99,11 @@ def _quota() -> int:
     """Cores' worth of time that a container may use (cgroup v2 or v1), rounded up."""
     try:
         if (_CGROUP / "cpu.max").exists():
-            quota, period = (_CGROUP / "cpu.max").read_text().split()
+            quota, period = (_CGROUP / "cpu.max").read_text("ascii").split()
         else:
             quota, period = (
-                (_CGROUP / "cpu" / f"cpu.cfs_{name}_us").read_text() for name in ("quota", "period")
+                (_CGROUP / "cpu" / f"cpu.cfs_{name}_us").read_text("ascii")
+                for name in ("quota", "period")
             )
         return max(1, -(-int(quota) // int(period))) if int(quota) > 0 else sys.maxsize
     except (OSError, ValueError):  # no container, or no quota: "max"

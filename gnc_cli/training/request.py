@@ -7,6 +7,7 @@ import threading
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Any
 
 from gnc_cli.console.options import REMOVED
@@ -299,9 +300,9 @@ def _last_part(value: str | None) -> str | None:
     if value is None:
         return None
     kind, colon, path = value.partition(":")
-    if "/" in kind:
+    if "/" in kind or len(kind) == 1:  # of a path, its drive at most
         kind, colon, path = "", "", value
-    return kind + colon + os.path.basename(path.rstrip("/"))
+    return kind + colon + PurePath(path).name
 
 
 def _shown(value: Any) -> str:

@@ -218,8 +218,8 @@ class RunFolder:
         if self._log is not None:
             text = visible(" ".join(str(portable(line)).split()))
             # Other writers report a full disk.
-            with contextlib.suppress(OSError), open(self._log, "a", encoding="utf-8") as file:
-                file.write(f"{creation_time()} {text}\n")
+            with contextlib.suppress(OSError), open(self._log, "ab") as file:
+                file.write(f"{creation_time()} {text}\n".encode())
             _log.info("%s", line)
 
     def warn(self, line: str) -> None:

@@ -4,6 +4,7 @@ import dataclasses
 import os
 import statistics
 from collections.abc import Sequence
+from pathlib import PurePath
 from typing import Any
 
 import numpy as np
@@ -131,7 +132,7 @@ def _recipe_facts(settings: Settings, normalisation: Normalisation) -> dict[str,
         "std": list(normalisation.std),
         "width": settings.width,
         "preset": settings.preset,
-        "start": os.path.basename(start.rstrip("/")) if start else None,
+        "start": PurePath(start).name if start else None,
     }
 
 

@@ -118,7 +118,7 @@ def test_torch_is_left_alone_until_asked_for() -> None:
         "from gnc_cli.runtime import threads\n"
         "from gnc_cli.codes import certify\n"
         "from gnc_cli.metrics import duplicates, gnc1, gnc2, gnc3\n"
-        "threads._DRIVERS = ()\n"
+        "threads.GPU_DRIVERS = ()\n"
         "assert threads.accelerator('auto') is None and threads.accelerator('cpu') is None\n"
         "for device in ('cpu', 'auto'): gnc2.gnc2_detail(np.eye(50), device=device)\n"
         "duplicates.find_duplicates(np.eye(50), 0.0)\n"

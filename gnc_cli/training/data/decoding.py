@@ -6,7 +6,6 @@ is respected, transparency dropped, 16 bits are cut to 8.
 
 import contextlib
 import io
-import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ import numpy as np
 from gnc_cli.errors import DataError
 from gnc_cli.io.inputs import open_regular
 from gnc_cli.runtime.distributed import on_this_machine
+from gnc_cli.runtime.system import process_cores
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -84,9 +84,7 @@ def decoding_pool(threads: int | None) -> ThreadPoolExecutor:
     The OMP_NUM_THREADS that torchrun sets says nothing of decoding.
     """
     if threads is None:
-        affinity = getattr(os, "sched_getaffinity", None)
-        cores = len(affinity(0)) if affinity else os.cpu_count() or 1
-        threads = min(_MOST_THREADS, cores // (on_this_machine("LOCAL_WORLD_SIZE") or 1))
+        threads = min(_MOST_THREADS, process_cores() // (on_this_machine("LOCAL_WORLD_SIZE") or 1))
     return ThreadPoolExecutor(max(1, threads))
 
 

@@ -1,0 +1,221 @@
+"""What only some systems have is used in one module; what stands for it on Windows, run here."""
+
+import ast
+import os
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from gnc_cli.io.atomic import _stem
+from tests.conftest import NOT_ON_WINDOWS
+from tests.documents import ROOT
+
+STUBS = Path(pytest.importorskip("mypy").__file__).parent / "typeshed" / "stdlib"
+"""What each module of Python has on each system, as type checkers know it."""
+SYSTEM = ROOT / "gnc_cli/runtime/system.py"
+SOURCES = [path for path in sorted((ROOT / "gnc_cli").rglob("*.py")) if path != SYSTEM]
+
+
+def _defined(body: list[ast.stmt], platform: str) -> Iterator[str]:
+    """The names that the body of a stub defines on a system."""
+    for node in body:
+        if isinstance(node, ast.If):
+            test = compile(ast.Expression(node.test), "stub", "eval")
+            this = SimpleNamespace(platform=platform, version_info=sys.version_info)
+            yield from _defined(node.body if eval(test, {"sys": this}) else node.orelse, platform)
+        elif isinstance(node, ast.AnnAssign | ast.Assign):
+            targets = [node.target] if isinstance(node, ast.AnnAssign) else node.targets
+            yield from (target.id for target in targets if isinstance(target, ast.Name))
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            yield node.name
+
+
+@cache
+def _missing(module: str) -> set[str]:
+    """The names of a module of Python that Linux has, and not every other system; `*` if all."""
+    stub = STUBS / module / "__init__.pyi"
+    stub = stub if stub.exists() else STUBS / f"{module}.pyi"
+    if not stub.exists():
+        return set()
+    body = ast.parse(stub.read_text("utf-8")).body
+    here, *others = (set(_defined(body, name)) for name in ("linux", "win32", "darwin"))
+    lacking = here - set.intersection(*others)
+    nothing = any(all(name.startswith("_") for name in other) for other in others)
+    return lacking | {"*"} if lacking and nothing else lacking
+
+
+def _used(path: Path) -> set[str]:
+    """What a file uses of what some systems lack: `os.fork`, `fcntl`."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names if "*" in _missing(alias.name)}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names = {alias.name for alias in node.names} & _missing(node.module)
+            found |= {f"{node.module}.{name}" for name in names}
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            if node.attr in _missing(node.value.id):
+                found.add(f"{node.value.id}.{node.attr}")
+    return found
+
+
+def test_the_stubs_name_what_is_missing() -> None:
+    assert {"sched_getaffinity", "preadv", "O_NOFOLLOW", "sysconf", "fork"} <= _missing("os")
+    assert {"SIGHUP", "pthread_sigmask"} <= _missing("signal") and "SIGTERM" not in _missing(
+        "signal"
+    )
+    assert all("*" in _missing(name) for name in ("fcntl", "resource", "pwd", "termios"))
+    assert not any("*" in _missing(name) for name in ("os", "json", "mmap", "numpy"))
+    assert {"fcntl", "resource", "os.preadv"} <= _used(SYSTEM)
+
+
+def test_one_module_uses_what_only_some_systems_have() -> None:
+    used = {str(path.relative_to(ROOT)): names for path in SOURCES if (names := _used(path))}
+    assert not used
+
+
+def test_the_tests_that_windows_cannot_run_are_named() -> None:
+    files = (ROOT / "tests").rglob("*.py")
+    assert {str(f.relative_to(ROOT / "tests")) for f in files if _used(f)} == {*NOT_ON_WINDOWS}
+
+
+def _open_calls(path: Path) -> Iterator[tuple[int, bool]]:
+    """Line of each call that may open a text, and whether it names the encoding."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if not isinstance(node, ast.Call):
+            continue
+        name = ast.unparse(node.func)
+        words = [part.value for part in node.args if isinstance(part, ast.Constant)]
+        named = any(keyword.arg == "encoding" for keyword in node.keywords)
+        if name == "open" and not any("b" in str(word) for word in words[-1:]):
+            yield node.lineno, named
+        elif name.endswith((".read_text", ".write_text")):
+            yield node.lineno, named or {*words} & {"ascii", "utf-8"} != set()
+
+
+def test_texts_are_read_and_written_in_a_named_encoding() -> None:
+    calls = [(str(path.relative_to(ROOT)), *call) for path in SOURCES for call in _open_calls(path)]
+    assert len(calls) > 5
+    assert [call for call in calls if not call[-1]] == []
+
+
+WINDOWS = """
+    import fcntl, os, signal, sys
+    import ctypes, h5py, joblib, matplotlib.pyplot, numpy, pydantic, scipy, threadpoolctl, typer
+    import geoopt, importlib.metadata, scipy.optimize, socket, tempfile, torch
+
+    class Locks:
+        LK_NBLCK = 2
+
+        @staticmethod
+        def locking(descriptor, mode, count):
+            assert os.lseek(descriptor, 0, os.SEEK_CUR) == (1 << 31) - 2 and count == 1
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                raise PermissionError(13, "Permission denied") from error
+
+    class Kernel:
+        @staticmethod
+        def GlobalMemoryStatusEx(status):
+            assert status[0] == 64
+            status[1], status[2] = 16 << 30, 8 << 30
+
+    sys.modules["msvcrt"] = Locks
+    ctypes.windll = type("", (), {"kernel32": Kernel})
+    for name in MISSING["os"]:
+        vars(os).pop(name, None)
+    for name in MISSING["signal"]:
+        vars(signal).pop(name, None)
+    sys.modules["fcntl"] = sys.modules["resource"] = None
+    sys.platform = "win32"
+    import gnc_cli.runtime.system
+    sys.platform = "linux"
+    from gnc_cli.io import atomic
+    from gnc_cli.runtime.memory import free_memory
+    assert not gnc_cli.runtime.system.RENAMES_OPEN and free_memory() <= 8 << 30
+
+    replace, unlink = os.replace, os.unlink
+
+    def closed(path):  # as there: what is open can be neither renamed nor removed
+        names = [f"/proc/self/fd/{name}" for name in os.listdir("/proc/self/fd")]
+        shown = [os.readlink(name) for name in names if os.path.lexists(name)]
+        if os.path.realpath(path) in shown:
+            raise PermissionError(13, "it is open", str(path))
+
+    def strict_replace(old, new):
+        closed(old), closed(new)
+        replace(old, new)
+
+    def strict_unlink(path, **more):
+        closed(path)
+        unlink(path, **more)
+
+    os.readlink = READLINK
+    os.replace, os.unlink, os.remove = strict_replace, strict_unlink, strict_unlink
+    from gnc_cli.cli import app
+    from gnc_cli.errors import OutputError
+    from gnc_cli.io.ledger import Ledger
+
+    with Ledger("rows.jsonl", dict, "a", {}) as rows:
+        rows.append({"a": 1})
+        try:
+            Ledger("rows.jsonl", dict, "a", {}, resume=True)
+            raise AssertionError("it is held")
+        except OutputError as error:
+            assert "another run" in str(error)
+    os.unlink("rows.jsonl")
+
+    def gnc(line, status=0):
+        try:
+            app(line.split(), prog_name="gnc")
+        except SystemExit as end:
+            assert end.code == status, (line, end.code)
+"""
+
+
+def _missing_on_windows(module: str) -> set[str]:
+    body = ast.parse(
+        next(STUBS.glob(f"{module}/__init__.pyi"), STUBS / f"{module}.pyi").read_text()
+    )
+    return {*_defined(body.body, "linux")} - {*_defined(body.body, "win32")}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+def test_the_program_runs_without_what_windows_lacks(tmp_path: Path) -> None:
+    """Without the names that Python has on Linux alone, and where open files cannot be moved."""
+    missing = {module: sorted(_missing_on_windows(module)) for module in ("os", "signal")}
+    script = f"import os\nREADLINK, MISSING = os.readlink, {missing}\n" + textwrap.dedent(WINDOWS)
+    (tmp_path / f"{_stem()}0.tmp").write_bytes(b"")
+    commands = (
+        ("solve --d 3 --K 6 --out code.h5", 0),
+        ("solve --d 3 --K 6 --out code.h5", 3),
+        ("solve --d 3 --K 6 --out code.h5 --force", 0),
+        ("solve --d 3 --K 7 --workers 2 --restarts 8 --out second.h5", 0),
+        ("measure code.h5 --out rows.jsonl", 0),
+        ("measure code.h5 second.h5 --out rows.jsonl --resume", 0),
+        ("measure nothing.h5 --out none.jsonl", 3),
+        ("measure second.h5 code.h5 --out rows.jsonl --force", 0),
+        ("measure code.h5 --report report.md", 0),
+        ("compare code.h5 --json", 0),
+        ("bounds --d 3 --K 4..8 --plot bounds.svg", 0),
+        ("train --classes 3 --image-size 16 --width 0.25 --epochs 2 --out run", 0),
+    )
+    script += "".join(f"gnc({line!r}, {status})\n" for line, status in commands)
+    run = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=tmp_path,
+        env={**os.environ, "LOGNAME": "ada"},  # torch asks for it
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode == 0, run.stderr
+    assert (tmp_path / "rows.jsonl").read_text().count('"schema"') == 2, run.stderr
+    assert not (tmp_path / "none.jsonl").exists()
+    assert not [name for name in os.listdir(tmp_path) if name.endswith((".tmp", ".part"))]
