@@ -10,7 +10,7 @@ import gnc_cli
 from gnc_cli.console.expose import expose
 from gnc_cli.console.options import refuse_removed
 from gnc_cli.console.process import check_address_space, note, open_streams, report_error
-from gnc_cli.errors import ExitCode
+from gnc_cli.errors import ExitCode, UsageError
 
 COMMANDS = {
     "solve": ("gnc solve --d 10 --K 100 --out code.h5", "starting"),
@@ -84,21 +84,32 @@ def program(commands: type[Commands] = Commands) -> typer.Typer:
     )
 
 
-def _print_version(wanted: bool) -> None:
+def _print_version(context: typer.Context, wanted: bool) -> None:
     if wanted:
         typer.echo(f"gnc {gnc_cli.__version__}")
+        if context.params.get("verbose"):
+            from gnc_cli.console.environment import environment
+
+            for line in environment():
+                typer.echo(line)
         raise typer.Exit
 
 
 def _gnc(
     version: Annotated[
         bool,
+        typer.Option("--version", callback=_print_version, help="Print the version and exit."),
+    ] = False,
+    verbose: Annotated[
+        bool,
         typer.Option(
-            "--version", callback=_print_version, is_eager=True, help="Print the version and exit."
+            "-v", is_eager=True, help="With --version: also what a report of a bug needs."
         ),
     ] = False,
 ) -> None:
     """Certified spherical codes, Softmax Codes and collapse analysis."""
+    if verbose:
+        raise UsageError("-v stands behind a command, or beside --version")
 
 
 app = program()

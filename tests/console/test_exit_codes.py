@@ -50,7 +50,7 @@ def test_a_bug_says_so(gnc: Any, fake: StandIn) -> None:
     fake.error = ZeroDivisionError("by 0")
     run = gnc(*BASE)
     assert run.exit_code == ExitCode.BUG
-    assert "this is a bug" in run.stderr.splitlines()[-1]
+    assert "this is a bug" in run.stderr.splitlines()[-1] and "--version -v" in run.stderr
     assert "Traceback" in run.stderr
 
 
