@@ -1,4 +1,4 @@
-.PHONY: help dev format lint test test-slow test-gpu proof docs site bench paper
+.PHONY: help dev format lint test test-slow test-gpu proof docs site bench paper files
 
 help:  ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -27,3 +27,6 @@ paper:  ## the paper's figures on real images (hours; can be resumed; FONTS=DIR)
 	python -m benchmarks.paper run $(if $(FONTS),--fonts $(FONTS)) && python -m benchmarks.paper report
 paper-%:  ## one of them: paper-4, paper-b1
 	python -m benchmarks.paper run $* $(if $(FONTS),--fonts $(FONTS)) && python -m benchmarks.paper report
+files:  ## the workflows and the action against their schemas (needs check-jsonschema)
+	check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	check-jsonschema --builtin-schema vendor.github-actions action.yml
