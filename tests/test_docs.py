@@ -19,6 +19,13 @@ DOCUMENTS = [
     "CHANGELOG.md",
     "CONTRIBUTING.md",
     "CITATION.cff",
+    "CODE_OF_CONDUCT.md",
+    "SECURITY.md",
+    "action.yml",
+    ".github/workflows/tests.yml",
+    ".github/workflows/site.yml",
+    ".github/workflows/release.yml",
+    "recipe/recipe.yaml",
     "LICENSE",
     "Makefile",
     "benchmarks/NOTES.md",
@@ -32,6 +39,9 @@ DOCUMENTS = [
     ".ci/run",
     "docs/conf.py",
 ]
+
+BESIDE = [ROOT / name for name in ("CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "SECURITY.md")]
+"""Pages for those who take part."""
 
 _NUMBER = r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?"
 _EXACT = ("one-vs-rest distance", "one-vs-one distance", "largest cosine")
@@ -71,7 +81,7 @@ def test_a_command_has_one_output_on_all_pages() -> None:
                 assert told == expected, f"{page} and {first}: {block.until(place)[-1]}"
 
 
-@pytest.mark.parametrize("page", [*PAGES, ROOT / "CONTRIBUTING.md"], ids=_name)
+@pytest.mark.parametrize("page", [*PAGES, *BESIDE], ids=_name)
 def test_prose_is_wrapped_at_100_columns(page: Path) -> None:
     prose = re.sub(r"^```.*?^```$", "", page.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
     assert [s for s in prose.splitlines() if len(s) > 100 and not s.startswith("|")] == []
@@ -201,7 +211,7 @@ def test_documents_speak_of_the_project_alone(name: str) -> None:
 
 
 def test_documents_link_to_files_that_exist() -> None:
-    for page in [*PAGES, ROOT / "CONTRIBUTING.md"]:
+    for page in [*PAGES, *BESIDE]:
         text = page.read_text(encoding="utf-8")
         for target in re.findall(r"\]\((?!https?://)([^)#]+)\)", text):
             assert (page.parent / target).exists(), f"{page}: {target}"

@@ -39,6 +39,8 @@ def environment() -> Iterator[str]:
 
         names = [torch.cuda.get_device_name(at) for at in range(torch.cuda.device_count())]
         yield f"GPU          {', '.join(names) or 'none'}, CUDA of torch: {torch.version.cuda}"
-    keys = ("internal_api", "version", "architecture", "num_threads")
-    texts = (" ".join(str(row[k]) for k in keys if row.get(k)) for row in threadpool_info())
-    yield "libraries    " + ", ".join(dict.fromkeys(texts)) + " (version, kernels, threads)"
+    for row in threadpool_info():
+        yield (
+            f"library      {row['internal_api']} {row['version']}, "
+            f"kernels {row.get('architecture')}, threads {row['num_threads']}"
+        )

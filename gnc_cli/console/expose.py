@@ -81,10 +81,11 @@ def expose(function: Callable[..., Result], first: str = "starting") -> Callable
         from gnc_cli.console.report import conclude
         from gnc_cli.runtime.distributed import is_rank_zero
 
-        options = {
+        pairs = {name for name, option in all_options.items() if "/" in (option.flag or "")}
+        options = {  # a flag that is off was not named; of a pair `--a/--b` the second is a choice
             name: value
             for name, value in options.items()
-            if value not in (None, []) and not _is_off(all_options[name], value)
+            if value not in (None, []) and (value is not False or name in pairs)
         }
         output, gate_options = (
             group(**{name: options[name] for name in names if name in options})
@@ -171,11 +172,6 @@ def _question(own: dict[str, Parameter], options: dict[str, Any]) -> dict[str, A
     keys = [key for key in ("problem", "d", "K") if key in options]
     values = {key: own[key].read(key, options[key]) for key in keys}
     return {key: value for key, value in values.items() if isinstance(value, (int, str))}
-
-
-def _is_off(parameter: Parameter, value: Any) -> bool:
-    """Whether a flag was not given; of a pair `--a/--b` the second is a choice too."""
-    return value is False and "/" not in (parameter.flag or "")
 
 
 def _option(name: str, parameter: Parameter) -> Any:

@@ -74,7 +74,9 @@ def emit(text: str, *, rows: bool = False) -> None:
         typer.echo(text, nl=False, color=True)
         sys.stdout.flush()
     except OSError as error:
-        _silence_stdout()
+        # Python's last flush, at exit, would complain about the same closed pipe again.
+        with contextlib.suppress(OSError, ValueError), open(os.devnull, "wb") as nowhere:
+            os.dup2(nowhere.fileno(), sys.stdout.fileno())
         reason = error.strerror or str(error)
         if error.errno == errno.EBADF:
             reason = "it is closed; use --out or --report"
@@ -94,12 +96,6 @@ def note(text: str) -> None:
     if sys.stderr is not None:
         with contextlib.suppress(OSError):
             typer.echo(f"gnc: {visible(' '.join(text.split()))}", err=True)
-
-
-def _silence_stdout() -> None:
-    """Keep Python's last flush, at exit, from complaining about the same closed pipe again."""
-    with contextlib.suppress(OSError, ValueError), open(os.devnull, "wb") as nowhere:
-        os.dup2(nowhere.fileno(), sys.stdout.fileno())
 
 
 @contextlib.contextmanager

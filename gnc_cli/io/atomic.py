@@ -76,11 +76,6 @@ def atomic_file(
     _sync_folder(target.parent)
 
 
-def temporary_name(target: Path) -> Path:
-    """A new name beside `target`: not its own plus a suffix, so that a long one stays legal."""
-    return target.with_name(f"{_stem()}{secrets.token_hex(8)}.tmp")
-
-
 @functools.cache
 def _stem() -> str:
     """What the names of this machine's temporary files begin with."""
@@ -90,7 +85,8 @@ def _stem() -> str:
 def _temporary(target: Path) -> tuple[Path, int]:
     """A new file beside `target`, open and locked as long as its process lives."""
     while True:
-        path = temporary_name(target)
+        # Not the name of `target` plus a suffix, so that a long one stays legal.
+        path = target.with_name(f"{_stem()}{secrets.token_hex(8)}.tmp")
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | AS_STORED, 0o666)
         with contextlib.suppress(OSError):  # a file system without locks
             lock(descriptor)

@@ -313,9 +313,10 @@ def _dask_client(address: str) -> Any:
     try:
         return Client(address, timeout=_CONNECT, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise UnavailableError(
-            f"{spelled('cluster', address)}: no scheduler answers there "
-            f"({_first_line(error)}); start one with `dask scheduler`"
+            f"{spelled('cluster', address)}: no scheduler answers there ({reason}); start one with "
+            "`dask scheduler`"
         ) from None
 
 
@@ -363,7 +364,3 @@ def _of_cluster(address: str, error: Exception, lost: str) -> Exception:
             f"{cluster}: a worker lacks {error.name}; install gnc-cli there, in the same version"
         )
     return error
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error).strip() or type(error).__name__).splitlines()[0]

@@ -38,7 +38,8 @@ def view(result: TrainResult | TrainSeries, verbose: bool) -> list[Table]:
             title += f"   measured after epoch {r.epoch:g}"
     rows = [*_accuracies(r), *_collapse(r, verbose)]
     sheet = facts(title, rows, forms_note(r), verbose=verbose)
-    where = f"{plural(r.epochs, 'epoch')} in {duration(_spent(r))}, {r.run}"
+    seconds = sum(row.seconds + row.measure_seconds for row in r.history)
+    where = f"{plural(r.epochs, 'epoch')} in {duration(seconds)}, {r.run}"
     run: Cell = (Styled("run", "bold"), f": {where}")
     ending = Table(sentences=[run], notes=[_ending(r)])
     return [sheet, *([_ran(r)] if verbose else []), ending]
@@ -183,11 +184,6 @@ def _recipe(r: TrainResult) -> str:
     known = [(name, value) for name, value in r.recipe.items() if value and name not in hidden]
     words = [f"{name} {' '.join(map(str, v)) if isinstance(v, list) else v}" for name, v in known]
     return ", ".join([*words, f"seed {r.seed}"]).replace("_", " ")
-
-
-def _spent(r: TrainResult) -> float:
-    """Seconds of all sessions of the run."""
-    return sum(row.seconds + row.measure_seconds for row in r.history)
 
 
 def _share(value: float | None) -> str | None:

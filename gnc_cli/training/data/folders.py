@@ -257,12 +257,9 @@ def _image_files(folder: Path) -> list[str]:
     """All below a folder, whatever folders it has inside."""
     paths = []
     for place, files in walk(folder):
-        paths += [os.path.join(place, name) for name in files if _is_image(name)]
+        shown = [name for name in files if not name.startswith(".")]
+        paths += [os.path.join(place, name) for name in shown if name.lower().endswith(_SUFFIXES)]
     return sorted(paths)
-
-
-def _is_image(name: str) -> bool:
-    return not name.startswith(".") and name.lower().endswith(_SUFFIXES)
 
 
 def _listed(files: Sequence[Sequence[str]]) -> ImageFiles:

@@ -118,7 +118,12 @@ def glyph_images(
                 names.append(character)
             else:
                 merged.append((like, character))
-    _check_count(len(names), classes, image_size, name, len(characters), len(merged))
+    if len(names) < (classes or 2):
+        raise DataError(
+            f"the fonts in {name!r} give {len(names)} classes at {image_size} pixels "
+            f"({len(merged)} of {len(characters)} characters look like others); ask for fewer "
+            f"{spelled('classes')}, or name fonts with more faces of one script"
+        )
     pictures = np.stack(distinct.pictures[: len(names)])
     there = has_ink(pictures)
     if not every:
@@ -257,17 +262,6 @@ def _drop_repeated(pictures: np.ndarray, there: np.ndarray, order: Sequence[int]
 def _image_set(pictures: np.ndarray, there: np.ndarray) -> ImageSet:
     """Those of the pictures (K, F, S, S) that are `there` as images (N, 1, S, S)."""
     return ImageSet(pictures[there][:, None], np.nonzero(there)[0].astype(np.int64))
-
-
-def _check_count(
-    count: int, classes: int | None, image_size: int, fonts: str, characters: int, merged: int
-) -> None:
-    if count < (classes or 2):
-        raise DataError(
-            f"the fonts in {fonts!r} give {count} classes at "
-            f"{image_size} pixels ({merged} of {characters} characters look like others); ask for "
-            f"fewer {spelled('classes')}, or name fonts with more faces of one script"
-        )
 
 
 class GlyphClasses:
