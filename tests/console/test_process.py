@@ -78,7 +78,8 @@ def test_verbose_version_says_what_a_report_of_a_bug_needs(gnc: Any) -> None:
     assert lower <= upper <= lower + 1e-12 and lower - 1e-12 < exact < upper + 1e-12
     assert any(name in "".join(lines).lower() for name in ("blas", "mkl", "accelerate"))
     for private in (platform.node(), str(Path.home()), str(Path.cwd())):
-        assert private not in "".join(told[name] for name in told if name != "Python")
+        words = "".join(told[name] for name in told if name != "Python")
+        assert len(private) < 4 or private not in words
     assert [gnc("-v").exit_code, gnc("-v", "solve", "--d", "3", "--K", "4").exit_code] == [2, 2]
 
 
