@@ -51,8 +51,6 @@ _NO_MEMORY = (
     "can't start new thread",
 )
 """In an error of torch, of Python, of the loader or of the system."""
-_ALWAYS = (signal.SIGINT, signal.SIGTERM)
-"""Signals that interrupt also where the process that started this one ignores them."""
 ABORTED = threading.Event()
 """A second signal has come: what a library makes of the interrupt is no bug."""
 _PATIENCE = 1.0
@@ -111,8 +109,8 @@ def interruptible(quiet: bool = False) -> Iterator[threading.Event]:
 
     event = threading.Event()
     ABORTED.clear()
-    # What ignores the end of its terminal (nohup) goes on ignoring it.
-    caught = [n for n in SIGNALS if n in _ALWAYS or signal.getsignal(n) is not signal.SIG_IGN]
+    # What ignores the end of its terminal (nohup) goes on ignoring it, but no Ctrl-C or SIGTERM.
+    caught = [n for n in SIGNALS if n in SIGNALS[:2] or signal.getsignal(n) != signal.SIG_IGN]
     arrived = 0
 
     def handle(number: int, frame: FrameType | None) -> None:

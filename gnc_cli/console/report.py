@@ -26,6 +26,12 @@ from gnc_cli.records import Result, flatten
 _MARKS = {Status.PASSED: "✅", Status.UNDECIDED: "❔", Status.FAILED: "❌"}
 _UNFINISHED = ("interrupted", "nonfinite", "target_missed")
 _HEAD = ("schema", "command", "version")
+_MEANINGS = {
+    "outcome": "How the run ended; 1 at the label of its outcome.",
+    "status": "Where a code stands, or whether one exists; 1 at the label of its status.",
+    "gate_passed": "1 where the gate passed, 0 where it failed or was undecided.",
+}
+"""Of keys in a report for Prometheus, which are no numbers in the JSON."""
 
 
 def conclude(
@@ -214,17 +220,10 @@ def _prometheus(result: Result, verdicts: Sequence[Verdict]) -> str:
         sample("gate_passed", shared | gate, verdict.status is Status.PASSED)
     lines: list[str] = []
     for name, values in samples.items():
-        lines += [f"# HELP {name} {_help(name, prefix)}", f"# TYPE {name} gauge", *values]
+        key = name.removeprefix(f"{prefix}_")
+        meaning = _MEANINGS.get(key, f"{key} of gnc {result.command} --json.")
+        lines += [f"# HELP {name} {meaning}", f"# TYPE {name} gauge", *values]
     return "\n".join(lines) + "\n"
-
-
-def _help(name: str, prefix: str) -> str:
-    key = name.removeprefix(f"{prefix}_")
-    return {
-        "outcome": "How the run ended; 1 at the label of its outcome.",
-        "status": "Where a code stands, or whether one exists; 1 at the label of its status.",
-        "gate_passed": "1 where the gate passed, 0 where it failed or was undecided.",
-    }.get(key, f"{key} of {prefix.replace('_', ' ')} --json.")
 
 
 def _labels(labels: dict[str, Any]) -> str:

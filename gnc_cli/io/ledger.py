@@ -11,7 +11,6 @@ import logging
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Generic, TypeVar
 
 from gnc_cli.errors import DataError, OutputError
@@ -25,7 +24,7 @@ _MOST_LINE = 1 << 26
 _log = logging.getLogger(__name__)
 
 
-class Ledger(Generic[_Row]):
+class Ledger(contextlib.AbstractContextManager["Ledger"], Generic[_Row]):
     """A file that only grows, held by one run at a time; a context that closes it.
 
     Opening it changes nothing in a file that is there: every line is read first. Other names of
@@ -148,15 +147,7 @@ class Ledger(Generic[_Row]):
                 self._path.unlink(missing_ok=True)
         self._file, self._fresh = None, False
 
-    def __enter__(self) -> "Ledger":
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         self.close()
 
     def _is_foreign(self, part: Path) -> bool:

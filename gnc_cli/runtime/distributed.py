@@ -11,6 +11,7 @@ import atexit
 import datetime
 import os
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -25,7 +26,7 @@ _UNDER_TORCHRUN = datetime.timedelta(minutes=5)
 
 
 @dataclass(frozen=True, eq=False)
-class Processes:
+class Processes(AbstractContextManager["Processes"]):
     """The processes that work together; each of them holds one.
 
     Every method but `close` is collective: all processes call it, in the same order.
@@ -101,9 +102,6 @@ class Processes:
             dist.destroy_process_group(self.group)
         elif self.owns == "world":
             self.all_gather(None)
-
-    def __enter__(self) -> "Processes":
-        return self
 
     def __exit__(self, kind: object, *exception: object) -> None:
         if kind is None or self.owns == "group":  # after an error the others may not come

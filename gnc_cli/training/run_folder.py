@@ -71,7 +71,7 @@ def _in_first(
     return shared
 
 
-class RunFolder:
+class RunFolder(contextlib.AbstractContextManager["RunFolder"]):
     """A run on disk; a context that lets go of it. Without a path it leaves nothing behind.
 
     Every process makes the same calls. The first writes, and what it cannot write (the disk is
@@ -139,9 +139,6 @@ class RunFolder:
             raise OutputError(f"cannot write {str(folder / LOG)!r}: it is no file")
         unshare(folder / LOG)
         self._log = folder / LOG
-
-    def __enter__(self) -> "RunFolder":
-        return self
 
     def __exit__(self, *exception: object) -> None:
         self._rows.close()
