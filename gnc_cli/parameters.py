@@ -289,7 +289,7 @@ Cluster = Annotated[
     ),
 ]
 Path = str | os.PathLike[str]
-CODE_SUFFIXES = (".h5", ".hdf5", ".npz", ".npy", ".safetensors", ".pt", ".txt")
+CODE_SUFFIXES = (".h5", ".hdf5", ".npz", ".npy", ".safetensors", ".pt", ".txt", ".off")
 """What a code can be written as; `io/codefile.py` has a writer for each."""
 Force = Annotated[bool, Parameter("Overwrite existing files.", group="Output")]
 PublicTable = Annotated[

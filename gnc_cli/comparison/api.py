@@ -37,9 +37,9 @@ def compare(
     *files: Annotated[
         Any,
         Parameter(
-            "Codes: .h5, .npz, .npy, .safetensors, .pt, .csv, .txt (one point per line, or "
-            "one coordinate per line, as in Sloane's tables); :KEY after a file's name picks a "
-            "dataset; '-' is HDF5 on stdin.",
+            "Codes: .h5, .npz, .npy, .safetensors, .pt, .off, .csv, .txt (one point per line, "
+            "or one coordinate per line, as in Sloane's tables; numbers may be 1/3 or "
+            "sqrt(5)/5); :KEY after a file's name picks a dataset; '-' is HDF5 on stdin.",
             group=_COMPARE,
             metavar="FILES",
             argument=True,
@@ -94,8 +94,8 @@ def compare(
     export: Annotated[
         Path | None,
         Parameter(
-            "Write coordinates, Gram matrix, contact graph (graph6) and inner products of "
-            "each file's code there.",
+            "Write coordinates (text and OFF), Gram matrix, contact graph (graph6) and inner "
+            "products of each file's code there.",
             group="Output",
             metavar="DIR",
         ),

@@ -8,6 +8,7 @@ A text file holds one point per line, or one coordinate per line. Sloane's table
 | file | what it holds |
 |---|---|
 | coordinates.txt | one point per line, blanks between; 16 decimals, or more if found |
+| coordinates.off | the points as float64; for d = 3 with the faces of their hull, for Geomview |
 | gram.npy | inner products, (K, K) float64, NumPy's format; up to 1 GiB |
 | contacts.g6 | the contact graph in graph6; up to 30000 points |
 | distribution.csv | `inner_product,pairs`: unordered pairs of points, from large to small |
@@ -32,12 +33,21 @@ from gnc_cli.errors import DataError, OutputError, UsageError
 from gnc_cli.io.atomic import atomic_file, check_writable
 from gnc_cli.io.catalogue import Catalogue, Entry
 from gnc_cli.io.codefile import CodeFile, code_of, read_points
+from gnc_cli.io.expressions import nearest_float
 from gnc_cli.io.formats import FORMATS
 from gnc_cli.io.inputs import open_input, split_key
+from gnc_cli.io.off import off_lines
 from gnc_cli.parameters import spelled
 from gnc_cli.runtime.deadline import Deadline
 
-NAMES = ("coordinates.txt", "gram.npy", "contacts.g6", "distribution.csv", "verified.txt")
+NAMES = (
+    "coordinates.txt",
+    "coordinates.off",
+    "gram.npy",
+    "contacts.g6",
+    "distribution.csv",
+    "verified.txt",
+)
 _MOST_VALUES = 10_000
 """distribution.csv is left out where there are more different inner products."""
 _MOST_ROWS = 3000
@@ -50,9 +60,9 @@ _GRAPH_VERTICES = 30_000
 
 _SLOANE = re.compile(r"[a-z]+\.(\d{1,6})\.(\d{1,9})\.txt", re.ASCII | re.IGNORECASE)
 _MOST_NUMBERS = 2_000_000
-_DECIMAL = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?", re.ASCII)
-"""A decimal number. Exponents of more than three digits are refused: as exact numbers they would
-fill the memory."""
+_RATIONAL = re.compile(r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?|\d+/\d{1,9})", re.ASCII)
+"""A decimal number or a fraction. Longer exponents and denominators are refused: as exact numbers
+they would fill the memory."""
 
 _Content = Iterator[Any] | str
 """The bytes of a file in pieces, or why it is left out."""
@@ -118,10 +128,10 @@ def _in_points(catalogue: Catalogue, d: int | None) -> Catalogue:
 
 
 def read_decimals(path: str, rows: np.ndarray) -> list[list[str]] | None:
-    """The decimals of a text file behind the floats (K, d) read from it, none rounded.
+    """The decimals and fractions of a text file behind the floats (K, d) read from it, unrounded.
 
-    None where the file is not at hand any more (a pipe, another program wrote to it), is no
-    decimal text, or is very large.
+    None where the file is not at hand any more (a pipe, another program wrote to it), has other
+    numbers, such as roots, or is very large.
     """
     if rows.size > _MOST_NUMBERS or not is_text(path) or not os.path.isfile(path):
         return None
@@ -133,9 +143,9 @@ def read_decimals(path: str, rows: np.ndarray) -> list[list[str]] | None:
     first = next((line for line in lines if line), "")
     delimiter = "," if "," in first else None
     words = [word.strip() for line in lines if line for word in line.split(delimiter)]
-    if len(words) != rows.size or not all(_DECIMAL.fullmatch(word) for word in words):
+    if len(words) != rows.size or not all(_RATIONAL.fullmatch(word) for word in words):
         return None
-    if not np.array_equal(np.array([float(word) for word in words]), rows.ravel()):
+    if not np.array_equal(np.array([nearest_float(word) for word in words]), rows.ravel()):
         return None
     d = rows.shape[1]
     return [words[k : k + d] for k in range(0, len(words), d)]
@@ -226,7 +236,7 @@ def export_code(
             f"cannot make folder {os.fspath(folder)!r}: {error.strerror}; choose another place"
         ) from error
     files, left_out = [], []
-    contents = (coordinates, gram, graph, spread, verified)
+    contents = (coordinates, off_lines(W), gram, graph, spread, verified)
     for name, content in zip(NAMES, contents, strict=True):
         if isinstance(content, str):
             left_out.append(f"{name}: {content}")

@@ -22,6 +22,7 @@ from gnc_cli.io.formats import reader_for
 from gnc_cli.io.hdf5 import open_hdf5, write_attributes, write_hdf5
 from gnc_cli.io.inputs import open_input, split_key
 from gnc_cli.io.loading import load_bias, load_labels, load_matrix
+from gnc_cli.io.off import write_off
 from gnc_cli.parameters import check_suffix
 
 STREAMED_SUFFIXES = (".h5", ".hdf5", ".npy")
@@ -130,6 +131,7 @@ _WRITERS: dict[str, Callable[[IO[bytes], CodeFile], None]] = {
     ".safetensors": write_safetensors,
     ".pt": write_pt,
     ".txt": write_txt,
+    ".off": write_off,
 }
 """By suffix, those of `parameters.CODE_SUFFIXES`; only HDF5 holds everything of a code."""
 

@@ -21,12 +21,16 @@ import numpy as np
 from gnc_cli.errors import DataError
 from gnc_cli.io.array_files import npy, npz, safetensors
 from gnc_cli.io.catalogue import NAMES, Catalogue, Entry, translated
+from gnc_cli.io.expressions import MARKS, nearest_float
 from gnc_cli.io.inputs import HDF5_SIGNATURE, decoded, open_input, read_json
+from gnc_cli.io.off import off
 from gnc_cli.io.tables import columns
 
+_MOST_EXACT = 4_000_000
+"""Characters of a file with expressions: about a minute."""
 Reader = Callable[[IO[bytes], str], AbstractContextManager[Catalogue]]
-_WORD = re.compile(r"(?!(nan|inf(inity)?)$)[^\W\d]", re.IGNORECASE)
-"""How a word of a header begins."""
+_WORD = re.compile(r"(?!(nan|inf(inity)?)$|sqrt\()[^\W\d]", re.IGNORECASE)
+"""How a word of a header begins; `sqrt(2)` is a number."""
 
 
 def hdf5(file: IO[bytes], path: str) -> AbstractContextManager[Catalogue]:
@@ -68,7 +72,8 @@ def read_table(file: IO[bytes], path: str) -> tuple[np.ndarray, list[str]]:
     """The numbers of a text file, one row per line, shape (rows, columns), float64, exact; and the
     words of its first line, where all are words or it counts the columns from 0, as pandas does.
 
-    Columns are separated by commas if the first line of data has one, by blanks otherwise.
+    Columns are separated by commas if the first line of data has one, by blanks otherwise. Numbers
+    may be expressions, such as `1/3` or `sqrt(5)/5`: see `expressions`.
 
     Raises:
         DataError: no text, no numbers, or rows of unequal length; names the line.
@@ -85,7 +90,7 @@ def read_table(file: IO[bytes], path: str) -> tuple[np.ndarray, list[str]]:
     if header and lines[lines.index(first) + 1 :]:
         lines[lines.index(first)] = ""
     try:
-        return np.loadtxt(io.StringIO("\n".join(lines)), delimiter=delimiter, ndmin=2), header
+        return _numbers("\n".join(lines), delimiter), header
     except ValueError as error:
         reason = str(error).partition(";")[0].rstrip(".")
         row = re.search(r"at row (\d+)", reason)
@@ -98,6 +103,20 @@ def read_table(file: IO[bytes], path: str) -> tuple[np.ndarray, list[str]]:
             "before lines of words, drop a column of row names (to_csv(index=False)), and number "
             "classes that are words"
         ) from error
+
+
+def _numbers(text: str, delimiter: str | None) -> np.ndarray:
+    """Decimal numbers, as fast as NumPy reads them; or some that are expressions."""
+    try:
+        return np.loadtxt(io.StringIO(text), delimiter=delimiter, ndmin=2)
+    except ValueError:
+        if MARKS.search(text) is None:
+            raise
+    if len(text) > _MOST_EXACT:
+        raise ValueError(f"{len(text):,} characters are too many for numbers such as 1/3")
+    return np.loadtxt(
+        io.StringIO(text), delimiter=delimiter, ndmin=2, converters=nearest_float, encoding=None
+    )
 
 
 @contextlib.contextmanager
@@ -147,6 +166,7 @@ FORMATS: dict[str, Reader] = {
     ".ckpt": pt,
     ".txt": txt,
     ".csv": txt,
+    ".off": off,
     ".parquet": columns,
     ".arrow": columns,
     ".feather": columns,

@@ -200,8 +200,8 @@ def solve(
     out: Annotated[
         Path | None,
         Parameter(
-            "Write the code: .h5 (or .hdf5), .npz, .npy, .safetensors, .pt or .txt; '-' "
-            "writes HDF5 to stdout and the table to stderr.",
+            "Write the code: .h5 (or .hdf5), .npz, .npy, .safetensors, .pt, .txt or .off; "
+            "'-' writes HDF5 to stdout and the table to stderr.",
             group="Output",
             metavar="FILE",
             writes=CODE_SUFFIXES,

@@ -96,7 +96,8 @@ def test_what_is_too_large_is_left_out(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(module, "_BLOCK_BYTES", 10**6)  # the Gram matrix takes several blocks
     rows = random_points(np.random.default_rng(0), 3001, 3)
     row = only(compare(rows, export=tmp_path / "out"))
-    assert [Path(name).name for name in row.exported or ()] == ["coordinates.txt", "gram.npy"]
+    names = ["coordinates.txt", "coordinates.off", "gram.npy"]
+    assert [Path(name).name for name in row.exported or ()] == names
     assert np.array_equal(np.loadtxt(tmp_path / "out" / "coordinates.txt"), rows)
     assert np.allclose(np.load(tmp_path / "out" / "gram.npy"), rows @ rows.T, atol=1e-14)
     said = dict(line.split(": ") for line in row.left_out or ())

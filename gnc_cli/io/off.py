@@ -1,0 +1,89 @@
+"""OFF, the text format of Geomview: points and, in three dimensions, the faces of their hull.
+
+The points of other dimensions follow the header `nOFF` and their number of coordinates: `4OFF`
+would mean homogeneous coordinates in space. Reference: Geomview Manual, OFF Files.
+"""
+
+import contextlib
+from collections.abc import Iterator
+from typing import IO
+
+import numpy as np
+
+from gnc_cli.io.catalogue import Catalogue, Entry, translated
+from gnc_cli.io.code import CodeFile
+from gnc_cli.io.inputs import decoded
+
+_COPLANAR = 1e-7
+"""Neighbouring triangles are one face if the numbers of their planes differ by less."""
+
+
+@contextlib.contextmanager
+def off(file: IO[bytes], path: str) -> Iterator[Catalogue]:
+    """The points of an OFF or nOFF file; faces are not read."""
+    text = decoded(file, path, "binary OFF files are not read")
+    with translated(path, "OFF"):
+        words = [word for line in text.splitlines() for word in line.partition("#")[0].split()]
+        if words[:1] not in (["OFF"], ["nOFF"]):
+            raise ValueError("it does not begin with OFF or nOFF")
+        at = 1 + (words[0] == "nOFF")
+        d = int(words[1]) if words[0] == "nOFF" else 3
+        K, faces, numbers = int(words[at]), int(words[at + 1]), words[at + 3 :]
+        if min(K, d) < 1 or len(numbers) < K * d + 2 * faces:
+            raise ValueError(
+                f"it has fewer numbers than {K} points of {d} coordinates and {faces} faces need"
+            )
+        points = np.array(numbers[: K * d], dtype=np.float64).reshape(K, d)
+    yield Catalogue(path, {"points": Entry(points.shape, "float64", True, lambda: points)})
+
+
+def write_off(file: IO[bytes], code: CodeFile) -> None:
+    """The weights as an OFF file."""
+    file.writelines(off_lines(code.weights))
+
+
+def off_lines(points: np.ndarray) -> Iterator[bytes]:
+    """An OFF file of points (K, d), 17 digits, line by line."""
+    K, d = points.shape
+    faces = hull_faces(points) if d == 3 else []
+    edges = sum(map(len, faces)) // 2
+    yield b"OFF\n" if d == 3 else f"nOFF\n{d}\n".encode("ascii")
+    yield f"{K} {len(faces)} {edges}\n".encode("ascii")
+    for point in points:
+        yield f"{' '.join(f'{x:.17g}' for x in point.tolist())}\n".encode("ascii")
+    for face in faces:
+        yield f"{len(face)} {' '.join(map(str, face))}\n".encode("ascii")
+
+
+def hull_faces(points: np.ndarray) -> list[list[int]]:
+    """The faces of the convex hull of the directions of points, nonzero rows (K, 3), as polygons.
+
+    Each lists rows, counterclockwise seen from outside. None where all points lie in one plane.
+    """
+    from scipy.sparse import coo_matrix
+    from scipy.sparse.csgraph import connected_components
+    from scipy.spatial import ConvexHull, QhullError
+
+    points = points / np.abs(points).max(axis=1, keepdims=True)
+    points /= np.linalg.norm(points, axis=1, keepdims=True)
+    try:
+        hull = ConvexHull(points)
+    except QhullError:
+        return []
+    count = len(hull.simplices)
+    triangle, neighbour = np.repeat(np.arange(count), 3), hull.neighbors.ravel()
+    apart = np.abs(hull.equations[triangle] - hull.equations[neighbour]).max(axis=1)
+    same = apart < _COPLANAR
+    links = coo_matrix((same[same], (triangle[same], neighbour[same])), shape=(count, count))
+    number, plane = connected_components(links)
+    corners = np.stack([plane[triangle], hull.simplices.ravel()], axis=1)
+    face, row = np.unique(corners, axis=0).T
+    starts = np.searchsorted(face, np.arange(number))
+    normals = hull.equations[np.unique(plane, return_index=True)[1], :3]
+    centres = np.add.reduceat(points[row], starts) / np.bincount(face)[:, None]
+    spokes = points[row] - centres[face]
+    first = spokes[starts][face]
+    across = np.cross(normals[face], first)
+    turn = np.arctan2((spokes * across).sum(axis=1), (spokes * first).sum(axis=1))
+    around = row[np.lexsort([turn, face])]
+    return [part.tolist() for part in np.split(around, starts[1:])]
