@@ -4,12 +4,18 @@
     python -m benchmarks.stored run --K 100,128,200,256,512,1024 --seconds 40
     python -m benchmarks.stored run --seconds 60 --seed 1    # again, longer: the better code counts
     python -m benchmarks.stored write                        # into data/known_codes
+    python -m benchmarks.stored ties --d 3 --K 7..30         # optima that are not congruent
 
 A pair counts where 2 d < K, and neither a theorem nor a table has it. Each run is `gnc solve
 --problem tammes --method descent --time-limit T --workers 1` in a process of its own. The best code
 of each pair is kept in benchmarks/work/stored. `write` adds the polished ones that neither a
 construction nor a part of a larger code equals, one of these codes included: their certified
 one-vs-rest distance, rounded down, with the command to margins.csv, and their coordinates.
+
+`ties` solves from single starts of one seed after the other, and keeps a code of each class of
+congruent codes, rattlers aside, that has the smallest largest cosine within 2e-12: those that are
+stored, and `ties/D.K.SEED.txt` for others. `compare --digits 50 --describe` then shows whether the
+cosines are the same number.
 """
 
 import argparse
@@ -18,14 +24,24 @@ import math
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from benchmarks.solve import HERE, keep, measure, rows
+from gnc_cli import solve
+from gnc_cli.codes.certify import one_vs_one_rattlers
+from gnc_cli.codes.congruence import Congruence, congruence
+from gnc_cli.geometry.gram import row_maxima
+from gnc_cli.geometry.sphere import normalise
 from gnc_cli.io.codefile import read_points
 from gnc_cli.known_codes.best import best
-from gnc_cli.known_codes.table import data_folder
+from gnc_cli.known_codes.table import data_folder, stored_codes
 from gnc_cli.parsing import integers
+from gnc_cli.runtime.deadline import Deadline
 
 FOLDER = HERE / "work" / "stored"
 ROWS = HERE / "work" / "stored.jsonl"
+_TIE = 2e-12
+"""Largest cosines this near are one."""
 _EQUAL = 1e-9
 """A code this near to a construction's cosine is no news."""
 
@@ -108,6 +124,40 @@ def write(kept: list[dict[str, Any]], folder: Path, codes: Path = FOLDER) -> int
     return added
 
 
+def ties(wanted: list[tuple[int, int]], seconds: float, seed: int) -> None:
+    """Look for optima that are not congruent; print how often each was found."""
+    (FOLDER / "ties").mkdir(parents=True, exist_ok=True)
+    for d, K in wanted:
+        classes = [[rows, "stored", 0] for _, rows in stored_codes(d, K)]
+        least = min((_largest(rows) for rows, _, _ in classes), default=math.inf)
+        deadline, at = Deadline(seconds), seed
+        while not deadline.expired:
+            found = solve(d, K, problem="tammes", method="descent", restarts=1, workers=1, seed=at)
+            at += 1
+            if found.max_cosine < least - _TIE:
+                least, classes = found.max_cosine, []
+            if found.max_cosine > least + _TIE:
+                continue
+            for known in classes:
+                if isinstance(congruence(_held(known[0]), _held(found.weights)), Congruence):
+                    known[2] += 1
+                    break
+            else:
+                classes.append([found.weights, f"{d}.{K}.{at - 1}.txt", 1])
+                np.savetxt(FOLDER / "ties" / classes[-1][1], found.weights, fmt="%.17g")
+        print(f"({d}, {K})  {at - seed} starts", *(row[1:] for row in classes), flush=True)
+
+
+def _largest(rows: np.ndarray) -> float:
+    return float(row_maxima(normalise(rows))[0].max())
+
+
+def _held(rows: np.ndarray) -> np.ndarray:
+    """The rows without rattlers."""
+    unit = normalise(rows)
+    return unit[~one_vs_one_rattlers(row_maxima(unit)[0], 1e-7)]
+
+
 def main() -> None:
     """Parse and go."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -118,7 +168,16 @@ def main() -> None:
     running.add_argument("--seconds", type=float, default=20.0, help="time limit of each")
     running.add_argument("--seed", type=int, default=0)
     commands.add_parser("write")
+    tying = commands.add_parser("ties")
+    tying.add_argument("--d", default="3", metavar="A..B")
+    tying.add_argument("--K", default="7..30", metavar="A..B")
+    tying.add_argument("--seconds", type=float, default=60.0, help="time limit of each")
+    tying.add_argument("--seed", type=int, default=0, help="of the first start")
     asked = parser.parse_args()
+    if asked.command == "ties":
+        wanted = [(d, K) for d in integers(asked.d) for K in integers(asked.K)]
+        ties(wanted, asked.seconds, asked.seed)
+        return
     if asked.command == "run":
         run(pairs(integers(asked.d), integers(asked.K)), asked.seconds, asked.seed)
     else:

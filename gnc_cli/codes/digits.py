@@ -10,9 +10,9 @@ refinement). Ends with a reason where it does not converge.
 Of a number of many digits, an integer polynomial is proposed that it seems to be a root of. Among
 all polynomials of degree n and height h, about (2 h + 1)^(n + 1), one comes as near to zero as
 10^-(n + 1) log10(2 h + 1) by chance. The digits beyond that are the evidence; a proposal needs many
-of them, and is still no proof. A relation between the powers is a short vector of a lattice (A. K.
-Lenstra, H. W. Lenstra and L. Lovasz, Factoring polynomials with rational coefficients, 1982), which
-FLINT reduces.
+of them, and is still no proof (see `number_field`). A relation between the powers is a short vector
+of a lattice (A. K. Lenstra, H. W. Lenstra and L. Lovasz, Factoring polynomials with rational
+coefficients, 1982), which FLINT reduces.
 """
 
 import math
@@ -115,12 +115,13 @@ class Digits:
     """Pairs of rows at this cosine, shape (m, 2)."""
     moved: float
     """Largest change of a coordinate."""
-    _x: np.ndarray = field(repr=False)
+    points: np.ndarray = field(repr=False)
+    """Rows as FLINT's reals, shape (K, d); rattlers as they were."""
 
     def coordinates(self, decimals: int | None = None) -> list[list[str]]:
         """Decimal texts, one row per point, rounded to nearest; rattlers stay where they were."""
         places = self.decimals if decimals is None else decimals
-        return [[_text(value, places) for value in row] for row in self._x]
+        return [[_text(value, places) for value in row] for row in self.points]
 
 
 def touching_pairs(W: np.ndarray) -> list[np.ndarray]:
@@ -176,8 +177,8 @@ def many_digits(
             except Refused as refused:
                 refusals.append(refused)
                 continue
-        wide = np.concatenate([code._x, exact(np.zeros((len(W), d - W.shape[1])))], axis=1)
-        return replace(code, _x=wide)
+        wide = np.concatenate([code.points, exact(np.zeros((len(W), d - W.shape[1])))], axis=1)
+        return replace(code, points=wide)
     return refusals[0]
 
 

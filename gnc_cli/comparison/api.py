@@ -77,8 +77,8 @@ def compare(
     digits: Annotated[
         int | None,
         Parameter(
-            "Polish each file's code until its cosine has this many decimals, and propose "
-            "its minimal polynomial.",
+            "Polish each file's code until its cosine has this many decimals, and find its "
+            "minimal polynomial: proved where the exact code is found, else proposed.",
             whole(1, 1000),
             _COMPARE,
         ),

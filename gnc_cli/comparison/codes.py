@@ -480,6 +480,7 @@ def polished_cosine(
     """`compare --digits`: the cosine to `decimals` digits, and the code behind it; None where an
     obstacle stood in the way."""
     from gnc_cli.codes.digits import Obstacle, Refused, many_digits, minimal_polynomial
+    from gnc_cli.codes.number_field import DECIMALS, is_root
 
     def refused(obstacle: Obstacle, advice: str) -> tuple[PolishedCosine, None]:
         return PolishedCosine(decimals, obstacle=obstacle.value, advice=advice), None
@@ -496,8 +497,15 @@ def polished_cosine(
     cosine = f"{Decimal(digits.cosine):.{places}f}"
     proposal = None if deadline.expired else minimal_polynomial(cosine)
     if proposal is not None:
-        coefficients = tuple(str(c) for c in proposal.coefficients)
-        polynomial = Polynomial(coefficients, str(proposal), round(proposal.evidence, 1))
+        more: Digits | Refused = digits
+        if decimals < DECIMALS:
+            more = many_digits(code.weights, DECIMALS, deadline=deadline)
+        polynomial = Polynomial(
+            tuple(str(c) for c in proposal.coefficients),
+            str(proposal),
+            round(proposal.evidence, 1),
+            not isinstance(more, Refused) and is_root(more, proposal, deadline),
+        )
     polished = PolishedCosine(
         decimals, digits.cosine, digits.how, len(digits.contacts), digits.moved, polynomial
     )

@@ -114,7 +114,7 @@ class JudgedRow(CompareRow):
 
 @dataclass(frozen=True)
 class Polynomial:
-    """A proposal for the minimal polynomial of a cosine."""
+    """The minimal polynomial of a cosine, proposed or proved."""
 
     coefficients: tuple[str, ...]
     """Integers of any size as text, the highest power first."""
@@ -122,6 +122,10 @@ class Polynomial:
     """The polynomial in x as it is written."""
     evidence: float
     """Decimal digits with which the cosine fits, beyond those that chance explains."""
+    proved: bool
+    """Whether an exact code near this one, with the same contacts, provably has this polynomial as
+    the minimal polynomial of its largest cosine: its coordinates were found in the number field of
+    the root, and verified there. False: a proposal."""
 
 
 @dataclass(frozen=True)

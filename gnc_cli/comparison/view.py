@@ -236,8 +236,9 @@ def _digits(digits: PolishedCosine, verbose: bool) -> Table:
     rows.append(("decided by", how, "", "digits.how"))
     proposal = "none fits better than chance"
     if digits.polynomial is not None:
-        evidence = f"({digits.polynomial.evidence:.0f} digits beyond chance)"
-        proposal = f"{digits.polynomial.text}   {evidence}"
+        evidence = f"proposed: {digits.polynomial.evidence:.0f} digits beyond chance"
+        basis = "proved" if digits.polynomial.proved else evidence
+        proposal = f"{digits.polynomial.text}   ({basis})"
     rows.append(("polynomial", proposal, "", "digits.polynomial"))
     return facts("", rows, verbose=verbose)
 

@@ -235,15 +235,17 @@ def numerical_codes() -> KnownCodes:
 def stored_codes(d: int, K: int) -> "Iterator[tuple[str, np.ndarray]]":
     """Our own coordinates of codes of (d, K), where we ship any: name and rows (K, d).
 
-    They lie beside the table, `coordinates/3.24.txt` or, with a name, `coordinates/3.24.NAME.txt`.
+    They lie beside the table, `coordinates/3.15.txt` and, for codes of the same largest cosine that
+    are not congruent to it, `coordinates/3.15.NAME.txt`.
     """
     from gnc_cli.io.codefile import read_points
 
-    for path in sorted((data_folder() / "coordinates").glob(f"{d}.{K}.*txt")):
-        name = ".".join(path.name.split(".")[2:-1])
+    files = (data_folder() / "coordinates").glob(f"{d}.{K}.*txt")
+    paths = {".".join(path.name.split(".")[2:-1]): path for path in files}
+    for name in sorted(paths):
         finder = "found by gnc" if numerical_codes().find(d, K) else "best known"
         plain = f"{finder} for d = {d}, K = {K}"
-        yield name or plain, read_points(path).weights
+        yield f"{plain} ({name})" if name else plain, read_points(paths[name]).weights
 
 
 def read_public_table(path: str | os.PathLike[str]) -> KnownCodes:

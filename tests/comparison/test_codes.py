@@ -148,6 +148,23 @@ def test_stored_codes_are_recognised(rng: np.random.Generator) -> None:
         assert (only(compare(W)).congruent_to == name) == (K == 19)
 
 
+def test_optima_that_are_not_congruent_are_told_apart(rng: np.random.Generator) -> None:
+    """(3, 15) has two, of one algebraic cosine: with three rotations, and without any."""
+    codes = dict(stored_codes(3, 15))
+    plain = "best known for d = 3, K = 15"
+    assert list(codes) == [plain, f"{plain} (threefold)"]
+    rows = [only(compare(turned(W, rng), digits=50, describe=True)) for W in codes.values()]
+    assert [row.congruent_to for row in rows] == list(codes)
+    for row, order in zip(rows, ("1", "3"), strict=True):
+        assert row.description is not None and row.description.symmetry is not None
+        assert row.description.symmetry.order == order
+        assert row.digits is not None and row.digits.polynomial is not None
+        assert row.digits.polynomial.text == "13x^5 - x^4 + 6x^3 + 2x^2 - 3x - 1"
+        assert row.digits.polynomial.proved
+    known = solve(3, 15, construction="known")
+    assert only(compare(known)).congruent_to == plain
+
+
 def test_an_improvement_is_proved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # Our copy holds the snub cube as proved optimal: a poorer table makes no news of it.
     table = tmp_path / "old.txt"
@@ -260,7 +277,7 @@ def test_digits_of_the_snub_cube() -> None:
     # 7 t^3 + t^2 - 3 t - 1, by eliminating the tribonacci constant from Robinson's formula.
     assert digits.polynomial is not None and digits.polynomial.evidence > 40
     assert digits.polynomial.coefficients == ("7", "1", "-3", "-1")
-    assert digits.polynomial.text == "7x^3 + x^2 - 3x - 1"
+    assert digits.polynomial.text == "7x^3 + x^2 - 3x - 1" and digits.polynomial.proved
     assert digits.moved is not None and 0 < digits.moved < 1e-7
 
 

@@ -127,7 +127,7 @@ def test_a_code_on_a_sheet(gnc: Run, folder: Path) -> None:
         "largest cosine  0.447213595499958  minimal angle 63.43494882 degrees",
         "congruent to    icosahedron        up to rotation, reflection and order",
         "polished cosine  0.447213595499957939281834733746255247088123671922305144854179",
-        "polynomial       5x^2 - 1",
+        "polynomial       5x^2 - 1   (proved)",
         "matches: ties the best known code, within 1e-11",
     ):
         assert line in said, line
