@@ -53,6 +53,7 @@ TARGETS = (
     "safetensors",
     "pt",
     "text",
+    "off",
     "lines",
     "json",
     "idx",

@@ -213,6 +213,7 @@ TARGETS = {
             with_classes,
         ),
     ),
+    "off": Target("a.off", (read_published, measured)),
     "lines": Target(
         "rows.jsonl",
         tuple(partial(rows, record=r) for r in (MeasureResult, SolvedRow, EpochRow)),
@@ -236,7 +237,7 @@ def seeds(folder: Path) -> dict[str, list[bytes]]:
         {"split": "test"},
         {"command": "gnc solve", "seed": 0},
     )
-    for suffix in (".h5", ".npz", ".npy", ".safetensors", ".pt", ".txt"):
+    for suffix in (".h5", ".npz", ".npy", ".safetensors", ".pt", ".txt", ".off"):
         write_code(folder / f"code{suffix}", code)
     gnc_cli.solve(3, 7, method="descent", restarts=2, workers=1, out=folder / "state.h5")
     with h5py.File(folder / "images.h5", "w") as h5:
@@ -249,6 +250,7 @@ def seeds(folder: Path) -> dict[str, list[bytes]]:
     np.save(folder / "single.npy", np.asfortranarray(np.eye(3, dtype=np.float32)))
     (folder / "table.csv").write_text("d,K,max_cosine,status\n3,4,-0.33,proved\n4,5,-1/4,\n")
     (folder / "one.txt").write_text("".join(f"{x}\n" for x in np.eye(4)[:, :3].ravel()))
+    (folder / "exact.txt").write_text("1/3 sqrt(5)/5\n-2/7 (1+sqrt(5))/4\n0.25 sqrt(.5*3)-2\n")
     (folder / "names.txt").write_text("a\nb\nc\n")
     (folder / "classes.txt").write_text("0\n2\n")
     gnc_cli.measure(folder / "samples.npz", out=folder / "measured.jsonl")
@@ -295,7 +297,8 @@ _FILES = {
     "npy": ("code.npy", "single.npy"),
     "safetensors": ("code.safetensors",),
     "pt": ("code.pt", "run/last.pt"),
-    "text": ("code.txt", "table.csv", "one.txt", "names.txt", "classes.txt"),
+    "text": ("code.txt", "exact.txt", "table.csv", "one.txt", "names.txt", "classes.txt"),
+    "off": ("code.off",),
     "lines": ("measured.jsonl", "pairs.jsonl", "run/metrics.jsonl"),
     "json": ("result.json", "run/config.json", "index.json"),
     "idx": ("labels.idx", "images.idx"),

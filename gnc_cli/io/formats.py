@@ -87,7 +87,7 @@ def read_table(file: IO[bytes], path: str) -> tuple[np.ndarray, list[str]]:
     words = [word.strip().strip('"') for word in first.split(delimiter)]
     counted = len(words) > 2 and words == [str(at) for at in range(len(words))]
     header = words if counted or all(_WORD.match(word) for word in words) else []
-    if header and lines[lines.index(first) + 1 :]:
+    if header and any(lines[lines.index(first) + 1 :]):
         lines[lines.index(first)] = ""
     try:
         return _numbers("\n".join(lines), delimiter), header

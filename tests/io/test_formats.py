@@ -287,6 +287,7 @@ def test_tables_are_read_with_blanks_or_commas_and_comments(tmp_path: Path) -> N
         ("# c\n1 2\n3 4 5\n", ["columns changed from 2 to 3 in line 3"]),
         ("# c\n\na,b\n1,2\n3,x\n", ["'x'", "line 5, column 2"]),
         ("# only words\n", ["no numbers"]),
+        ("a b\n# words alone\n", ["'a'", "line 1"]),
         ("1 1e999\n1 2\n", ["inf", "row 0"]),
     ],
 )
