@@ -314,7 +314,8 @@ def _endings(rows: Sequence[JudgedRow]) -> list[Cell]:
     sources: dict[str, dict[str, None]] = {}
     for r in rows:
         if isinstance(r, FileRow) and r.digits is not None:
-            root = f", root of {r.digits.polynomial.text}" if r.digits.polynomial else ""
+            of = r.digits.polynomial
+            root = f", {'' if of.proved else 'seemingly '}root of {of.text}" if of else ""
             cosine = r.digits.cosine or f"none: {r.digits.advice}"
             notes.append((Styled("digits", "bold"), f": {r.file}: {cosine}{root}"))
         if r.source:

@@ -148,20 +148,34 @@ def test_stored_codes_are_recognised(rng: np.random.Generator) -> None:
         assert (only(compare(W)).congruent_to == name) == (K == 19)
 
 
-def test_optima_that_are_not_congruent_are_told_apart(rng: np.random.Generator) -> None:
-    """(3, 15) has two, of one algebraic cosine: with three rotations, and without any."""
-    codes = dict(stored_codes(3, 15))
-    plain = "best known for d = 3, K = 15"
-    assert list(codes) == [plain, f"{plain} (threefold)"]
+@pytest.mark.parametrize(
+    ("d", "K", "plain", "other", "polynomial", "orbits"),
+    [
+        (3, 15, "best known", "threefold", "13x^5 - x^4 + 6x^3 + 2x^2 - 3x - 1", (15, 5)),
+        (4, 12, "found by gnc", "two-orbits", "4x - 1", (1, 2)),
+    ],
+)
+def test_optima_that_are_not_congruent_are_told_apart(
+    d: int,
+    K: int,
+    plain: str,
+    other: str,
+    polynomial: str,
+    orbits: tuple[int, int],
+    rng: np.random.Generator,
+) -> None:
+    """Two codes of one algebraic cosine, with other symmetries."""
+    codes = dict(stored_codes(d, K))
+    plain = f"{plain} for d = {d}, K = {K}"
+    assert list(codes) == [plain, f"{plain} ({other})"]
     rows = [only(compare(turned(W, rng), digits=50, describe=True)) for W in codes.values()]
     assert [row.congruent_to for row in rows] == list(codes)
-    for row, order in zip(rows, ("1", "3"), strict=True):
+    for row, number in zip(rows, orbits, strict=True):
         assert row.description is not None and row.description.symmetry is not None
-        assert row.description.symmetry.order == order
+        assert len(row.description.symmetry.orbits) == number
         assert row.digits is not None and row.digits.polynomial is not None
-        assert row.digits.polynomial.text == "13x^5 - x^4 + 6x^3 + 2x^2 - 3x - 1"
-        assert row.digits.polynomial.proved
-    known = solve(3, 15, construction="known")
+        assert row.digits.polynomial.text == polynomial and row.digits.polynomial.proved
+    known = solve(d, K, construction="known")
     assert only(compare(known)).congruent_to == plain
 
 
