@@ -153,6 +153,15 @@ def test_stored_codes_are_recognised(rng: np.random.Generator) -> None:
     [
         (3, 15, "best known", "threefold", "13x^5 - x^4 + 6x^3 + 2x^2 - 3x - 1", (15, 5)),
         (4, 12, "found by gnc", "two-orbits", "4x - 1", (1, 2)),
+        (
+            4,
+            16,
+            "found by gnc",
+            "sixfold",
+            "256x^10 + 1024x^9 + 256x^8 - 1152x^7 + 160x^6 + 176x^5 - 144x^4 + 36x^3 + 37x^2 "
+            "- 6x - 3",
+            (11, 5),
+        ),
     ],
 )
 def test_optima_that_are_not_congruent_are_told_apart(
@@ -168,7 +177,7 @@ def test_optima_that_are_not_congruent_are_told_apart(
     codes = dict(stored_codes(d, K))
     plain = f"{plain} for d = {d}, K = {K}"
     assert list(codes) == [plain, f"{plain} ({other})"]
-    rows = [only(compare(turned(W, rng), digits=50, describe=True)) for W in codes.values()]
+    rows = [only(compare(turned(W, rng), digits=150, describe=True)) for W in codes.values()]
     assert [row.congruent_to for row in rows] == list(codes)
     for row, number in zip(rows, orbits, strict=True):
         assert row.description is not None and row.description.symmetry is not None
