@@ -110,10 +110,8 @@ def _numbers(text: str, delimiter: str | None) -> np.ndarray:
     try:
         return np.loadtxt(io.StringIO(text), delimiter=delimiter, ndmin=2)
     except ValueError:
-        if MARKS.search(text) is None:
+        if len(text) > _MOST_EXACT or MARKS.search(text) is None:
             raise
-    if len(text) > _MOST_EXACT:
-        raise ValueError(f"{len(text):,} characters are too many for numbers such as 1/3")
     return np.loadtxt(
         io.StringIO(text), delimiter=delimiter, ndmin=2, converters=nearest_float, encoding=None
     )
