@@ -25,7 +25,7 @@ from gnc_cli.codes.contact_equations import floats
 from gnc_cli.codes.digits import Digits, MinimalPolynomial
 from gnc_cli.runtime.deadline import Deadline
 
-DECIMALS = 200
+DECIMALS = 300
 """Decimals of the polished code that a proof takes."""
 _NEAR = 60
 """Decimals in which an element has the value of an entry."""
