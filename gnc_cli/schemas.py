@@ -32,7 +32,7 @@ def load(command: str) -> dict[str, Any]:
     """The schema of a command's JSON.
 
     Args:
-        command: such as `solve`.
+        command: such as `solve`; or `certificate`, for the files of `gnc bounds --export`.
 
     Raises:
         UsageError: there is none of that name.
@@ -41,6 +41,8 @@ def load(command: str) -> dict[str, Any]:
         >>> load("solve")["title"]
         'gnc solve --json'
     """
+    if command == "certificate":
+        return _certificates()
     if command not in RESULTS:
         raise UsageError(f"{command!r} is no command; choose one of {', '.join(RESULTS)}")
     described = _described(tuple[*results(command)])  # type: ignore[misc]
@@ -54,6 +56,19 @@ def load(command: str) -> dict[str, Any]:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": f"gnc {command} --json",
         "anyOf": shapes,
+        "$defs": described["$defs"],
+    }
+
+
+def _certificates() -> dict[str, Any]:
+    """The schema of the files that `gnc bounds --export` writes."""
+    kinds = import_module("gnc_cli.limits.certificate").KINDS.values()
+    records: Any = tuple(getattr(import_module(module), record) for module, record, _ in kinds)
+    described = _described(tuple[records])
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "gnc certificate",
+        "anyOf": described["prefixItems"],
         "$defs": described["$defs"],
     }
 

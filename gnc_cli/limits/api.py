@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _MOST_D, _MOST_K = 10**5, 10**18
 _QUESTION = "What is asked"
+_CERTIFICATES = "Certificates"
 
 
 @validated
@@ -99,15 +100,36 @@ def bounds(
         bool,
         Parameter(
             "Add Delsarte's linear programme, verified in exact arithmetic: about a second "
-            "per pair, for d up to 1000, K up to 10^9 and polynomials of degree 40.",
+            "per pair, for d up to 1000, K up to 10^9 and polynomials of degree 40. For one pair "
+            "with d up to 8 it is added anyway, where it can help.",
             group=_QUESTION,
         ),
     ] = False,
     table: PublicTable = None,
+    verify: Annotated[
+        Path | None,
+        Parameter(
+            "Check a certificate, .json or .json.gz, in exact arithmetic, and say what it proves; "
+            "exit 5 for a false claim, 4 where it is not decided.",
+            group=_CERTIFICATES,
+            metavar="FILE",
+            reads=True,
+        ),
+    ] = None,
+    export: Annotated[
+        Path | None,
+        Parameter(
+            "Write the certificate of the best bound from above that has one: .json or .gz.",
+            group=_CERTIFICATES,
+            metavar="FILE",
+            writes=(".json", ".gz"),
+        ),
+    ] = None,
     time_limit: Annotated[
         float | None,
         Parameter(
-            "Wall time for --lp; bounds that are not ready by then are left out. Default none.",
+            "Wall time for --lp and --verify; bounds that are not ready by then are left out. "
+            "Default none, of a check 5 minutes.",
             DURATION,
             "Effort and machine",
         ),
@@ -175,6 +197,8 @@ def bounds(
             probability=probability,
             lp=lp,
             table=table,
+            verify=verify,
+            export=export,
             time_limit=time_limit,
             best=best,
             out=out,

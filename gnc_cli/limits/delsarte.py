@@ -13,8 +13,9 @@ number of points is below K, so that K points have a larger cosine. The search s
 Levenshtein's bound, which has the best polynomials of low degree, and goes on where more help.
 """
 
+import itertools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -64,15 +65,20 @@ class DelsarteLP(Limit):
             return None
         if K <= d + 1:
             return Finding(float(Fraction(K, K - 1)))
+        proof = self.proof(d, K)
+        return None if proof is None else Finding(float(1 - proof.s))
+
+    def proof(self, d: int, K: int) -> "DelsarteProof | None":
+        """The proof of the largest cosine that excludes K points, if d + 1 < K."""
         solution = self._cosine(d, K)
         if solution is None:
             return None
         s, degree = solution
         for back in _BACK:
             cosine = Fraction(math.floor((s - back * (1.0 - s)) * _GRID), _GRID)
-            most = self._most(d, cosine, degree)
-            if most is not None and most < K:
-                return Finding(float(1 - cosine))
+            proof = self._proved(d, cosine, degree)
+            if proof is not None and proof.bound < K:
+                return proof
         return None
 
     def points(self, d: int, target: Fraction) -> Count | None:
@@ -110,11 +116,14 @@ class DelsarteLP(Limit):
         finding = self.at(d, K)
         return finding is not None and finding.value >= target
 
-    def _most(self, d: int, s: Fraction, degree: int | None = None) -> Fraction | None:
+    def _most(self, d: int, s: Fraction) -> Fraction | None:
+        proof = self._proved(d, s, self.degree)
+        return proof.bound if proof is not None else None
+
+    def _proved(self, d: int, s: Fraction, degree: int) -> "DelsarteProof | None":
         if d > _LARGEST_D or self._stopped():
             return None
-        proof = delsarte_points(d, s, degree or self.degree)
-        return proof.bound if proof is not None else None
+        return delsarte_points(d, s, degree)
 
     def _stopped(self) -> bool:
         if self.deadline is None or not self.deadline.expired:
@@ -218,11 +227,20 @@ def gegenbauer_sum(d: int, coefficients: Sequence[Fraction]) -> "fmpq_poly":
     """
     from flint import fmpq_poly
 
-    total, before, P, x = fmpq_poly(), fmpq_poly(), fmpq_poly([1]), fmpq_poly([0, 1])
-    for i, c in enumerate(coefficients):
-        total += P * _rational(c)
-        before, P = P, ((2 * i + d - 2) * x * P - i * before) / (i + d - 2) if i else x
+    total = fmpq_poly()
+    for c, P in zip(coefficients, gegenbauer_polynomials(d), strict=False):
+        total += P * rational(c)
     return total
+
+
+def gegenbauer_polynomials(d: int) -> Iterator["fmpq_poly"]:
+    """P_0, P_1, ... of R^d, P_i(1) = 1, exactly and without end."""
+    from flint import fmpq_poly
+
+    before, P, x = fmpq_poly(), fmpq_poly([1]), fmpq_poly([0, 1])
+    for i in itertools.count():
+        yield P
+        before, P = P, ((2 * i + d - 2) * x * P - i * before) / (i + d - 2) if i else x
 
 
 def largest_value(f: "fmpq_poly", low: Fraction, high: Fraction) -> Fraction:
@@ -230,7 +248,7 @@ def largest_value(f: "fmpq_poly", low: Fraction, high: Fraction) -> Fraction:
     from flint import arb, arb_poly, ctx
 
     slope: Any = f.derivative().numer()
-    ends = _rational(low), _rational(high)
+    ends = rational(low), rational(high)
     highest = max(f(end) for end in ends)
     with ctx.workprec(_BITS):
         between = arb(ends[0]).union(arb(ends[1]))
@@ -241,7 +259,8 @@ def largest_value(f: "fmpq_poly", low: Fraction, high: Fraction) -> Fraction:
     return Fraction(int(highest.p), int(highest.q))
 
 
-def _rational(number: Fraction) -> "fmpq":
+def rational(number: Fraction) -> "fmpq":
+    """The number as FLINT has it."""
     from flint import fmpq
 
     return fmpq(number.numerator, number.denominator)

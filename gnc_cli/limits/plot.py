@@ -78,7 +78,7 @@ def _draw_bars(ax: Any, result: BoundsResult) -> int:
 
     What guarantees or excludes nothing has no line. Returns the number of lines.
     """
-    answer = result.answer
+    answer = result.dimension or result.classes or result
     (best,) = answer.best
     # A code in few dimensions is one in more; else it holds fewer points, or smaller distances.
     upward = isinstance(answer, DimensionAnswer)

@@ -1,7 +1,7 @@
 """A call of `bounds`: its arguments, the target that they state, and what goes together."""
 
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
@@ -17,6 +17,8 @@ from gnc_cli.runtime.deadline import Progress
 _MOST_ANSWERS = 10_000
 _PROBABILITY = 0.9
 """That the scale is for, where d, K and a margin are given and no probability is."""
+_OF_CHECKS = ("verify", "time_limit", "interrupt", "progress")
+"""What goes together with a certificate to check."""
 _LEAST = Fraction(1, 10**30)
 """Smallest target: far below the distances of 10^18 points."""
 
@@ -40,6 +42,8 @@ class Request:
     probability: float | None = None
     lp: bool = False
     table: Table = None
+    verify: Path | None = None
+    export: Path | None = None
     time_limit: float | None = None
     best: bool = False
     out: Path | None = None
@@ -49,6 +53,9 @@ class Request:
     progress: Progress | None = None
 
     def __post_init__(self) -> None:
+        if self.verify is not None:
+            self._check_alone()
+            return
         names = ("margin", "arcface_m", "max_cosine")
         targets = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
         if len(targets) > 1:
@@ -81,14 +88,22 @@ class Request:
                 f"{spelled('quantity', self.quantity)} give {spelled('max_cosine')} or "
                 f"{spelled('arcface_m')}"
             )
+        if self.export is not None and not ds == Ks == 1:
+            raise UsageError(f"{spelled('export')} is for one pair; give one d and one K")
         if self.time_limit is not None and not self.lp:
             raise UsageError(
-                f"{spelled('time_limit')} belongs to {spelled('lp')}; all else takes no time; "
-                "drop it"
+                f"{spelled('time_limit')} belongs to {spelled('lp')} and {spelled('verify')}; all "
+                "else takes no time; drop it"
             )
         if self.target is not None and self.target < _LEAST:
             ((name, value),) = targets.items()
             raise UsageError(f"{spelled(name, value)} is too near to no distance at all")
+
+    def _check_alone(self) -> None:
+        """A check of a certificate takes no question."""
+        for field in fields(self):
+            if field.name not in _OF_CHECKS and getattr(self, field.name) != field.default:
+                raise UsageError(f"{spelled('verify')} goes without {spelled(field.name)}; drop it")
 
     @property
     def subject(self) -> Quantity:

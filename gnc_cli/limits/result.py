@@ -7,7 +7,18 @@ from typing import Any, Literal, Union
 from gnc_cli.console.numbers import count, points
 from gnc_cli.known_codes.best import BestKnown
 from gnc_cli.limits.limit import Ending, Quantity
-from gnc_cli.records import HIDDEN, HIGHER, LABEL, LOWER, QUESTION, WORD, Bracket, Result, plain
+from gnc_cli.records import (
+    HIDDEN,
+    HIGHER,
+    LABEL,
+    LOWER,
+    OMITTED_IF_NONE,
+    QUESTION,
+    WORD,
+    Bracket,
+    Result,
+    plain,
+)
 
 Side = Literal["lower", "upper"]
 Status = Literal["exists", "excluded", "open"]
@@ -238,6 +249,39 @@ class ClassesAnswer:
 
 
 @dataclass(frozen=True)
+class CertificateAnswer:
+    """What a certificate proves."""
+
+    file: str
+    """Without the folders before it."""
+    kind: str | None
+    """What kind of proof it is; None where it was too large to be read, as all that follows."""
+    d: int | None
+    """Dimension."""
+    K: int | None
+    """Number of points."""
+    cosine: str | None
+    """The claim, an exact fraction: every code of K points in R^d has two points with a larger
+    cosine."""
+    strict: bool | None
+    """False: with a cosine of at least that."""
+    upper: float | None
+    """The same of the largest one-vs-rest distance: rho* is at most this, 1 - cosine rounded up."""
+    status: Literal["proved", "false", "undecided"] = field(metadata=WORD)
+    """`proved`; `false`: the claim does not follow from the file; `undecided`: a limit on digits,
+    sizes or time came first."""
+    reason: str | None
+    """What fails, or which limit came first; None where it is proved."""
+
+    @property
+    def rows(self) -> "tuple[CertificateAnswer, ...]":
+        """The answer is one row."""
+        return (self,)
+
+    best = rows
+
+
+@dataclass(frozen=True)
 class BoundsResult(Result):
     """What is possible: the result of `gnc bounds`."""
 
@@ -262,6 +306,10 @@ class BoundsResult(Result):
     """Which d a margin needs; None where that was not asked."""
     classes: ClassesAnswer | None = None
     """How many points a margin leaves room for; None where that was not asked."""
+    certificate: CertificateAnswer | None = field(default=None, metadata=OMITTED_IF_NONE)
+    """What the file of --verify proves."""
+    exported: str | None = field(default=None, metadata=OMITTED_IF_NONE)
+    """The bound whose certificate --export wrote."""
     best_rows: bool = field(default=False, metadata=HIDDEN, repr=False, compare=False)
     """Whether rows of CSV and JSON lines are those of `best`."""
     lp: bool = field(default=False, metadata=HIDDEN, repr=False, compare=False)
@@ -271,9 +319,9 @@ class BoundsResult(Result):
     csv_head = ("schema", "command", "version", "margin", "max_cosine")
 
     @property
-    def answer(self) -> Union["BoundsResult", DimensionAnswer, ClassesAnswer]:
+    def answer(self) -> Union["BoundsResult", DimensionAnswer, ClassesAnswer, CertificateAnswer]:
         """What holds the rows of the question that was asked."""
-        return self.dimension or self.classes or self
+        return self.dimension or self.classes or self.certificate or self
 
     @property
     def target(self) -> str | None:
@@ -298,6 +346,8 @@ class BoundsResult(Result):
     @property
     def title(self) -> str:
         """What was asked, in words: `d = 10, K = 100, margin 0.6`."""
+        if self.certificate is not None:
+            return f"certificate {self.certificate.file}"
         if self.dimension is not None:
             return f"dimensions for {self.requirement}"
         if self.classes is not None:
@@ -346,13 +396,14 @@ class BoundsResult(Result):
             BoundsResult: (BoundRow, BestBounds),
             DimensionAnswer: (DimensionRow, DimensionBest),
             ClassesAnswer: (ClassesRow, ClassesBest),
+            CertificateAnswer: (CertificateAnswer, CertificateAnswer),
         }[type(self.answer)]
         return (best if self.best_rows else row,)
 
     @classmethod
     def judged_kinds(cls) -> tuple[type, ...]:
         """The records that `judged` rows are made of."""
-        return BestBounds, DimensionBest, ClassesBest
+        return BestBounds, DimensionBest, ClassesBest, CertificateAnswer
 
     def judged(self) -> list[dict[str, Any]]:
         """Gates and dashboards look at what is known of each pair, K or d."""

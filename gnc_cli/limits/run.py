@@ -1,28 +1,37 @@
 """One call of `bounds`: every bound is asked, the best taken; then files and the picture."""
 
+import os
 import time
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import product
 from math import nan
 from typing import TypeVar
 
 from gnc_cli import __version__
 from gnc_cli.known_codes.best import best as best_code
+from gnc_cli.known_codes.table import KnownCodes
 from gnc_cli.limits.answers import classes_answer, dimension_answer, pair_best, pair_rows
 from gnc_cli.limits.registry import all_limits, possible_table, unproved_limits
 from gnc_cli.limits.request import Request
 from gnc_cli.limits.result import BestBounds, BoundRow, BoundsResult
+from gnc_cli.parameters import Path
 from gnc_cli.runtime.deadline import Deadline
 
+_FEW = 8
+"""Dimensions up to which Delsarte's linear programme is solved where nobody asked for it."""
 T = TypeVar("T")
 
 
 def run(request: Request) -> BoundsResult:
     """Answer a call; see `api.bounds`."""
+    if request.verify is not None:
+        return check_certificate(request.verify, request)
     started = time.monotonic()
     deadline = Deadline.of_call(request.time_limit, request.interrupt)
     codes = possible_table(request.table)
-    limits = all_limits(request.subject, codes, lp=request.lp, deadline=deadline)
+    lp = request.lp or request.export is not None or _is_open(request, codes)
+    limits = all_limits(request.subject, codes, lp=lp, deadline=deadline)
     limits += unproved_limits(codes)
     total = max(1, len(request.d)) * max(1, len(request.K))
     done = 0
@@ -73,6 +82,10 @@ def run(request: Request) -> BoundsResult:
         best_rows=request.best,
         lp=request.lp,
     )
+    if request.export is not None:
+        from gnc_cli.limits.certificate import export
+
+        result = replace(result, exported=export(request.export, rows, force=request.force))
     if request.out is not None:
         from gnc_cli.io.row_files import write_rows
 
@@ -85,3 +98,34 @@ def run(request: Request) -> BoundsResult:
 
         plot_bounds(result, request.plot)
     return result
+
+
+def _is_open(request: Request, codes: KnownCodes) -> bool:
+    """Whether one pair of few dimensions was asked for, and the quick bounds leave a gap."""
+    if len(request.d) != 1 or len(request.K) != 1 or request.d[0] > _FEW:
+        return False
+    limits = all_limits(request.subject, codes)
+    rows = pair_rows(request.d[0], request.K[0], limits, request.subject)
+    return not pair_best(rows, request).exact
+
+
+def check_certificate(path: Path, request: Request) -> BoundsResult:
+    """What the certificate in a file proves."""
+    from gnc_cli.limits.certificate import verify
+
+    started = time.monotonic()
+    deadline = Deadline.of_call(request.time_limit, request.interrupt)
+    certificate = verify(os.fspath(path), deadline)
+    return BoundsResult(
+        seconds=time.monotonic() - started,
+        version=__version__,
+        quantity=request.subject,
+        margin=None,
+        max_cosine=None,
+        arcface_m=None,
+        probability=None,
+        outcome="interrupted" if deadline.interrupted else "complete",
+        rows=(),
+        best=(),
+        certificate=certificate,
+    )

@@ -5,16 +5,21 @@ Figures are rounded to the side on which they stay true.
 
 import math
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any
 
+from gnc_cli.console.check import Status
+from gnc_cli.console.gates import Verdict
 from gnc_cli.console.numbers import cited, cosine, count, points, published, rounded
 from gnc_cli.console.table import Cell, Styled, Table, facts
+from gnc_cli.geometry.rounding import rounded_down
 from gnc_cli.limits.limit import LARGEST_D, ROUNDING, Ending, Quantity
 from gnc_cli.limits.result import (
     STATUS,
     BestBounds,
     BoundRow,
     BoundsResult,
+    CertificateAnswer,
     ClassesAnswer,
     ClassesBest,
     ClassesRow,
@@ -52,9 +57,40 @@ def view(result: BoundsResult, verbose: bool) -> list[Table]:
         verbose: every bound of every K or d asked, and the keys of the JSON.
     """
     answer = result.answer
+    if isinstance(answer, CertificateAnswer):
+        return _certificate(answer, verbose)
     if not isinstance(answer, BoundsResult):
         return _answer(result, answer, verbose)
     return _pair(result, verbose) if len(result.best) == 1 else [_sweep(result, verbose)]
+
+
+def verdicts(result: BoundsResult, options: dict[str, Any]) -> list[Verdict]:
+    """What --verify says: a false claim fails, a claim beyond the limits stays undecided.
+
+    Args:
+        options: as the user wrote them, by parameter.
+    """
+    if result.certificate is None or result.certificate.status == "proved":
+        return []
+    status = Status.FAILED if result.certificate.status == "false" else Status.UNDECIDED
+    return [Verdict(f"--verify {result.certificate.file}", status, result.certificate.reason or "")]
+
+
+def _certificate(answer: CertificateAnswer, verbose: bool) -> list[Table]:
+    """Whether the claim of a certificate is proved, and the claim."""
+    colour = {"proved": "bold green", "false": "bold red", "undecided": "bold yellow"}
+    status: Cell = (Styled(answer.status, colour[answer.status]), f": {answer.reason or 'exactly'}")
+    headline = Table(f"Certificate   {answer.file}", sentences=[status])
+    if answer.cosine is None:
+        return [headline]
+    s = rounded_down(Fraction(answer.cosine))
+    more, less = (">", "<") if answer.strict else (">=", "<=")
+    lines = [
+        ("claim", f"d = {answer.d}, K = {points(answer.K)}", f"by {answer.kind}", "certificate.K"),
+        ("two points", f"cosine {more} {cosine(s, False)}", "of every code", "certificate.cosine"),
+        ("so rho*", f"{less} {rounded(answer.upper, True)}", "one-vs-rest", "certificate.upper"),
+    ]
+    return [headline, facts("", lines, verbose=verbose)]
 
 
 # Pairs of d and K

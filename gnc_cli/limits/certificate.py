@@ -1,0 +1,237 @@
+"""Certificates of upper ends: files that prove how far apart K points in R^d cannot be.
+
+A certificate is a JSON document, plain or gzipped, of a claim and of what proves it:
+
+    every code of K points in R^d has two points whose cosine is above s (at least s, not strict).
+
+So rho*(d, K) < 1 - s (at most 1 - s). `docs/reference/certificates.md` has the format and the
+proof of every kind, for those who write a verifier of their own.
+
+A file is taken for hostile. What it may hold is limited before it is parsed, and what a kind has to
+compute before any arithmetic, which is that of whole numbers and fractions alone.
+"""
+
+import gzip
+import json
+import os
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from importlib import import_module
+from typing import Annotated, Any, ClassVar, Literal, NoReturn, Self
+
+from pydantic import FailFast, Field
+
+from gnc_cli.errors import DataError, UsageError
+from gnc_cli.geometry.rounding import rounded_up
+from gnc_cli.io.atomic import atomic_file
+from gnc_cli.io.inputs import open_input, short_name
+from gnc_cli.limits.result import BoundRow, CertificateAnswer
+from gnc_cli.parameters import Path, spelled
+from gnc_cli.records import plain, read_plain
+from gnc_cli.runtime.deadline import Deadline
+
+KINDS = {
+    "delsarte": ("gnc_cli.limits.delsarte_certificate", "DelsarteCertificate", "delsarte-lp"),
+}
+"""The module and class of every kind, and the name of the bound that it proves."""
+MOST_BYTES = 20_000_000
+"""Of a file, unpacked."""
+MOST_ENTRIES = 2_000_000
+"""Commas, quotation marks and opened brackets of a file."""
+MOST_LETTERS = 4_000
+"""Of a number, with its sign and denominator."""
+_SECONDS = 300.0
+"""Time limit of a check where none is given."""
+
+Rational = Annotated[
+    str,
+    Field(
+        pattern=r"^-?(0|[1-9][0-9]*)(/[1-9][0-9]*)?$",
+        description="A rational number: `-3`, `5/6`.",
+    ),
+]
+Rationals = Annotated[tuple[Rational, ...], FailFast()]
+
+
+class Refuted(Exception):
+    """A certificate does not prove its claim; the message says what fails."""
+
+
+class Unresolved(Exception):
+    """A certificate was not checked to its end; the message names the limit."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Certificate:
+    """What the documents of all kinds share."""
+
+    __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
+
+    certificate: Literal["gnc/1"]
+    """The format and its version."""
+    kind: str
+    """What proves the claim; which other keys there are depends on it."""
+    d: Annotated[int, Field(ge=2, le=1000)]
+    """Dimension."""
+    K: Annotated[int, Field(ge=2, le=10**9)]
+    """Number of points."""
+    cosine: Rational
+    """s, at least -1 and below 1: every code of K points in R^d has two points with a larger
+    cosine."""
+    strict: bool
+    """False: with a cosine of at least s."""
+
+    @classmethod
+    def of_pair(cls, d: int, K: int) -> Self | None:
+        """The best certificate that gnc has or can make for K points in R^d; None without one."""
+        raise NotImplementedError
+
+    def check(self, deadline: Deadline) -> None:
+        """Prove the claim with whole numbers and fractions alone.
+
+        Args:
+            deadline: passed to `poll` between steps, none of which may take long.
+
+        Raises:
+            Refuted: the claim does not follow.
+            Unresolved: the proof is larger than what is checked, or the deadline came first.
+            ValueError: the fields do not fit each other: the document is malformed.
+        """
+        raise NotImplementedError
+
+
+def poll(deadline: Deadline) -> None:
+    """Stop a check that takes too long.
+
+    Raises:
+        Unresolved: the deadline has expired.
+    """
+    if deadline.expired:
+        raise Unresolved("the time limit came first")
+
+
+def verify(path: str, deadline: Deadline) -> CertificateAnswer:
+    """Check a file, and say what it proves.
+
+    Args:
+        path: of a certificate, `.json` or `.json.gz`.
+        deadline: of the check; five minutes where it has no limit.
+
+    Raises:
+        DataError: it cannot be read, or is no certificate.
+    """
+    head: dict[str, Any] = dict.fromkeys(("kind", "d", "K", "cosine", "strict", "upper"))
+    status: Literal["proved", "false", "undecided"] = "proved"
+    reason = None
+    try:
+        certificate = _read(path)
+        s = Fraction(certificate.cosine)
+        for name in ("kind", "d", "K", "cosine", "strict"):
+            head[name] = getattr(certificate, name)
+        head["upper"] = rounded_up(1 - s)
+        if not -1 <= s < 1:
+            raise ValueError("the cosine is not in [-1, 1)")
+        certificate.check(deadline.within(deadline.seconds or _SECONDS))
+    except Refuted as error:
+        status, reason = "false", str(error)
+    except Unresolved as error:
+        status, reason = "undecided", str(error)
+    except ValueError as error:
+        raise DataError(f"{path!r} is no certificate: {error}") from error
+    return CertificateAnswer(file=short_name(path), status=status, reason=reason, **head)
+
+
+def export(path: Path, rows: Sequence[BoundRow], *, force: bool = False) -> str:
+    """Write the certificate of the best bound that has one, gzipped where the path ends in .gz.
+
+    Args:
+        path: the target.
+        rows: the bounds of one (d, K).
+        force: replace an existing file.
+
+    Returns:
+        The name of the bound.
+
+    Raises:
+        UsageError: none has one.
+        OutputError: the file exists without `force`, or cannot be written.
+    """
+    kinds = {bound: (module, record) for module, record, bound in KINDS.values()}
+    for row in sorted(rows, key=lambda row: row.margin):
+        certificate = _kind(*kinds[row.name]).of_pair(row.d, row.K) if row.name in kinds else None
+        if certificate is not None:
+            content = json.dumps(plain(certificate)).encode("ascii") + b"\n"
+            if os.fspath(path).lower().endswith(".gz"):
+                content = gzip.compress(content, mtime=0)
+            with atomic_file(path, force=force) as file:
+                file.write(content)
+            return row.name
+    raise UsageError(f"{spelled('export')}: no bound has a certificate at this d and K; drop it")
+
+
+def _kind(module: str, record: str) -> "type[Certificate]":
+    kind: type[Certificate] = getattr(import_module(module), record)
+    return kind
+
+
+def _read(path: str) -> Certificate:
+    """The record of a file.
+
+    Raises:
+        DataError: it cannot be opened.
+        Unresolved: it is larger than what is read.
+        ValueError: it is no certificate.
+    """
+    with open_input(path) as file:
+        content = file.read(MOST_BYTES + 1)
+    if content.startswith(b"\x1f\x8b"):
+        content = _unpacked(content)
+    if len(content) > MOST_BYTES:
+        raise Unresolved(f"it has more than {MOST_BYTES:,} bytes")
+    if sum(content.count(mark) for mark in (b",", b'"', b"[", b"{")) > MOST_ENTRIES:
+        raise Unresolved(f"it has more than {MOST_ENTRIES:,} commas, quotes and brackets")
+    if b"\\" in content:
+        raise ValueError("it has a backslash")
+    if any(len(text) > MOST_LETTERS for text in content.split(b'"')[1::2]):
+        raise Unresolved(f"a number has more than {MOST_LETTERS:,} letters")
+    try:
+        document = json.loads(
+            content.decode("utf-8"),
+            object_pairs_hook=_distinct,
+            parse_float=_no_number,
+            parse_constant=_no_number,
+        )
+    except RecursionError as error:
+        raise ValueError("lists are too deep") from error
+    if not isinstance(document, dict) or document.get("certificate") != "gnc/1":
+        raise ValueError('it does not say "certificate": "gnc/1"')
+    if document.get("kind") not in KINDS:
+        raise ValueError(f"its kind is none of {', '.join(KINDS)}")
+    module, record, _ = KINDS[document["kind"]]
+    certificate: Certificate = read_plain(_kind(module, record), document)
+    return certificate
+
+
+def _unpacked(content: bytes) -> bytes:
+    """One member of gzip; a byte more than `MOST_BYTES` of a larger one."""
+    packed = zlib.decompressobj(wbits=31)
+    try:
+        plain_bytes = packed.decompress(content, MOST_BYTES + 1)
+    except zlib.error as error:
+        raise ValueError(f"it cannot be unpacked ({error})") from error
+    if len(plain_bytes) <= MOST_BYTES and (not packed.eof or packed.unused_data):
+        raise ValueError("its gzip ends too early, or bytes follow it")
+    return plain_bytes
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object without repeated keys, which programs read in different ways."""
+    if len(dict(pairs)) < len(pairs):
+        raise ValueError("an object has a key twice")
+    return dict(pairs)
+
+
+def _no_number(text: str) -> NoReturn:
+    raise ValueError(f'{text[:20]} is no whole number; fractions are texts, "1/3"')

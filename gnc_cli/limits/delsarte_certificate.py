@@ -1,0 +1,175 @@
+"""Certificates by Delsarte's linear programme: a polynomial, checked by Sturm's theorem.
+
+Let f = sum f_i P_i with f_i >= 0 for i >= 1 and f <= 0 on [-1, s], P_i Gegenbauer's polynomials of
+R^d with P_i(1) = 1. If all cosines of K points were at most s, then the sum of f over all ordered
+pairs would be at least f_0 K^2, and at most K f(1). So f(1) < K f_0 excludes such points.
+
+At sharp codes f(1) = K f_0, and the largest cosine may be s itself. If f(s) = 0, then
+F = f / (t - s) is not negative on [-1, s). If F_i >= 0 wherever f_i = 0 (i >= 1), and
+F(1) < K F_0, then f + e F = (t - s + e) F proves a largest cosine above s - e, by the first part,
+for every small e > 0. So it is at least s.
+"""
+
+import contextlib
+import itertools
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+from gnc_cli.limits.certificate import Certificate, Rationals, Refuted, Unresolved, poll
+from gnc_cli.limits.delsarte import (
+    DelsarteLP,
+    DelsarteProof,
+    gegenbauer_polynomials,
+    gegenbauer_sum,
+    rational,
+)
+from gnc_cli.runtime.deadline import Deadline
+
+if TYPE_CHECKING:
+    from flint import fmpq, fmpq_poly
+
+_MOST_DEGREE = 128
+_MOST_LETTERS = 400
+"""Of a coefficient or the cosine."""
+_MOST_BITS = 100_000
+"""Degree times bits of a polynomial with integer coefficients; then a check takes a few seconds."""
+_UNIT = 1 << 80
+_SIMPLE = 1000
+"""Largest denominator of the cosines of sharp codes that are tried."""
+_TOUCH = 1e-6
+"""A polynomial with f_0 = 1 touches 0 at a maximum above minus this."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DelsarteCertificate(Certificate):
+    """A polynomial that is at most 0 on [-1, s], with few points."""
+
+    kind: Literal["delsarte"]
+    """What proves the claim."""
+    coefficients: Rationals
+    """f_0, f_1, ...: f = sum of f_i P_i, P_i the Gegenbauer polynomial of R^d with P_i(1) = 1."""
+
+    def check(self, deadline: Deadline) -> None:
+        """See the module, and `Certificate.check`."""
+        if len(self.coefficients) > _MOST_DEGREE + 1:
+            raise Unresolved(f"its polynomial has a degree above {_MOST_DEGREE}")
+        if max(map(len, (self.cosine, *self.coefficients))) > _MOST_LETTERS:
+            raise Unresolved(f"a number has more than {_MOST_LETTERS} letters")
+        s = Fraction(self.cosine)
+        coefficients = [Fraction(text) for text in self.coefficients]
+        if not coefficients:
+            raise ValueError("field 'coefficients' is empty")
+        if min(coefficients[1:], default=Fraction(0)) < 0:
+            raise Refuted("a coefficient of the polynomial is negative")
+        excess = self.K * coefficients[0] - sum(coefficients)
+        if excess < 0 or (self.strict and excess == 0):
+            raise Refuted(f"f(1) / f_0 is not {'below' if self.strict else 'at most'} {self.K}")
+        f = gegenbauer_sum(self.d, coefficients)
+        if not nonpositive(f, s, deadline):
+            raise Refuted("the polynomial is positive somewhere on [-1, s]")
+        if excess == 0 and not self._attained_at_most(f, s, coefficients):
+            raise Refuted("f(1) = K f_0, and this f does not exclude cosines below s")
+
+    def _attained_at_most(self, f: "fmpq_poly", s: Fraction, coefficients: list[Fraction]) -> bool:
+        """Whether the second half of the module applies: with equality, no cosine is below s."""
+        from flint import fmpq_poly
+
+        F, rest = divmod(f, fmpq_poly([-rational(s), 1]))
+        parts = expansion(self.d, F)
+        unsure = [b for a, b in zip(coefficients[1:], parts[1:], strict=False) if a == 0]
+        return not rest and min(unsure, default=0) >= 0 and sum(parts) < self.K * parts[0]
+
+    @classmethod
+    def of_pair(cls, d: int, K: int) -> Self | None:
+        """Delsarte's optimum at degree 40 for d + 1 < K; of a sharp code with a rational cosine its
+        own polynomial."""
+        if K <= d + 1:
+            return cls._of(d, Fraction(-1, K - 1), K, (1, K - 1), strict=False)
+        proof = DelsarteLP().proof(d, K)
+        if proof is None:
+            return None
+        first = 1 - Fraction(math.ceil(proof.excess * _UNIT), _UNIT)
+        best = cls._of(d, proof.s, K, (first, *proof.coefficients[1:]), strict=True)
+        sharp = cls._sharp(proof, K)
+        for certificate in (sharp, best) if Fraction(sharp.cosine) > proof.s else (best,):
+            with contextlib.suppress(Refuted, Unresolved):
+                certificate.check(Deadline())
+                return certificate
+        return None
+
+    @classmethod
+    def _sharp(cls, proof: DelsarteProof, K: int) -> Self:
+        """The polynomial that touches 0 at simple fractions, near where that of a proof does."""
+        from flint import fmpq_poly
+
+        s, x = proof.s.limit_denominator(_SIMPLE), fmpq_poly([0, 1])
+        polynomial = gegenbauer_sum(proof.d, proof.coefficients)
+        f = x - rational(s)
+        if float(polynomial(-1)) > -_TOUCH:
+            f *= x + 1
+        slope: Any = polynomial.derivative().numer()
+        for root, _ in slope.complex_roots():
+            near = float(root.real)
+            if not (root.imag.contains(0) and -1.0 < near < s):
+                continue
+            touching = Fraction(near).limit_denominator(_SIMPLE)
+            if float(polynomial(rational(touching))) > -_TOUCH:
+                f *= (x - rational(touching)) ** 2
+        return cls._of(proof.d, s, K, expansion(proof.d, f), strict=False)
+
+    @classmethod
+    def _of(cls, d: int, s: Fraction, K: int, coefficients: Iterable[Any], *, strict: bool) -> Self:
+        return cls(
+            certificate="gnc/1",
+            kind="delsarte",
+            d=d,
+            K=K,
+            cosine=str(s),
+            strict=strict,
+            coefficients=tuple(map(str, coefficients)),
+        )
+
+
+def expansion(d: int, f: "fmpq_poly") -> "list[fmpq]":
+    """The coefficients of f in the Gegenbauer polynomials of R^d."""
+    coefficients = []
+    for P in [*itertools.islice(gegenbauer_polynomials(d), f.degree() + 1)][::-1]:
+        coefficients.append(f[P.degree()] / P.leading_coefficient())
+        f -= coefficients[-1] * P
+    return coefficients[::-1]
+
+
+def nonpositive(f: "fmpq_poly", high: Fraction, deadline: Deadline) -> bool:
+    """Whether f <= 0 on [-1, high], by Sturm's theorem, in integers.
+
+    The sign of f changes at its roots of odd multiplicity. If p is the product of (x - r) over
+    them, f has no change of sign inside where Sturm's sequence of p counts none.
+    """
+    from flint import fmpq_poly, fmpz_poly
+
+    whole = f.numer()
+    if whole.degree() * whole.height_bits() > _MOST_BITS:
+        raise Unresolved(f"its polynomial has more than {_MOST_BITS:,} bits in all")
+    low, end = rational(Fraction(-1)), rational(high)
+    if f(low) > 0 or f(end) > 0:
+        return False
+    sign, factors = whole.factor_squarefree()
+    p = fmpz_poly([1])
+    for factor, multiplicity in factors:
+        p *= factor ** (multiplicity % 2)
+    chain = [fmpq_poly(p), fmpq_poly(p.derivative())]
+    while chain[-1].degree() > 0:
+        poll(deadline)
+        rest = -(chain[-2] % chain[-1]).numer()
+        chain.append(fmpq_poly(rest) / rest.content())
+    before, after = (_sign_changes([q(x) for q in chain]) for x in (low, end))
+    changes = before - after - (p(end) == 0)
+    return changes <= 0 and sign * p((low + end) / 2) <= 0
+
+
+def _sign_changes(values: "list[fmpq]") -> int:
+    signs = [value > 0 for value in values if value != 0]
+    return sum(a is not b for a, b in itertools.pairwise(signs))
