@@ -15,11 +15,12 @@ import gzip
 import json
 import os
 import zlib
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from importlib import import_module
-from typing import Annotated, Any, ClassVar, Literal, NoReturn, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import FailFast, Field
 
@@ -44,6 +45,8 @@ MOST_LETTERS = 4_000
 """Of a number, with its sign and denominator."""
 _SECONDS = 300.0
 """Time limit of a check where none is given."""
+_GZIP = b"\x1f\x8b"
+"""First bytes of what is packed."""
 
 Rational = Annotated[
     str,
@@ -64,7 +67,7 @@ class Unresolved(Exception):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Certificate:
+class Certificate(ABC):
     """What the documents of all kinds share."""
 
     __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
@@ -78,16 +81,17 @@ class Certificate:
     K: Annotated[int, Field(ge=2, le=10**9)]
     """Number of points."""
     cosine: Rational
-    """s, at least -1 and below 1: every code of K points in R^d has two points with a larger
+    """s, between -1 and 1: every code of K points in R^d has two points with a larger
     cosine."""
     strict: bool
     """False: with a cosine of at least s."""
 
     @classmethod
+    @abstractmethod
     def of_pair(cls, d: int, K: int) -> Self | None:
         """The best certificate that gnc has or can make for K points in R^d; None without one."""
-        raise NotImplementedError
 
+    @abstractmethod
     def check(self, deadline: Deadline) -> None:
         """Prove the claim with whole numbers and fractions alone.
 
@@ -99,7 +103,6 @@ class Certificate:
             Unresolved: the proof is larger than what is checked, or the deadline came first.
             ValueError: the fields do not fit each other: the document is malformed.
         """
-        raise NotImplementedError
 
 
 def poll(deadline: Deadline) -> None:
@@ -122,37 +125,40 @@ def verify(path: str, deadline: Deadline) -> CertificateAnswer:
     Raises:
         DataError: it cannot be read, or is no certificate.
     """
-    head: dict[str, Any] = dict.fromkeys(("kind", "d", "K", "cosine", "strict", "upper"))
+    with open_input(path) as file:
+        content = file.read(MOST_BYTES + 1)
     status: Literal["proved", "false", "undecided"] = "proved"
     reason = None
     try:
-        certificate = _read(path)
+        certificate = _read(_unpacked(content) if content.startswith(_GZIP) else content)
         s = Fraction(certificate.cosine)
-        for name in ("kind", "d", "K", "cosine", "strict"):
-            head[name] = getattr(certificate, name)
-        head["upper"] = rounded_up(1 - s)
-        if not -1 <= s < 1:
-            raise ValueError("the cosine is not in [-1, 1)")
+        if not -1 < s < 1:
+            raise ValueError("the cosine is not between -1 and 1")
         certificate.check(deadline.within(deadline.seconds or _SECONDS))
-    except Refuted as error:
-        status, reason = "false", str(error)
-    except Unresolved as error:
-        status, reason = "undecided", str(error)
-    except ValueError as error:
+    except (Refuted, Unresolved) as error:
+        status, reason = "false" if isinstance(error, Refuted) else "undecided", str(error)
+    except (ValueError, RecursionError) as error:
         raise DataError(f"{path!r} is no certificate: {error}") from error
-    return CertificateAnswer(file=short_name(path), status=status, reason=reason, **head)
+    return CertificateAnswer(
+        file=short_name(path),
+        kind=certificate.kind,
+        d=certificate.d,
+        K=certificate.K,
+        cosine=certificate.cosine,
+        strict=certificate.strict,
+        upper=rounded_up(1 - s),
+        status=status,
+        reason=reason,
+    )
 
 
-def export(path: Path, rows: Sequence[BoundRow], *, force: bool = False) -> str:
+def export(path: Path, rows: Sequence[BoundRow], *, force: bool = False) -> None:
     """Write the certificate of the best bound that has one, gzipped where the path ends in .gz.
 
     Args:
         path: the target.
         rows: the bounds of one (d, K).
         force: replace an existing file.
-
-    Returns:
-        The name of the bound.
 
     Raises:
         UsageError: none has one.
@@ -167,7 +173,7 @@ def export(path: Path, rows: Sequence[BoundRow], *, force: bool = False) -> str:
                 content = gzip.compress(content, mtime=0)
             with atomic_file(path, force=force) as file:
                 file.write(content)
-            return row.name
+            return
     raise UsageError(f"{spelled('export')}: no bound has a certificate at this d and K; drop it")
 
 
@@ -176,40 +182,25 @@ def _kind(module: str, record: str) -> "type[Certificate]":
     return kind
 
 
-def _read(path: str) -> Certificate:
-    """The record of a file.
+def _read(content: bytes) -> Certificate:
+    """The record of an unpacked file.
 
     Raises:
-        DataError: it cannot be opened.
-        Unresolved: it is larger than what is read.
-        ValueError: it is no certificate.
+        ValueError, RecursionError: it is no certificate, or larger than one may be.
     """
-    with open_input(path) as file:
-        content = file.read(MOST_BYTES + 1)
-    if content.startswith(b"\x1f\x8b"):
-        content = _unpacked(content)
     if len(content) > MOST_BYTES:
-        raise Unresolved(f"it has more than {MOST_BYTES:,} bytes")
+        raise ValueError(f"it has more than {MOST_BYTES:,} bytes")
     if sum(content.count(mark) for mark in (b",", b'"', b"[", b"{")) > MOST_ENTRIES:
-        raise Unresolved(f"it has more than {MOST_ENTRIES:,} commas, quotes and brackets")
+        raise ValueError(f"it has more than {MOST_ENTRIES:,} commas, quotes and brackets")
     if b"\\" in content:
         raise ValueError("it has a backslash")
     if any(len(text) > MOST_LETTERS for text in content.split(b'"')[1::2]):
-        raise Unresolved(f"a number has more than {MOST_LETTERS:,} letters")
-    try:
-        document = json.loads(
-            content.decode("utf-8"),
-            object_pairs_hook=_distinct,
-            parse_float=_no_number,
-            parse_constant=_no_number,
-        )
-    except RecursionError as error:
-        raise ValueError("lists are too deep") from error
-    if not isinstance(document, dict) or document.get("certificate") != "gnc/1":
-        raise ValueError('it does not say "certificate": "gnc/1"')
-    if document.get("kind") not in KINDS:
+        raise ValueError(f"a number has more than {MOST_LETTERS:,} letters")
+    document = json.loads(content.decode("utf-8"), object_pairs_hook=_distinct)
+    kind = document.get("kind") if isinstance(document, dict) else None
+    if kind not in [*KINDS]:
         raise ValueError(f"its kind is none of {', '.join(KINDS)}")
-    module, record, _ = KINDS[document["kind"]]
+    module, record, _ = KINDS[kind]
     certificate: Certificate = read_plain(_kind(module, record), document)
     return certificate
 
@@ -218,12 +209,12 @@ def _unpacked(content: bytes) -> bytes:
     """One member of gzip; a byte more than `MOST_BYTES` of a larger one."""
     packed = zlib.decompressobj(wbits=31)
     try:
-        plain_bytes = packed.decompress(content, MOST_BYTES + 1)
+        unpacked = packed.decompress(content, MOST_BYTES + 1)
     except zlib.error as error:
         raise ValueError(f"it cannot be unpacked ({error})") from error
-    if len(plain_bytes) <= MOST_BYTES and (not packed.eof or packed.unused_data):
+    if len(unpacked) <= MOST_BYTES and (not packed.eof or packed.unused_data):
         raise ValueError("its gzip ends too early, or bytes follow it")
-    return plain_bytes
+    return unpacked
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -231,7 +222,3 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(dict(pairs)) < len(pairs):
         raise ValueError("an object has a key twice")
     return dict(pairs)
-
-
-def _no_number(text: str) -> NoReturn:
-    raise ValueError(f'{text[:20]} is no whole number; fractions are texts, "1/3"')

@@ -112,11 +112,9 @@ class DelsarteCertificate(Certificate):
             f *= x + 1
         slope: Any = polynomial.derivative().numer()
         for root, _ in slope.complex_roots():
-            near = float(root.real)
-            if not (root.imag.contains(0) and -1.0 < near < s):
-                continue
-            touching = Fraction(near).limit_denominator(_SIMPLE)
-            if float(polynomial(rational(touching))) > -_TOUCH:
+            touching = Fraction(float(root.real)).limit_denominator(_SIMPLE)
+            high = float(polynomial(rational(touching))) > -_TOUCH
+            if high and root.imag.contains(0) and -1 < touching < s:
                 f *= (x - rational(touching)) ** 2
         return cls._of(proof.d, s, K, expansion(proof.d, f), strict=False)
 

@@ -254,22 +254,22 @@ class CertificateAnswer:
 
     file: str
     """Without the folders before it."""
-    kind: str | None
-    """What kind of proof it is; None where it was too large to be read, as all that follows."""
-    d: int | None
+    kind: str
+    """What proves the claim: `delsarte`."""
+    d: int
     """Dimension."""
-    K: int | None
+    K: int
     """Number of points."""
-    cosine: str | None
+    cosine: str
     """The claim, an exact fraction: every code of K points in R^d has two points with a larger
     cosine."""
-    strict: bool | None
+    strict: bool
     """False: with a cosine of at least that."""
-    upper: float | None
+    upper: float
     """The same of the largest one-vs-rest distance: rho* is at most this, 1 - cosine rounded up."""
     status: Literal["proved", "false", "undecided"] = field(metadata=WORD)
-    """`proved`; `false`: the claim does not follow from the file; `undecided`: a limit on digits,
-    sizes or time came first."""
+    """`proved`; `false`: the claim does not follow from the file; `undecided`: it takes more
+    digits, room or time than the limits allow."""
     reason: str | None
     """What fails, or which limit came first; None where it is proved."""
 
@@ -308,8 +308,6 @@ class BoundsResult(Result):
     """How many points a margin leaves room for; None where that was not asked."""
     certificate: CertificateAnswer | None = field(default=None, metadata=OMITTED_IF_NONE)
     """What the file of --verify proves."""
-    exported: str | None = field(default=None, metadata=OMITTED_IF_NONE)
-    """The bound whose certificate --export wrote."""
     best_rows: bool = field(default=False, metadata=HIDDEN, repr=False, compare=False)
     """Whether rows of CSV and JSON lines are those of `best`."""
     lp: bool = field(default=False, metadata=HIDDEN, repr=False, compare=False)

@@ -3,7 +3,6 @@
 import os
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from itertools import product
 from math import nan
 from typing import TypeVar
@@ -85,7 +84,7 @@ def run(request: Request) -> BoundsResult:
     if request.export is not None:
         from gnc_cli.limits.certificate import export
 
-        result = replace(result, exported=export(request.export, rows, force=request.force))
+        export(request.export, rows, force=request.force)
     if request.out is not None:
         from gnc_cli.io.row_files import write_rows
 

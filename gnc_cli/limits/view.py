@@ -81,8 +81,6 @@ def _certificate(answer: CertificateAnswer, verbose: bool) -> list[Table]:
     colour = {"proved": "bold green", "false": "bold red", "undecided": "bold yellow"}
     status: Cell = (Styled(answer.status, colour[answer.status]), f": {answer.reason or 'exactly'}")
     headline = Table(f"Certificate   {answer.file}", sentences=[status])
-    if answer.cosine is None:
-        return [headline]
     s = rounded_down(Fraction(answer.cosine))
     more, less = (">", "<") if answer.strict else (">=", "<=")
     lines = [
