@@ -1,25 +1,29 @@
-"""A second verifier of certificates, written from docs/reference/certificates.md: without gnc.
+"""A second verifier of certificates, written from docs/reference/certificate-files.md: without gnc.
 
     python tests/plain_verifier.py FILE...
 
-prints what each file proves, and exits with 1 if one of them proves nothing. It takes files of
-people you trust: nothing limits how long it takes. Polynomials are lists of fractions, the constant
-first.
+prints what each file proves, and exits with 1 if one of them proves nothing. A folder holds a code,
+as `gnc compare --export` writes it. It takes files of people you trust: nothing limits how long it
+takes. Polynomials are lists of fractions, the constant first.
 """
 
 import gzip
 import json
 import sys
 from fractions import Fraction
-from itertools import pairwise
+from hashlib import sha256
+from itertools import combinations, pairwise
 from math import comb, lcm
+from pathlib import Path
 from typing import Any
 
 Polynomial = list[Fraction]
 
 
 def claim_of(path: str) -> str:
-    """What the file claims, if it is proved; ValueError where it is not."""
+    """What the file or folder claims, if it is proved; ValueError where it is not."""
+    if Path(path).is_dir():
+        return code(Path(path))
     with open(path, "rb") as file:
         packed = file.read()
     text = gzip.decompress(packed) if packed[:2] == b"\x1f\x8b" else packed
@@ -35,6 +39,25 @@ def demand(truth: bool, what: str) -> None:
     """A step of a proof."""
     if not truth:
         raise ValueError(f"not proved: {what}")
+
+
+def code(folder: Path) -> str:
+    """The lower end: points none of whose cosines exceeds a number."""
+    written = (folder / "coordinates.txt").read_bytes()
+    lines = (folder / "verified.txt").read_text().splitlines()
+    told = dict(line.split() for line in lines if not line.startswith("#"))
+    demand(told["sha256_of_coordinates"] == sha256(written).hexdigest(), "the hash")
+    points = [[Fraction(word) for word in line.split()] for line in written.decode().splitlines()]
+    K, d, c = int(told["points"]), int(told["dimension"]), Fraction(told["cosine_at_most"])
+    demand(len(points) == K and all(len(x) == d and any(x) for x in points), "the points")
+    for x, y in combinations(points, 2):
+        p = dot(x, y)
+        demand(p * abs(p) <= c * abs(c) * dot(x, x) * dot(y, y), "a cosine")
+    return f"{K} points in {d} dimensions exist whose cosines are at most {c}"
+
+
+def dot(x: list[Fraction], y: list[Fraction]) -> Fraction:
+    return sum((a * b for a, b in zip(x, y, strict=True)), Fraction(0))
 
 
 def delsarte(document: dict[str, Any], d: int, K: int, s: Fraction) -> None:

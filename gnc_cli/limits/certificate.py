@@ -4,7 +4,7 @@ A certificate is a JSON document, plain or gzipped, of a claim and of what prove
 
     every code of K points in R^d has two points whose cosine is above s (at least s, not strict).
 
-So rho*(d, K) < 1 - s (at most 1 - s). `docs/reference/certificates.md` has the format and the
+So rho*(d, K) < 1 - s (at most 1 - s). `docs/reference/certificate-files.md` has the format and the
 proof of every kind, for those who write a verifier of their own.
 
 A file is taken for hostile. What it may hold is limited before it is parsed, and what a kind has to

@@ -17,7 +17,7 @@ from gnc_cli.limits.result import BestBounds, BoundRow, BoundsResult
 from gnc_cli.parameters import Path
 from gnc_cli.runtime.deadline import Deadline
 
-_FEW = 8
+LP_DIMENSIONS = 8
 """Dimensions up to which Delsarte's linear programme is solved where nobody asked for it."""
 T = TypeVar("T")
 
@@ -81,7 +81,7 @@ def run(request: Request) -> BoundsResult:
         best_rows=request.best,
         lp=request.lp,
     )
-    if request.export is not None:
+    if request.export is not None and rows:
         from gnc_cli.limits.certificate import export
 
         export(request.export, rows, force=request.force)
@@ -101,7 +101,7 @@ def run(request: Request) -> BoundsResult:
 
 def _is_open(request: Request, codes: KnownCodes) -> bool:
     """Whether one pair of few dimensions was asked for, and the quick bounds leave a gap."""
-    if len(request.d) != 1 or len(request.K) != 1 or request.d[0] > _FEW:
+    if len(request.d) != 1 or len(request.K) != 1 or request.d[0] > LP_DIMENSIONS:
         return False
     limits = all_limits(request.subject, codes)
     rows = pair_rows(request.d[0], request.K[0], limits, request.subject)

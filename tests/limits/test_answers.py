@@ -1,6 +1,7 @@
 """`bounds` with a margin: which dimensions it needs, and how many points it leaves room for."""
 
 import math
+from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
@@ -10,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gnc_cli import bounds, schemas
+from gnc_cli.limits import run
 from gnc_cli.limits.result import ClassesAnswer, ClassesRow, DimensionAnswer, DimensionRow
 
 VALIDATOR = jsonschema.Draft202012Validator(schemas.load("bounds"))
@@ -38,6 +40,14 @@ def classes(d: Any, **asked: float) -> ClassesAnswer:
     assert result.classes is not None and result.dimension is None
     assert result.rows == result.best == ()
     return result.classes
+
+
+@pytest.fixture(autouse=True, scope="module")
+def quick_bounds_alone() -> Iterator[None]:
+    """What is said of one pair is that of dimensions and numbers of points."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(run, "LP_DIMENSIONS", 0)
+        yield
 
 
 def status(d: int, K: int, **asked: float) -> str | None:

@@ -282,13 +282,24 @@ def test_nothing_is_drawn_where_nothing_was_answered(tmp_path: Path) -> None:
         assert result.outcome == "interrupted" and not any(tmp_path.iterdir())
 
 
+def test_one_pair_in_few_dimensions_has_the_linear_programme() -> None:
+    def asks(d: Any, K: Any, **more: Any) -> bool:
+        return any(row.name == "delsarte-lp" for row in bounds(d, K, **more).rows)
+
+    assert asks(3, 15) and asks(8, 300) and asks(4, 60, max_cosine=0.6)
+    # Many dimensions, several pairs, an interval that is closed.
+    assert not (asks(9, 300) or asks(3, [15, 16]) or asks([3, 4], 15) or asks(8, 240))
+    best = bounds(4, 60).best[0]
+    assert (best.upper, best.upper_name) == (bounds(4, 60, lp=True).best[0].upper, "delsarte-lp")
+
+
 def test_the_linear_programme_is_one_more_row() -> None:
-    plain, more = at(3, 13), bounds(3, 13, lp=True)
+    plain, more = at(9, 80), bounds(9, 80, lp=True)
     VALIDATOR.validate(more.to_json())
     added = [r for r in more.rows if r not in plain.rows]
     assert [r.name for r in added] == ["delsarte-lp"]
     assert [r for r in more.rows if r not in added] == list(plain.rows)
     # No weaker than Levenshtein's bound, whose polynomial it may take; no stronger than the truth.
     value = row(more, "delsarte-lp", "upper").value
-    assert row(more, "proved-optimum", "upper").value <= value
+    assert row(more, "known-code", "lower").value <= value
     assert value <= row(more, "levenshtein", "upper").value * (1 + 1e-9)
