@@ -8,7 +8,8 @@ So rho*(d, K) < 1 - s (at most 1 - s). `docs/reference/certificate-files.md` has
 proof of every kind, for those who write a verifier of their own.
 
 A file is taken for hostile. What it may hold is limited before it is parsed, and what a kind has to
-compute before any arithmetic, which is that of whole numbers and fractions alone.
+compute before any arithmetic, which is that of whole numbers and fractions alone. Python reads no
+number of more than 4300 digits.
 """
 
 import gzip
@@ -41,8 +42,6 @@ MOST_BYTES = 20_000_000
 """Of a file, unpacked."""
 MOST_ENTRIES = 2_000_000
 """Commas, quotation marks and opened brackets of a file."""
-MOST_LETTERS = 4_000
-"""Of a number, with its sign and denominator."""
 _SECONDS = 300.0
 """Time limit of a check where none is given."""
 _GZIP = b"\x1f\x8b"
@@ -192,10 +191,6 @@ def _read(content: bytes) -> Certificate:
         raise ValueError(f"it has more than {MOST_BYTES:,} bytes")
     if sum(content.count(mark) for mark in (b",", b'"', b"[", b"{")) > MOST_ENTRIES:
         raise ValueError(f"it has more than {MOST_ENTRIES:,} commas, quotes and brackets")
-    if b"\\" in content:
-        raise ValueError("it has a backslash")
-    if any(len(text) > MOST_LETTERS for text in content.split(b'"')[1::2]):
-        raise ValueError(f"a number has more than {MOST_LETTERS:,} letters")
     document = json.loads(content.decode("utf-8"), object_pairs_hook=_distinct)
     kind = document.get("kind") if isinstance(document, dict) else None
     if kind not in [*KINDS]:

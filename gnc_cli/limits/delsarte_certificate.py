@@ -54,10 +54,11 @@ class DelsarteCertificate(Certificate):
 
     def check(self, deadline: Deadline) -> None:
         """See the module, and `Certificate.check`."""
-        if len(self.coefficients) > _MOST_DEGREE + 1:
-            raise Unresolved(f"its polynomial has a degree above {_MOST_DEGREE}")
-        if max(map(len, (self.cosine, *self.coefficients))) > _MOST_LETTERS:
-            raise Unresolved(f"a number has more than {_MOST_LETTERS} letters")
+        longest = max(map(len, (self.cosine, *self.coefficients)))
+        if len(self.coefficients) > _MOST_DEGREE + 1 or longest > _MOST_LETTERS:
+            raise Unresolved(
+                f"its degree is above {_MOST_DEGREE}, or a number has over {_MOST_LETTERS} letters"
+            )
         s = Fraction(self.cosine)
         coefficients = [Fraction(text) for text in self.coefficients]
         if not coefficients:

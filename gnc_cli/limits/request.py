@@ -17,7 +17,7 @@ from gnc_cli.runtime.deadline import Progress
 _MOST_ANSWERS = 10_000
 _PROBABILITY = 0.9
 """That the scale is for, where d, K and a margin are given and no probability is."""
-_OF_CHECKS = ("verify", "time_limit", "interrupt", "progress")
+_OF_CHECKS = ("verify", "time_limit", "force", "interrupt", "progress")
 """What goes together with a certificate to check."""
 _LEAST = Fraction(1, 10**30)
 """Smallest target: far below the distances of 10^18 points."""
