@@ -8,11 +8,12 @@ takes. Polynomials are lists of fractions, the constant first.
 """
 
 import gzip
+import itertools
 import json
 import sys
 from fractions import Fraction
 from hashlib import sha256
-from itertools import combinations, pairwise
+from itertools import combinations, pairwise, permutations
 from math import comb, lcm
 from pathlib import Path
 from typing import Any
@@ -82,7 +83,182 @@ def delsarte(document: dict[str, Any], d: int, K: int, s: Fraction) -> None:
     demand(value(F, Fraction(1)) < K * F_i[0], "F(1) < K F_0")
 
 
-PROOFS = {"delsarte": delsarte}
+Triple = dict[tuple[int, int, int], Fraction]
+"""A polynomial in x, y, z: the coefficients of T_i(x) T_j(y) T_k(z), Chebyshev's polynomials."""
+ONE: Triple = {(0, 0, 0): Fraction(1)}
+
+
+def three_point(document: dict[str, Any], d: int, K: int, s: Fraction) -> None:
+    """Sums of squares over pairs and triples of points."""
+    D, strict = document["degree"], document["strict"]
+    a = [Fraction(n, 10 ** document["a"]["digits"]) for n in document["a"]["rows"][0]]
+    b, F = gram(document["b"], 2), [gram(f, D + 1 - k) for k, f in enumerate(document["F"])]
+    demand(d >= 3 and strict and len(a) == D and len(F) == D + 1, "the orders")
+    at_one = [Fraction(1), (3 - s) / (1 + s)]  # T_i at the x of u = 1
+    for i in range(1, D):
+        at_one.append(2 * at_one[1] * at_one[i] - at_one[i - 1])
+    most = 1 + sum(a) + b[0][0]
+    most += sum(F[0][i][j] * at_one[i] * at_one[j] for i in range(D + 1) for j in range(D + 1))
+    demand(min(a) >= 0 and most < K, "the bound is below K")
+    x, y, z = ({key: Fraction(1)} for key in ((1, 0, 0), (0, 1, 0), (0, 0, 1)))
+    u, v, t = (combination(((1 + s) / 2, w), ((s - 1) / 2, ONE)) for w in (x, y, z))
+
+    along: list[Triple] = [{(i, 0, 0): Fraction(1)} for i in range(D + 1)]
+    r = combination((-1 - 2 * b[0][1] - b[1][1], ONE))
+    for weight, P in zip(a, spherical(d, u, ONE, D)[1:], strict=True):
+        r = combination((1, r), (-weight, P))
+    power = ONE
+    for k, F_k in enumerate(F):
+        r = combination((1, r), (-1, product(power, form(F_k, along[: D + 1 - k]))))
+        power = product(power, combination((1, ONE), (-1, product(u, u))))
+    for i in range(D + 1):
+        weight = sum(F[0][i][j] * at_one[j] for j in range(D + 1))
+        r = combination((1, r), (-2 * weight, along[i]))
+    inside = combination((1, ONE), (-1, product(x, x)))
+    for factor, order, times_this in zip(document["p"], (D + 1, D), (ONE, inside), strict=True):
+        square = form(gram(factor, order), along[:order])
+        r = combination((1, r), (-1, product(times_this, square)))
+    demand(dominant(r), "r is a sum of squares")
+
+    R = combination((-b[1][1], ONE))
+    w = product(*(combination((1, ONE), (-1, product(c, c))) for c in (u, v)))
+    Q = spherical(d - 1, combination((1, t), (-1, product(u, v))), w, D)
+    for k, F_k in enumerate(F):
+        pairs: Triple = {(i, j, 0): c for i, row in enumerate(F_k) for j, c in enumerate(row)}
+        R = combination((1, R), (-1, mean_of_last(product(Q[k], pairs))))
+    uv = product(u, v)
+    determinant = combination(
+        (1, ONE), (2, product(uv, t)), *((-1, product(c, c)) for c in (u, v, t))
+    )
+    corner = product(
+        product(*(combination((1, ONE), (-1, c)) for c in (x, y))), combination((1, ONE), (-1, z))
+    )
+    degrees = (D // 2, D), (D // 2 - 1, D - 2), ((D - 1) // 2, D - 2)
+    for factors, (most_one, most_all), multiplier in zip(
+        document["q"], degrees, (ONE, determinant, corner), strict=True
+    ):
+        for factor, basis in zip(factors, bases(most_one, most_all), strict=True):
+            square = mean_of_last(form(gram(factor, len(basis)), basis))
+            R = combination((1, R), (-1, product(multiplier, square)))
+    demand(dominant(R), "R is a sum of squares")
+
+
+def gram(factor: dict[str, Any], order: int) -> list[list[Fraction]]:
+    """L L^T, which is positive semidefinite."""
+    L = factor["rows"]
+    demand([len(row) for row in L] == [*range(1, order + 1)], "the order of a matrix")
+    return [
+        [
+            Fraction(sum(m * n for m, n in zip(one, other, strict=False)), 100 ** factor["digits"])
+            for other in L
+        ]
+        for one in L
+    ]
+
+
+def bases(most: int, whole: int) -> list[list[Triple]]:
+    """Polynomials that permutations of x, y, z leave, turn by their sign, or mix by twos."""
+    trivial, sign, standard = [], [], []
+    for total in range(whole + 1):
+        for a, b, c in product_of_ranges(total, most):
+            exponents = {*permutations((a, b, c))}
+            trivial.append({key: Fraction(1) for key in exponents})
+            if a > b > c:
+                turns = {(a, b, c), (b, c, a), (c, a, b)}
+                sign.append({key: Fraction(1 if key in turns else -1) for key in exponents})
+            S = [
+                combination((1, {(j, k, i): Fraction(1)}), (1, {(k, j, i): Fraction(1)}))
+                for i, j, k in ((a, b, c), (b, a, c), (c, a, b))
+            ]
+            standard += [combination((1, S[0]), (-1, S[1]))] if a > b else []
+            standard += [combination((1, S[1]), (-1, S[2]))] if b > c else []
+    return [trivial, sign, standard]
+
+
+def product_of_ranges(total: int, most: int) -> list[tuple[int, int, int]]:
+    """All most >= a >= b >= c >= 0 of this sum, by a, then by b."""
+    found = ((a, b, total - a - b) for a in range(most + 1) for b in range(a + 1))
+    return [(a, b, c) for a, b, c in found if 0 <= c <= b]
+
+
+def spherical(d: int, x: Triple, square: Triple, degree: int) -> list[Triple]:
+    """r^k P_k(x / r) for P_k of R^d and r^2 = square: with `ONE` the Gegenbauer polynomials."""
+    P = [ONE, x]
+    for i in range(1, degree):
+        up, down = product(x, P[i]), product(square, P[i - 1])
+        P.append(
+            combination((Fraction(2 * i + d - 2, i + d - 2), up), (-Fraction(i, i + d - 2), down))
+        )
+    return P
+
+
+def form(G: list[list[Fraction]], basis: list[Triple]) -> Triple:
+    """basis^T G basis."""
+    total: Triple = {}
+    for row, f in zip(G, basis, strict=True):
+        inner = combination(*zip(row, basis, strict=True))
+        total = combination((1, total), (1, product(f, inner)))
+    return total
+
+
+def mean_of_last(f: Triple) -> Triple:
+    """The mean of f(x, y, z), f(y, z, x) and f(z, x, y)."""
+    third = Fraction(1, 3)
+    return combination(
+        *(
+            (third, {(k[i], k[j], k[m]): c for k, c in f.items()})
+            for i, j, m in ((0, 1, 2), (1, 2, 0), (2, 0, 1))
+        )
+    )
+
+
+def combination(*parts: tuple[Fraction | int, Triple]) -> Triple:
+    """The sum of weights times polynomials."""
+    total: Triple = {}
+    for weight, f in parts:
+        for key, c in f.items():
+            total[key] = total.get(key, Fraction(0)) + weight * c
+    return {key: c for key, c in total.items() if c}
+
+
+def product(f: Triple, g: Triple) -> Triple:
+    """By 2 T_m T_n = T_(m+n) + T_|m-n| in each variable."""
+    total: Triple = {}
+    for (i, j, k), a in f.items():
+        for (o, m, n), b in g.items():
+            c = a * b / 8
+            for key in itertools.product(
+                (i + o, abs(i - o)), (j + m, abs(j - m)), (k + n, abs(k - n))
+            ):
+                total[key] = total.get(key, Fraction(0)) + c
+    return total
+
+
+def dominant(f: Triple) -> bool:
+    """Whether f, as a quadratic form in products of Chebyshev polynomials, has a matrix whose
+    diagonal entries are at least the sum of the others' sizes in their row."""
+    entries: dict[tuple[Any, Any], Fraction] = {}
+    for key, c in f.items():
+        parts = [(c, (), ())]
+        odd = 0
+        for n in key:
+            large, small = (n + 1) // 2, n // 2
+            if n % 2 and odd % 2:
+                large, small = small, large
+            odd += n % 2
+            first = [(2 if n > 1 else 1, large, small)] + [(-1, n % 2, 0)] * (n > 1)
+            parts = [(w * e, (*p, i), (*q, j)) for w, p, q in parts for e, i, j in first]
+        for weight, left, right in parts:
+            place = min(left, right), max(left, right)
+            entries[place] = entries.get(place, Fraction(0)) + weight
+    margins: dict[Any, Fraction] = {}
+    for (left, right), c in entries.items():
+        for row in {left, right}:
+            margins[row] = margins.get(row, Fraction(0)) + (c if left == right else -abs(c) / 2)
+    return min(margins.values(), default=0) >= 0
+
+
+PROOFS = {"delsarte": delsarte, "three-point": three_point}
 
 
 def gegenbauer(d: int, degree: int) -> list[Polynomial]:
