@@ -20,9 +20,11 @@ class ExitCode(IntEnum):
     DATA = 3
     """An input cannot be used, or an output cannot be written."""
     UNDECIDED = 4
-    """An explicit target was missed, or a bracket straddles a gate's limit."""
+    """An explicit target was missed, a bracket straddles a gate's limit, or a certificate is larger
+    than what is checked."""
     GATE_FAILED = 5
-    """A gate or a comparison failed; outranks UNDECIDED."""
+    """A gate or a comparison failed, or a certificate claims what it does not prove; outranks
+    UNDECIDED."""
     UNAVAILABLE = 6
     """A device, an optional package, or the memory or disk that the work takes is not there."""
     INTERRUPTED = 130

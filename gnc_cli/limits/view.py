@@ -77,16 +77,17 @@ def verdicts(result: BoundsResult, options: dict[str, Any]) -> list[Verdict]:
 
 
 def _certificate(answer: CertificateAnswer, verbose: bool) -> list[Table]:
-    """Whether the claim of a certificate is proved, and the claim."""
+    """Whether the claim of a certificate is proved; the claim reads as a sentence."""
     colour = {"proved": "bold green", "false": "bold red", "undecided": "bold yellow"}
-    status: Cell = (Styled(answer.status, colour[answer.status]), f": {answer.reason or 'exactly'}")
+    detail = f": {answer.reason}" if answer.reason else " in fractions alone"
+    status: Cell = (Styled(answer.status, colour[answer.status]), detail)
     headline = Table(f"Certificate   {answer.file}", sentences=[status])
     s = rounded_down(Fraction(answer.cosine))
     more, less = (">", "<") if answer.strict else (">=", "<=")
     lines = [
-        ("claim", f"d = {answer.d}, K = {points(answer.K)}", f"by {answer.kind}", "certificate.K"),
-        ("two points", f"cosine {more} {cosine(s, False)}", "of every code", "certificate.cosine"),
-        ("so rho*", f"{less} {rounded(answer.upper, True)}", "one-vs-rest", "certificate.upper"),
+        ("every code", f"d = {answer.d}, K = {points(answer.K)}", answer.kind, "certificate.K"),
+        ("has a cosine", f"{more} {cosine(s, False)}", "of two points", "certificate.cosine"),
+        ("so rho*", f"{less} {rounded(answer.upper, True)}", "", "certificate.upper"),
     ]
     return [headline, facts("", lines, verbose=verbose)]
 
