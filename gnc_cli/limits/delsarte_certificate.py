@@ -142,7 +142,7 @@ def expansion(d: int, f: "fmpq_poly") -> "list[fmpq]":
 
 
 def nonpositive(f: "fmpq_poly", high: Fraction, deadline: Deadline) -> bool:
-    """Whether f <= 0 on [-1, high], by Sturm's theorem, in integers.
+    """Whether f <= 0 on [-1, high] and f is not 0, by Sturm's theorem, in integers.
 
     The sign of f changes at its roots of odd multiplicity. If p is the product of (x - r) over
     them, f has no change of sign inside where Sturm's sequence of p counts none.
@@ -166,7 +166,7 @@ def nonpositive(f: "fmpq_poly", high: Fraction, deadline: Deadline) -> bool:
         chain.append(fmpq_poly(rest) / rest.content())
     before, after = (_sign_changes([q(x) for q in chain]) for x in (low, end))
     changes = before - after - (p(end) == 0)
-    return changes <= 0 and sign * p((low + end) / 2) <= 0
+    return changes <= 0 and sign * p((low + end) / 2) < 0
 
 
 def _sign_changes(values: "list[fmpq]") -> int:

@@ -21,7 +21,7 @@ from gnc_cli import bounds, schemas
 from gnc_cli.errors import DataError, OutputError, UsageError
 from gnc_cli.limits import certificate as frame
 from gnc_cli.limits.certificate import verify
-from gnc_cli.limits.delsarte_certificate import nonpositive
+from gnc_cli.limits.delsarte_certificate import expansion, nonpositive
 from gnc_cli.runtime.deadline import Deadline
 from tests import plain_verifier
 
@@ -315,6 +315,64 @@ def test_the_second_verifier_alone(gnc: Run, tmp_path: Path) -> None:
     coordinates = Path(lower, "coordinates.txt")
     coordinates.write_text(coordinates.read_text().replace("7", "8", 1))
     assert not plain_status(lower)
+
+
+@pytest.mark.parametrize("strict", [True, False])
+@pytest.mark.parametrize(
+    "coefficients", [["0"], ["0", "0"], ["-1"], ["1"], ["0", "1"], ["-1", "1"]]
+)
+def test_polynomials_that_prove_nothing(
+    coefficients: list[str], strict: bool, tmp_path: Path
+) -> None:
+    path = saved(tmp_path, CROSS | {"coefficients": coefficients, "strict": strict})
+    assert (status_of(path), plain_status(path)) == ("false", False)
+
+
+QUARTERS = st.integers(-3, 3).map(lambda n: Fraction(n, 4))
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    d=st.integers(2, 9),
+    s=QUARTERS,
+    roots=st.lists(QUARTERS, max_size=2),
+    end=st.booleans(),
+    more=st.integers(0, 1),
+    strict=st.booleans(),
+)
+def test_both_verifiers_agree(
+    d: int,
+    s: Fraction,
+    roots: list[Fraction],
+    end: bool,
+    more: int,
+    strict: bool,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    """(t - s) (t - r)^2 ... (t + 1), at the number of points that it allows, or one more."""
+    x = fmpq_poly([0, 1])
+    f = x - fmpq(s.numerator, s.denominator)
+    for root in roots:
+        f *= (x - fmpq(root.numerator, root.denominator)) ** 2
+    f *= x + 1 if end else 1
+    coefficients = expansion(d, f)
+    most = f(1) / coefficients[0] if coefficients[0] > 0 else fmpq(7)
+    document = CROSS | {
+        "d": d,
+        "K": max(2, int(most.floor()) + more),
+        "cosine": str(s),
+        "strict": strict,
+        "coefficients": [str(c) for c in coefficients],
+    }
+    path = saved(tmp_path_factory.mktemp("c"), document)
+    status = status_of(path)
+    assert status in ("proved", "false")
+    assert (status == "proved") is plain_status(path)
+    valid = coefficients[0] > 0 and min(coefficients) >= 0
+    if valid and more:
+        assert status == "proved"
+    if strict and not more:
+        assert status == "false"
 
 
 # Sturm's theorem
