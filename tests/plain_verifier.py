@@ -331,7 +331,7 @@ def without_roots(q: Polynomial, low: Fraction, high: Fraction) -> bool:
             left.append(row[0] << n - k)
             right.append(row[-1] << n - k)
             row = [a + b for a, b in pairwise(row)]
-        if left[-1] == 0:
+        if left[0] * left[-1] <= 0 or left[-1] * right[0] <= 0:
             return False
         parts += [left, right[::-1]]
     return True
