@@ -17,6 +17,7 @@ and N. J. A. Sloane, Sphere Packings, Lattices and Groups, 1988, chapter 14.)
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
+from math import isqrt
 
 import numpy as np
 
@@ -27,6 +28,9 @@ _TILE = (256, 1024)
 """Rows and columns of a tile of the Gram matrix: 1 MB of float32, to be counted in cache."""
 _FEW = 48
 """Up to this many different values, comparing a tile with each beats sorting it."""
+
+_MARKS = (1, 2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47)
+"""Numbers whose products of two are all different."""
 
 
 class IntegerRows(Rows):
@@ -83,6 +87,55 @@ class IntegerRows(Rows):
             worst = max(worst, float(np.abs(rows @ missed).max()))
         if worst > 1e-11:
             raise ValueError(f"the frame misses the rows' space by {worst:.1e}")
+
+
+class UnequalRows(IntegerRows):
+    """Integer vectors of several lengths, shape (K, D); d and the frame as in `IntegerRows`.
+
+    The inner product p of two vectors is the cosine p / sqrt(s t) for their squared lengths s and
+    t: a rational number or the square root of one. One more column, a multiple of a number for each
+    length, adds a multiple of their product to p. These products are different for different pairs
+    of lengths, so that one count of integers tells the pairs apart.
+
+    Raises:
+        ValueError: a row is zero, there are too many lengths, or as in `IntegerRows`.
+    """
+
+    def __init__(self, vectors: np.ndarray, d: int | None = None) -> None:
+        squares = np.einsum("kd,kd->k", vectors, vectors, dtype=np.int64)
+        self.squares, kinds = np.unique(squares, return_inverse=True)
+        """The different squared lengths, rising."""
+        if self.squares[0] == 0 or len(self.squares) > len(_MARKS):
+            raise ValueError(f"a vector is zero, or there are more than {len(_MARKS)} lengths")
+        self.vectors = vectors
+        self.frame = None if d is None else _spanned_frame(vectors, d)
+        self.square = int(self.squares[-1])
+        self.shape = (len(vectors), vectors.shape[1] if d is None else d)
+        self._kinds = kinds
+
+    def verify(self) -> Verification:
+        """Every pair, by blocked products of exact integers.
+
+        Raises:
+            ValueError: the frame is not one of the rows' space.
+        """
+        if self.frame is not None:
+            self._check(self.frame)
+        scale = isqrt(2 * self.square) + 1
+        marks = np.array(_MARKS)[self._kinds]
+        counts = pair_counts(np.column_stack([self.vectors, scale * marks]))
+        lengths = dict(zip(_MARKS, self.squares.tolist(), strict=False))
+        below = {m * n: lengths[m] * lengths[n] for m in lengths for n in lengths}
+        pairs: Counter[Fraction] = Counter()
+        for value, number in counts.items():
+            product = round(Fraction(value, scale**2))
+            inner = value - product * scale**2
+            pairs[Fraction(inner * abs(inner), below[product])] += number
+        distribution = tuple(
+            (Cosine.root(square) if square >= 0 else -Cosine.root(-square), pairs[square])
+            for square in sorted(pairs, reverse=True)
+        )
+        return Verification(len(self), 1 not in pairs, distribution[0][0], distribution)
 
 
 def _spanned_frame(vectors: np.ndarray, d: int) -> np.ndarray:

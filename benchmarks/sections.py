@@ -1,0 +1,373 @@
+"""A search for sections of lattices: what `lattice_sections` has as data is what this finds.
+
+    python -m benchmarks.sections --time-limit 40m              # goes on where it ended
+    python -m benchmarks.sections --table                       # the data, dominated ones dropped
+
+A trial goes down from a lattice's shortest vectors. Each step adds a base vector at random (a
+vector of what is left, the sum or the difference of some), sorts the vectors that are left by their
+inner products with the base, and looks for the largest unions of these levels at each largest
+cosine: by the products of a few vectors of each level with all others, and greedy cliques. What has
+more rows than all codes of gnc at this cosine is built and verified exactly. Then some of the
+levels are kept. Trial n of a seed is always the same; no figure of a table enters.
+
+The folder has `trials.json`, the trials done of each seed, and `found.jsonl`, a row per section.
+"""
+
+import argparse
+import json
+import time
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gnc_cli.constructions.families.lattice_sections import base_vector
+from gnc_cli.constructions.registry import cross_sections, find, in_dimension
+from gnc_cli.parsing import duration
+
+LATTICES = {"leech": 0.7, "barnes-wall": 0.25, "e8-roots": 0.05}
+"""With the share of trials that each gets."""
+FOLDER = Path(__file__).parent / "work" / "sections"
+_MOST_COSINE = 0.7
+_MOST_PRODUCTS = 2e7
+_MOST_LEVELS = 150
+_THRESHOLDS = 24
+_STARTS = 4
+_FROM_FOUND = 0.5
+_MOST_ROWS = 40_000
+_CHECKED = 200
+_GAIN = 1.03
+"""A section has this many times the rows of what is known."""
+FAMILY = "section-"
+_EPS = 1e-9
+_DEPTH = 17
+
+
+@cache
+def shortest(lattice: str) -> np.ndarray:
+    """The shortest vectors, as the construction of that name has them."""
+    code = find(lattice)
+    assert code is not None
+    vectors: np.ndarray = code.build().vectors  # type: ignore[attr-defined]
+    return vectors
+
+
+@cache
+def _single(lattice: str) -> np.ndarray:
+    return shortest(lattice).astype(np.float32)
+
+
+@cache
+def known(d: int) -> tuple[list[float], list[int]]:
+    """Rising cosines, and the most rows of other constructions in up to d dimensions at each."""
+    codes = [
+        code
+        for e in range(2, d + 1)
+        for code in (*in_dimension(e), *cross_sections(e))
+        if not code.name.startswith(FAMILY)
+    ]
+    codes.sort(key=lambda code: code.cosine.value)
+    cosines = [code.cosine.value for code in codes]
+    return cosines, np.maximum.accumulate([2 * d, *(code.K for code in codes)]).tolist()
+
+
+@dataclass
+class Found:
+    """What was found, and the most rows by dimension."""
+
+    path: Path
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    best: dict[int, list[tuple[float, int]]] = field(default_factory=lambda: defaultdict(list))
+
+    def __post_init__(self) -> None:
+        if self.path.exists():
+            for line in self.path.read_text().splitlines():
+                self._add(json.loads(line))
+
+    def most(self, d: int, cosine: float) -> int:
+        """The most rows in d dimensions with at most this cosine, found or known before."""
+        found = max((K for t, K in self.best[d] if t <= cosine + _EPS), default=0)
+        cosines, rows = known(d)
+        return max(found, rows[bisect_right(cosines, cosine + _EPS)])
+
+    def drawn(self, rng: np.random.Generator) -> dict[str, Any] | None:
+        """One of the best sections of a dimension."""
+        if not self.rows:
+            return None
+        here = self.rows[int(rng.integers(len(self.rows)))]["d"]
+        best = {(round(t, 9), K) for t, K in self.best[here]}
+        rows = [r for r in self.rows if r["d"] == here]
+        rows = [r for r in rows if (round(r["cosine"], 9), r["K"]) in best] or rows
+        return rows[int(rng.integers(len(rows)))]
+
+    def add(self, row: dict[str, Any]) -> None:
+        """Keep a section."""
+        self._add(row)
+        with self.path.open("a") as file:
+            file.write(json.dumps(row) + "\n")
+
+    def _add(self, row: dict[str, Any]) -> None:
+        self.rows.append(row)
+        t, K = row["cosine"], row["K"]
+        for d in range(row["d"], 25):
+            held = [(s, n) for s, n in self.best[d] if s < t - _EPS or n > K]
+            self.best[d] = [*held, (t, K)]
+
+
+@dataclass
+class State:
+    """Vectors that are left, the base, and their inner products."""
+
+    lattice: str
+    left: np.ndarray
+    texts: list[str]
+    base: np.ndarray
+    products: np.ndarray
+
+
+def _added(rng: np.random.Generator, state: State) -> tuple[str, np.ndarray] | None:
+    """A base vector: its text, and itself."""
+    vectors = shortest(state.lattice)
+    left = state.left
+    way = int(rng.integers(6))
+    first = int(rng.choice(left))
+    if way <= 1:
+        numbers, signs = [first], [1]
+    elif way == 2:
+        numbers, signs = [int(rng.integers(len(vectors)))], [1]
+    elif way == 3:
+        numbers, signs = [first, int(rng.choice(left))], [1, int(rng.choice([1, -1]))]
+    else:  # the sum of a vector and some of its nearest neighbours
+        products = vectors[left].astype(np.float32) @ vectors[first].astype(np.float32)
+        numbers = [first]
+        for _ in range(int(rng.integers(1, 5))):
+            near = products.copy()
+            near[np.isin(left, numbers)] = -np.inf
+            level = np.flatnonzero(near == near.max())
+            if not np.isfinite(near.max()):
+                break
+            numbers.append(int(left[rng.choice(level)]))
+            products = np.minimum(products, vectors[left].astype(np.float32) @ vectors[numbers[-1]])
+        signs = [1] * len(numbers)
+        if way == 5 and len(numbers) > 1:
+            signs[-1] = -1
+    text = "".join(
+        f"{'-' if s < 0 else '+' if at else ''}{n}"
+        for at, (n, s) in enumerate(zip(numbers, signs, strict=True))
+    )
+    vector = base_vector(vectors, text)
+    wider = np.vstack([state.base, vector])
+    if np.linalg.matrix_rank(wider) < len(wider):
+        return None
+    return text, vector
+
+
+def _levels(state: State) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Inner products of each level, level of each vector, sizes."""
+    weights = np.random.default_rng(0).integers(1, 2**40, state.products.shape[1])
+    keys = state.products @ weights
+    _, first, level, sizes = np.unique(
+        keys, return_index=True, return_inverse=True, return_counts=True
+    )
+    return state.products[first], level, sizes
+
+
+def _cosines(
+    rng: np.random.Generator, state: State
+) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    """Products of the levels that are looked at, their sizes, and largest cosines between them."""
+    products, level, sizes = _levels(state)
+    single = _single(state.lattice)
+    norm = float(single[0] @ single[0])
+    inverse = np.linalg.inv((state.base @ state.base.T).astype(np.float64))
+    square = products @ inverse @ products.T
+    lengths = norm - square.diagonal()
+    kept = np.flatnonzero(lengths > 1e-6 * norm)
+    most = int(min(_MOST_LEVELS, max(8, _MOST_PRODUCTS / len(level))))
+    if len(kept) > most:
+        kept = kept[np.argsort(-sizes[kept], kind="stable")[:most]]
+    if not len(kept):
+        return None
+    place = np.full(len(sizes), -1)
+    place[kept] = np.arange(len(kept))
+    inside = np.flatnonzero(place[level] >= 0)
+    order = inside[np.argsort(place[level[inside]], kind="stable")]
+    sorted_levels = place[level[order]]
+    starts = np.searchsorted(sorted_levels, np.arange(len(kept)))
+    sizes = sizes[kept]
+    rows = single[state.left[order]]
+    largest = np.full((len(kept), len(kept)), -np.inf)
+    for _ in range(2):
+        chosen = starts + (rng.random(len(kept)) * sizes).astype(int)
+        gram = rows[chosen] @ rows.T
+        gram[np.arange(len(kept)), chosen] = -np.inf
+        largest = np.maximum(largest, np.maximum.reduceat(gram, starts, axis=1))
+    largest = np.maximum(largest, largest.T)
+    lengths = lengths[kept]
+    cosines = (largest - square[np.ix_(kept, kept)]) / np.sqrt(np.outer(lengths, lengths))
+    cosines[np.isneginf(largest)] = -1.0
+    return products[kept], sizes, cosines
+
+
+def _unions(
+    rng: np.random.Generator, sizes: np.ndarray, cosines: np.ndarray, most: Any
+) -> Iterator[list[int]]:
+    """Unions of levels with more rows than `most(cosine)`."""
+    own = cosines.diagonal()
+    values = np.unique(cosines.round(8))
+    values = values[(values > 0.0) & (values <= _MOST_COSINE)]
+    if len(values) > _THRESHOLDS:
+        values = np.sort(rng.choice(values, _THRESHOLDS, replace=False))
+    last = 0
+    for t in values.tolist():
+        allowed = np.flatnonzero(own <= t + _EPS)
+        bar = max(last, most(t))
+        if sizes[allowed].sum() <= _GAIN * bar:
+            continue
+        fits = cosines[np.ix_(allowed, allowed)] <= t + _EPS
+        weights = sizes[allowed]
+        best, members = 0, []
+        for start in np.argsort(-weights, kind="stable")[:_STARTS]:
+            free = fits[start].copy()
+            free[start] = False
+            chosen, total = [start], weights[start]
+            while (score := np.where(free, weights, 0)).any():
+                taken = int(score.argmax())
+                chosen.append(taken)
+                total += weights[taken]
+                free &= fits[taken]
+                free[taken] = False
+            if total > best:
+                best, members = int(total), allowed[chosen].tolist()
+        if best > _GAIN * bar:
+            last = best
+            yield members
+
+
+def _record(
+    rng: np.random.Generator, state: State, levels: np.ndarray, found: Found, trial: str
+) -> None:
+    """Keep a section where some of its rows confirm its cosine."""
+    mixing = np.random.default_rng(0).integers(1, 2**40, levels.shape[1])
+    here = np.flatnonzero(np.isin(state.products @ mixing, levels @ mixing))
+    if len(here) > _MOST_ROWS:
+        return
+    vectors = _single(state.lattice)[state.left[here]].astype(np.float64)
+    axes, _ = np.linalg.qr(state.base.T.astype(np.float64))
+    vectors -= (vectors @ axes) @ axes.T
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    d = int(np.linalg.matrix_rank(vectors[rng.permutation(len(vectors))[:400]], tol=1e-6))
+    some = rng.permutation(len(vectors))[:_CHECKED]
+    products = vectors[some] @ vectors.T
+    products[np.arange(len(some)), some] = -1.0
+    cosine = float(products.max())
+    if len(here) < _GAIN * found.most(d, cosine):
+        return
+    row = {
+        "d": d,
+        "K": len(here),
+        "cosine": cosine,
+        "lattice": state.lattice,
+        "base": " ".join(state.texts),
+        "levels": " ".join(",".join(map(str, level)) for level in levels.tolist()),
+        "trial": trial,
+    }
+    found.add(row)
+
+
+def _restricted(rng: np.random.Generator, state: State) -> State:
+    """Some of the levels of the last base vector, or all."""
+    last = state.products[:, -1]
+    values, counts = np.unique(last, return_counts=True)
+    way = rng.random()
+    if way < 0.2:
+        kept = np.ones(len(last), dtype=bool)
+    elif way < 0.8:
+        weights = counts**0.6
+        kept = last == rng.choice(values, p=weights / weights.sum())
+    else:
+        size = np.abs(values - rng.choice(values))
+        kept = np.isin(last, values[size <= size[rng.integers(len(size))]])
+    return State(
+        state.lattice, state.left[kept], state.texts, state.base, state.products[kept]
+    )
+
+
+def _begun(rng: np.random.Generator, found: Found) -> State:
+    """Where a trial begins: all vectors, or near a section found, one base vector left out."""
+    row = found.drawn(rng) if rng.random() < _FROM_FOUND else None
+    lattice = row["lattice"] if row else str(rng.choice(list(LATTICES), p=list(LATTICES.values())))
+    vectors = shortest(lattice)
+    texts = row["base"].split() if row else []
+    levels = [tuple(map(int, text.split(","))) for text in row["levels"].split()] if row else []
+    if texts:
+        out = int(rng.integers(len(texts)))
+        texts = texts[:out] + texts[out + 1 :]
+        levels = [level[:out] + level[out + 1 :] for level in levels]
+    base = np.array([base_vector(vectors, text) for text in texts], dtype=np.int64)
+    base = base.reshape(len(texts), vectors.shape[1])
+    products = np.rint(_single(lattice) @ base.T.astype(np.float32)).astype(np.int64)
+    left = np.arange(len(vectors))
+    for at in range(len(texts)):
+        kept = np.isin(products[:, at], [level[at] for level in levels])
+        left, products = left[kept], products[kept]
+    return State(lattice, left, texts, base, products)
+
+
+def trial(seed: int, number: int, found: Found) -> None:
+    """One way down."""
+    rng = np.random.default_rng((seed, number))
+    state = _begun(rng, found)
+    D = shortest(state.lattice).shape[1]
+    for depth in range(len(state.base) + 1, min(_DEPTH, D - 3)):
+        added = None
+        for _ in range(5):
+            added = added or _added(rng, state)
+        if added is None:
+            return
+        text, vector = added
+        column = np.rint(_single(state.lattice)[state.left] @ vector.astype(np.float32))
+        state = State(
+            state.lattice,
+            state.left,
+            [*state.texts, text],
+            np.vstack([state.base, vector]),
+            np.column_stack([state.products, column.astype(np.int64)]),
+        )
+        looked = _cosines(rng, state)
+        if looked is not None:
+            products, sizes, cosines = looked
+            d = D - depth
+            for members in _unions(rng, sizes, cosines, lambda t, d=d: found.most(d, t)):
+                _record(rng, state, products[members], found, f"{seed}.{number}.{depth}")
+        state = _restricted(rng, state)
+        if len(state.left) < 24:
+            return
+
+
+def main() -> None:
+    """Parse and go."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--time-limit", default="40m")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--out", type=Path, default=FOLDER)
+    asked = parser.parse_args()
+    asked.out.mkdir(parents=True, exist_ok=True)
+    found = Found(asked.out / "found.jsonl")
+    counter = asked.out / "trials.json"
+    done = json.loads(counter.read_text()) if counter.exists() else {}
+    number, end = done.get(str(asked.seed), 0), time.monotonic() + duration(asked.time_limit)
+    while time.monotonic() < end:
+        trial(asked.seed, number, found)
+        number += 1
+        counter.write_text(json.dumps({**done, str(asked.seed): number}))
+    print(f"{number} trials of seed {asked.seed}, {len(found.rows)} sections")
+
+
+if __name__ == "__main__":
+    main()
