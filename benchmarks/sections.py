@@ -18,9 +18,9 @@ import json
 import time
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -33,13 +33,17 @@ from gnc_cli.parsing import duration
 LATTICES = {"leech": 0.7, "barnes-wall": 0.25, "e8-roots": 0.05}
 """With the share of trials that each gets."""
 FOLDER = Path(__file__).parent / "work" / "sections"
-_MOST_COSINE = 0.7
-_MOST_PRODUCTS = 2e7
-_MOST_LEVELS = 150
+_MOST_COSINE = {16: 0.7, 25: 0.5}
+"""Largest cosines in less than so many dimensions: beyond, other codes are better."""
+_MOST_PRODUCTS = 4e7
+_MOST_LEVELS = 250
 _THRESHOLDS = 24
-_STARTS = 4
-_FROM_FOUND = 0.5
-_MOST_ROWS = 40_000
+_STARTS = 6
+_FROM_FOUND = 0.45
+_BROAD = (0.35, 5)
+"""A share of the trials keeps all levels of the first base vectors."""
+_MOST_ROWS = (60_000, 6000)
+"""Rows of a section of one level, and of a union, that is looked at."""
 _CHECKED = 200
 _GAIN = 1.03
 """A section has this many times the rows of what is known."""
@@ -185,8 +189,7 @@ def _cosines(
     single = _single(state.lattice)
     norm = float(single[0] @ single[0])
     inverse = np.linalg.inv((state.base @ state.base.T).astype(np.float64))
-    square = products @ inverse @ products.T
-    lengths = norm - square.diagonal()
+    lengths = norm - ((products @ inverse) * products).sum(axis=1)
     kept = np.flatnonzero(lengths > 1e-6 * norm)
     most = int(min(_MOST_LEVELS, max(8, _MOST_PRODUCTS / len(level))))
     if len(kept) > most:
@@ -199,7 +202,8 @@ def _cosines(
     order = inside[np.argsort(place[level[inside]], kind="stable")]
     sorted_levels = place[level[order]]
     starts = np.searchsorted(sorted_levels, np.arange(len(kept)))
-    sizes = sizes[kept]
+    sizes, products, lengths = sizes[kept], products[kept], lengths[kept]
+    square = products @ inverse @ products.T
     rows = single[state.left[order]]
     largest = np.full((len(kept), len(kept)), -np.inf)
     for _ in range(2):
@@ -208,19 +212,22 @@ def _cosines(
         gram[np.arange(len(kept)), chosen] = -np.inf
         largest = np.maximum(largest, np.maximum.reduceat(gram, starts, axis=1))
     largest = np.maximum(largest, largest.T)
-    lengths = lengths[kept]
-    cosines = (largest - square[np.ix_(kept, kept)]) / np.sqrt(np.outer(lengths, lengths))
+    cosines = (largest - square) / np.sqrt(np.outer(lengths, lengths))
     cosines[np.isneginf(largest)] = -1.0
-    return products[kept], sizes, cosines
+    return products, sizes, cosines
 
 
 def _unions(
-    rng: np.random.Generator, sizes: np.ndarray, cosines: np.ndarray, most: Any
+    rng: np.random.Generator,
+    sizes: np.ndarray,
+    cosines: np.ndarray,
+    most_cosine: float,
+    most: Callable[[float], int],
 ) -> Iterator[list[int]]:
     """Unions of levels with more rows than `most(cosine)`."""
     own = cosines.diagonal()
     values = np.unique(cosines.round(8))
-    values = values[(values > 0.0) & (values <= _MOST_COSINE)]
+    values = values[(values > 0.0) & (values <= most_cosine)]
     if len(values) > _THRESHOLDS:
         values = np.sort(rng.choice(values, _THRESHOLDS, replace=False))
     last = 0
@@ -232,11 +239,15 @@ def _unions(
         fits = cosines[np.ix_(allowed, allowed)] <= t + _EPS
         weights = sizes[allowed]
         best, members = 0, []
-        for start in np.argsort(-weights, kind="stable")[:_STARTS]:
+        for number in range(_STARTS):
+            # The levels by size; then with noise.
+            noise = rng.uniform(0.5, 1.5, len(weights)) if number > 1 else 1.0
+            noisy = weights * noise
+            start = int(np.argsort(-noisy, kind="stable")[min(number, 1, len(weights) - 1)])
             free = fits[start].copy()
             free[start] = False
             chosen, total = [start], weights[start]
-            while (score := np.where(free, weights, 0)).any():
+            while (score := np.where(free, noisy, 0.0)).any():
                 taken = int(score.argmax())
                 chosen.append(taken)
                 total += weights[taken]
@@ -244,7 +255,7 @@ def _unions(
                 free[taken] = False
             if total > best:
                 best, members = int(total), allowed[chosen].tolist()
-        if best > _GAIN * bar:
+        if best > _GAIN * bar and best <= _MOST_ROWS[len(members) > 1]:
             last = best
             yield members
 
@@ -255,7 +266,7 @@ def _record(
     """Keep a section where some of its rows confirm its cosine."""
     mixing = np.random.default_rng(0).integers(1, 2**40, levels.shape[1])
     here = np.flatnonzero(np.isin(state.products @ mixing, levels @ mixing))
-    if len(here) > _MOST_ROWS:
+    if len(here) > _MOST_ROWS[len(levels) > 1]:
         return
     vectors = _single(state.lattice)[state.left[here]].astype(np.float64)
     axes, _ = np.linalg.qr(state.base.T.astype(np.float64))
@@ -293,9 +304,7 @@ def _restricted(rng: np.random.Generator, state: State) -> State:
     else:
         size = np.abs(values - rng.choice(values))
         kept = np.isin(last, values[size <= size[rng.integers(len(size))]])
-    return State(
-        state.lattice, state.left[kept], state.texts, state.base, state.products[kept]
-    )
+    return State(state.lattice, state.left[kept], state.texts, state.base, state.products[kept])
 
 
 def _begun(rng: np.random.Generator, found: Found) -> State:
@@ -323,6 +332,7 @@ def trial(seed: int, number: int, found: Found) -> None:
     """One way down."""
     rng = np.random.default_rng((seed, number))
     state = _begun(rng, found)
+    broad = rng.random() < _BROAD[0]
     D = shortest(state.lattice).shape[1]
     for depth in range(len(state.base) + 1, min(_DEPTH, D - 3)):
         added = None
@@ -343,9 +353,12 @@ def trial(seed: int, number: int, found: Found) -> None:
         if looked is not None:
             products, sizes, cosines = looked
             d = D - depth
-            for members in _unions(rng, sizes, cosines, lambda t, d=d: found.most(d, t)):
+            most_cosine = _MOST_COSINE[16 if d < 16 else 25]
+            most = partial(found.most, d)
+            for members in _unions(rng, sizes, cosines, most_cosine, most):
                 _record(rng, state, products[members], found, f"{seed}.{number}.{depth}")
-        state = _restricted(rng, state)
+        if not broad or depth > _BROAD[1]:
+            state = _restricted(rng, state)
         if len(state.left) < 24:
             return
 

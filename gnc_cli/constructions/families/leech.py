@@ -9,13 +9,22 @@ J. J. Seidel, 1966, Equilateral point sets in elliptic geometry, and J.-M. Goeth
 Seidel, 1975, The regular two-graph on 276 vertices.
 """
 
-from functools import cache
+import itertools
+from fractions import Fraction
+from functools import cache, partial
 
 import numpy as np
 
 from gnc_cli.constructions.boolean_functions import Span
-from gnc_cli.constructions.construction import OPTIMAL, SHARP, transitive_code
-from gnc_cli.constructions.integer_rows import IntegerRows
+from gnc_cli.constructions.construction import (
+    OPTIMAL,
+    SHARP,
+    Construction,
+    Cosine,
+    small_family,
+    transitive_code,
+)
+from gnc_cli.constructions.integer_rows import IntegerRows, UnequalRows
 
 
 @cache
@@ -69,19 +78,29 @@ def minimal_vectors() -> np.ndarray:
     97152 are (+-2)^8 on an octad with an even number of minus signs, 98304 are (-3, 1^23) with the
     -3 anywhere and the signs changed on a word of the Golay code, and 1104 are (+-4)^2.
     """
-    blocks, words = octads(), golay_code()
-    bits = np.arange(256)[:, None] >> np.arange(8) & 1
-    even = (2 - 4 * bits[bits.sum(1) % 2 == 0]).astype(np.int8)
-    on_octads = np.zeros((len(blocks), len(even), 24), dtype=np.int8)
-    places = np.nonzero(blocks)[1].reshape(len(blocks), 1, 8)
-    np.put_along_axis(on_octads, places, even[None], axis=2)
     one_three = 1 - 4 * np.eye(24, dtype=np.int8)
-    signs = (1 - 2 * words.astype(np.int8))[:, None, :]
-    i, j = np.triu_indices(24, 1)
-    unit = 4 * np.eye(24, dtype=np.int8)
-    fours = np.stack([unit[i] + unit[j], unit[i] - unit[j], unit[j] - unit[i], -unit[i] - unit[j]])
-    shapes = (on_octads, one_three * signs, fours)
+    signs = (1 - 2 * golay_code().astype(np.int8))[:, None, :]
+    shapes = (_on_blocks(octads(), 0), one_three * signs, _fours(24))
     return np.concatenate([shape.reshape(-1, 24) for shape in shapes])
+
+
+def _on_blocks(blocks: np.ndarray, odd: int) -> np.ndarray:
+    """+-2 on each block, the number of minus signs odd (1) or even (0); blocks of one size."""
+    size = int(blocks[0].sum())
+    bits = np.arange(1 << size)[:, None] >> np.arange(size) & 1
+    signs = (2 - 4 * bits[bits.sum(1) % 2 == odd]).astype(np.int8)
+    vectors = np.zeros((len(blocks), len(signs), blocks.shape[1]), dtype=np.int8)
+    places = np.nonzero(blocks)[1].reshape(len(blocks), 1, size)
+    np.put_along_axis(vectors, places, signs[None], axis=2)
+    return vectors.reshape(-1, blocks.shape[1])
+
+
+def _fours(n: int) -> np.ndarray:
+    """The 2 n (n - 1) vectors with two entries +-4, int8."""
+    i, j = np.triu_indices(n, 1)
+    unit = 4 * np.eye(n, dtype=np.int8)
+    both = (unit[i] + unit[j], unit[i] - unit[j], unit[j] - unit[i], -unit[i] - unit[j])
+    return np.concatenate(both)
 
 
 def _neighbours(*fixed: np.ndarray) -> np.ndarray:
@@ -115,6 +134,121 @@ def _leech_552() -> IntegerRows:
     vectors = minimal_vectors().astype(np.int64)
     return IntegerRows(2 * vectors[vectors @ w == 24] - w, 23)
 
+
+def _odd_signs(d: int) -> IntegerRows:
+    """Cohn and Li's kissing configurations, d = 17 .. 21: changed signs, and vectors in between.
+
+    Two vectors +-2 on octads have products of at most 16, whatever their signs; only on one octad
+    they must differ in an even number of signs. With an odd number of minus signs on each, a word
+    of the Golay code as signs +-a differs from them in one place of the octad at least: the product
+    is at most 12 a, and room is left for words that are far enough apart.
+
+    In d = 19, 20 and 21 dimensions, the octads that avoid 24 - d points of one octad, and words
+    without these points. For distance 5 (6 in d = 21) the words differ in 3 (2) of them at most;
+    the 10 of 32 choices in d = 19 are B. S. Ho's.
+    """
+    words = _octad_first()
+    dropped, words = words[:, : 24 - d], words[:, 24 - d :]
+    blocks = words[(words.sum(1) == 8) & ~dropped.any(1)]
+    kept = words[dropped[:, int(d < 21) :].sum(1) <= 1]
+    signs = 1 - 2 * kept.astype(np.int8)
+    return UnequalRows(np.concatenate([_fours(d), _on_blocks(blocks, 1), signs]))
+
+
+def _octad_first() -> np.ndarray:
+    """The words of the Golay code, the points of one octad in the first eight places."""
+    return golay_code()[:, np.argsort(1 - octads()[0].astype(int), kind="stable")]
+
+
+_LAYERS: dict[int, tuple[int, int, list[tuple[tuple[int, ...], tuple[int, ...]]]]] = {
+    17: (3, 4, [((4, -4), (0, 0)), ((-4, 4), (0, 1))]),
+    18: (
+        37,
+        48,
+        [
+            ((68, -36, -32), (0, 0, 0)),
+            ((36, 32, -68), (0, 1, 0)),
+            ((-32, 68, -36), (0, 0, 1)),
+            ((-68, 36, 32), (0, 0, 0)),
+            ((-36, -32, 68), (0, 1, 0)),
+            ((32, -68, 36), (0, 0, 1)),
+        ],
+    ),
+}
+"""By dimension: what lattice vectors are multiplied by, the entries +- of the new vectors in 16
+places, and for each layer of these their other entries and the first bits of their words."""
+
+
+def _layered(d: int) -> IntegerRows:
+    """As `_odd_signs`, for d = 17 and 18: 16 places, and d - 15 more with sum 0.
+
+    The lattice vectors there have two +-4, or +-2 on an octad, or 2 and -2 in two of the first
+    places and +-2 on the six others of an octad through these. The new vectors lie in layers. One
+    whose first entries u have a large product with r = (2, -2) or (-2, 2) must not agree with the
+    signs on the six of r: words with one parity in these two places leave all signs of the other
+    parity. Words of one layer differ in two of the octad's eight places, so in six of the sixteen;
+    those of different layers in four.
+    """
+    scale, height, layers = _LAYERS[d]
+    first = d - 15
+    words = _octad_first()
+    octad, rest = words[:, :8], words[:, 8:]
+    short = words.sum(1) == 8
+
+    def part(head: tuple[int, ...] | np.ndarray, tail: np.ndarray) -> np.ndarray:
+        return np.column_stack([np.tile(head, (len(tail), 1)), tail.astype(np.int64)])
+
+    blocks = rest[short & ~octad.any(1)]
+    parts = [part((0,) * first, np.concatenate([_fours(16), _on_blocks(blocks, 1)]))]
+    for i, j in itertools.permutations(range(first), 2):
+        root = np.eye(first, dtype=np.int64)[i] - np.eye(first, dtype=np.int64)[j]
+        parts.append(part(4 * root, np.zeros((1, 16))))
+        _, bits = max(layers, key=lambda layer: int(root @ layer[0]))
+        through = short & (octad.sum(1) == 2) & (octad[:, [i, j]] == 1).all(1)
+        signs = _on_blocks(rest[through], (1 + bits[i] + bits[j]) % 2)
+        parts.append(part(2 * root, signs))
+    parts = [scale * np.concatenate(parts)]
+    for number, (head, bits) in enumerate(layers):
+        others = np.eye(8 - first, dtype=np.uint8)
+        if sum(bits) % 2 == 0:
+            others ^= others[0]
+        if number >= 3:
+            others[:, :4] ^= 1
+        for other in others:
+            chosen = rest[(octad == (*bits, *other)).all(1)]
+            parts.append(part(head, height * (1 - 2 * chosen.astype(np.int64))))
+    return IntegerRows(np.concatenate(parts), d)
+
+
+_COHN_LI = (
+    "Cohn and Li 2024, Improved kissing numbers in seventeen through twenty-one dimensions; "
+    "in d = 19 Ho 2026, A new lower bound for the kissing number in 19 dimensions"
+)
+_ODD_SIGNS = {
+    (d,): Construction(
+        f"odd-signs-{d}",
+        "vectors of the Leech lattice with changed signs, and new ones in between",
+        d,
+        K,
+        Cosine.of(Fraction(1, 2)),
+        False,
+        _COHN_LI,
+        partial(_layered if d < 19 else _odd_signs, d),
+    )
+    for d, K in ((17, 5730), (18, 8358), (19, 11948), (20, 19448), (21, 29768))
+}
+FAMILIES = (
+    small_family(
+        "odd-signs-d",
+        "vectors of the Leech lattice with changed signs, and new ones in between",
+        "d = 17, 18, .., 21",
+        "d",
+        "5730, 8358, 11948, 19448, 29768",
+        "1/2",
+        _COHN_LI,
+        codes=_ODD_SIGNS,
+    ),
+)
 
 CODES = (
     transitive_code(

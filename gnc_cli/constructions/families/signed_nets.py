@@ -6,11 +6,19 @@ many patterns of signs as have inner products of at most 1 in size. Two points s
 none: all cosines of different lines of vectors are 0 or +-1/r. With r = q + 1 and a Hadamard matrix
 of order q + 2 this is Steiner's equiangular frame.
 
-Source: M. Fickus, D. G. Mixon, J. C. Tremain, 2012, Steiner equiangular tight frames.
+Signed quadruples: blocks of four points, two of which share two points at most, are the coordinates
+of (+-1)^4 / 2; with the signed standard basis no cosine is above 1/2. As many blocks as there can
+be give construction A of constant-weight codes A(d, 4, 4). In d = 10 and 14 they are Steiner
+systems S(3, 4, d); without a point, the largest in d = 9 and 13. The others were found by a search
+for cliques of orbits of blocks under a permutation of order 3.
+
+Sources: M. Fickus, D. G. Mixon, J. C. Tremain, 2012, Steiner equiangular tight frames; J. Leech and
+N. J. A. Sloane, 1971, Sphere packings and error-correcting codes.
 """
 
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import partial
 from math import isqrt
 
 import numpy as np
@@ -21,11 +29,14 @@ from gnc_cli.constructions.construction import (
     Family,
     GroupedRows,
     Verification,
+    small_family,
 )
 from gnc_cli.constructions.families.paley import hadamard_matrix, has_hadamard_matrix
 from gnc_cli.constructions.fields import finite_field, prime_power
+from gnc_cli.constructions.integer_rows import IntegerRows
 
 _REFERENCE = "Fickus, Mixon, Tremain 2012, Steiner equiangular tight frames"
+_CONSTRUCTION_A = "Leech and Sloane 1971, Sphere packings and error-correcting codes"
 _MOST = 4096
 """Dimensions up to which nets are offered."""
 
@@ -136,6 +147,63 @@ def _nets(d: int) -> Iterator[tuple[int, int]]:
             yield q, r
 
 
+_BLOCKS = {
+    10: ("bcdefghija", "aceh abcg abde"),
+    11: (
+        "bcaefdhigjk",
+        "afgi abdk abeg ahjk abfj defk abhi deij adeh dgik ghij adgj aeik",
+    ),
+    12: (
+        "bcaefdhigklj",
+        "abdk aegj abef aehi dhik aekl afgk ghkl abgl abij afil adfh ahjk adgi degk dehj adjl",
+    ),
+    14: ("bcdefgaijklmnh acegbdfhjlnikm", "abce aijl hijm abfj abhi abkl abmn"),
+}
+"""Images of the points a, b, .. under permutations, and blocks whose orbits are all there are."""
+_BLOCK_NUMBERS = {9: 18, 10: 30, 11: 35, 12: 51, 13: 65, 14: 91}
+"""A(d, 4, 4), the most blocks."""
+
+
+def quadruples(d: int) -> np.ndarray:
+    """As many blocks of four of d points, 9 to 14, as there can be; rows of 0 and 1."""
+    whole = d if d in _BLOCKS else d + 1
+    images, first = _BLOCKS[whole]
+    blocks, new = set[str](), set(first.split())
+    while new:
+        blocks |= new
+        maps = [str.maketrans("abcdefghijklmn"[:whole], image) for image in images.split()]
+        new = {"".join(sorted(block.translate(m))) for block in new for m in maps} - blocks
+    rows = np.zeros((len(blocks), whole), dtype=np.int64)
+    for row, block in zip(rows, sorted(blocks), strict=True):
+        row[[ord(point) - ord("a") for point in block]] = 1
+    return np.asarray(rows[~rows[:, d:].any(axis=1), :d])
+
+
+def _signed_quadruples(d: int) -> IntegerRows:
+    """The signed standard basis, doubled, and the blocks with all signs."""
+    bits = np.arange(16)[:, None] >> np.arange(4) & 1
+    places = np.nonzero(quadruples(d))[1].reshape(-1, 4)
+    signed = np.zeros((len(places), 16, d), dtype=np.int64)
+    np.put_along_axis(signed, places[:, None], (1 - 2 * bits)[None], axis=2)
+    double = 2 * np.eye(d, dtype=np.int64)
+    return IntegerRows(np.concatenate([double, -double, signed.reshape(-1, d)]))
+
+
+_QUADRUPLES = {
+    (d,): Construction(
+        f"signed-quadruples-{d}",
+        f"blocks of four of {d} points with all signs, and the signed standard basis",
+        d,
+        16 * number + 2 * d,
+        Cosine.of(Fraction(1, 2)),
+        False,
+        _CONSTRUCTION_A,
+        partial(_signed_quadruples, d),
+    )
+    for d, number in _BLOCK_NUMBERS.items()
+}
+
+
 FAMILIES: tuple[Family, ...] = (
     Family(
         "net-q-r",
@@ -147,5 +215,15 @@ FAMILIES: tuple[Family, ...] = (
         _REFERENCE,
         _net,
         _nets,
+    ),
+    small_family(
+        "signed-quadruples-d",
+        "blocks of four points with all signs, and the signed standard basis",
+        "d = 9, 10, .., 14",
+        "d",
+        "306, 500, 582, 840, 1066, 1484",
+        "1/2",
+        _CONSTRUCTION_A,
+        codes=_QUADRUPLES,
     ),
 )
