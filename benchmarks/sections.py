@@ -1,7 +1,8 @@
 """A search for sections of lattices: what `lattice_sections` has as data is what this finds.
 
-    python -m benchmarks.sections --time-limit 40m              # goes on where it ended
-    python -m benchmarks.sections --table                       # the data, dominated ones dropped
+    python -m benchmarks.sections --time-limit 40m                # goes on where it ended
+    python -m benchmarks.sections --second-shell --time-limit 5m  # of the Leech lattice
+    python -m benchmarks.sections --table 150                     # makes lattice_sections.csv
 
 A trial goes down from a lattice's shortest vectors. Each step adds a base vector at random (a
 vector of what is left, the sum or the difference of some), sorts the vectors that are left by their
@@ -14,20 +15,30 @@ The folder has `trials.json`, the trials done of each seed, and `found.jsonl`, a
 """
 
 import argparse
+import csv
 import json
+import re
 import time
 from bisect import bisect_right
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from gnc_cli.constructions.families.lattice_sections import base_vector
-from gnc_cli.constructions.registry import cross_sections, find, in_dimension
+from gnc_cli.constructions.families import lattice_sections
+from gnc_cli.constructions.families.lattice_sections import (
+    SECOND_SHELL,
+    base_vector,
+    second_shell,
+    section_rows,
+    shortest_vectors,
+)
+from gnc_cli.constructions.registry import cross_sections, in_dimension
 from gnc_cli.parsing import duration
 
 LATTICES = {"leech": 0.7, "barnes-wall": 0.25, "e8-roots": 0.05}
@@ -48,17 +59,16 @@ _CHECKED = 200
 _GAIN = 1.03
 """A section has this many times the rows of what is known."""
 FAMILY = "section-"
+SECTIONS = Path(lattice_sections.__file__).with_suffix(".csv")
+_SHELL_ROWS = 50_000
+_SHELL_GAIN = 1.2
+_LEAST_GAIN = 0.05
+_MOST_LEVELS_WRITTEN = 12
 _EPS = 1e-9
 _DEPTH = 17
 
 
-@cache
-def shortest(lattice: str) -> np.ndarray:
-    """The shortest vectors, as the construction of that name has them."""
-    code = find(lattice)
-    assert code is not None
-    vectors: np.ndarray = code.build().vectors  # type: ignore[attr-defined]
-    return vectors
+shortest = cache(shortest_vectors)
 
 
 @cache
@@ -363,22 +373,157 @@ def trial(seed: int, number: int, found: Found) -> None:
             return
 
 
+def shell_trial(seed: int, number: int, found: Found) -> None:
+    """Levels of the Leech lattice's second shell: their sizes, for a base of a few vectors."""
+    rng = np.random.default_rng((seed, number, 1))
+    vectors = shortest("leech")
+    single = _single("leech")
+    texts: list[str] = []
+    base = np.zeros((0, 24), dtype=np.int64)
+    for _ in range(1 + number % 5):
+        # Products with the base as in a root lattice, more often than not.
+        wanted = rng.choice([0, -16] if rng.random() < 0.7 else [-16, -8, 0, 8, 16], len(base))
+        fits = (single @ base.T.astype(np.float32) == wanted).all(axis=1)
+        if not fits.any():
+            return
+        text = str(rng.choice(np.flatnonzero(fits)))
+        if rng.random() < 0.2:
+            text += f"+{rng.integers(len(vectors))}"
+        texts.append(text)
+        base = np.vstack([base, base_vector(vectors, text)])
+    if np.linalg.matrix_rank(base) < len(base):
+        return
+    sizes: Counter[tuple[int, ...]] = Counter()
+    for places, signs, forms in second_shell():
+        keys = np.zeros((len(places), len(forms)), dtype=np.int64)
+        for vector in base:
+            weights = np.zeros(places.shape, dtype=np.float32)
+            np.put_along_axis(weights, places, signs * vector.astype(np.float32), axis=1)
+            products = np.rint(weights @ forms.T.astype(np.float32)).astype(np.int64)
+            keys = 256 * keys + products + 128
+        values, counts = np.unique(keys, return_counts=True)
+        for key, count in zip(values.tolist(), counts.tolist(), strict=True):
+            sizes[tuple((key >> 8 * at & 255) - 128 for at in range(len(base))[::-1])] += count
+    inverse = np.linalg.inv((base @ base.T).astype(np.float64))
+    for level, K in sizes.items():
+        norm = 48 - float(np.array(level) @ inverse @ np.array(level))
+        d, cosine = 24 - len(base), (norm - 16) / norm
+        if norm < 17 or K < _SHELL_ROWS or found.most(d, cosine) * _SHELL_GAIN > K:
+            continue
+        row = {
+            "d": d,
+            "K": K,
+            "cosine": cosine,
+            "lattice": SECOND_SHELL,
+            "base": " ".join(texts),
+            "levels": ",".join(map(str, level)),
+            "trial": f"{seed}.{number}.shell",
+        }
+        found.add(row)
+
+
+def _exact(row: dict[str, Any]) -> dict[str, Any] | None:
+    """A section as a line of the file: built and verified; None where rows repeat."""
+    levels = [tuple(map(int, text.split(","))) for text in row["levels"].split()]
+    try:
+        rows = section_rows(row["d"], row["K"], row["lattice"], row["base"].split(), levels)
+    except ValueError:  # they do not span what they seemed to
+        return None
+    if row["lattice"] == SECOND_SHELL:
+        square = Fraction((rows.norm - 16) / rows.norm) ** 2  # type: ignore[attr-defined]
+    else:
+        verified = rows.verify()
+        if not verified.distinct:
+            return None
+        text = verified.max_cosine.text
+        inner = re.fullmatch(r"sqrt\((.*)\)|1/sqrt\((.*)\)", text)
+        square = Fraction(text) ** 2 if inner is None else Fraction(inner[1] or f"1/{inner[2]}")
+    line = {name: row[name] for name in ("d", "K", "lattice", "base")}
+    line["levels"] = " ".join("/".join(map(str, level)) for level in levels)
+    return {**line, "square": str(square), "cosine": float(square) ** 0.5}
+
+
+def _chosen(rows: list[dict[str, Any]], number: int) -> list[dict[str, Any]]:
+    """The sections that lower the best known cosines most, one after the other.
+
+    What counts is the mean, over sizes in a geometric row and all dimensions, of the share by which
+    the least cosine falls, with a code of more rows or fewer dimensions where there is none of that
+    size; the other constructions are there from the beginning.
+    """
+    dimensions = np.arange(4, 25)
+    sizes = np.unique(np.geomspace(10, 1.7e7, 600).astype(int))
+    best = np.ones((len(dimensions), len(sizes)))
+    for at, d in enumerate(dimensions.tolist()):
+        cosines, most = known(d)
+        reached = np.searchsorted(most[1:], sizes)
+        best[at] = np.append(cosines, 1.0)[reached]
+        best[at, sizes <= 2 * d] = 0.0
+    chosen = []
+    for _ in range(number):
+        gains = []
+        for row in rows:
+            part = best[dimensions >= row["d"]][:, sizes <= row["K"]]
+            gains.append(np.maximum(0.0, 1.0 - row["cosine"] / np.maximum(part, 1e-9)).sum())
+        at = int(np.argmax(gains))
+        if gains[at] < _LEAST_GAIN:
+            break
+        row = rows[at]
+        chosen.append(row)
+        reach = np.ix_(dimensions >= row["d"], sizes <= row["K"])
+        best[reach] = np.minimum(best[reach], row["cosine"])
+    return chosen
+
+
+def write_table(found: Found, number: int) -> None:
+    """Verify what was found, choose, and write the file that `lattice_sections` reads."""
+    front = {(round(t, 9), K) for best in found.best.values() for t, K in best}
+    rows = [r for r in found.rows if (round(r["cosine"], 9), r["K"]) in front]
+    rows = [r for r in rows if len(r["levels"].split()) <= _MOST_LEVELS_WRITTEN]
+    exact = [line for row in rows if (line := _exact(row)) is not None]
+    chosen = _chosen(exact, number)
+    # Of one size in one dimension the best is chosen first or the other is no longer needed.
+    chosen = [
+        row
+        for row in chosen
+        if not any(
+            r is not row
+            and r["d"] <= row["d"]
+            and r["K"] >= row["K"]
+            and r["cosine"] <= row["cosine"]
+            for r in chosen
+        )
+    ]
+    chosen.sort(key=lambda row: (row["d"], row["K"]))
+    columns = ("d", "K", "square", "lattice", "base", "levels")
+    with SECTIONS.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, columns, extrasaction="ignore", lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(chosen)
+    print(f"{len(rows)} of {len(found.rows)} verified, {len(chosen)} written to {SECTIONS}")
+
+
 def main() -> None:
     """Parse and go."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--time-limit", default="40m")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=FOLDER)
+    parser.add_argument("--second-shell", action="store_true")
+    parser.add_argument("--table", type=int, metavar="MOST", help="write so many sections at most")
     asked = parser.parse_args()
     asked.out.mkdir(parents=True, exist_ok=True)
     found = Found(asked.out / "found.jsonl")
-    counter = asked.out / "trials.json"
+    if asked.table:
+        write_table(found, asked.table)
+        return
+    name, one = ("shell", shell_trial) if asked.second_shell else ("", trial)
+    counter, key = asked.out / "trials.json", f"{asked.seed}{name}"
     done = json.loads(counter.read_text()) if counter.exists() else {}
-    number, end = done.get(str(asked.seed), 0), time.monotonic() + duration(asked.time_limit)
+    number, end = done.get(key, 0), time.monotonic() + duration(asked.time_limit)
     while time.monotonic() < end:
-        trial(asked.seed, number, found)
+        one(asked.seed, number, found)
         number += 1
-        counter.write_text(json.dumps({**done, str(asked.seed): number}))
+        counter.write_text(json.dumps({**done, key: number}))
     print(f"{number} trials of seed {asked.seed}, {len(found.rows)} sections")
 
 

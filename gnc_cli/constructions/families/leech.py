@@ -72,6 +72,7 @@ def _derived(blocks: np.ndarray) -> np.ndarray:
     return np.asarray(blocks[blocks[:, -1] == 1, :-1])
 
 
+@cache
 def minimal_vectors() -> np.ndarray:
     """The 196560 shortest vectors, shape (196560, 24), int8, each of squared length 32.
 
@@ -81,16 +82,22 @@ def minimal_vectors() -> np.ndarray:
     one_three = 1 - 4 * np.eye(24, dtype=np.int8)
     signs = (1 - 2 * golay_code().astype(np.int8))[:, None, :]
     shapes = (_on_blocks(octads(), 0), one_three * signs, _fours(24))
-    return np.concatenate([shape.reshape(-1, 24) for shape in shapes])
+    vectors = np.concatenate([shape.reshape(-1, 24) for shape in shapes])
+    vectors.flags.writeable = False
+    return vectors
+
+
+def signs_on_block(size: int, odd: int) -> np.ndarray:
+    """All +-2 on a number of places, those minus being odd (1) or even (0) in number; int8."""
+    bits = np.arange(1 << size)[:, None] >> np.arange(size) & 1
+    return (2 - 4 * bits[bits.sum(1) % 2 == odd]).astype(np.int8)
 
 
 def _on_blocks(blocks: np.ndarray, odd: int) -> np.ndarray:
-    """+-2 on each block, the number of minus signs odd (1) or even (0); blocks of one size."""
-    size = int(blocks[0].sum())
-    bits = np.arange(1 << size)[:, None] >> np.arange(size) & 1
-    signs = (2 - 4 * bits[bits.sum(1) % 2 == odd]).astype(np.int8)
+    """These on each block of a list, zero elsewhere; blocks of one size."""
+    signs = signs_on_block(int(blocks[0].sum()), odd)
     vectors = np.zeros((len(blocks), len(signs), blocks.shape[1]), dtype=np.int8)
-    places = np.nonzero(blocks)[1].reshape(len(blocks), 1, size)
+    places = np.nonzero(blocks)[1].reshape(len(blocks), 1, -1)
     np.put_along_axis(vectors, places, signs[None], axis=2)
     return vectors.reshape(-1, blocks.shape[1])
 
@@ -220,11 +227,10 @@ def _layered(d: int) -> IntegerRows:
     return IntegerRows(np.concatenate(parts), d)
 
 
-_COHN_LI = (
-    "Cohn and Li 2024, Improved kissing numbers in seventeen through twenty-one dimensions; "
-    "in d = 19 Ho 2026, A new lower bound for the kissing number in 19 dimensions"
-)
-_ODD_SIGNS = {
+_COHN_LI = "Cohn and Li 2024, Improved kissing numbers in seventeen through twenty-one dimensions"
+_HO = "Ho 2026, A new lower bound for the kissing number in 19 dimensions"
+_IN_LAYERS = f"six layers of words after {_COHN_LI}; the size is one that Kravatskiy claims, 2026"
+_ODD_SIGNS: dict[tuple[int, ...], Construction] = {
     (d,): Construction(
         f"odd-signs-{d}",
         "vectors of the Leech lattice with changed signs, and new ones in between",
@@ -232,10 +238,16 @@ _ODD_SIGNS = {
         K,
         Cosine.of(Fraction(1, 2)),
         False,
-        _COHN_LI,
+        reference,
         partial(_layered if d < 19 else _odd_signs, d),
     )
-    for d, K in ((17, 5730), (18, 8358), (19, 11948), (20, 19448), (21, 29768))
+    for d, K, reference in (
+        (17, 5730, _COHN_LI),
+        (18, 8358, _IN_LAYERS),
+        (19, 11948, _HO),
+        (20, 19448, _COHN_LI),
+        (21, 29768, _COHN_LI),
+    )
 }
 FAMILIES = (
     small_family(

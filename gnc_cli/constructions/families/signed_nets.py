@@ -189,7 +189,7 @@ def _signed_quadruples(d: int) -> IntegerRows:
     return IntegerRows(np.concatenate([double, -double, signed.reshape(-1, d)]))
 
 
-_QUADRUPLES = {
+_QUADRUPLES: dict[tuple[int, ...], Construction] = {
     (d,): Construction(
         f"signed-quadruples-{d}",
         f"blocks of four of {d} points with all signs, and the signed standard basis",

@@ -14,7 +14,7 @@ from gnc_cli.constructions.families.leech import (
     steiner_3_6_22,
     steiner_4_7_23,
 )
-from tests.constructions.checks import regular_two_graph, strongly_regular
+from tests.constructions.checks import named, regular_two_graph, strongly_regular
 
 LEECH, KISSING, SECOND, LINES = CODES
 
@@ -99,3 +99,25 @@ def test_the_276_lines_meet_gerzons_bound_and_hold_mclaughlins_graph() -> None:
     switch = np.append(1, signs[0, 1:])
     isolated = (signs * switch * switch[:, None])[1:, 1:]
     assert strongly_regular(isolated == -1) == (275, 112, 30, 56)
+
+
+@pytest.mark.parametrize("d", [17, 18, 19, 20, 21])
+def test_no_two_vectors_with_odd_signs_are_closer_than_60_degrees(d: int) -> None:
+    code = named(f"odd-signs-{d}")
+    assert code.K == {17: 5730, 18: 8358, 19: 11948, 20: 19448, 21: 29768}[d]
+    rows = code.build()
+    vectors = rows.vectors.astype(np.int64)  # type: ignore[attr-defined]
+    norms = (vectors * vectors).sum(axis=1)
+    some = np.random.default_rng(d).choice(code.K, 150, replace=False)
+    for number in [*some.tolist(), 0, code.K - 1]:
+        products = vectors @ vectors[number]
+        # p > 0 and 4 p^2 > s t would be an angle of less than 60 degrees.
+        close = (products > 0) & (4 * products**2 > norms * norms[number])
+        assert np.flatnonzero(close).tolist() == [number]
+    verified = rows.verify()
+    assert verified.distinct and verified.max_cosine.text == "1/2" and verified.attained
+
+
+def test_odd_signs_have_more_rows_than_sections_of_the_lattice() -> None:
+    for d, section in ((17, 5346), (18, 7398), (19, 10668), (20, 17400), (21, 27720)):
+        assert named(f"odd-signs-{d}").K > section

@@ -3,7 +3,12 @@
 import numpy as np
 import pytest
 
-from gnc_cli.constructions.families.signed_nets import NetRows, net_lines, sign_patterns
+from gnc_cli.constructions.families.signed_nets import (
+    NetRows,
+    net_lines,
+    quadruples,
+    sign_patterns,
+)
 from tests.constructions.checks import check, named
 
 
@@ -34,3 +39,16 @@ def test_wrong_lines_and_patterns_are_caught() -> None:
     signs[1, 1] *= -1
     with pytest.raises(ValueError, match="not patterns of signs"):
         NetRows(lines, signs).verify()
+
+
+@pytest.mark.parametrize(
+    ("d", "number"), [(9, 18), (10, 30), (11, 35), (12, 51), (13, 65), (14, 91)]
+)
+def test_quadruples_share_two_points_at_most(d: int, number: int) -> None:
+    blocks = quadruples(d)
+    assert blocks.shape == (number, d) and set(blocks.sum(axis=1).tolist()) == {4}
+    assert (blocks @ blocks.T - 2 * np.eye(number)).max() <= 2
+    code = named(f"signed-quadruples-{d}")
+    assert (code.K, code.cosine.text) == (16 * number + 2 * d, "1/2")
+    if d in (10, 14):  # a Steiner system: every three points lie in one block
+        assert number == d * (d - 1) * (d - 2) // 24

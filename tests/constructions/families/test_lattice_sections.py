@@ -1,0 +1,186 @@
+"""Sections of lattices: every line of the file against Gram matrices in rational numbers."""
+
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from gnc_cli.constructions.families import lattice_sections
+from gnc_cli.constructions.families.lattice_sections import (
+    FAMILIES,
+    SECOND_SHELL,
+    ShellRows,
+    base_vector,
+    section,
+    shortest_vectors,
+)
+from gnc_cli.constructions.registry import best_construction, find, largest_construction
+from tests.constructions.checks import check, named
+
+CODES = [code for d in range(2, 25) for code in FAMILIES[0].in_dimension(d)]
+_ALL_PAIRS, _SAMPLE = 400, 60
+"""Rows of a code up to which every pair is multiplied; of a larger one so many are, with others."""
+
+
+def _lattice(code_name: str) -> tuple[str, list[str], list[tuple[int, ...]]]:
+    """Lattice, base and levels of a line."""
+    build = named(code_name).build
+    _, _, lattice, texts, levels = build.args  # type: ignore[attr-defined]
+    return lattice, texts, levels
+
+
+def _solved(gram: list[list[Fraction]], right: list[Fraction]) -> list[Fraction]:
+    """The solution of a linear system, by elimination."""
+    rows = [[*line, value] for line, value in zip(gram, right, strict=True)]
+    for at in range(len(rows)):
+        pivot = next(i for i in range(at, len(rows)) if rows[i][at])
+        rows[at], rows[pivot] = rows[pivot], rows[at]
+        rows[at] = [x / rows[at][at] for x in rows[at]]
+        for other in range(len(rows)):
+            if other != at:
+                factor = rows[other][at]
+                rows[other] = [x - factor * y for x, y in zip(rows[other], rows[at], strict=True)]
+    return [line[-1] for line in rows]
+
+
+class _Witness:
+    """Cosines of a section's rows from the lattice vectors themselves, as signed squares."""
+
+    def __init__(self, name: str) -> None:
+        lattice, texts, levels = _lattice(name)
+        vectors = shortest_vectors(lattice).astype(object)
+        base = [base_vector(vectors, text).tolist() for text in texts]
+        products = vectors @ np.array(base, dtype=object).T
+        gram = [
+            [Fraction(sum(x * y for x, y in zip(b, c, strict=True))) for c in base] for b in base
+        ]
+        self.rows: list[tuple[list[int], int]] = []
+        weights = [_solved(gram, [Fraction(a) for a in level]) for level in levels]
+        for number, level in enumerate(levels):
+            here = (products == np.array(level, dtype=object)).all(axis=1)
+            self.rows += [(row.tolist(), number) for row in vectors[here]]
+        self.shift = [
+            [sum(x * y for x, y in zip(w, level, strict=True)) for level in levels] for w in weights
+        ]
+
+    def square(self, i: int, j: int) -> Fraction:
+        """The cosine's square, with its sign."""
+        (x, a), (y, b) = self.rows[i], self.rows[j]
+        norms = [
+            sum(c * c for c in row) - self.shift[level][level] for row, level in ((x, a), (y, b))
+        ]
+        product = sum(c * e for c, e in zip(x, y, strict=True)) - self.shift[a][b]
+        return product * abs(product) / (norms[0] * norms[1])
+
+
+@pytest.mark.parametrize(
+    "name", [code.name for code in CODES if code.K <= _ALL_PAIRS and code.d < 24]
+)
+def test_small_sections_have_their_cosine_in_rational_numbers(name: str) -> None:
+    code, witness = named(name), _Witness(name)
+    assert len(witness.rows) == code.K
+    largest = max(witness.square(i, j) for i, j in combinations(range(code.K), 2))
+    assert largest < 1 and abs(float(largest) ** 0.5 - code.cosine.value) < 1e-15
+
+
+@pytest.mark.parametrize("code", CODES, ids=lambda code: code.name)
+def test_no_pair_is_closer_than_stated(code: lattice_sections.Construction) -> None:
+    if code.K > 100_000:
+        pytest.skip("verified by its norms")
+    rows = code.build()
+    assert rows.shape == (code.K, code.d)
+    some = np.random.default_rng(0).choice(code.K, min(code.K, _SAMPLE), replace=False)
+    whole = np.asarray(rows)
+    products = whole[some] @ whole.T
+    np.testing.assert_allclose(products[np.arange(len(some)), some], 1.0, rtol=0, atol=1e-14)
+    products[np.arange(len(some)), some] = -1.0
+    assert products.max() < code.cosine.value + 1e-14
+    assert np.linalg.matrix_rank(whole[:: max(1, code.K // 2000)]) <= code.d
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("code", [c for c in CODES if c.K > 10_000], ids=lambda code: code.name)
+def test_large_sections_hold(code: lattice_sections.Construction) -> None:
+    check(code)
+
+
+def test_no_section_is_dominated_by_another_construction() -> None:
+    for code in CODES:
+        rival = largest_construction(code.d, code.cosine.value)
+        assert rival is not None and rival.K == code.K, code.name
+        best = best_construction(code.d, code.K)
+        assert best is not None and best.cosine.value == code.cosine.value
+
+
+def test_sections_known_in_the_literature() -> None:
+    kissing = {22: 49896, 21: 27720, 20: 17400, 19: 10668, 18: 7398, 17: 5346}
+    vectors = shortest_vectors("leech")
+    texts = "0 58879 104244 157775 166496 34978 55126".split()
+    for d, K in kissing.items():
+        base = np.array([base_vector(vectors, text) for text in texts[: 24 - d]])
+        rows = section(vectors, base, [(0,) * len(base)], d)
+        assert rows.shape == (K, d) and rows.verify().max_cosine.text == "1/2"
+
+
+@pytest.mark.parametrize(("text", "sum"), [("3", [3]), ("3+5-7", [3, 5, -7]), ("4-4", [])])
+def test_base_vectors_are_sums(text: str, sum: list[int]) -> None:
+    vectors = np.random.default_rng(1).integers(-4, 5, (9, 6)).astype(np.int8)
+    expected = np.zeros(6, dtype=np.int64)
+    for number in sum:
+        expected += np.sign(number) * vectors[abs(number)].astype(np.int64)
+    assert base_vector(vectors, text).tolist() == expected.tolist()
+
+
+def test_the_second_shell_has_its_size_and_products() -> None:
+    shell = ShellRows(16773120, [])
+    some = np.unique(np.random.default_rng(2).integers(0, len(shell), 400))
+    rows = np.concatenate([shell.vectors(n, n + 1) for n in some.tolist()]).astype(np.int64)
+    gram = rows @ rows.T
+    assert set(gram.diagonal().tolist()) == {48}
+    assert set(np.unique(gram).tolist()) <= {-48, *range(-32, 33, 8), 48}
+    assert len(shell._numbers) == len(shell)
+    np.testing.assert_allclose(shell.unit(5, 9) @ shell.unit(5, 9).T * 48, gram_of(shell, 5, 9))
+
+
+def gram_of(shell: ShellRows, start: int, stop: int) -> np.ndarray:
+    """Products of lattice vectors."""
+    rows = shell.vectors(start, stop).astype(np.int64)
+    return np.asarray(rows @ rows.T)
+
+
+def test_a_level_of_the_second_shell_is_checked_row_by_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = "0 58879 104244 157775 166496 34978 55126 101430".split()
+    shell = ShellRows(61440, texts, (0,) * 8)
+    verified = shell.verify()
+    assert verified.K == 61440 and verified.distinct and verified.attained
+    assert verified.max_cosine.text == "2/3"
+    assert np.linalg.norm(shell.unit(0, 3), axis=1) == pytest.approx(1.0, abs=1e-14)
+    assert not ShellRows(61439, texts, (0,) * 8).verify().distinct
+    for wrong, message in ((1, "no vector of the lattice"), (2, "not of the shell")):
+        monkeypatch.setattr(
+            ShellRows, "vectors", lambda self, *at, e=wrong: _moved(type(self), self, e, *at)
+        )
+        with pytest.raises(ValueError, match=message):
+            shell.verify()
+        monkeypatch.undo()
+
+
+_VECTORS = ShellRows.vectors
+
+
+def _moved(
+    kind: type[ShellRows], shell: ShellRows, wrong: int, start: int, stop: int
+) -> np.ndarray:
+    rows = _VECTORS(shell, start, stop).copy()
+    if wrong == 1:
+        rows[0, 0] += 1
+    else:
+        rows[0] *= 2
+    return rows
+
+
+def test_the_file_lists_what_it_names() -> None:
+    assert len({(code.d, code.K) for code in CODES}) == len(CODES)
+    assert all(find(code.name) == code for code in CODES)
+    assert {_lattice(code.name)[0] for code in CODES} >= {"leech", SECOND_SHELL}
