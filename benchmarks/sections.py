@@ -148,13 +148,16 @@ def _added(rng: np.random.Generator, state: State) -> tuple[str, np.ndarray] | N
     """A base vector: its text, and itself."""
     vectors = shortest(state.lattice)
     left = state.left
-    way = int(rng.integers(6))
+    way = int(rng.integers(8))
     first = int(rng.choice(left))
-    if way <= 1:
+    if rng.random() < 0.5 and state.products.shape[1]:  # of any level, small or large
+        _, level, _ = _levels(state)
+        first = int(rng.choice(left[level == rng.integers(level.max() + 1)]))
+    if way <= 3:
         numbers, signs = [first], [1]
-    elif way == 2:
+    elif way == 4:
         numbers, signs = [int(rng.integers(len(vectors)))], [1]
-    elif way == 3:
+    elif way == 5:
         numbers, signs = [first, int(rng.choice(left))], [1, int(rng.choice([1, -1]))]
     else:  # the sum of a vector and some of its nearest neighbours
         products = vectors[left].astype(np.float32) @ vectors[first].astype(np.float32)
@@ -168,7 +171,7 @@ def _added(rng: np.random.Generator, state: State) -> tuple[str, np.ndarray] | N
             numbers.append(int(left[rng.choice(level)]))
             products = np.minimum(products, vectors[left].astype(np.float32) @ vectors[numbers[-1]])
         signs = [1] * len(numbers)
-        if way == 5 and len(numbers) > 1:
+        if way == 7 and len(numbers) > 1:
             signs[-1] = -1
     text = "".join(
         f"{'-' if s < 0 else '+' if at else ''}{n}"
@@ -309,7 +312,7 @@ def _restricted(rng: np.random.Generator, state: State) -> State:
     if way < 0.2:
         kept = np.ones(len(last), dtype=bool)
     elif way < 0.8:
-        weights = counts**0.6
+        weights = counts**0.4
         kept = last == rng.choice(values, p=weights / weights.sum())
     else:
         size = np.abs(values - rng.choice(values))
