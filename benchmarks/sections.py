@@ -1,8 +1,10 @@
 """A search for sections of lattices: what `lattice_sections` has as data is what this finds.
 
     python -m benchmarks.sections --time-limit 40m                # goes on where it ended
+    python -m benchmarks.sections --sums --seed 1 --time-limit 40m
     python -m benchmarks.sections --second-shell --time-limit 5m  # of the Leech lattice
-    python -m benchmarks.sections --table 150                     # makes lattice_sections.csv
+    python -m benchmarks.sections --table 260                     # makes lattice_sections.csv
+    python -m benchmarks.sections --report                        # beside the table of known codes
 
 A trial goes down from a lattice's shortest vectors. Each step adds a base vector at random (a
 vector of what is left, the sum or the difference of some), sorts the vectors that are left by their
@@ -30,6 +32,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.report import table
 from gnc_cli.constructions.families import lattice_sections
 from gnc_cli.constructions.families.lattice_sections import (
     SECOND_SHELL,
@@ -38,7 +41,9 @@ from gnc_cli.constructions.families.lattice_sections import (
     section_rows,
     shortest_vectors,
 )
-from gnc_cli.constructions.registry import cross_sections, in_dimension
+from gnc_cli.constructions.registry import best_construction, cross_sections, in_dimension
+from gnc_cli.known_codes.best import our_copy
+from gnc_cli.known_codes.table import CLAIMED, numerical_codes
 from gnc_cli.parsing import duration
 
 LATTICES = {"leech": 0.7, "barnes-wall": 0.25, "e8-roots": 0.05}
@@ -61,10 +66,16 @@ _GAIN = 1.03
 FAMILY = "section-"
 SECTIONS = Path(lattice_sections.__file__).with_suffix(".csv")
 _SHELL_ROWS = 50_000
-_SHELL_GAIN = 1.2
-_LEAST_GAIN = 0.05
+_SHELL_GAIN = 1.05
+_LEAST_GAIN = 0.02
+_FEWEST = 100
+_CLOSE = 0.02
+_TIE = 1e-11
+NEW = (FAMILY, "signed-quadruples-", "odd-signs-")
+"""Families of which `--report` says what they gain."""
 _MOST_LEVELS_WRITTEN = 12
-_EPS = 1e-9
+_EPS = 1e-8
+"""Cosines that are nearer are one."""
 _DEPTH = 17
 
 
@@ -77,13 +88,13 @@ def _single(lattice: str) -> np.ndarray:
 
 
 @cache
-def known(d: int) -> tuple[list[float], list[int]]:
-    """Rising cosines, and the most rows of other constructions in up to d dimensions at each."""
+def known(d: int, new: tuple[str, ...] = (FAMILY,)) -> tuple[list[float], list[int]]:
+    """Rising cosines, and the most rows in up to d dimensions at each, of other constructions."""
     codes = [
         code
         for e in range(2, d + 1)
         for code in (*in_dimension(e), *cross_sections(e))
-        if not code.name.startswith(FAMILY)
+        if not code.name.startswith(new)
     ]
     codes.sort(key=lambda code: code.cosine.value)
     cosines = [code.cosine.value for code in codes]
@@ -109,11 +120,13 @@ class Found:
         cosines, rows = known(d)
         return max(found, rows[bisect_right(cosines, cosine + _EPS)])
 
-    def drawn(self, rng: np.random.Generator) -> dict[str, Any] | None:
-        """One of the best sections of a dimension."""
+    def drawn(self, rng: np.random.Generator, evenly: bool) -> dict[str, Any] | None:
+        """One of the best sections of a dimension, or of dimensions evenly."""
         if not self.rows:
             return None
         here = self.rows[int(rng.integers(len(self.rows)))]["d"]
+        if evenly:
+            here = int(rng.choice(sorted({row["d"] for row in self.rows})))
         best = {(round(t, 9), K) for t, K in self.best[here]}
         rows = [r for r in self.rows if r["d"] == here]
         rows = [r for r in rows if (round(r["cosine"], 9), r["K"]) in best] or rows
@@ -144,11 +157,11 @@ class State:
     products: np.ndarray
 
 
-def _added(rng: np.random.Generator, state: State) -> tuple[str, np.ndarray] | None:
-    """A base vector: its text, and itself."""
+def _added(rng: np.random.Generator, state: State, sums: bool) -> tuple[str, np.ndarray] | None:
+    """A base vector: its text, and itself; `sums` of two more often."""
     vectors = shortest(state.lattice)
     left = state.left
-    way = int(rng.integers(8))
+    way = int(rng.choice([0, 4, 5, 5, 5, 5, 6, 7])) if sums else int(rng.integers(8))
     first = int(rng.choice(left))
     if rng.random() < 0.5 and state.products.shape[1]:  # of any level, small or large
         _, level, _ = _levels(state)
@@ -239,12 +252,13 @@ def _unions(
 ) -> Iterator[list[int]]:
     """Unions of levels with more rows than `most(cosine)`."""
     own = cosines.diagonal()
-    values = np.unique(cosines.round(8))
-    values = values[(values > 0.0) & (values <= most_cosine)]
-    if len(values) > _THRESHOLDS:
-        values = np.sort(rng.choice(values, _THRESHOLDS, replace=False))
+    values: set[float] = set()
+    for some in (own, cosines):  # half of them cosines within a level
+        here = np.unique(some.round(8))
+        here = here[(here > 0.0) & (here <= most_cosine)]
+        values |= set(rng.permutation(here)[: _THRESHOLDS // 2].tolist())
     last = 0
-    for t in values.tolist():
+    for t in sorted(values):
         allowed = np.flatnonzero(own <= t + _EPS)
         bar = max(last, most(t))
         if sizes[allowed].sum() <= _GAIN * bar:
@@ -320,9 +334,9 @@ def _restricted(rng: np.random.Generator, state: State) -> State:
     return State(state.lattice, state.left[kept], state.texts, state.base, state.products[kept])
 
 
-def _begun(rng: np.random.Generator, found: Found) -> State:
+def _begun(rng: np.random.Generator, found: Found, sums: bool) -> State:
     """Where a trial begins: all vectors, or near a section found, one base vector left out."""
-    row = found.drawn(rng) if rng.random() < _FROM_FOUND else None
+    row = found.drawn(rng, sums) if rng.random() < _FROM_FOUND else None
     lattice = row["lattice"] if row else str(rng.choice(list(LATTICES), p=list(LATTICES.values())))
     vectors = shortest(lattice)
     texts = row["base"].split() if row else []
@@ -341,16 +355,16 @@ def _begun(rng: np.random.Generator, found: Found) -> State:
     return State(lattice, left, texts, base, products)
 
 
-def trial(seed: int, number: int, found: Found) -> None:
+def trial(seed: int, number: int, found: Found, sums: bool) -> None:
     """One way down."""
     rng = np.random.default_rng((seed, number))
-    state = _begun(rng, found)
+    state = _begun(rng, found, sums)
     broad = rng.random() < _BROAD[0]
     D = shortest(state.lattice).shape[1]
     for depth in range(len(state.base) + 1, min(_DEPTH, D - 3)):
         added = None
         for _ in range(5):
-            added = added or _added(rng, state)
+            added = added or _added(rng, state, sums)
         if added is None:
             return
         text, vector = added
@@ -410,8 +424,10 @@ def shell_trial(seed: int, number: int, found: Found) -> None:
     inverse = np.linalg.inv((base @ base.T).astype(np.float64))
     for level, K in sizes.items():
         norm = 48 - float(np.array(level) @ inverse @ np.array(level))
+        if norm < 17 or K < _SHELL_ROWS:
+            continue
         d, cosine = 24 - len(base), (norm - 16) / norm
-        if norm < 17 or K < _SHELL_ROWS or found.most(d, cosine) * _SHELL_GAIN > K:
+        if found.most(d, cosine) * _SHELL_GAIN > K:
             continue
         row = {
             "d": d,
@@ -451,16 +467,20 @@ def _chosen(rows: list[dict[str, Any]], number: int) -> list[dict[str, Any]]:
 
     What counts is the mean, over sizes in a geometric row and all dimensions, of the share by which
     the least cosine falls, with a code of more rows or fewer dimensions where there is none of that
-    size; the other constructions are there from the beginning.
+    size; the other constructions and the stored codes are there from the beginning. Smaller codes
+    than `_FEWEST` are left to the search.
     """
     dimensions = np.arange(4, 25)
-    sizes = np.unique(np.geomspace(10, 1.7e7, 600).astype(int))
+    sizes = np.unique(np.geomspace(_FEWEST, 1.7e7, 600).astype(int))
     best = np.ones((len(dimensions), len(sizes)))
     for at, d in enumerate(dimensions.tolist()):
         cosines, most = known(d)
         reached = np.searchsorted(most[1:], sizes)
         best[at] = np.append(cosines, 1.0)[reached]
-        best[at, sizes <= 2 * d] = 0.0
+        stored = [code for code in numerical_codes().best_first if code.d <= d]
+        for code in stored:
+            here = best[at, : np.searchsorted(sizes, code.K, side="right")]
+            np.minimum(here, code.max_cosine, out=here)
     chosen = []
     for _ in range(number):
         gains = []
@@ -505,21 +525,54 @@ def write_table(found: Found, number: int) -> None:
     print(f"{len(rows)} of {len(found.rows)} verified, {len(chosen)} written to {SECTIONS}")
 
 
+def report() -> str:
+    """Entries of our copy of the table beside the constructions, without these families and now."""
+    rows = []
+    for entry in our_copy().select(range(9, 25)):
+        if entry.K < _FEWEST or entry.status == CLAIMED:
+            continue
+        cosines, most = known(entry.d, NEW)
+        before = min(
+            t for t, K in zip([*cosines, 1.0], [*most[1:], entry.K], strict=True) if K >= entry.K
+        )
+        now = best_construction(entry.d, entry.K)
+        if (
+            now is None
+            or now.cosine.value > before - _EPS
+            or now.cosine.value > entry.max_cosine + _CLOSE
+        ):
+            continue
+        apart = now.cosine.value - entry.max_cosine
+        verdict = "tie" if abs(apart) < _TIE else "below" if apart < 0 else ""
+        figures = (entry.max_cosine, before, now.cosine.value)
+        cells = [str(entry.d), str(entry.K), *(f"{figure:.6f}" for figure in figures)]
+        rows.append([*cells, now.cosine.text, now.origin, verdict])
+    head = ["d", "K", "table", "before", "now", "exactly", "construction", "beside the table"]
+    return table(head, rows)
+
+
 def main() -> None:
     """Parse and go."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--time-limit", default="40m")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=FOLDER)
+    parser.add_argument("--sums", action="store_true", help="base vectors are sums more often")
     parser.add_argument("--second-shell", action="store_true")
     parser.add_argument("--table", type=int, metavar="MOST", help="write so many sections at most")
+    parser.add_argument("--report", action="store_true")
     asked = parser.parse_args()
+    if asked.report:
+        print(report())
+        return
     asked.out.mkdir(parents=True, exist_ok=True)
     found = Found(asked.out / "found.jsonl")
     if asked.table:
         write_table(found, asked.table)
         return
-    name, one = ("shell", shell_trial) if asked.second_shell else ("", trial)
+    name, one = (
+        ("shell", shell_trial) if asked.second_shell else ("", partial(trial, sums=asked.sums))
+    )
     counter, key = asked.out / "trials.json", f"{asked.seed}{name}"
     done = json.loads(counter.read_text()) if counter.exists() else {}
     number, end = done.get(key, 0), time.monotonic() + duration(asked.time_limit)

@@ -9,7 +9,7 @@ import pytest
 import torch
 from typer.main import get_command
 
-from benchmarks import hunt, stored
+from benchmarks import hunt, sections, stored
 from benchmarks.paper import figures
 from benchmarks.paper_recipe import paper_recipe
 from gnc_cli import compare, solve
@@ -77,6 +77,26 @@ def test_a_hunt_keeps_improvements_and_goes_on(
     assert row.status is ComparisonStatus.IMPROVES
     assert hunt.hunt(wanted, folder, seconds=600.0, budget=3.0, seed=5) == made
     assert len(calls) == 4
+
+
+def test_a_search_for_sections_can_be_repeated_and_writes_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sections, "LATTICES", {"e8-roots": 1.0})
+    monkeypatch.setattr(sections, "SECTIONS", tmp_path / "sections.csv")
+    monkeypatch.setattr(sections, "_LEAST_GAIN", 0.0)
+    # As if no other construction were known, but for the orthoplexes.
+    monkeypatch.setattr(sections, "known", lambda d: ([], [2 * d]))
+    texts = []
+    for name in ("first.jsonl", "second.jsonl"):
+        found = sections.Found(tmp_path / name)
+        for number in range(4):
+            sections.trial(0, number, found, sums=False)
+        texts.append((tmp_path / name).read_text())
+    assert texts[0] == texts[1] and found.rows == sections.Found(tmp_path / "second.jsonl").rows
+    sections.write_table(found, 5)
+    lines = (tmp_path / "sections.csv").read_text().splitlines()
+    assert lines[0] == "d,K,square,lattice,base,levels" and 2 <= len(lines) <= 6
 
 
 def test_the_papers_runs_are_commands_that_gnc_takes() -> None:

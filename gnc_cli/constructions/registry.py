@@ -185,8 +185,8 @@ def largest_construction(d: int, cosine: float) -> Construction | None:
     has more than the 2 d rows of theorem 3.3.
 
     Example:
-        >>> largest_construction(9, 0.5).origin
-        'e8-roots + pair'
+        >>> largest_construction(25, 0.5).origin
+        'leech + pair'
     """
     if cosine < 0.0:
         return None

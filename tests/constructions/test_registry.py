@@ -116,7 +116,7 @@ def test_the_largest_is_the_last_that_is_good_enough(d: int, cosine: float) -> N
     ("d", "cosine", "origin", "K"),
     [
         (24, 0.5, "leech", 196560),
-        (9, 0.5, "e8-roots + pair", 242),
+        (25, 0.5, "leech + pair", 196562),
         (512, 0.0625, "gold-9", 525312),
         (24, 0.49, "leech, the 47104 rows at cosine 1/4 from one row, embedded", 47104),
         (10, 1 / 7, "smith, the 24 rows at cosine 1/6 from one row, embedded", 24),
