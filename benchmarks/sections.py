@@ -443,9 +443,9 @@ def shell_trial(seed: int, number: int, found: Found) -> None:
 
 def _exact(row: dict[str, Any]) -> dict[str, Any] | None:
     """A section as a line of the file: built and verified; None where rows repeat."""
-    levels = [tuple(map(int, text.split(","))) for text in row["levels"].split()]
+    levels = row["levels"].replace(",", "/")
     try:
-        rows = section_rows(row["d"], row["K"], row["lattice"], row["base"].split(), levels)
+        rows = section_rows(row["d"], row["K"], row["lattice"], row["base"], levels)
     except ValueError:  # they do not span what they seemed to
         return None
     if row["lattice"] == SECOND_SHELL:
@@ -457,8 +457,7 @@ def _exact(row: dict[str, Any]) -> dict[str, Any] | None:
         text = verified.max_cosine.text
         inner = re.fullmatch(r"sqrt\((.*)\)|1/sqrt\((.*)\)", text)
         square = Fraction(text) ** 2 if inner is None else Fraction(inner[1] or f"1/{inner[2]}")
-    line = {name: row[name] for name in ("d", "K", "lattice", "base")}
-    line["levels"] = " ".join("/".join(map(str, level)) for level in levels)
+    line = {name: row[name] for name in ("d", "K", "lattice", "base")} | {"levels": levels}
     return {**line, "square": str(square), "cosine": float(square) ** 0.5}
 
 
@@ -502,6 +501,7 @@ def write_table(found: Found, number: int) -> None:
     front = {(round(t, 9), K) for best in found.best.values() for t, K in best}
     rows = [r for r in found.rows if (round(r["cosine"], 9), r["K"]) in front]
     rows = [r for r in rows if len(r["levels"].split()) <= _MOST_LEVELS_WRITTEN]
+    rows.append({"d": 24, "K": 16773120, "lattice": SECOND_SHELL, "base": "", "levels": ""})
     exact = [line for row in rows if (line := _exact(row)) is not None]
     chosen = _chosen(exact, number)
     # Of one size in one dimension the best is chosen first or the other is no longer needed.

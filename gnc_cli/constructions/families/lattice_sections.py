@@ -230,15 +230,14 @@ class ShellRows(Rows):
         return Verification(K, distinct, cosine, attained=largest == 32)
 
 
-def section_rows(
-    d: int, K: int, lattice: str, texts: list[str], levels: list[tuple[int, ...]]
-) -> Rows:
+def section_rows(d: int, K: int, lattice: str, base: str, levels: str) -> Rows:
     """The rows of a line of the file."""
+    texts = base.split()
+    products = [tuple(map(int, level.split("/"))) for level in levels.split()]
     if lattice == SECOND_SHELL:
-        return ShellRows(K, texts, *levels)
+        return ShellRows(K, texts, *products)
     vectors = shortest_vectors(lattice)
-    base = np.array([base_vector(vectors, text) for text in texts])
-    return section(vectors, base, levels, d)
+    return section(vectors, np.array([base_vector(vectors, t) for t in texts]), products, d)
 
 
 def shortest_vectors(lattice: str) -> np.ndarray:
@@ -254,18 +253,16 @@ def _sections() -> dict[tuple[int, ...], Construction]:
     with Path(__file__).with_suffix(".csv").open(encoding="utf-8", newline="") as file:
         for line in csv.DictReader(file):
             d, K, lattice = int(line["d"]), int(line["K"]), line["lattice"]
-            texts = line["base"].split()
-            levels = [tuple(map(int, level.split("/"))) for level in line["levels"].split()]
-            some = f"{len(levels)} levels" if len(levels) > 1 else "one level"
+            number = len(line["levels"].split())
             codes[d, K] = Construction(
                 f"section-{d}-{K}",
-                f"{_NAMES[lattice]}: {some} of {len(texts)} base vectors",
+                f"{number or 'all'} level{'s' * (number != 1)} of the {_NAMES[lattice]}",
                 d,
                 K,
                 Cosine.root(Fraction(line["square"])),
                 False,
                 _REFERENCE,
-                partial(section_rows, d, K, lattice, texts, levels),
+                partial(section_rows, d, K, lattice, line["base"], line["levels"]),
             )
     return codes
 
