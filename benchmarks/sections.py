@@ -3,7 +3,7 @@
     python -m benchmarks.sections --time-limit 40m                # goes on where it ended
     python -m benchmarks.sections --sums --seed 1 --time-limit 40m
     python -m benchmarks.sections --second-shell --time-limit 5m  # of the Leech lattice
-    python -m benchmarks.sections --table 260                     # makes lattice_sections.csv
+    python -m benchmarks.sections --table 500                     # makes lattice_sections.csv
     python -m benchmarks.sections --report                        # beside the table of known codes
 
 A trial goes down from a lattice's shortest vectors. Each step adds a base vector at random (a
@@ -67,7 +67,7 @@ FAMILY = "section-"
 SECTIONS = Path(lattice_sections.__file__).with_suffix(".csv")
 _SHELL_ROWS = 50_000
 _SHELL_GAIN = 1.05
-_LEAST_GAIN = 0.02
+_LEAST_GAIN = 0.005
 _FEWEST = 100
 _CLOSE = 0.02
 _TIE = 1e-11

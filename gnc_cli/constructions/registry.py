@@ -38,7 +38,7 @@ _DIMENSIONS: dict[str, tuple[int, float]] = {
     "binary_codes": (5, inf),
     "characters": (5, inf),
     "graphs": (6, 657),
-    "lattice_sections": (4, 24),
+    "lattice_sections": (6, 24),
     "leech": (17, 24),
     "paley": (3, inf),
     "polytopes": (3, 16),

@@ -119,11 +119,18 @@ def test_a_look_up_loads_nothing_heavy() -> None:
     subprocess.run([sys.executable, "-c", script], check=True)
 
 
+BETTER = {"section-20-567"}
+"""Sections with a smaller largest cosine than the code of an entry."""
+
+
 def test_no_construction_contradicts_the_table() -> None:
+    """What is better than a table entry is verified in exact arithmetic."""
     reached = 0
     for entry in read_table().select():
         code = search.best_construction(entry.d, entry.K) if entry.K > 2 * entry.d else None
         if code is not None:
-            assert code.cosine.value >= entry.max_cosine - 1e-13, (entry, code)
+            if code.cosine.value < entry.max_cosine - 1e-13:
+                assert entry.status == "best-known" and code.name in BETTER, (entry, code)
+                assert code.build().verify().max_cosine.value <= code.cosine.value
             reached += code.cosine.value <= entry.max_cosine + 1e-13
     assert reached >= 25

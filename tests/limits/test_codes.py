@@ -158,7 +158,7 @@ def test_a_table_beside_our_copy() -> None:
         (BUILT, 10, 100, "quadratic-5, first 100"),
         (BUILT, 5, 11, "petersen + pair"),
         (BUILT, 9, 22, "smith, the 24 rows"),
-        (BUILT, 9, 240, "e8-roots, embedded from"),
+        (BUILT, 9, 240, "signed-quadruples-9, first 240"),
         (KNOWN, 3, 5, "(3, 5)"),
         (KNOWN, 3, 24, "(3, 24)"),
         (KNOWN, 10, 38, "(10, 40)"),

@@ -77,7 +77,7 @@ def test_bars_end_at_their_values_which_are_rounded_to_the_safe_side(name: str) 
 
 def test_dimensions_and_numbers_of_points_in_words() -> None:
     lines = _lines("dimension")
-    assert ["construction", "exists from 26"] in lines
+    assert ["construction", "exists from 21"] in lines
     assert ["levenshtein", "excluded below 18"] in lines
     assert ["theorem-3.9", "exists from 60"] in lines
     assert {"solved-code", "rankin"}.isdisjoint(bound for bound, _ in lines), "they say nothing"

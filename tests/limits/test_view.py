@@ -129,14 +129,14 @@ def test_dimensions_in_words() -> None:
     text = words("dimension")
     assert text.startswith(
         "Dimensions for margin 0.3 a code of K = 1,000,000 points with margin 0.3 exists from d = "
-        "26 on; below d = 18 none exists; between them gnc does not decide exists from d = 26 "
+        "21 on; below d = 18 none exists; between them gnc does not decide exists from d = 21 "
         "construction"
     )
     assert "softmax scale s = 1/tau >= 53.38" in text
-    assert "build it: gnc solve --d 26 --K 1000000 --construction" in text
+    assert "build it: gnc solve --d 21 --K 1000000 --construction" in text
     text = words("dimension", verbose=True)
-    assert "construction exists from 26 bch-32-26-shortened-6" in text
-    assert "build it (construction): gnc solve --d 26 --K 1000000 --construction" in text
+    assert "construction exists from 21 section-21-1272320" in text
+    assert "build it (construction): gnc solve --d 21 --K 1000000 --construction" in text
     assert "rankin excluded in every d" in words("impossible", verbose=True)
     assert "K a code exists from d no code exists below d 1,000" in words("few dimensions")
 

@@ -19,7 +19,6 @@ Sources: J. Leech, 1967, Notes on sphere packings; J. H. Conway and N. J. A. Slo
 Packings, Lattices and Groups, chapters 4 to 6.
 """
 
-import csv
 import re
 from collections.abc import Iterable
 from fractions import Fraction
@@ -250,20 +249,20 @@ def shortest_vectors(lattice: str) -> np.ndarray:
 def _sections() -> dict[tuple[int, ...], Construction]:
     """The lines of the file."""
     codes: dict[tuple[int, ...], Construction] = {}
-    with Path(__file__).with_suffix(".csv").open(encoding="utf-8", newline="") as file:
-        for line in csv.DictReader(file):
-            d, K, lattice = int(line["d"]), int(line["K"]), line["lattice"]
-            number = len(line["levels"].split())
-            codes[d, K] = Construction(
-                f"section-{d}-{K}",
-                f"{number or 'all'} level{'s' * (number != 1)} of the {_NAMES[lattice]}",
-                d,
-                K,
-                Cosine.root(Fraction(line["square"])),
-                False,
-                _REFERENCE,
-                partial(section_rows, d, K, lattice, line["base"], line["levels"]),
-            )
+    _, *lines = Path(__file__).with_suffix(".csv").read_text(encoding="utf-8").splitlines()
+    for line in lines:
+        first, second, square, lattice, base, levels = line.split(",")
+        d, K, number = int(first), int(second), levels.count(" ") + bool(levels)
+        codes[d, K] = Construction(
+            f"section-{d}-{K}",
+            f"{number or 'all'} level{'s' * (number != 1)} of the {_NAMES[lattice]}",
+            d,
+            K,
+            Cosine.root(Fraction(*map(int, square.split("/")))),
+            False,
+            _REFERENCE,
+            partial(section_rows, d, K, lattice, base, levels),
+        )
     return codes
 
 
