@@ -229,7 +229,7 @@ def _layered(d: int) -> IntegerRows:
 
 _COHN_LI = "Cohn and Li 2024, Improved kissing numbers in seventeen through twenty-one dimensions"
 _HO = "Ho 2026, A new lower bound for the kissing number in 19 dimensions"
-_IN_LAYERS = f"six layers of words after {_COHN_LI}; the size is one that Kravatskiy claims, 2026"
+_IN_LAYERS = f"{_COHN_LI}; six layers of words, as many as Kravatskiy claims, 2026"
 _ODD_SIGNS: dict[tuple[int, ...], Construction] = {
     (d,): Construction(
         f"odd-signs-{d}",
