@@ -1,0 +1,156 @@
+"""Three-point certificates: built for all pairs whose gap they may close, and the best ones stored.
+
+    python -m benchmarks.three_point --out certificates --jobs 2 --time-limit 28800
+    python -m benchmarks.three_point --out certificates --store
+
+The first command builds one file per pair and degree, `d4-K20-D8.json.gz`, and skips those that
+exist: it may be stopped and started again. Pairs with the widest gap come first, small degrees
+before large ones. `ledger.csv` gets a line for each, with the seconds that it took; its cosine is
+empty where no certificate was found. The second command chooses one degree per pair, by what a
+larger one gains for its size, and writes the files into data/known_codes/certificates, with their
+list.
+"""
+
+import argparse
+import csv
+import gzip
+import json
+import time
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from fractions import Fraction
+from pathlib import Path
+
+from gnc_cli.records import plain
+
+STORED = Path(__file__).parents[1] / "data" / "known_codes" / "certificates"
+MOST_BYTES = 4_900_000
+"""Of all stored files."""
+DEGREES = (8, 10, 12)
+LEDGER = ("d", "K", "degree", "cosine", "bytes", "seconds")
+
+
+def pairs() -> list[tuple[int, int]]:
+    """The pairs that are tried, the widest gap first; without those that are solved."""
+    from gnc_cli.limits.api import bounds
+
+    wanted = [(d, K) for d in range(3, 9) for K in range(2 * d + 1, 41)]
+    wanted += [(3, K) for K in range(41, 61)] + [(10, 40), (10, 100)]
+    gaps = {}
+    for d, K in wanted:
+        (best,) = bounds(d=d, K=K, lp=True).best
+        if best.upper - best.lower > 1e-9:
+            gaps[d, K] = best.upper - best.lower
+    return sorted(gaps, key=lambda pair: -gaps[pair])
+
+
+def file_name(d: int, K: int, degree: int) -> str:
+    return f"d{d}-K{K}-D{degree}.json.gz"
+
+
+def build(d: int, K: int, degree: int, out: Path) -> list[object]:
+    """One certificate; the line of the ledger."""
+    from gnc_cli.limits.three_point_programme import three_point_certificate
+
+    started = time.monotonic()
+    certificate = three_point_certificate(d, K, degree)
+    cosine, size = "", 0
+    if certificate is not None:
+        path = out / file_name(d, K, degree)
+        text = json.dumps(plain(certificate), separators=(",", ":"))
+        path.write_bytes(gzip.compress(text.encode("ascii"), mtime=0))
+        cosine, size = certificate.cosine, path.stat().st_size
+    return [d, K, degree, cosine, size, f"{time.monotonic() - started:.0f}"]
+
+
+def read_ledger(out: Path) -> dict[tuple[int, int, int], list[str]]:
+    path = out / "ledger.csv"
+    if not path.exists():
+        return {}
+    with path.open() as file:
+        lines = list(csv.reader(file))[1:]
+    return {(int(line[0]), int(line[1]), int(line[2])): line for line in lines}
+
+
+def build_all(out: Path, jobs: int, degrees: list[int], time_limit: float) -> None:
+    started = time.monotonic()
+    out.mkdir(parents=True, exist_ok=True)
+    done = read_ledger(out)
+    tasks = [(d, K, degree) for degree in degrees for d, K in pairs()]
+    left = iter([task for task in tasks if task not in done])
+    with (out / "ledger.csv").open("a") as file, ProcessPoolExecutor(jobs) as pool:
+        writer = csv.writer(file)
+        if not done:
+            writer.writerow(LEDGER)
+        running = {pool.submit(build, *task, out): task for task, _ in zip(left, range(jobs))}
+        while running:
+            future = next(as_completed(running))
+            task = running.pop(future)
+            try:
+                line = future.result()
+            except Exception as error:  # one failure must not end the others
+                print(task, repr(error), flush=True)
+                line = [*task, "", 0, 0]
+            writer.writerow(line)
+            file.flush()
+            print(*line, flush=True)
+            following = next(left, None)
+            if following is not None and time.monotonic() - started < time_limit:
+                running[pool.submit(build, *following, out)] = following
+
+
+def chosen(out: Path) -> dict[tuple[int, int], list[str]]:
+    """One line of the ledger per pair: larger degrees while they fit, the best gain first."""
+    lines: dict[tuple[int, int], list[list[str]]] = {}
+    for (d, K, _), line in sorted(read_ledger(out).items()):
+        if line[3]:
+            lines.setdefault((d, K), []).append(line)
+    best = {pair: options[0] for pair, options in lines.items()}
+    size = sum(int(line[4]) for line in best.values())
+    while True:
+        gains = list(_gains(best, lines))
+        fitting = [gain for gain in gains if size + gain[1] <= MOST_BYTES]
+        if not fitting:
+            return best
+        _, more, pair, line = max(fitting, key=lambda gain: gain[0])
+        best[pair], size = line, size + more
+
+
+def _gains(
+    best: dict[tuple[int, int], list[str]], lines: dict[tuple[int, int], list[list[str]]]
+) -> Iterator[tuple[float, int, tuple[int, int], list[str]]]:
+    """What other degrees gain per byte, and cost in bytes."""
+    for pair, line in best.items():
+        for other in lines[pair]:
+            gain = float(Fraction(other[3]) - Fraction(line[3]))
+            more = int(other[4]) - int(line[4])
+            if gain > 1e-6:
+                yield gain / max(more, 1), more, pair, other
+
+
+def store(out: Path) -> None:
+    STORED.mkdir(exist_ok=True)
+    rows = []
+    for (d, K), line in sorted(chosen(out).items()):
+        name = f"d{d}-K{K}.json.gz"
+        (STORED / name).write_bytes((out / file_name(d, K, int(line[2]))).read_bytes())
+        rows.append([d, K, line[3], line[2], name])
+    with (STORED / "three_point.csv").open("w") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["d", "K", "cosine", "degree", "file"])
+        writer.writerows(rows)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--degrees", default=",".join(map(str, DEGREES)))
+    parser.add_argument("--time-limit", type=float, default=float("inf"), help="seconds")
+    parser.add_argument("--store", action="store_true")
+    arguments = parser.parse_args()
+    if arguments.store:
+        store(arguments.out)
+    else:
+        wanted = [int(degree) for degree in arguments.degrees.split(",")]
+        build_all(arguments.out, arguments.jobs, wanted, arguments.time_limit)

@@ -1,0 +1,430 @@
+"""Certificates by Bachoc and Vallentin's three-point bound: sums of squares, checked in integers.
+
+Let a code of N points in R^d have no cosine above s. Summed over pairs, P_k(<x, y>) is not
+negative; summed over triples, nor is the matrix Y_k(<x, y>, <x, z>, <y, z>) positive semidefinite
+of degree k (Bachoc and Vallentin 2008, theorem 4.2). With a_k >= 0 and positive semidefinite b
+(2 x 2) and F_0, ..., F_D this gives N <= 1 + sum a_k + b_11 + <F_0, Y_0(1, 1, 1)>, if
+
+    r(u) = -1 - sum a_k P_k(u) - 2 b_12 - b_22 - 3 sum <F_k, S_k(u, u, 1)>   and
+    R(u, v, t) = -b_22 - sum <F_k, S_k(u, v, t)>
+
+are not negative for cosines u, v, t in [-1, s] of three points (1 + 2uvt - u^2 - v^2 - t^2 >= 0).
+S_k is the mean of Y_k over the orders of its arguments. A bound below K excludes K points.
+
+**Every matrix is given by a factor.** G = L L^T is positive semidefinite whatever the numbers of L
+are, so nothing is to be proved of it. That r and R are not negative is shown by sums of squares
+with the multipliers 1 - x^2, the determinant, and (1 - x)(1 - y)(1 - z), where x in [-1, 1] stands
+for the cosine u = ((1 + s) x - (1 - s)) / 2. What remains of r and R without these is small. In
+Chebyshev polynomials T_i T_j T_k it is a quadratic form whose matrix is diagonally dominant.
+
+In one variable R has degree D, in all 2 D, and it is symmetric. So its values at whole numbers
+D >= i >= j >= k >= 0, i + j + k <= 2 D, determine it: those of a polynomial vanish only with it.
+
+References:
+    C. Bachoc and F. Vallentin, New upper bounds for kissing numbers from semidefinite programming,
+    J. Amer. Math. Soc. 21 (2008).
+    K. Gatermann and P. Parrilo, Symmetry groups, semidefinite programs, and sums of squares,
+    J. Pure Appl. Algebra 192 (2004).
+    J. Löfberg and P. Parrilo, From coefficients to samples: a new approach to SOS optimization,
+    Proc. 43rd IEEE CDC (2004).
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from itertools import permutations, product
+from typing import Annotated, Literal, Self
+
+import numpy as np
+from pydantic import FailFast, Field
+
+from gnc_cli.limits.certificate import Certificate, Refuted, Unresolved, poll
+from gnc_cli.runtime.deadline import Deadline
+
+MOST_DEGREE = 16
+_MOST_LETTERS = 40
+"""Of a whole number, and of the cosine."""
+_POINTS = 64
+"""Points that are evaluated between two looks at the clock."""
+
+Integers = Annotated[tuple[int, ...], FailFast()]
+Exponents = tuple[int, int, int]
+Values = dict[tuple[int, ...], Fraction]
+Coefficients = dict[tuple[int, ...], int]
+Degrees = tuple[int, int]
+"""The largest degree in one variable, and the largest in all."""
+
+
+@dataclass(frozen=True)
+class Factor:
+    """A matrix of numbers with finitely many decimals."""
+
+    digits: Annotated[int, Field(ge=0, le=_MOST_LETTERS)]
+    """Decimals: the numbers are the integers divided by 10^digits."""
+    rows: tuple[Integers, ...]
+    """Of a lower triangular matrix L, which stands for G = L L^T: row i has i + 1 integers."""
+
+    @property
+    def scale(self) -> Fraction:
+        """What a product of two of the integers is multiplied with."""
+        return Fraction(1, 100**self.digits)
+
+    def products(self, *vectors: np.ndarray) -> np.ndarray:
+        """Transposed L times vectors, shape (n, points) each, without the decimals."""
+        L = np.zeros((len(self.rows), len(self.rows)), dtype=object)
+        for i, row in enumerate(self.rows):
+            L[i, : i + 1] = row
+        return np.array([L.T @ vector for vector in vectors])
+
+    def form(self, *vectors: np.ndarray) -> np.ndarray:
+        """The mean of v^T G v over the vectors v, shape (n, points) each; shape (points,)."""
+        return (self.products(*vectors) ** 2).sum(axis=(0, 1)) * (self.scale / len(vectors))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ThreePointCertificate(Certificate):
+    """A feasible point of the dual of the semidefinite programme, with sums of squares."""
+
+    kind: Literal["three-point"]
+    """What proves the claim."""
+    degree: Annotated[int, Field(ge=5)]
+    """D: the polynomials have degree 2 D."""
+    a: Factor
+    """One row of D numbers, a_1 to a_D."""
+    b: Factor
+    """Of order 2."""
+    F: tuple[Factor, ...]
+    """Of F_0 to F_D, of orders D + 1 to 1, in T_0(x), ..., T_(D-k)(x)."""
+    p: tuple[Factor, Factor]
+    """Of the squares of r, of orders D + 1 and D, in T_0(x), ...: by themselves, and times 1 - x^2.
+    """
+    q: tuple[
+        tuple[Factor, Factor, Factor],
+        tuple[Factor, Factor, Factor],
+        tuple[Factor, Factor, Factor],
+    ]
+    """Of the squares of R by themselves, times the determinant, and times (1-x)(1-y)(1-z); each
+    in the bases `trivial`, `sign` and `standard`."""
+
+    @classmethod
+    def of_pair(cls, d: int, K: int) -> Self | None:
+        """The stored certificate of K points in R^d."""
+        return None
+
+    def check(self, deadline: Deadline) -> None:
+        """See the module, and `Certificate.check`."""
+        if self.degree > MOST_DEGREE:
+            raise Unresolved(f"its degree is above {MOST_DEGREE}")
+        self._check_shapes()
+        if self.d < 3:
+            raise Unresolved("three-point bounds begin in three dimensions")
+        if not self.strict:
+            raise Refuted("a three-point bound is strict")
+        bound = self.bound
+        if min(self.a.rows[0]) < 0 or bound >= self.K:
+            raise Refuted(f"its bound is not below {self.K}")
+        for coefficients, _ in (self.remainder(variables, deadline) for variables in (1, 3)):
+            if not is_dominant(coefficients):
+                raise Refuted("a remainder is not shown to be a sum of squares")
+
+    def remainder(self, variables: int, deadline: Deadline) -> tuple[Coefficients, int]:
+        """What r (of one variable) or R (of three) has beyond its sums of squares.
+
+        Returns:
+            Its coefficients in products of Chebyshev polynomials, whole numbers once they are
+            multiplied by the second.
+        """
+        D = self.degree
+        lattice = exponents((D, 2 * D)) if variables == 3 else [(i,) for i in range(2 * D + 1)]
+        values: list[Fraction] = []
+        for start in range(0, len(lattice), _POINTS):
+            points = np.array(lattice[start : start + _POINTS], dtype=object).T
+            poll(deadline)
+            if variables == 3:
+                values += [*self._triple_remainder(points, deadline)]
+            else:
+                values += [*self._pair_remainder(points)]
+        return _coefficients(dict(zip(lattice, values, strict=True)))
+
+    @property
+    def bound(self) -> Fraction:
+        """Most points of a code, if the certificate holds; the claim is that it is below K."""
+        at_one = chebyshev(self.degree, np.array([position(Fraction(1), Fraction(self.cosine))]))
+        weights = Fraction(sum(self.a.rows[0]), 10**self.a.digits)
+        bound: Fraction = 1 + weights + self._b(0, 0) + self.F[0].form(at_one)[0]
+        return bound
+
+    def _pair_remainder(self, points: np.ndarray) -> np.ndarray:
+        """What r has beyond its sums of squares, at points (1, m) of whole numbers."""
+        (x,) = points
+        s = Fraction(self.cosine)
+        u = cosine_at(x, s)
+        T = chebyshev(self.degree, x)
+        weights = [Fraction(a, 10**self.a.digits) for a in self.a.rows[0]]
+        rest = -1 - weights @ gegenbauer(self.d, self.degree, u)[1:]
+        rest = rest - 2 * self._b(1, 0) - self._b(1, 1)
+        for k, factor in enumerate(self.F):
+            rest -= (1 - u * u) ** k * factor.form(T[: self.degree - k + 1])
+        ones = chebyshev(self.degree, np.array([position(Fraction(1), s)]))
+        first, at_one = (self.F[0].products(vectors)[0] for vectors in (T, ones))
+        rest -= 2 * self.F[0].scale * (first * at_one).sum(axis=0)
+        return rest - self.p[0].form(T) - (1 - x * x) * self.p[1].form(T[:-1])
+
+    def _triple_remainder(self, points: np.ndarray, deadline: Deadline) -> np.ndarray:
+        """What R has beyond its sums of squares, at points (3, m) of whole numbers."""
+        s = Fraction(self.cosine)
+        u = cosine_at(points, s)
+        T = chebyshev(self.degree, points)
+        rest = np.full(points.shape[1], -self._b(1, 1))
+        for i, j, other in ((0, 1, 2), (0, 2, 1), (1, 2, 0)):
+            kernels = triple_kernels(self.d, self.degree, u[i], u[j], u[other])
+            for k, factor in enumerate(self.F):
+                left, right = factor.products(*T[: self.degree - k + 1, [i, j]].swapaxes(0, 1))
+                rest -= kernels[k] * (left * right).sum(axis=0) * (factor.scale / 3)
+        for multiplier, degree, factors in zip(
+            multipliers(points, u), half_degrees(self.degree), self.q, strict=True
+        ):
+            for factor, basis in zip(factors, BASES, strict=True):
+                poll(deadline)
+                rest -= multiplier * factor.form(*basis(T, degree))
+        return rest
+
+    def _b(self, i: int, j: int) -> Fraction:
+        rows = self.b.rows
+        return sum(x * y for x, y in zip(rows[i], rows[j], strict=False)) * self.b.scale
+
+    def _check_shapes(self) -> None:
+        D = self.degree
+        orders = [(self.b, 2), *((F, D - k + 1) for k, F in enumerate(self.F))]
+        orders += [(self.p[0], D + 1), (self.p[1], D)]
+        for degree, factors in zip(half_degrees(D), self.q, strict=True):
+            orders += zip(factors, basis_sizes(degree), strict=True)
+        if len(self.F) != D + 1 or [len(row) for row in self.a.rows] != [D]:
+            raise ValueError(f"a has D = {D} numbers, and F has D + 1 matrices")
+        for factor, order in orders:
+            if [len(row) for row in factor.rows] != [*range(1, order + 1)]:
+                raise ValueError(f"a triangular matrix has order {order} for degree {D}")
+        most = 10**_MOST_LETTERS
+        numbers = (n for factor, _ in [(self.a, 1), *orders] for row in factor.rows for n in row)
+        if len(self.cosine) > _MOST_LETTERS or any(abs(n) >= most for n in numbers):
+            raise Unresolved(f"a number has more than {_MOST_LETTERS} digits")
+
+
+# Polynomials, exact at whole numbers and fractions (arrays of objects), in floating point otherwise
+
+
+def cosine_at(x, s):  # type: ignore[no-untyped-def]
+    """The cosine in [-1, s] that x in [-1, 1] stands for."""
+    return ((1 + s) * x - (1 - s)) / 2
+
+
+def position(u, s):  # type: ignore[no-untyped-def]
+    """The x that stands for a cosine: the inverse of `cosine_at`."""
+    return (2 * u + 1 - s) / (1 + s)
+
+
+def chebyshev(degree: int, x: np.ndarray) -> np.ndarray:
+    """T_0 to T_degree at each x, shape (degree + 1, *x.shape)."""
+    T = [np.ones_like(x), x]
+    for _ in range(1, degree):
+        T.append(2 * x * T[-1] - T[-2])
+    return np.array(T[: degree + 1])
+
+
+def gegenbauer(d: int, degree: int, x: np.ndarray, square: np.ndarray | int = 1) -> np.ndarray:
+    """P_0 to P_degree of R^d at each x, shape (degree + 1, *x.shape), P_k(1) = 1.
+
+    Args:
+        square: r^2 for r^k P_k(x / r) in place of P_k(x).
+    """
+    P = [np.ones_like(x), x]
+    for i in range(1, degree):
+        P.append(((2 * i + d - 2) * x * P[-1] - i * square * P[-2]) / (i + d - 2))
+    return np.array(P[: degree + 1])
+
+
+def triple_kernels(d: int, degree: int, u: np.ndarray, v: np.ndarray, t: np.ndarray) -> np.ndarray:
+    """Q_0 to Q_degree: of two points, with cosine t, projected off a third; shape (degree + 1, m).
+
+    Q_k = r^k P_k((t - u v) / r), r^2 = (1 - u^2)(1 - v^2), P_k of R^(d-1).
+    """
+    return gegenbauer(d - 1, degree, t - u * v, (1 - u * u) * (1 - v * v))
+
+
+def multipliers(x: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """1, the determinant of three points, and (1 - x)(1 - y)(1 - z), for x and u of shape (3, m).
+
+    None is negative at cosines of three points that are at most s.
+    """
+    determinant = 1 + 2 * u[0] * u[1] * u[2] - (u * u).sum(axis=0)
+    return np.ones_like(x[0]), determinant, (1 - x[0]) * (1 - x[1]) * (1 - x[2])
+
+
+def half_degrees(D: int) -> tuple[Degrees, Degrees, Degrees]:
+    """The largest degrees whose squares, times the multipliers, stay within D and 2 D."""
+    return (D // 2, D), (D // 2 - 1, D - 2), ((D - 1) // 2, D - 2)
+
+
+# Bases of polynomials in x, y, z, by how permutations act on them. T has the shape
+# (degree + 1, 3, m). A basis is an array (n, m), or three of them, one per place of z.
+
+
+@cache
+def exponents(degrees: Degrees) -> list[Exponents]:
+    """All a >= b >= c >= 0 up to the first degree, their sums up to the second.
+
+    They are ordered by their sum, then by a, then by b.
+    """
+    most, whole = degrees
+    return [
+        (a, b, total - a - b)
+        for total in range(whole + 1)
+        for a in range(min(total, most) + 1)
+        for b in range(a + 1)
+        if 0 <= total - a - b <= b
+    ]
+
+
+def trivial(T: np.ndarray, degrees: Degrees) -> list[np.ndarray]:
+    """The sum of all distinct T_a(x) T_b(y) T_c(z) that permutations make of one."""
+    rows = [
+        sum(T[i, 0] * T[j, 1] * T[k, 2] for i, j, k in sorted({*permutations(abc)}))
+        for abc in exponents(degrees)
+    ]
+    return [np.array(rows)]
+
+
+def sign(T: np.ndarray, degrees: Degrees) -> list[np.ndarray]:
+    """The same sum with the signs of the permutations, for a > b > c: a determinant."""
+    rows = [
+        sum(
+            T[i, 0] * (T[j, 1] * T[k, 2] - T[k, 1] * T[j, 2])
+            for i, j, k in ((a, b, c), (b, c, a), (c, a, b))
+        )
+        for a, b, c in exponents(degrees)
+        if a > b > c
+    ]
+    return [np.array(rows).reshape(len(rows), T.shape[2])]
+
+
+def standard(T: np.ndarray, degrees: Degrees) -> list[np.ndarray]:
+    """S(a) - S(b) where a > b, and S(b) - S(c) where b > c; symmetric in x and y.
+
+    S(c) = T_c(z) (T_a(x) T_b(y) + T_b(x) T_a(y)); likewise S(a), S(b).
+    """
+    arrays = []
+    for x, y, z in ((0, 1, 2), (2, 0, 1), (1, 2, 0)):
+        rows = []
+        for a, b, c in exponents(degrees):
+            S = [
+                T[i, z] * (T[j, x] * T[k, y] + T[k, x] * T[j, y])
+                for i, j, k in ((a, b, c), (b, c, a), (c, a, b))
+            ]
+            if a > b:
+                rows.append(S[0] - S[1])
+            if b > c:
+                rows.append(S[1] - S[2])
+        arrays.append(np.array(rows))
+    return arrays
+
+
+BASES = (trivial, sign, standard)
+
+
+def basis_sizes(degrees: Degrees) -> list[int]:
+    """The numbers of polynomials of the three bases."""
+    distinct = [len({*abc}) for abc in exponents(degrees)]
+    return [len(distinct), distinct.count(3), sum(distinct) - len(distinct)]
+
+
+# A remainder as a sum of squares
+
+
+def is_dominant(coefficients: Coefficients) -> bool:
+    """Whether a polynomial is a diagonally dominant form in products of Chebyshev polynomials.
+
+    Args:
+        coefficients: of the polynomial in such products.
+    """
+    # Each pair of products of Chebyshev polynomials with its coefficient.
+    form: defaultdict[tuple[tuple[int, ...], tuple[int, ...]], int] = defaultdict(int)
+    for index, coefficient in coefficients.items():
+        for factor, left, right in _split(index):
+            form[min(left, right), max(left, right)] += factor * coefficient
+    margins: defaultdict[tuple[int, ...], int] = defaultdict(int)
+    for (left, right), coefficient in form.items():
+        if left == right:
+            margins[left] += 2 * coefficient
+        else:
+            margins[left] -= abs(coefficient)
+            margins[right] -= abs(coefficient)
+    return min(margins.values(), default=0) >= 0
+
+
+def _coefficients(values: Values) -> tuple[Coefficients, int]:
+    """The coefficients in products of Chebyshev polynomials, and what they are multiplied with.
+
+    Args:
+        values: of a symmetric polynomial at the whole numbers i >= j >= k of which T_i T_j T_k
+            occur in it.
+    """
+    common = math.lcm(*(value.denominator for value in values.values()))
+    everywhere = {
+        place: int(value * common)
+        for point, value in values.items()
+        for place in {*permutations(point)}
+    }
+    shape = np.max([*everywhere], axis=0) + 1
+    array = np.zeros(shape, dtype=object)
+    array[*np.transpose([*everywhere])] = [*everywhere.values()]
+    for axis in range(len(shape)):
+        array = np.moveaxis(array, axis, 0).copy()
+        # Differences: the coefficients in binomials of x.
+        for order in range(1, len(array)):
+            array[order:] = array[order:] - array[order - 1 : -1]
+        array = np.moveaxis(array, 0, axis)
+    kept = np.zeros_like(array)
+    for index in everywhere:
+        kept[index] = array[index]
+    change, multiple = _binomials(int(shape[0]) - 1)
+    for axis in range(len(shape)):
+        kept = np.moveaxis(np.tensordot(change, kept, (0, axis)), 0, axis)
+    coefficients = {index: kept[index] for index in everywhere if kept[index]}
+    return coefficients, common * multiple ** len(shape)
+
+
+def _binomials(degree: int) -> tuple[np.ndarray, int]:
+    """Row i: binomial(x, i) in Chebyshev polynomials, multiplied with the second."""
+    rows = np.zeros((degree + 1, degree + 2), dtype=object)
+    rows[0, 0] = 1
+    for i in range(degree):
+        # 2 (x - i) times the row before, as 2 x T_j = T_(j+1) + T_|j-1|.
+        rows[i + 1] = -2 * i * rows[i]
+        rows[i + 1, 1:] += rows[i, :-1]
+        rows[i + 1, :-1] += rows[i, 1:]
+        rows[i + 1, 1] += rows[i, 0]
+    for i in range(degree + 1):
+        rows[i] *= 2 ** (degree - i) * (math.factorial(degree) // math.factorial(i))
+    return rows[:, :-1], 2**degree * math.factorial(degree)
+
+
+def _split(index: tuple[int, ...]) -> Iterator[tuple[int, tuple[int, ...], tuple[int, ...]]]:
+    """A product of Chebyshev polynomials as a sum of products of two such, each with a factor.
+
+    T_n = 2 T_i T_j - T_(i-j), i and j the halves of n rounded up and down; larger halves of odd n
+    are on either side in turn.
+    """
+    choices = []
+    odd = 0
+    for n in index:
+        halves = (n + 1) // 2, n // 2
+        if n % 2:
+            halves = halves[:: 1 - odd % 2 * 2]
+            odd += 1
+        choices.append([(1, *halves)] if n < 2 else [(2, *halves), (-1, n % 2, 0)])
+    for choice in product(*choices):
+        factors, left, right = zip(*choice, strict=True)
+        yield math.prod(factors), left, right
