@@ -14,6 +14,7 @@ list.
 import argparse
 import csv
 import gzip
+import itertools
 import json
 import time
 from collections.abc import Iterator
@@ -82,7 +83,7 @@ def build_all(out: Path, jobs: int, degrees: list[int], time_limit: float) -> No
         writer = csv.writer(file)
         if not done:
             writer.writerow(LEDGER)
-        running = {pool.submit(build, *task, out): task for task, _ in zip(left, range(jobs))}
+        running = {pool.submit(build, *task, out): task for task in itertools.islice(left, jobs)}
         while running:
             future = next(as_completed(running))
             task = running.pop(future)

@@ -36,6 +36,11 @@ from gnc_cli.runtime.deadline import Deadline
 
 KINDS = {
     "delsarte": ("gnc_cli.limits.delsarte_certificate", "DelsarteCertificate", "delsarte-lp"),
+    "three-point": (
+        "gnc_cli.limits.three_point_certificate",
+        "ThreePointCertificate",
+        "three-point",
+    ),
 }
 """The module and class of every kind, and the name of the bound that it proves."""
 MOST_BYTES = 20_000_000
