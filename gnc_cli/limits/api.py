@@ -105,6 +105,14 @@ def bounds(
             group=_QUESTION,
         ),
     ] = False,
+    sdp: Annotated[
+        bool,
+        Parameter(
+            "Compute Bachoc and Vallentin's three-point bound for pairs without a stored one, "
+            "proved in whole numbers: about ten seconds per pair, for d from 3 and K above 2 d.",
+            group=_QUESTION,
+        ),
+    ] = False,
     table: PublicTable = None,
     verify: Annotated[
         Path | None,
@@ -128,7 +136,8 @@ def bounds(
     time_limit: Annotated[
         float | None,
         Parameter(
-            "Wall time for --lp and --verify; bounds that are not ready by then are left out. "
+            "Wall time for --lp, --sdp and --verify; bounds that are not ready by then are left "
+            "out. "
             "Default none, of a check 5 minutes.",
             DURATION,
             "Effort and machine",
@@ -196,6 +205,7 @@ def bounds(
             quantity=cast("Quantity | None", quantity),
             probability=probability,
             lp=lp,
+            sdp=sdp,
             table=table,
             verify=verify,
             export=export,

@@ -102,6 +102,8 @@ class Limit(ABC):
     """Else it is numerical or a claim: it is shown, and counts nowhere."""
     declined: bool = False
     """Whether something was left out because time was up."""
+    silent: int = 0
+    """For how many pairs a computation that was asked for gave nothing."""
     listed: bool = False
     """A list of codes, whose values jump from K to K; else a formula."""
 

@@ -20,7 +20,8 @@ from gnc_cli.limits.rankin import RANKIN, RANKIN_CAPS
 from gnc_cli.limits.simplicial import FEJES_TOTH, SIMPLICIAL
 from gnc_cli.limits.theorem_3_3 import THEOREM_3_3_LOWER, THEOREM_3_3_UPPER
 from gnc_cli.limits.theorem_3_9 import THEOREM_3_9_CHORD, THEOREM_3_9_LOWER, THEOREM_3_9_UPPER
-from gnc_cli.runtime.deadline import Deadline
+from gnc_cli.limits.three_point import ThreePointLimit
+from gnc_cli.runtime.deadline import Deadline, StageProgress
 
 
 def all_limits(
@@ -28,7 +29,9 @@ def all_limits(
     table: KnownCodes | None = None,
     *,
     lp: bool = False,
+    sdp: bool = False,
     deadline: Deadline | None = None,
+    progress: StageProgress | None = None,
 ) -> list[Limit]:
     """All bounds, with theorem 3.9 as the paper prints it for the quantity.
 
@@ -36,7 +39,9 @@ def all_limits(
         table: known codes of the user, held beside our copy: the smaller figure counts. What it
             says of optimality is not looked at.
         lp: with Delsarte's linear programme.
-        deadline: of the linear programmes.
+        sdp: with three-point bounds that are computed.
+        deadline: of the programmes.
+        progress: of each semidefinite programme.
     """
     limits: list[Limit] = [
         THEOREM_3_3_LOWER,
@@ -54,6 +59,7 @@ def all_limits(
         SIMPLICIAL,
         LEVENSHTEIN,
         CARDINALITY,
+        ThreePointLimit(compute=sdp, deadline=deadline, progress=progress),
         ProvedOptimumLimit(),
     ]
     if lp:

@@ -41,6 +41,7 @@ class Request:
     quantity: Quantity | None = None
     probability: float | None = None
     lp: bool = False
+    sdp: bool = False
     table: Table = None
     verify: Path | None = None
     export: Path | None = None
@@ -90,10 +91,12 @@ class Request:
             )
         if self.export is not None and not ds == Ks == 1:
             raise UsageError(f"{spelled('export')} is for one pair; give one d and one K")
-        if self.time_limit is not None and not self.lp:
+        if self.sdp and not ds * Ks:
+            raise UsageError(f"{spelled('sdp')} is for pairs; give d and K, or drop it")
+        if self.time_limit is not None and not (self.lp or self.sdp):
             raise UsageError(
-                f"{spelled('time_limit')} belongs to {spelled('lp')} and {spelled('verify')}; all "
-                "else takes no time; drop it"
+                f"{spelled('time_limit')} belongs to {spelled('lp')}, {spelled('sdp')} and "
+                f"{spelled('verify')}; all else takes no time; drop it"
             )
         if self.target is not None and self.target < _LEAST:
             ((name, value),) = targets.items()

@@ -297,7 +297,7 @@ class BoundsResult(Result):
     """Softmax probability that `scale` is given for: 0.9 where d, K and a margin were given; None
     where it was not asked."""
     outcome: Literal["complete", "time_limit", "interrupted"]
-    """`complete`; `time_limit`: some linear programmes were left out; `interrupted`: some pairs."""
+    """`complete`; `time_limit`: some programmes were left out; `interrupted`: some pairs."""
     rows: tuple[BoundRow, ...]
     """One per (d, K) and bound; empty where a dimension or a number of points was asked for."""
     best: tuple[BestBounds, ...]
@@ -312,6 +312,8 @@ class BoundsResult(Result):
     """Whether rows of CSV and JSON lines are those of `best`."""
     lp: bool = field(default=False, metadata=HIDDEN, repr=False, compare=False)
     """Whether the linear programme was asked for."""
+    silent: int = field(default=0, metadata=HIDDEN, repr=False, compare=False)
+    """For how many pairs the semidefinite programme was asked for and gave nothing."""
 
     command = "bounds"
     csv_head = ("schema", "command", "version", "margin", "max_cosine")
@@ -357,16 +359,22 @@ class BoundsResult(Result):
 
     @property
     def messages(self) -> tuple[str, ...]:
-        """Where the linear programme was asked for and says nothing."""
+        """Where a programme was asked for and says nothing."""
         if self.outcome == "time_limit":
-            return ("the time limit came first: some linear programmes were left out",)
+            return ("the time limit came first: some programmes were left out",)
+        lines = []
         missing = len(self.best) - sum(row.name == "delsarte-lp" for row in self.rows)
-        if not self.lp or not missing or self.interrupted:
-            return ()
-        return (
-            f"the linear programme says nothing at {missing} of {len(self.best)} pairs: it goes "
-            "up to d = 1000, K = 10^9 and polynomials of degree 40",
-        )
+        if self.lp and missing and not self.interrupted:
+            lines.append(
+                f"the linear programme says nothing at {missing} of {len(self.best)} pairs: it "
+                "goes up to d = 1000, K = 10^9 and polynomials of degree 40"
+            )
+        if self.silent:
+            lines.append(
+                f"the semidefinite programme says nothing at {self.silent} of {len(self.best)} "
+                "pairs: it is for d >= 3, K > 2 d, and few points"
+            )
+        return tuple(lines)
 
     def __repr__(self) -> str:
         """The question and its answer; of many pairs, K or d their number."""

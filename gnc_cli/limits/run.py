@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import product
 from math import nan
 from typing import TypeVar
@@ -30,7 +31,10 @@ def run(request: Request) -> BoundsResult:
     deadline = Deadline.of_call(request.time_limit, request.interrupt)
     codes = possible_table(request.table)
     lp = request.lp or request.export is not None or _is_open(request, codes)
-    limits = all_limits(request.subject, codes, lp=lp, deadline=deadline)
+    progress = None if request.progress is None else partial(request.progress, "three-point bound")
+    limits = all_limits(
+        request.subject, codes, lp=lp, sdp=request.sdp, deadline=deadline, progress=progress
+    )
     limits += unproved_limits(codes)
     total = max(1, len(request.d)) * max(1, len(request.K))
     done = 0
@@ -55,8 +59,8 @@ def run(request: Request) -> BoundsResult:
         classes = classes_answer(request, limits, each(request.d))
     least = None
     if len(request.d) == len(request.K) == 1 and request.target is not None:
-        # A linear programme takes a second for each dimension that is tried.
-        quick = [limit for limit in limits if limit.name != "delsarte-lp"]
+        # A programme takes a second or more for each dimension that is tried.
+        quick = all_limits(request.subject, codes) + unproved_limits(codes)
         (least,) = dimension_answer(request, quick, request.K).best
     for K, d in each(product(request.K, request.d)):
         at_pair = pair_rows(d, K, limits, request.subject)
@@ -80,6 +84,7 @@ def run(request: Request) -> BoundsResult:
         classes=classes,
         best_rows=request.best,
         lp=request.lp,
+        silent=sum(limit.silent for limit in limits),
     )
     if request.export is not None and rows:
         from gnc_cli.limits.certificate import export

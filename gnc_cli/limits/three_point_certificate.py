@@ -36,7 +36,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from itertools import permutations, product
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, Self, cast
 
 import numpy as np
 from pydantic import FailFast, Field
@@ -111,8 +111,10 @@ class ThreePointCertificate(Certificate):
 
     @classmethod
     def of_pair(cls, d: int, K: int) -> Self | None:
-        """The stored certificate of K points in R^d."""
-        return None
+        """The best stored or computed one of K or fewer points in R^d or more dimensions."""
+        from gnc_cli.limits.three_point import best_certificate
+
+        return cast("Self | None", best_certificate(d, K))
 
     def check(self, deadline: Deadline) -> None:
         """See the module, and `Certificate.check`."""
@@ -420,11 +422,11 @@ def _split(index: tuple[int, ...]) -> Iterator[tuple[int, tuple[int, ...], tuple
     choices = []
     odd = 0
     for n in index:
-        halves = (n + 1) // 2, n // 2
-        if n % 2:
-            halves = halves[:: 1 - odd % 2 * 2]
-            odd += 1
-        choices.append([(1, *halves)] if n < 2 else [(2, *halves), (-1, n % 2, 0)])
+        high, low = (n + 1) // 2, n // 2
+        if n % 2 and odd % 2:
+            high, low = low, high
+        odd += n % 2
+        choices.append([(1, high, low)] if n < 2 else [(2, high, low), (-1, n % 2, 0)])
     for choice in product(*choices):
         factors, left, right = zip(*choice, strict=True)
         yield math.prod(factors), left, right

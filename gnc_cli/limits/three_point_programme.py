@@ -525,7 +525,10 @@ def _certificate(
     }
     values = {1: chebyshev(2 * D, x), 3: trivial(T3, (D, 2 * D))[0]}
     reserves = {1: (T * T).sum(axis=0), 3: trivial(T3 * T3, free)[0].sum(axis=0)}
-    lattices = {1: [(i,) for i in range(2 * D + 1)], 3: exponents((D, 2 * D))}
+    lattices: dict[int, Sequence[tuple[int, ...]]] = {
+        1: [(i,) for i in range(2 * D + 1)],
+        3: exponents((D, 2 * D)),
+    }
     for step in range(_REFINEMENTS + 1):
         squares = [_rounded(form, many) for form in (*forms[1], *forms[3])]
         factors = others | dict(zip((first, *range(second, second + 3)), squares, strict=True))
