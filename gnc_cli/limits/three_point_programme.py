@@ -30,6 +30,7 @@ from gnc_cli.limits.certificate import Refuted, poll
 from gnc_cli.limits.levenshtein import LEVENSHTEIN
 from gnc_cli.limits.three_point_certificate import (
     BASES,
+    Degrees,
     Factor,
     ThreePointCertificate,
     chebyshev,
@@ -44,7 +45,7 @@ from gnc_cli.limits.three_point_certificate import (
 )
 from gnc_cli.runtime.deadline import Deadline, StageProgress
 
-_CANDIDATES = 100
+_CANDIDATES = 30
 """Points among which those of a condition are chosen, for each."""
 _START = 10.0
 """Of the interior-point method: this multiple of the identity."""
@@ -58,6 +59,10 @@ _CONSISTENT = 1e-6
 _SHIFTS = tuple(10.0**-n for n in range(15, 6, -1))
 """Multiples of the identity, the first of which makes a scaled system definite in rounding."""
 _REFINEMENTS = 3
+_GRADIENTS = 25
+"""Most steps of conjugate gradients."""
+_REDUCTION, _EXACT = 1e-3, 1e-12
+"""What they may leave of the violation of the conditions: a share, and a number."""
 _BACK = 0.95
 """Share of the step to the boundary."""
 _CAP = 1e4
@@ -67,6 +72,8 @@ _TRACE = 1e-5
 """Of the squares, this multiple counts in the objective; else they grow without need."""
 _WHOLE = 1e-3
 """Weight of Chebyshev coefficients beside values on the domain, in the bases of squares."""
+_DECADE = 6.0
+"""Degrees after which a multiple of the identity is divided by ten."""
 _FIRST_DEGREE = 6
 """Of the programmes that the search for s begins with."""
 _SEARCHES = 8
@@ -176,6 +183,14 @@ def _orthonormal(rows: np.ndarray) -> np.ndarray:
     return linalg.inv(triangle) * math.sqrt(len(rows))
 
 
+def _weights(degrees: Degrees) -> list[np.ndarray]:
+    """Weights of the identity, for each polynomial of the three bases: high degrees cost more."""
+    weights = [10.0 ** (-sum(abc) / _DECADE) for abc in exponents(degrees)]
+    distinct = [len({*abc}) for abc in exponents(degrees)]
+    repeats = (np.ones_like(distinct), np.equal(distinct, 3).astype(int), np.subtract(distinct, 1))
+    return [np.repeat(weights, counts) for counts in repeats]
+
+
 @dataclass
 class _Programme:
     """Minimise <C, X> under <A_i, X> = b_i with X positive semidefinite."""
@@ -212,8 +227,8 @@ def _sample(D: int, s: float | None) -> tuple[np.ndarray, np.ndarray]:
     if s is not None:
         x = x[:, multipliers(x, cosine_at(x, s))[1] >= 0.0]
     (values,) = trivial(chebyshev(D, x), degrees)
-    values /= np.linalg.norm(values, axis=1)[:, None]
-    _, pivots = linalg.qr(values, mode="r", pivoting=True)
+    orthonormal, _ = np.linalg.qr(values.T)
+    _, pivots = linalg.qr(orthonormal.T, mode="r", pivoting=True)
     ends = np.cos(np.pi * (np.arange(2 * D + 1) + 0.5) / (2 * D + 1))
     return ends, x[:, pivots[:m]]
 
@@ -261,7 +276,8 @@ def _programme(d: int, s: float, D: int) -> _Programme:
     b[pair] = -1.0
     reserves = np.zeros((2, m))
     reserves[0, pair] = (T * T).sum(axis=0)
-    reserves[1, triple] = trivial(T3 * T3, half_degrees(D)[0])[0].sum(axis=0)
+    free = half_degrees(D)[0]
+    reserves[1, triple] = _weights(free)[0] @ trivial(T3 * T3, free)[0]
     return _Programme(cones, b, reserves)
 
 
@@ -332,26 +348,27 @@ def _step(
     inverses = [_symmetric(linalg.inv(z)) for z in Z]
     solve = _solver(cones, X, inverses, precise=False)
 
+    def changed(y: np.ndarray) -> np.ndarray:
+        """What a change of the dual solution by y changes in the conditions."""
+        parts = [x @ c.combination(y) @ w for x, c, w in zip(X, cones, inverses, strict=True)]
+        return _conditions(cones, [_symmetric(part) for part in parts])
+
     def direction(
         mu: float, corrections: Sequence[np.ndarray]
     ) -> tuple[list[np.ndarray], np.ndarray, list[np.ndarray]]:
         """Towards X Z = mu I, of second order with the corrections dX dZ."""
-        dX = [
+        fixed = [
             _symmetric(mu * w - x - (x @ s + c) @ w)
             for x, w, s, c in zip(X, inverses, slack, corrections, strict=True)
         ]
-        dZ = slack
-        dy = np.zeros(len(y))
-        for _ in range(_REFINEMENTS):
-            change = solve(missing - _conditions(cones, dX))
-            parts = [cone.combination(change) for cone in cones]
-            dX = [
-                a + _symmetric(x @ part @ w)
-                for a, x, part, w in zip(dX, X, parts, inverses, strict=True)
-            ]
-            dZ = [a - part for a, part in zip(dZ, parts, strict=True)]
-            dy = dy + change
-        return _doubles(dX), dy, _doubles(dZ)
+        tolerance = _EXACT + _REDUCTION * float(np.abs(missing).max())
+        dy = _gradients(changed, solve, missing - _conditions(cones, fixed), tolerance)
+        parts = [cone.combination(dy) for cone in cones]
+        dX = [
+            a + _symmetric(x @ part @ w)
+            for a, x, part, w in zip(fixed, X, parts, inverses, strict=True)
+        ]
+        return _doubles(dX), dy, _doubles([s - part for s, part in zip(slack, parts, strict=True)])
 
     mu = _inner(X, Z) / order
     dX, dy, dZ = direction(0.0, [np.zeros_like(x) for x in X])
@@ -363,6 +380,28 @@ def _step(
     dX, dy, dZ = direction(share * mu, [a @ b for a, b in zip(dX, dZ, strict=True)])
     alpha, beta = min(1.0, _BACK * _reach(X, dX)), min(1.0, _BACK * _reach(Z, dZ))
     return _moved(X, alpha, dX), y + beta * dy, _moved(Z, beta, dZ)
+
+
+def _gradients(
+    product: Callable[[np.ndarray], np.ndarray],
+    solve: Callable[[np.ndarray], np.ndarray],
+    right: np.ndarray,
+    tolerance: float,
+) -> np.ndarray:
+    """Solve a linear system by conjugate gradients, with what nearly solves it."""
+    y, missing = np.zeros(len(right)), right
+    direction, last = np.zeros(len(right)), math.inf
+    for _ in range(_GRADIENTS):
+        near = solve(missing)
+        power = float(missing @ near)
+        direction = near + power / last * direction
+        last = power
+        change = product(direction)
+        step = power / float(direction @ change)
+        y, missing = y + step * direction, missing - step * change
+        if np.abs(missing).max() < tolerance:
+            break
+    return y
 
 
 def _conditions(cones: Sequence[_Cone], X: Sequence[np.ndarray]) -> np.ndarray:
@@ -508,13 +547,16 @@ def _certificate(
     }
     a = tuple(math.ceil(float(x[0, 0]) * 10**_DIGITS) for x in matrices[:D])
     halves = epsilon / 2.0
+    free = half_degrees(D)[0]
     forms = {
         1: [matrices[first] + halves[0] * np.eye(len(matrices[first]))],
-        3: [x + halves[1] * np.eye(len(x)) for x in matrices[second : second + 3]],
+        3: [
+            x + halves[1] * np.diag(weights)
+            for x, weights in zip(matrices[second : second + 3], _weights(free), strict=True)
+        ],
     }
     x, points = _sample(D, None)
     T, T3 = chebyshev(D, x), chebyshev(D, points)
-    free = half_degrees(D)[0]
     bases = [basis(T3, free) for basis in BASES]
     cones = {
         1: [_Squares([T], slice(0, len(x)), len(x), False)],
@@ -524,7 +566,7 @@ def _certificate(
         ],
     }
     values = {1: chebyshev(2 * D, x), 3: trivial(T3, (D, 2 * D))[0]}
-    reserves = {1: (T * T).sum(axis=0), 3: trivial(T3 * T3, free)[0].sum(axis=0)}
+    reserves = {1: (T * T).sum(axis=0), 3: _weights(free)[0] @ trivial(T3 * T3, free)[0]}
     lattices: dict[int, Sequence[tuple[int, ...]]] = {
         1: [(i,) for i in range(2 * D + 1)],
         3: exponents((D, 2 * D)),
@@ -585,23 +627,22 @@ def three_point_certificate(
     if start is None:
         return None
     s, slope = 1.0 - start.value, K * (d - 1) / (2.0 * start.value)
-    loss = accuracy * slope / 2.0
     total = (degree - _FIRST_DEGREE) // 2 + 2
     for done, D in enumerate(range(_FIRST_DEGREE, degree + 1, 2)):
         if progress is not None:
             progress(done, total, s)
+        loss = accuracy * slope
         searched = _search(d, s, D, K - loss, slope, loss * (0.1 if D == degree else 3.0), deadline)
         if searched is None:
             return None
         s, slope, y = searched
-        loss = min(loss, accuracy * slope)
-    for _ in range(_ATTEMPTS):
+    for attempt in range(_ATTEMPTS):
         scale = 10 ** (1 + math.ceil(-math.log10(accuracy)))
         cosine = Fraction(math.floor(s * scale), scale)
         certificate = _proved(d, K, cosine, degree, y, loss, deadline)
         if certificate is not None:
             return certificate
-        s -= accuracy
+        s -= accuracy * 2**attempt
     return None
 
 
