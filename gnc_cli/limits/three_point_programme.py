@@ -180,7 +180,7 @@ class _Squares:
 def _orthonormal(rows: np.ndarray) -> np.ndarray:
     """The basis in which the mean of v v^T over the rows v is the identity."""
     triangle = np.linalg.qr(rows, mode="r")
-    return linalg.inv(triangle) * math.sqrt(len(rows))
+    return np.linalg.inv(triangle) * math.sqrt(len(rows))
 
 
 def _weights(degrees: Degrees) -> list[np.ndarray]:
@@ -345,7 +345,7 @@ def _step(
     Raises:
         LinAlgError: rounding errors are larger than the distance to the boundary.
     """
-    inverses = [_symmetric(linalg.inv(z)) for z in Z]
+    inverses = [_symmetric(np.linalg.inv(z)) for z in Z]
     solve = _solver(cones, X, inverses, precise=False)
 
     def changed(y: np.ndarray) -> np.ndarray:
@@ -447,7 +447,7 @@ def _completed(
     Raises:
         LinAlgError: the conditions depend on each other, within rounding errors.
     """
-    capped = [_symmetric(linalg.inv(linalg.inv(x) + np.eye(len(x)) / most)) for x in X]
+    capped = [_symmetric(np.linalg.inv(np.linalg.inv(x) + np.eye(len(x)) / most)) for x in X]
     solve = _solver(cones, capped, capped, precise=True)
     result = list(X)
     for _ in range(_REFINEMENTS):

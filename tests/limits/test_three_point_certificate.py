@@ -167,9 +167,10 @@ def test_changed_numbers_are_refuted(certificate: ThreePointCertificate, part: s
         refused(replace(certificate, **{part: changed(value)}))
         return
     for i, entry in enumerate(value):
-        parts = [changed(entry)]
         if part == "q":
             parts = [(*entry[:j], changed(entry[j]), *entry[j + 1 :]) for j in range(3)]
+        else:
+            parts = [changed(entry)]
         for other in parts:
             refused(replace(certificate, **{part: (*value[:i], other, *value[i + 1 :])}))
 
