@@ -9,72 +9,23 @@ Certificates that ship are listed in `data/known_codes/certificates/three_point.
 checked before they were stored, and `gnc bounds --verify` checks each again.
 """
 
-import csv
-import gzip
-import json
-from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
-from typing import TYPE_CHECKING
 
 from gnc_cli.geometry.rounding import rounded_up
-from gnc_cli.known_codes.table import data_folder
+from gnc_cli.limits.certificate import Unresolved
 from gnc_cli.limits.limit import Count, Dimension, Finding, Limit
+from gnc_cli.limits.three_point_certificate import (
+    COMPUTED,
+    StoredCertificate,
+    best_stored,
+    stored_certificates,
+)
 from gnc_cli.runtime.deadline import Deadline, StageProgress
-
-if TYPE_CHECKING:
-    from gnc_cli.limits.three_point_certificate import ThreePointCertificate
 
 _TIE = Fraction(1, 10**12)
 """A target less than this below 1 - s counts as 1 - s."""
 _DEGREE = 8
 """Of programmes that are solved on demand, in about ten seconds."""
-_COMPUTED: dict[tuple[int, int], "ThreePointCertificate"] = {}
-"""Certificates that this process has computed."""
-
-
-@dataclass(frozen=True)
-class StoredCertificate:
-    """A line of the list of certificates that ship."""
-
-    d: int
-    K: int
-    cosine: Fraction
-    """Every code of K points in R^d has a larger one."""
-    file: str
-    """Its name in `data/known_codes/certificates`."""
-
-
-@cache
-def stored_certificates() -> list[StoredCertificate]:
-    """Those that this version ships, the best first."""
-    path = data_folder() / "certificates" / "three_point.csv"
-    rows = csv.DictReader(path.read_text(encoding="utf-8").splitlines())
-    stored = [
-        StoredCertificate(int(row["d"]), int(row["K"]), Fraction(row["cosine"]), row["file"])
-        for row in rows
-    ]
-    return sorted(stored, key=lambda certificate: -certificate.cosine)
-
-
-def best_certificate(d: int, K: int) -> "ThreePointCertificate | None":
-    """The best that applies to K points in R^d, computed or stored; None without one."""
-    from gnc_cli.limits.three_point_certificate import ThreePointCertificate
-    from gnc_cli.records import read_plain
-
-    computed = _COMPUTED.get((d, K))
-    stored = _best_stored(d, K)
-    if stored is None or (computed is not None and Fraction(computed.cosine) >= stored.cosine):
-        return computed
-    packed = (data_folder() / "certificates" / stored.file).read_bytes()
-    certificate: ThreePointCertificate = read_plain(
-        ThreePointCertificate, json.loads(gzip.decompress(packed))
-    )
-    return certificate
-
-
-def _best_stored(d: int, K: int) -> StoredCertificate | None:
-    return next((c for c in stored_certificates() if c.d >= d and c.K <= K), None)
 
 
 class ThreePointLimit(Limit):
@@ -103,10 +54,10 @@ class ThreePointLimit(Limit):
         self.silent = 0
 
     def at(self, d: int, K: int) -> Finding | None:
-        stored = _best_stored(d, K)
+        stored = best_stored(d, K)
         if self._compute and (stored is None or (stored.d, stored.K) != (d, K)):
             self._add(d, K)
-        computed = _COMPUTED.get((d, K)) if self._compute else None
+        computed = COMPUTED.get((d, K)) if self._compute else None
         if computed is not None and (stored is None or Fraction(computed.cosine) > stored.cosine):
             source = f"{self.source}; computed, proved in whole numbers"
             return Finding(rounded_up(1 - Fraction(computed.cosine)), strict=True, source=source)
@@ -130,10 +81,9 @@ class ThreePointLimit(Limit):
 
     def _add(self, d: int, K: int) -> None:
         """Compute the certificate of a pair, unless there is no time or it cannot be had."""
-        from gnc_cli.limits.certificate import Unresolved
         from gnc_cli.limits.three_point_programme import three_point_certificate
 
-        if (d, K) in _COMPUTED:
+        if (d, K) in COMPUTED:
             return
         certificate = None
         if d >= 3 and K > 2 * d:
@@ -147,7 +97,7 @@ class ThreePointLimit(Limit):
         if certificate is None:
             self.silent += 1
         else:
-            _COMPUTED[d, K] = certificate
+            COMPUTED[d, K] = certificate
 
 
 def _excludes(certificate: StoredCertificate, target: Fraction) -> bool:

@@ -13,7 +13,8 @@ from gnc_cli.known_codes.table import data_folder
 from gnc_cli.limits import three_point
 from gnc_cli.limits.certificate import verify
 from gnc_cli.limits.limit import Ending
-from gnc_cli.limits.three_point import StoredCertificate, ThreePointLimit, stored_certificates
+from gnc_cli.limits.three_point import ThreePointLimit
+from gnc_cli.limits.three_point_certificate import COMPUTED, StoredCertificate, stored_certificates
 from gnc_cli.runtime.deadline import Deadline
 
 FOLDER = data_folder() / "certificates"
@@ -62,7 +63,7 @@ def test_no_code_contradicts_a_stored_certificate() -> None:
 )
 def test_upper_ends_are_near_those_of_sampled_programmes(d: int, K: int, upper: float) -> None:
     (best,) = bounds(d, K).best
-    assert upper - 0.001 < best.upper < upper + 0.002
+    assert upper - 0.005 < best.upper < upper + 0.002
 
 
 def test_neighbours_of_a_pair_count() -> None:
@@ -98,7 +99,7 @@ def test_pairs_without_a_certificate_are_computed(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(three_point, "_DEGREE", 6)
-    monkeypatch.setattr(three_point, "_COMPUTED", {})
+    COMPUTED.pop((9, 21), None)
     stages: list[str] = []
     path = tmp_path / "certificate.json"
     run = bounds(9, 21, sdp=True, export=path, progress=lambda stage, *_: stages.append(stage))

@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gnc_cli.limits.certificate import Refuted, Unresolved
-from gnc_cli.limits.three_point import stored_certificates
 from gnc_cli.limits.three_point_certificate import (
     BASES,
     Factor,
@@ -23,6 +22,7 @@ from gnc_cli.limits.three_point_certificate import (
     exponents,
     gegenbauer,
     is_dominant,
+    stored_certificates,
     triple_kernels,
 )
 from gnc_cli.limits.three_point_programme import three_point_certificate
