@@ -40,7 +40,7 @@ SHARP = {
     (24, 196560): "1/2",
 }
 """Sharp codes with a rational largest cosine."""
-OTHERS = [(2, 7), (3, 15), (4, 24), (4, 60), (5, 40), (10, 100), (512, 1000)]
+OTHERS = [(2, 7), (4, 100), (4, 60), (5, 60), (9, 400), (512, 1000)]
 CROSS = {
     "certificate": "gnc/1",
     "kind": "delsarte",

@@ -52,12 +52,10 @@ def test_no_figure_is_lost(name: str, width: int, monkeypatch: pytest.MonkeyPatc
 def test_one_pair() -> None:
     lines = shown("pair").splitlines()
     assert lines[0] == "Bounds   d = 10, K = 100"
-    assert lines[2] == (
-        "one-vs-rest distance of the best code: 0.669116126803 <= rho* <= 0.72155365367"
-    )
+    assert lines[2] == ("one-vs-rest distance of the best code: 0.669116126803 <= rho* <= 0.716883")
     text = words(bounds(10, 100, probability=0.9))
     assert "from below solved-code found by gnc, certified" in text
-    assert "from above levenshtein Levenshtein 1979, 1998" in text
+    assert "from above three-point Bachoc and Vallentin 2008" in text
     assert "best known code 0.669116126803 cosine 0.330883873197, found by gnc" in text
     assert "softmax scale s = 1/tau >= 10.16 for probability 0.9 for the best code known" in text
     assert text.partition("build it: ")[2].startswith("gnc solve --d 10 --K 100 ")
@@ -79,9 +77,9 @@ def test_a_margin_is_answered_in_the_terms_of_losses() -> None:
     assert shown("pair").splitlines()[3:] == [
         "margin 0.6: a code exists (solved-code)",
         "",
-        "uses               83.1 to 89.7 %      of what 10 dimensions allow",
-        "largest CosFace m  0.6691 to 0.7216    solved-code, levenshtein; sources: -v",
-        "largest ArcFace m  1.233 to 1.289 rad  70.6 to 73.9 degrees if theta + m <= pi",
+        "uses               83.6 to 89.7 %      of what 10 dimensions allow",
+        "largest CosFace m  0.6691 to 0.7169    solved-code, three-point; sources: -v",
+        "largest ArcFace m  1.233 to 1.284 rad  70.6 to 73.6 degrees if theta + m <= pi",
         "smallest scale     s = 6.724 to 10.16  for probability 0.9; AdaCos: 6.498",
         "                   s = 11.33           is enough at the margin asked for",
         "least d            8 to 10             10 is enough for this margin",
@@ -90,7 +88,7 @@ def test_a_margin_is_answered_in_the_terms_of_losses() -> None:
         "head.safetensors",
     ]
     text = words(bounds(10, 100, max_cosine=0.4))
-    assert "largest CosFace m 0.6691 to 0.7216 solved-code, levenshtein; sources: -v" in text
+    assert "largest CosFace m 0.6691 to 0.7169 solved-code, three-point; sources: -v" in text
     text = words(bounds(2, 3, margin=1.9))
     assert "uses 127 % of what 2 dimensions allow" in text
     assert "least d none no d allows this margin" in text
