@@ -28,7 +28,7 @@ _CLOSE = 1e-13
 """The polish ends when stationarity is below this."""
 _MOST_SHIFTS = 30
 """Levenberg shifts tried in one step, each four times the last: sixteen orders of magnitude."""
-_PATIENCE = 8
+_PATIENCE = 3
 """Once complementarity holds, the polish ends after this many steps that did not improve
 stationarity: what is left is rounding."""
 

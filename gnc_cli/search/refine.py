@@ -21,7 +21,7 @@ from gnc_cli.geometry.active_pairs import ActivePairs, linearise
 from gnc_cli.geometry.polish import polish
 from gnc_cli.geometry.second_order import SecondOrder, second_order
 from gnc_cli.runtime.deadline import Deadline
-from gnc_cli.search.descent import lbfgs
+from gnc_cli.search.descent import lbfgs, smoothed_cosine
 from gnc_cli.search.parametrisation import free
 from gnc_cli.search.problem import Candidate, Problem, Tammes
 
@@ -105,6 +105,8 @@ def refine(
 
 def _smoothed(problem: Problem, sharpness: float) -> _Smoothed:
     """The smoothed maximum of unit rows (P, d) and its gradient along the parametrisation."""
+    if isinstance(problem, Tammes) and not problem.parametrisation.num_fixed:
+        return smoothed_cosine(problem.parametrisation, sharpness)
     import torch
 
     beta = torch.full((1, 1, 1), sharpness, dtype=torch.float64)

@@ -16,6 +16,7 @@ from gnc_cli.geometry.second_order import NO
 from gnc_cli.parameters import spelled
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.parallel import WORTH_PROCESSES, Pool
+from gnc_cli.search.descent import evaluation_seconds
 from gnc_cli.search.effort import MAX_UNKNOWNS, UNLIMITED, Effort, plan_effort, polish_seconds
 from gnc_cli.search.parametrisation import Parametrisation, cyclic_orbits, extending, free
 from gnc_cli.search.problem import Candidate, Problem, SoftmaxCode, Tammes
@@ -27,6 +28,8 @@ from gnc_cli.search.symmetric import user_orbits
 
 _LAST_POLISHES = 2
 _REFINE_STEPS = 300
+_POLISH_SHARE = 0.2
+"""Of a time limit, for the last polish at most."""
 _STATIONARY = 1e-9
 """A candidate less stationary than this, from a search cut short, is polished once more."""
 
@@ -137,16 +140,24 @@ def _reserve(problem: Problem, deadline: Deadline) -> float:
     """Seconds of a time limit kept for the last polish and the certificate: a third at most."""
     if deadline.seconds is None:
         return 0.0
-    n = problem.coordinates
-    last = 0.2 + 2e-3 * problem.K + (polish_seconds(n) if n <= MAX_UNKNOWNS else 0.1)
-    return min(deadline.seconds / 3, last)
+    last = _REFINE_STEPS * evaluation_seconds(problem.d, problem.K, problem.K)
+    if _can_polish(problem, deadline):
+        last = polish_seconds(problem.coordinates)
+    return min(deadline.seconds / 3, 0.2 + 2e-3 * problem.K + last)
+
+
+def _can_polish(problem: Problem, deadline: Deadline) -> bool:
+    """Whether there is memory for the last polish, and a fifth of the time limit is enough for it:
+    else estimates choose, and L-BFGS refines."""
+    n, seconds = problem.coordinates, deadline.seconds
+    return n <= MAX_UNKNOWNS and (seconds is None or polish_seconds(n) <= _POLISH_SHARE * seconds)
 
 
 def _best(problem: Problem, state: SearchState, deadline: Deadline) -> Candidate | None:
     """The best of all, after those whose estimates are better still have been polished too."""
     best = state.best
-    if best is None:
-        return None
+    if best is None or not _can_polish(problem, deadline):
+        return best
     rough = sorted(state.archive, key=lambda c: c.value)
     better = [c for c in rough if not c.polished and c.value < best.value and c is not best]
     for candidate in [*better, best][:_LAST_POLISHES]:
@@ -216,7 +227,7 @@ def _finish(
         return best.whole, first_order(
             best.whole, *best.active, problem.movable(), deadline.remaining
         )
-    if problem.coordinates <= MAX_UNKNOWNS or deadline.expired:
+    if _can_polish(problem, deadline) or deadline.expired:
         return best.whole, None
     return refine(
         best.restricted or problem,

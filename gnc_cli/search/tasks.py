@@ -107,6 +107,10 @@ class _Work:
     def __post_init__(self) -> None:
         self.rng = np.random.default_rng(self.task.seed)
         self.problem, self.effort = self.task.problem, self.task.effort
+        self.quick = self.task.source.startswith("quick")
+        self.batch = self.effort.batch
+        if self.quick:
+            self.batch = number_of_starts(self.problem.d, self.problem.K, self.task.share)
 
     def scale(self) -> float:
         """Of the problem at its best value so far."""
@@ -125,6 +129,19 @@ class _Work:
         """The finite ends of descents from (R, P, d), best estimate first."""
         scale = self.scale()
         sharpness = 10 ** self.rng.uniform(*decades, len(starts)) / scale
+        origins = origins or [""] * len(starts)
+        if self.quick:
+            quick, self.restarts, self.steps = quick_descents(
+                problem.parametrisation,
+                starts,
+                sharpness,
+                _SHARP / scale,
+                self.deadline,
+                STAGES,
+                steps_of_a_stage(self.task.share),
+            )
+            ends = [Candidate(end.value, end.rows, origin=origins[end.start]) for end in quick]
+            return sorted(ends, key=lambda c: c.value)
         # A step changes a pair's exponent by a few units: spacing * step * sharpness ~ 4.
         steps = max(1, round(share * self.effort.steps))
         descent = anneal(
@@ -142,7 +159,7 @@ class _Work:
         ends = [
             Candidate(float(estimate), problem.whole(points), origin=origin)
             for estimate, points, origin in zip(
-                descent.estimates, descent.points, origins or [""] * len(starts), strict=True
+                descent.estimates, descent.points, origins, strict=True
             )
             if np.isfinite(estimate)
         ]
@@ -179,42 +196,9 @@ def best_distinct(candidates: list[Candidate]) -> list[Candidate]:
     return [candidates[i] for i in kept[:ARCHIVE_SIZE]]
 
 
-def _quick(work: _Work) -> TaskResult:
-    problem = work.problem
-    starts = problem.starts(work.rng, number_of_starts(problem.d, problem.K, work.task.share))
-    _descend_quickly(work, starts, _FRESH, [""] * len(starts))
-    return work.result(independent=True)
-
-
-def _quick_hop(work: _Work) -> TaskResult:
-    count = number_of_starts(work.problem.d, work.problem.K, work.task.share)
-    starts, origins = _perturbed(work, count)
-    _descend_quickly(work, starts, _HOP, origins)
-    return work.result()
-
-
-def _descend_quickly(
-    work: _Work, starts: np.ndarray, decades: tuple[float, float], origins: Sequence[str]
-) -> None:
-    scale = work.scale()
-    sharpness = 10 ** work.rng.uniform(*decades, len(starts)) / scale
-    ends, work.restarts, work.steps = quick_descents(
-        work.problem.parametrisation,
-        starts,
-        sharpness,
-        _SHARP / scale,
-        work.deadline,
-        STAGES,
-        steps_of_a_stage(work.task.share),
-    )
-    candidates = [Candidate(end.value, end.rows, origin=origins[end.start]) for end in ends]
-    work.admit(sorted(candidates, key=lambda c: c.value))
-
-
 def _fresh(work: _Work) -> TaskResult:
-    problem, share = work.problem, work.task.share
-    starts = problem.starts(work.rng, work.effort.batch)
-    work.admit(work.descend(problem, starts, _FRESH, share))
+    starts = work.problem.starts(work.rng, work.batch)
+    work.admit(work.descend(work.problem, starts, _FRESH, work.task.share))
     return work.result(independent=True)
 
 
@@ -278,7 +262,7 @@ def _neighbour(work: _Work) -> TaskResult:
 
 
 def _hop(work: _Work) -> TaskResult:
-    starts, origins = _perturbed(work, work.effort.batch)
+    starts, origins = _perturbed(work, work.batch)
     work.admit(work.descend(work.problem, starts, _HOP, 2 / 3 * work.task.share, origins))
     return work.result()
 
@@ -326,8 +310,8 @@ def _shake(work: _Work) -> TaskResult:
 
 
 SOURCES: dict[str, Callable[[_Work], TaskResult]] = {
-    "quick": _quick,
-    "quick hop": _quick_hop,
+    "quick": _fresh,
+    "quick hop": _hop,
     "fresh": _fresh,
     "symmetric": _symmetric,
     "neighbour": _neighbour,

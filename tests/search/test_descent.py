@@ -9,7 +9,15 @@ import pytest
 from gnc_cli.geometry.gram import max_cosine
 from gnc_cli.geometry.sphere import random_points
 from gnc_cli.runtime.deadline import Deadline
-from gnc_cli.search.descent import Descent, _smoothed, anneal, lbfgs, quick_descents
+from gnc_cli.search import descent
+from gnc_cli.search.descent import (
+    Descent,
+    NearPairs,
+    anneal,
+    lbfgs,
+    quick_descents,
+    smoothed_cosine,
+)
 from gnc_cli.search.parametrisation import cyclic_orbits, free
 from gnc_cli.search.problem import Tammes
 from tests.problems import random_rotation
@@ -90,13 +98,13 @@ def test_the_value_and_gradient_are_those_of_the_torch_kernel(rng: np.random.Gen
     import torch
 
     code, beta = random_points(rng, 12, 4), 30.0
-    value, gradient = _smoothed(free(4, 12), beta)(code)
+    value, gradient = smoothed_cosine(free(4, 12), beta)(code)
     points = torch.as_tensor(code)[None].requires_grad_()
     sharpness = torch.full((1, 1, 1), beta, dtype=torch.float64)
     expected = Tammes(free(4, 12)).objective(points, sharpness)
     (slope,) = torch.autograd.grad(expected.sum(), points)
-    assert value == pytest.approx(float(expected.detach()), abs=1e-12)
-    np.testing.assert_allclose(gradient, slope[0].numpy(), atol=1e-12)
+    assert value == pytest.approx(float(expected.detach()), abs=1e-6)  # float32 at this sharpness
+    np.testing.assert_allclose(gradient, slope[0].numpy(), atol=1e-6)
 
 
 def test_over_orbits_they_are_those_of_the_whole_code(rng: np.random.Generator) -> None:
@@ -105,12 +113,35 @@ def test_over_orbits_they_are_those_of_the_whole_code(rng: np.random.Generator) 
     over = cyclic_orbits(swap, 2, 9)
     assert over.projections is not None and over.unknown == 5
     rows, move = over.random(rng, 2)
-    value, gradient = _smoothed(over, 30.0)(rows)
-    whole, _ = _smoothed(free(3, 9), 30.0)(over.code(rows))
-    assert value == pytest.approx(whole, abs=1e-12)
+    value, gradient = smoothed_cosine(over, 30.0)(rows)
+    whole, _ = smoothed_cosine(free(3, 9), 30.0)(over.code(rows))
+    assert value == pytest.approx(whole, abs=1e-6)
     h = 1e-5
-    ahead, behind = (_smoothed(over, 30.0)(rows + sign * h * move)[0] for sign in (1, -1))
-    assert (gradient * move).sum() == pytest.approx((ahead - behind) / (2 * h), abs=1e-8)
+    ahead, behind = (smoothed_cosine(over, 300.0)(rows + sign * h * move)[0] for sign in (1, -1))
+    _, gradient = smoothed_cosine(over, 300.0)(rows)
+    assert (gradient * move).sum() == pytest.approx((ahead - behind) / (2 * h), abs=1e-5)
+
+
+def test_a_list_of_near_pairs_gives_the_value_and_gradient_of_all(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Near where it was made; farther away it says so, and is made anew."""
+    code, beta = random_points(rng, 300, 4), 1e4
+    listed = smoothed_cosine(free(4, 300), beta)
+    near = NearPairs(code, beta)
+    assert near.hold(code) and 0 < len(near.first) < 300
+    assert not near.hold(random_points(rng, 300, 4))
+    values = [listed(code + step) for step in (0.0, 1e-4, 0.5)]
+    monkeypatch.setattr(descent, "_LISTED_FROM", 1000)
+    for (value, gradient), step in zip(values, (0.0, 1e-4, 0.5), strict=True):
+        expected, slope = smoothed_cosine(free(4, 300), beta)(code + step)
+        assert value == pytest.approx(expected, abs=1e-12)
+        np.testing.assert_allclose(gradient, slope, atol=1e-9)
+
+
+def test_many_near_pairs_are_worked_through_as_a_matrix(rng: np.random.Generator) -> None:
+    code = random_points(rng, 300, 20)
+    assert not NearPairs(code, 20.0).hold(code)
 
 
 def test_descents_end_near_the_best_code(rng: np.random.Generator) -> None:
