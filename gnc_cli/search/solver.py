@@ -28,7 +28,7 @@ from gnc_cli.search.symmetric import user_orbits
 
 _LAST_POLISHES = 2
 _REFINE_STEPS = 300
-_POLISH_SHARE = 0.2
+_POLISH_SHARE = 1 / 3
 """Of a time limit, for the last polish at most."""
 _STATIONARY = 1e-9
 """A candidate less stationary than this, from a search cut short, is polished once more."""
@@ -140,14 +140,14 @@ def _reserve(problem: Problem, deadline: Deadline) -> float:
     """Seconds of a time limit kept for the last polish and the certificate: a third at most."""
     if deadline.seconds is None:
         return 0.0
-    last = _REFINE_STEPS * evaluation_seconds(problem.d, problem.K, problem.K)
+    last = _REFINE_STEPS / 3 * evaluation_seconds(problem.d, problem.K, problem.K)
     if _can_polish(problem, deadline):
         last = polish_seconds(problem.coordinates)
     return min(deadline.seconds / 3, 0.2 + 2e-3 * problem.K + last)
 
 
 def _can_polish(problem: Problem, deadline: Deadline) -> bool:
-    """Whether there is memory for the last polish, and a fifth of the time limit is enough for it:
+    """Whether there is memory for the last polish, and a third of the time limit is enough for it:
     else estimates choose, and L-BFGS refines."""
     n, seconds = problem.coordinates, deadline.seconds
     return n <= MAX_UNKNOWNS and (seconds is None or polish_seconds(n) <= _POLISH_SHARE * seconds)

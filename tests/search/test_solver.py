@@ -13,6 +13,8 @@ from gnc_cli.geometry.sphere import normalise, random_points
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.parallel import Pool
 from gnc_cli.search import solver
+from gnc_cli.search.parametrisation import free
+from gnc_cli.search.problem import Tammes
 from gnc_cli.search.request import Request
 from gnc_cli.search.result import Outcome
 from gnc_cli.search.solver import SearchSolution, solve_code
@@ -154,3 +156,11 @@ def test_beyond_newton_gradients_finish(monkeypatch: pytest.MonkeyPatch) -> None
     assert done.stationarity < 1e-3
     symmetric = found("tammes", 3, 12, restarts=4, symmetry="antipodal")
     assert np.array_equal(symmetric.weights[1::2], -symmetric.weights[::2])
+
+
+def test_a_polish_that_a_time_limit_has_no_room_for_is_left_to_gradients() -> None:
+    """(8, 120) takes a second to polish; half a second is left for the end of a short search."""
+    problem = Tammes(free(8, 120))
+    assert solver._can_polish(problem, Deadline()) and solver._can_polish(problem, Deadline(10.0))
+    assert not solver._can_polish(problem, Deadline(1.5))
+    assert solver._reserve(problem, Deadline(10.0)) > 1.0 > solver._reserve(problem, Deadline(2.0))
