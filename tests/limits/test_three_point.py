@@ -18,6 +18,8 @@ from gnc_cli.limits.three_point_certificate import COMPUTED, StoredCertificate, 
 from gnc_cli.runtime.deadline import Deadline
 
 FOLDER = data_folder() / "certificates"
+LARGE = 12_000
+"""Bytes: above are those of degree 10 and more."""
 LIMIT = ThreePointLimit()
 
 
@@ -32,8 +34,13 @@ def test_list_and_files_agree() -> None:
         assert Fraction(document["cosine"]) == line.cosine
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("stored", stored_certificates(), ids=lambda c: c.file)
+def _by_effort(stored: StoredCertificate) -> object:
+    """Large ones take seconds: they are proved with --slow."""
+    large = (FOLDER / stored.file).stat().st_size > LARGE
+    return pytest.param(stored, marks=[pytest.mark.slow] if large else [], id=stored.file)
+
+
+@pytest.mark.parametrize("stored", map(_by_effort, stored_certificates()))
 def test_every_stored_certificate_is_proved(stored: StoredCertificate) -> None:
     answer = verify(str(FOLDER / stored.file), Deadline())
     assert answer.status == "proved" and Fraction(answer.cosine) == stored.cosine

@@ -24,12 +24,14 @@ def test_sharp_codes_are_sharp(d: int, s: float, points: int) -> None:
     assert optimum(d, s, 6) == pytest.approx(points, rel=1e-3)
 
 
+@pytest.mark.slow
 def test_kissing_numbers_are_those_of_the_literature() -> None:
     # Mittelmann and Vallentin 2010: 12.38 and 24.06 at degree 14; a lower degree says more points.
     assert 12.38 < optimum(3, 0.5, 10) < 12.46
     assert 24.06 < optimum(4, 0.5, 10) < 24.15
 
 
+@pytest.mark.slow
 def test_larger_degrees_exclude_more() -> None:
     small, large = (three_point_certificate(3, 12, degree) for degree in (6, 8))
     assert small is not None and large is not None
