@@ -20,7 +20,8 @@ _SETTINGS = ("OMP_NUM_THREADS", "OPENBLAS_CORETYPE", "MKL_CBWR", "ATEN_CPU_CAPAB
 
 def environment() -> Iterator[str]:
     """Lines with versions, cores, memory, the table of known codes, the certificate of a code as it
-    comes out here, the GPU and the libraries of linear algebra; what is broken is said in its line."""
+    comes out here, the GPU and the libraries of linear algebra. What is broken says so.
+    """
     versions = {  # an installation that has lost its METADATA has no name
         (package.metadata["Name"] or "").lower().replace("_", "-"): package.version
         for package in distributions()
