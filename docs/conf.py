@@ -1,11 +1,12 @@
-"""The site: `make site` builds it into `build/site`. Reference pages are made from the program."""
+"""The site: `make site` builds it into `build/site`, the page on Python from the program."""
 
-import sys
-from pathlib import Path
+import inspect
+from enum import StrEnum
+from typing import Any
+
+from sphinx.application import Sphinx
 
 import gnc_cli
-
-sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
 project = "gnc"
 author = "The gnc developers"
@@ -18,9 +19,8 @@ extensions = [
     "sphinx.ext.napoleon",
     "sphinx_copybutton",
     "sphinx_design",
-    "program_reference",
 ]
-exclude_patterns = ["_ext", "gallery"]
+exclude_patterns = ["gallery"]
 myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 3
 smartquotes = False  # `--d` stays `--d`
@@ -66,3 +66,29 @@ html_theme_options = {
     "footer_start": ["copyright"],
     "footer_end": [],
 }
+
+
+def _plain_signature(
+    app: Sphinx, what: str, name: str, thing: Any, options: Any, signature: str, returned: str
+) -> tuple[str, None] | None:
+    """Parameters with their defaults alone: types and ranges stand in the text."""
+    if what not in ("function", "method", "class"):
+        return None
+    try:
+        found = inspect.signature(thing)
+    except (TypeError, ValueError):
+        return None
+    bare = [
+        p.replace(
+            annotation=inspect.Parameter.empty,
+            default=str(p.default) if isinstance(p.default, StrEnum) else p.default,
+        )
+        for p in found.parameters.values()
+    ]
+    shown = [p for p in bare if p.name != "self"]
+    return str(inspect.Signature(shown)), None
+
+
+def setup(app: Sphinx) -> None:
+    """Called by Sphinx."""
+    app.connect("autodoc-process-signature", _plain_signature)

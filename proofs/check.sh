@@ -16,8 +16,8 @@ fail() {
   exit 1
 }
 
-command -v coqc > /dev/null ||
-  fail 'coqc is missing: install Coq (package coq; run on 8.16.1, written for 8.16 to 8.20)'
+command -v coqc > /dev/null && command -v coqchk > /dev/null ||
+  fail 'coqc or coqchk is missing: install Coq (package coq; run on 8.16.1, written for 8.16 to 8.20)'
 
 for file in *.v; do
   [[ " $files " == *" ${file%.v} "* ]] || fail "$file is not in the list of files to check"
@@ -52,6 +52,9 @@ cd "$scratch"
 for name in $files; do
   coqc -q -w +local-declaration -Q . GNC "$name.v" > "$name.out" || fail "$name.v does not compile"
 done
+
+# The independent checker reads the compiled files anew.
+coqchk -silent -Q . GNC GNC.Statements > /dev/null || fail 'coqchk does not accept the proof'
 
 # Statements.v prints the statements, then what all of them together rest on.
 grep -qE '^(Axioms:|Closed under the global context)$' Statements.out ||

@@ -1,8 +1,8 @@
 """The documents as programs: README and the pages of the site, block by block.
 
 `python -m tests.documents` runs every command whose output is shown and writes the output into the
-page. In a page, an HTML comment above a block says `not run: WHY`, or `tested with: OPTIONS` for
-shorter solves and trainings in the tests.
+page, and the tables of `tests/reference.py` too. In a page, an HTML comment above a block says
+`not run: WHY`, or `tested with: OPTIONS` for shorter solves and trainings in the tests.
 """
 
 import contextlib
@@ -155,9 +155,12 @@ def with_outputs(page: Path, folder: Path, shown: dict[tuple[str, ...], str]) ->
 
 
 if __name__ == "__main__":
+    from tests.reference import with_tables
+
     chosen = [Path(name).resolve() for name in sys.argv[1:]] or PAGES
     shown: dict[tuple[str, ...], str] = {}
     for path in chosen:
         with tempfile.TemporaryDirectory() as name:
-            path.write_text(with_outputs(path, Path(name), shown), encoding="utf-8")
+            page = with_outputs(path, Path(name), shown)
+        path.write_text(with_tables(page), encoding="utf-8")
         print(path.relative_to(ROOT))

@@ -13,6 +13,7 @@ import gnc_cli
 from gnc_cli import schemas
 from gnc_cli.cli import app
 from tests.documents import PAGES, ROOT, Block, outputs, runnable
+from tests.reference import with_tables
 
 DOCUMENTS = [
     *(str(page.relative_to(ROOT)) for page in PAGES),
@@ -194,6 +195,16 @@ def test_every_json_key_is_explained() -> None:
             for key, part in record.get("properties", {}).items():
                 if key not in ("schema", "command", "version", "d", "K"):
                     assert "description" in part, f"{command}: {key}"
+
+
+@pytest.mark.parametrize(
+    "page", [p for p in PAGES if "<!-- table: " in p.read_text("utf-8")], ids=_name
+)
+def test_tables_of_the_reference_are_the_program_s(page: Path) -> None:
+    """`python -m tests.reference` writes them."""
+    text = page.read_text(encoding="utf-8")
+    assert text.count("<!-- table: ") == text.count("<!-- end of table -->")
+    assert with_tables(text) == text
 
 
 def test_citation_names_this_version_and_the_paper() -> None:

@@ -93,9 +93,10 @@ def test_the_recipe_asks_for_what_pip_does() -> None:
 
 @pytest.mark.parametrize("hook", _yaml(".pre-commit-hooks.yaml"), ids=lambda hook: hook["id"])
 def test_a_hook_runs_a_command(hook: dict[str, Any]) -> None:
-    program, command = hook["entry"].split()
+    program, command, *_ = hook["entry"].split()
     assert program == "gnc" and hasattr(gnc_cli, command)
     assert re.search(hook["files"], f"runs/{'codes/a' if command == 'compare' else 'features'}.h5")
+    assert hook["require_serial"] and not re.search(hook["files"], "src/barcodes/a.npy")
 
 
 def test_the_action_is_used_as_the_tutorial_says() -> None:
@@ -110,16 +111,25 @@ def test_the_action_is_used_as_the_tutorial_says() -> None:
     assert {hook["id"] for hook in hooks["repos"][0]["hooks"]} <= ids
 
 
-@pytest.mark.parametrize(("gate", "status"), [("gnc2_ratio=0.5", 0), ("gnc2_ratio=1.5", 5)])
-def test_the_action_gates_and_reports(tmp_path: Path, gate: str, status: int) -> None:
-    """The step that measures, run as GitHub does; the last one ends with its status."""
+@pytest.mark.parametrize(
+    ("options", "status"),
+    [
+        ("--min gnc2_ratio=0.5", 0),
+        ("--min gnc2_ratio=0.9", 5),
+        ("--min gnc2_ratio=0.9 --rows last", 0),
+    ],
+)
+def test_the_action_gates_and_reports(tmp_path: Path, options: str, status: int) -> None:
+    """The step that measures, run as GitHub does; the last one ends with its status. Every file is
+    judged, a good one after a bad one too."""
     weights = gnc_cli.solve(d=3, K=6).weights
-    with h5py.File(tmp_path / "the features.h5", "w") as file:
-        file["features"], file["labels"] = np.repeat(weights, 5, axis=0), np.repeat(range(6), 5)
-        file["weights"] = weights
+    for name, rows in (("the bad", weights + 0.3), ("the good", weights)):
+        with h5py.File(tmp_path / f"{name}.h5", "w") as file:
+            file["features"], file["labels"] = np.repeat(rows, 5, axis=0), np.repeat(range(6), 5)
+            file["weights"] = rows
     steps = {step.get("id", str(at)): step for at, step in enumerate(ACTION["runs"]["steps"])}
     files = {"GITHUB_OUTPUT": tmp_path / "output", "GITHUB_STEP_SUMMARY": tmp_path / "summary"}
-    given = {"FILES": "'the features.h5'", "OPTIONS": f"--min {gate}", "RUNNER_TEMP": tmp_path}
+    given = {"FILES": "'the bad.h5' 'the good.h5'", "OPTIONS": options, "RUNNER_TEMP": tmp_path}
     path = os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]])
     script = [sys.executable, "-c", steps["measure"]["run"]]
     variables = {name: str(value) for name, value in {**files, **given, "PATH": path}.items()}
@@ -128,3 +138,38 @@ def test_the_action_gates_and_reports(tmp_path: Path, gate: str, status: int) ->
     assert files["GITHUB_OUTPUT"].read_text() == f"exit-code={status}\nreport={report}\n"
     assert "GNC2" in files["GITHUB_STEP_SUMMARY"].read_text() == report.read_text()
     assert list(steps.values())[-1]["run"] == 'exit "$STATUS"'
+
+
+@pytest.mark.parametrize(
+    ("earlier", "fork", "call"),
+    [
+        ("", False, "api repos/o/r/issues/7/comments -F"),
+        ("31", False, "api -X PATCH repos/o/r/issues/comments/31 -F"),
+        ("", True, ""),
+    ],
+)
+def test_the_action_replaces_its_own_comment(
+    tmp_path: Path, earlier: str, fork: bool, call: str
+) -> None:
+    """Where the token may not write, as in pull requests from forks, the step warns."""
+    (step,) = (step for step in ACTION["runs"]["steps"] if "GH_TOKEN" in step.get("env", {}))
+    gh = tmp_path / "gh"
+    gh.write_text(
+        f'#!/bin/bash\ncase "$*" in *--jq*) echo "{earlier}" ;;\n'
+        f'*) echo "$*" >> calls; exit {int(fork)} ;; esac\n'
+    )
+    gh.chmod(0o755)
+    (tmp_path / "report.md").write_text("a report\n")
+    variables = {"NUMBER": "7", "GITHUB_REPOSITORY": "o/r", "REPORT": "report.md"}
+    path = os.pathsep.join([str(tmp_path), os.environ["PATH"]])
+    run = subprocess.run(
+        ["bash", "-eo", "pipefail", "-c", step["run"]],
+        cwd=tmp_path,
+        env={**os.environ, **variables, "RUNNER_TEMP": str(tmp_path), "PATH": path},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert ("::warning::" in run.stdout) == fork
+    assert call in (tmp_path / "calls").read_text()
+    assert (tmp_path / "gnc-comment.md").read_text() == "<!-- gnc -->\na report\n"

@@ -78,9 +78,30 @@ def test_verbose_version_says_what_a_report_of_a_bug_needs(gnc: Any) -> None:
     assert lower <= upper <= lower + 1e-12 and lower - 1e-12 < exact < upper + 1e-12
     assert any(name in "".join(lines).lower() for name in ("blas", "mkl", "accelerate"))
     for private in (platform.node(), str(Path.home()), str(Path.cwd())):
-        words = "".join(told[name] for name in told if name != "Python")
-        assert len(private) < 4 or private not in words
+        assert len(private) < 4 or private not in "".join(lines)
     assert [gnc("-v").exit_code, gnc("-v", "solve", "--d", "3", "--K", "4").exit_code] == [2, 2]
+
+
+@pytest.mark.parametrize(
+    ("broken", "line"),
+    [
+        ("torch", "GPU          unknown: OSError"),
+        ("flint", "icosahedron  unknown: OSError"),
+        ("METADATA", "GPU          "),
+    ],
+)
+def test_verbose_version_says_what_is_broken(tmp_path: Path, broken: str, line: str) -> None:
+    """A package that does not load, or an installation that has lost its METADATA."""
+    (tmp_path / f"{broken}.py").write_text("raise OSError('/a/private/folder')\n")
+    if broken == "METADATA":
+        (tmp_path / "lost-1.0.dist-info").mkdir()
+    command = [sys.executable, "-m", "gnc_cli", "--version", "-v"]
+    path = os.pathsep.join([str(tmp_path), str(Path(gnc_cli.__file__).parents[1])])
+    run = subprocess.run(
+        command, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True
+    )
+    assert run.returncode == 0 and run.stderr == "", run.stderr
+    assert f"\n{line}" in run.stdout and "private" not in run.stdout
 
 
 def test_module_is_the_program() -> None:
