@@ -1,4 +1,4 @@
-"""gnc: certified spherical codes and collapse analysis.
+"""gnc: certified spherical codes and generalized neural collapse.
 
 >>> from gnc_cli import solve
 >>> round(solve(d=3, K=4).max_cosine, 12)

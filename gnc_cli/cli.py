@@ -107,7 +107,7 @@ def _gnc(
         ),
     ] = False,
 ) -> None:
-    """Certified spherical codes, Softmax Codes and collapse analysis."""
+    """Certified spherical codes, Softmax Codes and generalized neural collapse."""
     if verbose:
         raise UsageError("-v stands behind a command, or beside --version")
 
