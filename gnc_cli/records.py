@@ -17,8 +17,6 @@ from typing import Annotated, Any, ClassVar, get_args, get_type_hints
 
 from gnc_cli.errors import UnavailableError
 
-_MOST_QUOTED = 60
-"""Characters of a file's own words in a message."""
 _LARGEST_INTEGER = 2**63
 """Readers of JSON seldom take larger integers."""
 
@@ -397,9 +395,9 @@ def read_plain(kind: Any, value: Any, field: str = "") -> Any:
         key = ".".join(map(str, [*([field] if field else []), *first["loc"][1:]]))
         reason, wrong = (
             first["msg"][:1].lower() + first["msg"][1:],
-            repr(first["input"])[:_MOST_QUOTED],
+            repr(first["input"])[:60],
         )
-        raise ValueError(f"field {repr(key)[:_MOST_QUOTED]}: {reason}, got {wrong}") from error
+        raise ValueError(f"field {key[:60]!r}: {reason}, got {wrong}") from error
     except ArithmeticError as error:
         raise ValueError(str(error)) from error
     return read

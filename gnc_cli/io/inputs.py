@@ -138,10 +138,9 @@ def read_json(path: str, what: str) -> Any:
 def _integer(text: str) -> int:
     """A whole number of a JSON file, of the size of a float at most: beyond, none can be compared
     with any."""
-    value = int(text)
-    if abs(value) > sys.float_info.max:
+    if len(text) > 310 or abs(int(text)) > sys.float_info.max:
         raise ValueError(f"a number of {len(text)} digits")
-    return value
+    return int(text)
 
 
 def walk(root: str | os.PathLike[str]) -> Iterator[tuple[str, list[str]]]:

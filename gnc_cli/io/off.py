@@ -17,57 +17,45 @@ from gnc_cli.io.expressions import PLAIN
 from gnc_cli.io.inputs import decoded
 
 _COUNT = re.compile(r"[0-9]{1,18}")
+_HEADER = re.compile(
+    r"\s*(?:OFF|nOFF\s+(\d{1,18}))\s+(\d{1,18})\s+(\d{1,18})\s+\d{1,18}[ \t]*(?:\n|$)", re.ASCII
+)
 _COPLANAR = 1e-7
 """Neighbouring triangles are one face if the numbers of their planes differ by less."""
 
 
 @contextlib.contextmanager
 def off(file: IO[bytes], path: str) -> Iterator[Catalogue]:
-    """The points of an OFF or nOFF file; faces are checked and left out."""
+    """The points of an OFF or nOFF file; faces are checked and left out.
+
+    Each face has a line of its own, which may end in a colour.
+    """
     text = decoded(file, path, "binary OFF files are not read")
     with translated(path, "OFF"):
-        points = _points(text)
+        text = re.sub("#.*", "", "\n".join(text.splitlines()))
+        header = _HEADER.match(text)
+        if header is None:
+            raise ValueError(
+                "it does not begin with OFF and the numbers of points, faces and edges"
+            )
+        d, K, faces = (int(size or 3) for size in header.groups())
+        lines = [line.split() for line in text[header.end() :].splitlines() if line.strip()]
+        at = max(0, len(lines) - faces)
+        numbers = [word for line in lines[:at] for word in line]
+        if (
+            not len(numbers) == K * d > 0
+            or not all(map(PLAIN.fullmatch, numbers))
+            or not all(_is_face(line, K) for line in lines[at:])
+        ):
+            raise ValueError(
+                f"expected {K} points of {d} coordinates, without colours, then {faces} faces, one "
+                "a line: how many corners, and their points from 0"
+            )
+        points = np.array(numbers, dtype=np.float64).reshape(K, d)
     yield Catalogue(path, {"points": Entry(points.shape, "float64", True, lambda: points)})
 
 
-def _points(text: str) -> np.ndarray:
-    """The points (K, d) of a file; the header and the points end at the end of a line."""
-    split = [line.partition("#")[0].split() for line in text.splitlines()]
-    lines = iter([line for line in split if line])
-    kind, *sizes = next(lines, [""])
-    if kind not in ("OFF", "nOFF"):
-        raise ValueError("it does not begin with OFF or nOFF")
-    sizes = [*(["3"] if kind == "OFF" else []), *sizes]
-    sizes += _words(lines, 4 - len(sizes))
-    if len(sizes) != 4 or not all(map(_COUNT.fullmatch, sizes)):
-        raise ValueError("expected three whole numbers after OFF: of points, faces and edges")
-    d, K, faces, _ = map(int, sizes)
-    numbers, rest = _words(lines, K * d), [*lines]
-    whole = len(numbers) == K * d > 0 and len(rest) == faces
-    if not whole or not all(_is_face(line, K) for line in rest):
-        raise ValueError(
-            f"expected {K} points of {d} coordinates, without colours, then {faces} faces, one a "
-            "line: how many corners, and their points from 0"
-        )
-    wrong = next((word for word in numbers if not PLAIN.fullmatch(word)), None)
-    if wrong is not None:
-        raise ValueError(f"{wrong[:40]!r} is no number")
-    return np.array(numbers, dtype=np.float64).reshape(K, d)
-
-
-def _words(lines: Iterator[list[str]], count: int) -> list[str]:
-    """Those of as many lines as it takes; fewer where the lines end."""
-    words: list[str] = []
-    while len(words) < count:
-        line = next(lines, [])
-        if not line:
-            break
-        words += line
-    return words
-
-
 def _is_face(line: list[str], K: int) -> bool:
-    """Whether a line names points, and perhaps a colour."""
     n = int(line[0]) if _COUNT.fullmatch(line[0]) else 0
     corners = line[1 : n + 1]
     return 0 < n == len(corners) and all(_COUNT.fullmatch(at) and int(at) < K for at in corners)

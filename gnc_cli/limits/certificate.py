@@ -46,8 +46,6 @@ MOST_BYTES = 20_000_000
 """Of a file, unpacked."""
 MOST_MARKS = 2_000_000
 """Commas, quotation marks and opened brackets of a file."""
-_MOST_DIGITS = 4300
-"""Of a number: Python reads no more."""
 _SECONDS = 300.0
 """Time limit of a check where none is given."""
 _GZIP = b"\x1f\x8b"
@@ -117,10 +115,10 @@ def poll(deadline: Deadline) -> None:
     Raises:
         Unresolved: the deadline has expired.
     """
-    if deadline.interrupted:
-        raise Unresolved("the check was interrupted")
     if deadline.expired:
-        raise Unresolved("the time limit came first")
+        raise Unresolved(
+            "the check was interrupted" if deadline.interrupted else "the time limit came first"
+        )
 
 
 def verify(path: str, deadline: Deadline) -> CertificateAnswer:
@@ -140,12 +138,13 @@ def verify(path: str, deadline: Deadline) -> CertificateAnswer:
         if not -1 < Fraction(certificate.cosine) < 1:
             raise ValueError("the cosine is not between -1 and 1")
         certificate.check(deadline.within(deadline.seconds or _SECONDS))
-    except Refuted as error:
-        return _answer(path, certificate, "not_proved", str(error))
-    except Unresolved as error:
-        return _answer(path, certificate, "undecided", str(error))
+    except (Refuted, Unresolved) as error:
+        refuted = isinstance(error, Refuted)
+        return _answer(path, certificate, "not_proved" if refuted else "undecided", str(error))
     except (ValueError, RecursionError) as error:
-        raise DataError(f"{path!r} is no certificate: {error}") from error
+        raise DataError(  # Python's message of a long number goes on with its own setting
+            f"{path!r} is no certificate: {str(error).partition('; use sys')[0]}"
+        ) from error
     return _answer(path, certificate, "proved", None)
 
 
@@ -188,9 +187,9 @@ def export(
     """
     kinds = {bound: (module, record) for module, record, bound in KINDS.values()}
     for row in sorted(rows, key=lambda row: row.margin):
-        if row.name not in kinds:
-            continue
-        certificate = _kind(*kinds[row.name]).of_pair(row.d, row.K, deadline)
+        certificate = (
+            _kind(*kinds[row.name]).of_pair(row.d, row.K, deadline) if row.name in kinds else None
+        )
         if certificate is not None:
             content = json.dumps(plain(certificate)).encode("ascii") + b"\n"
             if os.fspath(path).lower().endswith(".gz"):
@@ -198,11 +197,11 @@ def export(
             with atomic_file(path, force=force) as file:
                 file.write(content)
             return _answer(os.fspath(path), certificate, "proved", None)
-    if deadline.expired:
-        raise UsageError(
-            f"{spelled('export')}: the time limit came first; give a longer {spelled('time_limit')}"
-        )
-    raise UsageError(f"{spelled('export')}: no bound has a certificate at this d and K; drop it")
+    raise UsageError(
+        f"{spelled('export')}: the time limit came first; give a longer {spelled('time_limit')}"
+        if deadline.expired
+        else f"{spelled('export')}: no bound has a certificate at this d and K; drop it"
+    )
 
 
 def _kind(module: str, record: str) -> "type[Certificate]":
@@ -220,7 +219,7 @@ def _read(content: bytes) -> Certificate:
         raise ValueError(f"it has more than {MOST_BYTES:,} bytes")
     if sum(content.count(mark) for mark in (b",", b'"', b"[", b"{")) > MOST_MARKS:
         raise ValueError(f"it has more than {MOST_MARKS:,} commas, quotes and brackets")
-    document = json.loads(content.decode("utf-8"), object_pairs_hook=_distinct, parse_int=_whole)
+    document = json.loads(content.decode("utf-8"), object_pairs_hook=_distinct)
     kind = document.get("kind") if isinstance(document, dict) else None
     if kind not in [*KINDS]:
         raise ValueError(f"its kind is none of {', '.join(KINDS)}")
@@ -239,12 +238,6 @@ def _unpacked(content: bytes) -> bytes:
     if len(unpacked) <= MOST_BYTES and (not packed.eof or packed.unused_data):
         raise ValueError("its gzip ends too early, or bytes follow it")
     return unpacked
-
-
-def _whole(text: str) -> int:
-    if len(text) > _MOST_DIGITS:
-        raise ValueError(f"a number has more than {_MOST_DIGITS} digits")
-    return int(text)
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -95,8 +95,9 @@ class Request:
             raise UsageError(f"{spelled('export')} is for one pair; give one d and one K")
         if self.sdp and not ds * Ks:
             raise UsageError(f"{spelled('sdp')} is for pairs; give d and K, or drop it")
-        slow = self.lp or self.sdp or self.export is not None or self.is_small
-        if self.time_limit is not None and not slow:
+        if self.time_limit is not None and not (
+            self.lp or self.sdp or self.export is not None or self.is_small
+        ):
             raise UsageError(
                 f"{spelled('time_limit')} belongs to {spelled('lp')}, {spelled('sdp')} and "
                 f"{spelled('verify')}, or to one pair with d up to {LP_DIMENSIONS}; all else takes "

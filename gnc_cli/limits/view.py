@@ -84,9 +84,13 @@ def _certificate(answer: CertificateAnswer, verbose: bool) -> list[Table]:
     headline = Table(f"Certificate   {answer.file}", sentences=[status])
     s = rounded_down(Fraction(answer.cosine))
     more, less = (">", "<") if answer.strict else (">=", "<=")
-    every = "every code" if answer.status == "proved" else "it claims that every code"
     lines = [
-        (every, f"d = {answer.d}, K = {points(answer.K)}", answer.kind, "certificate.K"),
+        (
+            "every code" if answer.status == "proved" else "it claims that every code",
+            f"d = {answer.d}, K = {points(answer.K)}",
+            answer.kind,
+            "certificate.K",
+        ),
         ("has a cosine", f"{more} {cosine(s, False)}", "of two points", "certificate.cosine"),
     ]
     if answer.upper is not None:
@@ -159,8 +163,12 @@ def _facts(result: BoundsResult) -> list[tuple[Any, ...]]:
         )
     # With a margin `_classifier` has it.
     scale = best.scale if result.target is None else None
-    lines += _not_proved(result) + _scale(result, scale, "best.0.scale")
-    return lines + _written(result)
+    return [
+        *lines,
+        *_not_proved(result),
+        *_scale(result, scale, "best.0.scale"),
+        *_written(result),
+    ]
 
 
 def _written(result: BoundsResult) -> list[tuple[Any, ...]]:
@@ -170,8 +178,8 @@ def _written(result: BoundsResult) -> list[tuple[Any, ...]]:
         return []
     known = 1.0 - best.lower if best.quantity is Quantity.ONE_VS_ONE else best.upper
     less = "; the best bound has no certificate" if file.upper > known + ROUNDING else ""
-    claim = f"proves rho* {'<' if file.strict else '<='} {rounded(file.upper, True)}"
-    return [("written", file.file, f"{claim} ({file.kind}{less})", "exported")]
+    figure = f"{'<' if file.strict else '<='} {rounded(file.upper, True)}"
+    return [("written", file.file, f"proves rho* {figure} ({file.kind}{less})", "exported")]
 
 
 def _not_proved(result: BoundsResult) -> list[tuple[Any, ...]]:
