@@ -139,8 +139,12 @@ def verify(path: str, deadline: Deadline) -> CertificateAnswer:
             raise ValueError("the cosine is not between -1 and 1")
         certificate.check(deadline.within(deadline.seconds or _SECONDS))
     except (Refuted, Unresolved) as error:
-        refuted = isinstance(error, Refuted)
-        return _answer(path, certificate, "not_proved" if refuted else "undecided", str(error))
+        return _answer(
+            path,
+            certificate,
+            "not_proved" if isinstance(error, Refuted) else "undecided",
+            str(error),
+        )
     except (ValueError, RecursionError) as error:
         raise DataError(  # Python's message of a long number goes on with its own setting
             f"{path!r} is no certificate: {str(error).partition('; use sys')[0]}"
