@@ -8,7 +8,7 @@ from typer.core import TyperGroup
 
 import gnc_cli
 from gnc_cli.console.expose import expose
-from gnc_cli.console.options import refuse_removed
+from gnc_cli.console.options import refuse_words
 from gnc_cli.console.process import check_address_space, note, open_streams, report_error
 from gnc_cli.errors import ExitCode, UsageError
 
@@ -52,7 +52,7 @@ class Commands(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         try:
             check_address_space()
-            refuse_removed(ctx.args)
+            refuse_words(ctx.args)
             return super().invoke(ctx)
         except BrokenPipeError as error:
             note("the reader of stdout has gone; nothing more was written to it")

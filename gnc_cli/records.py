@@ -393,8 +393,11 @@ def read_plain(kind: Any, value: Any, field: str = "") -> Any:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         key = ".".join(map(str, [*([field] if field else []), *first["loc"][1:]]))
-        reason, wrong = first["msg"][:1].lower() + first["msg"][1:], repr(first["input"])[:60]
-        raise ValueError(f"field {key!r}: {reason}, got {wrong}") from error
+        reason, wrong = (
+            first["msg"][:1].lower() + first["msg"][1:],
+            repr(first["input"])[:60],
+        )
+        raise ValueError(f"field {key[:60]!r}: {reason}, got {wrong}") from error
     except ArithmeticError as error:
         raise ValueError(str(error)) from error
     return read

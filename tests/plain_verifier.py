@@ -21,6 +21,10 @@ from typing import Any
 Polynomial = list[Fraction]
 
 
+PROVES_NOTHING = (ArithmeticError, LookupError, TypeError, ValueError, OSError, EOFError)
+"""What a file that proves nothing raises."""
+
+
 def claim_of(path: str) -> str:
     """What the file or folder claims, if it is proved; ValueError where it is not."""
     if Path(path).is_dir():
@@ -377,7 +381,7 @@ def main(paths: list[str]) -> int:
     for path in paths:
         try:
             print(f"{path}: {claim_of(path)}")
-        except (ValueError, KeyError, TypeError) as error:
+        except PROVES_NOTHING as error:
             wrong = 1
             print(f"{path}: {error}")
     return wrong

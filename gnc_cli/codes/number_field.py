@@ -1,10 +1,11 @@
 """Proof that a polynomial has the largest cosine of a code as a root: the code in a number field.
 
-Let t be a root of an irreducible integer polynomial p. Take rows x_b of the code that are a basis
-of its span, their Gram matrix g, and the coordinates c of all rows, x_i = sum_b c_ib x_b. Suppose
-that all entries of g and c are elements of Q(t), that g is positive definite, and that the products
-c_i g c_j are exactly t for each contact, and 1 for i = j. Then there are rows with these products:
-a code whose contacts all have the cosine t, exactly.
+Let t be a root of an irreducible integer polynomial p. Take the points with contacts; rattlers stay
+where they are. Take rows x_b of them that are a basis of their span, their Gram matrix g, and the
+coordinates c of these points, x_i = sum_b c_ib x_b. Suppose that all entries of g and c are
+elements of Q(t), that g is symmetric and positive definite, and that the products c_i g c_j are
+exactly t for each contact, and 1 for i = j. Then there are points with these products: a code whose
+contacts all have the cosine t, exactly.
 
 Elements are polynomials with rational coefficients modulo p, and so are the products that are
 compared. Lattice reduction finds the elements from the digits of the polished code; how they were
@@ -113,7 +114,7 @@ def is_root(code: Digits, polynomial: MinimalPolynomial, deadline: Deadline) -> 
     for i, j in (*pairs, *([k, k] for k in range(len(rows)))):
         if (c[:, i] @ dual[:, j] - (one if i == j else t)) % p != 0:
             return False
-    return True
+    return not (g != g.T).any()
 
 
 def _integer(ball: Any) -> int:

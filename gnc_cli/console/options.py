@@ -200,8 +200,8 @@ def gate_parameters(command: str) -> dict[str, Parameter]:
     return parameters | {"check": replace(check, help=example)}
 
 
-def refuse_removed(words: Sequence[str]) -> None:
-    """Refuse a command line that has an option of `REMOVED`.
+def refuse_words(words: Sequence[str]) -> None:
+    """Refuse a command line that has an option of `REMOVED`, or two certificates to verify.
 
     Raises:
         UsageError: it has; the message names the replacement.
@@ -210,3 +210,5 @@ def refuse_removed(words: Sequence[str]) -> None:
     for option, instead in REMOVED.items():
         if f" {option} " in line:
             raise UsageError(f"{option} was removed; {instead}")
+    if line.count(" --verify ") > 1:
+        raise UsageError("--verify is given twice; check one certificate after the other")

@@ -28,7 +28,7 @@ _UNFINISHED = ("interrupted", "nonfinite", "target_missed")
 _HEAD = ("schema", "command", "version")
 _MEANINGS = {
     "outcome": "How the run ended; 1 at the label of its outcome.",
-    "status": "Where a code stands, or whether one exists; 1 at the label of its status.",
+    "status": "Where a code or a certificate stands, or whether a code exists; 1 at its label.",
     "gate_passed": "1 where the gate passed, 0 where it failed or was undecided.",
 }
 """Of keys in a report for Prometheus, which are no numbers in the JSON."""

@@ -1,7 +1,7 @@
 """Numbers of text files that are written as expressions: `1/3`, `-sqrt(5)/5`, `(1+sqrt(5))/4`.
 
-Decimals, `sqrt()`, parentheses, and `+ - * /`, where no quotient is divided again: so no date is
-taken for a number. Python's parser reads the expression, and nothing is executed. The value is
+Decimals, `sqrt()`, parentheses, and `+ - * /`, where no quotient is divided again: so a date
+with a year is refused. Python's parser reads the expression, and nothing is executed. The value is
 enclosed in a ball of FLINT, of relative width 2^-1390 or so, both of whose ends must have the same
 nearest float64.
 """
@@ -21,7 +21,8 @@ _BITS = 1400
 """Precision. Beyond 1075 bits a difference of equal numbers is 0 to the nearest float64."""
 _DECIMAL = r"(?:\d+(?:\.\d*)?|\.\d+)"
 _TOKENS = re.compile(rf"{_DECIMAL}|sqrt(?=\s*\()|[-+*/() ]", re.ASCII)
-_PLAIN = re.compile(rf"[-+]?({_DECIMAL}(e[-+]?\d+)?|nan|inf|infinity)", re.ASCII | re.I)
+PLAIN = re.compile(rf"[-+]?({_DECIMAL}(e[-+]?\d+)?|nan|inf|infinity)", re.ASCII | re.I)
+"""A decimal number, or one that is not finite."""
 _OPERATORS: dict[type[ast.operator], Any] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -35,7 +36,7 @@ def nearest_float(word: str) -> float:
     """The float64 nearest to a decimal number or an expression.
 
     Raises:
-        ValueError: neither, too long, or no finite real number.
+        ValueError: neither, too long, or not shown to be a finite real number.
 
     Example:
         >>> nearest_float("1/3") == 1 / 3, nearest_float("sqrt(4) - 2"), nearest_float("-1e-3")
@@ -43,7 +44,7 @@ def nearest_float(word: str) -> float:
     """
     from flint import ctx
 
-    if _PLAIN.fullmatch(word):
+    if PLAIN.fullmatch(word):
         return float(word)
     if len(word) > _LONGEST or _TOKENS.sub("", word):
         raise ValueError(f"{word[:_LONGEST]!r} is no number")
@@ -54,7 +55,7 @@ def nearest_float(word: str) -> float:
     with ctx.workprec(_BITS):
         value = _ball(tree.body, word.strip())
         if not value.is_finite():
-            raise ValueError(f"{word!r} is no real number")
+            raise ValueError(f"{word!r} cannot be shown to be real")
         ends = [end.fmpq() for end in (value.lower(), value.upper())]
     lower, upper = (float(Fraction(int(end.p), int(end.q))) for end in ends)
     if lower != upper:

@@ -92,12 +92,13 @@ def read_table(file: IO[bytes], path: str) -> tuple[np.ndarray, list[str]]:
     try:
         return _numbers("\n".join(lines), delimiter), header
     except ValueError as error:
-        reason = str(error).partition(";")[0].rstrip(".")
-        row = re.search(r"at row (\d+)", reason)
+        reason = str(error).partition("; use `usecols`")[0].rstrip(".")
+        row = re.search(r" at row (\d+)(, column \d+|)$", reason)
         if row is not None:  # NumPy counts rows of numbers, and from 1 where their length changes
             numbers = [number for number, line in enumerate(lines, start=1) if line]
-            at = int(row[1]) - ("columns changed" in reason)
-            reason = reason.replace(row[0], f"in line {numbers[at]}")
+            number_of_line = numbers[int(row[1]) - (not row[2])]
+            # The cause is what `nearest_float` says.
+            reason = f"{error.__cause__ or reason[: row.start()]} in line {number_of_line}{row[2]}"
         raise DataError(
             f"{path!r} is no table of numbers: {reason}; write one point on each line, put # "
             "before lines of words, drop a column of row names (to_csv(index=False)), and number "

@@ -24,7 +24,7 @@ _PIECE = 1 << 20
 _MOST_JSON = 50_000_000
 """Bytes of JSON; as Python has it, they may take thirty times as many."""
 HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
-"""First bytes of HDF5, the only format that is read from stdin."""
+"""First bytes of HDF5, the only format of arrays that is read from stdin."""
 
 
 def memory_limit() -> int:
@@ -59,8 +59,12 @@ def short_name(path: str) -> str:
 
 
 @contextlib.contextmanager
-def open_input(path: str) -> Iterator[IO[bytes]]:
+def open_input(path: str, begins: bytes = HDF5_SIGNATURE) -> Iterator[IO[bytes]]:
     """A binary file that can be positioned.
+
+    Args:
+        path: of a file; `-` for stdin.
+        begins: what the first piece of stdin must have.
 
     `-` and the pipes that a shell opens, `<(...)`, are read to their end first.
 
@@ -71,8 +75,8 @@ def open_input(path: str) -> Iterator[IO[bytes]]:
     """
     if path == "-":
         if sys.stdin.isatty():
-            raise UsageError("'-' reads HDF5 from stdin, which is a terminal; pipe a file into it")
-        yield _not_empty(_read_stream(sys.stdin.buffer, path), path)
+            raise UsageError("'-' reads stdin, which is a terminal; pipe a file into it")
+        yield _not_empty(_read_stream(sys.stdin.buffer, path, begins), path)
         return
     try:
         piped = path.startswith(_DESCRIPTORS) and stat.S_ISFIFO(os.stat(path).st_mode)
@@ -87,7 +91,7 @@ def open_input(path: str) -> Iterator[IO[bytes]]:
         reason = getattr(error, "strerror", None) or str(error)
         raise DataError(f"cannot read {path!r}: {reason}") from error
     with file:
-        yield _not_empty(_read_stream(file, path) if piped else file, path)
+        yield _not_empty(_read_stream(file, path, b"") if piped else file, path)
 
 
 def open_regular(path: str) -> BinaryIO:
@@ -100,12 +104,12 @@ def open_regular(path: str) -> BinaryIO:
     return file
 
 
-def _read_stream(stream: IO[bytes], path: str) -> IO[bytes]:
+def _read_stream(stream: IO[bytes], path: str, begins: bytes) -> IO[bytes]:
     """All of a stream in memory."""
     content, most = io.BytesIO(), memory_limit() // 4
     with waiting("the end of stdin" if path == "-" else f"the end of {path!r}"):
         while piece := stream.read(_PIECE):
-            if path == "-" and not content.tell() and HDF5_SIGNATURE not in piece:
+            if not content.tell() and begins not in piece:
                 raise DataError("'-' cannot be read as HDF5: it does not begin so; pipe HDF5 in")
             if content.tell() + len(piece) > most:
                 raise DataError(
@@ -134,10 +138,9 @@ def read_json(path: str, what: str) -> Any:
 def _integer(text: str) -> int:
     """A whole number of a JSON file, of the size of a float at most: beyond, none can be compared
     with any."""
-    value = int(text)
-    if abs(value) > sys.float_info.max:
+    if len(text) > 310 or abs(int(text)) > sys.float_info.max:
         raise ValueError(f"a number of {len(text)} digits")
-    return value
+    return int(text)
 
 
 def walk(root: str | os.PathLike[str]) -> Iterator[tuple[str, list[str]]]:

@@ -5,6 +5,7 @@ would mean homogeneous coordinates in space. Reference: Geomview Manual, OFF Fil
 """
 
 import contextlib
+import re
 from collections.abc import Iterator
 from typing import IO
 
@@ -12,29 +13,52 @@ import numpy as np
 
 from gnc_cli.io.catalogue import Catalogue, Entry, translated
 from gnc_cli.io.code import CodeFile
+from gnc_cli.io.expressions import PLAIN
 from gnc_cli.io.inputs import decoded
 
+_COUNT = re.compile(r"[0-9]{1,18}")
+_HEADER = re.compile(
+    r"\s*(?:OFF|nOFF\s+(\d{1,18}))\s+(\d{1,18})\s+(\d{1,18})\s+\d{1,18}[ \t]*(?:\n|$)", re.ASCII
+)
 _COPLANAR = 1e-7
 """Neighbouring triangles are one face if the numbers of their planes differ by less."""
 
 
 @contextlib.contextmanager
 def off(file: IO[bytes], path: str) -> Iterator[Catalogue]:
-    """The points of an OFF or nOFF file; faces are not read."""
+    """The points of an OFF or nOFF file; faces are checked and left out.
+
+    Each face has a line of its own, which may end in a colour.
+    """
     text = decoded(file, path, "binary OFF files are not read")
     with translated(path, "OFF"):
-        words = [word for line in text.splitlines() for word in line.partition("#")[0].split()]
-        if words[:1] not in (["OFF"], ["nOFF"]):
-            raise ValueError("it does not begin with OFF or nOFF")
-        at = 1 + (words[0] == "nOFF")
-        d = int(words[1]) if words[0] == "nOFF" else 3
-        K, faces, numbers = int(words[at]), int(words[at + 1]), words[at + 3 :]
-        if min(K, d) < 1 or len(numbers) < K * d + 2 * faces:
+        text = re.sub("#.*", "", "\n".join(text.splitlines()))
+        header = _HEADER.match(text)
+        if header is None:
             raise ValueError(
-                f"it has fewer numbers than {K} points of {d} coordinates and {faces} faces need"
+                "it does not begin with OFF and the numbers of points, faces and edges"
             )
-        points = np.array(numbers[: K * d], dtype=np.float64).reshape(K, d)
+        d, K, faces = (int(size or 3) for size in header.groups())
+        lines = [line.split() for line in text[header.end() :].splitlines() if line.strip()]
+        at = max(0, len(lines) - faces)
+        numbers = [word for line in lines[:at] for word in line]
+        if (
+            not len(numbers) == K * d > 0
+            or not all(map(PLAIN.fullmatch, numbers))
+            or not all(_is_face(line, K) for line in lines[at:])
+        ):
+            raise ValueError(
+                f"expected {K} points of {d} coordinates, without colours, then {faces} faces, one "
+                "a line: how many corners, and their points from 0"
+            )
+        points = np.array(numbers, dtype=np.float64).reshape(K, d)
     yield Catalogue(path, {"points": Entry(points.shape, "float64", True, lambda: points)})
+
+
+def _is_face(line: list[str], K: int) -> bool:
+    n = int(line[0]) if _COUNT.fullmatch(line[0]) else 0
+    corners = line[1 : n + 1]
+    return 0 < n == len(corners) and all(_COUNT.fullmatch(at) and int(at) < K for at in corners)
 
 
 def write_off(file: IO[bytes], code: CodeFile) -> None:

@@ -118,7 +118,7 @@ def bounds(
         Path | None,
         Parameter(
             "Check a certificate, .json or .json.gz, in exact arithmetic, and say what it proves; "
-            "exit 5 for a false claim, 4 where it is not decided.",
+            "exit 5 where its claim does not follow from the file, 4 where that is not decided.",
             group=_CERTIFICATES,
             metavar="FILE",
             reads=True,
@@ -136,9 +136,8 @@ def bounds(
     time_limit: Annotated[
         float | None,
         Parameter(
-            "Wall time for --lp, --sdp and --verify; bounds that are not ready by then are left "
-            "out. "
-            "Default none, of a check 5 minutes.",
+            "Wall time for linear and semidefinite programmes, --export and --verify; bounds that "
+            "are not ready by then are left out. Default none, of a check 5 minutes.",
             DURATION,
             "Effort and machine",
         ),

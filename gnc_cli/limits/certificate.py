@@ -8,8 +8,7 @@ So rho*(d, K) < 1 - s (at most 1 - s). `docs/reference/certificate-files.md` has
 proof of every kind, for those who write a verifier of their own.
 
 A file is taken for hostile. What it may hold is limited before it is parsed, and what a kind has to
-compute before any arithmetic, which is that of whole numbers and fractions alone. Python reads no
-number of more than 4300 digits.
+compute before any arithmetic, which is that of whole numbers and fractions alone.
 """
 
 import gzip
@@ -45,7 +44,7 @@ KINDS = {
 """The module and class of every kind, and the name of the bound that it proves."""
 MOST_BYTES = 20_000_000
 """Of a file, unpacked."""
-MOST_ENTRIES = 2_000_000
+MOST_MARKS = 2_000_000
 """Commas, quotation marks and opened brackets of a file."""
 _SECONDS = 300.0
 """Time limit of a check where none is given."""
@@ -55,7 +54,7 @@ _GZIP = b"\x1f\x8b"
 Rational = Annotated[
     str,
     Field(
-        pattern=r"^-?(0|[1-9][0-9]*)(/[1-9][0-9]*)?$",
+        pattern=r"^-?(0|[1-9][0-9]{0,4299})(/[1-9][0-9]{0,4299})?$",
         description="A rational number: `-3`, `5/6`.",
     ),
 ]
@@ -92,8 +91,9 @@ class Certificate(ABC):
 
     @classmethod
     @abstractmethod
-    def of_pair(cls, d: int, K: int) -> Self | None:
-        """The best certificate that gnc has or can make for K points in R^d; None without one."""
+    def of_pair(cls, d: int, K: int, deadline: Deadline | None = None) -> Self | None:
+        """The best certificate that gnc has or can make for K points in R^d; None without one, or
+        where the deadline comes first."""
 
     @abstractmethod
     def check(self, deadline: Deadline) -> None:
@@ -116,33 +116,48 @@ def poll(deadline: Deadline) -> None:
         Unresolved: the deadline has expired.
     """
     if deadline.expired:
-        raise Unresolved("the time limit came first")
+        raise Unresolved(
+            "the check was interrupted" if deadline.interrupted else "the time limit came first"
+        )
 
 
 def verify(path: str, deadline: Deadline) -> CertificateAnswer:
     """Check a file, and say what it proves.
 
     Args:
-        path: of a certificate, `.json` or `.json.gz`.
+        path: of a certificate, `.json` or `.json.gz`; `-` for stdin.
         deadline: of the check; five minutes where it has no limit.
 
     Raises:
         DataError: it cannot be read, or is no certificate.
     """
-    with open_input(path) as file:
+    with open_input(path, b"") as file:
         content = file.read(MOST_BYTES + 1)
-    status: Literal["proved", "false", "undecided"] = "proved"
-    reason = None
     try:
         certificate = _read(_unpacked(content) if content.startswith(_GZIP) else content)
-        s = Fraction(certificate.cosine)
-        if not -1 < s < 1:
+        if not -1 < Fraction(certificate.cosine) < 1:
             raise ValueError("the cosine is not between -1 and 1")
         certificate.check(deadline.within(deadline.seconds or _SECONDS))
     except (Refuted, Unresolved) as error:
-        status, reason = "false" if isinstance(error, Refuted) else "undecided", str(error)
+        return _answer(
+            path,
+            certificate,
+            "not_proved" if isinstance(error, Refuted) else "undecided",
+            str(error),
+        )
     except (ValueError, RecursionError) as error:
-        raise DataError(f"{path!r} is no certificate: {error}") from error
+        raise DataError(  # Python's message of a long number goes on with its own setting
+            f"{path!r} is no certificate: {str(error).partition('; use sys')[0]}"
+        ) from error
+    return _answer(path, certificate, "proved", None)
+
+
+def _answer(
+    path: str,
+    certificate: Certificate,
+    status: Literal["proved", "not_proved", "undecided"],
+    reason: str | None,
+) -> CertificateAnswer:
     return CertificateAnswer(
         file=short_name(path),
         kind=certificate.kind,
@@ -150,35 +165,47 @@ def verify(path: str, deadline: Deadline) -> CertificateAnswer:
         K=certificate.K,
         cosine=certificate.cosine,
         strict=certificate.strict,
-        upper=rounded_up(1 - s),
+        upper=rounded_up(1 - Fraction(certificate.cosine)) if status == "proved" else None,
         status=status,
         reason=reason,
     )
 
 
-def export(path: Path, rows: Sequence[BoundRow], *, force: bool = False) -> None:
+def export(
+    path: Path, rows: Sequence[BoundRow], deadline: Deadline, *, force: bool = False
+) -> CertificateAnswer:
     """Write the certificate of the best bound that has one, gzipped where the path ends in .gz.
 
     Args:
         path: the target.
         rows: the bounds of one (d, K).
+        deadline: of the call.
         force: replace an existing file.
 
+    Returns:
+        What the file proves.
+
     Raises:
-        UsageError: none has one.
+        UsageError: none has one, or the deadline came first.
         OutputError: the file exists without `force`, or cannot be written.
     """
     kinds = {bound: (module, record) for module, record, bound in KINDS.values()}
     for row in sorted(rows, key=lambda row: row.margin):
-        certificate = _kind(*kinds[row.name]).of_pair(row.d, row.K) if row.name in kinds else None
+        certificate = (
+            _kind(*kinds[row.name]).of_pair(row.d, row.K, deadline) if row.name in kinds else None
+        )
         if certificate is not None:
             content = json.dumps(plain(certificate)).encode("ascii") + b"\n"
             if os.fspath(path).lower().endswith(".gz"):
                 content = gzip.compress(content, mtime=0)
             with atomic_file(path, force=force) as file:
                 file.write(content)
-            return
-    raise UsageError(f"{spelled('export')}: no bound has a certificate at this d and K; drop it")
+            return _answer(os.fspath(path), certificate, "proved", None)
+    raise UsageError(
+        f"{spelled('export')}: the time limit came first; give a longer {spelled('time_limit')}"
+        if deadline.expired
+        else f"{spelled('export')}: no bound has a certificate at this d and K; drop it"
+    )
 
 
 def _kind(module: str, record: str) -> "type[Certificate]":
@@ -194,8 +221,8 @@ def _read(content: bytes) -> Certificate:
     """
     if len(content) > MOST_BYTES:
         raise ValueError(f"it has more than {MOST_BYTES:,} bytes")
-    if sum(content.count(mark) for mark in (b",", b'"', b"[", b"{")) > MOST_ENTRIES:
-        raise ValueError(f"it has more than {MOST_ENTRIES:,} commas, quotes and brackets")
+    if sum(content.count(mark) for mark in (b",", b'"', b"[", b"{")) > MOST_MARKS:
+        raise ValueError(f"it has more than {MOST_MARKS:,} commas, quotes and brackets")
     document = json.loads(content.decode("utf-8"), object_pairs_hook=_distinct)
     kind = document.get("kind") if isinstance(document, dict) else None
     if kind not in [*KINDS]:

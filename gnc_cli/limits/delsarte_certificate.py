@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from flint import fmpq, fmpq_poly
 
 _MOST_DEGREE = 128
-_MOST_LETTERS = 400
+_MOST_CHARACTERS = 400
 """Of a coefficient or the cosine."""
 _MOST_BITS = 100_000
-"""Degree times bits of a polynomial with integer coefficients; then a check takes a few seconds."""
+"""Degree times bits of the largest of integer coefficients; then a check takes a few seconds."""
 _UNIT = 1 << 80
 _SIMPLE = 1000
 """Largest denominator of the cosines of sharp codes that are tried."""
@@ -54,11 +54,10 @@ class DelsarteCertificate(Certificate):
 
     def check(self, deadline: Deadline) -> None:
         """See the module, and `Certificate.check`."""
-        longest = max(map(len, (self.cosine, *self.coefficients)))
-        if len(self.coefficients) > _MOST_DEGREE + 1 or longest > _MOST_LETTERS:
-            raise Unresolved(
-                f"its degree is above {_MOST_DEGREE}, or a number has over {_MOST_LETTERS} letters"
-            )
+        if len(self.coefficients) > _MOST_DEGREE + 1:
+            raise Unresolved(f"its degree is above {_MOST_DEGREE}")
+        if max(map(len, (self.cosine, *self.coefficients))) > _MOST_CHARACTERS:
+            raise Unresolved(f"a number has more than {_MOST_CHARACTERS} characters")
         s = Fraction(self.cosine)
         coefficients = [Fraction(text) for text in self.coefficients]
         if not coefficients:
@@ -84,12 +83,12 @@ class DelsarteCertificate(Certificate):
         return not rest and min(unsure, default=0) >= 0 and sum(parts) < self.K * parts[0]
 
     @classmethod
-    def of_pair(cls, d: int, K: int) -> Self | None:
+    def of_pair(cls, d: int, K: int, deadline: Deadline | None = None) -> Self | None:
         """Delsarte's optimum at degree 40 for d + 1 < K; of a sharp code with a rational cosine its
         own polynomial."""
         if K <= d + 1:
             return cls._of(d, Fraction(-1, K - 1), K, (1, K - 1), strict=False)
-        proof = DelsarteLP().proof(d, K)
+        proof = DelsarteLP(deadline=deadline).proof(d, K)
         if proof is None:
             return None
         first = 1 - Fraction(math.ceil(proof.excess * _UNIT), _UNIT)
@@ -97,7 +96,7 @@ class DelsarteCertificate(Certificate):
         sharp = cls._sharp(proof, K)
         for certificate in (sharp, best) if Fraction(sharp.cosine) > proof.s else (best,):
             with contextlib.suppress(Refuted, Unresolved):
-                certificate.check(Deadline())
+                certificate.check(deadline or Deadline())
                 return certificate
         return None
 
@@ -151,7 +150,7 @@ def nonpositive(f: "fmpq_poly", high: Fraction, deadline: Deadline) -> bool:
 
     whole = f.numer()
     if whole.degree() * whole.height_bits() > _MOST_BITS:
-        raise Unresolved(f"its polynomial has more than {_MOST_BITS:,} bits in all")
+        raise Unresolved(f"its degree, times the bits of a coefficient, is above {_MOST_BITS:,}")
     low, end = rational(Fraction(-1)), rational(high)
     if f(low) > 0 or f(end) > 0:
         return False

@@ -14,6 +14,8 @@ from gnc_cli.metrics.scale import softmax_scale
 from gnc_cli.parameters import MOST_PAIRS, Path, spelled
 from gnc_cli.runtime.deadline import Progress
 
+LP_DIMENSIONS = 8
+"""Dimensions up to which Delsarte's linear programme is solved where nobody asked for it."""
 _MOST_ANSWERS = 10_000
 _PROBABILITY = 0.9
 """That the scale is for, where d, K and a margin are given and no probability is."""
@@ -93,10 +95,13 @@ class Request:
             raise UsageError(f"{spelled('export')} is for one pair; give one d and one K")
         if self.sdp and not ds * Ks:
             raise UsageError(f"{spelled('sdp')} is for pairs; give d and K, or drop it")
-        if self.time_limit is not None and not (self.lp or self.sdp):
+        if self.time_limit is not None and not (
+            self.lp or self.sdp or self.export is not None or self.is_small
+        ):
             raise UsageError(
                 f"{spelled('time_limit')} belongs to {spelled('lp')}, {spelled('sdp')} and "
-                f"{spelled('verify')}; all else takes no time; drop it"
+                f"{spelled('verify')}, or to one pair with d up to {LP_DIMENSIONS}; all else takes "
+                "no time; drop it"
             )
         if self.target is not None and self.target < _LEAST:
             ((name, value),) = targets.items()
@@ -107,6 +112,11 @@ class Request:
         for field in fields(self):
             if field.name not in _OF_CHECKS and getattr(self, field.name) != field.default:
                 raise UsageError(f"{spelled('verify')} goes without {spelled(field.name)}; drop it")
+
+    @property
+    def is_small(self) -> bool:
+        """Whether it is about one pair of few dimensions."""
+        return len(self.d) == len(self.K) == 1 and self.d[0] <= LP_DIMENSIONS
 
     @property
     def subject(self) -> Quantity:

@@ -265,10 +265,11 @@ class CertificateAnswer:
     cosine."""
     strict: bool
     """False: with a cosine of at least that."""
-    upper: float
-    """The same of the largest one-vs-rest distance: rho* is at most this, 1 - cosine rounded up."""
-    status: Literal["proved", "false", "undecided"] = field(metadata=WORD)
-    """`proved`; `false`: the claim does not follow from the file; `undecided`: it takes more
+    upper: float | None
+    """Where it is proved, the same of the largest one-vs-rest distance: rho* is at most this,
+    1 - cosine rounded up. None elsewhere."""
+    status: Literal["proved", "not_proved", "undecided"] = field(metadata=WORD)
+    """`proved`; `not_proved`: the claim does not follow from the file; `undecided`: it takes more
     digits, room or time than the limits allow."""
     reason: str | None
     """What fails, or which limit came first; None where it is proved."""
@@ -308,6 +309,8 @@ class BoundsResult(Result):
     """How many points a margin leaves room for; None where that was not asked."""
     certificate: CertificateAnswer | None = field(default=None, metadata=OMITTED_IF_NONE)
     """What the file of --verify proves."""
+    exported: CertificateAnswer | None = field(default=None, metadata=OMITTED_IF_NONE)
+    """What the file of --export proves, often less than `best`."""
     best_rows: bool = field(default=False, metadata=HIDDEN, repr=False, compare=False)
     """Whether rows of CSV and JSON lines are those of `best`."""
     lp: bool = field(default=False, metadata=HIDDEN, repr=False, compare=False)

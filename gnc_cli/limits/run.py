@@ -18,8 +18,6 @@ from gnc_cli.limits.result import BestBounds, BoundRow, BoundsResult
 from gnc_cli.parameters import Path
 from gnc_cli.runtime.deadline import Deadline
 
-LP_DIMENSIONS = 8
-"""Dimensions up to which Delsarte's linear programme is solved where nobody asked for it."""
 T = TypeVar("T")
 
 
@@ -69,6 +67,11 @@ def run(request: Request) -> BoundsResult:
         pairs.append(pair_best(at_pair, request, known.record() if known else None, least))
     declined = any(limit.declined for limit in limits)
     stopped = done < total or (declined and deadline.interrupted)
+    exported = None
+    if request.export is not None and rows:
+        from gnc_cli.limits.certificate import export
+
+        exported = export(request.export, rows, deadline, force=request.force)
     result = BoundsResult(
         seconds=time.monotonic() - started,
         version=__version__,
@@ -82,14 +85,11 @@ def run(request: Request) -> BoundsResult:
         best=tuple(pairs),
         dimension=dimension,
         classes=classes,
+        exported=exported,
         best_rows=request.best,
         lp=request.lp,
         silent=sum(limit.silent for limit in limits),
     )
-    if request.export is not None and rows:
-        from gnc_cli.limits.certificate import export
-
-        export(request.export, rows, force=request.force)
     if request.out is not None:
         from gnc_cli.io.row_files import write_rows
 
@@ -106,7 +106,7 @@ def run(request: Request) -> BoundsResult:
 
 def _is_open(request: Request, codes: KnownCodes) -> bool:
     """Whether one pair of few dimensions was asked for, and the quick bounds leave a gap."""
-    if len(request.d) != 1 or len(request.K) != 1 or request.d[0] > LP_DIMENSIONS:
+    if not request.is_small:
         return False
     limits = all_limits(request.subject, codes)
     rows = pair_rows(request.d[0], request.K[0], limits, request.subject)

@@ -115,7 +115,7 @@ class ThreePointCertificate(Certificate):
     in the bases `trivial`, `sign` and `standard`."""
 
     @classmethod
-    def of_pair(cls, d: int, K: int) -> Self | None:
+    def of_pair(cls, d: int, K: int, deadline: Deadline | None = None) -> Self | None:
         """The best stored or computed one of K or fewer points in R^d or more dimensions."""
         computed = COMPUTED.get((d, K))
         stored = best_stored(d, K)

@@ -65,30 +65,36 @@ def view(result: BoundsResult, verbose: bool) -> list[Table]:
 
 
 def verdicts(result: BoundsResult, options: dict[str, Any]) -> list[Verdict]:
-    """What --verify says: a false claim fails, a claim beyond the limits stays undecided.
+    """What --verify says: a claim without its proof fails, one beyond the limits stays undecided.
 
     Args:
         options: as the user wrote them, by parameter.
     """
     if result.certificate is None or result.certificate.status == "proved":
         return []
-    status = Status.FAILED if result.certificate.status == "false" else Status.UNDECIDED
+    status = Status.FAILED if result.certificate.status == "not_proved" else Status.UNDECIDED
     return [Verdict(f"--verify {result.certificate.file}", status, result.certificate.reason or "")]
 
 
 def _certificate(answer: CertificateAnswer, verbose: bool) -> list[Table]:
     """Whether the claim of a certificate is proved; the claim reads as a sentence."""
-    colour = {"proved": "bold green", "false": "bold red", "undecided": "bold yellow"}
+    colour = {"proved": "bold green", "not_proved": "bold red", "undecided": "bold yellow"}
     detail = f": {answer.reason}" if answer.reason else " in fractions alone"
-    status: Cell = (Styled(answer.status, colour[answer.status]), detail)
+    status: Cell = (Styled(answer.status.replace("_", " "), colour[answer.status]), detail)
     headline = Table(f"Certificate   {answer.file}", sentences=[status])
     s = rounded_down(Fraction(answer.cosine))
     more, less = (">", "<") if answer.strict else (">=", "<=")
     lines = [
-        ("every code", f"d = {answer.d}, K = {points(answer.K)}", answer.kind, "certificate.K"),
+        (
+            "every code" if answer.status == "proved" else "it claims that every code",
+            f"d = {answer.d}, K = {points(answer.K)}",
+            answer.kind,
+            "certificate.K",
+        ),
         ("has a cosine", f"{more} {cosine(s, False)}", "of two points", "certificate.cosine"),
-        ("so rho*", f"{less} {rounded(answer.upper, True)}", "", "certificate.upper"),
     ]
+    if answer.upper is not None:
+        lines.append(("so rho*", f"{less} {rounded(answer.upper, True)}", "", "certificate.upper"))
     return [headline, facts("", lines, verbose=verbose)]
 
 
@@ -119,7 +125,7 @@ def _pair(result: BoundsResult, verbose: bool) -> list[Table]:
     held = [row for _, row in rows if row.valid and row.proven]
     code = next(row for row in held if row.exists)
     if not verbose and result.target is not None:
-        lines = _classifier(result, verbose) + _not_proved(result)
+        lines = _classifier(result, verbose) + _not_proved(result) + _written(result)
         return [headline, facts("", lines, _matrix(held, code))]
     facts_of_pair = _facts(result)
     if not verbose:
@@ -157,7 +163,23 @@ def _facts(result: BoundsResult) -> list[tuple[Any, ...]]:
         )
     # With a margin `_classifier` has it.
     scale = best.scale if result.target is None else None
-    return lines + _not_proved(result) + _scale(result, scale, "best.0.scale")
+    return [
+        *lines,
+        *_not_proved(result),
+        *_scale(result, scale, "best.0.scale"),
+        *_written(result),
+    ]
+
+
+def _written(result: BoundsResult) -> list[tuple[Any, ...]]:
+    """What the file of --export proves, and whether that is less than what is known."""
+    file, (best,) = result.exported, result.best
+    if file is None or file.upper is None:
+        return []
+    known = 1.0 - best.lower if best.quantity is Quantity.ONE_VS_ONE else best.upper
+    less = "; the best bound has no certificate" if file.upper > known + ROUNDING else ""
+    figure = f"{'<' if file.strict else '<='} {rounded(file.upper, True)}"
+    return [("written", file.file, f"proves rho* {figure} ({file.kind}{less})", "exported")]
 
 
 def _not_proved(result: BoundsResult) -> list[tuple[Any, ...]]:

@@ -202,8 +202,8 @@ def test_pipes_and_devices_in_folders_are_left_out(tmp_path: Path) -> None:
 def test_stdin_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(inputs, "memory_limit", lambda: 1 << 21)
     np.save(tmp_path / "a.npy", np.zeros((1 << 18, 2)))
-    for path, words in (("/dev/fd/9", "more than .* write it to a file"), ("-", "as HDF5")):
+    for begins, words in ((b"", "more than .* write it to a file"), (b"\x89HDF", "as HDF5")):
         with open(tmp_path / "a.npy", "rb") as stream, pytest.raises(DataError, match=words):
-            inputs._read_stream(stream, path)
+            inputs._read_stream(stream, "-", begins)
     with open("/dev/zero", "rb") as endless, pytest.raises(DataError, match="as HDF5"):
-        inputs._read_stream(endless, "-")
+        inputs._read_stream(endless, "-", inputs.HDF5_SIGNATURE)

@@ -109,6 +109,23 @@ def test_hostile_words_are_one_line_that_names_file_and_line(tmp_path: Path, wor
     assert "\n" not in message and len(message) < 800
 
 
+def test_the_reason_is_that_of_the_word(tmp_path: Path) -> None:
+    path = tmp_path / "code.txt"
+    for text, reason in (
+        (
+            "1 0\n0 sqrt(1/3-1/3)\n",
+            "'sqrt(1/3-1/3)' cannot be shown to be real in line 2, column 2",
+        ),
+        ("1/3;1/2;0\n", "'1/3;1/2;0' is no number in line 1, column 1"),
+        ("2024/1/5 0\n", "'2024/1/5' divides a quotient in line 1, column 1"),
+        ("1,2\n1, at row 99\n", "'at row 99' in line 2, column 2"),
+    ):
+        path.write_text(text)
+        with pytest.raises(DataError) as caught:
+            read_points(path)
+        assert reason in str(caught.value)
+
+
 def test_few_numbers_are_expressions(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(formats, "_MOST_EXACT", 8)
     path = tmp_path / "code.txt"

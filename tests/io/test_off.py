@@ -91,14 +91,26 @@ def test_commands_write_it(tmp_path: Path) -> None:
         "OFF\n2 9 0\n1 0 0\n0 1 0\n",
         "OFF\n" + "9" * 5000 + " 0 0\n",
         "COFF\n2 0 0\n1 0 0 1 1 1 1\n0 1 0 1 1 1 1\n",
+        # Colours of points, no count of edges, a point too many or too few, a corner of no point, a
+        # negative count, other digits.
+        "OFF\n4 2 0\n1 0 0 9 0 0\n0 1 0 9 0 0\n0 0 1 0 0 0\n-1 -1 -1 0 0 0\n3 0 1 2\n3 1 2 3\n",
+        "OFF\n3 1\n1 0 0\n0 1 0\n0 0 1\n3 0 1 2\n",
+        "OFF\n4 1 3\n1 0 0\n0 1 0\n0 0 1\n3 0 1 2\n",
+        "OFF\n2 1 3\n1 0 0\n0 1 0\n0 0 1\n3 0 1 2\n",
+        "OFF\n3 1 3\n1 0 0\n0 1 0\n0 0 1\n3 0 1 99\n",
+        "OFF\n3 -1 3\n1 0 0\n0 1 0\n0 0 1\n3 0 1 2\n",
+        "OFF\n0_2 0 0\n1 0 0\n0 1 0\n",
+        "OFF\n2 0 0\n1_0 0 0\n0 1 0\n",
+        "OFF\n\u0662 0 0\n1 0 0\n0 1 0\n",
     ],
 )
 def test_bad_files_are_one_line(tmp_path: Path, text: str) -> None:
     path = tmp_path / "code.off"
-    path.write_text(text)
+    path.write_text(text, encoding="utf-8")
     with pytest.raises(DataError, match="code.off") as caught:
         read_points(path)
     assert "\n" not in str(caught.value) and len(str(caught.value)) < 300
+    assert "invalid literal" not in str(caught.value) and "index" not in str(caught.value)
 
 
 def test_files_of_others(tmp_path: Path) -> None:

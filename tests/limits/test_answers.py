@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gnc_cli import bounds, schemas
-from gnc_cli.limits import run
+from gnc_cli.limits import request
 from gnc_cli.limits.result import ClassesAnswer, ClassesRow, DimensionAnswer, DimensionRow
 
 VALIDATOR = jsonschema.Draft202012Validator(schemas.load("bounds"))
@@ -46,7 +46,7 @@ def classes(d: Any, **asked: float) -> ClassesAnswer:
 def quick_bounds_alone() -> Iterator[None]:
     """What is said of one pair is that of dimensions and numbers of points."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(run, "LP_DIMENSIONS", 0)
+        patch.setattr(request, "LP_DIMENSIONS", 0)
         yield
 
 
