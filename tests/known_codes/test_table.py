@@ -250,5 +250,5 @@ def copy(tmp_path: Path) -> Path:
 def test_the_data_are_as_the_script_leaves_them(copy: Path) -> None:
     """Sorted, consistent with each other and with every proved bound, their checksums noted."""
     assert (checked(copy).stderr, checked(copy).returncode) == ("", 0)
-    for path in copy.iterdir():
-        assert path.read_bytes() == (TABLE.parent / path.name).read_bytes(), path.name
+    for path in copy.rglob("*.*"):
+        assert path.read_bytes() == (TABLE.parent / path.relative_to(copy)).read_bytes(), path.name
