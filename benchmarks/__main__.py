@@ -19,6 +19,7 @@ PARTS = (
     "models",
     "measure moments decisions gnc2 recipe large report",
     "bounds times grid report",
+    "intervals",
     "train temperature heads placements processes speed report",
     "paper run",
     "paper report",

@@ -40,7 +40,7 @@ def _by_effort(stored: StoredCertificate) -> object:
     return pytest.param(stored, marks=[pytest.mark.slow] if large else [], id=stored.file)
 
 
-@pytest.mark.parametrize("stored", map(_by_effort, stored_certificates()))
+@pytest.mark.parametrize("stored", [_by_effort(c) for c in stored_certificates()])
 def test_every_stored_certificate_is_proved(stored: StoredCertificate) -> None:
     answer = verify(str(FOLDER / stored.file), Deadline())
     assert answer.status == "proved" and Fraction(answer.cosine) == stored.cosine
