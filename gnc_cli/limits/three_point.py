@@ -4,17 +4,13 @@ A certificate of (d', K', s) says that every code of K' points in R^d' has a lar
 (`three_point_certificate` has the theorem). A code of K >= K' points in d <= d' dimensions contains
 such a code, with zeros appended. So it has a largest cosine above s too, and rho* < 1 - s: the best
 certificate of all such (d', K') counts.
-
-Certificates that ship are listed in `data/known_codes/certificates/three_point.csv`. They were
-checked before they were stored, and `gnc bounds --verify` checks each again.
 """
 
 from fractions import Fraction
 
 from gnc_cli.geometry.rounding import rounded_up
-from gnc_cli.limits.certificate import Unresolved
 from gnc_cli.limits.limit import Count, Dimension, Finding, Limit
-from gnc_cli.limits.three_point_certificate import (
+from gnc_cli.limits.stored_certificates import (
     COMPUTED,
     StoredCertificate,
     best_stored,
@@ -81,6 +77,7 @@ class ThreePointLimit(Limit):
 
     def _add(self, d: int, K: int) -> None:
         """Compute the certificate of a pair, unless there is no time or it cannot be had."""
+        from gnc_cli.limits.certificate import Unresolved
         from gnc_cli.limits.three_point_programme import three_point_certificate
 
         if (d, K) in COMPUTED:

@@ -29,7 +29,6 @@ References:
     Proc. 43rd IEEE CDC (2004).
 """
 
-import csv
 import gzip
 import json
 import math
@@ -39,13 +38,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from itertools import permutations, product
-from typing import Annotated, Literal, Self, cast
+from typing import Annotated, Literal, Self
 
 import numpy as np
 from pydantic import FailFast, Field
 
 from gnc_cli.known_codes.table import data_folder
 from gnc_cli.limits.certificate import Certificate, Refuted, Unresolved, poll
+from gnc_cli.limits.stored_certificates import COMPUTED, best_stored
 from gnc_cli.records import read_plain
 from gnc_cli.runtime.deadline import Deadline
 
@@ -120,7 +120,7 @@ class ThreePointCertificate(Certificate):
         computed = COMPUTED.get((d, K))
         stored = best_stored(d, K)
         if stored is None or (computed is not None and Fraction(computed.cosine) >= stored.cosine):
-            return cast("Self | None", computed)
+            return computed
         packed = (data_folder() / "certificates" / stored.file).read_bytes()
         return read_plain(cls, json.loads(gzip.decompress(packed)))
 
@@ -221,39 +221,6 @@ class ThreePointCertificate(Certificate):
         numbers = (n for factor, _ in [(self.a, 1), *orders] for row in factor.rows for n in row)
         if len(self.cosine) > _MOST_LETTERS or any(abs(n) >= most for n in numbers):
             raise Unresolved(f"a number has more than {_MOST_LETTERS} digits")
-
-
-COMPUTED: dict[tuple[int, int], ThreePointCertificate] = {}
-"""Certificates that this process has computed, by d and K."""
-
-
-@dataclass(frozen=True)
-class StoredCertificate:
-    """A line of the list of certificates that ship."""
-
-    d: int
-    K: int
-    cosine: Fraction
-    """Every code of K points in R^d has a larger one."""
-    file: str
-    """Its name in `data/known_codes/certificates`."""
-
-
-@cache
-def stored_certificates() -> list[StoredCertificate]:
-    """Those that this version ships, the best first."""
-    path = data_folder() / "certificates" / "three_point.csv"
-    rows = csv.DictReader(path.read_text(encoding="utf-8").splitlines())
-    stored = [
-        StoredCertificate(int(row["d"]), int(row["K"]), Fraction(row["cosine"]), row["file"])
-        for row in rows
-    ]
-    return sorted(stored, key=lambda certificate: -certificate.cosine)
-
-
-def best_stored(d: int, K: int) -> StoredCertificate | None:
-    """The best one of K or fewer points in R^d or more dimensions."""
-    return next((c for c in stored_certificates() if c.d >= d and c.K <= K), None)
 
 
 # Polynomials, exact at whole numbers and fractions (arrays of objects), in floating point otherwise

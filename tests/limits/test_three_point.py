@@ -13,8 +13,8 @@ from gnc_cli.known_codes.table import data_folder
 from gnc_cli.limits import three_point
 from gnc_cli.limits.certificate import verify
 from gnc_cli.limits.limit import Ending
+from gnc_cli.limits.stored_certificates import COMPUTED, StoredCertificate, stored_certificates
 from gnc_cli.limits.three_point import ThreePointLimit
-from gnc_cli.limits.three_point_certificate import COMPUTED, StoredCertificate, stored_certificates
 from gnc_cli.runtime.deadline import Deadline
 
 FOLDER = data_folder() / "certificates"

@@ -22,7 +22,6 @@ from gnc_cli.limits.three_point_certificate import (
     exponents,
     gegenbauer,
     is_dominant,
-    stored_certificates,
     triple_kernels,
 )
 from gnc_cli.limits.three_point_programme import three_point_certificate
@@ -198,10 +197,3 @@ def test_checks_that_take_too_long_are_not_begun(certificate: ThreePointCertific
 
 def test_few_dimensions_are_left_to_other_bounds(certificate: ThreePointCertificate) -> None:
     refused(replace(certificate, d=2), Unresolved)
-
-
-@pytest.mark.parametrize("stored", stored_certificates()[::12], ids=lambda c: c.file)
-def test_some_stored_certificates_are_proved(stored: Any) -> None:
-    found = ThreePointCertificate.of_pair(stored.d, stored.K)
-    assert found is not None
-    found.check(Deadline())
