@@ -7,8 +7,8 @@ The first command builds one file per pair and degree, `d4-K20-D8.json.gz`, and 
 exist: it may be stopped and started again. Pairs with the widest gap come first, small degrees
 before large ones. `ledger.csv` gets a line for each, with the seconds that it took; its cosine is
 empty where no certificate was found. The second command chooses one degree per pair, by what a
-larger one gains for its size, and writes the files into data/known_codes/certificates, with their
-list.
+larger one gains for its size, and writes the files that no other bound but Delsarte's programme
+equals into data/known_codes/certificates, with their list.
 """
 
 import argparse
@@ -28,6 +28,8 @@ STORED = Path(__file__).parents[1] / "data" / "known_codes" / "certificates"
 MOST_BYTES = 4_900_000
 """Of all stored files."""
 DEGREES = (8, 10, 12)
+SHARP = ((3, 8), (4, 10), (5, 16), (6, 27))
+"""Pairs whose optimum is solved, stored to show how near the bound comes."""
 LEDGER = ("d", "K", "degree", "cosine", "bytes", "seconds")
 
 
@@ -129,10 +131,27 @@ def _gains(
                 yield gain / max(more, 1), more, pair, other
 
 
+def is_useful(d: int, K: int, cosine: str) -> bool:
+    """Whether no other bound but Delsarte's programme, which a sweep has to ask for, is as good."""
+    from gnc_cli.limits.api import bounds
+
+    others = [
+        row.margin
+        for row in bounds(d, K).rows
+        if row.proven and row.valid and not row.exists
+        if row.name not in ("three-point", "delsarte-lp")
+    ]
+    return (d, K) in SHARP or 1 - Fraction(cosine) < min(others)
+
+
 def store(out: Path) -> None:
     STORED.mkdir(exist_ok=True)
+    for path in STORED.glob("*.gz"):
+        path.unlink()
     rows = []
     for (d, K), line in sorted(chosen(out).items()):
+        if not is_useful(d, K, line[3]):
+            continue
         name = f"d{d}-K{K}.json.gz"
         (STORED / name).write_bytes((out / file_name(d, K, int(line[2]))).read_bytes())
         rows.append([d, K, line[3], line[2], name])

@@ -18,8 +18,6 @@ from gnc_cli.limits.stored_certificates import (
 )
 from gnc_cli.runtime.deadline import Deadline, StageProgress
 
-_TIE = Fraction(1, 10**12)
-"""A target less than this below 1 - s counts as 1 - s."""
 _DEGREE = 8
 """Of programmes that are solved on demand, in about ten seconds."""
 
@@ -98,4 +96,4 @@ class ThreePointLimit(Limit):
 
 
 def _excludes(certificate: StoredCertificate, target: Fraction) -> bool:
-    return target >= 1 - certificate.cosine - _TIE
+    return target >= 1 - certificate.cosine

@@ -51,11 +51,13 @@ from gnc_cli.runtime.deadline import Deadline
 
 MOST_DEGREE = 16
 _MOST_LETTERS = 40
-"""Of a whole number, and of the cosine."""
+"""Of the cosine, and of decimals."""
+_WORD = 2**63
+"""Whole numbers are smaller."""
 _POINTS = 64
 """Points that are evaluated between two looks at the clock."""
 
-Integers = Annotated[tuple[int, ...], FailFast()]
+Integers = Annotated[tuple[Annotated[int, Field(gt=-_WORD, lt=_WORD)], ...], FailFast()]
 Exponents = tuple[int, int, int]
 Values = dict[tuple[int, ...], Fraction]
 Coefficients = dict[tuple[int, ...], int]
@@ -95,6 +97,8 @@ class ThreePointCertificate(Certificate):
 
     kind: Literal["three-point"]
     """What proves the claim."""
+    strict: Literal[True]
+    """A three-point bound is strict."""
     degree: Annotated[int, Field(ge=5)]
     """D: the polynomials have degree 2 D."""
     a: Factor
@@ -131,10 +135,10 @@ class ThreePointCertificate(Certificate):
         self._check_shapes()
         if self.d < 3:
             raise Unresolved("three-point bounds begin in three dimensions")
-        if not self.strict:
-            raise Refuted("a three-point bound is strict")
         bound = self.bound
-        if min(self.a.rows[0]) < 0 or bound >= self.K:
+        if min(self.a.rows[0]) < 0:
+            raise Refuted("a number of a is negative")
+        if bound >= self.K:
             raise Refuted(f"its bound is not below {self.K}")
         for coefficients, _ in (self.remainder(variables, deadline) for variables in (1, 3)):
             if not is_dominant(coefficients):

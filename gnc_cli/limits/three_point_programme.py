@@ -321,7 +321,7 @@ def _solve(
                 break
         try:
             X, y, Z = _step(cones, X, y, Z, missing, slack, order, central=reached)
-        except np.linalg.LinAlgError:
+        except (np.linalg.LinAlgError, ArithmeticError, ValueError):  # no finite step is left
             break
     return best
 
@@ -614,7 +614,7 @@ def three_point_certificate(
         degree: at least 6 and even: larger degrees exclude more, and take longer.
         accuracy: that s is approached to.
         deadline: of the search.
-        progress: called with `(done, total, s)` after each programme.
+        progress: called with `(done, total, nan)` after each programme.
 
     Returns:
         It, checked; None where no point of the programme could be rounded.
@@ -630,7 +630,7 @@ def three_point_certificate(
     total = (degree - _FIRST_DEGREE) // 2 + 2
     for done, D in enumerate(range(_FIRST_DEGREE, degree + 1, 2)):
         if progress is not None:
-            progress(done, total, s)
+            progress(done, total, math.nan)
         loss = accuracy * slope
         searched = _search(d, s, D, K - loss, slope, loss * (0.1 if D == degree else 3.0), deadline)
         if searched is None:

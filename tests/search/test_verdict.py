@@ -60,7 +60,7 @@ def test_the_upper_end_is_that_of_bounds() -> None:
     found = judge_rows(random_points(np.random.default_rng(1), 100, 10))
     (best,) = bounds(10, 100).best
     assert (found.optimum.upper, found.optimum.name) == (best.upper, best.upper_name)
-    assert found.optimum.source.startswith("bisector theorem with Levenshtein 1979, 1998")
+    assert found.optimum.source.startswith("bisector theorem with Bachoc and Vallentin 2008")
     distance = minimum_one_vs_rest(random_points(np.random.default_rng(1), 100, 10)).lower
     assert found.optimum.shortfall == pytest.approx(1.0 - distance / best.upper, abs=1e-12)
     assert "below the best known code; at most" in found.verdict
