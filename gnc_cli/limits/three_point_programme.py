@@ -59,6 +59,9 @@ _CONSISTENT = 1e-6
 _SHIFTS = tuple(10.0**-n for n in range(15, 6, -1))
 """Multiples of the identity, the first of which makes a scaled system definite in rounding."""
 _REFINEMENTS = 3
+"""Of the solution of a linear system."""
+_ROUNDS = 3
+"""Of rounding and of taking up what is missing then."""
 _GRADIENTS = 25
 """Most steps of conjugate gradients."""
 _REDUCTION, _EXACT = 1e-3, 1e-12
@@ -558,11 +561,12 @@ def _certificate(
     x, points = _sample(D, None)
     T, T3 = chebyshev(D, x), chebyshev(D, points)
     bases = [basis(T3, free) for basis in BASES]
+    m = points.shape[1]
     cones = {
         1: [_Squares([T], slice(0, len(x)), len(x), False)],
         3: [
             _Squares([v / math.sqrt(len(basis)) for v in basis], slice(0, m), m, False)
-            for basis, m in zip(bases, [points.shape[1]] * 3, strict=True)
+            for basis in bases
         ],
     }
     values = {1: chebyshev(2 * D, x), 3: trivial(T3, (D, 2 * D))[0]}
@@ -571,7 +575,7 @@ def _certificate(
         1: [(i,) for i in range(2 * D + 1)],
         3: exponents((D, 2 * D)),
     }
-    for step in range(_REFINEMENTS + 1):
+    for step in range(_ROUNDS + 1):
         squares = [_rounded(form, many) for form in (*forms[1], *forms[3])]
         factors = others | dict(zip((first, *range(second, second + 3)), squares, strict=True))
         ordered = [factors[i] for i in range(D, len(matrices))]
@@ -583,7 +587,7 @@ def _certificate(
             p=(ordered[D + 2], ordered[D + 3]),
             q=tuple(tuple(ordered[i : i + 3]) for i in range(D + 4, D + 13, 3)),  # type: ignore
         )
-        if step == _REFINEMENTS:
+        if step == _ROUNDS:
             break
         for n, half in zip((1, 3), halves, strict=True):
             coefficients, multiple = claim.remainder(n, deadline)

@@ -79,7 +79,7 @@ class SearchState:
 
     def is_over(self, problem: Problem, effort: Effort, target_distance: float) -> bool:
         """All tasks are over, the target is met, the best value has not fallen for long, or it was
-        found again and again."""
+        found several times."""
         if self.best is not None and self.best.polished:
             met = problem.distance(self.best.value) >= target_distance
             if met or self.idle >= effort.patience or self.hits >= effort.hits:
