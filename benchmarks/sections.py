@@ -72,7 +72,7 @@ _FEWEST = 100
 _CLOSE = 0.02
 _TIE = 1e-11
 NEW = (FAMILY, "signed-quadruples-", "odd-signs-")
-"""Families of which `--report` says what they gain."""
+"""Families of which `--report` says where they are the best construction."""
 _MOST_LEVELS_WRITTEN = 12
 _EPS = 1e-8
 """Cosines that are nearer are one."""
@@ -526,28 +526,28 @@ def write_table(found: Found, number: int) -> None:
 
 
 def report() -> str:
-    """Entries of our copy of the table beside the constructions, without these families and now."""
+    """Entries of our copy of the table to which the families of `NEW` bring the constructions."""
     rows = []
     for entry in our_copy().select(range(9, 25)):
         if entry.K < _FEWEST or entry.status == CLAIMED:
             continue
         cosines, most = known(entry.d, NEW)
-        before = min(
+        others = min(
             t for t, K in zip([*cosines, 1.0], [*most[1:], entry.K], strict=True) if K >= entry.K
         )
-        now = best_construction(entry.d, entry.K)
+        code = best_construction(entry.d, entry.K)
         if (
-            now is None
-            or now.cosine.value > before - _EPS
-            or now.cosine.value > entry.max_cosine + _CLOSE
+            code is None
+            or code.cosine.value > others - _EPS
+            or code.cosine.value > entry.max_cosine + _CLOSE
         ):
             continue
-        apart = now.cosine.value - entry.max_cosine
+        apart = code.cosine.value - entry.max_cosine
         verdict = "tie" if abs(apart) < _TIE else "below" if apart < 0 else ""
-        figures = (entry.max_cosine, before, now.cosine.value)
-        cells = [str(entry.d), str(entry.K), *(f"{figure:.6f}" for figure in figures)]
-        rows.append([*cells, now.cosine.text, now.origin, verdict])
-    head = ["d", "K", "table", "before", "now", "exactly", "construction", "beside the table"]
+        figures = f"{entry.max_cosine:.6f}", f"{code.cosine.value:.6f}"
+        cells = [str(entry.d), str(entry.K), *figures, code.cosine.text, code.origin, verdict]
+        rows.append(cells)
+    head = ["d", "K", "table", "max_cosine", "exactly", "construction", "beside the table"]
     return table(head, rows)
 
 
