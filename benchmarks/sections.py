@@ -69,10 +69,9 @@ _SHELL_ROWS = 50_000
 _SHELL_GAIN = 1.05
 _LEAST_GAIN = 0.005
 _FEWEST = 100
-_CLOSE = 0.02
 _TIE = 1e-11
 NEW = (FAMILY, "signed-quadruples-", "odd-signs-")
-"""Families of which `--report` says where they are the best construction."""
+"""Families of which `--report` says where they reach the table."""
 _MOST_LEVELS_WRITTEN = 12
 _EPS = 1e-8
 """Cosines that are nearer are one."""
@@ -526,7 +525,7 @@ def write_table(found: Found, number: int) -> None:
 
 
 def report() -> str:
-    """Entries of our copy of the table to which the families of `NEW` bring the constructions."""
+    """Entries of our copy of the table whose cosine only the families of `NEW` reach."""
     rows = []
     for entry in our_copy().select(range(9, 25)):
         if entry.K < _FEWEST or entry.status == CLAIMED:
@@ -536,14 +535,9 @@ def report() -> str:
             t for t, K in zip([*cosines, 1.0], [*most[1:], entry.K], strict=True) if K >= entry.K
         )
         code = best_construction(entry.d, entry.K)
-        if (
-            code is None
-            or code.cosine.value > others - _EPS
-            or code.cosine.value > entry.max_cosine + _CLOSE
-        ):
+        if code is None or code.cosine.value > min(others - _EPS, entry.max_cosine + _TIE):
             continue
-        apart = code.cosine.value - entry.max_cosine
-        verdict = "tie" if abs(apart) < _TIE else "below" if apart < 0 else ""
+        verdict = "tie" if code.cosine.value > entry.max_cosine - _TIE else "below"
         figures = f"{entry.max_cosine:.6f}", f"{code.cosine.value:.6f}"
         cells = [str(entry.d), str(entry.K), *figures, code.cosine.text, code.origin, verdict]
         rows.append(cells)
