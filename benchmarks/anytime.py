@@ -235,7 +235,7 @@ def section(kept: list[dict[str, Any]], where: str) -> str:
             "gradients with a falling epsilon. `paper`: the paper's recipe. These two start again "
             "and again in one process per core, without start-up. `-`: nothing yet.",
             table(head, lines),
-            "From when on gnc is above both others:\n\n" + "\n".join(above + failed),
+            "gnc is above both others:\n\n" + "\n".join(above + failed),
         ]
     )
 

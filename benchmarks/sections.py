@@ -69,10 +69,9 @@ _SHELL_ROWS = 50_000
 _SHELL_GAIN = 1.05
 _LEAST_GAIN = 0.005
 _FEWEST = 100
-_CLOSE = 0.02
 _TIE = 1e-11
 NEW = (FAMILY, "signed-quadruples-", "odd-signs-")
-"""Families of which `--report` says what they gain."""
+"""Families of which `--report` says where they reach the table."""
 _MOST_LEVELS_WRITTEN = 12
 _EPS = 1e-8
 """Cosines that are nearer are one."""
@@ -526,28 +525,23 @@ def write_table(found: Found, number: int) -> None:
 
 
 def report() -> str:
-    """Entries of our copy of the table beside the constructions, without these families and now."""
+    """Entries of our copy of the table whose cosine only the families of `NEW` reach."""
     rows = []
     for entry in our_copy().select(range(9, 25)):
         if entry.K < _FEWEST or entry.status == CLAIMED:
             continue
         cosines, most = known(entry.d, NEW)
-        before = min(
+        others = min(
             t for t, K in zip([*cosines, 1.0], [*most[1:], entry.K], strict=True) if K >= entry.K
         )
-        now = best_construction(entry.d, entry.K)
-        if (
-            now is None
-            or now.cosine.value > before - _EPS
-            or now.cosine.value > entry.max_cosine + _CLOSE
-        ):
+        code = best_construction(entry.d, entry.K)
+        if code is None or code.cosine.value > min(others - _EPS, entry.max_cosine + _TIE):
             continue
-        apart = now.cosine.value - entry.max_cosine
-        verdict = "tie" if abs(apart) < _TIE else "below" if apart < 0 else ""
-        figures = (entry.max_cosine, before, now.cosine.value)
-        cells = [str(entry.d), str(entry.K), *(f"{figure:.6f}" for figure in figures)]
-        rows.append([*cells, now.cosine.text, now.origin, verdict])
-    head = ["d", "K", "table", "before", "now", "exactly", "construction", "beside the table"]
+        verdict = "tie" if code.cosine.value > entry.max_cosine - _TIE else "below"
+        figures = f"{entry.max_cosine:.6f}", f"{code.cosine.value:.6f}"
+        cells = [str(entry.d), str(entry.K), *figures, code.cosine.text, code.origin, verdict]
+        rows.append(cells)
+    head = ["d", "K", "table", "max_cosine", "exactly", "construction", "beside the table"]
     return table(head, rows)
 
 

@@ -3,9 +3,8 @@
     python -m benchmarks.simplex_cases
 
 Features are the rows of an optimal code, n samples per class, moved by Gaussian noise; the weights
-are the code. Before, the paper's forms were shown for all K and d. The true value is first order in
-the spread: plain NumPy, with the exact rows as class means, so that directions without a class mean
-are left out.
+are the code. The true value is first order in the spread: plain NumPy, with the exact rows as class
+means, so that directions without a class mean are left out.
 """
 
 from collections.abc import Iterator
@@ -21,14 +20,14 @@ HEAD = [
     "K",
     "code",
     "spread",
-    "gnc1 (before)",
+    "gnc1",
     "true",
     "gnc1_centred",
     "true",
-    "shown now",
-    "gnc3 (before)",
+    "shown",
+    "gnc3",
     "gnc3_centred",
-    "shown now",
+    "shown",
     "warning",
 ]
 n = 100

@@ -102,9 +102,7 @@ def _gnc(
     ] = False,
     verbose: Annotated[
         bool,
-        typer.Option(
-            "-v", is_eager=True, help="With --version: also what a report of a bug needs."
-        ),
+        typer.Option("-v", is_eager=True, help="With --version: also what a bug report needs."),
     ] = False,
 ) -> None:
     """Certified spherical codes, Softmax Codes and generalized neural collapse."""

@@ -26,7 +26,7 @@ class ExitCode(IntEnum):
     """A gate or a comparison failed, or a certificate claims what it does not prove; outranks
     UNDECIDED."""
     UNAVAILABLE = 6
-    """A device, an optional package, or the memory or disk that the work takes is not there."""
+    """A device, an optional package, or enough memory or disk space, is missing."""
     INTERRUPTED = 130
     """Ctrl-C, SIGTERM or SIGHUP: the best so far was written and can be resumed."""
 

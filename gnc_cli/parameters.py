@@ -274,7 +274,7 @@ Threads = Annotated[
 Workers = Annotated[
     int | None,
     Parameter(
-        "Processes that work side by side, of one thread each. Default: one per core.",
+        "Parallel processes, of one thread each. Default: one per core.",
         whole(1, MOST_THREADS),
         "Effort and machine",
     ),
@@ -295,8 +295,8 @@ Force = Annotated[bool, Parameter("Overwrite existing files.", group="Output")]
 PublicTable = Annotated[
     Any,
     Parameter(
-        "A current table of known codes, d,N,cosine per line, held beside our copy. Default "
-        "the file in GNC_TABLE, if it is set.",
+        "A current table of known codes, d,N,cosine per line, used with our copy. Default: the "
+        "file in GNC_TABLE.",
         TABLE,
         "Known codes",
         metavar="FILE",
@@ -315,7 +315,7 @@ Plot = Annotated[
 PlotOrPage = Annotated[
     Path | None,
     Parameter(
-        "Draw the result: .png, .svg or .pdf; .html is a page to turn it (needs plotly).",
+        "Draw the result: .png, .svg or .pdf; .html is an interactive page (needs plotly).",
         group="Output",
         metavar="FILE",
         writes=(".png", ".svg", ".pdf", ".html"),

@@ -92,11 +92,11 @@ def measure(
     *files: Annotated[
         Path,
         Parameter(
-            "Features, labels and weights, or a code, in one file each: .h5, .hdf5, .npz, "
-            ".npy, .safetensors (or its .index.json), .pt, .pth, .ckpt, .csv, .txt, .parquet, "
-            ".arrow. Or the folder of a run of gnc train, or of a Hugging Face model "
-            "(hf:org/name@revision is one of its hub). One row of the result per file and "
-            "snapshot; '-' is HDF5 on stdin.",
+            "Features, labels and weights, or a code, in one file each: .h5, .hdf5, .npz, .npy, "
+            ".safetensors (or its .index.json), .pt, .pth, .ckpt, .csv, .txt, .parquet, .arrow. "
+            "Or the folder of a run of gnc train, or of a Hugging Face model "
+            "(hf:org/name@revision from its hub). One row of the result per file and snapshot; "
+            "'-' is HDF5 on stdin.",
             group=_WHAT,
             metavar="FILES",
             argument=True,
@@ -107,7 +107,7 @@ def measure(
     features: Annotated[
         Any,
         Parameter(
-            "Features (N, d): a file, or its dataset KEY; beside one FILES a dataset of it. "
+            "Features (N, d): a file, or its dataset KEY; with one FILES a dataset of it. "
             "Repeatable; several files and globs are shards of one set.",
             group=_WHAT,
             metavar="F[:KEY]",
@@ -174,7 +174,7 @@ def measure(
     K: Annotated[
         int | None,
         Parameter(
-            "Number of classes; an error where the files have another. Default: that of the files.",
+            "Number of classes; an error if the files have another. Default: that of the files.",
             whole(2, MOST_CLASSES),
             _WHAT,
             short="-K",
@@ -202,9 +202,9 @@ def measure(
     means_from: Annotated[
         Path | None,
         Parameter(
-            "Take the class means of this set (train.h5) for GNC1, NCC, agreement and "
-            "NC1 to NC4, as is right for test data; own: of the set itself. Default: own, "
-            "and for other splits of a run those of its snapshot of split train.",
+            "Take the class means of this set (train.h5) for GNC1, NCC, agreement and NC1 to NC4 "
+            "of test data; own: those of the set itself. Default: own, but for the other splits "
+            "of a run those of split train.",
             group=_HOW,
             metavar="FILE",
             reads=True,
@@ -261,8 +261,8 @@ def measure(
     classes: Annotated[
         Path | Sequence[int | str] | None,
         Parameter(
-            "Only these classes: one label per line, or one name where --class-names has "
-            "it; nonzero: those whose weight is not zero.",
+            "Only these classes: one label, or one name of --class-names, per line; nonzero: "
+            "those whose weight is not zero.",
             LINES,
             group=_GNC2,
             metavar="FILE",
@@ -286,8 +286,8 @@ def measure(
     reach: Annotated[
         bool,
         Parameter(
-            "Prove which classes can win, be the strictly largest logit for some feature, and "
-            "which never; --classes FILE asks about some. --out rows.h5 has the proofs.",
+            "Prove which classes can win, with the strictly largest logit for some feature, and "
+            "which cannot; --classes FILE chooses some. --out rows.h5 has the proofs.",
             group=_REACH,
         ),
     ] = False,
@@ -313,8 +313,8 @@ def measure(
     seed: Annotated[
         int,
         Parameter(
-            "Seed of the sample of classes that quantiles of GNC2 are estimated from where K is "
-            "large, and of random sets. Default 0.",
+            "Seed of random sets and, for large K, of the sample of classes for quantiles of "
+            "GNC2. Default 0.",
             whole(0),
             "Effort and machine",
         ),
@@ -322,8 +322,8 @@ def measure(
     time_limit: Annotated[
         float | None,
         Parameter(
-            "Wall time after which GNC2 of a row is cut short, and --reach, certified but "
-            "wider; samples are read to their end. Default none.",
+            "Wall time after which GNC2 of a row, and --reach, stop with wider brackets; all "
+            "samples are read. Default none.",
             DURATION,
             "Effort and machine",
         ),
@@ -333,8 +333,8 @@ def measure(
     out: Annotated[
         Path | None,
         Parameter(
-            "Write the rows: .csv, .json (as --json prints it), .h5 or .parquet; .jsonl keeps "
-            "each as it is ready.",
+            "Write the rows: .csv, .json (as --json prints it), .h5 or .parquet; .jsonl gets each "
+            "row as soon as it is ready.",
             group=_OUTPUT,
             metavar="FILE",
             writes=(".csv", ".json", ".h5", ".parquet", ".jsonl"),
@@ -360,8 +360,8 @@ def measure(
     merge_list: Annotated[
         Path | None,
         Parameter(
-            "With --duplicates: write one row per class to merge, .csv. Of each group that pairs "
-            "join the class with most samples is kept, else the lowest label.",
+            "With --duplicates: write one row per class to merge, .csv. In each group joined by "
+            "such pairs the class with most samples is kept, else the lowest label.",
             group=_OUTPUT,
             metavar="FILE",
             writes=(".csv",),
@@ -375,9 +375,8 @@ def measure(
 ) -> "MeasureResult | MeasureSeries":
     """Measure collapse: GNC1, GNC2 with a certificate, GNC3, NCC and accuracy of saved features.
 
-    Features with labels, only a classifier, or both. The table says which numbers
-    are of unit rows and which of raw ones. Several files or snapshots make one row each.
-    In Python what names a file may be an array of the same shape.
+    Features with labels, only a classifier, or both. Several files or snapshots make one row each.
+    In Python, arrays may stand for files.
 
     Args:
         interrupt: set it to stop early with the rows so far.

@@ -45,7 +45,7 @@ class Gnc2Reference:
     id: str
     """The theorem, the entry, the construction, the file."""
     source: str
-    """What the entry says of itself; `1 - max_cosine` where the code behind it is a Tammes code."""
+    """Source of the entry; `1 - max_cosine` if it is a Tammes code."""
     data_version: str | None
     """Date and sha256 of the table, or the version of gnc that built the code."""
     proven: bool
@@ -224,7 +224,7 @@ class Policy:
     that can be a classifier; of a model of the hub also its commit. None where it was named."""
     class_means: dict[str, str] | None
     """Whose class means each metric takes: `own`, the file of `--means-from`, or `split train` of
-    the same moment of a run; None without samples."""
+    the same epoch of a run; None without samples."""
     classes: str | None
     """The file of `--classes`."""
     min_count: int | None
@@ -260,7 +260,7 @@ class ReachRow:
     margin: Bracket
     """The largest margin over all other classes that a feature in the ball gives."""
     twin: int | None = None
-    """The class outside with the same row and no smaller bias, for which it can only tie."""
+    """Another class with the same row and no smaller bias: it can only tie."""
     twin_name: str | None = None
     """Name of that class; None without names."""
 
@@ -273,7 +273,7 @@ class ReachSummary:
     """Radius R of the ball: `--feature-norm`, else the largest norm among the features, else
     infinite (null); margins are then per unit of the norm."""
     biased: bool
-    """Whether biases differ: otherwise they decide nothing."""
+    """Whether biases differ; equal biases have no effect."""
     subjects: int
     """Number of classes, or of sets of classes, that the verdicts are about."""
     rivals: int
@@ -281,7 +281,7 @@ class ReachSummary:
     can_win: int
     """Proved: a feature in the ball makes them the largest logits."""
     unreachable: Bracket = field(metadata=LOWER)
-    """How many cannot win: those proved, and with those undecided."""
+    """How many cannot win: those proved, and these with the undecided ones."""
     ties: Bracket = field(metadata=LOWER)
     """How many can only tie, as another class has the same row and bias; likewise."""
     undecided: int = field(metadata=LOWER)
@@ -396,7 +396,7 @@ class MeasureResult(Result):
     sample_margins: SampleMargins | None = field(metadata=HIGHER)
     """One-vs-rest margins of the samples; None without both features and weights."""
     margins: MeasureMargins = field(metadata=HIGHER)
-    """The margins that CosFace and ArcFace could still ask of this classifier."""
+    """The largest margins that CosFace and ArcFace can satisfy with this classifier."""
     max_cosine: float | None = field(metadata=LOWER)
     """Of two class weights; None where a weight is zero."""
     coherence: Coherence | None
@@ -495,7 +495,7 @@ class MeasureSeries(Result):
     rows: tuple[MeasureResult, ...]
     """One per file and snapshot; with `--resume` also those that the file had already."""
     skipped: int
-    """Sets that were not measured again, for `--resume` found them in the file."""
+    """Sets that were not measured again, since `--resume` found them in the file."""
     out: str | None = None
     """The file that the rows were written to; None where there is none."""
     interrupted: bool = field(default=False, metadata=HIDDEN)

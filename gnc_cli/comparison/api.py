@@ -51,7 +51,7 @@ def compare(
         bool, Parameter("List the table; --d and --K restrict it.", group=_COMPARE)
     ] = False,
     solve: Annotated[
-        bool, Parameter("Solve every pair of --d and --K and compare that.", group=_COMPARE)
+        bool, Parameter("Solve every pair of --d and --K, and compare the codes.", group=_COMPARE)
     ] = False,
     d: Annotated[
         Any,
@@ -158,7 +158,7 @@ def compare(
 ) -> "CompareResult":
     """Compare codes with the best known ones, and name those that are known.
 
-    Give files; or --list the table, or --solve pairs afresh.
+    Give files, or --list the table, or --solve pairs.
 
     Args:
         interrupt: set it to stop early with the rows so far.

@@ -79,9 +79,9 @@ class ListedRow(CompareRow):
 
     record: str
     """`proved` optimal, `certified` (an exact certificate is public, not refereed), `best-known`,
-    `claimed` (nobody has checked it; it counts nowhere) or `solved` (by this project)."""
+    `claimed` (not vetted, never counted) or `solved` (by this project)."""
     note: str = ""
-    """What the table says besides."""
+    """A note of the table."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -45,7 +45,7 @@ class BestKnown:
     max_cosine: float
     """Largest cosine of two of its rows."""
     figure: str
-    """It as its source has it: a fraction where it is exact, else decimals, 15 at most."""
+    """The cosine as in its source: a fraction if it is exact, else decimals, 15 at most."""
     source: str
     """Whom to cite: a theorem, the paper behind the table's entry, that of the construction; or
     that this project found it."""
@@ -61,8 +61,8 @@ class BestKnown:
     """Of the source, or of the search for a numerical code; None where the code is a theorem's or a
     construction."""
     table: str | None
-    """The table of known codes that it is from, with its date: `our copy of 2026-11`; and what a
-    table of the user's has, where it is not from there."""
+    """The table of known codes that it is from, with its date: `our copy of 2026-11`; with
+    `--table` also what that table has."""
     how: str | None
     """The command that found the code, where this project did."""
 

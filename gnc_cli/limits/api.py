@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from gnc_cli.limits.result import BoundsResult
 
 _MOST_D, _MOST_K = 10**5, 10**18
-_QUESTION = "What is asked"
+_QUESTION = "Problem"
 _CERTIFICATES = "Certificates"
 
 
@@ -118,7 +118,7 @@ def bounds(
         Path | None,
         Parameter(
             "Check a certificate, .json or .json.gz, in exact arithmetic, and say what it proves; "
-            "exit 5 where its claim does not follow from the file, 4 where that is not decided.",
+            "exit 5 if its claim does not follow from the file, 4 if that is not decided.",
             group=_CERTIFICATES,
             metavar="FILE",
             reads=True,
@@ -166,9 +166,8 @@ def bounds(
 ) -> "BoundsResult":
     """Bounds on how far apart K classes can be in d dimensions, proved from both sides.
 
-    Give two of d, K and a margin to get the third; give all three to ask
-    whether such a code exists, and what a loss can ask of it. Codes that
-    gnc does not know are not counted.
+    Give two of d, K and a margin to get the third; give all three to learn whether such a code
+    exists, and which scale softmax needs.
 
     Args:
         interrupt: set it to stop early with the pairs so far.

@@ -41,7 +41,7 @@ class _Row:
     exists: bool
     """True: such a code exists. False: none does."""
     proven: bool
-    """Whether it is proved; a claim or a numerical bound is shown, and counts nowhere."""
+    """Whether it is proved; a claim or a numerical bound is shown, and never counted."""
     constructive: bool
     """Whether gnc can build such a code: `how` says with which command."""
     bisector: bool
@@ -255,7 +255,7 @@ class CertificateAnswer:
     file: str
     """Without the folders before it."""
     kind: str
-    """What proves the claim: `delsarte`."""
+    """What proves the claim: `delsarte` or `three-point`."""
     d: int
     """Dimension."""
     K: int
@@ -304,9 +304,9 @@ class BoundsResult(Result):
     best: tuple[BestBounds, ...]
     """The best interval of each (d, K); empty likewise."""
     dimension: DimensionAnswer | None = None
-    """Which d a margin needs; None where that was not asked."""
+    """Which d a margin needs; None unless K and a margin are given without d."""
     classes: ClassesAnswer | None = None
-    """How many points a margin leaves room for; None where that was not asked."""
+    """How many points can have a margin; None unless d and a margin are given without K."""
     certificate: CertificateAnswer | None = field(default=None, metadata=OMITTED_IF_NONE)
     """What the file of --verify proves."""
     exported: CertificateAnswer | None = field(default=None, metadata=OMITTED_IF_NONE)

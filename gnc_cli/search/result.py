@@ -124,8 +124,8 @@ class UfmMeasures:
     gnc3: float = field(metadata=LOWER)
     """Distance from self-duality, mean (1 - <w_k, class_mean_k>); 0 at collapse."""
     hardmax_gap: Bracket | None = field(metadata=LOWER)
-    """tau * log(total loss) + rho*, all that is proved of rho*(d, K) used: how far the
-    cross-entropy optimum is from HardMax's. None with weight decay."""
+    """tau * log(total loss) + rho*, by the proved interval of rho*(d, K): how far the cross-entropy
+    optimum is from HardMax's. None with weight decay."""
 
 
 @dataclass(frozen=True)
@@ -187,9 +187,8 @@ class SolveResult(Result):
     """The best known code of (d, K), or one that holds a code of that size; None where there is
     none."""
     status: ComparisonStatus | None = field(metadata=WORD)
-    """Where it is beside `best_known`, as `compare` says: a Tammes code by its largest cosine, a
-    Softmax Code by its distance. None for a feature model, whose optimum at a positive temperature
-    is no code of largest distance."""
+    """Compared with `best_known`, as in `compare`: a Tammes code by its largest cosine, a Softmax
+    Code by its distance. None for a feature model."""
     gap: float | None = field(metadata=LOWER)
     """max_cosine - best_known: negative is better; 0 within the rounding of best_known below it. Of
     a Softmax Code 1 - rho_one_vs_rest.lower counts where that is less than max_cosine."""
@@ -204,8 +203,8 @@ class SolveResult(Result):
     batches: int
     """Batches of starts that knew nothing of each other: how often the code may have been found."""
     hits: int | None
-    """Of these, how many ended in this value, polished; None where the code was found by going on
-    from others, or where a polish is too dear to tell."""
+    """Of these, how many ended in this value, polished; None if the code came from the best codes
+    so far, or if polishing takes too long."""
     steps: int = field(metadata=LOWER)
     """Gradient steps in all: a batch of starts that descends together counts its steps once; with
     `ufm` those of the polish too."""
@@ -222,7 +221,7 @@ class SolveResult(Result):
     ufm: UfmMeasures | None = field(default=None, metadata=SPREAD, repr=False)
     """Of the feature model only; its fields stand beside the others."""
     ending: Outcome | None = field(default=None, metadata=OMITTED_IF_NONE)
-    """With a target: how the search ended, whatever became of the target."""
+    """With a target: how the search itself ended."""
     searched: bool = field(default=True, metadata=HIDDEN, repr=False)
     """A search found the code, and not a theorem, algebra or a file of ours; never printed."""
     extras: dict[str, Any] = field(default_factory=dict, metadata=HIDDEN, repr=False, compare=False)

@@ -122,8 +122,8 @@ def train(
     script: Annotated[
         str | None,
         Parameter(
-            "Letters of one script, those that most fonts have first: hangul, han, kana, "
-            "latin, greek, cyrillic, or as Unicode calls it. Default: all that fonts have.",
+            "Letters of one script, those that most fonts have first: hangul, han, kana, latin, "
+            "greek, cyrillic, or another name of Unicode. Default: all.",
             group=_DATA,
             metavar="NAME",
         ),
@@ -131,8 +131,8 @@ def train(
     augment: Annotated[
         Sequence[str] | str | None,
         Parameter(
-            "Comma-separated: crop, flip, rotate; or none. Default all, but flip only images "
-            "with colours and fashion-mnist.",
+            "Comma-separated: crop, flip, rotate; or none. Default all, but flip only for colour "
+            "images and fashion-mnist.",
             Kind("NAMES", _augmentations, noun="names"),
             _DATA,
         ),
@@ -399,8 +399,8 @@ def train(
     measure_every: Annotated[
         int | None,
         Parameter(
-            "Epochs between measurements of collapse and accuracy; after the first, the "
-            "last and those of snapshots always. Default: at most 10 % of the run time.",
+            "Epochs between measurements of collapse and accuracy; the first, the last and those "
+            "of snapshots are always measured. Default: at most 10 % of the run time.",
             whole(1, _MOST_EPOCHS),
             _OUTPUT,
             metavar="EPOCHS",
