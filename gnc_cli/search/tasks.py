@@ -114,7 +114,7 @@ class _Work:
             self.batch = number_of_starts(self.problem.d, self.problem.K, self.task.share)
         if algebra:  # its starts are near to where they lead
             self.stages //= 2
-            self.batch *= 1 if self.effort.counted else 2
+            self.batch *= 1 if self.effort.counted else 4
 
     def scale(self) -> float:
         """Of the problem at its best value so far."""
