@@ -14,6 +14,7 @@ from benchmarks.paper import figures
 from benchmarks.paper_recipe import paper_recipe
 from gnc_cli import compare, solve
 from gnc_cli.cli import app
+from gnc_cli.geometry.gram import max_cosine
 from gnc_cli.known_codes import best as known_codes
 from gnc_cli.known_codes.best import best
 from gnc_cli.known_codes.verdict import ComparisonStatus
@@ -69,14 +70,18 @@ def test_a_hunt_keeps_improvements_and_goes_on(
         (16, 6, 6.0),
         (8, 6, 6.0),
     ]
-    asked = {"K", "problem", "method", "seed", "time_limit", "out", "force"}
-    assert all(call.keys() == asked and call["method"] == "descent" for call in calls)
+    options = {"K", "problem", "method", "seed", "time_limit", "init", "out", "force"}
+    assert all(call.keys() == options and call["method"] == "descent" for call in calls)
+    assert all(call["init"] is None for call in calls)
     assert [row["improves"] for row in made] == [False, True, False, True]
-    assert sorted(path.name for path in folder.iterdir()) == ["3.8.h5", "visits.jsonl"]
+    assert sorted(path.name for path in folder.iterdir()) == ["3.16.h5", "3.8.h5", "visits.jsonl"]
     (row,) = compare(folder / "3.8.h5").rows
     assert row.status is ComparisonStatus.IMPROVES
     assert hunt.hunt(wanted, folder, seconds=600.0, budget=3.0, seed=5) == made
     assert len(calls) == 4
+    size, start = hunt.neighbour(folder, {"d": 3, "K": 15, "seed": 0})
+    assert size == 16 and start is not None and start.shape == (15, 3)
+    assert max_cosine(start) <= made[0]["max_cosine"] + 1e-12
 
 
 def test_a_search_for_sections_can_be_repeated_and_writes_a_file(

@@ -181,12 +181,14 @@ class _Descent:
         """Descend until the target is reached, the steps are done, or the time is, less what the
         exact pass will take."""
         by_time = steps is None and deadline.seconds is not None
+        began = deadline.elapsed
         planned = steps if steps is not None else _default_steps(self.d, self.K)
         while by_time or len(self.history) < planned:
             search = deadline.reserving(self._closing_seconds())
             done = len(self.history) / max(1, planned - 1)
             if by_time:
-                done = deadline.elapsed / max(search.seconds or 0.0, 1e-9)
+                whole = max((search.seconds or 0.0) - began, 1e-9)
+                done = (deadline.elapsed - began) / whole
             smoothed = None if search.expired else self._evaluate(done, search)
             if smoothed is None:
                 return Outcome.INTERRUPTED if deadline.interrupted else Outcome.TIME_LIMIT

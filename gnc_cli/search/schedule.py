@@ -32,12 +32,12 @@ _FIRST = (1, 2, 4)
 _ROUND, _MOST = 8, 64
 _SHARES = (0.1, 0.25, 0.5)
 """Share of the steps of a descent in the first rounds, so that a first code is found soon."""
-_NEW = {"fresh": 0.5, "quick": 0.5, "symmetric": 4.0, "neighbour": 0.5, "algebra": 0.5}
+_NEW = {"fresh": 0.5, "quick": 0.5, "symmetric": 4.0, "neighbour": 0.5}
 _LEARNING = {"hop": 1.0, "quick hop": 1.0, "shake": 2.0}
 _LEARNING_DEAR = {"hop": 1.0, "quick hop": 1.0, "shake": 0.2}
 """Where a polish is dear: hops find the better codes of (10, 100) in a third of the time of a
 shake."""
-_LIGHT = {"quick", "quick hop", "symmetric", "shake"}
+_LIGHT = {"quick", "quick hop", "symmetric", "algebra", "shake"}
 """Sources of tasks that can do without torch."""
 _ALL_SOURCES = 2
 """The round from which all sources compete; before, there is nothing to start from."""
@@ -201,9 +201,10 @@ def _drawn(
     plain = plain and problem.K <= MOST_POINTS and not effort.counted
     loaded = state.torch or "torch" in sys.modules
     if plain and (r == 0 or deadline.remaining < _LOADING and not loaded):
-        later = ["quick", "quick hop", "symmetric"][: 2 if problem.d == 2 else 3]
+        later = ["quick", "quick hop", "symmetric", "algebra"][: 2 if problem.d == 2 else 4]
         return ["quick"] if r == 0 else later
-    new, learning = dict(_NEW), dict(_LEARNING if effort.polishes else _LEARNING_DEAR)
+    new = _NEW | {"algebra": min(6.0, problem.d / 3.0)}
+    learning = dict(_LEARNING if effort.polishes else _LEARNING_DEAR)
     if not plain:
         del new["quick"], learning["quick hop"]
     if r < _ALL_SOURCES or not problem.parametrisation.is_free or problem.d == 2:

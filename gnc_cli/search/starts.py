@@ -1,45 +1,64 @@
 """Starts from algebra: codes near the constructions whose parameters are near (d, K).
 
-- sub-code: a construction with more rows, without some: the rows of a cap, those with the most
-  contacts, or random ones;
+- sub-code: rows of a construction with more rows, a cap or a slab of it;
+- section: rows of a construction in one or two dimensions more, each time those of nearly equal
+  cosines to one direction, projected along it, and a cap of what is left;
 - extension: a construction with fewer rows, and new rows in its deepest holes;
-- section: rows of a construction in d + 1 dimensions, of nearly equal cosine to one direction,
-  projected along it;
 - layers: constructions in d - 1 dimensions on parallel circles of latitude.
+
+Directions are sums of few rows. Around them the rows of a construction lie in few layers, and whole
+layers lead to codes most of whose pairs are contacts, far better than the construction: the cap of
+80 rows around one row of the shortened Kerdock code of 128 goes from 0.2 to 0.1687. Random rows of
+the same code end where random starts do, above 0.194.
 
 A code found from such a start is found by algebra as much as by search: the origin says so.
 """
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 
 from gnc_cli.constructions.construction import Construction
 from gnc_cli.constructions.registry import best_construction, cross_sections, in_dimension
-from gnc_cli.search.perturbations import contacts, deep_holes
+from gnc_cli.search.perturbations import contacts, deep_holes, unit
 
-_MOST_ROWS = 6
+_MOST_ROWS = 8
 """Constructions of at most this many times K rows are cut."""
 _FEWEST_ROWS = 0.75
 """Constructions of at least this share of K rows are extended."""
+_MOST_ADDED = 12
+"""Rows that a direction is the sum of, at most."""
+_CAPS = 0.7
+"""Share of caps; the others are slabs."""
 
 
-def algebraic_start(rng: np.random.Generator, d: int, K: int) -> tuple[str, np.ndarray] | None:
+def algebraic_start(
+    rng: np.random.Generator, d: int, K: int, favourite: str = ""
+) -> tuple[str, np.ndarray] | None:
     """A random code from nearby constructions: its origin, and unit rows (K, d).
 
     The origin is `kind: construction`. None where there is no construction near (d, K).
+
+    Args:
+        favourite: the origin of the best code so far, which is drawn half of the time.
     """
-    ways = [(way, choices) for way in _WAYS if (choices := _between(*_WAYS[way][1](d, K)))]
-    if not ways:
+    choices, weights = [], []
+    for name, share, sizes, start in _WAYS:
+        near = _between(*sizes(d, K))
+        # The nearer in size, the more often.
+        odds = np.array([1.0 / (0.3 + abs(np.log(c.K / K))) for c in near])
+        choices += [(f"{name}: {c.origin}", c, start) for c in near]
+        weights += list(share * odds / odds.sum())
+    if not choices:
         return None
-    way, choices = ways[rng.integers(len(ways))]
-    # The nearer in size, the more often.
-    distance = np.array([abs(np.log(c.K / K)) for c in choices])
-    weights = 1.0 / (0.1 + distance)
-    construction = choices[int(rng.choice(len(choices), p=weights / weights.sum()))]
-    code = _WAYS[way][0](rng, np.asarray(construction.build(), dtype=np.float64), d, K)
-    return f"{way}: {construction.origin}", code / np.linalg.norm(code, axis=1, keepdims=True)
+    chances = np.array(weights) / sum(weights)
+    best = np.array([origin == favourite for origin, *_ in choices])
+    if best.any():
+        chances = 0.5 * chances + 0.5 * best / best.sum()
+    origin, construction, start = choices[rng.choice(len(choices), p=chances)]
+    rows = unit(np.asarray(construction.build(), dtype=np.float64))
+    return origin, unit(start(rng, rows, d, K))
 
 
 def resized(rng: np.random.Generator, code: np.ndarray, K: int) -> np.ndarray:
@@ -48,8 +67,19 @@ def resized(rng: np.random.Generator, code: np.ndarray, K: int) -> np.ndarray:
     Fewer by leaving out a cap, rows with the most contacts, or any; more by filling holes. So a
     symmetric code of a few rows more is a start for sizes that no union of orbits has.
     """
-    d = code.shape[1]
-    return _sub_code(rng, code, d, K) if len(code) > K else _extension(rng, code, d, K)
+    if len(code) <= K:
+        return _extension(rng, code, code.shape[1], K)
+    way = rng.integers(3)
+    if way == 0:
+        return code[rng.permutation(len(code))[:K]]
+    if way == 1:
+        return _cut(rng, code, code.shape[1], K)
+    touching = contacts(code)
+    kept = np.ones(len(code), dtype=bool)
+    for _ in range(len(code) - K):
+        number = np.where(kept, touching[:, kept].sum(1) + rng.random(len(code)), -1.0)
+        kept[number.argmax()] = False
+    return code[kept]
 
 
 @lru_cache(maxsize=64)
@@ -62,22 +92,28 @@ def _between(d: int, least: int, most: int) -> tuple[Construction, ...]:
     return tuple({(c.origin, c.K): c for c in fitting}.values())
 
 
-def _sub_code(rng: np.random.Generator, rows: np.ndarray, d: int, K: int) -> np.ndarray:
-    """K of the rows."""
-    leaving = len(rows) - K
-    way = rng.integers(3)
-    if way == 0:
-        return rows[rng.permutation(len(rows))[:K]]
-    if way == 1:  # those nearest to, or farthest from, a direction
-        nearness = rows @ _direction(rng, rows)
-        order = np.lexsort((rng.random(len(rows)), nearness.round(6)))
-        return rows[order[:K]]
-    touching = contacts(rows)
-    kept = np.ones(len(rows), dtype=bool)
-    for _ in range(leaving):
-        number = np.where(kept, touching[:, kept].sum(1) + rng.random(len(rows)), -1.0)
-        kept[number.argmax()] = False
-    return rows[kept]
+def _cut(rng: np.random.Generator, rows: np.ndarray, d: int, K: int) -> np.ndarray:
+    """K of the rows: those nearest to a direction, or to one level across it."""
+    heights = rows @ _direction(rng, rows)
+    level = heights.max() if rng.random() < _CAPS else rng.choice(heights)
+    return rows[_nearest(rng, heights, level)[:K]]
+
+
+def _section(
+    rng: np.random.Generator, rows: np.ndarray, d: int, K: int, directions: int
+) -> np.ndarray:
+    """Rows on one level across a direction, or near it, in the space across it; so again."""
+    for _ in range(directions):
+        pole = _direction(rng, rows)
+        heights = rows @ pole
+        level = rng.choice(heights)
+        order = _nearest(rng, heights, level)
+        order = order[np.abs(heights[order]) < 0.95]
+        most = max(K, int((np.abs(heights - level) < 1e-6).sum()))
+        rows = rows[order[:most]] @ np.linalg.svd(pole[None])[2][1:].T
+        # Rows on one meridian fall together; they move apart.
+        rows = unit(unit(rows) + 1e-3 / np.sqrt(d) * rng.standard_normal(rows.shape))
+    return _extension(rng, rows, d, K) if len(rows) < K else _cut(rng, rows, d, K)
 
 
 def _extension(rng: np.random.Generator, rows: np.ndarray, d: int, K: int) -> np.ndarray:
@@ -85,21 +121,6 @@ def _extension(rng: np.random.Generator, rows: np.ndarray, d: int, K: int) -> np
     while len(rows) < K:
         rows = np.concatenate([rows, rng.choice(deep_holes(rng, rows)[:5], 1)])
     return rows
-
-
-def _section(rng: np.random.Generator, rows: np.ndarray, d: int, K: int) -> np.ndarray:
-    """The K rows whose cosines to a direction are nearest to one value, in the space across it."""
-    pole = _direction(rng, rows)
-    height = rows @ pole
-    level = height[rng.integers(len(rows))] if rng.random() < 0.5 else 0.0
-    order = np.lexsort((rng.random(len(rows)), np.abs(height - level).round(6)))
-    order = order[np.abs(height[order]) < 0.95]
-    across = np.linalg.svd(pole[None])[2][1:]
-    section = rows[order[:K]] @ across.T
-    section /= np.linalg.norm(section, axis=1, keepdims=True)
-    # Rows on one meridian fall together; they move apart.
-    section += 1e-3 * rng.standard_normal(section.shape)
-    return section if len(section) == K else _extension(rng, section, d, K)
 
 
 def _layers(rng: np.random.Generator, rows: np.ndarray, d: int, K: int) -> np.ndarray:
@@ -111,34 +132,48 @@ def _layers(rng: np.random.Generator, rows: np.ndarray, d: int, K: int) -> np.nd
     layers = []
     for height, width, count in zip(heights, widths, wanted, strict=True):
         turn, _ = np.linalg.qr(rng.standard_normal((d - 1, d - 1)))
-        part = rows if count == len(rows) else _sub_code(rng, rows, d - 1, count)
+        part = _cut(rng, rows, d - 1, count)
         layers.append(np.column_stack([width * part @ turn.T, np.full(len(part), height)]))
     return _extension(rng, np.concatenate(layers), d, K)
 
 
 def _direction(rng: np.random.Generator, rows: np.ndarray) -> np.ndarray:
-    """A row, the middle of a few rows, a hole, or any unit vector."""
-    number = int(rng.integers(5))
-    if number < 3:
-        chosen = rows[rng.integers(len(rows))]
-        near = rows[np.argsort(-(rows @ chosen))[: number + 1]]
-        direction = near.sum(axis=0)
+    """The sum of a few rows, of any or of those around one; seldom a hole, or any unit vector."""
+    number = min(len(rows), _MOST_ADDED, int(rng.geometric(0.3)))
+    kind = rng.random()
+    if kind < 0.5:
+        direction = rows[rng.permutation(len(rows))[:number]].sum(axis=0)
+    elif kind < 0.9:
+        nearness = rows @ rows[rng.integers(len(rows))]
+        direction = rows[_nearest(rng, nearness, 1.0)[:number]].sum(axis=0)
+    elif kind < 0.95:
+        direction = deep_holes(rng, rows)[0]
     else:
-        direction = deep_holes(rng, rows)[0] if number == 3 else rng.standard_normal(rows.shape[1])
+        direction = rng.standard_normal(rows.shape[1])
     length = np.linalg.norm(direction)
-    return rows[0] if length < 1e-9 else np.asarray(direction / length)
+    sign = rng.choice([-1.0, 1.0])
+    return sign * (rows[0] if length < 1e-9 else direction / length)
 
 
-_WAYS: dict[
-    str,
+def _nearest(rng: np.random.Generator, values: np.ndarray, level: float) -> np.ndarray:
+    """Places of the values from the nearest to the level on, equal ones in random order."""
+    return np.lexsort((rng.random(len(values)), np.abs(values - level).round(6)))
+
+
+_WAYS: tuple[
     tuple[
-        Callable[[np.random.Generator, np.ndarray, int, int], np.ndarray],
+        str,
+        float,
         Callable[[int, int], tuple[int, int, int]],
+        Callable[[np.random.Generator, np.ndarray, int, int], np.ndarray],
     ],
-] = {
-    "sub-code": (_sub_code, lambda d, K: (d, K, _MOST_ROWS * K)),
-    "extension": (_extension, lambda d, K: (d, int(np.ceil(_FEWEST_ROWS * K)), K - 1)),
-    "section": (_section, lambda d, K: (d + 1, K, _MOST_ROWS * K)),
-    "layers": (_layers, lambda d, K: (d - 1, max(2, K // 8), K if d > 3 else 0)),
-}
-"""What makes a code, and the constructions that it starts from: dimension, fewest and most rows."""
+    ...,
+] = (
+    ("sub-code", 4.0, lambda d, K: (d, K, _MOST_ROWS * K), _cut),
+    ("section", 3.0, lambda d, K: (d + 1, K, _MOST_ROWS * K), partial(_section, directions=1)),
+    ("section", 2.0, lambda d, K: (d + 2, K, _MOST_ROWS * K), partial(_section, directions=2)),
+    ("extension", 1.0, lambda d, K: (d, int(np.ceil(_FEWEST_ROWS * K)), K - 1), _extension),
+    ("layers", 0.7, lambda d, K: (d - 1, max(2, K // 8), K if d > 3 else 0), _layers),
+)
+"""Kinds of starts: how often each is drawn, the constructions that it starts from (dimension,
+fewest and most rows), and what makes a code of their rows."""

@@ -8,7 +8,7 @@ same candidates wherever and beside whatever it runs. Sources of starts:
 - `fresh`: random starts, sharpness 1 to 20 over the scale of the problem;
 - `symmetric`: orbits of random finite groups (`symmetric`); the polish that follows is free;
 - `neighbour`: codes of a few points more, less these, or of fewer with others in deep holes;
-- `algebra`: codes made of nearby constructions (`starts`);
+- `algebra`: codes made of nearby constructions (`starts`), descended by L-BFGS;
 - `hop`: good codes perturbed (`perturbations`) and annealed from a higher sharpness;
 - `polish`: good ends of earlier rounds, polished: where a polish is dear, descents leave it to
   tasks of its own, for the best only;
@@ -107,10 +107,14 @@ class _Work:
     def __post_init__(self) -> None:
         self.rng = np.random.default_rng(self.task.seed)
         self.problem, self.effort = self.task.problem, self.task.effort
-        self.quick = self.task.source.startswith("quick")
-        self.batch = self.effort.batch
-        if self.quick:
+        algebra = self.task.source == "algebra"
+        self.quick = algebra or self.task.source.startswith("quick")
+        self.stages, self.batch = STAGES, self.effort.batch
+        if self.quick and not self.effort.counted:
             self.batch = number_of_starts(self.problem.d, self.problem.K, self.task.share)
+        if algebra:  # its starts are near to where they lead
+            self.stages //= 2
+            self.batch *= 1 if self.effort.counted else 4
 
     def scale(self) -> float:
         """Of the problem at its best value so far."""
@@ -137,7 +141,7 @@ class _Work:
                 sharpness,
                 _SHARP / scale,
                 self.deadline,
-                STAGES,
+                self.stages,
                 steps_of_a_stage(self.task.share),
             )
             ends = [Candidate(end.value, end.rows, origin=origins[end.start]) for end in quick]
@@ -234,12 +238,13 @@ def _symmetric_ends(work: _Work, K: int) -> list[Candidate]:
 def _algebra(work: _Work) -> TaskResult:
     """Codes made of nearby constructions, descended a little."""
     rng, (d, K) = work.rng, (work.problem.d, work.problem.K)
-    drawn = [algebraic_start(rng, d, K) for _ in range(work.effort.batch)]
+    favourite = work.task.archive[0].origin if work.task.archive else ""
+    drawn = [algebraic_start(rng, d, K, favourite) for _ in range(work.batch)]
     origins = [origin for origin, _ in filter(None, drawn)]
     if not origins:
         return _fresh(work)
     starts = np.array([work.problem.from_code(code) for _, code in filter(None, drawn)])
-    work.admit(work.descend(work.problem, starts, _NEXT, 0.5 * work.task.share, origins))
+    work.admit(work.descend(work.problem, starts, _NEXT, work.task.share, origins))
     return work.result()
 
 

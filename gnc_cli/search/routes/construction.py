@@ -302,11 +302,12 @@ def streamed(construction: Construction) -> bool:
 
 
 def worth_a_search(request: Request, construction: Construction) -> bool:
-    """Whether a search runs beside it; a time limit or a target invites one more often."""
-    if construction.proven or streamed(construction):
-        return False
+    """Whether a search runs beside it; a time limit or a target invites one, but not where descents
+    of that many points end far behind."""
+    if not near_optimal(construction):
+        return True
     invited = request.time_limit is not None or request.target is not None
-    return invited or not near_optimal(construction)
+    return invited and not construction.proven and construction.K <= LARGE
 
 
 def near_optimal(construction: Construction) -> bool:

@@ -19,6 +19,7 @@ from gnc_cli.errors import UsageError
 from gnc_cli.geometry.gram import max_cosine
 from gnc_cli.io.codefile import read_code
 from gnc_cli.known_codes.best import Reference
+from gnc_cli.limits.lines import welch
 from gnc_cli.records import Bracket
 from gnc_cli.search.request import Request
 from gnc_cli.search.result import Outcome, SolveResult
@@ -28,6 +29,7 @@ from gnc_cli.search.routes.construction import (
     better_code,
     near_optimal,
     promising,
+    worth_a_search,
 )
 
 VALIDATOR = jsonschema.Draft202012Validator(schemas.load("solve"))
@@ -229,3 +231,17 @@ def test_what_needs_no_search_and_what_is_worth_a_start() -> None:
     assert not near_optimal(named(100, 5000, 0.25))
     assert not near_optimal(named(10, 40, 1 / 6))  # small enough to search anyway
     assert promising(named(22, 275, 1 / 6)) and not promising(named(10, 100, 0.5))
+
+
+@pytest.mark.parametrize(("d", "K", "searches"), [(32, 1000, True), (64, 100_000, False)])
+def test_a_time_limit_invites_a_search_but_not_where_it_ends_far_behind(
+    d: int, K: int, searches: bool
+) -> None:
+    code = named(d, K, 1.2 * welch(d, K))
+    assert worth_a_search(Request(d=d, K=K, time_limit=9.0), code) is searches
+    assert not worth_a_search(Request(d=d, K=K), code)
+
+
+def test_the_sheet_says_that_a_descent_has_no_chance() -> None:
+    result = solved(d=64, K=4000)
+    assert result.outcome is Outcome.CONSTRUCTED and "far behind" in result.advice
