@@ -4,8 +4,7 @@
   are not nearer to each other than a smaller cosine of the construction;
 - section: rows of a construction in one or two dimensions more, each time those of nearly equal
   cosines to one direction, projected along it, and a cap of what is left;
-- extension: a construction with fewer rows, and new rows in its deepest holes;
-- layers: constructions in d - 1 dimensions on parallel circles of latitude.
+- extension: a construction with fewer rows, and new rows in its deepest holes.
 
 Directions are sums of few rows. Around them the rows of a construction lie in few layers, and whole
 layers lead to codes most of whose pairs are contacts, far better than the construction: the cap of
@@ -148,20 +147,6 @@ def _extension(rng: np.random.Generator, rows: np.ndarray, d: int, K: int) -> np
     return rows
 
 
-def _layers(rng: np.random.Generator, rows: np.ndarray, d: int, K: int) -> np.ndarray:
-    """Copies of the rows, or parts of them, turned at random, at several heights."""
-    number = int(np.ceil(K / len(rows))) + int(rng.integers(2))
-    heights = np.sort(np.cos(np.pi * (np.arange(number) + rng.uniform(0.3, 0.7)) / number))
-    widths = np.sqrt(1.0 - heights**2)
-    wanted = np.minimum((K * widths / widths.sum()).astype(int), len(rows))
-    layers = []
-    for height, width, count in zip(heights, widths, wanted, strict=True):
-        turn, _ = np.linalg.qr(rng.standard_normal((d - 1, d - 1)))
-        part = _cut(rng, rows, d - 1, count)
-        layers.append(np.column_stack([width * part @ turn.T, np.full(len(part), height)]))
-    return _extension(rng, np.concatenate(layers), d, K)
-
-
 def _direction(rng: np.random.Generator, rows: np.ndarray) -> np.ndarray:
     """The sum of a few rows, of any or of those around one; seldom a hole, or any unit vector."""
     number = min(len(rows), _MOST_ADDED, int(rng.geometric(0.3)))
@@ -198,7 +183,6 @@ _WAYS: tuple[
     ("section", 3.0, lambda d, K: (d + 1, K, _MOST_ROWS * K), partial(_section, directions=1)),
     ("section", 2.0, lambda d, K: (d + 2, K, _MOST_ROWS * K), partial(_section, directions=2)),
     ("extension", 1.0, lambda d, K: (d, int(np.ceil(_FEWEST_ROWS * K)), K - 1), _extension),
-    ("layers", 0.7, lambda d, K: (d - 1, max(2, K // 8), K if d > 3 else 0), _layers),
 )
 """Kinds of starts: how often each is drawn, the constructions that it starts from (dimension,
 fewest and most rows), and what makes a code of their rows."""
