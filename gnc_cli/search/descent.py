@@ -277,7 +277,7 @@ def quick_descents(
     grids = [np.geomspace(first, end, stages) for first in sharpness]
     for at, (rows, grid) in enumerate(zip(starts, grids, strict=True)):
         rows = descend(rows, grid[grid < middle])
-        half_way.append(QuickEnd(at, rows, _estimate(parametrisation, rows, middle)))
+        half_way.append(QuickEnd(at, rows, estimate(parametrisation, rows, middle)))
         if deadline.expired:
             break
     half_way.sort(key=lambda each: each.value)
@@ -285,7 +285,7 @@ def quick_descents(
     for each in half_way[: -(-len(half_way) // _CONTINUED)]:
         grid = grids[each.start]
         rows = descend(each.rows, grid[grid >= middle])
-        ends.append(QuickEnd(each.start, rows, _estimate(parametrisation, rows, end)))
+        ends.append(QuickEnd(each.start, rows, estimate(parametrisation, rows, end)))
     return ends, len(half_way), total
 
 
@@ -380,6 +380,7 @@ class NearPairs:
         return top + np.log(total) / self.beta, gradient
 
 
-def _estimate(parametrisation: Parametrisation, rows: np.ndarray, beta: float) -> float:
+def estimate(parametrisation: Parametrisation, rows: np.ndarray, beta: float) -> float:
+    """Where unknown rows (M, d) lead that are descended to sharpness beta: the weighted cosine."""
     _, _, gram, weights = _weights(parametrisation, rows, beta)
     return float((weights * gram).sum() / weights.sum())

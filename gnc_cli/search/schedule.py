@@ -207,8 +207,11 @@ def _drawn(
     learning = dict(_LEARNING if effort.polishes else _LEARNING_DEAR)
     if not plain:
         del new["quick"], learning["quick hop"]
-    if r < _ALL_SOURCES or not problem.parametrisation.is_free or problem.d == 2:
-        new = {name: new[name] for name in ("fresh", "quick") if name in new}
+    whole_sphere = problem.parametrisation.is_free and problem.d > 2
+    if r < _ALL_SOURCES or not whole_sphere:
+        del new["symmetric"], new["neighbour"]
+    if not whole_sphere:
+        del new["algebra"]
     if not effort.shakes or not any(c.polished for c in state.archive):
         del learning["shake"]
     if r < _ALL_SOURCES or not state.archive:

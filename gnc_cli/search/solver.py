@@ -162,6 +162,8 @@ def _best(problem: Problem, state: SearchState, deadline: Deadline) -> Candidate
     better = [c for c in rough if not c.polished and c.value < best.value and c is not best]
     for candidate in [*better, best][:_LAST_POLISHES]:
         if candidate.active is None or candidate.stationarity > _STATIONARY:
+            if deadline.seconds is not None:  # which may cut the polish short
+                candidate = replace(candidate, whole=_refined(problem, candidate, deadline)[0])
             done = _no_worse(problem, candidate, deadline)
             true = problem.value(done.whole)
             if not best.polished or true < best.value:
@@ -229,10 +231,17 @@ def _finish(
         )
     if _can_polish(problem, deadline) or deadline.expired:
         return best.whole, None
+    return _refined(problem, best, deadline)
+
+
+def _refined(
+    problem: Problem, candidate: Candidate, deadline: Deadline
+) -> tuple[np.ndarray, FirstOrder]:
+    """A candidate's rows after L-BFGS at higher sharpness."""
     return refine(
-        best.restricted or problem,
-        best.whole,
-        scale=problem.scale(best.value),
+        candidate.restricted or problem,
+        candidate.whole,
+        scale=problem.scale(candidate.value),
         steps=_REFINE_STEPS,
         deadline=deadline,
     )

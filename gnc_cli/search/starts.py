@@ -1,10 +1,10 @@
 """Starts from algebra: codes near the constructions whose parameters are near (d, K).
 
-- sub-code: rows of a construction with more rows, a cap or a slab of it;
+- sub-code: rows of a construction with more rows, a cap or a slab of it, or of these the rows that
+  are not nearer to each other than a smaller cosine of the construction;
 - section: rows of a construction in one or two dimensions more, each time those of nearly equal
   cosines to one direction, projected along it, and a cap of what is left;
-- extension: a construction with fewer rows, and new rows in its deepest holes;
-- layers: constructions in d - 1 dimensions on parallel circles of latitude.
+- extension: a construction with fewer rows, and new rows in its deepest holes.
 
 Directions are sums of few rows. Around them the rows of a construction lie in few layers, and whole
 layers lead to codes most of whose pairs are contacts, far better than the construction: the cap of
@@ -23,7 +23,7 @@ from gnc_cli.constructions.construction import Construction
 from gnc_cli.constructions.registry import best_construction, cross_sections, in_dimension
 from gnc_cli.search.perturbations import contacts, deep_holes, unit
 
-_MOST_ROWS = 8
+_MOST_ROWS = 40
 """Constructions of at most this many times K rows are cut."""
 _FEWEST_ROWS = 0.75
 """Constructions of at least this share of K rows are extended."""
@@ -31,6 +31,8 @@ _MOST_ADDED = 12
 """Rows that a direction is the sum of, at most."""
 _CAPS = 0.7
 """Share of caps; the others are slabs."""
+_SPREAD = 0.5
+"""Share of caps and slabs of which only rows at distances from each other are taken."""
 
 
 def algebraic_start(
@@ -47,7 +49,7 @@ def algebraic_start(
     for name, share, sizes, start in _WAYS:
         near = _between(*sizes(d, K))
         # The nearer in size, the more often.
-        odds = np.array([1.0 / (0.3 + abs(np.log(c.K / K))) for c in near])
+        odds = np.array([1.0 / (0.5 + abs(np.log(c.K / K))) for c in near])
         choices += [(f"{name}: {c.origin}", c, start) for c in near]
         weights += list(share * odds / odds.sum())
     if not choices:
@@ -57,8 +59,7 @@ def algebraic_start(
     if best.any():
         chances = 0.5 * chances + 0.5 * best / best.sum()
     origin, construction, start = choices[rng.choice(len(choices), p=chances)]
-    rows = unit(np.asarray(construction.build(), dtype=np.float64))
-    return origin, unit(start(rng, rows, d, K))
+    return origin, unit(start(rng, _rows(construction), d, K))
 
 
 def resized(rng: np.random.Generator, code: np.ndarray, K: int) -> np.ndarray:
@@ -92,11 +93,34 @@ def _between(d: int, least: int, most: int) -> tuple[Construction, ...]:
     return tuple({(c.origin, c.K): c for c in fitting}.values())
 
 
+@lru_cache(maxsize=32)
+def _rows(construction: Construction) -> np.ndarray:
+    """Its unit rows."""
+    return unit(np.asarray(construction.build(), dtype=np.float64))
+
+
 def _cut(rng: np.random.Generator, rows: np.ndarray, d: int, K: int) -> np.ndarray:
-    """K of the rows: those nearest to a direction, or to one level across it."""
+    """K of the rows: those nearest to a direction, or to one level across it, and perhaps far from
+    each other."""
     heights = rows @ _direction(rng, rows)
     level = heights.max() if rng.random() < _CAPS else rng.choice(heights)
-    return rows[_nearest(rng, heights, level)[:K]]
+    order = _nearest(rng, heights, level)
+    if rng.random() < _SPREAD:
+        cosines = rows @ rows[rng.integers(len(rows))]
+        order = _spread(rows, order, K, rng.choice(cosines[cosines < 1.0 - 1e-6]))
+    return rows[order[:K]]
+
+
+def _spread(rows: np.ndarray, order: np.ndarray, K: int, cosine: float) -> np.ndarray:
+    """The order with K rows first, or fewer, that have at most this cosine with each other."""
+    near, first = np.zeros(len(rows), dtype=bool), []
+    for i in order:
+        if not near[i]:
+            first.append(i)
+            near |= rows @ rows[i] > cosine + 1e-9
+            if len(first) == K:
+                break
+    return np.concatenate([first, order[~np.isin(order, first)]])
 
 
 def _section(
@@ -110,10 +134,10 @@ def _section(
         order = _nearest(rng, heights, level)
         order = order[np.abs(heights[order]) < 0.95]
         most = max(K, int((np.abs(heights - level) < 1e-6).sum()))
-        rows = rows[order[:most]] @ np.linalg.svd(pole[None])[2][1:].T
-        # Rows on one meridian fall together; they move apart.
-        rows = unit(unit(rows) + 1e-3 / np.sqrt(d) * rng.standard_normal(rows.shape))
-    return _extension(rng, rows, d, K) if len(rows) < K else _cut(rng, rows, d, K)
+        rows = unit(rows[order[:most]] @ np.linalg.svd(pole[None])[2][1:].T)
+    rows = _extension(rng, rows, d, K) if len(rows) < K else _cut(rng, rows, d, K)
+    # Rows on one meridian fall together; they move apart.
+    return rows + 1e-3 * rng.standard_normal(rows.shape)
 
 
 def _extension(rng: np.random.Generator, rows: np.ndarray, d: int, K: int) -> np.ndarray:
@@ -121,20 +145,6 @@ def _extension(rng: np.random.Generator, rows: np.ndarray, d: int, K: int) -> np
     while len(rows) < K:
         rows = np.concatenate([rows, rng.choice(deep_holes(rng, rows)[:5], 1)])
     return rows
-
-
-def _layers(rng: np.random.Generator, rows: np.ndarray, d: int, K: int) -> np.ndarray:
-    """Copies of the rows, or parts of them, turned at random, at several heights."""
-    number = int(np.ceil(K / len(rows))) + int(rng.integers(2))
-    heights = np.sort(np.cos(np.pi * (np.arange(number) + rng.uniform(0.3, 0.7)) / number))
-    widths = np.sqrt(1.0 - heights**2)
-    wanted = np.minimum((K * widths / widths.sum()).astype(int), len(rows))
-    layers = []
-    for height, width, count in zip(heights, widths, wanted, strict=True):
-        turn, _ = np.linalg.qr(rng.standard_normal((d - 1, d - 1)))
-        part = _cut(rng, rows, d - 1, count)
-        layers.append(np.column_stack([width * part @ turn.T, np.full(len(part), height)]))
-    return _extension(rng, np.concatenate(layers), d, K)
 
 
 def _direction(rng: np.random.Generator, rows: np.ndarray) -> np.ndarray:
@@ -173,7 +183,6 @@ _WAYS: tuple[
     ("section", 3.0, lambda d, K: (d + 1, K, _MOST_ROWS * K), partial(_section, directions=1)),
     ("section", 2.0, lambda d, K: (d + 2, K, _MOST_ROWS * K), partial(_section, directions=2)),
     ("extension", 1.0, lambda d, K: (d, int(np.ceil(_FEWEST_ROWS * K)), K - 1), _extension),
-    ("layers", 0.7, lambda d, K: (d - 1, max(2, K // 8), K if d > 3 else 0), _layers),
 )
 """Kinds of starts: how often each is drawn, the constructions that it starts from (dimension,
 fewest and most rows), and what makes a code of their rows."""
