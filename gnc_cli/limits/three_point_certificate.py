@@ -102,7 +102,7 @@ class ThreePointCertificate(Certificate):
     degree: Annotated[int, Field(ge=5)]
     """D: the polynomials have degree 2 D."""
     a: Factor
-    """One row of D numbers, a_1 to a_D."""
+    """One row of 2 D numbers, a_1 to a_2D."""
     b: Factor
     """Of order 2."""
     F: tuple[Factor, ...]
@@ -178,7 +178,7 @@ class ThreePointCertificate(Certificate):
         u = cosine_at(x, s)
         T = chebyshev(self.degree, x)
         weights = [Fraction(a, 10**self.a.digits) for a in self.a.rows[0]]
-        rest = -1 - weights @ gegenbauer(self.d, self.degree, u)[1:]
+        rest = -1 - weights @ gegenbauer(self.d, 2 * self.degree, u)[1:]
         rest = rest - 2 * self._b(1, 0) - self._b(1, 1)
         for k, factor in enumerate(self.F):
             rest -= (1 - u * u) ** k * factor.form(T[: self.degree - k + 1])
@@ -216,8 +216,8 @@ class ThreePointCertificate(Certificate):
         orders += [(self.p[0], D + 1), (self.p[1], D)]
         for degree, factors in zip(half_degrees(D), self.q, strict=True):
             orders += zip(factors, basis_sizes(degree), strict=True)
-        if len(self.F) != D + 1 or [len(row) for row in self.a.rows] != [D]:
-            raise ValueError(f"a has D = {D} numbers, and F has D + 1 matrices")
+        if len(self.F) != D + 1 or [len(row) for row in self.a.rows] != [2 * D]:
+            raise ValueError(f"a has 2 D = {2 * D} numbers, and F has D + 1 matrices")
         for factor, order in orders:
             if [len(row) for row in factor.rows] != [*range(1, order + 1)]:
                 raise ValueError(f"a triangular matrix has order {order} for degree {D}")

@@ -199,7 +199,7 @@ class _Programme:
     """Minimise <C, X> under <A_i, X> = b_i with X positive semidefinite."""
 
     cones: list[_Cone]
-    """Of a_1 to a_D, b, F_0 to F_D, p, and q by multipliers and bases."""
+    """Of a_1 to a_2D, b, F_0 to F_D, p, and q by multipliers and bases."""
     b: np.ndarray
     reserves: np.ndarray
     """What multiples of the identity in the squares of multiplier 1 add to the conditions, of one
@@ -245,7 +245,7 @@ def _programme(d: int, s: float, D: int) -> _Programme:
     T, T3 = chebyshev(D, x), chebyshev(D, points)
     at_one = chebyshev(D, np.array([position(1.0, s)]))
     cones: list[_Cone] = []
-    for P in gegenbauer(d, D, u)[1:]:
+    for P in gegenbauer(d, 2 * D, u)[1:]:
         A = np.zeros((m, 1, 1))
         A[pair, 0, 0] = P
         cones.append(_Dense(A, np.ones((1, 1)), np.eye(1)))
@@ -543,12 +543,12 @@ def _certificate(
     D = claim.degree
     few, many = digits
     matrices = [c.basis @ x @ c.basis.T for c, x in zip(programme.cones, solution.X, strict=True)]
-    first, second = 2 * D + 2, 2 * D + 4
+    first, second = 3 * D + 2, 3 * D + 4
     others = {
         i: _rounded(matrices[i], _DIGITS if i < first else few)
-        for i in (*range(D, first), first + 1, *range(second + 3, second + 9))
+        for i in (*range(2 * D, first), first + 1, *range(second + 3, second + 9))
     }
-    a = tuple(math.ceil(float(x[0, 0]) * 10**_DIGITS) for x in matrices[:D])
+    a = tuple(math.ceil(float(x[0, 0]) * 10**_DIGITS) for x in matrices[: 2 * D])
     halves = epsilon / 2.0
     free = half_degrees(D)[0]
     forms = {
@@ -578,7 +578,7 @@ def _certificate(
     for step in range(_ROUNDS + 1):
         squares = [_rounded(form, many) for form in (*forms[1], *forms[3])]
         factors = others | dict(zip((first, *range(second, second + 3)), squares, strict=True))
-        ordered = [factors[i] for i in range(D, len(matrices))]
+        ordered = [factors[i] for i in range(2 * D, len(matrices))]
         claim = replace(
             claim,
             a=Factor(_DIGITS, (a,)),

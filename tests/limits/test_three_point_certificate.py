@@ -181,6 +181,9 @@ def test_negative_weights_are_refuted(certificate: ThreePointCertificate) -> Non
 def test_shapes_that_do_not_fit_are_malformed(certificate: ThreePointCertificate) -> None:
     refused(replace(certificate, F=certificate.F[:-1]), ValueError)
     refused(replace(certificate, a=Factor(0, ((1, 2),))), ValueError)
+    (weights,) = certificate.a.rows
+    for row in (weights[: certificate.degree], (*weights, 0)):
+        refused(replace(certificate, a=replace(certificate.a, rows=(row,))), ValueError)
     refused(replace(certificate, b=Factor(0, ((1,), (1,)))), ValueError)
     refused(replace(certificate, p=(certificate.p[1], certificate.p[0])), ValueError)
     refused(replace(certificate, degree=8), ValueError)
