@@ -33,7 +33,7 @@ import gzip
 import json
 import math
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -152,15 +152,14 @@ class ThreePointCertificate(Certificate):
             multiplied by the second.
         """
         D = self.degree
-        lattice = exponents((D, 2 * D)) if variables == 3 else [(i,) for i in range(2 * D + 1)]
+        lattice: Sequence[tuple[int, ...]] = [(i,) for i in range(2 * D + 1)]
+        remainder = self._pair_remainder
+        if variables == 3:
+            lattice, remainder = exponents((D, 2 * D)), self._triple_remainder
         values: list[Fraction] = []
         for start in range(0, len(lattice), _POINTS):
             points = np.array(lattice[start : start + _POINTS], dtype=object).T
-            poll(deadline)
-            if variables == 3:
-                values += [*self._triple_remainder(points, deadline)]
-            else:
-                values += [*self._pair_remainder(points)]
+            values += [*remainder(points, deadline)]
         return _coefficients(dict(zip(lattice, values, strict=True)))
 
     @property
@@ -171,8 +170,9 @@ class ThreePointCertificate(Certificate):
         bound: Fraction = 1 + weights + self._b(0, 0) + self.F[0].form(at_one)[0]
         return bound
 
-    def _pair_remainder(self, points: np.ndarray) -> np.ndarray:
+    def _pair_remainder(self, points: np.ndarray, deadline: Deadline) -> np.ndarray:
         """What r has beyond its sums of squares, at points (1, m) of whole numbers."""
+        poll(deadline)
         (x,) = points
         s = Fraction(self.cosine)
         u = cosine_at(x, s)
