@@ -1,20 +1,10 @@
-"""Bounds that come from lists: known codes, numerical ones, constructions, proved optima, and
-published bounds on how many points can have cosines of at most s.
+"""Bounds that come from lists of codes: known ones, numerical ones, constructions, proved optima.
 
 A code of more points or in fewer dimensions counts too: its first K points, with zeros appended,
 are a code of (d, K). The other way round, no code of (d, K) is better than a proved optimum of
 fewer points or in more dimensions. Values are rounded to the side on which they are true.
-
-`data/known_codes/cardinality.csv` holds bounds on kissing numbers (s = 1/2) and on the sizes of
-optimal codes, with their sources. Delsarte's linear programme gives the kissing number in 8 and 24
-dimensions and little more than it elsewhere; in between, bounds on triples of points are better.
-More points than such a bound have a largest cosine above s: their clearance is strictly below
-1 - s, by an amount that nobody states. So `at` says 1 - s, while `points` and `dimension` exclude a
-target of 1 - s itself. Bounds that are numerical, or certified but not refereed, are shown beside
-the others, and nothing is proved by them.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, cached_property
@@ -26,21 +16,15 @@ from gnc_cli.known_codes.best import SEARCHED, constructed, our_copy, stored_cos
 from gnc_cli.known_codes.table import (
     CLAIMED,
     SOLVED,
-    Cardinality,
     KnownCode,
     KnownCodes,
-    stored_cardinalities,
 )
-from gnc_cli.limits.limit import Count, Dimension, Finding, Limit
+from gnc_cli.limits.limit import Count, Finding, Limit
 
 _ONE_CODE = 1e-11
 """Entries and constructions whose cosines are this near are one code, rounded in its 12th digit."""
 _ULPS = Fraction(1, 10**15)
 """The double of an irrational cosine differs from it by less than this."""
-_TIE = Fraction(1, 10**12)
-"""A target less than this below 1 - s counts as 1 - s: one that is typed as 1/2 comes loosened by
-a relative 1e-13."""
-_HALF = Fraction(1, 2)
 
 
 def claimed_codes(table: KnownCodes) -> "CodeList":
@@ -217,50 +201,3 @@ def _ends(cosine: Cosine) -> tuple[Fraction, Fraction]:
         near = Fraction(cosine.value)
         return near - _ULPS, near + _ULPS
     return exact, exact
-
-
-class CardinalityLimit(Limit):
-    """The best of a list of bounds: each holds in fewer dimensions and for smaller cosines too."""
-
-    source = "published bounds on kissing numbers and sizes of codes"
-    exists = False
-    listed = True
-
-    def __init__(self, name: str, bounds: Iterable[Cardinality], *, proved: bool = True) -> None:
-        self.name, self.proved = name, proved
-        self._bounds = sorted(bounds, key=lambda bound: (-bound.cosine, bound.K))
-
-    def at(self, d: int, K: int) -> Finding | None:
-        bound = next((b for b in self._bounds if b.d >= d and b.K < K), None)
-        if bound is None:
-            return None
-        return Finding(rounded_up(1 - bound.cosine), strict=True, source=_bound_source(bound))
-
-    def points(self, d: int, target: Fraction) -> Count | None:
-        """The fewest points of the bounds in d dimensions or more that the target, or a tie with
-        it, is excluded by."""
-        excluding = [b for b in self._bounds if b.d >= d and target >= 1 - b.cosine - _TIE]
-        bound = min(excluding, key=lambda b: b.K, default=None)
-        return None if bound is None else Count.of(bound.K, source=_bound_source(bound))
-
-    def dimension(self, K: int, target: Fraction) -> Dimension:
-        """The smallest d that admits K points, for this target; 2 where nothing is excluded."""
-        excluding = (b.d for b in self._bounds if K > b.K and target >= 1 - b.cosine - _TIE)
-        return Dimension(max(excluding, default=1) + 1)
-
-
-def _bound_source(bound: Cardinality) -> str:
-    exact = bound.cosine.denominator < 10**6
-    text = str(bound.cosine) if exact else f"{float(bound.cosine):.10g}"
-    kind = "kissing number" if bound.cosine == _HALF else f"code with cosines up to {text}"
-    status = "" if bound.status == "proved" else f" ({_STATUS[bound.status]})"
-    return f"{kind} in {bound.d} dimensions at most {bound.K}{status}: {bound.source}"
-
-
-_STATUS = {"certified": "certified, not refereed", "numerical": "numerical, not rigorous"}
-CARDINALITY, UNPROVED_CARDINALITY = (
-    CardinalityLimit(
-        name, (b for b in stored_cardinalities() if (b.status == "proved") is proved), proved=proved
-    )
-    for name, proved in (("cardinality", True), ("numerical-bound", False))
-)

@@ -54,13 +54,29 @@ class DelsarteLP(Limit):
     )
     exists = False
 
-    def __init__(self, degree: int = _DEGREE, deadline: Deadline | None = None) -> None:
+    def __init__(
+        self, degree: int = _DEGREE, deadline: Deadline | None = None, *, only_open: bool = False
+    ) -> None:
+        """
+        Args:
+            degree: of the polynomials, at most.
+            deadline: of all programmes.
+            only_open: whether only `solved` says something, and `at` nothing.
+        """
         self.degree = degree
         self.deadline = deadline
         self.declined = False
+        self._only_open = only_open
+        self._last: tuple[tuple[int, int], DelsarteProof | None] = ((0, 0), None)
 
     def at(self, d: int, K: int) -> Finding | None:
         """The smallest proved clearance: codes of K points have no larger one."""
+        return None if self._only_open else self._finding(d, K)
+
+    def solved(self, d: int, K: int) -> Finding | None:
+        return self._finding(d, K) if self._only_open else None
+
+    def _finding(self, d: int, K: int) -> Finding | None:
         if d > _LARGEST_D or not 3 <= K <= _LARGEST_K:
             return None
         if K <= d + 1:
@@ -69,7 +85,13 @@ class DelsarteLP(Limit):
         return None if proof is None else Finding(float(1 - proof.s))
 
     def proof(self, d: int, K: int) -> "DelsarteProof | None":
-        """The proof of the largest cosine that excludes K points, if d + 1 < K."""
+        """The proof of the largest cosine that excludes K points, if d + 1 < K; kept for the last
+        pair."""
+        if self._last[0] != (d, K):
+            self._last = (d, K), self._best_proof(d, K)
+        return self._last[1]
+
+    def _best_proof(self, d: int, K: int) -> "DelsarteProof | None":
         solution = self._cosine(d, K)
         if solution is None:
             return None

@@ -38,14 +38,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from itertools import permutations, product
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self, cast
 
 import numpy as np
 from pydantic import FailFast, Field
 
 from gnc_cli.known_codes.table import data_folder
 from gnc_cli.limits.certificate import Certificate, Refuted, Unresolved, poll
-from gnc_cli.limits.stored_certificates import COMPUTED, best_stored
 from gnc_cli.records import read_plain
 from gnc_cli.runtime.deadline import Deadline
 
@@ -119,14 +118,13 @@ class ThreePointCertificate(Certificate):
     in the bases `trivial`, `sign` and `standard`."""
 
     @classmethod
-    def of_pair(cls, d: int, K: int, deadline: Deadline | None = None) -> Self | None:
-        """The best stored or computed one of K or fewer points in R^d or more dimensions."""
-        computed = COMPUTED.get((d, K))
-        stored = best_stored(d, K)
-        if stored is None or (computed is not None and Fraction(computed.cosine) >= stored.cosine):
-            return computed
-        packed = (data_folder() / "certificates" / stored.file).read_bytes()
-        return read_plain(cls, json.loads(gzip.decompress(packed)))
+    def of_bound(cls, bound: Any, d: int, K: int, deadline: Deadline) -> Self | None:
+        """The computed or stored one."""
+        if bound.computed is not None:
+            return cast("Self", bound.computed)
+        best = bound.best(d, K)
+        path = data_folder() / "certificates" / f"d{best.d}-K{best.K}.json.gz"
+        return read_plain(cls, json.loads(gzip.decompress(path.read_bytes())))
 
     def check(self, deadline: Deadline) -> None:
         """See the module, and `Certificate.check`."""

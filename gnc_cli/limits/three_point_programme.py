@@ -262,8 +262,8 @@ def three_point_certificate(
     """The certificate of the largest s that the programme of a degree excludes K points for.
 
     Args:
-        d: at least 3.
-        K: above 2 d.
+        d: no certificate has less than 3.
+        K: number of points, above 2 d.
         degree: at least 6 and even: larger degrees exclude more, and take longer.
         deadline: of the search.
         progress: called with `(done, total, nan)` after each programme.
@@ -276,7 +276,7 @@ def three_point_certificate(
     """
     deadline = deadline or Deadline()
     start = LEVENSHTEIN.at(d, K)
-    if start is None:
+    if d < 3 or start is None:
         return None
     s, slope = 1.0 - start.value, K * (d - 1) / (2.0 * start.value)
     total = (degree - _FIRST_DEGREE) // 2 + 2
