@@ -85,8 +85,6 @@ class _Programme:
     reserves: np.ndarray
     """What multiples of the identity in the squares of multiplier 1 add to the conditions, of one
     variable and of three; shape (2, m)."""
-    points: tuple[np.ndarray, np.ndarray]
-    """Those of the conditions, of one variable and of three; shape (1, 2 D + 1), (3, points)."""
 
 
 def _programme(d: int, s: float, D: int) -> _Programme:
@@ -120,37 +118,53 @@ def _programme(d: int, s: float, D: int) -> _Programme:
         for (i, j, _), kernel in zip(orders, kernels, strict=True):
             A[triple] += np.einsum("im,jm,m->mij", T3[:n, i], T3[:n, j], kernel[k] / 3.0)
         cones.append(Dense((A + A.swapaxes(1, 2)) / 2.0, C, orthonormal(rows)))
-    p_1, p_2 = (Squares([v], pair, m) for v in (T, T[:-1] * np.sqrt(1.0 - x * x)))
-    q = []
-    for multiplier, degree in zip(multipliers(points, triples), half_degrees(D), strict=True):
+    cones.append(Squares([T[:-1] * np.sqrt(1.0 - x * x)], pair, m))
+    inside = zip(multipliers(points, triples), half_degrees(D), strict=True)
+    for multiplier, degree in list(inside)[1:]:
         for basis in BASES:
             vectors = basis(T3, degree)
             root = np.sqrt(np.maximum(multiplier, 0.0) / len(vectors))
-            q.append(Squares([v * root for v in vectors], triple, m))
+            cones.append(Squares([v * root for v in vectors], triple, m))
     b = np.zeros(m)
     b[pair] = -1.0
-    reserves = np.zeros((2, m))
-    reserves[0, pair] = (T * T).sum(axis=0)
-    free = half_degrees(D)[0]
-    reserves[1, triple] = _weights(free)[0] @ trivial(T3 * T3, free)[0]
-    return _Programme([*cones, p_2, *q[3:], p_1, *q[:3]], b, reserves, (x[None], points))
+    free, reserves = _free_squares(D, x, points)
+    return _Programme([*cones, *free], b, reserves)
 
 
-def _sample(D: int, s: float) -> tuple[np.ndarray, np.ndarray]:
+def _sample(D: int, s: float | None) -> tuple[np.ndarray, np.ndarray]:
     """Points for the polynomials of one variable, and of three: shape (2 D + 1,), (3, m).
 
-    The latter are chosen by QR with pivots among random points that stand for three cosines up to
-    s of three points.
+    The latter are chosen by QR with pivots among random points.
+
+    Args:
+        s: only cosines of three points, up to s, are taken; None for the whole cube.
     """
     degrees = D, 2 * D
     m = len(exponents(degrees))
     x = np.cos(np.pi * np.random.default_rng(0).random((3, _CANDIDATES * m)))
-    x = x[:, multipliers(x, cosine_at(x, s))[1] >= 0.0]
+    if s is not None:
+        x = x[:, multipliers(x, cosine_at(x, s))[1] >= 0.0]
     (values,) = trivial(chebyshev(D, x), degrees)
     orthonormal, _ = np.linalg.qr(values.T)
     _, pivots = linalg.qr(orthonormal.T, mode="r", pivoting=True)
     ends = np.cos(np.pi * (np.arange(2 * D + 1) + 0.5) / (2 * D + 1))
     return ends, x[:, pivots[:m]]
+
+
+def _free_squares(D: int, x: np.ndarray, points: np.ndarray) -> tuple[list[Squares], np.ndarray]:
+    """The squares of multiplier 1, those of p_1 and q_1, and their reserves (`_Programme`)."""
+    T, T3 = chebyshev(D, x), chebyshev(D, points)
+    m = len(x) + points.shape[1]
+    pair, triple = slice(0, len(x)), slice(len(x), m)
+    degrees = half_degrees(D)[0]
+    squares = [Squares([T], pair, m)]
+    for basis in BASES:
+        vectors = basis(T3, degrees)
+        squares.append(Squares([v / math.sqrt(len(vectors)) for v in vectors], triple, m))
+    reserves = np.zeros((2, m))
+    reserves[0, pair] = (T * T).sum(axis=0)
+    reserves[1, triple] = _weights(degrees)[0] @ trivial(T3 * T3, degrees)[0]
+    return squares, reserves
 
 
 def _weights(degrees: Degrees) -> list[np.ndarray]:
@@ -191,13 +205,15 @@ def _certificate(
     weights = tuple(math.ceil(float(x[0, 0]) * 10**_DIGITS) for x in matrices[: 2 * D])
     b, *F = [_rounded(matrix, _DIGITS) for matrix in matrices[2 * D : 3 * D + 2]]
     p_2, *q = [_rounded(matrix, few) for matrix in matrices[3 * D + 2 : 3 * D + 9]]
-    free, half = cones[3 * D + 9 :], halves[[0, 1, 1, 1]]
-    identities = [np.ones(D + 1), *_weights(half_degrees(D)[0])]
-    inverses = [np.linalg.inv(cone.basis) for cone in free]
+    # Outside of the programme's points what is missing would be larger.
+    x, points = _sample(D, None)
+    free, reserves = _free_squares(D, x, points)
+    half = halves[[0, 1, 1, 1]]
+    identities = [np.eye(D + 1), *map(np.diag, _weights(half_degrees(D)[0]))]
     forms = [
-        x + inverse * (share * identity) @ inverse.T
-        for x, inverse, share, identity in zip(
-            X[3 * D + 9 :], inverses, half, identities, strict=True
+        np.linalg.inv(cone.basis) @ (matrix + share * identity) @ np.linalg.inv(cone.basis).T
+        for cone, matrix, share, identity in zip(
+            free, matrices[3 * D + 9 :], half, identities, strict=True
         )
     ]
     for step in range(_ROUNDS + 1):
@@ -222,9 +238,10 @@ def _certificate(
         if step == _ROUNDS:
             break
         remainders = [
-            _values(*certificate.remainder(len(x), deadline), x) for x in programme.points
+            _values(*certificate.remainder(len(place), deadline), place)
+            for place in (x[None], points)
         ]
-        missing = np.concatenate(remainders) - halves @ programme.reserves
+        missing = np.concatenate(remainders) - halves @ reserves
         forms = completed(free, forms, conditions(free, forms) + missing, _CAP * half)
     return certificate
 
