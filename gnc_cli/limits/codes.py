@@ -1,16 +1,14 @@
-"""Bounds that come from lists of codes: known ones, numerical ones, constructions, proved optima.
+"""Bounds that come from lists of codes: known ones, numerical ones, constructions.
 
 A code of more points or in fewer dimensions counts too: its first K points, with zeros appended,
-are a code of (d, K). The other way round, no code of (d, K) is better than a proved optimum of
-fewer points or in more dimensions. Values are rounded to the side on which they are true.
+are a code of (d, K). Values are rounded to the side on which they are true.
 """
 
-from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache, cached_property
+from functools import cached_property
 
-from gnc_cli.constructions.construction import Construction, Cosine
-from gnc_cli.constructions.registry import find, largest_construction, single_codes
+from gnc_cli.constructions.construction import Construction
+from gnc_cli.constructions.registry import find, largest_construction
 from gnc_cli.geometry.rounding import rounded_down, rounded_up
 from gnc_cli.known_codes.best import SEARCHED, constructed, our_copy, stored_cosine
 from gnc_cli.known_codes.table import (
@@ -23,8 +21,6 @@ from gnc_cli.limits.limit import Count, Finding, Limit
 
 _ONE_CODE = 1e-11
 """Entries and constructions whose cosines are this near are one code, rounded in its 12th digit."""
-_ULPS = Fraction(1, 10**15)
-"""The double of an irrational cosine differs from it by less than this."""
 
 
 def claimed_codes(table: KnownCodes) -> "CodeList":
@@ -122,7 +118,7 @@ class ConstructionLimit(Limit):
         code = constructed(min(d, SEARCHED), K) if K > 2 * d else None
         if code is None:
             return None
-        value = rounded_down(1 - _ends(code.cosine)[1])
+        value = rounded_down(1 - code.cosine.between[1])
         return Finding(value, source=f"{code.origin}: {code.reference}", how=_command(code, d, K))
 
     def points(self, d: int, target: Fraction) -> Count | None:
@@ -146,58 +142,3 @@ def _command(code: Construction, d: int, K: int) -> str:
     if whole is not None and whole.d <= d and whole.K >= K and whole.cosine == code.cosine:
         return f"gnc solve --d {d} --K {K} --construction {code.name}"
     return f"gnc solve --d {code.d} --K {code.K}"
-
-
-class ProvedOptimumLimit(Limit):
-    """The best of the codes proved optimal that have K points or fewer in d dimensions or more.
-
-    The single constructions that are proved, and the entries of our table that are.
-    """
-
-    name = "proved-optimum"
-    source = "codes proved optimal"
-    exists = False
-    listed = True
-
-    def at(self, d: int, K: int) -> Finding | None:
-        best = next((o for o in _optima() if o.d >= d and o.K <= K), None)
-        return None if best is None else Finding(best.value, source=best.source)
-
-    def points(self, d: int, target: Fraction) -> Count | None:
-        missing = [o for o in _optima() if o.d >= d and o.value < target]
-        least = min(missing, key=lambda o: o.K, default=None)
-        return None if least is None else Count.of(least.K - 1, least.source)
-
-
-@dataclass(frozen=True)
-class _Optimum:
-    d: int
-    K: int
-    value: float
-    """No clearance is larger."""
-    source: str
-
-
-@cache
-def _optima() -> list[_Optimum]:
-    """The best first."""
-    single = {(code.d, code.K): code for code in single_codes() if code.proven}
-    optima = []
-    for (d, K), code in single.items():
-        cited = f"optimal code ({d}, {K}): {code.name}, {code.reference}"
-        optima.append(_Optimum(d, K, rounded_up(1 - _ends(code.cosine)[0]), cited))
-    for (d, K), entry in our_copy().entries.items():
-        if entry.proven and (d, K) not in single:
-            cited = f"optimal code ({d}, {K}): {entry.source}"
-            optima.append(_Optimum(d, K, rounded_up(1 - entry.between[0]), cited))
-    return sorted(optima, key=lambda o: (o.value, o.K, o.d))
-
-
-def _ends(cosine: Cosine) -> tuple[Fraction, Fraction]:
-    """Ends of an exact cosine, of which a double is kept where it is irrational."""
-    try:
-        exact = Fraction(cosine.text)
-    except ValueError:
-        near = Fraction(cosine.value)
-        return near - _ULPS, near + _ULPS
-    return exact, exact

@@ -9,10 +9,9 @@ from gnc_cli.limits.caps import COVERING, COVERING_3
 from gnc_cli.limits.codes import (
     CodeList,
     ConstructionLimit,
-    ProvedOptimumLimit,
     claimed_codes,
 )
-from gnc_cli.limits.exclusions import CARDINALITY, UNPROVED_CARDINALITY
+from gnc_cli.limits.exclusions import CARDINALITY, UNPROVED_CARDINALITY, proved_optimum
 from gnc_cli.limits.levenshtein import LEVENSHTEIN
 from gnc_cli.limits.limit import ROUNDING, Limit, Quantity
 from gnc_cli.limits.rankin import RANKIN, RANKIN_CAPS
@@ -57,7 +56,7 @@ def all_limits(
         LEVENSHTEIN,
         CARDINALITY,
         ThreePointLimit(compute=sdp, deadline=deadline, progress=progress),
-        ProvedOptimumLimit(),
+        proved_optimum(),
     ]
 
 

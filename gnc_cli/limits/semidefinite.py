@@ -13,7 +13,6 @@ References:
     Proc. 43rd IEEE CDC (2004).
 """
 
-import contextlib
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -33,8 +32,8 @@ _NEARLY = 1e-5
 """Violation from which on what is left is removed beside the central path."""
 _CONSISTENT = 1e-6
 """Violation of a condition of the dual programme."""
-_SHIFTS = tuple(10.0**-n for n in range(15, 6, -1))
-"""Multiples of the identity, the first of which makes a scaled system definite in rounding."""
+_LEAST = 1e-15
+"""Eigenvalues of a scaled system are at least this large."""
 _REFINEMENTS = 3
 """Of the solution of a linear system."""
 _GRADIENTS = 25
@@ -247,7 +246,10 @@ def _step(
     roots = [cone.root(x, w) for cone, x, w in blocks if isinstance(cone, Dense)]
     squares = np.sum([cone.schur(x, w) for cone, x, w in blocks if isinstance(cone, Squares)], 0)
     scale = np.sqrt(np.diag(squares))
-    solve = _solver([*roots, _cholesky(squares / scale / scale[:, None]).T * scale])
+    # Its small eigenvalues are rounding errors, and may be negative.
+    values, vectors = np.linalg.eigh(squares / scale / scale[:, None])
+    roots.append((vectors * np.sqrt(np.maximum(values, _LEAST))).T * scale)
+    solve = _solver(roots)
 
     def changed(y: np.ndarray) -> np.ndarray:
         """What a change of the dual solution by y changes in the conditions."""
@@ -311,14 +313,6 @@ def _solver(roots: Sequence[np.ndarray]) -> Callable[[np.ndarray], np.ndarray]:
     norms = np.linalg.norm(stacked, axis=0)
     R = np.linalg.qr(stacked / norms, mode="r")
     return lambda r: linalg.cho_solve((R, False), r / norms) / norms
-
-
-def _cholesky(matrix: np.ndarray) -> np.ndarray:
-    """The factor of a matrix with diagonal 1 that is definite but for rounding errors."""
-    for shift in _SHIFTS:
-        with contextlib.suppress(np.linalg.LinAlgError):
-            return np.linalg.cholesky(matrix + shift * np.eye(len(matrix)))
-    raise np.linalg.LinAlgError("the conditions depend on each other")
 
 
 def _reach(X: Sequence[np.ndarray], dX: Sequence[np.ndarray]) -> float:

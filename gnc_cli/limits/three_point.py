@@ -14,7 +14,6 @@ from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING
 
-from gnc_cli.geometry.rounding import rounded_up
 from gnc_cli.known_codes.table import data_folder
 from gnc_cli.limits.exclusions import Exclusion, ExclusionLimit
 from gnc_cli.limits.limit import Finding
@@ -36,7 +35,7 @@ def stored_certificates() -> list[Exclusion]:
     for row in csv.DictReader(path.read_text(encoding="utf-8").splitlines()):
         d, K = int(row["d"]), int(row["K"])
         source = f"{_SOURCE}; certificate of ({d}, {K}), {row['file']}"
-        stored.append(Exclusion(d, K, Fraction(row["cosine"]), source))
+        stored.append(Exclusion.above(d, K, Fraction(row["cosine"]), source))
     return stored
 
 
@@ -78,9 +77,10 @@ class ThreePointLimit(ExclusionLimit):
             return None
         if certificate is None:
             self.silent += 1
-        elif best is None or Fraction(certificate.cosine) > best.cosine:
-            self.computed = certificate
-            source = f"{_SOURCE}; computed, proved in whole numbers"
-            value = rounded_up(1 - Fraction(certificate.cosine))
-            return Finding(value, strict=True, source=source)
-        return None
+            return None
+        source = f"{_SOURCE}; computed, proved in whole numbers"
+        own = Exclusion.above(d, K, Fraction(certificate.cosine), source).finding
+        if best is not None and best.finding.value <= own.value:
+            return None
+        self.computed = certificate
+        return own

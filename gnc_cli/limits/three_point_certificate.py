@@ -17,8 +17,8 @@ with the multipliers 1 - x^2, the determinant, and (1 - x)(1 - y)(1 - z), where 
 for the cosine u = ((1 + s) x - (1 - s)) / 2. What remains of r and R without these is small. In
 Chebyshev polynomials T_i T_j T_k it is a quadratic form whose matrix is diagonally dominant.
 
-In one variable R has degree D, in all 2 D, and it is symmetric. So its values at whole numbers
-D >= i >= j >= k >= 0, i + j + k <= 2 D, determine it: those of a polynomial vanish only with it.
+In one variable R has degree D, and it is symmetric. So its values at whole numbers
+0 <= i <= j <= k <= D determine it.
 
 References:
     C. Bachoc and F. Vallentin, New upper bounds for kissing numbers from semidefinite programming,
@@ -33,18 +33,20 @@ import gzip
 import json
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
-from itertools import permutations, product
+from itertools import combinations_with_replacement, permutations, product
 from typing import Annotated, Any, Literal, Self, cast
 
 import numpy as np
+from flint import fmpz_mat
 from pydantic import FailFast, Field
 
 from gnc_cli.known_codes.table import data_folder
 from gnc_cli.limits.certificate import Certificate, Refuted, Unresolved, poll
+from gnc_cli.limits.orthogonal import chebyshev, gegenbauer
 from gnc_cli.records import read_plain
 from gnc_cli.runtime.deadline import Deadline
 
@@ -149,16 +151,15 @@ class ThreePointCertificate(Certificate):
             Its coefficients in products of Chebyshev polynomials, whole numbers once they are
             multiplied by the second.
         """
-        D = self.degree
-        lattice: Sequence[tuple[int, ...]] = [(i,) for i in range(2 * D + 1)]
-        remainder = self._pair_remainder
+        degree, remainder = 2 * self.degree, self._pair_remainder
         if variables == 3:
-            lattice, remainder = exponents((D, 2 * D)), self._triple_remainder
+            degree, remainder = self.degree, self._triple_remainder
+        lattice = [*combinations_with_replacement(range(degree + 1), variables)]
         values: list[Fraction] = []
         for start in range(0, len(lattice), _POINTS):
             points = np.array(lattice[start : start + _POINTS], dtype=object).T
             values += [*remainder(points, deadline)]
-        return _coefficients(dict(zip(lattice, values, strict=True)))
+        return _coefficients(dict(zip(lattice, values, strict=True)), degree)
 
     @property
     def bound(self) -> Fraction:
@@ -236,26 +237,6 @@ def cosine_at(x, s):  # type: ignore[no-untyped-def]
 def position(u, s):  # type: ignore[no-untyped-def]
     """The x that stands for a cosine: the inverse of `cosine_at`."""
     return (2 * u + 1 - s) / (1 + s)
-
-
-def chebyshev(degree: int, x: np.ndarray) -> np.ndarray:
-    """T_0 to T_degree at each x, shape (degree + 1, *x.shape)."""
-    T = [np.ones_like(x), x]
-    for _ in range(1, degree):
-        T.append(2 * x * T[-1] - T[-2])
-    return np.array(T[: degree + 1])
-
-
-def gegenbauer(d: int, degree: int, x: np.ndarray, square: np.ndarray | int = 1) -> np.ndarray:
-    """P_0 to P_degree of R^d at each x, shape (degree + 1, *x.shape), P_k(1) = 1.
-
-    Args:
-        square: r^2 for r^k P_k(x / r) in place of P_k(x).
-    """
-    P = [np.ones_like(x), x]
-    for i in range(1, degree):
-        P.append(((2 * i + d - 2) * x * P[-1] - i * square * P[-2]) / (i + d - 2))
-    return np.array(P[: degree + 1])
 
 
 def triple_kernels(d: int, degree: int, u: np.ndarray, v: np.ndarray, t: np.ndarray) -> np.ndarray:
@@ -376,51 +357,27 @@ def is_dominant(coefficients: Coefficients) -> bool:
     return min(margins.values(), default=0) >= 0
 
 
-def _coefficients(values: Values) -> tuple[Coefficients, int]:
+def _coefficients(values: Values, degree: int) -> tuple[Coefficients, int]:
     """The coefficients in products of Chebyshev polynomials, and what they are multiplied with.
 
     Args:
-        values: of a symmetric polynomial at the whole numbers i >= j >= k of which T_i T_j T_k
-            occur in it.
+        values: of a symmetric polynomial at the whole numbers 0 <= i <= j <= k <= degree.
+        degree: in one variable.
     """
     common = math.lcm(*(value.denominator for value in values.values()))
-    everywhere = {
-        place: int(value * common)
-        for point, value in values.items()
-        for place in {*permutations(point)}
-    }
-    shape = np.max([*everywhere], axis=0) + 1
-    array = np.zeros(shape, dtype=object)
-    array[*np.transpose([*everywhere])] = [*everywhere.values()]
-    for axis in range(len(shape)):
-        array = np.moveaxis(array, axis, 0).copy()
-        # Differences: the coefficients in binomials of x.
-        for order in range(1, len(array)):
-            array[order:] = array[order:] - array[order - 1 : -1]
-        array = np.moveaxis(array, 0, axis)
-    kept = np.zeros_like(array)
-    for index in everywhere:
-        kept[index] = array[index]
-    change, multiple = _binomials(int(shape[0]) - 1)
-    for axis in range(len(shape)):
-        kept = np.moveaxis(np.tensordot(change, kept, (0, axis)), 0, axis)
-    coefficients = {index: kept[index] for index in everywhere if kept[index]}
-    return coefficients, common * multiple ** len(shape)
-
-
-def _binomials(degree: int) -> tuple[np.ndarray, int]:
-    """Row i: binomial(x, i) in Chebyshev polynomials, multiplied with the second."""
-    rows = np.zeros((degree + 1, degree + 2), dtype=object)
-    rows[0, 0] = 1
-    for i in range(degree):
-        # 2 (x - i) times the row before, as 2 x T_j = T_(j+1) + T_|j-1|.
-        rows[i + 1] = -2 * i * rows[i]
-        rows[i + 1, 1:] += rows[i, :-1]
-        rows[i + 1, :-1] += rows[i, 1:]
-        rows[i + 1, 1] += rows[i, 0]
-    for i in range(degree + 1):
-        rows[i] *= 2 ** (degree - i) * (math.factorial(degree) // math.factorial(i))
-    return rows[:, :-1], 2**degree * math.factorial(degree)
+    variables = len(next(iter(values)))
+    array = np.zeros((degree + 1,) * variables, dtype=object)
+    for point, value in values.items():
+        for place in {*permutations(point)}:
+            array[place] = int(value * common)
+    T = chebyshev(degree, np.arange(degree + 1).astype(object))
+    inverse: Any = fmpz_mat(T.T.tolist()).inv()
+    whole, multiple = inverse.numer_denom()
+    change = np.array([[int(entry) for entry in row] for row in whole.tolist()], dtype=object)
+    for axis in range(variables):
+        array = np.moveaxis(np.tensordot(change, array, (1, axis)), 0, axis)
+    coefficients = {index: c for index, c in np.ndenumerate(array) if c}
+    return coefficients, common * int(multiple) ** variables
 
 
 def _split(index: tuple[int, ...]) -> Iterator[tuple[int, tuple[int, ...], tuple[int, ...]]]:

@@ -23,6 +23,7 @@ from scipy import linalg
 
 from gnc_cli.limits.certificate import Refuted
 from gnc_cli.limits.levenshtein import LEVENSHTEIN
+from gnc_cli.limits.orthogonal import chebyshev, gegenbauer
 from gnc_cli.limits.semidefinite import (
     Cone,
     Dense,
@@ -38,10 +39,8 @@ from gnc_cli.limits.three_point_certificate import (
     Degrees,
     Factor,
     ThreePointCertificate,
-    chebyshev,
     cosine_at,
     exponents,
-    gegenbauer,
     half_degrees,
     multipliers,
     position,
