@@ -23,10 +23,10 @@ T = TypeVar("T")
 
 def run(request: Request) -> BoundsResult:
     """Answer a call; see `api.bounds`."""
-    if request.verify is not None:
-        return check_certificate(request.verify, request)
     started = time.monotonic()
     deadline = Deadline.of_call(request.time_limit, request.interrupt)
+    if request.verify is not None:
+        return _check_certificate(request.verify, request, deadline, started)
     codes = possible_table(request.table)
     progress = None if request.progress is None else partial(request.progress, "three-point bound")
     quick = all_limits(
@@ -106,12 +106,12 @@ def run(request: Request) -> BoundsResult:
     return result
 
 
-def check_certificate(path: Path, request: Request) -> BoundsResult:
+def _check_certificate(
+    path: Path, request: Request, deadline: Deadline, started: float
+) -> BoundsResult:
     """What the certificate in a file proves."""
     from gnc_cli.limits.certificate import verify
 
-    started = time.monotonic()
-    deadline = Deadline.of_call(request.time_limit, request.interrupt)
     certificate = verify(os.fspath(path), deadline)
     return BoundsResult(
         seconds=time.monotonic() - started,

@@ -173,11 +173,10 @@ def solve(
             [cone.C - cone.combination(y) - z for cone, z in zip(cones, Z, strict=True)]
         )
         primal = _inner([cone.C for cone in cones], X)
-        consistent = max(float(np.abs(s).max()) for s in slack) < _CONSISTENT
         violation = float(np.abs(missing).max())
-        reached = False
-        if consistent and violation < _NEARLY:
-            reached = primal < goal
+        near = violation < _NEARLY and max(float(np.abs(s).max()) for s in slack) < _CONSISTENT
+        reached = near and primal < goal
+        if near:
             best = Solution(X, y, primal, float(b @ y), reached and violation < _FEASIBLE)
             if best.feasible or (not reached and _inner(X, Z) < gap):
                 break
@@ -317,9 +316,7 @@ def _solver(roots: Sequence[np.ndarray]) -> Callable[[np.ndarray], np.ndarray]:
 
 def _reach(X: Sequence[np.ndarray], dX: Sequence[np.ndarray]) -> float:
     """The largest step along dX that stays positive semidefinite."""
-    least = 0.0
-    for x, dx in zip(X, dX, strict=True):
-        least = min(least, float(linalg.eigvalsh(dx, x)[0]))
+    least = min(float(linalg.eigvalsh(dx, x)[0]) for x, dx in zip(X, dX, strict=True))
     return -1.0 / least if least < 0.0 else math.inf
 
 

@@ -31,12 +31,12 @@ _SOURCE = "Bachoc and Vallentin 2008"
 def stored_certificates() -> list[Exclusion]:
     """Those that this version ships."""
     path = data_folder() / "certificates" / "three_point.csv"
-    stored = []
-    for row in csv.DictReader(path.read_text(encoding="utf-8").splitlines()):
-        d, K = int(row["d"]), int(row["K"])
-        source = f"{_SOURCE}; certificate of ({d}, {K}), {row['file']}"
-        stored.append(Exclusion.above(d, K, Fraction(row["cosine"]), source))
-    return stored
+    rows = csv.DictReader(path.read_text(encoding="utf-8").splitlines())
+    cited = f"{_SOURCE}; certificate of ({{d}}, {{K}}), {{file}}"
+    return [
+        Exclusion.above(int(r["d"]), int(r["K"]), Fraction(r["cosine"]), cited.format(**r))
+        for r in rows
+    ]
 
 
 class ThreePointLimit(ExclusionLimit):
@@ -57,8 +57,6 @@ class ThreePointLimit(ExclusionLimit):
         """
         super().__init__("three-point", _SOURCE, stored_certificates())
         self._compute, self._deadline, self._progress = compute, deadline, progress
-        self.declined = False
-        self.silent = 0
         self.computed: ThreePointCertificate | None = None
         """That of the last pair, where it is better than the stored ones."""
 

@@ -132,13 +132,14 @@ class ThreePointCertificate(Certificate):
         """See the module, and `Certificate.check`."""
         if self.degree > MOST_DEGREE:
             raise Unresolved(f"its degree is above {MOST_DEGREE}")
+        if len(self.cosine) > _MOST_LETTERS:
+            raise Unresolved(f"its cosine has more than {_MOST_LETTERS} characters")
         self._check_shapes()
         if self.d < 3:
             raise Unresolved("three-point bounds begin in three dimensions")
-        bound = self.bound
         if min(self.a.rows[0]) < 0:
             raise Refuted("a number of a is negative")
-        if bound >= self.K:
+        if self.bound >= self.K:
             raise Refuted(f"its bound is not below {self.K}")
         for coefficients, _ in (self.remainder(variables, deadline) for variables in (1, 3)):
             if not is_dominant(coefficients):
@@ -220,10 +221,6 @@ class ThreePointCertificate(Certificate):
         for factor, order in orders:
             if [len(row) for row in factor.rows] != [*range(1, order + 1)]:
                 raise ValueError(f"a triangular matrix has order {order} for degree {D}")
-        most = 10**_MOST_LETTERS
-        numbers = (n for factor, _ in [(self.a, 1), *orders] for row in factor.rows for n in row)
-        if len(self.cosine) > _MOST_LETTERS or any(abs(n) >= most for n in numbers):
-            raise Unresolved(f"a number has more than {_MOST_LETTERS} digits")
 
 
 # Polynomials, exact at whole numbers and fractions (arrays of objects), in floating point otherwise

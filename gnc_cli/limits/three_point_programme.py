@@ -15,7 +15,6 @@ an interior, and a point near its central path stays feasible when it is rounded
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -74,20 +73,14 @@ _MANY = 2
 """Decimals of the other squares beyond those of what they can lose, at first."""
 
 
-@dataclass
-class _Programme:
-    """Of a bound 1 + <C, X>: minimise it under <A_i, X> = b_i with X positive semidefinite."""
+def _programme(d: int, s: float, D: int) -> tuple[list[Cone], np.ndarray, np.ndarray]:
+    """Of degree D, for cosines up to s in R^d: 1 + its optimum is the bound.
 
-    cones: list[Cone]
-    """Of a_1 to a_2D, b, F_0 to F_D, p_2, q_2, q_3, p_1 and q_1."""
-    b: np.ndarray
-    reserves: np.ndarray
-    """What multiples of the identity in the squares of multiplier 1 add to the conditions, of one
-    variable and of three; shape (2, m)."""
-
-
-def _programme(d: int, s: float, D: int) -> _Programme:
-    """The programme of degree D for cosines up to s in R^d."""
+    Returns:
+        The cones of a_1 to a_2D, b, F_0 to F_D, p_2, q_2, q_3, p_1 and q_1; the right-hand sides,
+        shape (m,); what multiples of the identity in the squares of multiplier 1, those of p_1 and
+        q_1, add to the conditions, shape (2, m).
+    """
     x, points = _sample(D, s)
     u, triples = cosine_at(x, s), cosine_at(points, s)
     m = len(x) + points.shape[1]
@@ -126,8 +119,8 @@ def _programme(d: int, s: float, D: int) -> _Programme:
             cones.append(Squares([v * root for v in vectors], triple, m))
     b = np.zeros(m)
     b[pair] = -1.0
-    free, reserves = _free_squares(D, x, points)
-    return _Programme([*cones, *free], b, reserves)
+    free, reserves = _free_squares(D, T, T3)
+    return [*cones, *free], b, reserves
 
 
 def _sample(D: int, s: float | None) -> tuple[np.ndarray, np.ndarray]:
@@ -150,11 +143,14 @@ def _sample(D: int, s: float | None) -> tuple[np.ndarray, np.ndarray]:
     return ends, x[:, pivots[:m]]
 
 
-def _free_squares(D: int, x: np.ndarray, points: np.ndarray) -> tuple[list[Squares], np.ndarray]:
-    """The squares of multiplier 1, those of p_1 and q_1, and their reserves (`_Programme`)."""
-    T, T3 = chebyshev(D, x), chebyshev(D, points)
-    m = len(x) + points.shape[1]
-    pair, triple = slice(0, len(x)), slice(len(x), m)
+def _free_squares(D: int, T: np.ndarray, T3: np.ndarray) -> tuple[list[Squares], np.ndarray]:
+    """The squares of multiplier 1, those of p_1 and q_1, and what they add (see `_programme`).
+
+    Args:
+        T, T3: Chebyshev polynomials at the points, shapes (D + 1, points), (D + 1, 3, points).
+    """
+    pairs, m = T.shape[1], T.shape[1] + T3.shape[2]
+    pair, triple = slice(0, pairs), slice(pairs, m)
     degrees = half_degrees(D)[0]
     squares = [Squares([T], pair, m)]
     for basis in BASES:
@@ -182,8 +178,7 @@ def _certificate(
     K: int,
     s: Fraction,
     D: int,
-    programme: _Programme,
-    X: Sequence[np.ndarray],
+    matrices: Sequence[np.ndarray],
     halves: np.ndarray,
     digits: tuple[int, int],
     deadline: Deadline,
@@ -191,6 +186,7 @@ def _certificate(
     """A feasible point near a solution, in whole numbers; not yet checked.
 
     Args:
+        matrices: as the cones of `_programme`.
         halves: of the multiples of the identity that the squares of multiplier 1 can lose, (2,).
         digits: of the factors of other multipliers, and of these.
 
@@ -199,14 +195,12 @@ def _certificate(
         Unresolved: the deadline has expired.
     """
     few, many = digits
-    cones = programme.cones
-    matrices = [c.basis @ x @ c.basis.T for c, x in zip(cones, X, strict=True)]
     weights = tuple(math.ceil(float(x[0, 0]) * 10**_DIGITS) for x in matrices[: 2 * D])
     b, *F = [_rounded(matrix, _DIGITS) for matrix in matrices[2 * D : 3 * D + 2]]
     p_2, *q = [_rounded(matrix, few) for matrix in matrices[3 * D + 2 : 3 * D + 9]]
     # Outside of the programme's points what is missing would be larger.
     x, points = _sample(D, None)
-    free, reserves = _free_squares(D, x, points)
+    free, reserves = _free_squares(D, chebyshev(D, x), chebyshev(D, points))
     half = halves[[0, 1, 1, 1]]
     identities = [np.eye(D + 1), *map(np.diag, _weights(half_degrees(D)[0]))]
     forms = [
@@ -319,8 +313,8 @@ def _search(
     """Where the bound of degree D is the target: s, the slope there, and the dual solution."""
     last: tuple[float, float] | None = None
     for _ in range(_SEARCHES):
-        programme = _programme(d, s, D)
-        solution = solve(programme.cones, programme.b, -math.inf, tolerance / 2.0, deadline)
+        cones, b, _ = _programme(d, s, D)
+        solution = solve(cones, b, -math.inf, tolerance / 2.0, deadline)
         if not math.isfinite(solution.primal):
             return None
         value = 1.0 + (solution.primal + solution.dual) / 2.0
@@ -338,18 +332,17 @@ def _proved(
     d: int, K: int, s: Fraction, D: int, y: np.ndarray, loss: float, deadline: Deadline
 ) -> ThreePointCertificate | None:
     """The certificate at s with the fewest digits that the check accepts; None without one."""
-    programme = _programme(d, float(s), D)
-    epsilon = loss / 4.0 / np.maximum(-(programme.reserves @ y), 1.0)
-    b = programme.b - epsilon @ programme.reserves
-    solution = solve(programme.cones, b, K - 1.0 - loss / 10.0, 0.0, deadline)
+    cones, b, reserves = _programme(d, float(s), D)
+    epsilon = loss / 4.0 / np.maximum(-(reserves @ y), 1.0)
+    goal = K - 1.0 - loss / 10.0
+    solution = solve(cones, b - epsilon @ reserves, goal, 0.0, deadline)
     if not solution.feasible:
         return None
+    matrices = [c.basis @ x @ c.basis.T for c, x in zip(cones, solution.X, strict=True)]
     few, many = _FEW, _MANY + math.ceil(-math.log10(epsilon[1]))
     for _ in range(_ATTEMPTS):
         try:
-            certificate = _certificate(
-                d, K, s, D, programme, solution.X, epsilon / 2.0, (few, many), deadline
-            )
+            certificate = _certificate(d, K, s, D, matrices, epsilon / 2.0, (few, many), deadline)
             certificate.check(deadline)
             return certificate
         except np.linalg.LinAlgError:

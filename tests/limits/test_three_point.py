@@ -9,6 +9,7 @@ import pytest
 
 from gnc_cli import bounds
 from gnc_cli.errors import UsageError
+from gnc_cli.geometry.rounding import rounded_up
 from gnc_cli.known_codes.table import data_folder
 from gnc_cli.limits import three_point
 from gnc_cli.limits.certificate import verify
@@ -25,7 +26,7 @@ LIMIT = ThreePointLimit()
 
 def file_of(stored: Exclusion) -> str:
     name = f"d{stored.d}-K{stored.K}.json.gz"
-    assert stored.source.endswith(f"certificate of ({stored.d}, {stored.K}), {name}")
+    assert str(stored.finding.source).endswith(f" of ({stored.d}, {stored.K}), {name}")
     return name
 
 
@@ -37,7 +38,7 @@ def test_list_and_files_agree() -> None:
     for line in stored:
         document = json.loads(gzip.decompress((FOLDER / file_of(line)).read_bytes()))
         assert (document["d"], document["K"]) == (line.d, line.K)
-        assert Fraction(document["cosine"]) == line.cosine
+        assert rounded_up(1 - Fraction(document["cosine"])) == line.finding.value
 
 
 def _by_effort(stored: Exclusion) -> object:
@@ -49,13 +50,13 @@ def _by_effort(stored: Exclusion) -> object:
 @pytest.mark.parametrize("stored", [_by_effort(c) for c in stored_certificates()])
 def test_every_stored_certificate_is_proved(stored: Exclusion) -> None:
     answer = verify(str(FOLDER / file_of(stored)), Deadline())
-    assert answer.status == "proved" and Fraction(answer.cosine) == stored.cosine
+    assert answer.status == "proved" and answer.upper == stored.finding.value
 
 
 def test_no_code_contradicts_a_stored_certificate() -> None:
     for stored in stored_certificates():
         (best,) = bounds(stored.d, stored.K).best
-        assert best.lower <= best.upper <= float(1 - stored.cosine) + 1e-12
+        assert best.lower <= best.upper <= stored.finding.value + 1e-12
 
 
 @pytest.mark.parametrize(

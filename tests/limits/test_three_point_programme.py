@@ -13,8 +13,8 @@ from gnc_cli.runtime.deadline import Deadline
 
 
 def optimum(d: int, s: float, degree: int) -> float:
-    programme = _programme(d, s, degree)
-    solution = solve(programme.cones, programme.b, -math.inf, 1e-4, Deadline())
+    cones, b, _ = _programme(d, s, degree)
+    solution = solve(cones, b, -math.inf, 1e-4, Deadline())
     assert solution.primal - solution.dual < 1e-3
     return 1.0 + (solution.primal + solution.dual) / 2.0
 
