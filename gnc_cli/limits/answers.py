@@ -86,9 +86,9 @@ def pair_answer(
     findings = [limit.at(d, K) for limit in limits]
     rows = _pair_rows(d, K, limits, findings, request.subject)
     best = _pair_best(rows, request, best_known, least)
-    solved = [] if best.exact else [limit.solved(d, K) for limit in limits]
-    if any(solved):
-        findings = [new or old for new, old in zip(solved, findings, strict=True)]
+    better = [] if best.exact else [limit.solve(d, K) for limit in limits]
+    if any(better):
+        findings = [new or old for new, old in zip(better, findings, strict=True)]
         rows = _pair_rows(d, K, limits, findings, request.subject)
         best = _pair_best(rows, request, best_known, least)
     return rows, best

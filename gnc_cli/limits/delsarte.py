@@ -62,7 +62,7 @@ class DelsarteLP(Limit):
         Args:
             degree: of the polynomials, at most.
             deadline: of all programmes.
-            only_open: whether only `solved` says something, and `at` nothing.
+            only_open: whether only `solve` says something, and `at` nothing.
         """
         self.degree = degree
         self.deadline = deadline or Deadline()
@@ -74,7 +74,7 @@ class DelsarteLP(Limit):
         """The smallest proved clearance: codes of K points have no larger one."""
         return None if self._only_open else self._finding(d, K)
 
-    def solved(self, d: int, K: int) -> Finding | None:
+    def solve(self, d: int, K: int) -> Finding | None:
         return self._finding(d, K) if self._only_open else None
 
     def _finding(self, d: int, K: int) -> Finding | None:

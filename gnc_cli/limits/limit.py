@@ -127,7 +127,7 @@ class Limit(ABC):
     def at(self, d: int, K: int) -> Finding | None:
         """The bound at (d, K), d and K at least 2; None where it says nothing."""
 
-    def solved(self, d: int, K: int) -> Finding | None:
+    def solve(self, d: int, K: int) -> Finding | None:
         """What a programme says of a pair that the other bounds leave open.
 
         None where there is none, or it says no more than `at`.

@@ -187,7 +187,7 @@ def solve(
     return best
 
 
-def completed(
+def complete(
     cones: Sequence[Cone], X: Sequence[np.ndarray], b: np.ndarray, most: np.ndarray
 ) -> list[np.ndarray]:
     """X with the change that meets all conditions and is least relative to X.
@@ -275,13 +275,13 @@ def _step(
     mu = _inner(X, Z) / order
     dX, dy, dZ = direction(0.0, [np.zeros_like(x) for x in X])
     alpha, beta = min(1.0, _reach(X, dX)), min(1.0, _reach(Z, dZ))
-    ahead = _inner(_moved(X, alpha, dX), _moved(Z, beta, dZ)) / order
+    ahead = _inner(_move(X, alpha, dX), _move(Z, beta, dZ)) / order
     share = max(1e-3, min(1.0, (ahead / mu) ** 2)) if min(alpha, beta) > 0.1 else 0.5
     if central:
         share = 1.0
     dX, dy, dZ = direction(share * mu, [a @ b for a, b in zip(dX, dZ, strict=True)])
     alpha, beta = min(1.0, _BACK * _reach(X, dX)), min(1.0, _BACK * _reach(Z, dZ))
-    return _moved(X, alpha, dX), y + beta * dy, _moved(Z, beta, dZ)
+    return _move(X, alpha, dX), y + beta * dy, _move(Z, beta, dZ)
 
 
 def _gradients(
@@ -332,5 +332,5 @@ def _inner(X: Sequence[np.ndarray], Y: Sequence[np.ndarray]) -> float:
     return sum(float((x * y).sum()) for x, y in zip(X, Y, strict=True))
 
 
-def _moved(X: Sequence[np.ndarray], step: float, dX: Sequence[np.ndarray]) -> list[np.ndarray]:
+def _move(X: Sequence[np.ndarray], step: float, dX: Sequence[np.ndarray]) -> list[np.ndarray]:
     return [x + step * dx for x, dx in zip(X, dX, strict=True)]

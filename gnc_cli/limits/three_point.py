@@ -51,17 +51,17 @@ class ThreePointLimit(ExclusionLimit):
     ) -> None:
         """
         Args:
-            compute: whether `solved` computes a certificate for a pair without a stored one.
+            compute: whether `solve` computes a certificate for a pair without a stored one.
             deadline: of these computations.
             progress: of each of them.
         """
         super().__init__("three-point", _SOURCE, stored_certificates())
         self._compute, self._deadline, self._progress = compute, deadline, progress
-        self.computed: ThreePointCertificate | None = None
+        self.certificate: ThreePointCertificate | None = None
         """That of the last pair, where it is better than the stored ones."""
 
-    def solved(self, d: int, K: int) -> Finding | None:
-        self.computed = None
+    def solve(self, d: int, K: int) -> Finding | None:
+        self.certificate = None
         best = self.best(d, K)
         if not self._compute or (best is not None and (best.d, best.K) == (d, K)):
             return None
@@ -80,5 +80,5 @@ class ThreePointLimit(ExclusionLimit):
         own = Exclusion.above(d, K, Fraction(certificate.cosine), source).finding
         if best is not None and best.finding.value <= own.value:
             return None
-        self.computed = certificate
+        self.certificate = certificate
         return own

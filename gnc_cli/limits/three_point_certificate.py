@@ -122,8 +122,8 @@ class ThreePointCertificate(Certificate):
     @classmethod
     def of_bound(cls, bound: Any, d: int, K: int, deadline: Deadline) -> Self | None:
         """The computed or stored one."""
-        if bound.computed is not None:
-            return cast("Self", bound.computed)
+        if bound.certificate is not None:
+            return cast("Self", bound.certificate)
         best = bound.best(d, K)
         path = data_folder() / "certificates" / f"d{best.d}-K{best.K}.json.gz"
         return read_plain(cls, json.loads(gzip.decompress(path.read_bytes())))

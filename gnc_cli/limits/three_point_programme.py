@@ -27,7 +27,7 @@ from gnc_cli.limits.semidefinite import (
     Cone,
     Dense,
     Squares,
-    completed,
+    complete,
     conditions,
     orthonormal,
     solve,
@@ -196,8 +196,8 @@ def _certificate(
     """
     few, many = digits
     weights = tuple(math.ceil(float(x[0, 0]) * 10**_DIGITS) for x in matrices[: 2 * D])
-    b, *F = [_rounded(matrix, _DIGITS) for matrix in matrices[2 * D : 3 * D + 2]]
-    p_2, *q = [_rounded(matrix, few) for matrix in matrices[3 * D + 2 : 3 * D + 9]]
+    b, *F = [_round(matrix, _DIGITS) for matrix in matrices[2 * D : 3 * D + 2]]
+    p_2, *q = [_round(matrix, few) for matrix in matrices[3 * D + 2 : 3 * D + 9]]
     # Outside of the programme's points what is missing would be larger.
     x, points = _sample(D, None)
     free, reserves = _free_squares(D, chebyshev(D, x), chebyshev(D, points))
@@ -211,7 +211,7 @@ def _certificate(
     ]
     for step in range(_ROUNDS + 1):
         p_1, *q_1 = [
-            _rounded(cone.basis @ form @ cone.basis.T, many)
+            _round(cone.basis @ form @ cone.basis.T, many)
             for cone, form in zip(free, forms, strict=True)
         ]
         certificate = ThreePointCertificate(
@@ -235,7 +235,7 @@ def _certificate(
             for place in (x[None], points)
         ]
         missing = np.concatenate(remainders) - halves @ reserves
-        forms = completed(free, forms, conditions(free, forms) + missing, _CAP * half)
+        forms = complete(free, forms, conditions(free, forms) + missing, _CAP * half)
     return certificate
 
 
@@ -248,7 +248,7 @@ def _values(coefficients: Coefficients, multiple: int, x: np.ndarray) -> np.ndar
     return values
 
 
-def _rounded(matrix: np.ndarray, digits: int) -> Factor:
+def _round(matrix: np.ndarray, digits: int) -> Factor:
     """The Cholesky factor of a positive definite matrix, rounded.
 
     Raises:
@@ -294,13 +294,13 @@ def three_point_certificate(
         if progress is not None:
             progress(done, total, math.nan)
         loss = _ACCURACY * slope
-        searched = _search(d, s, D, K - loss, slope, loss * (0.1 if D == degree else 3.0), deadline)
-        if searched is None:
+        end = _search(d, s, D, K - loss, slope, loss * (0.1 if D == degree else 3.0), deadline)
+        if end is None:
             return None
-        s, slope, y = searched
+        s, slope, y = end
     for attempt in range(_ATTEMPTS):
         cosine = Fraction(math.floor(s * _UNIT), _UNIT)
-        certificate = _proved(d, K, cosine, degree, y, loss, deadline)
+        certificate = _prove(d, K, cosine, degree, y, loss, deadline)
         if certificate is not None:
             return certificate
         s -= _ACCURACY * 2**attempt
@@ -328,7 +328,7 @@ def _search(
     return s, slope, solution.y
 
 
-def _proved(
+def _prove(
     d: int, K: int, s: Fraction, D: int, y: np.ndarray, loss: float, deadline: Deadline
 ) -> ThreePointCertificate | None:
     """The certificate at s with the fewest digits that the check accepts; None without one."""

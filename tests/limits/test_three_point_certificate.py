@@ -1,8 +1,10 @@
 """Certificates of three points: the theorem behind them, their check, and what is refused."""
 
+import json
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations_with_replacement, permutations
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,7 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gnc_cli.limits.certificate import Refuted, Unresolved
+from gnc_cli.errors import DataError
+from gnc_cli.limits.certificate import Refuted, Unresolved, verify
 from gnc_cli.limits.orthogonal import chebyshev, gegenbauer
 from gnc_cli.limits.three_point_certificate import (
     BASES,
@@ -23,6 +26,7 @@ from gnc_cli.limits.three_point_certificate import (
     triple_kernels,
 )
 from gnc_cli.limits.three_point_programme import three_point_certificate
+from gnc_cli.records import plain
 from gnc_cli.runtime.deadline import Deadline
 
 
@@ -189,10 +193,23 @@ def test_shapes_that_do_not_fit_are_malformed(certificate: ThreePointCertificate
 
 def test_checks_that_take_too_long_are_not_begun(certificate: ThreePointCertificate) -> None:
     refused(replace(certificate, degree=18), Unresolved)
-    huge = Factor(0, ((10**40,), (0, 0)))
-    refused(replace(certificate, b=huge), Unresolved)
+    refused(replace(certificate, cosine=f"1/{10**40}"), Unresolved)
     with pytest.raises(Unresolved):
         certificate.check(Deadline(1e-9))
+
+
+@pytest.mark.parametrize(("number", "fits"), [(2**63 - 1, True), (-(2**63), False)])
+def test_whole_numbers_have_64_bits(
+    certificate: ThreePointCertificate, number: int, fits: bool, tmp_path: Path
+) -> None:
+    path = tmp_path / "c.json"
+    document = plain(replace(certificate, b=Factor(0, ((number,), (0, 0)))))
+    path.write_text(json.dumps(document))
+    if fits:
+        assert verify(str(path), Deadline()).status == "not_proved"
+    else:
+        with pytest.raises(DataError):
+            verify(str(path), Deadline())
 
 
 def test_few_dimensions_are_left_to_other_bounds(certificate: ThreePointCertificate) -> None:
