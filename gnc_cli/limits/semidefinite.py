@@ -83,7 +83,10 @@ class Dense:
 
 
 class Squares:
-    """A matrix variable whose conditions are sums of squares v^T X v, at each of some points."""
+    """A matrix variable whose conditions are sums of squares v^T X v, at each of some points.
+
+    In the basis of v, X is `basis` X `basis`^T: v is nearly orthonormal over the points in its own.
+    """
 
     def __init__(self, vectors: Sequence[np.ndarray], places: slice, m: int) -> None:
         """

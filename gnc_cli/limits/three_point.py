@@ -32,7 +32,7 @@ def stored_certificates() -> list[Exclusion]:
     """Those that this version ships."""
     path = data_folder() / "certificates" / "three_point.csv"
     rows = csv.DictReader(path.read_text(encoding="utf-8").splitlines())
-    cited = f"{_SOURCE}; certificate of ({{d}}, {{K}}), {{file}}"
+    cited = _SOURCE + "; certificate of ({d}, {K}), {file}"
     return [
         Exclusion.above(int(r["d"]), int(r["K"]), Fraction(r["cosine"]), cited.format(**r))
         for r in rows

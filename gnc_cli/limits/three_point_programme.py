@@ -198,7 +198,7 @@ def _certificate(
     weights = tuple(math.ceil(float(x[0, 0]) * 10**_DIGITS) for x in matrices[: 2 * D])
     b, *F = [_round(matrix, _DIGITS) for matrix in matrices[2 * D : 3 * D + 2]]
     p_2, *q = [_round(matrix, few) for matrix in matrices[3 * D + 2 : 3 * D + 9]]
-    # Outside of the programme's points what is missing would be larger.
+    # What is missing at the programme's points alone may be large elsewhere in the cube.
     x, points = _sample(D, None)
     free, reserves = _free_squares(D, chebyshev(D, x), chebyshev(D, points))
     half = halves[[0, 1, 1, 1]]
