@@ -97,7 +97,7 @@ def three_point(document: dict[str, Any], d: int, K: int, s: Fraction) -> None:
     D, strict = document["degree"], document["strict"]
     a = [Fraction(n, 10 ** document["a"]["digits"]) for n in document["a"]["rows"][0]]
     b, F = gram(document["b"], 2), [gram(f, D + 1 - k) for k, f in enumerate(document["F"])]
-    demand(d >= 3 and strict and len(a) == D and len(F) == D + 1, "the orders")
+    demand(d >= 3 and strict and len(a) == 2 * D and len(F) == D + 1, "the orders")
     at_one = [Fraction(1), (3 - s) / (1 + s)]  # T_i at the x of u = 1
     for i in range(1, D):
         at_one.append(2 * at_one[1] * at_one[i] - at_one[i - 1])
@@ -109,7 +109,7 @@ def three_point(document: dict[str, Any], d: int, K: int, s: Fraction) -> None:
 
     along: list[Triple] = [{(i, 0, 0): Fraction(1)} for i in range(D + 1)]
     r = combination((-1 - 2 * b[0][1] - b[1][1], ONE))
-    for weight, P in zip(a, spherical(d, u, ONE, D)[1:], strict=True):
+    for weight, P in zip(a, spherical(d, u, ONE, 2 * D)[1:], strict=True):
         r = combination((1, r), (-weight, P))
     power = ONE
     for k, F_k in enumerate(F):

@@ -6,8 +6,6 @@ from the hull of all, hence of the minimum. Where the near rows balance around t
 every code with enough symmetry, the two ends meet.
 """
 
-from fractions import Fraction
-
 import numpy as np
 
 from gnc_cli.constructions.construction import Cosine, Rows
@@ -37,8 +35,6 @@ _TIED = 1e-9
 """Products this near to the largest are equal to it."""
 _EXACT_DIMENSIONS = 600
 """Up to here the projection on the hull is computed exactly; beyond, approached."""
-_ULPS = 8
-"""The lower end of an irrational cosine is this number of ulp below 1 - cosine."""
 
 
 def certified_margin(rows: Rows, cosine: Cosine) -> Bracket:
@@ -49,7 +45,7 @@ def certified_margin(rows: Rows, cosine: Cosine) -> Bracket:
     Raises:
         ValueError: some row is nearer to the hull of others than the cosine allows.
     """
-    lower = margin_lower_end(cosine)
+    lower = rounded_down(1 - cosine.between[1])
     K, d = rows.shape
     # The last rows of a family are of its general kind; the first may be a basis apart.
     classes = sorted({K - 1, K // 2})
@@ -60,16 +56,6 @@ def certified_margin(rows: Rows, cosine: Cosine) -> Bracket:
     if upper < lower:
         raise ValueError(f"the rows refute a largest cosine of {cosine.text}: {upper} < {lower}")
     return Bracket(lower, upper)
-
-
-def margin_lower_end(cosine: Cosine) -> float:
-    """The largest double not above 1 - cosine (for irrational cosines a few ulp below)."""
-    try:
-        exact = 1 - Fraction(cosine.text)
-    except ValueError:
-        lower = 1.0 - cosine.value
-        return lower - _ULPS * float(np.spacing(max(lower, 0.5)))
-    return rounded_down(exact)
 
 
 def _upper_end(rows: Rows, k: int, first: int, last: int) -> float:

@@ -33,6 +33,8 @@ _WITNESS_BLOCK = 1 << 15
 """Rows that are made at a time in this search."""
 _ROUNDING = 1e-12
 """Inner products in floats are the exact ones to within this."""
+_ULPS = Fraction(1, 10**15)
+"""The double of an irrational cosine differs from it by less than this."""
 
 SHARP = "Cohn and Kumar 2007, Universally optimal distribution of points on spheres, Table 1"
 OPTIMAL = f"Levenshtein 1979; Odlyzko and Sloane 1979; universally optimal: {SHARP}"
@@ -65,6 +67,16 @@ class Cosine:
             return cls.of(Fraction(isqrt(n), isqrt(m)))
         text = f"1/sqrt({m})" if n == 1 else f"sqrt({square})"
         return cls(text, sqrt(square))
+
+    @property
+    def between(self) -> tuple[Fraction, Fraction]:
+        """Ends between which it lies: of an irrational number the double is kept."""
+        try:
+            exact = Fraction(self.text)
+        except ValueError:
+            near = Fraction(self.value)
+            return near - _ULPS, near + _ULPS
+        return exact, exact
 
     def __neg__(self) -> "Cosine":
         """The opposite of a positive cosine."""

@@ -7,6 +7,7 @@ rows may be dropped from it: one bound that says "exists" is enough, and so is o
 
 import math
 from collections.abc import Iterable, Sequence
+from fractions import Fraction
 from typing import Any
 
 from gnc_cli.geometry.sphere import angle_from_chord
@@ -19,6 +20,7 @@ from gnc_cli.limits.limit import (
     Finding,
     Limit,
     Quantity,
+    least_excluded,
     loosened,
 )
 from gnc_cli.limits.request import Request
@@ -65,11 +67,42 @@ def _fields(
 # How far apart
 
 
-def pair_rows(d: int, K: int, limits: Sequence[Limit], quantity: Quantity) -> list[BoundRow]:
-    """What each bound says at (d, K) of a quantity."""
+def pair_answer(
+    d: int,
+    K: int,
+    limits: Sequence[Limit],
+    request: Request,
+    best_known: BestKnown | None,
+    least: DimensionBest | None,
+) -> tuple[list[BoundRow], BestBounds]:
+    """What each bound says at (d, K), and the best interval, with the best code known there.
+
+    Args:
+        least: the dimensions that the target needs, for `LargestMargins`.
+
+    Raises:
+        ArithmeticError: a lower end above an upper one by more than rounding: one is wrong.
+    """
+    findings = [limit.at(d, K) for limit in limits]
+    rows = _pair_rows(d, K, limits, findings, request.subject)
+    best = _pair_best(rows, request, best_known, least)
+    better = [] if best.exact else [limit.solve(d, K) for limit in limits]
+    if any(better):
+        findings = [new or old for new, old in zip(better, findings, strict=True)]
+        rows = _pair_rows(d, K, limits, findings, request.subject)
+        best = _pair_best(rows, request, best_known, least)
+    return rows, best
+
+
+def _pair_rows(
+    d: int,
+    K: int,
+    limits: Sequence[Limit],
+    findings: Sequence[Finding | None],
+    quantity: Quantity,
+) -> list[BoundRow]:
     rows = []
-    for limit in limits:
-        finding = limit.at(d, K)
+    for limit, finding in zip(limits, findings, strict=True):
         if finding is None:
             continue
         value, angle = finding.value, None
@@ -90,20 +123,12 @@ def pair_rows(d: int, K: int, limits: Sequence[Limit], quantity: Quantity) -> li
     return rows
 
 
-def pair_best(
+def _pair_best(
     rows: Sequence[BoundRow],
     request: Request,
-    best_known: BestKnown | None = None,
-    least: DimensionBest | None = None,
+    best_known: BestKnown | None,
+    least: DimensionBest | None,
 ) -> BestBounds:
-    """The best interval of the rows of one (d, K), with the best code known there.
-
-    Args:
-        least: the dimensions that the target needs, for `LargestMargins`.
-
-    Raises:
-        ArithmeticError: a lower end above an upper one by more than rounding: one is wrong.
-    """
     bounds = [row for row in rows if row.valid and row.proven]
     code = max((row for row in bounds if row.exists), key=lambda row: row.margin)
     # Of equal ends one that is not attained says more.
@@ -173,7 +198,8 @@ def _status(code: BoundRow, bounds: Sequence[BoundRow], request: Request) -> Sta
     if code.margin >= target:
         return "exists"
     # What is not attained is excluded itself.
-    ends = (row.margin * (1.0 - ROUNDING * row.strict) for row in bounds if not row.exists)
+    excluding = [row for row in bounds if not row.exists]
+    ends = (least_excluded(Fraction(r.margin)) if r.strict else r.margin for r in excluding)
     return "open" if min(ends) >= target else "excluded"
 
 

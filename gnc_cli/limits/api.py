@@ -108,8 +108,8 @@ def bounds(
     sdp: Annotated[
         bool,
         Parameter(
-            "Compute Bachoc and Vallentin's three-point bound for pairs without a stored one, "
-            "proved in whole numbers: about ten seconds per pair, for d from 3 and K above 2 d.",
+            "Compute Bachoc and Vallentin's three-point bound for pairs without a stored one where "
+            "the other bounds leave a gap, proved in whole numbers: about ten seconds per pair.",
             group=_QUESTION,
         ),
     ] = False,

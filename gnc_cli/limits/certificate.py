@@ -28,6 +28,7 @@ from gnc_cli.errors import DataError, UsageError
 from gnc_cli.geometry.rounding import rounded_up
 from gnc_cli.io.atomic import atomic_file
 from gnc_cli.io.inputs import open_input, short_name
+from gnc_cli.limits.limit import Limit
 from gnc_cli.limits.result import BoundRow, CertificateAnswer
 from gnc_cli.parameters import Path, spelled
 from gnc_cli.records import plain, read_plain
@@ -91,9 +92,15 @@ class Certificate(ABC):
 
     @classmethod
     @abstractmethod
-    def of_pair(cls, d: int, K: int, deadline: Deadline | None = None) -> Self | None:
-        """The best certificate that gnc has or can make for K points in R^d; None without one, or
-        where the deadline comes first."""
+    def of_bound(cls, bound: Any, d: int, K: int, deadline: Deadline) -> Self | None:
+        """The certificate of what a bound says of K points in R^d.
+
+        Args:
+            bound: of this kind; it has been asked for the pair.
+
+        Returns:
+            It, or None: there is none, or the deadline came first.
+        """
 
     @abstractmethod
     def check(self, deadline: Deadline) -> None:
@@ -172,13 +179,19 @@ def _answer(
 
 
 def export(
-    path: Path, rows: Sequence[BoundRow], deadline: Deadline, *, force: bool = False
+    path: Path,
+    limits: Sequence[Limit],
+    rows: Sequence[BoundRow],
+    deadline: Deadline,
+    *,
+    force: bool = False,
 ) -> CertificateAnswer:
     """Write the certificate of the best bound that has one, gzipped where the path ends in .gz.
 
     Args:
         path: the target.
-        rows: the bounds of one (d, K).
+        limits: the bounds that were asked.
+        rows: what they said of one (d, K).
         deadline: of the call.
         force: replace an existing file.
 
@@ -190,10 +203,10 @@ def export(
         OutputError: the file exists without `force`, or cannot be written.
     """
     kinds = {bound: (module, record) for module, record, bound in KINDS.values()}
-    for row in sorted(rows, key=lambda row: row.margin):
-        certificate = (
-            _kind(*kinds[row.name]).of_pair(row.d, row.K, deadline) if row.name in kinds else None
-        )
+    bounds = {limit.name: limit for limit in limits if limit.name in kinds}
+    for row in sorted((row for row in rows if row.name in bounds), key=lambda row: row.margin):
+        kind = _kind(*kinds[row.name])
+        certificate = kind.of_bound(bounds[row.name], row.d, row.K, deadline)
         if certificate is not None:
             content = json.dumps(plain(certificate)).encode("ascii") + b"\n"
             if os.fspath(path).lower().endswith(".gz"):

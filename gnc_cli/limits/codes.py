@@ -1,46 +1,26 @@
-"""Bounds that come from lists: known codes, numerical ones, constructions, proved optima, and
-published bounds on how many points can have cosines of at most s.
+"""Bounds that come from lists of codes: known ones, numerical ones, constructions.
 
 A code of more points or in fewer dimensions counts too: its first K points, with zeros appended,
-are a code of (d, K). The other way round, no code of (d, K) is better than a proved optimum of
-fewer points or in more dimensions. Values are rounded to the side on which they are true.
-
-`data/known_codes/cardinality.csv` holds bounds on kissing numbers (s = 1/2) and on the sizes of
-optimal codes, with their sources. Delsarte's linear programme gives the kissing number in 8 and 24
-dimensions and little more than it elsewhere; in between, bounds on triples of points are better.
-More points than such a bound have a largest cosine above s: their clearance is strictly below
-1 - s, by an amount that nobody states. So `at` says 1 - s, while `points` and `dimension` exclude a
-target of 1 - s itself. Bounds that are numerical, or certified but not refereed, are shown beside
-the others, and nothing is proved by them.
+are a code of (d, K). Values are rounded to the side on which they are true.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache, cached_property
+from functools import cached_property
 
-from gnc_cli.constructions.construction import Construction, Cosine
-from gnc_cli.constructions.registry import find, largest_construction, single_codes
+from gnc_cli.constructions.construction import Construction
+from gnc_cli.constructions.registry import find, largest_construction
 from gnc_cli.geometry.rounding import rounded_down, rounded_up
 from gnc_cli.known_codes.best import SEARCHED, constructed, our_copy, stored_cosine
 from gnc_cli.known_codes.table import (
     CLAIMED,
     SOLVED,
-    Cardinality,
     KnownCode,
     KnownCodes,
-    stored_cardinalities,
 )
-from gnc_cli.limits.limit import Count, Dimension, Finding, Limit
+from gnc_cli.limits.limit import Count, Finding, Limit
 
 _ONE_CODE = 1e-11
 """Entries and constructions whose cosines are this near are one code, rounded in its 12th digit."""
-_ULPS = Fraction(1, 10**15)
-"""The double of an irrational cosine differs from it by less than this."""
-_TIE = Fraction(1, 10**12)
-"""A target less than this below 1 - s counts as 1 - s: one that is typed as 1/2 comes loosened by
-a relative 1e-13."""
-_HALF = Fraction(1, 2)
 
 
 def claimed_codes(table: KnownCodes) -> "CodeList":
@@ -138,7 +118,7 @@ class ConstructionLimit(Limit):
         code = constructed(min(d, SEARCHED), K) if K > 2 * d else None
         if code is None:
             return None
-        value = rounded_down(1 - _ends(code.cosine)[1])
+        value = rounded_down(1 - code.cosine.between[1])
         return Finding(value, source=f"{code.origin}: {code.reference}", how=_command(code, d, K))
 
     def points(self, d: int, target: Fraction) -> Count | None:
@@ -162,105 +142,3 @@ def _command(code: Construction, d: int, K: int) -> str:
     if whole is not None and whole.d <= d and whole.K >= K and whole.cosine == code.cosine:
         return f"gnc solve --d {d} --K {K} --construction {code.name}"
     return f"gnc solve --d {code.d} --K {code.K}"
-
-
-class ProvedOptimumLimit(Limit):
-    """The best of the codes proved optimal that have K points or fewer in d dimensions or more.
-
-    The single constructions that are proved, and the entries of our table that are.
-    """
-
-    name = "proved-optimum"
-    source = "codes proved optimal"
-    exists = False
-    listed = True
-
-    def at(self, d: int, K: int) -> Finding | None:
-        best = next((o for o in _optima() if o.d >= d and o.K <= K), None)
-        return None if best is None else Finding(best.value, source=best.source)
-
-    def points(self, d: int, target: Fraction) -> Count | None:
-        missing = [o for o in _optima() if o.d >= d and o.value < target]
-        least = min(missing, key=lambda o: o.K, default=None)
-        return None if least is None else Count.of(least.K - 1, least.source)
-
-
-@dataclass(frozen=True)
-class _Optimum:
-    d: int
-    K: int
-    value: float
-    """No clearance is larger."""
-    source: str
-
-
-@cache
-def _optima() -> list[_Optimum]:
-    """The best first."""
-    single = {(code.d, code.K): code for code in single_codes() if code.proven}
-    optima = []
-    for (d, K), code in single.items():
-        cited = f"optimal code ({d}, {K}): {code.name}, {code.reference}"
-        optima.append(_Optimum(d, K, rounded_up(1 - _ends(code.cosine)[0]), cited))
-    for (d, K), entry in our_copy().entries.items():
-        if entry.proven and (d, K) not in single:
-            cited = f"optimal code ({d}, {K}): {entry.source}"
-            optima.append(_Optimum(d, K, rounded_up(1 - entry.between[0]), cited))
-    return sorted(optima, key=lambda o: (o.value, o.K, o.d))
-
-
-def _ends(cosine: Cosine) -> tuple[Fraction, Fraction]:
-    """Ends of an exact cosine, of which a double is kept where it is irrational."""
-    try:
-        exact = Fraction(cosine.text)
-    except ValueError:
-        near = Fraction(cosine.value)
-        return near - _ULPS, near + _ULPS
-    return exact, exact
-
-
-class CardinalityLimit(Limit):
-    """The best of a list of bounds: each holds in fewer dimensions and for smaller cosines too."""
-
-    source = "published bounds on kissing numbers and sizes of codes"
-    exists = False
-    listed = True
-
-    def __init__(self, name: str, bounds: Iterable[Cardinality], *, proved: bool = True) -> None:
-        self.name, self.proved = name, proved
-        self._bounds = sorted(bounds, key=lambda bound: (-bound.cosine, bound.K))
-
-    def at(self, d: int, K: int) -> Finding | None:
-        bound = next((b for b in self._bounds if b.d >= d and b.K < K), None)
-        if bound is None:
-            return None
-        return Finding(rounded_up(1 - bound.cosine), strict=True, source=_bound_source(bound))
-
-    def points(self, d: int, target: Fraction) -> Count | None:
-        """The fewest points of the bounds in d dimensions or more that the target, or a tie with
-        it, is excluded by."""
-        excluding = [b for b in self._bounds if b.d >= d and target >= 1 - b.cosine - _TIE]
-        bound = min(excluding, key=lambda b: b.K, default=None)
-        return None if bound is None else Count.of(bound.K, source=_bound_source(bound))
-
-    def dimension(self, K: int, target: Fraction) -> Dimension:
-        """The smallest d that admits K points, for this target; 2 where nothing is excluded."""
-        excluding = (b.d for b in self._bounds if K > b.K and target >= 1 - b.cosine - _TIE)
-        return Dimension(max(excluding, default=1) + 1)
-
-
-def _bound_source(bound: Cardinality) -> str:
-    exact = bound.cosine.denominator < 10**6
-    text = str(bound.cosine) if exact else f"{float(bound.cosine):.10g}"
-    kind = "kissing number" if bound.cosine == _HALF else f"code with cosines up to {text}"
-    status = "" if bound.status == "proved" else f" ({_STATUS[bound.status]})"
-    return f"{kind} in {bound.d} dimensions at most {bound.K}{status}: {bound.source}"
-
-
-_STATUS = {"certified": "certified, not refereed", "numerical": "numerical, not rigorous"}
-CARDINALITY, UNPROVED_CARDINALITY = (
-    CardinalityLimit(
-        name, (b for b in stored_cardinalities() if (b.status == "proved") is proved), proved=proved
-    )
-    for name, proved in (("cardinality", True), ("numerical-bound", False))
-)

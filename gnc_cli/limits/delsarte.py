@@ -18,6 +18,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from gnc_cli.limits.levenshtein import LEVENSHTEIN
@@ -54,13 +55,29 @@ class DelsarteLP(Limit):
     )
     exists = False
 
-    def __init__(self, degree: int = _DEGREE, deadline: Deadline | None = None) -> None:
+    def __init__(
+        self, degree: int = _DEGREE, deadline: Deadline | None = None, *, only_open: bool = False
+    ) -> None:
+        """
+        Args:
+            degree: of the polynomials, at most.
+            deadline: of all programmes.
+            only_open: whether only `solve` says something, and `at` nothing.
+        """
         self.degree = degree
-        self.deadline = deadline
-        self.declined = False
+        self.deadline = deadline or Deadline()
+        self._only_open = only_open
+        self.proof = lru_cache(maxsize=1)(self._proof)
+        """The proof of the largest cosine that excludes K points, if d + 1 < K, by d and K."""
 
     def at(self, d: int, K: int) -> Finding | None:
         """The smallest proved clearance: codes of K points have no larger one."""
+        return None if self._only_open else self._finding(d, K)
+
+    def solve(self, d: int, K: int) -> Finding | None:
+        return self._finding(d, K) if self._only_open else None
+
+    def _finding(self, d: int, K: int) -> Finding | None:
         if d > _LARGEST_D or not 3 <= K <= _LARGEST_K:
             return None
         if K <= d + 1:
@@ -68,8 +85,7 @@ class DelsarteLP(Limit):
         proof = self.proof(d, K)
         return None if proof is None else Finding(float(1 - proof.s))
 
-    def proof(self, d: int, K: int) -> "DelsarteProof | None":
-        """The proof of the largest cosine that excludes K points, if d + 1 < K."""
+    def _proof(self, d: int, K: int) -> "DelsarteProof | None":
         solution = self._cosine(d, K)
         if solution is None:
             return None
@@ -126,10 +142,9 @@ class DelsarteLP(Limit):
         return delsarte_points(d, s, degree)
 
     def _stopped(self) -> bool:
-        if self.deadline is None or not self.deadline.expired:
-            return False
-        self.declined = True
-        return True
+        expired = self.deadline.expired
+        self.declined = self.declined or expired
+        return expired
 
     def _cosine(self, d: int, K: int) -> tuple[float, int] | None:
         """Where the optimum of the programme is K, and the degree that counts there.

@@ -83,12 +83,12 @@ class DelsarteCertificate(Certificate):
         return not rest and min(unsure, default=0) >= 0 and sum(parts) < self.K * parts[0]
 
     @classmethod
-    def of_pair(cls, d: int, K: int, deadline: Deadline | None = None) -> Self | None:
-        """Delsarte's optimum at degree 40 for d + 1 < K; of a sharp code with a rational cosine its
-        own polynomial."""
+    def of_bound(cls, bound: DelsarteLP, d: int, K: int, deadline: Deadline) -> Self | None:
+        """The proof of the bound for d + 1 < K; of a sharp code with a rational cosine its own
+        polynomial."""
         if K <= d + 1:
             return cls._of(d, Fraction(-1, K - 1), K, (1, K - 1), strict=False)
-        proof = DelsarteLP(deadline=deadline).proof(d, K)
+        proof = bound.proof(d, K)
         if proof is None:
             return None
         first = 1 - Fraction(math.ceil(proof.excess * _UNIT), _UNIT)
@@ -96,7 +96,7 @@ class DelsarteCertificate(Certificate):
         sharp = cls._sharp(proof, K)
         for certificate in (sharp, best) if Fraction(sharp.cosine) > proof.s else (best,):
             with contextlib.suppress(Refuted, Unresolved):
-                certificate.check(deadline or Deadline())
+                certificate.check(deadline)
                 return certificate
         return None
 

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gnc_cli.limits.orthogonal import gegenbauer
+
 _ROUNDS = 10
 _LARGEST_SCALE = 20.0
 _GAP = 1e-10
@@ -215,18 +217,6 @@ def _newton(d: int, f: np.ndarray, start: _Touching) -> tuple[np.ndarray, _Touch
         if np.abs(step).max() < 1e-14:
             break
     return f, _Touching(x, weights, inner)
-
-
-def gegenbauer(d: int, degree: int, x: np.ndarray) -> np.ndarray:
-    """P_0 to P_degree at each x, shape (degree + 1, n).
-
-    Their recurrence: `(i + d - 2) P_{i+1} = (2 i + d - 2) x P_i - i P_{i-1}`.
-    """
-    values = np.ones((degree + 1, len(x)))
-    values[1:2] = x
-    for i in range(1, degree):
-        values[i + 1] = ((2 * i + d - 2) * x * values[i] - i * values[i - 1]) / (i + d - 2)
-    return values
 
 
 def derivatives(d: int, degree: int, x: np.ndarray, order: int = 1) -> np.ndarray:

@@ -23,6 +23,7 @@ ROUNDING = 1e-12
 """Relative rounding error of two bounds: if they differ by less, they meet."""
 
 _LOOSE = 1 - Fraction(1, 10**13)
+_STRICT = 1 - Fraction(ROUNDING)
 
 
 class Quantity(StrEnum):
@@ -126,6 +127,13 @@ class Limit(ABC):
     def at(self, d: int, K: int) -> Finding | None:
         """The bound at (d, K), d and K at least 2; None where it says nothing."""
 
+    def solve(self, d: int, K: int) -> Finding | None:
+        """What a programme says of a pair that the other bounds leave open.
+
+        None where there is none, or it says no more than `at`.
+        """
+        return None
+
     @abstractmethod
     def points(self, d: int, target: Fraction) -> Count | None:
         """The largest K whose value reaches the target in d dimensions.
@@ -180,9 +188,16 @@ def loosened(target: Fraction) -> Fraction:
     """A target as `points` and `dimension` are asked for it, a relative 1e-13 below what is wanted.
 
     A value that is printed in full and given back must count as reached, though it was rounded on
-    its way. This is the one place where ties are decided: all that compares does so exactly.
+    its way. This is the one place where ties are decided: all that compares does so exactly, and
+    `least_excluded` of values that are not attained.
     """
     return target * _LOOSE
+
+
+def least_excluded(value: Fraction) -> Fraction:
+    """The least target that is excluded by a value that is not attained: the value, but for
+    rounding."""
+    return value * _STRICT
 
 
 _DIGITS = 15

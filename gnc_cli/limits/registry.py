@@ -7,13 +7,11 @@ from gnc_cli.known_codes.best import Table, our_copy, read_table
 from gnc_cli.known_codes.table import KnownCodes, numerical_codes
 from gnc_cli.limits.caps import COVERING, COVERING_3
 from gnc_cli.limits.codes import (
-    CARDINALITY,
-    UNPROVED_CARDINALITY,
     CodeList,
     ConstructionLimit,
-    ProvedOptimumLimit,
     claimed_codes,
 )
+from gnc_cli.limits.exclusions import CARDINALITY, UNPROVED_CARDINALITY, proved_optimum
 from gnc_cli.limits.levenshtein import LEVENSHTEIN
 from gnc_cli.limits.limit import ROUNDING, Limit, Quantity
 from gnc_cli.limits.rankin import RANKIN, RANKIN_CAPS
@@ -28,22 +26,20 @@ def all_limits(
     quantity: Quantity,
     table: KnownCodes | None = None,
     *,
-    lp: bool = False,
     sdp: bool = False,
     deadline: Deadline | None = None,
     progress: StageProgress | None = None,
 ) -> list[Limit]:
-    """All bounds, with theorem 3.9 as the paper prints it for the quantity.
+    """All bounds but Delsarte's programme, theorem 3.9 as the paper prints it for the quantity.
 
     Args:
         table: known codes of the user, held beside our copy: the smaller figure counts. What it
             says of optimality is not looked at.
-        lp: with Delsarte's linear programme.
         sdp: with three-point bounds that are computed.
-        deadline: of the programmes.
-        progress: of each semidefinite programme.
+        deadline: of these programmes.
+        progress: of each of them.
     """
-    limits: list[Limit] = [
+    return [
         THEOREM_3_3_LOWER,
         THEOREM_3_9_LOWER,
         COVERING,
@@ -60,13 +56,8 @@ def all_limits(
         LEVENSHTEIN,
         CARDINALITY,
         ThreePointLimit(compute=sdp, deadline=deadline, progress=progress),
-        ProvedOptimumLimit(),
+        proved_optimum(),
     ]
-    if lp:
-        from gnc_cli.limits.delsarte import DelsarteLP
-
-        limits.append(DelsarteLP(deadline=deadline))
-    return limits
 
 
 def unproved_limits(table: KnownCodes) -> list[Limit]:

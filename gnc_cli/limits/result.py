@@ -375,7 +375,7 @@ class BoundsResult(Result):
         if self.silent:
             lines.append(
                 f"the semidefinite programme says nothing at {self.silent} of {len(self.best)} "
-                "pairs: it is for d >= 3 and K > 2 d, and of degree 8, too low for many points"
+                "pairs: it is of degree 8, too low for many points"
             )
         return tuple(lines)
 

@@ -10,8 +10,8 @@ from typing import TypeVar
 
 from gnc_cli import __version__
 from gnc_cli.known_codes.best import best as best_code
-from gnc_cli.known_codes.table import KnownCodes
-from gnc_cli.limits.answers import classes_answer, dimension_answer, pair_best, pair_rows
+from gnc_cli.limits.answers import classes_answer, dimension_answer, pair_answer
+from gnc_cli.limits.delsarte import DelsarteLP
 from gnc_cli.limits.registry import all_limits, possible_table, unproved_limits
 from gnc_cli.limits.request import Request
 from gnc_cli.limits.result import BestBounds, BoundRow, BoundsResult
@@ -23,17 +23,20 @@ T = TypeVar("T")
 
 def run(request: Request) -> BoundsResult:
     """Answer a call; see `api.bounds`."""
-    if request.verify is not None:
-        return check_certificate(request.verify, request)
     started = time.monotonic()
     deadline = Deadline.of_call(request.time_limit, request.interrupt)
+    if request.verify is not None:
+        return _check_certificate(request.verify, request, deadline, started)
     codes = possible_table(request.table)
-    lp = request.lp or request.export is not None or _is_open(request, codes)
     progress = None if request.progress is None else partial(request.progress, "three-point bound")
-    limits = all_limits(
-        request.subject, codes, lp=lp, sdp=request.sdp, deadline=deadline, progress=progress
+    quick = all_limits(
+        request.subject, codes, sdp=request.sdp, deadline=deadline, progress=progress
     )
-    limits += unproved_limits(codes)
+    unproved = unproved_limits(codes)
+    limits = quick + unproved
+    lp = request.lp or request.export is not None
+    if lp or request.is_small:
+        limits = [*quick, DelsarteLP(deadline=deadline, only_open=not lp), *unproved]
     total = max(1, len(request.d)) * max(1, len(request.K))
     done = 0
 
@@ -58,20 +61,19 @@ def run(request: Request) -> BoundsResult:
     least = None
     if len(request.d) == len(request.K) == 1 and request.target is not None:
         # A programme takes a second or more for each dimension that is tried.
-        quick = all_limits(request.subject, codes) + unproved_limits(codes)
-        (least,) = dimension_answer(request, quick, request.K).best
+        (least,) = dimension_answer(request, quick + unproved, request.K).best
     for K, d in each(product(request.K, request.d)):
-        at_pair = pair_rows(d, K, limits, request.subject)
         known = best_code(d, K, codes)
+        at_pair, best = pair_answer(d, K, limits, request, known.record() if known else None, least)
         rows += at_pair
-        pairs.append(pair_best(at_pair, request, known.record() if known else None, least))
+        pairs.append(best)
     declined = any(limit.declined for limit in limits)
     stopped = done < total or (declined and deadline.interrupted)
     exported = None
     if request.export is not None and rows:
         from gnc_cli.limits.certificate import export
 
-        exported = export(request.export, rows, deadline, force=request.force)
+        exported = export(request.export, limits, rows, deadline, force=request.force)
     result = BoundsResult(
         seconds=time.monotonic() - started,
         version=__version__,
@@ -104,21 +106,12 @@ def run(request: Request) -> BoundsResult:
     return result
 
 
-def _is_open(request: Request, codes: KnownCodes) -> bool:
-    """Whether one pair of few dimensions was asked for, and the quick bounds leave a gap."""
-    if not request.is_small:
-        return False
-    limits = all_limits(request.subject, codes)
-    rows = pair_rows(request.d[0], request.K[0], limits, request.subject)
-    return not pair_best(rows, request).exact
-
-
-def check_certificate(path: Path, request: Request) -> BoundsResult:
+def _check_certificate(
+    path: Path, request: Request, deadline: Deadline, started: float
+) -> BoundsResult:
     """What the certificate in a file proves."""
     from gnc_cli.limits.certificate import verify
 
-    started = time.monotonic()
-    deadline = Deadline.of_call(request.time_limit, request.interrupt)
     certificate = verify(os.fspath(path), deadline)
     return BoundsResult(
         seconds=time.monotonic() - started,

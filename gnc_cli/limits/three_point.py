@@ -1,34 +1,46 @@
-"""Bachoc and Vallentin's three-point bound: from certificates that gnc has, or computed.
+"""Bachoc and Vallentin's three-point bound: from certificates that ship, or are computed.
 
 A certificate of (d', K', s) says that every code of K' points in R^d' has a largest cosine above s
 (`three_point_certificate` has the theorem). A code of K >= K' points in d <= d' dimensions contains
 such a code, with zeros appended. So it has a largest cosine above s too, and rho* < 1 - s: the best
 certificate of all such (d', K') counts.
+
+The list of those that ship is `data/known_codes/certificates/three_point.csv`, and the files lie
+beside it. They were checked before they were stored, and `gnc bounds --verify` checks each again.
 """
 
+import csv
 from fractions import Fraction
+from functools import cache
+from typing import TYPE_CHECKING
 
-from gnc_cli.geometry.rounding import rounded_up
-from gnc_cli.limits.limit import Count, Dimension, Finding, Limit
-from gnc_cli.limits.stored_certificates import (
-    COMPUTED,
-    StoredCertificate,
-    best_stored,
-    stored_certificates,
-)
+from gnc_cli.known_codes.table import data_folder
+from gnc_cli.limits.exclusions import Exclusion, ExclusionLimit
+from gnc_cli.limits.limit import Finding
 from gnc_cli.runtime.deadline import Deadline, StageProgress
+
+if TYPE_CHECKING:
+    from gnc_cli.limits.three_point_certificate import ThreePointCertificate
 
 _DEGREE = 8
 """Of programmes that are solved on demand, in about ten seconds."""
+_SOURCE = "Bachoc and Vallentin 2008"
 
 
-class ThreePointLimit(Limit):
+@cache
+def stored_certificates() -> list[Exclusion]:
+    """Those that this version ships."""
+    path = data_folder() / "certificates" / "three_point.csv"
+    rows = csv.DictReader(path.read_text(encoding="utf-8").splitlines())
+    cited = _SOURCE + "; certificate of ({d}, {K}), {file}"
+    return [
+        Exclusion.above(int(r["d"]), int(r["K"]), Fraction(r["cosine"]), cited.format(**r))
+        for r in rows
+    ]
+
+
+class ThreePointLimit(ExclusionLimit):
     """The best stored certificate; on demand also one that is computed for the pair itself."""
-
-    name = "three-point"
-    source = "Bachoc and Vallentin 2008"
-    exists = False
-    listed = True
 
     def __init__(
         self,
@@ -39,61 +51,34 @@ class ThreePointLimit(Limit):
     ) -> None:
         """
         Args:
-            compute: whether `at` computes a certificate for a pair without a stored one.
+            compute: whether `solve` computes a certificate for a pair without a stored one.
             deadline: of these computations.
             progress: of each of them.
         """
+        super().__init__("three-point", _SOURCE, stored_certificates())
         self._compute, self._deadline, self._progress = compute, deadline, progress
-        self.declined = False
-        self.silent = 0
+        self.certificate: ThreePointCertificate | None = None
+        """That of the last pair, where it is better than the stored ones."""
 
-    def at(self, d: int, K: int) -> Finding | None:
-        stored = best_stored(d, K)
-        if self._compute and (stored is None or (stored.d, stored.K) != (d, K)):
-            self._add(d, K)
-        computed = COMPUTED.get((d, K)) if self._compute else None
-        if computed is not None and (stored is None or Fraction(computed.cosine) > stored.cosine):
-            source = f"{self.source}; computed, proved in whole numbers"
-            return Finding(rounded_up(1 - Fraction(computed.cosine)), strict=True, source=source)
-        if stored is None:
+    def solve(self, d: int, K: int) -> Finding | None:
+        self.certificate = None
+        best = self.best(d, K)
+        if not self._compute or (best is not None and (best.d, best.K) == (d, K)):
             return None
-        return Finding(rounded_up(1 - stored.cosine), strict=True, source=self._cited(stored))
-
-    def points(self, d: int, target: Fraction) -> Count | None:
-        """One less than the fewest points that a certificate for d or more dimensions excludes."""
-        excluding = [c for c in stored_certificates() if c.d >= d and _excludes(c, target)]
-        fewest = min(excluding, key=lambda c: c.K, default=None)
-        return None if fewest is None else Count.of(fewest.K - 1, source=self._cited(fewest))
-
-    def dimension(self, K: int, target: Fraction) -> Dimension:
-        """One above the largest dimension that is excluded; 2 where none is."""
-        excluded = (c.d for c in stored_certificates() if c.K <= K and _excludes(c, target))
-        return Dimension(max(excluded, default=1) + 1)
-
-    def _cited(self, stored: StoredCertificate) -> str:
-        return f"{self.source}; certificate of ({stored.d}, {stored.K}), {stored.file}"
-
-    def _add(self, d: int, K: int) -> None:
-        """Compute the certificate of a pair, unless there is no time or it cannot be had."""
         from gnc_cli.limits.certificate import Unresolved
         from gnc_cli.limits.three_point_programme import three_point_certificate
 
-        if (d, K) in COMPUTED:
-            return
-        certificate = None
-        if d >= 3 and K > 2 * d:
-            try:
-                certificate = three_point_certificate(
-                    d, K, _DEGREE, deadline=self._deadline, progress=self._progress
-                )
-            except Unresolved:
-                self.declined = True
-                return
+        try:
+            certificate = three_point_certificate(d, K, _DEGREE, self._deadline, self._progress)
+        except Unresolved:
+            self.declined = True
+            return None
         if certificate is None:
             self.silent += 1
-        else:
-            COMPUTED[d, K] = certificate
-
-
-def _excludes(certificate: StoredCertificate, target: Fraction) -> bool:
-    return target >= 1 - certificate.cosine
+            return None
+        source = f"{_SOURCE}; computed, proved in whole numbers"
+        own = Exclusion.above(d, K, Fraction(certificate.cosine), source).finding
+        if best is not None and best.finding.value <= own.value:
+            return None
+        self.certificate = certificate
+        return own

@@ -17,8 +17,8 @@ with the multipliers 1 - x^2, the determinant, and (1 - x)(1 - y)(1 - z), where 
 for the cosine u = ((1 + s) x - (1 - s)) / 2. What remains of r and R without these is small. In
 Chebyshev polynomials T_i T_j T_k it is a quadratic form whose matrix is diagonally dominant.
 
-In one variable R has degree D, in all 2 D, and it is symmetric. So its values at whole numbers
-D >= i >= j >= k >= 0, i + j + k <= 2 D, determine it: those of a polynomial vanish only with it.
+In one variable R has degree D, and it is symmetric. So its values at whole numbers
+0 <= i <= j <= k <= D determine it.
 
 References:
     C. Bachoc and F. Vallentin, New upper bounds for kissing numbers from semidefinite programming,
@@ -37,15 +37,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
-from itertools import permutations, product
-from typing import Annotated, Literal, Self
+from itertools import combinations_with_replacement, permutations, product
+from typing import Annotated, Any, Literal, Self, cast
 
 import numpy as np
+from flint import fmpz_mat
 from pydantic import FailFast, Field
 
 from gnc_cli.known_codes.table import data_folder
 from gnc_cli.limits.certificate import Certificate, Refuted, Unresolved, poll
-from gnc_cli.limits.stored_certificates import COMPUTED, best_stored
+from gnc_cli.limits.orthogonal import chebyshev, gegenbauer
 from gnc_cli.records import read_plain
 from gnc_cli.runtime.deadline import Deadline
 
@@ -102,7 +103,7 @@ class ThreePointCertificate(Certificate):
     degree: Annotated[int, Field(ge=5)]
     """D: the polynomials have degree 2 D."""
     a: Factor
-    """One row of D numbers, a_1 to a_D."""
+    """One row of 2 D numbers, a_1 to a_2D."""
     b: Factor
     """Of order 2."""
     F: tuple[Factor, ...]
@@ -119,26 +120,26 @@ class ThreePointCertificate(Certificate):
     in the bases `trivial`, `sign` and `standard`."""
 
     @classmethod
-    def of_pair(cls, d: int, K: int, deadline: Deadline | None = None) -> Self | None:
-        """The best stored or computed one of K or fewer points in R^d or more dimensions."""
-        computed = COMPUTED.get((d, K))
-        stored = best_stored(d, K)
-        if stored is None or (computed is not None and Fraction(computed.cosine) >= stored.cosine):
-            return computed
-        packed = (data_folder() / "certificates" / stored.file).read_bytes()
-        return read_plain(cls, json.loads(gzip.decompress(packed)))
+    def of_bound(cls, bound: Any, d: int, K: int, deadline: Deadline) -> Self | None:
+        """The computed or stored one."""
+        if bound.certificate is not None:
+            return cast("Self", bound.certificate)
+        best = bound.best(d, K)
+        path = data_folder() / "certificates" / f"d{best.d}-K{best.K}.json.gz"
+        return read_plain(cls, json.loads(gzip.decompress(path.read_bytes())))
 
     def check(self, deadline: Deadline) -> None:
         """See the module, and `Certificate.check`."""
         if self.degree > MOST_DEGREE:
             raise Unresolved(f"its degree is above {MOST_DEGREE}")
+        if len(self.cosine) > _MOST_LETTERS:
+            raise Unresolved(f"its cosine has more than {_MOST_LETTERS} characters")
         self._check_shapes()
         if self.d < 3:
             raise Unresolved("three-point bounds begin in three dimensions")
-        bound = self.bound
         if min(self.a.rows[0]) < 0:
             raise Refuted("a number of a is negative")
-        if bound >= self.K:
+        if self.bound >= self.K:
             raise Refuted(f"its bound is not below {self.K}")
         for coefficients, _ in (self.remainder(variables, deadline) for variables in (1, 3)):
             if not is_dominant(coefficients):
@@ -151,17 +152,15 @@ class ThreePointCertificate(Certificate):
             Its coefficients in products of Chebyshev polynomials, whole numbers once they are
             multiplied by the second.
         """
-        D = self.degree
-        lattice = exponents((D, 2 * D)) if variables == 3 else [(i,) for i in range(2 * D + 1)]
+        degree, remainder = 2 * self.degree, self._pair_remainder
+        if variables == 3:
+            degree, remainder = self.degree, self._triple_remainder
+        lattice = [*combinations_with_replacement(range(degree + 1), variables)]
         values: list[Fraction] = []
         for start in range(0, len(lattice), _POINTS):
             points = np.array(lattice[start : start + _POINTS], dtype=object).T
-            poll(deadline)
-            if variables == 3:
-                values += [*self._triple_remainder(points, deadline)]
-            else:
-                values += [*self._pair_remainder(points)]
-        return _coefficients(dict(zip(lattice, values, strict=True)))
+            values += [*remainder(points, deadline)]
+        return _coefficients(dict(zip(lattice, values, strict=True)), degree)
 
     @property
     def bound(self) -> Fraction:
@@ -171,14 +170,15 @@ class ThreePointCertificate(Certificate):
         bound: Fraction = 1 + weights + self._b(0, 0) + self.F[0].form(at_one)[0]
         return bound
 
-    def _pair_remainder(self, points: np.ndarray) -> np.ndarray:
+    def _pair_remainder(self, points: np.ndarray, deadline: Deadline) -> np.ndarray:
         """What r has beyond its sums of squares, at points (1, m) of whole numbers."""
+        poll(deadline)
         (x,) = points
         s = Fraction(self.cosine)
         u = cosine_at(x, s)
         T = chebyshev(self.degree, x)
         weights = [Fraction(a, 10**self.a.digits) for a in self.a.rows[0]]
-        rest = -1 - weights @ gegenbauer(self.d, self.degree, u)[1:]
+        rest = -1 - weights @ gegenbauer(self.d, 2 * self.degree, u)[1:]
         rest = rest - 2 * self._b(1, 0) - self._b(1, 1)
         for k, factor in enumerate(self.F):
             rest -= (1 - u * u) ** k * factor.form(T[: self.degree - k + 1])
@@ -216,15 +216,11 @@ class ThreePointCertificate(Certificate):
         orders += [(self.p[0], D + 1), (self.p[1], D)]
         for degree, factors in zip(half_degrees(D), self.q, strict=True):
             orders += zip(factors, basis_sizes(degree), strict=True)
-        if len(self.F) != D + 1 or [len(row) for row in self.a.rows] != [D]:
-            raise ValueError(f"a has D = {D} numbers, and F has D + 1 matrices")
+        if len(self.F) != D + 1 or [len(row) for row in self.a.rows] != [2 * D]:
+            raise ValueError(f"a has 2 D = {2 * D} numbers, and F has D + 1 matrices")
         for factor, order in orders:
             if [len(row) for row in factor.rows] != [*range(1, order + 1)]:
                 raise ValueError(f"a triangular matrix has order {order} for degree {D}")
-        most = 10**_MOST_LETTERS
-        numbers = (n for factor, _ in [(self.a, 1), *orders] for row in factor.rows for n in row)
-        if len(self.cosine) > _MOST_LETTERS or any(abs(n) >= most for n in numbers):
-            raise Unresolved(f"a number has more than {_MOST_LETTERS} digits")
 
 
 # Polynomials, exact at whole numbers and fractions (arrays of objects), in floating point otherwise
@@ -238,26 +234,6 @@ def cosine_at(x, s):  # type: ignore[no-untyped-def]
 def position(u, s):  # type: ignore[no-untyped-def]
     """The x that stands for a cosine: the inverse of `cosine_at`."""
     return (2 * u + 1 - s) / (1 + s)
-
-
-def chebyshev(degree: int, x: np.ndarray) -> np.ndarray:
-    """T_0 to T_degree at each x, shape (degree + 1, *x.shape)."""
-    T = [np.ones_like(x), x]
-    for _ in range(1, degree):
-        T.append(2 * x * T[-1] - T[-2])
-    return np.array(T[: degree + 1])
-
-
-def gegenbauer(d: int, degree: int, x: np.ndarray, square: np.ndarray | int = 1) -> np.ndarray:
-    """P_0 to P_degree of R^d at each x, shape (degree + 1, *x.shape), P_k(1) = 1.
-
-    Args:
-        square: r^2 for r^k P_k(x / r) in place of P_k(x).
-    """
-    P = [np.ones_like(x), x]
-    for i in range(1, degree):
-        P.append(((2 * i + d - 2) * x * P[-1] - i * square * P[-2]) / (i + d - 2))
-    return np.array(P[: degree + 1])
 
 
 def triple_kernels(d: int, degree: int, u: np.ndarray, v: np.ndarray, t: np.ndarray) -> np.ndarray:
@@ -378,51 +354,27 @@ def is_dominant(coefficients: Coefficients) -> bool:
     return min(margins.values(), default=0) >= 0
 
 
-def _coefficients(values: Values) -> tuple[Coefficients, int]:
+def _coefficients(values: Values, degree: int) -> tuple[Coefficients, int]:
     """The coefficients in products of Chebyshev polynomials, and what they are multiplied with.
 
     Args:
-        values: of a symmetric polynomial at the whole numbers i >= j >= k of which T_i T_j T_k
-            occur in it.
+        values: of a symmetric polynomial at the whole numbers 0 <= i <= j <= k <= degree.
+        degree: in one variable.
     """
     common = math.lcm(*(value.denominator for value in values.values()))
-    everywhere = {
-        place: int(value * common)
-        for point, value in values.items()
-        for place in {*permutations(point)}
-    }
-    shape = np.max([*everywhere], axis=0) + 1
-    array = np.zeros(shape, dtype=object)
-    array[*np.transpose([*everywhere])] = [*everywhere.values()]
-    for axis in range(len(shape)):
-        array = np.moveaxis(array, axis, 0).copy()
-        # Differences: the coefficients in binomials of x.
-        for order in range(1, len(array)):
-            array[order:] = array[order:] - array[order - 1 : -1]
-        array = np.moveaxis(array, 0, axis)
-    kept = np.zeros_like(array)
-    for index in everywhere:
-        kept[index] = array[index]
-    change, multiple = _binomials(int(shape[0]) - 1)
-    for axis in range(len(shape)):
-        kept = np.moveaxis(np.tensordot(change, kept, (0, axis)), 0, axis)
-    coefficients = {index: kept[index] for index in everywhere if kept[index]}
-    return coefficients, common * multiple ** len(shape)
-
-
-def _binomials(degree: int) -> tuple[np.ndarray, int]:
-    """Row i: binomial(x, i) in Chebyshev polynomials, multiplied with the second."""
-    rows = np.zeros((degree + 1, degree + 2), dtype=object)
-    rows[0, 0] = 1
-    for i in range(degree):
-        # 2 (x - i) times the row before, as 2 x T_j = T_(j+1) + T_|j-1|.
-        rows[i + 1] = -2 * i * rows[i]
-        rows[i + 1, 1:] += rows[i, :-1]
-        rows[i + 1, :-1] += rows[i, 1:]
-        rows[i + 1, 1] += rows[i, 0]
-    for i in range(degree + 1):
-        rows[i] *= 2 ** (degree - i) * (math.factorial(degree) // math.factorial(i))
-    return rows[:, :-1], 2**degree * math.factorial(degree)
+    variables = len(next(iter(values)))
+    array = np.zeros((degree + 1,) * variables, dtype=object)
+    for point, value in values.items():
+        for place in {*permutations(point)}:
+            array[place] = int(value * common)
+    T = chebyshev(degree, np.arange(degree + 1).astype(object))
+    inverse: Any = fmpz_mat(T.T.tolist()).inv()
+    whole, multiple = inverse.numer_denom()
+    change = np.array([[int(entry) for entry in row] for row in whole.tolist()], dtype=object)
+    for axis in range(variables):
+        array = np.moveaxis(np.tensordot(change, array, (1, axis)), 0, axis)
+    coefficients = {index: c for index, c in np.ndenumerate(array) if c}
+    return coefficients, common * int(multiple) ** variables
 
 
 def _split(index: tuple[int, ...]) -> Iterator[tuple[int, tuple[int, ...], tuple[int, ...]]]:

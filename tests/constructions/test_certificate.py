@@ -1,15 +1,10 @@
 """Certificates of streamed codes: brackets agree with those from all pairs."""
 
-from fractions import Fraction
-from math import sqrt
-
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from gnc_cli.codes.certify import certify_code
-from gnc_cli.constructions.certificate import certified_margin, margin_lower_end
+from gnc_cli.constructions.certificate import certified_margin
 from gnc_cli.constructions.construction import Cosine
 from tests.constructions.checks import named
 
@@ -40,15 +35,3 @@ def test_fewer_rows_only_widen_it(limits: dict[str, int], monkeypatch: pytest.Mo
 def test_a_wrong_cosine_is_refuted() -> None:
     with pytest.raises(ValueError, match="refute a largest cosine of 0"):
         certified_margin(named("e8-roots").build(), Cosine("0", 0.0))
-
-
-@given(st.fractions(-1, 1, max_denominator=10**6))
-def test_the_lower_end_is_never_above_the_truth(value: Fraction) -> None:
-    end = margin_lower_end(Cosine.of(value))
-    assert Fraction(end) <= 1 - value
-    assert float(1 - value) - end <= 1e-15
-
-
-def test_irrational_cosines_lose_a_few_ulp() -> None:
-    end = margin_lower_end(Cosine.root(Fraction(1, 512)))
-    assert 0.0 < 1.0 - 1.0 / sqrt(512.0) - end < 1e-14

@@ -23,6 +23,7 @@ from gnc_cli import bounds, schemas
 from gnc_cli.errors import DataError, OutputError, UsageError
 from gnc_cli.limits import certificate as frame
 from gnc_cli.limits.certificate import verify
+from gnc_cli.limits.delsarte import DelsarteLP
 from gnc_cli.limits.delsarte_certificate import expansion, nonpositive
 from gnc_cli.runtime.deadline import Deadline
 from tests import plain_verifier
@@ -100,6 +101,27 @@ def test_an_exported_certificate_proves_the_bound(d: int, K: int, tmp_path: Path
     assert Fraction(answer.upper) >= 1 - Fraction(answer.cosine)
     assert answer.upper <= bound * (1 + 1e-15)
     assert plain_status(str(path))
+
+
+def test_one_programme_gives_the_bound_and_its_certificate(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    searches = []
+    search = DelsarteLP._cosine
+
+    def counted(self: DelsarteLP, d: int, K: int) -> tuple[float, int] | None:
+        searches.append((d, K))
+        return search(self, d, K)
+
+    monkeypatch.setattr(DelsarteLP, "_cosine", counted)
+    bounds(5, 50, lp=True, export=tmp_path / "c.json")
+    assert searches == [(5, 50)]
+
+
+@pytest.mark.parametrize(("K", "rows"), [(24, 0), (25, 1)])
+def test_only_open_pairs_of_few_dimensions_have_a_programme(K: int, rows: int) -> None:
+    found = bounds(4, K, margin=0.49).rows
+    assert sum(row.name == "delsarte-lp" for row in found) == rows
 
 
 def test_equality_is_no_strict_claim(tmp_path: Path) -> None:

@@ -20,9 +20,10 @@ from gnc_cli.limits.delsarte import (
     gegenbauer_sum,
     prove,
 )
-from gnc_cli.limits.delsarte_optimum import derivatives, gegenbauer
+from gnc_cli.limits.delsarte_optimum import derivatives
 from gnc_cli.limits.levenshtein import LEVENSHTEIN
 from gnc_cli.limits.limit import Dimension
+from gnc_cli.limits.orthogonal import gegenbauer
 from tests.limits.test_levenshtein import verbatim
 
 LP = DelsarteLP(degree=24)

@@ -9,12 +9,13 @@ import pytest
 
 from gnc_cli import bounds
 from gnc_cli.errors import UsageError
+from gnc_cli.geometry.rounding import rounded_up
 from gnc_cli.known_codes.table import data_folder
 from gnc_cli.limits import three_point
 from gnc_cli.limits.certificate import verify
+from gnc_cli.limits.exclusions import Exclusion
 from gnc_cli.limits.limit import Ending
-from gnc_cli.limits.stored_certificates import COMPUTED, StoredCertificate, stored_certificates
-from gnc_cli.limits.three_point import ThreePointLimit
+from gnc_cli.limits.three_point import ThreePointLimit, stored_certificates
 from gnc_cli.runtime.deadline import Deadline
 
 FOLDER = data_folder() / "certificates"
@@ -23,33 +24,39 @@ LARGE = 12_000
 LIMIT = ThreePointLimit()
 
 
+def file_of(stored: Exclusion) -> str:
+    name = f"d{stored.d}-K{stored.K}.json.gz"
+    assert str(stored.finding.source).endswith(f" of ({stored.d}, {stored.K}), {name}")
+    return name
+
+
 def test_list_and_files_agree() -> None:
     stored = stored_certificates()
     assert len({(c.d, c.K) for c in stored}) == len(stored) >= 40
-    assert {c.file for c in stored} == {path.name for path in FOLDER.glob("*.json.gz")}
+    assert {file_of(c) for c in stored} == {path.name for path in FOLDER.glob("*.json.gz")}
     assert sum(path.stat().st_size for path in FOLDER.iterdir()) <= 5_000_000
     for line in stored:
-        document = json.loads(gzip.decompress((FOLDER / line.file).read_bytes()))
+        document = json.loads(gzip.decompress((FOLDER / file_of(line)).read_bytes()))
         assert (document["d"], document["K"]) == (line.d, line.K)
-        assert Fraction(document["cosine"]) == line.cosine
+        assert rounded_up(1 - Fraction(document["cosine"])) == line.finding.value
 
 
-def _by_effort(stored: StoredCertificate) -> object:
+def _by_effort(stored: Exclusion) -> object:
     """Large ones take seconds: they are proved with --slow."""
-    large = (FOLDER / stored.file).stat().st_size > LARGE
-    return pytest.param(stored, marks=[pytest.mark.slow] if large else [], id=stored.file)
+    large = (FOLDER / file_of(stored)).stat().st_size > LARGE
+    return pytest.param(stored, marks=[pytest.mark.slow] if large else [], id=file_of(stored))
 
 
 @pytest.mark.parametrize("stored", [_by_effort(c) for c in stored_certificates()])
-def test_every_stored_certificate_is_proved(stored: StoredCertificate) -> None:
-    answer = verify(str(FOLDER / stored.file), Deadline())
-    assert answer.status == "proved" and Fraction(answer.cosine) == stored.cosine
+def test_every_stored_certificate_is_proved(stored: Exclusion) -> None:
+    answer = verify(str(FOLDER / file_of(stored)), Deadline())
+    assert answer.status == "proved" and answer.upper == stored.finding.value
 
 
 def test_no_code_contradicts_a_stored_certificate() -> None:
     for stored in stored_certificates():
         (best,) = bounds(stored.d, stored.K).best
-        assert best.lower <= best.upper <= float(1 - stored.cosine) + 1e-12
+        assert best.lower <= best.upper <= stored.finding.value + 1e-12
 
 
 @pytest.mark.parametrize(
@@ -106,7 +113,6 @@ def test_pairs_without_a_certificate_are_computed(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(three_point, "_DEGREE", 6)
-    COMPUTED.pop((9, 21), None)
     stages: list[str] = []
     path = tmp_path / "certificate.json"
     run = bounds(9, 21, sdp=True, export=path, progress=lambda stage, *_: stages.append(stage))
@@ -120,8 +126,15 @@ def test_pairs_without_a_certificate_are_computed(
 
 
 def test_where_nothing_can_be_computed_a_message_says_so() -> None:
-    (message,) = bounds([2, 3], 6, sdp=True).messages
-    assert "semidefinite programme says nothing at 2 of 2 pairs" in message
+    (message,) = bounds([3, 4], 1000, sdp=True).messages
+    assert "semidefinite programme says nothing at 2 of 2 pairs: it is of degree 8" in message
+
+
+def test_pairs_whose_bounds_meet_are_not_computed() -> None:
+    run = bounds([2, 3, 8], [6, 240], sdp=True, time_limit=1e-9)
+    assert [pair.exact for pair in run.best] == [True, True, True, True, False, True]
+    # The one open pair is left out.
+    assert run.outcome == "time_limit" and run.messages
 
 
 def test_time_limits_leave_programmes_out() -> None:

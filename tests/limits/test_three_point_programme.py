@@ -6,15 +6,17 @@ from fractions import Fraction
 import pytest
 
 from gnc_cli.limits.certificate import Unresolved
-from gnc_cli.limits.three_point_programme import _programme, _solve, three_point_certificate
+from gnc_cli.limits.levenshtein import LEVENSHTEIN
+from gnc_cli.limits.semidefinite import solve
+from gnc_cli.limits.three_point_programme import _programme, three_point_certificate
 from gnc_cli.runtime.deadline import Deadline
 
 
 def optimum(d: int, s: float, degree: int) -> float:
-    programme = _programme(d, s, degree)
-    solution = _solve(programme, programme.b, -math.inf, 1e-4, Deadline())
+    cones, b, _ = _programme(d, s, degree)
+    solution = solve(cones, b, -math.inf, 1e-4, Deadline())
     assert solution.primal - solution.dual < 1e-3
-    return (solution.primal + solution.dual) / 2.0
+    return 1.0 + (solution.primal + solution.dual) / 2.0
 
 
 @pytest.mark.parametrize(
@@ -29,6 +31,13 @@ def test_kissing_numbers_are_those_of_the_literature() -> None:
     # Mittelmann and Vallentin 2010: 12.38 and 24.06 at degree 14; a lower degree says more points.
     assert 12.38 < optimum(3, 0.5, 10) < 12.46
     assert 24.06 < optimum(4, 0.5, 10) < 24.15
+
+
+def test_many_points_have_at_least_the_bound_by_pairs() -> None:
+    # Levenshtein's polynomial has degree 11 here: a_7 to a_11 count.
+    levenshtein = LEVENSHTEIN.at(3, 43)
+    assert levenshtein is not None
+    assert optimum(3, 1.0 - levenshtein.value, 6) < 43.001
 
 
 @pytest.mark.slow
