@@ -20,6 +20,8 @@ one.
 
 The folder holds `visits.jsonl`, a row per visit, and of each pair the best code, `D.K.h5`. `gnc
 compare` proves in rational arithmetic whether its largest cosine is below the figure on record.
+`--store` adds the visits to `records/visits.jsonl`, writes the rows of each improvement to
+`records/D.K.txt` where they are better than those that are there, and the table of RECORDS.md anew.
 """
 
 import argparse
@@ -34,7 +36,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.solve import rows
+from benchmarks.report import table
+from benchmarks.solve import HERE, rows
 from gnc_cli import bounds, compare, solve
 from gnc_cli.io.codefile import read_code
 from gnc_cli.parsing import duration, integers
@@ -44,6 +47,8 @@ from gnc_cli.search.starts import resized
 Pair = tuple[int, int]
 Visit = dict[str, Any]
 
+RECORDS, PAGE = HERE / "records", HERE / "RECORDS.md"
+_BEGIN, _END = "<!-- records -->", "<!-- /records -->"
 _MOST_POINTS = 200
 _LONGEST = 3600.0
 _COORDINATES_PER_SECOND = 50.0
@@ -111,13 +116,12 @@ def search(visit: Visit, folder: Path, table: str | None, record: float) -> Visi
         force=True,
     )
     (row,) = compare(new, table=table).rows
-    improves = row.status is not None and row.status.value == "improves" and row.gap < -_SAME
     if row.gap < record:
         new.replace(_code(folder, d, K))
     else:
         new.unlink()
     found = {"max_cosine": row.max_cosine, "best_known": row.best_known, "gap": row.gap}
-    return visit | found | {"improves": improves, "origin": result.origin, "init": parent}
+    return visit | found | {"improves": _improves(row), "origin": result.origin, "init": parent}
 
 
 def neighbour(folder: Path, visit: Visit) -> tuple[int | None, np.ndarray | None]:
@@ -168,6 +172,51 @@ def hunt(
     return list(made.values())
 
 
+def store(folder: Path) -> None:
+    """Add the visits of a hunt and its improvements to the records of the repository."""
+    ledger = RECORDS / "visits.jsonl"
+    known = {_key(row) for row in rows(ledger)}
+    with ledger.open("a") as file:
+        for row in rows(folder / "visits.jsonl"):
+            if _key(row) not in known:
+                file.write(json.dumps(row) + "\n")
+    for path in folder.glob("*.h5"):
+        kept = RECORDS / f"{path.stem}.txt"
+        (new,) = compare(path).rows
+        better = not kept.exists() or new.max_cosine < compare(kept).rows[0].max_cosine - _SAME
+        if _improves(new) and better:
+            np.savetxt(kept, read_code(path).weights, fmt="%.17g")
+    lines = [_line(path) for path in RECORDS.glob("*.txt") if path.stem.count(".") == 1]
+    text = PAGE.read_text()
+    head, _, rest = text.partition(_BEGIN)
+    _, _, tail = rest.partition(_END)
+    shown = table(
+        ["d, K", "max_cosine", "table", "below by", "of", "visits, seconds", "file"],
+        [cells for _, cells in sorted(lines)],
+    )
+    PAGE.write_text(f"{head}{_BEGIN}\n{shown}\n{_END}{tail}")
+
+
+def _improves(row: Any) -> bool:
+    return row.status is not None and row.status.value == "improves" and row.gap < -_SAME
+
+
+def _line(path: Path) -> tuple[Pair, list[str]]:
+    """A row of the table of records."""
+    (row,) = compare(path).rows
+    visited = [v for v in rows(RECORDS / "visits.jsonl") if (v["d"], v["K"]) == (row.d, row.K)]
+    time_spent = f"{len(visited)}, {sum(v['budget'] for v in visited):g}" if visited else "-"
+    return (row.d, row.K), [
+        f"{row.d}, {row.K}",
+        f"{row.max_cosine:.15g}",
+        f"{row.best_known:.15g}",
+        f"{-row.gap:.1e}",
+        row.date or "-",
+        time_spent,
+        f"records/{path.name}",
+    ]
+
+
 def _key(visit: Visit) -> tuple[Any, ...]:
     return tuple(visit[name] for name in ("d", "K", "seed", "budget"))
 
@@ -177,12 +226,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--d", type=integers, metavar="A..B", help="default: all on record")
     parser.add_argument("--K", type=integers, metavar="A..B", help="default: up to 200")
-    parser.add_argument("--time-limit", type=duration, required=True, help="90, 15m or 2h")
+    parser.add_argument("--time-limit", type=duration, default=3600.0, help="90, 15m or 2h")
     parser.add_argument("--budget", type=duration, default=10.0, help="of a visit of round 1")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--table", help="a current table of known codes: d,N,cosine per line")
     parser.add_argument("--out", type=Path, default=Path("hunt"), help="folder")
+    parser.add_argument("--store", action="store_true", help="only keep what the folder has")
     asked = parser.parse_args()
+    if asked.store:
+        store(asked.out)
+        return
     wanted = pairs(asked.d, asked.K, asked.table)
     if not wanted:
         raise SystemExit("no pair on record with these d and K is worth a hunt")
