@@ -36,7 +36,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.report import table
+from benchmarks import report
 from benchmarks.solve import HERE, rows
 from gnc_cli import bounds, compare, solve
 from gnc_cli.io.codefile import read_code
@@ -172,25 +172,25 @@ def hunt(
     return list(made.values())
 
 
-def store(folder: Path) -> None:
+def store(folder: Path, table: str | None) -> None:
     """Add the visits of a hunt and its improvements to the records of the repository."""
     ledger = RECORDS / "visits.jsonl"
-    known = {_key(row) for row in rows(ledger)}
+    known = [json.dumps(row) for row in rows(ledger)]
     with ledger.open("a") as file:
         for row in rows(folder / "visits.jsonl"):
-            if _key(row) not in known:
+            if json.dumps(row) not in known:
                 file.write(json.dumps(row) + "\n")
     for path in folder.glob("*.h5"):
         kept = RECORDS / f"{path.stem}.txt"
-        (new,) = compare(path).rows
-        better = not kept.exists() or new.max_cosine < compare(kept).rows[0].max_cosine - _SAME
-        if _improves(new) and better:
+        (new,) = compare(path, table=table).rows
+        bar = compare(kept, table=table).rows[0].max_cosine if kept.exists() else math.inf
+        if _improves(new) and new.max_cosine < bar - _SAME:
             np.savetxt(kept, read_code(path).weights, fmt="%.17g")
-    lines = [_line(path) for path in RECORDS.glob("*.txt") if path.stem.count(".") == 1]
+    lines = [_line(path, table) for path in RECORDS.glob("*.txt") if path.stem.count(".") == 1]
     text = PAGE.read_text()
     head, _, rest = text.partition(_BEGIN)
     _, _, tail = rest.partition(_END)
-    shown = table(
+    shown = report.table(
         ["d, K", "max_cosine", "table", "below by", "of", "visits, seconds", "file"],
         [cells for _, cells in sorted(lines)],
     )
@@ -201,9 +201,9 @@ def _improves(row: Any) -> bool:
     return row.status is not None and row.status.value == "improves" and row.gap < -_SAME
 
 
-def _line(path: Path) -> tuple[Pair, list[str]]:
+def _line(path: Path, table: str | None) -> tuple[Pair, list[str]]:
     """A row of the table of records."""
-    (row,) = compare(path).rows
+    (row,) = compare(path, table=table).rows
     visited = [v for v in rows(RECORDS / "visits.jsonl") if (v["d"], v["K"]) == (row.d, row.K)]
     time_spent = f"{len(visited)}, {sum(v['budget'] for v in visited):g}" if visited else "-"
     return (row.d, row.K), [
@@ -234,7 +234,7 @@ def main() -> None:
     parser.add_argument("--store", action="store_true", help="only keep what the folder has")
     asked = parser.parse_args()
     if asked.store:
-        store(asked.out)
+        store(asked.out, asked.table)
         return
     wanted = pairs(asked.d, asked.K, asked.table)
     if not wanted:

@@ -86,11 +86,12 @@ def pair_answer(
     findings = [limit.at(d, K) for limit in limits]
     rows = _pair_rows(d, K, limits, findings, request.subject)
     best = _pair_best(rows, request, best_known, least)
-    better = [] if best.exact else [limit.solve(d, K) for limit in limits]
-    if any(better):
-        findings = [new or old for new, old in zip(better, findings, strict=True)]
-        rows = _pair_rows(d, K, limits, findings, request.subject)
-        best = _pair_best(rows, request, best_known, least)
+    for at in reversed(range(len(limits))):  # the linear programme comes before the slower one
+        new = None if best.exact else limits[at].solve(d, K)
+        if new is not None:
+            findings[at] = new
+            rows = _pair_rows(d, K, limits, findings, request.subject)
+            best = _pair_best(rows, request, best_known, least)
     return rows, best
 
 

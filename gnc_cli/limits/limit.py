@@ -23,7 +23,7 @@ ROUNDING = 1e-12
 """Relative rounding error of two bounds: if they differ by less, they meet."""
 
 _LOOSE = 1 - Fraction(1, 10**13)
-_STRICT = 1 - Fraction(ROUNDING)
+_STRICT = _LOOSE**2 * (1 - Fraction(1, 2**51))
 
 
 class Quantity(StrEnum):
@@ -195,8 +195,8 @@ def loosened(target: Fraction) -> Fraction:
 
 
 def least_excluded(value: Fraction) -> Fraction:
-    """The least target that is excluded by a value that is not attained: the value, but for
-    rounding."""
+    """The least target that is excluded by a value that is not attained: the value itself, rounded
+    to a double, and loosened or the square of a loosened chord."""
     return value * _STRICT
 
 

@@ -345,7 +345,7 @@ def _prove(
             certificate = _certificate(d, K, s, D, matrices, epsilon / 2.0, (few, many), deadline)
             certificate.check(deadline)
             return certificate
-        except np.linalg.LinAlgError:
+        except (np.linalg.LinAlgError, ValueError):  # SciPy refuses what is not finite
             few += 1
         except Refuted:
             many += 1

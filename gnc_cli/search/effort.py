@@ -9,6 +9,8 @@ a minute elsewhere; with a time limit the effort itself has no end.
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from gnc_cli.limits.lines import welch
+
 if TYPE_CHECKING:
     from gnc_cli.search.problem import Problem
 
@@ -19,6 +21,11 @@ LARGE = 2896
 MAX_UNKNOWNS = 5000
 """Most tangent coordinates of a polish: its normal matrix is dense, 200 MB at this size."""
 
+_NEAR = {False: 1.45, True: 1.75}
+"""Descents seldom come nearer to Welch's bound than this factor; those of more than `LARGE`
+points (True) stay farther away from it."""
+_MOST_WORK = 2e10
+"""K^2 d beyond which a descent of minutes only makes a beginning: a step takes seconds."""
 UNLIMITED = 10**9
 """Tasks of a search that only a time limit ends."""
 
@@ -100,6 +107,12 @@ def plan_effort(
     budget = _SECONDS[kind] * min(1.0, coordinates / _MANY)
     tasks = max(2, min(400, round(budget / per_task)))
     return replace(plan, tasks=tasks, patience=24 if coordinates <= _MANY else max(48, tasks // 2))
+
+
+def beyond_descents(d: int, K: int, cosine: float) -> bool:
+    """No descent of a few minutes is likely to do better than a code of this largest cosine."""
+    near = cosine <= _NEAR[K > LARGE] * welch(d, K)
+    return (near and K * d > MAX_UNKNOWNS) or float(K) * K * d > _MOST_WORK
 
 
 def batch_size(d: int, pairs: int) -> int:

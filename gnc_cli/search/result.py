@@ -21,7 +21,7 @@ from gnc_cli.records import (
     Bracket,
     Result,
 )
-from gnc_cli.search.effort import LARGE
+from gnc_cli.search.effort import LARGE, beyond_descents
 
 if TYPE_CHECKING:
     import numpy as np
@@ -253,7 +253,8 @@ class SolveResult(Result):
         done = end in (Outcome.CONVERGED, Outcome.CONSTRUCTED, Outcome.STORED)
         if done and self.optimum is not None and self.optimum.proved:
             return "nothing to improve"
-        if end is Outcome.CONSTRUCTED and self.K > LARGE:
+        behind = self.K > LARGE and beyond_descents(self.d, self.K, self.max_cosine)
+        if end is Outcome.CONSTRUCTED and behind:
             return "built from algebra; a descent of minutes ends far behind"
         advice, hits = end.advice, self.hits or 0
         stopped = end in (Outcome.TIME_LIMIT, Outcome.INTERRUPTED)

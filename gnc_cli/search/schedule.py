@@ -32,7 +32,9 @@ _FIRST = (1, 2, 4)
 _ROUND, _MOST = 8, 64
 _SHARES = (0.1, 0.25, 0.5)
 """Share of the steps of a descent in the first rounds, so that a first code is found soon."""
-_NEW = {"fresh": 0.5, "quick": 0.5, "symmetric": 4.0, "neighbour": 0.5}
+_NEW = {"fresh": 0.5, "quick": 0.5, "symmetric": 4.0, "neighbour": 0.5, "algebra": 0.5}
+_MANY_PARTS = 9
+"""From this dimension on, most codes are parts of others, and algebra has more weight, at once."""
 _LEARNING = {"hop": 1.0, "quick hop": 1.0, "shake": 2.0}
 _LEARNING_DEAR = {"hop": 1.0, "quick hop": 1.0, "shake": 0.2}
 """Where a polish is dear: hops find the better codes of (10, 100) in a third of the time of a
@@ -203,14 +205,16 @@ def _drawn(
     if plain and (r == 0 or deadline.remaining < _LOADING and not loaded):
         later = ["quick", "quick hop", "symmetric", "algebra"][: 2 if problem.d == 2 else 4]
         return ["quick"] if r == 0 else later
-    new = _NEW | {"algebra": min(6.0, problem.d / 3.0)}
+    new = dict(_NEW)
+    if problem.d >= _MANY_PARTS:
+        new["algebra"] = min(6.0, problem.d / 3.0)
     learning = dict(_LEARNING if effort.polishes else _LEARNING_DEAR)
     if not plain:
         del new["quick"], learning["quick hop"]
     whole_sphere = problem.parametrisation.is_free and problem.d > 2
     if r < _ALL_SOURCES or not whole_sphere:
         del new["symmetric"], new["neighbour"]
-    if not whole_sphere:
+    if not whole_sphere or (r < _ALL_SOURCES and (effort.counted or problem.d < _MANY_PARTS)):
         del new["algebra"]
     if not effort.shakes or not any(c.polished for c in state.archive):
         del learning["shake"]

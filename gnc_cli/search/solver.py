@@ -142,7 +142,7 @@ def _reserve(problem: Problem, deadline: Deadline) -> float:
         return 0.0
     last = _REFINE_STEPS / 3 * evaluation_seconds(problem.d, problem.K, problem.K)
     if _can_polish(problem, deadline):
-        last = polish_seconds(problem.coordinates)
+        last += polish_seconds(problem.coordinates)
     return min(deadline.seconds / 3, 0.2 + 2e-3 * problem.K + last)
 
 
@@ -163,7 +163,10 @@ def _best(problem: Problem, state: SearchState, deadline: Deadline) -> Candidate
     for candidate in [*better, best][:_LAST_POLISHES]:
         if candidate.active is None or candidate.stationarity > _STATIONARY:
             if deadline.seconds is not None:  # which may cut the polish short
-                candidate = replace(candidate, whole=_refined(problem, candidate, deadline)[0])
+                whole, order = _refine(problem, candidate, deadline)
+                candidate = replace(
+                    candidate, whole=whole, active=None, stationarity=order.stationarity
+                )
             done = _no_worse(problem, candidate, deadline)
             true = problem.value(done.whole)
             if not best.polished or true < best.value:
@@ -231,10 +234,10 @@ def _finish(
         )
     if _can_polish(problem, deadline) or deadline.expired:
         return best.whole, None
-    return _refined(problem, best, deadline)
+    return _refine(problem, best, deadline)
 
 
-def _refined(
+def _refine(
     problem: Problem, candidate: Candidate, deadline: Deadline
 ) -> tuple[np.ndarray, FirstOrder]:
     """A candidate's rows after L-BFGS at higher sharpness."""

@@ -25,6 +25,8 @@ from gnc_cli.search.perturbations import contacts, deep_holes, unit
 
 _MOST_ROWS = 40
 """Constructions of at most this many times K rows are cut."""
+_MOST_NUMBERS = 1 << 20
+"""And of at most this many numbers, 8 MB; some are kept."""
 _FEWEST_ROWS = 0.75
 """Constructions of at least this share of K rows are extended."""
 _MOST_ADDED = 12
@@ -65,8 +67,8 @@ def algebraic_start(
 def resized(rng: np.random.Generator, code: np.ndarray, K: int) -> np.ndarray:
     """A code (K', d) of another size made one of K unit rows, at random.
 
-    Fewer by leaving out a cap, rows with the most contacts, or any; more by filling holes. So a
-    symmetric code of a few rows more is a start for sizes that no union of orbits has.
+    Fewer by a cut, or by leaving out rows with the most contacts, or any; more by filling holes. So
+    a symmetric code of a few rows more is a start for sizes that no union of orbits has.
     """
     if len(code) <= K:
         return _extension(rng, code, code.shape[1], K)
@@ -85,7 +87,9 @@ def resized(rng: np.random.Generator, code: np.ndarray, K: int) -> np.ndarray:
 
 @lru_cache(maxsize=64)
 def _between(d: int, least: int, most: int) -> tuple[Construction, ...]:
-    """Constructions in exactly d dimensions with least to most rows, sums of smaller ones too."""
+    """Constructions in exactly d dimensions with least to most rows, but more than d; also sums of
+    smaller ones."""
+    least, most = max(least, d + 1), min(most, _MOST_NUMBERS // d)
     fitting = [c for c in (*in_dimension(d), *cross_sections(d)) if least <= c.K <= most]
     summed = best_construction(d, least)
     if summed is not None and summed.K <= most and not summed.changes:
@@ -93,7 +97,7 @@ def _between(d: int, least: int, most: int) -> tuple[Construction, ...]:
     return tuple({(c.origin, c.K): c for c in fitting}.values())
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=16)
 def _rows(construction: Construction) -> np.ndarray:
     """Its unit rows."""
     return unit(np.asarray(construction.build(), dtype=np.float64))
@@ -141,14 +145,15 @@ def _section(
 
 
 def _extension(rng: np.random.Generator, rows: np.ndarray, d: int, K: int) -> np.ndarray:
-    """The rows and new ones, each in one of the deepest holes."""
+    """The rows and new ones, in some of the deepest holes."""
     while len(rows) < K:
-        rows = np.concatenate([rows, rng.choice(deep_holes(rng, rows)[:5], 1)])
+        holes = rng.permutation(deep_holes(rng, rows)[:5])
+        rows = np.concatenate([rows, holes[: K - len(rows)]])
     return rows
 
 
 def _direction(rng: np.random.Generator, rows: np.ndarray) -> np.ndarray:
-    """The sum of a few rows, of any or of those around one; seldom a hole, or any unit vector."""
+    """The sum of a few rows, of any or of those around one; seldom any unit vector."""
     number = min(len(rows), _MOST_ADDED, int(rng.geometric(0.3)))
     kind = rng.random()
     if kind < 0.5:
@@ -156,8 +161,6 @@ def _direction(rng: np.random.Generator, rows: np.ndarray) -> np.ndarray:
     elif kind < 0.9:
         nearness = rows @ rows[rng.integers(len(rows))]
         direction = rows[_nearest(rng, nearness, 1.0)[:number]].sum(axis=0)
-    elif kind < 0.95:
-        direction = deep_holes(rng, rows)[0]
     else:
         direction = rng.standard_normal(rows.shape[1])
     length = np.linalg.norm(direction)

@@ -52,9 +52,10 @@ ESTIMATE = 2e-5
 """Error of the estimates at the final sharpness, relative to the scale."""
 _FRESH, _HOP, _NEXT = (0.0, 1.3), (0.6, 1.8), (1.0, 2.0)
 """Start sharpness times scale is drawn between these powers of ten."""
-_LOOK, _LOOK_STEPS, _LOOKS = 20.0, 80, 8
-"""A first stage of codes from algebra: sharpness times scale, steps, and codes for each that goes
-on."""
+_LOOK, _LOOK_STEPS = 20.0, 80
+"""The first stage of codes from algebra: sharpness times scale, and steps."""
+_LOOKS = 8
+"""Codes from algebra that have a first stage, for each that goes on."""
 
 
 @dataclass(frozen=True)
@@ -140,7 +141,7 @@ class _Work:
         sharpness = 10 ** self.rng.uniform(*decades, len(starts)) / scale
         origins = origins or [""] * len(starts)
         if self.quick:
-            quick, self.restarts, self.steps = quick_descents(
+            quick, begun, steps = quick_descents(
                 problem.parametrisation,
                 starts,
                 sharpness,
@@ -149,6 +150,8 @@ class _Work:
                 self.stages,
                 steps_of_a_stage(self.task.share),
             )
+            self.restarts += begun
+            self.steps += steps
             ends = [Candidate(end.value, end.rows, origin=origins[end.start]) for end in quick]
             return sorted(ends, key=lambda c: c.value)
         # A step changes a pair's exponent by a few units: spacing * step * sharpness ~ 4.
@@ -250,11 +253,11 @@ def _algebra(work: _Work) -> TaskResult:
     favourite = work.task.archive[0].origin if work.task.archive else ""
     parametrisation, sharpness = work.problem.parametrisation, _LOOK / work.scale()
     looks: dict[float, tuple[str, np.ndarray]] = {}
-    for _ in range(_LOOKS * work.batch):
+    for _ in range(work.batch if work.effort.counted else _LOOKS * work.batch):
         drawn = algebraic_start(rng, d, K, favourite)
         if drawn is None:
-            return _fresh(work)
-        code, _ = lbfgs(
+            return perform(replace(work.task, source="fresh"), work.deadline)
+        code, steps = lbfgs(
             smoothed_cosine(parametrisation, sharpness),
             drawn[1],
             on_sphere=True,
@@ -263,8 +266,11 @@ def _algebra(work: _Work) -> TaskResult:
             tolerance=1e-12,
             deadline=work.deadline,
         )
+        work.steps += steps
         # Equal ones are congruent.
         looks[round(estimate(parametrisation, code, sharpness), 9)] = drawn[0], code
+        if work.deadline.expired:
+            break
     best = [looks[value] for value in sorted(looks)[: work.batch]]
     starts = np.array([code for _, code in best])
     origins = [origin for origin, _ in best]

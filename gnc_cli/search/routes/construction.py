@@ -33,7 +33,7 @@ from gnc_cli.metrics.gnc2 import Rattlers
 from gnc_cli.parameters import spelled
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.memory import check_disk
-from gnc_cli.search.effort import LARGE, MAX_UNKNOWNS
+from gnc_cli.search.effort import LARGE, beyond_descents
 from gnc_cli.search.request import STORED, Request
 from gnc_cli.search.result import (
     ConstructionList,
@@ -61,13 +61,8 @@ _EXACT = 1e-12
 """Computed and exact cosine agree to this."""
 _BEHIND = 1e-9
 """A best known code is better than a construction by more than this."""
-_NEAR = {False: 1.45, True: 1.75}
-"""Descents seldom come nearer to Welch's bound than this factor; those of more than `LARGE`
-points (True) stay farther away from it."""
 _PROMISING = 1.5
 """A start this near to Welch's bound may lead somewhere."""
-_MOST_WORK = 2e10
-"""K^2 d beyond which a descent of minutes only makes a beginning: a step takes seconds."""
 
 
 @dataclass(frozen=True)
@@ -313,8 +308,7 @@ def worth_a_search(request: Request, construction: Construction) -> bool:
 def near_optimal(construction: Construction) -> bool:
     """No descent of a few minutes is likely to do better: proved, near Welch's bound, or huge."""
     d, K = construction.d, construction.K
-    near = construction.cosine.value <= _NEAR[K > LARGE] * welch(d, K)
-    return construction.proven or (near and K * d > MAX_UNKNOWNS) or float(K) * K * d > _MOST_WORK
+    return construction.proven or beyond_descents(d, K, construction.cosine.value)
 
 
 def promising(construction: Construction) -> bool:
