@@ -17,7 +17,14 @@ from gnc_cli.parameters import spelled
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.parallel import WORTH_PROCESSES, Pool
 from gnc_cli.search.descent import evaluation_seconds
-from gnc_cli.search.effort import MAX_UNKNOWNS, UNLIMITED, Effort, plan_effort, polish_seconds
+from gnc_cli.search.effort import (
+    MAX_UNKNOWNS,
+    UNLIMITED,
+    WORTH_POLISHING,
+    Effort,
+    plan_effort,
+    polish_seconds,
+)
 from gnc_cli.search.parametrisation import Parametrisation, cyclic_orbits, extending, free
 from gnc_cli.search.problem import Candidate, Problem, SoftmaxCode, Tammes
 from gnc_cli.search.refine import FirstOrder, first_order, polish_candidate, refine, settle
@@ -159,10 +166,12 @@ def _best(problem: Problem, state: SearchState, deadline: Deadline) -> Candidate
     if best is None or not _can_polish(problem, deadline):
         return best
     rough = sorted(state.archive, key=lambda c: c.value)
+    limit = deadline.seconds or np.inf
+    dear = polish_seconds(problem.coordinates) > WORTH_POLISHING * limit
     better = [c for c in rough if not c.polished and c.value < best.value and c is not best]
     for candidate in [*better, best][:_LAST_POLISHES]:
         if candidate.active is None or candidate.stationarity > _STATIONARY:
-            if deadline.seconds is not None:  # which may cut the polish short
+            if dear:  # the time limit may cut the polish short
                 whole, order = _refine(problem, candidate, deadline)
                 candidate = replace(
                     candidate, whole=whole, active=None, stationarity=order.stationarity
