@@ -224,6 +224,25 @@ def lbfgs(
     return best_point, steps
 
 
+def descend_stage(
+    parametrisation: Parametrisation,
+    rows: np.ndarray,
+    sharpness: float,
+    steps: int,
+    deadline: Deadline,
+) -> tuple[np.ndarray, int]:
+    """Unknown rows (M, d) after L-BFGS at one sharpness, and the steps made, at most `steps`."""
+    return lbfgs(
+        smoothed_cosine(parametrisation, sharpness),
+        rows,
+        on_sphere=True,
+        max_steps=steps,
+        memory=10,
+        tolerance=1e-12,
+        deadline=deadline,
+    )
+
+
 @dataclass(frozen=True)
 class QuickEnd:
     """Where one of several descents led to."""
@@ -260,15 +279,7 @@ def quick_descents(
     def descend(rows: np.ndarray, grid: np.ndarray) -> np.ndarray:
         nonlocal total
         for beta in grid:
-            rows, made = lbfgs(
-                smoothed_cosine(parametrisation, beta),
-                rows,
-                on_sphere=True,
-                max_steps=steps,
-                memory=10,
-                tolerance=1e-12,
-                deadline=deadline,
-            )
+            rows, made = descend_stage(parametrisation, rows, beta, steps, deadline)
             total += made
         return rows
 

@@ -45,7 +45,7 @@ _MANY = 60
 """A search over fewer coordinates gets a part of its budget."""
 _MOST_SHAKES = 40
 _HITS = 8
-WORTH_POLISHING = 0.03
+_WORTH_POLISHING = 0.03
 """Where a polish takes more than this share of a time limit, only the last ones are made."""
 
 
@@ -90,7 +90,7 @@ def plan_effort(
     per_step = _PER_STEP + batch * pairs * (_PER_PAIR + d * _PER_PAIR_AND_DIMENSION)
     polish = polish_seconds(coordinates) if coordinates <= MAX_UNKNOWNS else 0.0
     shakes = max(2, min(_MOST_SHAKES, int(_TASK_SECONDS / polish))) if polish else 0
-    if seconds is not None and polish > WORTH_POLISHING * seconds:
+    if polish_is_dear(coordinates, seconds):
         shakes = 0  # estimates choose, and the last polish is enough
     polishes = 4 if shakes == _MOST_SHAKES else 0
     per_task = 0.6 * steps * per_step + (polishes + shakes) / 4 * polish
@@ -107,6 +107,11 @@ def plan_effort(
     budget = _SECONDS[kind] * min(1.0, coordinates / _MANY)
     tasks = max(2, min(400, round(budget / per_task)))
     return replace(plan, tasks=tasks, patience=24 if coordinates <= _MANY else max(48, tasks // 2))
+
+
+def polish_is_dear(coordinates: int, seconds: float | None) -> bool:
+    """Whether a polish takes more than a small share of the time limit, where there is one."""
+    return seconds is not None and polish_seconds(coordinates) > _WORTH_POLISHING * seconds
 
 
 def beyond_descents(d: int, K: int, cosine: float) -> bool:

@@ -90,7 +90,7 @@ def _size(rng: np.random.Generator, least: int, most: int) -> int:
 def _represented(
     rng: np.random.Generator, group: Group, d: int, rational: bool | None = None
 ) -> tuple[str, np.ndarray]:
-    """A representation of the group; of rational character, or not, as told or by chance."""
+    """A representation of the group; of rational character or not; by chance for None."""
     rational = bool(rng.random() < 0.5) if rational is None else rational
     return group.name, random_representation(rng, group, d, rational=rational)
 

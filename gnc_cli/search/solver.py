@@ -20,9 +20,9 @@ from gnc_cli.search.descent import evaluation_seconds
 from gnc_cli.search.effort import (
     MAX_UNKNOWNS,
     UNLIMITED,
-    WORTH_POLISHING,
     Effort,
     plan_effort,
+    polish_is_dear,
     polish_seconds,
 )
 from gnc_cli.search.parametrisation import Parametrisation, cyclic_orbits, extending, free
@@ -166,12 +166,10 @@ def _best(problem: Problem, state: SearchState, deadline: Deadline) -> Candidate
     if best is None or not _can_polish(problem, deadline):
         return best
     rough = sorted(state.archive, key=lambda c: c.value)
-    limit = deadline.seconds or np.inf
-    dear = polish_seconds(problem.coordinates) > WORTH_POLISHING * limit
     better = [c for c in rough if not c.polished and c.value < best.value and c is not best]
     for candidate in [*better, best][:_LAST_POLISHES]:
         if candidate.active is None or candidate.stationarity > _STATIONARY:
-            if dear:  # the time limit may cut the polish short
+            if polish_is_dear(problem.coordinates, deadline.seconds):  # it may be cut short
                 whole, order = _refine(problem, candidate, deadline)
                 candidate = replace(
                     candidate, whole=whole, active=None, stationarity=order.stationarity

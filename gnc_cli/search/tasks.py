@@ -27,11 +27,10 @@ from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.search.descent import (
     STAGES,
     anneal,
+    descend_stage,
     estimate,
-    lbfgs,
     number_of_starts,
     quick_descents,
-    smoothed_cosine,
     steps_of_a_stage,
 )
 from gnc_cli.search.effort import Effort
@@ -257,14 +256,8 @@ def _algebra(work: _Work) -> TaskResult:
         drawn = algebraic_start(rng, d, K, favourite)
         if drawn is None:
             return perform(replace(work.task, source="fresh"), work.deadline)
-        code, steps = lbfgs(
-            smoothed_cosine(parametrisation, sharpness),
-            drawn[1],
-            on_sphere=True,
-            max_steps=_LOOK_STEPS,
-            memory=10,
-            tolerance=1e-12,
-            deadline=work.deadline,
+        code, steps = descend_stage(
+            parametrisation, drawn[1], sharpness, _LOOK_STEPS, work.deadline
         )
         work.steps += steps
         # Equal ones are congruent.
