@@ -117,9 +117,12 @@ def _model(folder: str, key: str | None, name: str) -> File:
     if key is not None or not os.path.exists(os.path.join(folder, CONFIG)):
         return File(path, key, name)
     config = read_model_config(folder)
-    with open_input(path) as file, reader_for(path, file)(file, path) as catalogue:
-        with translated(os.path.join(folder, CONFIG), "the config.json of a model"):
-            head = head_by_config(catalogue.entries, config, name or folder)
+    with (
+        open_input(path) as file,
+        reader_for(path, file)(file, path) as catalogue,
+        translated(os.path.join(folder, CONFIG), "the config.json of a model"),
+    ):
+        head = head_by_config(catalogue.entries, config, name or folder)
     return File(path, head.name, name or folder, head.why)
 
 

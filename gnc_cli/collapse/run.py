@@ -180,9 +180,12 @@ def _write(
             "result": {"gnc1": result.gnc1, "gnc2": result.gnc2},
         }
         write_per_class(request.per_class, result.per_class, force=request.force, provenance=made)
-    if request.merge_list is not None and isinstance(result, MeasureResult):
-        if result.merges is not None:  # else time came first, which a warning says
-            write_merges(request.merge_list, result.merges, force=request.force)
+    if (
+        request.merge_list is not None
+        and isinstance(result, MeasureResult)
+        and result.merges is not None  # else time came first, which a warning says
+    ):
+        write_merges(request.merge_list, result.merges, force=request.force)
     if drawn and request.plot is not None:
         from gnc_cli.collapse.page import write_snapshots
 

@@ -202,9 +202,11 @@ def require_finite(array: np.ndarray, where: str) -> None:
 
 def _load(catalogue: Catalogue, name: str) -> np.ndarray:
     entry = catalogue.entries[name]
-    with translated(catalogue.path, f"a dataset {name!r} of shape {entry.shape} {entry.dtype}"):
-        with np.errstate(over="ignore", invalid="ignore"):
-            return np.ascontiguousarray(entry.load(), dtype=np.float64)
+    with (
+        translated(catalogue.path, f"a dataset {name!r} of shape {entry.shape} {entry.dtype}"),
+        np.errstate(over="ignore", invalid="ignore"),
+    ):
+        return np.ascontiguousarray(entry.load(), dtype=np.float64)
 
 
 def is_one_hot(values: np.ndarray) -> bool:

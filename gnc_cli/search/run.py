@@ -47,11 +47,14 @@ def run(request: Request) -> SolveResult | SolveSweep | ConstructionList:
     route = choose_route(request, start, tasks)
     route.check()
     result = route.solve(deadline, None if file is None else file.save)
-    if request.target is not None and isinstance(result, SolveResult):
-        if result.outcome is not Outcome.INTERRUPTED:
-            reached = result.distance >= request.target_distance
-            outcome = Outcome.TARGET_REACHED if reached else Outcome.TARGET_MISSED
-            result = replace(result, outcome=outcome, ending=result.outcome)
+    if (
+        request.target is not None
+        and isinstance(result, SolveResult)
+        and result.outcome is not Outcome.INTERRUPTED
+    ):
+        reached = result.distance >= request.target_distance
+        outcome = Outcome.TARGET_REACHED if reached else Outcome.TARGET_MISSED
+        result = replace(result, outcome=outcome, ending=result.outcome)
     if file is not None:
         result = file.write(result)
     if request.plot is not None:

@@ -54,9 +54,14 @@ def add_verdict(request: Request, result: SolveResult) -> SolveResult:
     outcome, minimum = result.outcome, (result.local_minimum, result.local_minimum_reason)
     if optimum.proved and minimum[0] != "yes":
         minimum = "yes", "its value is proved optimal"
-    elif not optimum.proved and known is not None and known.proven and not request.restriction:
-        if outcome is Outcome.CONVERGED:
-            outcome = Outcome.LOCAL_OPTIMUM
+    elif (
+        outcome is Outcome.CONVERGED
+        and not optimum.proved
+        and known is not None
+        and known.proven
+        and not request.restriction
+    ):
+        outcome = Outcome.LOCAL_OPTIMUM
     return replace(
         result,
         outcome=outcome,

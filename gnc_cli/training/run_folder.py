@@ -176,10 +176,11 @@ class RunFolder(contextlib.AbstractContextManager["RunFolder"]):
     @_in_first
     def best(self) -> None:
         """best.pt is a copy of what last.pt is now."""
-        best = Path(self.path, "best.pt")
-        with open(Path(self.path, "last.pt"), "rb") as last:
-            with atomic_file(best, force=True, follow=False) as file:
-                shutil.copyfileobj(last, file)
+        with (
+            open(Path(self.path, "last.pt"), "rb") as last,
+            atomic_file(Path(self.path, "best.pt"), force=True, follow=False) as best,
+        ):
+            shutil.copyfileobj(last, best)
 
     @_in_first
     def open_events(self, epoch: int) -> None:
