@@ -13,6 +13,7 @@ from gnc_cli.collapse.samples import Samples
 from gnc_cli.collapse.sources import TRAINING, Source, resolve
 from gnc_cli.console.viewer import MOST_POINTS, Snapshot, evenly, write_run_page
 from gnc_cli.errors import DataError
+from gnc_cli.geometry.sphere import unit_or_zero
 from gnc_cli.io.inputs import read_json
 from gnc_cli.parameters import spelled
 
@@ -132,7 +133,7 @@ def _snapshot(source: Source, samples: Samples, figures: str) -> Snapshot:
         rows = samples.features.read(start, min(start + _BLOCK, N))
         inside = chosen[(chosen >= start) & (chosen < start + len(rows))] - start
         parts.append(np.asarray(rows[inside], dtype=np.float64))
-    features, labels = _unit(np.concatenate(parts)), samples.labels[chosen]
+    features, labels = unit_or_zero(np.concatenate(parts)), samples.labels[chosen]
     weights = samples.weights
     if weights is None:
         classes = np.unique(labels)
@@ -141,9 +142,4 @@ def _snapshot(source: Source, samples: Samples, figures: str) -> Snapshot:
         classes = np.arange(len(weights))
     epoch = source.attrs.get("epoch")
     name = f"epoch {epoch:g}" if epoch is not None else source.snapshot or source.file or "samples"
-    return Snapshot(name, features, labels, _unit(weights), classes, N, figures)
-
-
-def _unit(rows: np.ndarray) -> np.ndarray:
-    norms = np.linalg.norm(rows, axis=1, keepdims=True)
-    return np.asarray(rows / np.where(norms > 0.0, norms, 1.0))
+    return Snapshot(name, features, labels, unit_or_zero(weights), classes, N, figures)

@@ -30,7 +30,7 @@ from gnc_cli.geometry.min_norm_point import (
     wolfe,
 )
 from gnc_cli.geometry.rounding import UNDERFLOW, UNIT32, gamma
-from gnc_cli.geometry.sphere import as_points, pair_chord_bounds
+from gnc_cli.geometry.sphere import as_points, pair_chord_bounds, unit_or_zero
 from gnc_cli.records import Bracket
 from gnc_cli.runtime.deadline import Deadline
 
@@ -167,7 +167,7 @@ class HullSearch:
         # Near a simplex most rows carry the projection: begin with all of them there.
         if self.start < K - 1 <= d and 2 * np.count_nonzero(min_norm_point(W[0] - W[1:])[1]) > K:
             self.start = K - 1
-        self.directions = _unit(W[classes])
+        self.directions = unit_or_zero(W[classes])
         self.lower = np.zeros(len(classes))
         other = np.where(classes == 0, 1, 0)
         self.upper = pair_chord_bounds(W, classes, other)
@@ -360,7 +360,7 @@ class HullSearch:
             self.upper[k] = upper
             self.supports[k] = rows[used]
         normal = supporting_normal(V[used]) if careful else np.zeros_like(x)
-        return normal if normal.any() else _unit(x[None])[0]
+        return normal if normal.any() else unit_or_zero(x[None])[0]
 
     def reach(self, k: int, size: int, slow: int) -> int:
         """How many of the furthest rows to see: in slow rounds more than the working set has."""
@@ -397,10 +397,3 @@ def _union(*rows: np.ndarray) -> np.ndarray:
     """Indices in any of some lists, sorted; `np.union1d` would import masked arrays, 20 ms."""
     merged = np.sort(np.concatenate(rows))
     return merged[np.concatenate([[True], merged[1:] != merged[:-1]])]
-
-
-def _unit(rows: np.ndarray) -> np.ndarray:
-    """Rows at unit norm; those too short to have a direction become zero (they prove 0)."""
-    rows = np.asarray(rows, dtype=np.float64)
-    norms = np.linalg.norm(rows, axis=1, keepdims=True)
-    return np.divide(rows, norms, out=np.zeros_like(rows), where=norms > 1e-150)

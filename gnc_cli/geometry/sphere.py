@@ -90,6 +90,19 @@ def normalise(W: np.ndarray) -> np.ndarray:
     return scaled / np.linalg.norm(scaled, axis=-1, keepdims=True)
 
 
+def unit_or_zero(rows: np.ndarray) -> np.ndarray:
+    """Rows (m, d) at unit norm, float64; those too short to have a direction become zero.
+
+    Example:
+        >>> unit_or_zero(np.array([[3.0, 4.0], [0.0, 0.0]]))
+        array([[0.6, 0.8],
+               [0. , 0. ]])
+    """
+    rows = np.asarray(rows, dtype=np.float64)
+    norms = np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.divide(rows, norms, out=np.zeros_like(rows), where=norms > 1e-150)
+
+
 def chord(cosine: float) -> float:
     """Distance between unit vectors of this cosine, `sqrt(2 - 2 cosine)`; 0 beyond cosine 1.
 

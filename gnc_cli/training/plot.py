@@ -20,6 +20,7 @@ from gnc_cli.console.drawing import (
 from gnc_cli.console.numbers import count, plural
 from gnc_cli.errors import DataError
 from gnc_cli.escaping import in_picture
+from gnc_cli.geometry.sphere import unit_or_zero
 from gnc_cli.parameters import spelled
 from gnc_cli.training.result import EpochRow, TrainResult, TrainSeries
 
@@ -170,7 +171,7 @@ def draw_places(
     else:
         title = f"Unit features (dots) and weights ({'lines' if flat else 'outlines'})"
         note = "dots are spread outward so that they can be seen" if flat else ""
-        H, W = _unit(H), _unit(W)
+        H, W = unit_or_zero(H), unit_or_zero(W)
     view = draw_ball(ax, W)
     place = np.arange(len(W))
     if flat:
@@ -210,10 +211,6 @@ def _scatter(ax: Any, points: np.ndarray, place: np.ndarray, size: float, **look
                 rasterized=len(points) > 1000,
                 **{"facecolors": colours[some]} | looks,
             )
-
-
-def _unit(rows: np.ndarray) -> np.ndarray:
-    return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-300)
 
 
 def series_figure(series: TrainSeries) -> Any:
