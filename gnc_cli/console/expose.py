@@ -99,10 +99,13 @@ def expose(function: Callable[..., Result], first: str = "starting") -> Callable
             gates = Gates.read(gate_options)
             if gates.gates:
                 gates.check(function.__name__, _question(own, arguments))
+            # Without epochs wrong arguments are refused before the view, and NumPy, are loaded.
+            has_epochs = "on_epoch" in signature.parameters
+            watch = _view(function).watch if has_epochs else progress_and_rows
             with (
                 conversation(output.quiet, output.verbose),
                 interruptible(output.quiet) as interrupt,
-                _watch(function)(output, function.__name__, first) as callbacks,
+                watch(output, function.__name__, first) as callbacks,
             ):
                 callbacks |= {
                     "interrupt": interrupt,
@@ -156,15 +159,6 @@ def expose(function: Callable[..., Result], first: str = "starting") -> Callable
 def _view(function: Callable[..., Result]) -> Any:
     """The module that shows what a function returns, loaded when it is needed."""
     return import_module(f"{function.__module__.rpartition('.')[0]}.view")
-
-
-def _watch(function: Callable[..., Result]) -> Any:
-    """What watches a function: its view where there are epochs, else `progress_and_rows`.
-
-    So the others refuse wrong arguments before their view, and NumPy with it, is loaded.
-    """
-    has_epochs = "on_epoch" in inspect.signature(function).parameters
-    return _view(function).watch if has_epochs else progress_and_rows
 
 
 def _question(own: dict[str, Parameter], options: dict[str, Any]) -> dict[str, Any]:

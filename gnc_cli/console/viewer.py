@@ -155,7 +155,9 @@ def write_run_page(
     Raises:
         OutputError: the file cannot be written.
     """
-    axes = _axes(snapshots[-1].weights)
+    last = snapshots[-1].weights
+    d = last.shape[1]
+    axes = np.eye(d, 3) if d <= 3 else np.linalg.svd(last, full_matrices=False)[2][:3].T
     frames = [
         {
             "name": ": ".join(filter(None, (snapshot.name, snapshot.figures))),
@@ -166,7 +168,6 @@ def write_run_page(
         }
         for snapshot in snapshots
     ]
-    d = snapshots[-1].weights.shape[1]
     classes, shown = snapshots[-1].classes, [*map(in_html, names)]
     kinds = ["dots: features", "diamonds: class weights"]
     kinds += (
@@ -229,12 +230,6 @@ def _packed(array: np.ndarray) -> dict[str, str]:
     data = np.ascontiguousarray(array, dtype="<f4")
     text = base64.b64encode(data.tobytes()).decode()
     return {"dtype": "f4", "bdata": text, "shape": ", ".join(map(str, data.shape))}
-
-
-def _axes(W: np.ndarray) -> np.ndarray:
-    """Three axes, shape (d, 3): the coordinates if d <= 3, else where the rows spread most."""
-    d = W.shape[1]
-    return np.eye(d, 3) if d <= 3 else np.linalg.svd(W, full_matrices=False)[2][:3].T
 
 
 def _views(W: np.ndarray, lines: np.ndarray) -> dict[str, np.ndarray]:
