@@ -96,8 +96,20 @@ class HeadFacts:
     """`given`, or the code or entry whose largest possible margin it is."""
 
 
+class _OfEpochs(Result):
+    """What `gnc train` returns: its lines are rows of epochs, under the run."""
+
+    command = "train"
+    csv_head = ("run",)
+
+    @property
+    def line_kinds(self) -> tuple[type, ...]:
+        """The record of `lines`."""
+        return (EpochRow,)
+
+
 @dataclass(frozen=True)
-class TrainResult(Result):
+class TrainResult(_OfEpochs):
     """A trained network and its collapse: the result of `gnc train`."""
 
     run: str = field(metadata=LABEL)
@@ -154,14 +166,6 @@ class TrainResult(Result):
     extras: dict[str, Any] = field(default_factory=dict, metadata=HIDDEN, repr=False, compare=False)
     """Arrays for plots: `features`, `labels`, `weights` where d is 2 or 3; never printed."""
 
-    command = "train"
-    csv_head = ("run",)
-
-    @property
-    def line_kinds(self) -> tuple[type, ...]:
-        """The record of `lines`."""
-        return (EpochRow,)
-
     def __getattr__(self, name: str) -> Any:
         """Measure's figures (`gnc1`, `gnc2`, `ncc_accuracy`, ...) stand here as in the JSON."""
         if name.startswith("_") or name in _OF_A_FILE or name not in MeasureResult.__annotations__:
@@ -187,7 +191,7 @@ class TrainResult(Result):
 
 
 @dataclass(frozen=True)
-class TrainSeries(Result):
+class TrainSeries(_OfEpochs):
     """One run for each placement of the classes on a fixed code (`--assignment all`)."""
 
     run: str = field(metadata=LABEL)
@@ -196,14 +200,6 @@ class TrainSeries(Result):
     """That of the last run: `completed`, `time_limit` or `interrupted`."""
     rows: tuple[TrainResult, ...]
     """One run per placement."""
-
-    command = "train"
-    csv_head = ("run",)
-
-    @property
-    def line_kinds(self) -> tuple[type, ...]:
-        """The record of `lines`."""
-        return (EpochRow,)
 
     def lines(self) -> list[dict[str, Any]]:
         """One row per run and epoch."""
