@@ -316,8 +316,7 @@ def _second_pass(
     linear = classifier.linear
     weights, bias = (classifier.weight, classifier.bias) if linear else (None, None)
     for features, labels in _in_blocks(again):
-        workers = torch.get_num_threads()
-        with limit_threads(1):
+        with limit_threads(1) as workers:
             metrics.judge(features, labels, weights, bias, workers=workers)
 
 

@@ -130,8 +130,10 @@ def threads_for(flops_per_call: float, requested: int | None = None) -> int:
 
 
 @contextmanager
-def limit_threads(count: int) -> Iterator[None]:
+def limit_threads(count: int) -> Iterator[int]:
     """Hold BLAS, OpenMP and (where it is loaded already) torch to `count` threads, then restore.
+
+    Gives the number of torch's threads before, 0 where torch is not loaded.
 
     Example:
         >>> with limit_threads(1):
@@ -145,7 +147,7 @@ def limit_threads(count: int) -> Iterator[None]:
         if torch is not None:
             torch.set_num_threads(count)
         try:
-            yield
+            yield before
         finally:
             torch = loaded("torch")
             if torch is not None:

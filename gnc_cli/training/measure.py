@@ -161,8 +161,7 @@ class NetworkMeasurer:
     def _first_pass(self, own: np.ndarray | None) -> None:
         """Sums of the training features, which are kept in `own` where they fit."""
         for rows, labels in self._stream_blocks(self._train, own):
-            workers = torch.get_num_threads()
-            with limit_threads(1):
+            with limit_threads(1) as workers:
                 self._metrics.update(rows, labels, workers=workers)
 
     def _second_pass(self, own: np.ndarray | None, weights: Tensor) -> None:
@@ -173,8 +172,7 @@ class NetworkMeasurer:
             else self._split_blocks(self._train, own)
         )
         for rows, labels in passed:
-            workers = torch.get_num_threads()
-            with limit_threads(1):
+            with limit_threads(1) as workers:
                 self._metrics.judge(rows, labels, weights, workers=workers)
 
     def _accuracies(
@@ -188,8 +186,7 @@ class NetworkMeasurer:
 
         def judge() -> None:
             for rows, labels in self._stream_blocks(images, buffer):
-                workers = torch.get_num_threads()
-                with limit_threads(1):
+                with limit_threads(1) as workers:
                     one = stream_decisions(
                         ArrayRows(rows),
                         labels,

@@ -70,7 +70,8 @@ def test_a_container_s_quota_lowers_the_count(
 def test_limits_are_restored() -> None:
     torch = pytest.importorskip("torch")
     before = blas_threads(), torch.get_num_threads()
-    with limit_threads(1):
+    with limit_threads(1) as threads:
+        assert threads == before[1]
         assert set(blas_threads()) <= {1} and torch.get_num_threads() == 1
     assert (blas_threads(), torch.get_num_threads()) == before
     with pytest.raises(KeyError), limit_threads(1):
