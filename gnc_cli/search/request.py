@@ -144,7 +144,7 @@ class Request:
         """The best known code of this size."""
         return best(self.d, self.K, self.table)
 
-    def limited_threads(self, flops_per_call: float) -> AbstractContextManager[None]:
+    def limited_threads(self, flops_per_call: float) -> AbstractContextManager[object]:
         """The user's number of threads, or one that suits calls of this size."""
         return limit_threads(threads_for(flops_per_call, self.threads))
 
