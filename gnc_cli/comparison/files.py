@@ -30,7 +30,7 @@ from gnc_cli.codes.congruence import distribution
 from gnc_cli.codes.digits import Digits
 from gnc_cli.codes.exact_cosine import rounded_coordinates
 from gnc_cli.errors import DataError, OutputError, UsageError
-from gnc_cli.io.atomic import atomic_file, check_writable
+from gnc_cli.io.atomic import atomic_file, check_writable, make_folder
 from gnc_cli.io.catalogue import Catalogue, Entry
 from gnc_cli.io.codefile import CodeFile, code_of, read_points
 from gnc_cli.io.expressions import nearest_float
@@ -229,12 +229,7 @@ def export_code(
     elif K <= _GRAPH_VERTICES:
         graph = iter([to_graph6(K, contact_pairs) + b"\n"])
     coordinates = _lines(texts or ([f"{x:.17g}" for x in row.tolist()] for row in W))
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(
-            f"cannot make folder {os.fspath(folder)!r}: {error.strerror}; choose another place"
-        ) from error
+    make_folder(folder)
     files, left_out = [], []
     contents = (coordinates, off_lines(W), gram, graph, spread, verified)
     for name, content in zip(NAMES, contents, strict=True):

@@ -167,6 +167,20 @@ def check_writable(
     return target
 
 
+def make_folder(folder: Path) -> None:
+    """Make a folder, and those above it.
+
+    Raises:
+        OutputError: it cannot be made.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(
+            f"cannot make folder {str(folder)!r}: {error.strerror}; choose another place"
+        ) from error
+
+
 def write_text(path: str, text: str, *, force: bool = False) -> None:
     """Write `text` as UTF-8, atomically; see `atomic_file`."""
     with atomic_file(path, force=force) as file:

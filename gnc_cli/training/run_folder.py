@@ -31,7 +31,7 @@ from gnc_cli import __version__
 from gnc_cli.collapse.files import SNAPSHOTS, snapshot_files
 from gnc_cli.errors import DataError, OutputError
 from gnc_cli.escaping import visible
-from gnc_cli.io.atomic import atomic_file, deferring_errors, unshare
+from gnc_cli.io.atomic import atomic_file, deferring_errors, make_folder, unshare
 from gnc_cli.io.code import creation_time, portable
 from gnc_cli.io.hdf5 import write_attributes
 from gnc_cli.io.inputs import read_json
@@ -105,7 +105,7 @@ class RunFolder(contextlib.AbstractContextManager["RunFolder"]):
         def hold() -> str:
             if path is not None and not resume:
                 check_free(path, force=force)
-                _make(Path(path))
+                make_folder(Path(path))
             where = _dated_folder(label) if path is None else Path(path)
             folder._hold(where, resume=resume)
             return str(where)
@@ -314,7 +314,7 @@ def add_snapshot(
     """Write a snapshot to a run folder, the arrays in the dtype they have."""
     import h5py
 
-    _make(folder / SNAPSHOTS)
+    make_folder(folder / SNAPSHOTS)
     path = folder / SNAPSHOTS / f"epoch-{epoch:04d}-{split}.h5"
     with (
         atomic_file(path, force=True, follow=False) as file,
@@ -353,15 +353,5 @@ def _dated_folder(label: str) -> Path:
     numbered = (f"{name}-{number}" for number in itertools.count(2))
     folders = (Path("runs", unique) for unique in itertools.chain([name], numbered))
     folder = next(folder for folder in folders if not folder.exists())
-    _make(folder)
+    make_folder(folder)
     return folder
-
-
-def _make(folder: Path) -> None:
-    """Make a folder, and those above it."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(
-            f"cannot make folder {str(folder)!r}: {error.strerror}; choose another place"
-        ) from error
