@@ -5,6 +5,7 @@ it into a line on stderr and an exit status.
 """
 
 from enum import IntEnum
+from importlib import import_module
 from typing import Any
 
 
@@ -69,3 +70,23 @@ class UnavailableError(GncError, RuntimeError):
     """A device, an optional package, or the memory or disk that the work takes is missing."""
 
     exit_code = ExitCode.UNAVAILABLE
+
+
+def import_extra(package: str, what: str, extra: str, instead: str = "") -> Any:
+    """The module of an optional package.
+
+    Args:
+        package: its name.
+        what: what needs it, for the message.
+        extra: the extra of gnc-cli that installs it.
+        instead: what else to do, behind the message.
+
+    Raises:
+        UnavailableError: it cannot be imported.
+    """
+    try:
+        return import_module(package)
+    except ImportError as error:
+        raise UnavailableError(
+            f"{what} needs {package}; pip install 'gnc-cli[{extra}]'{instead}"
+        ) from error

@@ -15,7 +15,7 @@ from functools import cache
 from importlib import import_module
 from typing import Annotated, Any, ClassVar, get_args, get_type_hints
 
-from gnc_cli.errors import UnavailableError
+from gnc_cli.errors import import_extra
 
 _LARGEST_INTEGER = 2**63
 """Readers of JSON seldom take larger integers."""
@@ -177,11 +177,7 @@ class Result:
 
     def to_pandas(self) -> Any:
         """A data frame of the rows (needs the extra pandas)."""
-        try:
-            import pandas  # type: ignore[import-untyped,import-not-found,unused-ignore]
-        except ImportError as error:
-            lacking = "to_pandas() needs pandas; pip install 'gnc-cli[pandas]'"
-            raise UnavailableError(lacking) from error
+        pandas = import_extra("pandas", "to_pandas()", "pandas")
         names, rows = self.csv_rows()
         return pandas.DataFrame(rows, columns=names)
 

@@ -6,7 +6,13 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from gnc_cli.errors import DataError, StoppedError, UnavailableError, UsageError
+from gnc_cli.errors import (
+    DataError,
+    StoppedError,
+    UnavailableError,
+    UsageError,
+    import_extra,
+)
 from gnc_cli.io.catalogue import translated
 from gnc_cli.io.inputs import read_json
 from gnc_cli.runtime.deadline import waiting
@@ -151,14 +157,9 @@ def _cached(wanted: HubName, file: str) -> str | None:
     Raises:
         UnavailableError: huggingface_hub is not installed.
     """
-    try:
-        from huggingface_hub import try_to_load_from_cache
-    except ImportError as error:
-        raise UnavailableError(
-            f"'hf:{wanted.name}' needs huggingface_hub; pip install 'gnc-cli[trainers]', or name "
-            "the folder of a model"
-        ) from error
-    place = try_to_load_from_cache(wanted.name, file, revision=wanted.revision)
+    instead = ", or name the folder of a model"
+    hub = import_extra("huggingface_hub", f"'hf:{wanted.name}'", "trainers", instead)
+    place = hub.try_to_load_from_cache(wanted.name, file, revision=wanted.revision)
     return place if isinstance(place, str) else None
 
 

@@ -12,10 +12,10 @@ from typing import IO, Any
 
 import numpy as np
 
+from gnc_cli.errors import import_extra
 from gnc_cli.escaping import in_csv
 from gnc_cli.io.atomic import atomic_file, deferring_errors
 from gnc_cli.io.hdf5 import write_attributes
-from gnc_cli.io.tables import import_pyarrow
 from gnc_cli.parameters import check_suffix, spelled
 from gnc_cli.records import Result
 
@@ -115,7 +115,7 @@ def write_parquet(
 ) -> None:
     """A Parquet file with these columns, in which None is null; its metadata are what an HDF5 file
     has as attributes."""
-    pyarrow = import_pyarrow("a .parquet file")
+    pyarrow = import_extra("pyarrow", "a .parquet file", "parquet")
     from pyarrow.parquet import write_table
 
     arrays, attributes = {}, dict[str, Any]()

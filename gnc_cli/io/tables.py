@@ -14,7 +14,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from gnc_cli.errors import DataError, UnavailableError
+from gnc_cli.errors import DataError, import_extra
 from gnc_cli.io.catalogue import (
     MOST_ENTRIES,
     WORDS,
@@ -31,19 +31,10 @@ _KEPT = 4 * ((os.cpu_count() or 1) + 2)
 four, and a block per thread and two more are read at once."""
 
 
-def import_pyarrow(what: str) -> Any:
-    """The module pyarrow; UnavailableError where it is not installed, which `what` needs."""
-    try:
-        import pyarrow
-    except ImportError as error:
-        raise UnavailableError(f"{what} needs pyarrow; pip install 'gnc-cli[parquet]'") from error
-    return pyarrow
-
-
 @contextlib.contextmanager
 def columns(file: IO[bytes], path: str) -> Iterator[Catalogue]:
     """The columns of a Parquet file or of an Arrow (Feather) file."""
-    pyarrow, listed = import_pyarrow(repr(path)), Catalogue(path, {})
+    pyarrow, listed = import_extra("pyarrow", repr(path), "parquet"), Catalogue(path, {})
     from pyarrow import parquet
 
     start, size, lock = file.read(4), file.seek(0, os.SEEK_END), threading.Lock()

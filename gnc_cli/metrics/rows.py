@@ -14,9 +14,8 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from gnc_cli.errors import DataError
+from gnc_cli.errors import DataError, import_extra
 from gnc_cli.geometry.sphere import row_norms
-from gnc_cli.io.tables import import_pyarrow
 from gnc_cli.parsing import shown
 from gnc_cli.runtime.calls import loaded
 from gnc_cli.runtime.deadline import Deadline
@@ -87,7 +86,7 @@ def to_numpy(value: Any, name: str = "the array", *, texts: bool = False) -> np.
         count = int(np.ma.count_masked(value))
         raise DataError(f"{name}: {count} masked values; leave their rows out or fill them")
     if hasattr(value, "__arrow_c_stream__") and not hasattr(value, "__array__"):
-        value = import_pyarrow(name).chunked_array(value)
+        value = import_extra("pyarrow", name, "parquet").chunked_array(value)
     try:
         array = np.asarray(value)
     except (ValueError, TypeError, RuntimeError, OverflowError, DeprecationWarning):
