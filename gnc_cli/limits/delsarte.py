@@ -72,12 +72,9 @@ class DelsarteLP(Limit):
 
     def at(self, d: int, K: int) -> Finding | None:
         """The smallest proved clearance: codes of K points have no larger one."""
-        return None if self._only_open else self._finding(d, K)
+        return None if self._only_open else self.solve(d, K)
 
     def solve(self, d: int, K: int) -> Finding | None:
-        return self._finding(d, K) if self._only_open else None
-
-    def _finding(self, d: int, K: int) -> Finding | None:
         if d > _LARGEST_D or not 3 <= K <= _LARGEST_K:
             return None
         if K <= d + 1:
@@ -98,7 +95,8 @@ class DelsarteLP(Limit):
         return None
 
     def points(self, d: int, target: Fraction) -> Count | None:
-        """The whole number below the proved bound, or as many as `at` allows, exact up to 10^9."""
+        """The whole number below the proved bound, or as many as `solve` allows, exact up to
+        10^9."""
         most = self._most(d, 1 - target)
         if most is None or most > _LARGEST_K:
             return None
@@ -118,18 +116,18 @@ class DelsarteLP(Limit):
         return super().dimension(K, target)
 
     def _reached(self, d: int, K: int, target: Fraction) -> bool:
-        """One programme decides, where `at` would need several."""
+        """One programme decides, where `solve` would need several."""
         most = self._most(d, 1 - target) if K <= _LARGEST_K else None
         return most is None or most >= K or self._spared(d, K, target, most)
 
     def _spared(self, d: int, K: int, target: Fraction, most: Fraction) -> bool:
-        """Whether `at` does not exclude K, which the proof for `target` excludes by little.
+        """Whether `solve` does not exclude K, which the proof for `target` excludes by little.
 
         It steps back from where the optimum is K, so that it says a little less.
         """
         if K - most > _NEAR * d * K:
             return False
-        finding = self.at(d, K)
+        finding = self.solve(d, K)
         return finding is not None and finding.value >= target
 
     def _most(self, d: int, s: Fraction) -> Fraction | None:
@@ -142,9 +140,8 @@ class DelsarteLP(Limit):
         return delsarte_points(d, s, degree)
 
     def _stopped(self) -> bool:
-        expired = self.deadline.expired
-        self.declined = self.declined or expired
-        return expired
+        self.declined = self.declined or self.deadline.expired
+        return self.declined
 
     def _cosine(self, d: int, K: int) -> tuple[float, int] | None:
         """Where the optimum of the programme is K, and the degree that counts there.

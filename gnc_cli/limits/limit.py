@@ -130,7 +130,7 @@ class Limit(ABC):
     def solve(self, d: int, K: int) -> Finding | None:
         """What a programme says of a pair that the other bounds leave open.
 
-        None where there is none, or it says no more than `at`.
+        None where there is none; it may say the same as `at`.
         """
         return None
 

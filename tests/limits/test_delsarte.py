@@ -157,6 +157,17 @@ def test_at_and_points_agree(d: int, K: int) -> None:
     assert below is not None and below.exact is not None and below.exact >= K
 
 
+def test_a_programme_for_open_pairs_alone_counts_points_alike() -> None:
+    apart = DelsarteLP(degree=24, only_open=True)
+    found = LP.at(3, 13)
+    assert found is not None and apart.at(3, 13) is None and apart.solve(3, 13) == found
+    target = Fraction(found.value)
+    for limit in (LP, apart):
+        points = limit.points(3, target)
+        assert points is not None and points.exact == 13
+        assert limit.dimension(13, target) == Dimension(3)
+
+
 @pytest.mark.parametrize(
     ("K", "target"),
     [(14, HALF), (240, HALF), (100, Fraction(7, 10)), (15, Fraction(1)), (16, 1)],
