@@ -32,7 +32,7 @@ _LARGEST_D = 1000
 _LARGEST_K = 10**9
 _DEGREE = 40
 _SEARCHES = 12
-_BACK = (1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6)
+_STEPS_BACK = (1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6)
 _NEAR = 1e-9
 """A proof excludes K by little if K exceeds its bound by less than this share, per dimension."""
 _GRID = 1 << 48
@@ -87,7 +87,7 @@ class DelsarteLP(Limit):
         if solution is None:
             return None
         s, degree = solution
-        for back in _BACK:
+        for back in _STEPS_BACK:
             cosine = Fraction(math.floor((s - back * (1.0 - s)) * _GRID), _GRID)
             proof = self._proved(d, cosine, degree)
             if proof is not None and proof.bound < K:

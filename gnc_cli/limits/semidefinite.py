@@ -28,9 +28,9 @@ _START = 10.0
 _MOST_STEPS = 80
 _FEASIBLE = 1e-10
 """Violation of a condition that rounding makes up for."""
-_NEARLY = 1e-5
+_PRIMAL_TOLERANCE = 1e-5
 """Violation from which on what is left is removed beside the central path."""
-_CONSISTENT = 1e-6
+_DUAL_TOLERANCE = 1e-6
 """Violation of a condition of the dual programme."""
 _LEAST = 1e-15
 """Eigenvalues of a scaled system are at least this large."""
@@ -40,11 +40,11 @@ _GRADIENTS = 25
 """Most steps of conjugate gradients."""
 _REDUCTION, _EXACT = 1e-3, 1e-12
 """What they may leave of the violation of the conditions: a share, and a number."""
-_BACK = 0.95
+_BOUNDARY_SHARE = 0.95
 """Share of the step to the boundary."""
 _TRACE = 1e-5
 """Of the squares, this multiple counts in the objective; else they grow without need."""
-_WHOLE = 1e-3
+_COEFFICIENT_WEIGHT = 1e-3
 """Weight of coefficients beside values at the points, in the bases of squares."""
 
 
@@ -96,7 +96,9 @@ class Squares:
         """
         rows = np.concatenate([v.T for v in vectors])
         self._copies, n = len(vectors), rows.shape[1]
-        self.basis = orthonormal(np.concatenate([rows, _WHOLE * math.sqrt(len(rows)) * np.eye(n)]))
+        self.basis = orthonormal(
+            np.concatenate([rows, _COEFFICIENT_WEIGHT * math.sqrt(len(rows)) * np.eye(n)])
+        )
         self.C = _TRACE * self.basis.T @ self.basis
         self._rows = rows @ self.basis
         self._places, self._m = places, m
@@ -177,7 +179,10 @@ def solve(
         )
         primal = _inner([cone.C for cone in cones], X)
         violation = float(np.abs(missing).max())
-        near = violation < _NEARLY and max(float(np.abs(s).max()) for s in slack) < _CONSISTENT
+        near = (
+            violation < _PRIMAL_TOLERANCE
+            and max(float(np.abs(s).max()) for s in slack) < _DUAL_TOLERANCE
+        )
         reached = near and primal < goal
         if near:
             best = Solution(X, y, primal, float(b @ y), reached and violation < _FEASIBLE)
@@ -283,7 +288,10 @@ def _step(
     if central:
         share = 1.0
     dX, dy, dZ = direction(share * mu, [a @ b for a, b in zip(dX, dZ, strict=True)])
-    alpha, beta = min(1.0, _BACK * _reach(X, dX)), min(1.0, _BACK * _reach(Z, dZ))
+    alpha, beta = (
+        min(1.0, _BOUNDARY_SHARE * _reach(X, dX)),
+        min(1.0, _BOUNDARY_SHARE * _reach(Z, dZ)),
+    )
     return _move(X, alpha, dX), y + beta * dy, _move(Z, beta, dZ)
 
 

@@ -67,9 +67,9 @@ _SEARCHES = 8
 _ATTEMPTS = 6
 _DIGITS = 12
 """Decimals of a, b and F."""
-_FEW = 5
+_SQUARE_DIGITS = 5
 """Decimals of the squares with a multiplier, at first."""
-_MANY = 2
+_EXTRA_DIGITS = 2
 """Decimals of the other squares beyond those of what they can lose, at first."""
 
 
@@ -339,7 +339,7 @@ def _prove(
     if not solution.feasible:
         return None
     matrices = [c.basis @ x @ c.basis.T for c, x in zip(cones, solution.X, strict=True)]
-    few, many = _FEW, _MANY + math.ceil(-math.log10(epsilon[1]))
+    few, many = _SQUARE_DIGITS, _EXTRA_DIGITS + math.ceil(-math.log10(epsilon[1]))
     for _ in range(_ATTEMPTS):
         try:
             certificate = _certificate(d, K, s, D, matrices, epsilon / 2.0, (few, many), deadline)
