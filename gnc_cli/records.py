@@ -344,14 +344,23 @@ def plain(value: Any) -> Any:
     (written,) = adapter.dump_python(
         [value], mode="json", warnings=False, fallback=lambda array: array.tolist()
     )
-    return _finite(written)
+    return with_leaves(written, _finite)
+
+
+def with_leaves(value: Any, change: Callable[[Any], Any]) -> Any:
+    """`value` with `change` of every value inside its dictionaries and lists.
+
+    >>> with_leaves({"a": [1, 2]}, str)
+    {'a': ['1', '2']}
+    """
+    if isinstance(value, dict):
+        return {key: with_leaves(part, change) for key, part in value.items()}
+    if isinstance(value, list):
+        return [with_leaves(part, change) for part in value]
+    return change(value)
 
 
 def _finite(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _finite(part) for key, part in value.items()}
-    if isinstance(value, list):
-        return [_finite(part) for part in value]
     if isinstance(value, int) and abs(value) >= _LARGEST_INTEGER:
         value = float(value) if value.bit_length() < 1024 else math.inf
     return None if isinstance(value, float) and not math.isfinite(value) else value

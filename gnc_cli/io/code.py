@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gnc_cli.errors import DataError, UsageError
-from gnc_cli.records import plain
+from gnc_cli.records import plain, with_leaves
 
 # A path of Windows, `C:\Users\ada\tiny`.
 _DRIVE = re.compile(r"""(?<!\w)[A-Za-z]:[\\/](?:[^\\/\s'"]+[\\/])*(?=[^\\/\s'"])""")
@@ -113,14 +113,10 @@ def portable(value: Any) -> Any:
     >>> portable([r"folder:C:\Users\ada\tiny", "D:/ada/run"])
     ['folder:tiny', 'run']
     """
-    return _portable(plain(value))
+    return with_leaves(plain(value), _portable)
 
 
 def _portable(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _portable(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_portable(item) for item in value]
     if not isinstance(value, str):
         return value
     if os.path.isabs(value) and "\n" not in value:
