@@ -15,7 +15,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from gnc_cli.known_codes import table as module
-from gnc_cli.known_codes.table import KnownCodes, stored_cardinalities, stored_table
+from gnc_cli.known_codes.table import KnownCodes, our_copy, stored_cardinalities
 from gnc_cli.limits.limit import Quantity
 from gnc_cli.limits.registry import all_limits
 
@@ -89,7 +89,7 @@ def main() -> int:
     module.data_folder = lambda: HERE
     sort("table.csv")
     sort("cardinality.csv")
-    found = contradictions(stored_table())
+    found = contradictions(our_copy())
     if found:
         print(*found, sep="\n", file=sys.stderr)
         return 1

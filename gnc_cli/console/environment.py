@@ -10,7 +10,7 @@ from importlib.metadata import distributions
 
 from threadpoolctl import threadpool_info
 
-from gnc_cli.known_codes.table import stored_table
+from gnc_cli.known_codes.table import our_copy
 from gnc_cli.runtime.memory import free_memory, size, total_memory
 from gnc_cli.runtime.threads import available_cores
 
@@ -32,7 +32,7 @@ def environment() -> Iterator[str]:
     settings = "".join(f", {name}={os.environ[name]}" for name in _SETTINGS if name in os.environ)
     yield f"cores        {available_cores()} of {os.cpu_count()}{settings}"
     yield f"memory       {size(free_memory())} free of {size(total_memory())}"
-    stamp = stored_table().stamp
+    stamp = our_copy().stamp
     yield f"known codes  {stamp.rows} of {stamp.date}, sha256 {stamp.sha256[:12]}"
     for heading, part in (("icosahedron", _icosahedron), ("GPU", _gpu)):
         try:

@@ -20,8 +20,8 @@ from gnc_cli.known_codes.table import (
     TableStamp,
     data_folder,
     numerical_codes,
+    our_copy,
     read_public_table,
-    stored_table,
 )
 
 if TYPE_CHECKING:
@@ -228,12 +228,6 @@ def read_table(table: Table = None) -> KnownCodes:
 @lru_cache(maxsize=4)
 def _read(path: str, changed: int) -> KnownCodes:
     return read_public_table(path)
-
-
-@lru_cache(maxsize=1)
-def our_copy() -> KnownCodes:
-    """The table that this version ships."""
-    return stored_table()
 
 
 def stored_cosine(d: int, K: int) -> float | None:

@@ -188,7 +188,8 @@ class Cardinality:
     source: str
 
 
-def stored_table() -> KnownCodes:
+@lru_cache(maxsize=1)
+def our_copy() -> KnownCodes:
     """Our copy of the known codes, as this version ships it."""
     path = data_folder() / "table.csv"
     data = path.read_bytes()

@@ -19,9 +19,9 @@ from gnc_cli.codes.congruence import congruence
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.known_codes.table import (
     numerical_codes,
+    our_copy,
     read_public_table,
     stored_codes,
-    stored_table,
 )
 
 TABLE = Path(__file__).parents[2] / "data/known_codes/table.csv"
@@ -34,7 +34,7 @@ def written(folder: Path, text: str) -> Path:
 
 
 def test_our_copy_has_every_digit_and_what_is_known() -> None:
-    table = stored_table()
+    table = our_copy()
     snub = table.find(3, 24)
     assert snub is not None
     # 1 - (t^2 + 1)/(3 t^2 + 2 t + 2) with t^3 = t^2 + t + 1 (Robinson 1961).
@@ -60,7 +60,7 @@ def test_our_copy_has_every_digit_and_what_is_known() -> None:
     ],
 )
 def test_between_in_our_copy(pair: tuple[int, int], low: Fraction, high: Fraction) -> None:
-    entry = stored_table().find(*pair)
+    entry = our_copy().find(*pair)
     assert entry is not None
     ends = entry.between
     assert low <= ends[0] <= entry.exact <= ends[1] <= high
@@ -83,7 +83,7 @@ def test_between_in_a_public_table(tmp_path: Path) -> None:
 
 
 def test_covering() -> None:
-    table = stored_table()
+    table = our_copy()
     for d, K in [(2, 3), (3, 4), (3, 25), (9, 24), (10, 100), (40, 900), (512, 10**4), (9, 10**6)]:
         fitting = [e for e in table.select() if e.d <= d and e.K >= K]
         found = table.covering(d, K)
@@ -114,7 +114,7 @@ def test_public_format(tmp_path: Path) -> None:
 
 def test_our_own_columns_are_read_too(tmp_path: Path) -> None:
     table = read_public_table(TABLE)
-    ours = stored_table()
+    ours = our_copy()
     assert table.stamp.sha256 == ours.stamp.sha256 and table.stamp.current
     assert [(e.figure, e.status, e.source) for e in table.select()] == [
         (e.figure, e.status, e.source) for e in ours.select()
@@ -216,7 +216,7 @@ def test_our_coordinates_are_codes_of_their_rows(path: Path) -> None:
         assert congruence(W, codes[name]) is None
     assert W.shape == (K, d) and np.abs(np.linalg.norm(W, axis=1) - 1.0).max() < 1e-14
     gram = W @ W.T - 2.0 * np.eye(K)
-    entry = stored_table().find(d, K)
+    entry = our_copy().find(d, K)
     solved = numerical_codes().find(d, K)
     if solved is not None:
         least = float(1 - solved.exact)

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from gnc_cli.cli import app
 from gnc_cli.constructions.registry import best_construction, single_codes
-from gnc_cli.known_codes.table import KnownCodes, numerical_codes, stored_table
+from gnc_cli.known_codes.table import KnownCodes, numerical_codes, our_copy
 from gnc_cli.limits.limit import Ending, Limit, Quantity, loosened
 from gnc_cli.limits.registry import all_limits
 
@@ -28,7 +28,7 @@ def limits_of(table: KnownCodes | None = None) -> list[Limit]:
 KNOWN, SOLVED, BUILT, OPTIMAL = limits_of()
 LIMITS = dict(zip(NAMES, (KNOWN, SOLVED, BUILT, OPTIMAL), strict=True))
 TARGETS = [Fraction(n, 60) for n in range(6, 66)]
-DIMENSIONS = sorted({*range(2, 40), *(e for d, _ in stored_table().entries for e in (d, d + 1))})
+DIMENSIONS = sorted({*range(2, 40), *(e for d, _ in our_copy().entries for e in (d, d + 1))})
 """Between them no list of codes changes."""
 PAIRS = st.tuples(st.integers(2, 80), st.integers(2, 3000))
 
@@ -41,7 +41,7 @@ def value(limit: Limit, d: int, K: int) -> float | None:
 def test_known_codes_of_more_points_count() -> None:
     found = KNOWN.at(10, 100)
     assert found is not None and found.source == (
-        f"known code (10, 136): {stored_table().entries[10, 136].source}"
+        f"known code (10, 136): {our_copy().entries[10, 136].source}"
     )
     assert found.value == pytest.approx(1 - 0.39292978913456184, abs=2e-13)
     assert found.value < 1 - 0.39292978913456184  # the figure is good to 1e-13
@@ -84,7 +84,7 @@ def test_values_stay_on_their_side() -> None:
 
 @cache
 def optima() -> list[tuple[int, int, float]]:
-    listed = [(e.d, e.K, e.max_cosine) for e in stored_table().select(proven=True)]
+    listed = [(e.d, e.K, e.max_cosine) for e in our_copy().select(proven=True)]
     return listed + [(c.d, c.K, c.cosine.value) for c in single_codes() if c.proven]
 
 
@@ -92,7 +92,7 @@ def optima() -> list[tuple[int, int, float]]:
 @given(PAIRS)
 def test_against_plain_scans(pair: tuple[int, int]) -> None:
     d, K = pair
-    table, solved = stored_table().select(), numerical_codes().select()
+    table, solved = our_copy().select(), numerical_codes().select()
     best = max((1 - e.max_cosine for e in table if e.d <= d and e.K >= K), default=None)
     assert value(KNOWN, d, K) == pytest.approx(best, abs=5.1e-12)
     rho = max((float(1 - e.exact) for e in solved if e.d <= d and e.K >= K), default=None)
@@ -139,7 +139,7 @@ def test_dimensions_are_the_first(K: int, target: Fraction) -> None:
 
 
 def test_a_table_beside_our_copy() -> None:
-    ours = stored_table()
+    ours = our_copy()
     better = replace(ours.entries[10, 136], figure="0.390000000000", rounding=1e-12, source="mine")
     worse = replace(ours.entries[3, 24], figure="0.723078468334", rounding=1e-12, status="")
     table = replace(ours, entries={(10, 136): better, (3, 24): worse})

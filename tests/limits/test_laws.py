@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gnc_cli.known_codes.table import stored_table
+from gnc_cli.known_codes.table import our_copy
 from gnc_cli.limits.levenshtein import LEVENSHTEIN
 from gnc_cli.limits.limit import (
     LARGEST_D,
@@ -83,7 +83,7 @@ def test_nor_is_one_anywhere_on_the_whole_grid(chunk: int) -> None:
 
 
 def test_known_codes_are_excluded_by_nothing() -> None:
-    for entry in stored_table().entries.values():
+    for entry in our_copy().entries.values():
         clearance = float(1 - entry.between[1])
         for limit in EXCLUDING:
             highest = _value(limit, entry.d, entry.K)
@@ -92,7 +92,7 @@ def test_known_codes_are_excluded_by_nothing() -> None:
 
 def test_sharp_codes_and_no_others_attain_levenshtein() -> None:
     attained = set()
-    for entry in stored_table().entries.values():
+    for entry in our_copy().entries.values():
         gap = LEVENSHTEIN.at(entry.d, entry.K).value / float(1 - entry.exact) - 1.0
         assert gap > -1e-12
         if gap < 1e-9 and entry.K > entry.d + 1 and entry.K != 2 * entry.d:
