@@ -14,7 +14,7 @@ import numpy as np
 from gnc_cli.collapse.request import OWN, Request
 from gnc_cli.collapse.samples import Prepared
 from gnc_cli.errors import DataError
-from gnc_cli.metrics.class_moments import ClassMoments, stream_moments_of
+from gnc_cli.metrics.class_moments import ClassMoments, stream_moments
 from gnc_cli.metrics.decisions import (
     Decider,
     Decisions,
@@ -123,7 +123,7 @@ def read_moments(
     with limit_threads(1):
         moments = in_all(
             processes,
-            lambda: stream_moments_of(
+            lambda: stream_moments(
                 sets,
                 labels,
                 widest.K,

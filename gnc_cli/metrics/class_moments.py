@@ -253,65 +253,6 @@ def rounding_of(means: np.ndarray) -> float:
 
 
 def stream_moments(
-    rows: Rows,
-    labels: np.ndarray,
-    K: int,
-    *,
-    spaces: Sequence[str] = ("unit",),
-    centres: Mapping[str, np.ndarray] | None = None,
-    where: str = "features",
-    block: int | None = None,
-    workers: int = 1,
-    span: tuple[int, int] | None = None,
-    deadline: Deadline | None = None,
-    progress: Callable[[str, int, int, float], None] | None = None,
-) -> dict[str, ClassMoments]:
-    """Class moments of `rows` by space, "unit" (rows scaled to norm 1) or "raw", read once.
-
-    With several workers, hold BLAS to one thread around this (`limit_threads(1)`).
-
-    Args:
-        rows: shape (N, d), any real dtype.
-        labels: integers from 0 to K - 1, or -1 for rows that are left out, shape (N,).
-        K: number of classes.
-        spaces: "unit", "raw" or both.
-        centres: by space, class means of other data, shape (K, d): see `ClassMoments`.
-        where: names the rows in messages, as `'f.h5': dataset 'features'`.
-        block: rows to read at a time; None for about 16 MB as float64.
-        workers: threads.
-        span: only the rows from start to stop.
-        deadline: looked at after each block.
-        progress: called as progress("moments", rows done, rows, share done).
-
-    Raises:
-        DataError: a row that counts is not finite or, in unit space, zero; labels do not fit.
-        TimeoutError: the deadline came first.
-
-    Example:
-        >>> from gnc_cli.metrics.rows import ArrayRows
-        >>> features = np.array([[2.0, 0.0], [0.0, 3.0], [0.0, 5.0]])
-        >>> found = stream_moments(ArrayRows(features), np.array([0, 1, 1]), K=2)
-        >>> found["unit"].means
-        array([[1., 0.],
-               [0., 1.]])
-    """
-    (moments,) = stream_moments_of(
-        [rows],
-        labels,
-        K,
-        spaces,
-        [centres or {}],
-        [where],
-        block=block,
-        workers=workers,
-        span=span,
-        deadline=deadline,
-        progress=progress,
-    )
-    return moments
-
-
-def stream_moments_of(
     sets: Sequence[Rows],
     labels: np.ndarray,
     K: int,
@@ -325,8 +266,37 @@ def stream_moments_of(
     deadline: Deadline | None = None,
     progress: Callable[[str, int, int, float], None] | None = None,
 ) -> list[dict[str, ClassMoments]]:
-    """`stream_moments` of several sets of the same N samples, the widest last, in one pass: each
-    block is read of all, one after the other, in one thread. `centres` and `where` are by set."""
+    """Class moments of sets of rows of the same N samples, by set and space, in one pass.
+
+    Each block is read of all sets, one after the other, in one thread. With several workers, hold
+    BLAS to one thread around this (`limit_threads(1)`).
+
+    Args:
+        sets: rows, shape (N, d) each, any real dtype; the widest last.
+        labels: integers from 0 to K - 1, or -1 for rows that are left out, shape (N,).
+        K: number of classes.
+        spaces: "unit" (rows scaled to norm 1), "raw" or both.
+        centres: of each set, by space, class means of other data, shape (K, d), where there are
+            any: see `ClassMoments`.
+        where: names the rows of each set in messages, as `'f.h5': dataset 'features'`.
+        block: rows to read at a time; None for about 16 MB as float64.
+        workers: threads.
+        span: only the rows from start to stop.
+        deadline: looked at after each block.
+        progress: called as progress("moments", rows done, rows, share done).
+
+    Raises:
+        DataError: a row that counts is not finite or, in unit space, zero; labels do not fit.
+        TimeoutError: the deadline came first.
+
+    Example:
+        >>> from gnc_cli.metrics.rows import ArrayRows
+        >>> rows = ArrayRows(np.array([[2.0, 0.0], [0.0, 3.0], [0.0, 5.0]]))
+        >>> (found,) = stream_moments([rows], np.array([0, 1, 1]), 2, ["unit"], [{}], ["rows"])
+        >>> found["unit"].means
+        array([[1., 0.],
+               [0., 1.]])
+    """
     rows = sets[-1]
     check_labels(labels, rows.shape[0], K)
     first, end = span or (0, rows.shape[0])

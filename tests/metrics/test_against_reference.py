@@ -103,11 +103,13 @@ def each_space(data: CollapseData) -> list[tuple[np.ndarray, Digits]]:
 def test_streamed_moments_are_the_same_whatever_the_blocks(data: CollapseData) -> None:
     K, labels = data.K, data.classes
     for block, workers in ((None, 1), (5, 2)):
-        found = stream_moments(
-            ArrayRows(data.features),
+        (found,) = stream_moments(
+            [ArrayRows(data.features)],
             labels,
             K,
-            spaces=("unit", "raw"),
+            ("unit", "raw"),
+            [{}],
+            ["features"],
             block=block,
             workers=workers,
         )

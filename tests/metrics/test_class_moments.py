@@ -3,6 +3,7 @@ ones, bit for bit the same whatever the workers."""
 
 import pickle
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pytest
@@ -55,6 +56,20 @@ def agrees(moments: ClassMoments, true: Reference, tolerance: float = 1e-12) -> 
     assert error(moments.means, true.means) <= tolerance
     assert error(moments.within_cov(), true.within) <= tolerance
     assert error(moments.spread(), true.spread) <= tolerance
+
+
+def moments_of(
+    X: np.ndarray,
+    y: np.ndarray,
+    K: int,
+    spaces: tuple[str, ...] = ("unit",),
+    centres: dict[str, np.ndarray] | None = None,
+    where: str = "features",
+    **how: Any,
+) -> dict[str, ClassMoments]:
+    """`stream_moments` of one set."""
+    (moments,) = stream_moments([ArrayRows(X)], y, K, spaces, [centres or {}], [where], **how)
+    return moments
 
 
 def feed(moments: ClassMoments, X: np.ndarray, y: np.ndarray, step: int) -> ClassMoments:
@@ -156,9 +171,7 @@ def test_workers_leave_every_bit_alone(
     X, y = samples()
     X[0] += 1e4
     y = np.sort(y) if ordered_labels else y
-    states = [
-        stream_moments(ArrayRows(X), y, 11, spaces=("raw",), workers=w)["raw"] for w in (1, 2, 8)
-    ]
+    states = [moments_of(X, y, 11, spaces=("raw",), workers=w)["raw"] for w in (1, 2, 8)]
     updated = [ClassMoments(5, 11) for _ in range(2)]
     updated[0].update(X, y)
     updated[1].update(X, y, workers=3)
@@ -169,10 +182,9 @@ def test_workers_leave_every_bit_alone(
 
 def test_shares_of_the_rows_merge_to_the_whole() -> None:
     X, y = samples()
-    rows = ArrayRows(X)
     whole = ClassMoments(5, 11)
     for span in [(0, 100), (100, 100), (100, 699), (699, 700)]:
-        part = stream_moments(rows, y, 11, span=span, block=32)
+        part = moments_of(X, y, 11, span=span, block=32)
         whole.merge(pickle.loads(pickle.dumps(part))["unit"])
     agrees(whole, two_passes(normalise(X), y, 11))
 
@@ -180,7 +192,7 @@ def test_shares_of_the_rows_merge_to_the_whole() -> None:
 def test_streamed_about_given_centres() -> None:
     X, y = samples()
     centres = np.random.default_rng(1).standard_normal((11, 5))
-    found = stream_moments(ArrayRows(X), y, 11, spaces=("raw",), centres={"raw": centres}, block=50)
+    found = moments_of(X, y, 11, spaces=("raw",), centres={"raw": centres}, block=50)
     agrees(found["raw"], two_passes(X, y, 11, centres))
 
 
@@ -192,17 +204,17 @@ def test_rows_that_are_not_finite_are_named(value: float, space: str) -> None:
     X[137, 2] = X[139, 0] = value
     said = "^'f.h5': 'x' holds NaN or infinity: 2 of rows 100 to 199, first row 137"
     with pytest.raises(DataError, match=said):
-        stream_moments(ArrayRows(X), y, 11, spaces=(space,), where="'f.h5': 'x'", block=100)
+        moments_of(X, y, 11, spaces=(space,), where="'f.h5': 'x'", block=100)
     y[[137, 139]] = -1
-    assert stream_moments(ArrayRows(X), y, 11, spaces=(space,))[space].N == 698
+    assert moments_of(X, y, 11, spaces=(space,))[space].N == 698
 
 
 def test_zero_rows_are_refused_where_they_need_a_direction() -> None:
     X, y = samples()
     X[9], y[9] = 0.0, 1
     with pytest.raises(DataError, match=r"features holds zero rows.*first row 9; .*normalize off"):
-        stream_moments(ArrayRows(X), y, 11, workers=3)
-    assert stream_moments(ArrayRows(X), y, 11, spaces=("raw",))["raw"].N == (y >= 0).sum()
+        moments_of(X, y, 11, workers=3)
+    assert moments_of(X, y, 11, spaces=("raw",))["raw"].N == (y >= 0).sum()
 
 
 def test_labels_are_checked_and_may_all_be_left_out() -> None:
@@ -213,17 +225,17 @@ def test_labels_are_checked_and_may_all_be_left_out() -> None:
         (y.astype(float), 11, r"float64; expected \(700,\), integers"),
     ):
         with pytest.raises(DataError, match=words):
-            stream_moments(ArrayRows(X), labels, K)
-    found = stream_moments(ArrayRows(X), np.full_like(y, -1), 11, block=64)
+            moments_of(X, labels, K)
+    found = moments_of(X, np.full_like(y, -1), 11, block=64)
     assert not found["unit"].present.any()
-    assert stream_moments(ArrayRows(X[:0]), y[:0], 11)["unit"].N == 0
+    assert moments_of(X[:0], y[:0], 11)["unit"].N == 0
 
 
 def test_progress_and_deadline() -> None:
     X, y = samples()
     seen: list[tuple[str, int, int, float]] = []
-    stream_moments(ArrayRows(X), y, 11, block=300, progress=lambda *a: seen.append(a))
+    moments_of(X, y, 11, block=300, progress=lambda *a: seen.append(a))
     assert [s[:3] for s in seen] == [("moments", n, 700) for n in (300, 600, 700)]
     assert seen[-1][3] == 1.0
     with pytest.raises(TimeoutError, match="stopped after 300 of 700 rows"):
-        stream_moments(ArrayRows(X), y, 11, block=300, deadline=Deadline(0.0))
+        moments_of(X, y, 11, block=300, deadline=Deadline(0.0))
