@@ -215,9 +215,9 @@ def solve(
 ) -> "SolveResult | SolveSweep | ConstructionList":
     """Place K points in d dimensions as far apart as possible, and certify the code.
 
-    The one-vs-rest distance of a point is its distance from the convex hull
-    of all others; a code that maximises the smallest is a Softmax Code. In Python `fixed`
-    and `init` may be arrays.
+    The one-vs-rest distance of a point is its distance from the convex hull of all others; a code
+    with the largest minimum of these distances is a Softmax Code. In Python `fixed` and `init` may
+    be arrays.
 
     Args:
         interrupt: set it to stop early with the best so far.
