@@ -82,7 +82,7 @@ class OutputOptions:
     quiet: Annotated[
         bool,
         Parameter(
-            "Nothing but the result and the gates that do not pass: no progress, no notes.",
+            "Print only the result and failed or undecided gates: no progress, no notes.",
             group=_OUTPUT,
             short="-q",
         ),
