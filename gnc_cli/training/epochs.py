@@ -102,7 +102,9 @@ class Epochs:
                         break
             totals = training.settle()
         except NonFiniteLoss as error:
-            raise self._lost(error) from error
+            text = f"{error}; the last good checkpoint, if any, is {self.folder.path}/last.pt"
+            self.folder.log(text)
+            raise DataError(text) from error
         self._save(totals)
         return totals
 
@@ -199,12 +201,6 @@ class Epochs:
         """Write last.pt."""
         with self._save_times.saving():
             self.folder.checkpoint(checkpoint_state(self.training, totals))
-
-    def _lost(self, error: NonFiniteLoss) -> DataError:
-        """The same error with the checkpoint to go back to."""
-        text = f"{error}; the last good checkpoint, if any, is {self.folder.path}/last.pt"
-        self.folder.log(text)
-        return DataError(text)
 
 
 def measure_due(
