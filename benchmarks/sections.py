@@ -74,8 +74,8 @@ FAMILY = "section-"
 SECTIONS = Path(lattice_sections.__file__).with_suffix(".csv")
 _SHELL_ROWS = 50_000
 _SHELL_GAIN = 1.05
-_FEWEST = 48
-"""Rows of the smallest section in the file: smaller codes are left to the search."""
+_LEAST, _FEWEST = 6, 48
+"""Dimensions and rows of the smallest section in the file: smaller codes are left to the search."""
 _TABLE_FROM = 100
 _TIE = 1e-11
 NEW = (FAMILY, "signed-quadruples-", "odd-signs-")
@@ -387,7 +387,7 @@ def descend(seed: int, number: int, found: Found) -> None:
     if rng.random() < _FROM_SECTIONS:
         top = int(rng.integers(D // 2, D))
         states = [_state(row) for row in _some(rng, found, lattice, top)]
-    for d in range(top - 1, 3, -1):
+    for d in range(top - 1, _LEAST - 1, -1):
         again = _some(rng, found, lattice, d)
         states += [_state(row, int(rng.integers(D - d))) for row in again]
         best: dict[int, dict[tuple[int, float], Union]] = defaultdict(dict)
@@ -492,7 +492,7 @@ def _chosen(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         cosines, most = known(d)
         others = most[bisect_right(cosines, t + _EPS)]
         most_before = max((r["K"] for r in chosen if r["cosine"] <= t + _EPS), default=0)
-        if K >= _FEWEST and K > max(others, most_before):
+        if d >= _LEAST and K >= _FEWEST and K > max(others, most_before):
             chosen.append(row)
     return chosen
 
