@@ -485,14 +485,18 @@ def _exact(row: dict[str, Any]) -> dict[str, Any] | None:
 
 def _chosen(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The front of each dimension: no other code in it or below, of the file or of the other
-    constructions, has as many rows and no larger cosine."""
+    constructions, and no two in orthogonal spaces, have as many rows and no larger cosine."""
     chosen: list[dict[str, Any]] = []
+
+    def most(d: int, cosine: float) -> int:
+        cosines, sizes = known(d)
+        here = (r["K"] for r in chosen if r["d"] <= d and r["cosine"] <= cosine + _EPS)
+        return max(sizes[bisect_right(cosines, cosine + _EPS)], max(here, default=0))
+
     for row in sorted(rows, key=lambda row: (row["d"], row["cosine"], -row["K"])):
         d, K, t = row["d"], row["K"], row["cosine"]
-        cosines, most = known(d)
-        others = most[bisect_right(cosines, t + _EPS)]
-        most_before = max((r["K"] for r in chosen if r["cosine"] <= t + _EPS), default=0)
-        if d >= _LEAST and K >= _FEWEST and K > max(others, most_before):
+        rivals = [most(d, t), *(most(e, t) + most(d - e, t) for e in range(1, d // 2 + 1))]
+        if d >= _LEAST and K >= _FEWEST and K > max(rivals):
             chosen.append(row)
     return chosen
 
