@@ -1,19 +1,22 @@
 """A search for sections of lattices: what `lattice_sections` has as data is what this finds.
 
     python -m benchmarks.sections --time-limit 40m                # goes on where it ended
-    python -m benchmarks.sections --sums --seed 1 --time-limit 40m
     python -m benchmarks.sections --second-shell --time-limit 5m  # of the Leech lattice
-    python -m benchmarks.sections --table 500                     # makes lattice_sections.csv
+    python -m benchmarks.sections --table                         # makes lattice_sections.csv
     python -m benchmarks.sections --report                        # beside the table of known codes
 
-A trial goes down from a lattice's shortest vectors. Each step adds a base vector at random (a
-vector of what is left, the sum or the difference of some), sorts the vectors that are left by their
-inner products with the base, and looks for the largest unions of these levels at each largest
-cosine: by the products of a few vectors of each level with all others, and greedy cliques. What has
-more rows than all codes of gnc at this cosine is built and verified exactly. Then some of the
-levels are kept. Trial n of a seed is always the same; no figure of a table enters.
+A run goes down from a lattice's shortest vectors, or from the best sections of a dimension, one
+dimension after the other. Each state is a base, and the vectors that are left. It gets further base
+vectors at random, one by one: a vector of what is left, the sum or the difference of some. Each
+time the vectors that are left are sorted by their inner products with the base, and the largest
+unions of these levels are made at each of some cosines: by the products of a few vectors of each
+level with all others, and greedy cliques. The largest unions of each range of cosines go on, some
+of them with all vectors of their state. With them go the best sections of the next dimension, one
+base vector left out. What has more rows than all codes of gnc at its cosine is kept; before it gets
+into the file, it is built and verified exactly. A run depends on its seed and number and on what is
+there already; no figure of a table enters.
 
-The folder has `trials.json`, the trials done of each seed, and `found.jsonl`, a row per section.
+The folder has `runs.json`, the runs done of each seed, and `found.jsonl`, a row per section.
 """
 
 import argparse
@@ -23,10 +26,10 @@ import re
 import time
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -43,39 +46,43 @@ from gnc_cli.constructions.families.lattice_sections import (
 )
 from gnc_cli.constructions.registry import best_construction, cross_sections, in_dimension
 from gnc_cli.known_codes.best import our_copy
-from gnc_cli.known_codes.table import CLAIMED, numerical_codes
+from gnc_cli.known_codes.table import CLAIMED
 from gnc_cli.parsing import duration
 
-LATTICES = {"leech": 0.7, "barnes-wall": 0.25, "e8-roots": 0.05}
-"""With the share of trials that each gets."""
+LATTICES = {"leech": 0.75, "barnes-wall": 0.23, "e8-roots": 0.02}
+"""With the share of runs that each gets."""
 FOLDER = Path(__file__).parent / "work" / "sections"
-_MOST_COSINE = {16: 0.7, 25: 0.5}
-"""Largest cosines in less than so many dimensions: beyond, other codes are better."""
+_RANGES = np.concatenate([np.arange(0.05, 0.2, 0.03), np.arange(0.2, 0.5, 0.015), [0.5, 0.6, 0.7]])
+"""Ends of the ranges of cosines: in each the largest unions go on."""
+_LARGEST = 0.5
+"""Of 16 dimensions and more, the largest cosine: beyond, other codes are better."""
+_WIDTHS, _TRIES = (2, 12), (10, 40)
+"""Unions that go on in each range, and base vectors that each state gets: drawn for each run."""
+_AGAIN = 24
+"""Sections of the next dimension that get another base vector."""
+_FROM_SECTIONS = 0.8
+"""Share of the runs that begin with the best sections of a dimension."""
 _MOST_PRODUCTS = 4e7
 _MOST_LEVELS = 250
 _THRESHOLDS = 24
 _STARTS = 6
-_FROM_FOUND = 0.45
-_BROAD = (0.35, 5)
-"""A share of the trials keeps all levels of the first base vectors."""
 _MOST_ROWS = (60_000, 6000)
 """Rows of a section of one level, and of a union, that is looked at."""
+_FEWEST_LEFT = 24
 _CHECKED = 200
-_GAIN = 1.03
-"""A section has this many times the rows of what is known."""
 FAMILY = "section-"
 SECTIONS = Path(lattice_sections.__file__).with_suffix(".csv")
 _SHELL_ROWS = 50_000
 _SHELL_GAIN = 1.05
-_LEAST_GAIN = 0.005
-_FEWEST = 100
+_LEAST, _FEWEST = 6, 48
+"""Dimensions and rows of the smallest section in the file: smaller codes are left to the search."""
+_TABLE_FROM = 100
 _TIE = 1e-11
 NEW = (FAMILY, "signed-quadruples-", "odd-signs-")
 """Families of which `--report` says where they reach the table."""
-_MOST_LEVELS_WRITTEN = 12
+_MOST_LEVELS_WRITTEN = 24
 _EPS = 1e-8
 """Cosines that are nearer are one."""
-_DEPTH = 17
 
 
 shortest = cache(shortest_vectors)
@@ -119,23 +126,16 @@ class Found:
         cosines, rows = known(d)
         return max(found, rows[bisect_right(cosines, cosine + _EPS)])
 
-    def drawn(self, rng: np.random.Generator, evenly: bool) -> dict[str, Any] | None:
-        """One of the best sections of a dimension, or of dimensions evenly."""
-        if not self.rows:
-            return None
-        here = self.rows[int(rng.integers(len(self.rows)))]["d"]
-        if evenly:
-            here = int(rng.choice(sorted({row["d"] for row in self.rows})))
-        best = {(round(t, 9), K) for t, K in self.best[here]}
-        rows = [r for r in self.rows if r["d"] == here]
-        rows = [r for r in rows if (round(r["cosine"], 9), r["K"]) in best] or rows
-        return rows[int(rng.integers(len(rows)))]
-
     def add(self, row: dict[str, Any]) -> None:
         """Keep a section."""
         self._add(row)
         with self.path.open("a") as file:
             file.write(json.dumps(row) + "\n")
+
+    def front(self, d: int) -> list[dict[str, Any]]:
+        """The sections of d dimensions that none of as many rows is better than."""
+        best = {(round(t, 9), K) for t, K in self.best[d]}
+        return [r for r in self.rows if r["d"] == d and (round(r["cosine"], 9), r["K"]) in best]
 
     def _add(self, row: dict[str, Any]) -> None:
         self.rows.append(row)
@@ -151,16 +151,18 @@ class State:
 
     lattice: str
     left: np.ndarray
+    """Their numbers among the lattice's shortest vectors."""
     texts: list[str]
     base: np.ndarray
     products: np.ndarray
 
 
-def _added(rng: np.random.Generator, state: State, sums: bool) -> tuple[str, np.ndarray] | None:
-    """A base vector: its text, and itself; `sums` of two more often."""
+def _added(rng: np.random.Generator, state: State) -> State | None:
+    """The state with one more base vector, of which half are sums or differences of two vectors;
+    None where it lies in the span of the others."""
     vectors = shortest(state.lattice)
     left = state.left
-    way = int(rng.choice([0, 4, 5, 5, 5, 5, 6, 7])) if sums else int(rng.integers(8))
+    way = int(rng.choice([0, 1, 2, 4, 5, 5, 5, 5, 6, 7]))
     first = int(rng.choice(left))
     if rng.random() < 0.5 and state.products.shape[1]:  # of any level, small or large
         _, level, _ = _levels(state)
@@ -190,10 +192,12 @@ def _added(rng: np.random.Generator, state: State, sums: bool) -> tuple[str, np.
         for at, (n, s) in enumerate(zip(numbers, signs, strict=True))
     )
     vector = base_vector(vectors, text)
-    wider = np.vstack([state.base, vector])
-    if np.linalg.matrix_rank(wider) < len(wider):
+    base = np.vstack([state.base, vector])
+    if np.linalg.matrix_rank(base) < len(base):
         return None
-    return text, vector
+    column = np.rint(_single(state.lattice)[left] @ vector.astype(np.float32)).astype(np.int64)
+    products = np.column_stack([state.products, column])
+    return State(state.lattice, left, [*state.texts, text], base, products)
 
 
 def _levels(state: State) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -243,24 +247,19 @@ def _cosines(
 
 
 def _unions(
-    rng: np.random.Generator,
-    sizes: np.ndarray,
-    cosines: np.ndarray,
-    most_cosine: float,
-    most: Callable[[float], int],
+    rng: np.random.Generator, sizes: np.ndarray, cosines: np.ndarray, largest: float
 ) -> Iterator[list[int]]:
-    """Unions of levels with more rows than `most(cosine)`."""
+    """Unions of levels, each of more rows and of a larger cosine than the one before."""
     own = cosines.diagonal()
     values: set[float] = set()
     for some in (own, cosines):  # half of them cosines within a level
         here = np.unique(some.round(8))
-        here = here[(here > 0.0) & (here <= most_cosine)]
+        here = here[(here > 0.0) & (here <= largest)]
         values |= set(rng.permutation(here)[: _THRESHOLDS // 2].tolist())
-    last = 0
+    most = 0
     for t in sorted(values):
         allowed = np.flatnonzero(own <= t + _EPS)
-        bar = max(last, most(t))
-        if sizes[allowed].sum() <= _GAIN * bar:
+        if sizes[allowed].sum() <= most:
             continue
         fits = cosines[np.ix_(allowed, allowed)] <= t + _EPS
         weights = sizes[allowed]
@@ -281,20 +280,49 @@ def _unions(
                 free[taken] = False
             if total > best:
                 best, members = int(total), allowed[chosen].tolist()
-        if best > _GAIN * bar and best <= _MOST_ROWS[len(members) > 1]:
-            last = best
+        if most < best <= _MOST_ROWS[len(members) > 1]:
+            most = best
             yield members
 
 
-def _record(
-    rng: np.random.Generator, state: State, levels: np.ndarray, found: Found, trial: str
-) -> None:
-    """Keep a section where some of its rows confirm its cosine."""
-    mixing = np.random.default_rng(0).integers(1, 2**40, levels.shape[1])
-    here = np.flatnonzero(np.isin(state.products @ mixing, levels @ mixing))
-    if len(here) > _MOST_ROWS[len(levels) > 1]:
+@dataclass
+class Union:
+    """Some levels of a state."""
+
+    state: State
+    levels: np.ndarray
+    """Their inner products with the base."""
+    K: int
+    cosine: float
+    """The largest, of the pairs that were looked at."""
+
+    @property
+    def rows(self) -> np.ndarray:
+        """Places of its vectors among those of the state."""
+        mixing = np.random.default_rng(0).integers(1, 2**40, self.levels.shape[1])
+        return np.flatnonzero(np.isin(self.state.products @ mixing, self.levels @ mixing))
+
+    def restricted(self) -> State:
+        """The state with no other vectors."""
+        rows, all = self.rows, self.state
+        return State(all.lattice, all.left[rows], all.texts, all.base, all.products[rows])
+
+
+def _looked(rng: np.random.Generator, state: State, d: int) -> Iterator[Union]:
+    """The largest unions of levels of a state."""
+    looked = _cosines(rng, state)
+    if looked is None:
         return
-    vectors = _single(state.lattice)[state.left[here]].astype(np.float64)
+    products, sizes, cosines = looked
+    for members in _unions(rng, sizes, cosines, _LARGEST if d >= 16 else _RANGES[-1]):
+        largest = float(cosines[np.ix_(members, members)].max())
+        yield Union(state, products[members], int(sizes[members].sum()), largest)
+
+
+def _record(rng: np.random.Generator, union: Union, found: Found, run: str) -> None:
+    """Keep a section where some of its rows confirm its cosine."""
+    state = union.state
+    vectors = _single(state.lattice)[state.left[union.rows]].astype(np.float64)
     axes, _ = np.linalg.qr(state.base.T.astype(np.float64))
     vectors -= (vectors @ axes) @ axes.T
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -303,90 +331,85 @@ def _record(
     products = vectors[some] @ vectors.T
     products[np.arange(len(some)), some] = -1.0
     cosine = float(products.max())
-    if len(here) < _GAIN * found.most(d, cosine):
+    if len(vectors) <= found.most(d, cosine):
+        return
+    keys = vectors @ rng.standard_normal(vectors.shape[1])
+    if len(np.unique(keys.round(9))) < len(keys):  # rows of two levels are one
         return
     row = {
         "d": d,
-        "K": len(here),
+        "K": len(vectors),
         "cosine": cosine,
         "lattice": state.lattice,
         "base": " ".join(state.texts),
-        "levels": " ".join(",".join(map(str, level)) for level in levels.tolist()),
-        "trial": trial,
+        "levels": " ".join(",".join(map(str, level)) for level in union.levels.tolist()),
+        "run": run,
     }
     found.add(row)
 
 
-def _restricted(rng: np.random.Generator, state: State) -> State:
-    """Some of the levels of the last base vector, or all."""
-    last = state.products[:, -1]
-    values, counts = np.unique(last, return_counts=True)
-    way = rng.random()
-    if way < 0.2:
-        kept = np.ones(len(last), dtype=bool)
-    elif way < 0.8:
-        weights = counts**0.4
-        kept = last == rng.choice(values, p=weights / weights.sum())
-    else:
-        size = np.abs(values - rng.choice(values))
-        kept = np.isin(last, values[size <= size[rng.integers(len(size))]])
-    return State(state.lattice, state.left[kept], state.texts, state.base, state.products[kept])
-
-
-def _begun(rng: np.random.Generator, found: Found, sums: bool) -> State:
-    """Where a trial begins: all vectors, or near a section found, one base vector left out."""
-    row = found.drawn(rng, sums) if rng.random() < _FROM_FOUND else None
-    lattice = row["lattice"] if row else str(rng.choice(list(LATTICES), p=list(LATTICES.values())))
-    vectors = shortest(lattice)
-    texts = row["base"].split() if row else []
-    levels = [tuple(map(int, text.split(","))) for text in row["levels"].split()] if row else []
-    if texts:
-        out = int(rng.integers(len(texts)))
+def _state(row: dict[str, Any], out: int | None = None) -> State:
+    """A section that was found; `out` is the place of a base vector that is left out."""
+    texts = row["base"].split()
+    levels = [tuple(map(int, re.split("[,/]", text))) for text in row["levels"].split()]
+    if out is not None:
         texts = texts[:out] + texts[out + 1 :]
         levels = [level[:out] + level[out + 1 :] for level in levels]
+    vectors = shortest(row["lattice"])
     base = np.array([base_vector(vectors, text) for text in texts], dtype=np.int64)
     base = base.reshape(len(texts), vectors.shape[1])
-    products = np.rint(_single(lattice) @ base.T.astype(np.float32)).astype(np.int64)
-    left = np.arange(len(vectors))
-    for at in range(len(texts)):
-        kept = np.isin(products[:, at], [level[at] for level in levels])
-        left, products = left[kept], products[kept]
-    return State(lattice, left, texts, base, products)
+    left, products = np.arange(len(vectors)), np.zeros((len(vectors), 0), dtype=np.int64)
+    for at, vector in enumerate(base):
+        single = _single(row["lattice"])[left] @ vector.astype(np.float32)
+        column = np.rint(single).astype(np.int64)
+        kept = np.isin(column, [level[at] for level in levels])
+        left, products = left[kept], np.column_stack([products[kept], column[kept]])
+    return State(row["lattice"], left, texts, base, products)
 
 
-def trial(seed: int, number: int, found: Found, sums: bool) -> None:
+def _some(rng: np.random.Generator, found: Found, lattice: str, d: int) -> list[dict[str, Any]]:
+    """Some of the best sections of a lattice in d dimensions."""
+    front = [row for row in found.front(d) if row["lattice"] == lattice]
+    depth = shortest(lattice).shape[1] - d
+    front = [row for row in front if len(row["base"].split()) == depth]
+    return [front[i] for i in rng.permutation(len(front))[:_AGAIN]]
+
+
+def descend(seed: int, number: int, found: Found) -> None:
     """One way down."""
     rng = np.random.default_rng((seed, number))
-    state = _begun(rng, found, sums)
-    broad = rng.random() < _BROAD[0]
-    D = shortest(state.lattice).shape[1]
-    for depth in range(len(state.base) + 1, min(_DEPTH, D - 3)):
-        added = None
-        for _ in range(5):
-            added = added or _added(rng, state, sums)
-        if added is None:
-            return
-        text, vector = added
-        column = np.rint(_single(state.lattice)[state.left] @ vector.astype(np.float32))
-        state = State(
-            state.lattice,
-            state.left,
-            [*state.texts, text],
-            np.vstack([state.base, vector]),
-            np.column_stack([state.products, column.astype(np.int64)]),
-        )
-        looked = _cosines(rng, state)
-        if looked is not None:
-            products, sizes, cosines = looked
-            d = D - depth
-            most_cosine = _MOST_COSINE[16 if d < 16 else 25]
-            most = partial(found.most, d)
-            for members in _unions(rng, sizes, cosines, most_cosine, most):
-                _record(rng, state, products[members], found, f"{seed}.{number}.{depth}")
-        if not broad or depth > _BROAD[1]:
-            state = _restricted(rng, state)
-        if len(state.left) < 24:
-            return
+    lattice = str(rng.choice(list(LATTICES), p=list(LATTICES.values())))
+    width, tries = int(rng.integers(*_WIDTHS)), int(rng.integers(*_TRIES))
+    restricted = rng.uniform(0.2, 1.0)
+    n, D = shortest(lattice).shape
+    none = np.zeros((n, 0), dtype=np.int64), np.zeros((0, D), dtype=np.int64)
+    states, top = [State(lattice, np.arange(n), [], none[1], none[0])], D
+    if rng.random() < _FROM_SECTIONS:
+        top = int(rng.integers(D // 2, D))
+        states = [_state(row) for row in _some(rng, found, lattice, top)]
+    for d in range(top - 1, _LEAST - 1, -1):
+        again = _some(rng, found, lattice, d)
+        states += [_state(row, int(rng.integers(D - d))) for row in again]
+        best: dict[int, dict[tuple[int, float], Union]] = defaultdict(dict)
+        for state in states:
+            for _ in range(tries):
+                longer = _added(rng, state)
+                if longer is None:
+                    continue
+                for union in _looked(rng, longer, d):
+                    place = int(np.searchsorted(_RANGES, union.cosine - _EPS))
+                    best[place][union.K, round(union.cosine, 6)] = union
+            for place, unions in best.items():
+                largest = sorted(unions.items(), key=lambda item: -item[1].K)
+                best[place] = dict(largest[:width])
+        states = []
+        for unions in best.values():
+            for union in unions.values():
+                _record(rng, union, found, f"{seed}.{number}.{d}")
+                fewer = rng.random() < restricted
+                states.append(union.restricted() if fewer else union.state)
+        states = list({id(state): state for state in states}.values())
+        states = [state for state in states if len(state.left) >= _FEWEST_LEFT]
 
 
 def shell_trial(seed: int, number: int, found: Found) -> None:
@@ -435,7 +458,7 @@ def shell_trial(seed: int, number: int, found: Found) -> None:
             "lattice": SECOND_SHELL,
             "base": " ".join(texts),
             "levels": ",".join(map(str, level)),
-            "trial": f"{seed}.{number}.shell",
+            "run": f"{seed}.{number}.shell",
         }
         found.add(row)
 
@@ -460,61 +483,30 @@ def _exact(row: dict[str, Any]) -> dict[str, Any] | None:
     return {**line, "square": str(square), "cosine": float(square) ** 0.5}
 
 
-def _chosen(rows: list[dict[str, Any]], number: int) -> list[dict[str, Any]]:
-    """The sections that lower the best known cosines most, one after the other.
+def _chosen(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The front of each dimension: no other code in it or below, of the file or of the other
+    constructions, and no two in orthogonal spaces, have as many rows and no larger cosine."""
+    chosen: list[dict[str, Any]] = []
 
-    What counts is the mean, over sizes in a geometric row and all dimensions, of the share by which
-    the least cosine falls, with a code of more rows or fewer dimensions where there is none of that
-    size; the other constructions and the stored codes are there from the beginning. Smaller codes
-    than `_FEWEST` are left to the search.
-    """
-    dimensions = np.arange(4, 25)
-    sizes = np.unique(np.geomspace(_FEWEST, 1.7e7, 600).astype(int))
-    best = np.ones((len(dimensions), len(sizes)))
-    for at, d in enumerate(dimensions.tolist()):
-        cosines, most = known(d)
-        reached = np.searchsorted(most[1:], sizes)
-        best[at] = np.append(cosines, 1.0)[reached]
-        stored = [code for code in numerical_codes().best_first if code.d <= d]
-        for code in stored:
-            here = best[at, : np.searchsorted(sizes, code.K, side="right")]
-            np.minimum(here, code.max_cosine, out=here)
-    chosen = []
-    for _ in range(number):
-        gains = []
-        for row in rows:
-            part = best[dimensions >= row["d"]][:, sizes <= row["K"]]
-            gains.append(np.maximum(0.0, 1.0 - row["cosine"] / np.maximum(part, 1e-9)).sum())
-        at = int(np.argmax(gains))
-        if gains[at] < _LEAST_GAIN:
-            break
-        row = rows[at]
-        chosen.append(row)
-        reach = np.ix_(dimensions >= row["d"], sizes <= row["K"])
-        best[reach] = np.minimum(best[reach], row["cosine"])
+    def most(d: int, cosine: float) -> int:
+        cosines, sizes = known(d)
+        here = (r["K"] for r in chosen if r["d"] <= d and r["cosine"] <= cosine + _EPS)
+        return max(sizes[bisect_right(cosines, cosine + _EPS)], max(here, default=0))
+
+    for row in sorted(rows, key=lambda row: (row["d"], row["cosine"], -row["K"])):
+        d, K, t = row["d"], row["K"], row["cosine"]
+        rivals = [most(d, t), *(most(e, t) + most(d - e, t) for e in range(1, d // 2 + 1))]
+        if d >= _LEAST and K >= _FEWEST and K > max(rivals):
+            chosen.append(row)
     return chosen
 
 
-def write_table(found: Found, number: int) -> None:
+def write_table(found: Found) -> None:
     """Verify what was found, choose, and write the file that `lattice_sections` reads."""
-    front = {(round(t, 9), K) for best in found.best.values() for t, K in best}
-    rows = [r for r in found.rows if (round(r["cosine"], 9), r["K"]) in front]
-    rows = [r for r in rows if len(r["levels"].split()) <= _MOST_LEVELS_WRITTEN]
+    rows = [r for r in found.rows if len(r["levels"].split()) <= _MOST_LEVELS_WRITTEN]
     rows.append({"d": 24, "K": 16773120, "lattice": SECOND_SHELL, "base": "", "levels": ""})
     exact = [line for row in rows if (line := _exact(row)) is not None]
-    chosen = _chosen(exact, number)
-    # Of one size in one dimension the best is chosen first or the other is no longer needed.
-    chosen = [
-        row
-        for row in chosen
-        if not any(
-            r is not row
-            and r["d"] <= row["d"]
-            and r["K"] >= row["K"]
-            and r["cosine"] <= row["cosine"]
-            for r in chosen
-        )
-    ]
+    chosen = _chosen(exact)
     chosen.sort(key=lambda row: (row["d"], row["K"]))
     columns = ("d", "K", "square", "lattice", "base", "levels")
     with SECTIONS.open("w", encoding="utf-8", newline="") as file:
@@ -528,7 +520,7 @@ def report() -> str:
     """Entries of our copy of the table whose cosine only the families of `NEW` reach."""
     rows = []
     for entry in our_copy().select(range(9, 25)):
-        if entry.K < _FEWEST or entry.status == CLAIMED:
+        if entry.K < _TABLE_FROM or entry.status == CLAIMED:
             continue
         cosines, most = known(entry.d, NEW)
         others = min(
@@ -551,9 +543,8 @@ def main() -> None:
     parser.add_argument("--time-limit", default="40m")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=FOLDER)
-    parser.add_argument("--sums", action="store_true", help="base vectors are sums more often")
     parser.add_argument("--second-shell", action="store_true")
-    parser.add_argument("--table", type=int, metavar="MOST", help="write so many sections at most")
+    parser.add_argument("--table", action="store_true", help="write the file")
     parser.add_argument("--report", action="store_true")
     asked = parser.parse_args()
     if asked.report:
@@ -562,19 +553,17 @@ def main() -> None:
     asked.out.mkdir(parents=True, exist_ok=True)
     found = Found(asked.out / "found.jsonl")
     if asked.table:
-        write_table(found, asked.table)
+        write_table(found)
         return
-    name, one = (
-        ("shell", shell_trial) if asked.second_shell else ("", partial(trial, sums=asked.sums))
-    )
-    counter, key = asked.out / "trials.json", f"{asked.seed}{name}"
+    name, run = ("shell", shell_trial) if asked.second_shell else ("", descend)
+    counter, key = asked.out / "runs.json", f"{asked.seed}{name}"
     done = json.loads(counter.read_text()) if counter.exists() else {}
     number, end = done.get(key, 0), time.monotonic() + duration(asked.time_limit)
     while time.monotonic() < end:
-        one(asked.seed, number, found)
+        run(asked.seed, number, found)
         number += 1
         counter.write_text(json.dumps({**done, key: number}))
-    print(f"{number} trials of seed {asked.seed}, {len(found.rows)} sections")
+    print(f"{number} runs of seed {asked.seed}, {len(found.rows)} sections")
 
 
 if __name__ == "__main__":

@@ -25,8 +25,8 @@ from gnc_cli.search.perturbations import contacts, deep_holes, unit
 
 _MOST_ROWS = 40
 """Constructions of at most this many times K rows are cut."""
-_MOST_NUMBERS = 1 << 20
-"""And of at most this many numbers, 8 MB; some are kept."""
+_MOST_NUMBERS = 1 << 18
+"""And of at most this many numbers, 2 MB; some dozens are kept."""
 _FEWEST_ROWS = 0.75
 """Constructions of at least this share of K rows are extended."""
 _MOST_ADDED = 12
@@ -97,7 +97,7 @@ def _between(d: int, least: int, most: int) -> tuple[Construction, ...]:
     return tuple({(c.origin, c.K): c for c in fitting}.values())
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=64)
 def _rows(construction: Construction) -> np.ndarray:
     """Its unit rows."""
     return unit(np.asarray(construction.build(), dtype=np.float64))
