@@ -180,7 +180,7 @@ def store(folder: Path, table: str | None) -> None:
         for row in rows(folder / "visits.jsonl"):
             if json.dumps(row) not in known:
                 file.write(json.dumps(row) + "\n")
-    for path in folder.glob("*.h5"):
+    for path in folder.glob("[0-9]*.[0-9]*.h5"):
         kept = RECORDS / f"{path.stem}.txt"
         (new,) = compare(path, table=table).rows
         bar = compare(kept, table=table).rows[0].max_cosine if kept.exists() else math.inf

@@ -89,19 +89,25 @@ def test_a_search_for_sections_can_be_repeated_and_writes_a_file(
 ) -> None:
     monkeypatch.setattr(sections, "LATTICES", {"e8-roots": 1.0})
     monkeypatch.setattr(sections, "SECTIONS", tmp_path / "sections.csv")
-    monkeypatch.setattr(sections, "_LEAST_GAIN", 0.0)
+    monkeypatch.setattr(sections, "_WIDTHS", (1, 3))
+    monkeypatch.setattr(sections, "_TRIES", (3, 6))
+    monkeypatch.setattr(sections, "_LEAST", 4)
+    monkeypatch.setattr(sections, "_FEWEST", 12)
     # As if no other construction were known, but for the orthoplexes.
     monkeypatch.setattr(sections, "known", lambda d: ([], [2 * d]))
     texts = []
     for name in ("first.jsonl", "second.jsonl"):
         found = sections.Found(tmp_path / name)
-        for number in range(4):
-            sections.trial(0, number, found, sums=False)
+        for number in range(2):
+            sections.descend(0, number, found)
         texts.append((tmp_path / name).read_text())
     assert texts[0] == texts[1] and found.rows == sections.Found(tmp_path / "second.jsonl").rows
-    sections.write_table(found, 5)
-    lines = (tmp_path / "sections.csv").read_text().splitlines()
-    assert lines[0] == "d,K,square,lattice,base,levels" and 2 <= len(lines) <= 6
+    sections.write_table(found)
+    head, *lines = (tmp_path / "sections.csv").read_text().splitlines()
+    assert head == "d,K,square,lattice,base,levels"
+    rows = [line.split(",") for line in lines]
+    assert len(rows) > 4 and {row[0] for row in rows[:-1]} <= {"4", "5", "6", "7"}
+    assert len({(row[0], row[2]) for row in rows}) == len(rows), "one size for a cosine"
 
 
 def test_the_papers_runs_are_commands_that_gnc_takes() -> None:

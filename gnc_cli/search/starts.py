@@ -51,7 +51,7 @@ def algebraic_start(
     for name, share, sizes, start in _WAYS:
         near = _between(*sizes(d, K))
         # The nearer in size, the more often.
-        odds = np.array([1.0 / (0.5 + abs(np.log(c.K / K))) for c in near])
+        odds = np.array([1.0 / (0.1 + abs(np.log(c.K / K))) for c in near])
         choices += [(f"{name}: {c.origin}", c, start) for c in near]
         weights += list(share * odds / odds.sum())
     if not choices:

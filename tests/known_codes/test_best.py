@@ -119,7 +119,9 @@ def test_a_look_up_loads_nothing_heavy() -> None:
     subprocess.run([sys.executable, "-c", script], check=True)
 
 
-BETTER = {f"section-{code}" for code in ("17-762", "18-101", "19-423", "20-413", "20-567", "21-373")}
+BETTER = {
+    f"section-{code}" for code in ("17-762", "18-101", "19-423", "20-413", "20-567", "21-373")
+}
 """Sections with a smaller largest cosine than the code of an entry."""
 
 
