@@ -31,6 +31,7 @@ import math
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -121,7 +122,8 @@ def search(visit: Visit, folder: Path, table: str | None, record: float) -> Visi
     else:
         new.unlink()
     found = {"max_cosine": row.max_cosine, "best_known": row.best_known, "gap": row.gap}
-    return visit | found | {"improves": _improves(row), "origin": result.origin, "init": parent}
+    found |= {"improves": _improves(row), "origin": result.origin, "init": parent}
+    return visit | found | {"ended": datetime.now(UTC).isoformat(timespec="seconds")}
 
 
 def neighbour(folder: Path, visit: Visit) -> tuple[int | None, np.ndarray | None]:
@@ -180,7 +182,7 @@ def store(folder: Path, table: str | None) -> None:
         for row in rows(folder / "visits.jsonl"):
             if json.dumps(row) not in known:
                 file.write(json.dumps(row) + "\n")
-    for path in folder.glob("[0-9]*.[0-9]*.h5"):
+    for path in {_code(folder, v["d"], v["K"]) for v in rows(folder / "visits.jsonl")}:
         kept = RECORDS / f"{path.stem}.txt"
         (new,) = compare(path, table=table).rows
         bar = compare(kept, table=table).rows[0].max_cosine if kept.exists() else math.inf

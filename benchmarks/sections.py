@@ -12,9 +12,10 @@ time the vectors that are left are sorted by their inner products with the base,
 unions of these levels are made at each of some cosines: by the products of a few vectors of each
 level with all others, and greedy cliques. The largest unions of each range of cosines go on, some
 of them with all vectors of their state. With them go the best sections of the next dimension, one
-base vector left out. What has more rows than all codes of gnc at its cosine is kept; before it gets
-into the file, it is built and verified exactly. A run depends on its seed and number and on what is
-there already; no figure of a table enters.
+base vector left out. What has more rows than every construction of its cosine in as few dimensions
+is kept. The file has, of those with six dimensions and 48 rows or more, the ones that no other
+construction and no two codes in orthogonal spaces match; each is built and verified exactly. A run
+depends on its seed and number and on what is there already; no figure of a table enters.
 
 The folder has `runs.json`, the runs done of each seed, and `found.jsonl`, a row per section.
 """
@@ -133,7 +134,7 @@ class Found:
             file.write(json.dumps(row) + "\n")
 
     def front(self, d: int) -> list[dict[str, Any]]:
-        """The sections of d dimensions that none of as many rows is better than."""
+        """Sections of d dimensions with no better one of at least as many rows."""
         best = {(round(t, 9), K) for t, K in self.best[d]}
         return [r for r in self.rows if r["d"] == d and (round(r["cosine"], 9), r["K"]) in best]
 
@@ -141,8 +142,9 @@ class Found:
         self.rows.append(row)
         t, K = row["cosine"], row["K"]
         for d in range(row["d"], 25):
-            held = [(s, n) for s, n in self.best[d] if s < t - _EPS or n > K]
-            self.best[d] = [*held, (t, K)]
+            if not any(s <= t + _EPS and n >= K for s, n in self.best[d]):
+                held = [(s, n) for s, n in self.best[d] if s < t - _EPS or n > K]
+                self.best[d] = [*held, (t, K)]
 
 
 @dataclass
@@ -265,7 +267,7 @@ def _unions(
         weights = sizes[allowed]
         best, members = 0, []
         for number in range(_STARTS):
-            # The levels by size; then with noise.
+            # The levels by size, from the largest and the second on; then with noise.
             noise = rng.uniform(0.5, 1.5, len(weights)) if number > 1 else 1.0
             noisy = weights * noise
             start = int(np.argsort(-noisy, kind="stable")[min(number, 1, len(weights) - 1)])
@@ -304,8 +306,8 @@ class Union:
 
     def restricted(self) -> State:
         """The state with no other vectors."""
-        rows, all = self.rows, self.state
-        return State(all.lattice, all.left[rows], all.texts, all.base, all.products[rows])
+        rows, whole = self.rows, self.state
+        return State(whole.lattice, whole.left[rows], whole.texts, whole.base, whole.products[rows])
 
 
 def _looked(rng: np.random.Generator, state: State, d: int) -> Iterator[Union]:
@@ -326,7 +328,7 @@ def _record(rng: np.random.Generator, union: Union, found: Found, run: str) -> N
     axes, _ = np.linalg.qr(state.base.T.astype(np.float64))
     vectors -= (vectors @ axes) @ axes.T
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    d = int(np.linalg.matrix_rank(vectors[rng.permutation(len(vectors))[:400]], tol=1e-6))
+    d = int(np.linalg.matrix_rank(vectors.T @ vectors, tol=1e-6))
     some = rng.permutation(len(vectors))[:_CHECKED]
     products = vectors[some] @ vectors.T
     products[np.arange(len(some)), some] = -1.0
@@ -349,7 +351,8 @@ def _record(rng: np.random.Generator, union: Union, found: Found, run: str) -> N
 
 
 def _state(row: dict[str, Any], out: int | None = None) -> State:
-    """A section that was found; `out` is the place of a base vector that is left out."""
+    """The vectors whose product with each base vector occurs in a level of a section: a superset of
+    its rows. `out` is the place of a base vector that is left out."""
     texts = row["base"].split()
     levels = [tuple(map(int, re.split("[,/]", text))) for text in row["levels"].split()]
     if out is not None:
@@ -376,7 +379,7 @@ def _some(rng: np.random.Generator, found: Found, lattice: str, d: int) -> list[
 
 
 def descend(seed: int, number: int, found: Found) -> None:
-    """One way down."""
+    """One run: from a lattice, or from sections of one dimension, downwards."""
     rng = np.random.default_rng((seed, number))
     lattice = str(rng.choice(list(LATTICES), p=list(LATTICES.values())))
     width, tries = int(rng.integers(*_WIDTHS)), int(rng.integers(*_TRIES))
@@ -513,7 +516,7 @@ def write_table(found: Found) -> None:
         writer = csv.DictWriter(file, columns, extrasaction="ignore", lineterminator="\n")
         writer.writeheader()
         writer.writerows(chosen)
-    print(f"{len(rows)} of {len(found.rows)} verified, {len(chosen)} written to {SECTIONS}")
+    print(f"{len(exact)} of {len(rows)} verified, {len(chosen)} written to {SECTIONS}")
 
 
 def report() -> str:
@@ -562,6 +565,7 @@ def main() -> None:
     while time.monotonic() < end:
         run(asked.seed, number, found)
         number += 1
+        done = json.loads(counter.read_text()) if counter.exists() else {}  # of other processes too
         counter.write_text(json.dumps({**done, key: number}))
     print(f"{number} runs of seed {asked.seed}, {len(found.rows)} sections")
 

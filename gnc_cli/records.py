@@ -348,7 +348,7 @@ def plain(value: Any) -> Any:
 
 
 def with_leaves(value: Any, change: Callable[[Any], Any]) -> Any:
-    """`value` with `change` of every value inside its dictionaries and lists.
+    """`value` with `change` applied to each leaf of its nested dictionaries and lists.
 
     >>> with_leaves({"a": [1, 2]}, str)
     {'a': ['1', '2']}

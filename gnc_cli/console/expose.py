@@ -99,7 +99,7 @@ def expose(function: Callable[..., Result], first: str = "starting") -> Callable
             gates = Gates.read(gate_options)
             if gates.gates:
                 gates.check(function.__name__, _question(own, arguments))
-            # Without epochs wrong arguments are refused before the view, and NumPy, are loaded.
+            # Commands without epochs refuse wrong arguments before they load their view and NumPy.
             has_epochs = "on_epoch" in signature.parameters
             watch = _view(function).watch if has_epochs else progress_and_rows
             with (

@@ -100,7 +100,7 @@ def unit_or_zero(rows: np.ndarray) -> np.ndarray:
     """
     rows = np.asarray(rows, dtype=np.float64)
     norms = np.linalg.norm(rows, axis=1, keepdims=True)
-    return np.divide(rows, norms, out=np.zeros_like(rows), where=norms > 1e-150)
+    return np.divide(rows, norms, out=np.zeros_like(rows), where=~(norms <= 1e-150))
 
 
 def chord(cosine: float) -> float:

@@ -75,6 +75,7 @@ class DelsarteLP(Limit):
         return None if self._only_open else self.solve(d, K)
 
     def solve(self, d: int, K: int) -> Finding | None:
+        """The same, where only an open gap calls for it."""
         if d > _LARGEST_D or not 3 <= K <= _LARGEST_K:
             return None
         if K <= d + 1:

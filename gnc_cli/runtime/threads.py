@@ -133,7 +133,7 @@ def threads_for(flops_per_call: float, requested: int | None = None) -> int:
 def limit_threads(count: int) -> Iterator[int]:
     """Hold BLAS, OpenMP and (where it is loaded already) torch to `count` threads, then restore.
 
-    Gives the number of torch's threads before, 0 where torch is not loaded.
+    Yields the number of torch's threads so far, 0 where torch is not loaded.
 
     Example:
         >>> with limit_threads(1):

@@ -96,7 +96,7 @@ class HeadFacts:
     """`given`, or the code or entry whose largest possible margin it is."""
 
 
-class _OfEpochs(Result):
+class _Training(Result):
     """What `gnc train` returns: its lines are rows of epochs, under the run."""
 
     command = "train"
@@ -109,7 +109,7 @@ class _OfEpochs(Result):
 
 
 @dataclass(frozen=True)
-class TrainResult(_OfEpochs):
+class TrainResult(_Training):
     """A trained network and its collapse: the result of `gnc train`."""
 
     run: str = field(metadata=LABEL)
@@ -191,7 +191,7 @@ class TrainResult(_OfEpochs):
 
 
 @dataclass(frozen=True)
-class TrainSeries(_OfEpochs):
+class TrainSeries(_Training):
     """One run for each placement of the classes on a fixed code (`--assignment all`)."""
 
     run: str = field(metadata=LABEL)

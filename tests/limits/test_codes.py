@@ -155,7 +155,7 @@ def test_a_table_beside_our_copy() -> None:
     ("limit", "d", "K", "kind"),
     [
         (BUILT, 8, 240, "e8-roots"),
-        (BUILT, 10, 100, "quadratic-5, first 100"),
+        (BUILT, 10, 100, "section-10-110, first 100"),
         (BUILT, 5, 11, "petersen + pair"),
         (BUILT, 9, 22, "smith, the 24 rows"),
         (BUILT, 9, 240, "signed-quadruples-9, first 240"),
