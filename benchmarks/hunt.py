@@ -182,7 +182,8 @@ def store(folder: Path, table: str | None) -> None:
         for row in rows(folder / "visits.jsonl"):
             if json.dumps(row) not in known:
                 file.write(json.dumps(row) + "\n")
-    for path in {_code(folder, v["d"], v["K"]) for v in rows(folder / "visits.jsonl")}:
+    # `D.K.new.h5` is of a visit that was cut short.
+    for path in (path for path in folder.glob("*.h5") if path.stem.count(".") == 1):
         kept = RECORDS / f"{path.stem}.txt"
         (new,) = compare(path, table=table).rows
         bar = compare(kept, table=table).rows[0].max_cosine if kept.exists() else math.inf
