@@ -17,7 +17,8 @@ is kept. The file has, of those with six dimensions and 48 rows or more, the one
 construction and no two codes in orthogonal spaces match; each is built and verified exactly. A run
 depends on its seed and number and on what is there already; no figure of a table enters.
 
-The folder has `runs.json`, the runs done of each seed, and `found.jsonl`, a row per section.
+The folder has `runs.json`, the runs done of each seed, and `found.jsonl`, a row per section; the
+sections of the file are known from the beginning.
 """
 
 import argparse
@@ -110,13 +111,18 @@ def known(d: int, new: tuple[str, ...] = (FAMILY,)) -> tuple[list[float], list[i
 
 @dataclass
 class Found:
-    """What was found, and the most rows by dimension."""
+    """What was found, in the file and in the folder, and the most rows by dimension."""
 
     path: Path
     rows: list[dict[str, Any]] = field(default_factory=list)
     best: dict[int, list[tuple[float, int]]] = field(default_factory=lambda: defaultdict(list))
 
     def __post_init__(self) -> None:
+        if SECTIONS.exists():
+            for row in csv.DictReader(SECTIONS.read_text(encoding="utf-8").splitlines()):
+                cosine = float(Fraction(row["square"])) ** 0.5
+                sizes = {"d": int(row["d"]), "K": int(row["K"]), "cosine": cosine, "run": "file"}
+                self._add(row | sizes)
         if self.path.exists():
             for line in self.path.read_text().splitlines():
                 self._add(json.loads(line))
