@@ -288,10 +288,8 @@ def _step(
     if central:
         share = 1.0
     dX, dy, dZ = direction(share * mu, [a @ b for a, b in zip(dX, dZ, strict=True)])
-    alpha, beta = (
-        min(1.0, _BOUNDARY_SHARE * _reach(X, dX)),
-        min(1.0, _BOUNDARY_SHARE * _reach(Z, dZ)),
-    )
+    alpha = min(1.0, _BOUNDARY_SHARE * _reach(X, dX))
+    beta = min(1.0, _BOUNDARY_SHARE * _reach(Z, dZ))
     return _move(X, alpha, dX), y + beta * dy, _move(Z, beta, dZ)
 
 
