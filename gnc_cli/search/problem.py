@@ -202,6 +202,9 @@ class Candidate:
     origin: str = ""
     """The group or construction that its first start was made with; empty for a random one."""
 
+    draw: int | None = None
+    """The seed of the random group that its descent kept (`symmetric`); None for others."""
+
     @property
     def polished(self) -> bool:
         """The value is exact and first-order conditions were met or nearly so."""

@@ -26,8 +26,6 @@ from gnc_cli.search.parametrisation import free
 from gnc_cli.search.problem import Candidate, Problem, Tammes
 
 _Smoothed = Callable[[np.ndarray], tuple[float, np.ndarray]]
-_FAIR_CHANCE = 40
-"""Newton steps before a polish may be left for being predicted to end above the bar."""
 _SHARPNESS = (1e4, 1e5, 1e6)
 _SMALL = 1e-9
 _MOST_ENTRIES = 2_000_000
@@ -61,7 +59,7 @@ def polish_candidate(
         problem.movable(),
         scale=problem.scale(candidate.value),
         deadline=deadline,
-        give_up=lambda step, predicted: step >= _FAIR_CHANCE and predicted > bar,
+        bar=bar,
     )
     whole, value = done.points, done.value
     if candidate.restricted is not None:

@@ -35,11 +35,12 @@ _SHARES = (0.1, 0.25, 0.5)
 _NEW = {"fresh": 0.5, "quick": 0.5, "symmetric": 4.0, "neighbour": 0.5, "algebra": 0.5}
 _MANY_PARTS = 9
 """From this dimension on, most codes are parts of others, and algebra has more weight, at once."""
-_LEARNING = {"hop": 1.0, "quick hop": 1.0, "shake": 2.0}
-_LEARNING_DEAR = {"hop": 1.0, "quick hop": 1.0, "shake": 0.2}
-"""Where a polish is dear: hops find the better codes of (10, 100) in a third of the time of a
-shake."""
-_LIGHT = {"quick", "quick hop", "symmetric", "algebra", "shake"}
+_LEARNING = {"hop": 1.0, "quick hop": 1.0, "symmetric hop": 1.0, "shake": 3.0}
+_SHAKE_DEAR = 0.2
+"""Weight of shakes where a polish is dear, but on the sphere in three dimensions, where basins are
+most crowded: hops find the better codes of (10, 100) in a third of the time of a shake, shakes that
+of (3, 99) in half a minute, and hops never."""
+_LIGHT = {"quick", "quick hop", "symmetric", "symmetric hop", "algebra", "shake"}
 """Sources of tasks that can do without torch."""
 _ALL_SOURCES = 2
 """The round from which all sources compete; before, there is nothing to start from."""
@@ -50,6 +51,8 @@ _REWARD = 4.0
 """Weight of one improvement beside a prior of 1."""
 _LEAST_SHARE = 0.2
 """Each of the two kinds of sources, new starts and known codes, gets this share of the tasks."""
+_APART = 5e-4
+"""Members of the archive differ by this at least, relative to the scale."""
 _SAME = 1e-10
 """Polished values this near are one."""
 
@@ -167,8 +170,7 @@ def _tasks(
         sources = _drawn(problem, effort, seed, r, state, size, deadline)
     for i in range(size):
         task = replace(plain, source=sources[i % len(sources)], seed=(seed, r, len(rough) + i))
-        learns = task.source in ("hop", "quick hop", "shake")
-        tasks.append(replace(task, archive=tuple(good)) if learns else task)
+        tasks.append(replace(task, archive=tuple(good)) if task.source in _LEARNING else task)
     state.torch = state.torch or not set(sources) <= _LIGHT
     return tasks[state.tasks - first :]
 
@@ -208,7 +210,9 @@ def _drawn(
     new = dict(_NEW)
     if problem.d >= _MANY_PARTS:
         new["algebra"] = min(6.0, problem.d / 3.0)
-    learning = dict(_LEARNING if effort.polishes else _LEARNING_DEAR)
+    learning = dict(_LEARNING)
+    if problem.d > 3 and not effort.polishes:
+        learning["shake"] = _SHAKE_DEAR
     if not plain:
         del new["quick"], learning["quick hop"]
     whole_sphere = problem.parametrisation.is_free and problem.d > 2
@@ -218,6 +222,8 @@ def _drawn(
         del new["algebra"]
     if not effort.shakes or not any(c.polished for c in state.archive):
         del learning["shake"]
+    if all(c.draw is None for c in state.archive):
+        del learning["symmetric hop"]
     if r < _ALL_SOURCES or not state.archive:
         learning = {}
     weights: dict[str, float] = {}
@@ -243,11 +249,14 @@ def _front(effort: Effort, state: SearchState) -> float:
 
 
 def _once(candidates: list[Candidate], problem: Problem) -> list[Candidate]:
-    """Each basin once: without estimates that are another candidate's value, to their error."""
+    """The best of those that are near to each other, and no estimate that may be another's value.
+
+    Variants of one code, by a contact or a rattler, would else be all that hops start from.
+    """
     kept: list[Candidate] = []
     for c in sorted(candidates, key=lambda c: (not c.polished, c.value)):
-        near = 1.5 * ESTIMATE * problem.scale(c.value)
-        if c.polished or all(abs(c.value - other.value) > near for other in kept):
+        above, below = _APART * problem.scale(c.value), 1.5 * ESTIMATE * problem.scale(c.value)
+        if not any(-below <= c.value - other.value <= above for other in kept):
             kept.append(c)
     return kept
 

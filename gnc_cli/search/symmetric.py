@@ -8,6 +8,7 @@ then perturbations of its best code, which keep the symmetry. At equal time wide
 and (10, 86), deep ones (6, 86).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,7 +24,7 @@ from gnc_cli.search.parametrisation import (
     random_generator,
 )
 from gnc_cli.search.perturbations import unit
-from gnc_cli.search.problem import Candidate
+from gnc_cli.search.problem import Candidate, Tammes
 
 _STAGES, _STEPS = 6, 60
 """Few and short: at equal time more groups find better codes than longer descents."""
@@ -42,6 +43,8 @@ class _Orbits:
 
     origin: str
     parametrisation: Parametrisation
+    draw: int
+    """The seed that the group was drawn with."""
     value: float = np.inf
     rows: np.ndarray | None = None
     """The representatives of that code; None before a descent."""
@@ -78,15 +81,32 @@ class SymmetricDescents:
             seconds: what all descents together take on one core, about; at least four are made.
             most: descents.
         """
-        # A group has some eight matrices.
-        one = 0.7 * _STAGES * _STEPS * evaluation_seconds(self.d, -(-self.K // 8), self.K)
-        number = int(np.clip(seconds / one, 4, most))
+        number = self._number(seconds, most)
         if self.rng.random() < 0.5:
             for _ in range(number // 4):
                 self._descend(self._drawn(), 4)
         else:
             self._deep(number)
         return sorted(self.ends, key=lambda end: end.value)
+
+    def go_on(
+        self, parents: Sequence[Candidate], seconds: float, most: int = _MOST
+    ) -> list[Candidate]:
+        """Perturbations that keep the group that a code was drawn with; the ends, best first."""
+        for _ in range(self._number(seconds, most)):
+            parent = parents[min(int(self.rng.exponential(len(parents) / 3)), len(parents) - 1)]
+            assert parent.draw is not None, "it was found over orbits"
+            over = self._over(parent.draw)
+            assert over is not None, "the group fitted before"
+            restricted = Tammes(over.parametrisation)
+            rows = restricted.unknowns(restricted.symmetric(parent.whole))
+            self._from(over, self._perturbed(rows, over.parametrisation)[None], _GO_ON)
+        return sorted(self.ends, key=lambda end: end.value)
+
+    def _number(self, seconds: float, most: int) -> int:
+        """Of descents that take so long; a group has some eight matrices."""
+        one = 0.7 * _STAGES * _STEPS * evaluation_seconds(self.d, -(-self.K // 8), self.K)
+        return int(np.clip(seconds / one, 4, most))
 
     def _deep(self, number: int) -> None:
         """A third of the descents for groups, a sixth for new starts in the best two, and the rest
@@ -109,14 +129,22 @@ class SymmetricDescents:
     def _drawn(self) -> _Orbits | None:
         """Orbits of a random group; None where no draw fits K."""
         for _ in range(8):
-            name, group = random_group(self.rng, self.d, self.K)
-            try:
-                parametrisation = orbits(group, self.K, self.rng)
-            except UsageError:
-                continue
-            if parametrisation.unknown <= _MOST_UNKNOWN * self.K:
-                return _Orbits(f"orbits of {name}", parametrisation)
+            over = self._over(int(self.rng.integers(2**32)))
+            if over is not None:
+                return over
         return None
+
+    def _over(self, draw: int) -> _Orbits | None:
+        """Orbits of the random group of a seed; None where they do not fit K."""
+        rng = np.random.default_rng(draw)
+        name, group = random_group(rng, self.d, self.K)
+        try:
+            parametrisation = orbits(group, self.K, rng)
+        except UsageError:
+            return None
+        if parametrisation.unknown > _MOST_UNKNOWN * self.K:
+            return None
+        return _Orbits(f"orbits of {name}", parametrisation, draw)
 
     def _descend(self, over: _Orbits | None, starts: int) -> None:
         if over is not None:
@@ -137,7 +165,7 @@ class SymmetricDescents:
                 for end in self.ends
             ):
                 code = over.parametrisation.code(each.rows)
-                self.ends.append(Candidate(each.value, code, origin=over.origin))
+                self.ends.append(Candidate(each.value, code, origin=over.origin, draw=over.draw))
             if each.value < over.value:
                 over.value, over.rows = each.value, each.rows
 

@@ -9,6 +9,7 @@ same candidates wherever and beside whatever it runs. Sources of starts:
 - `symmetric`: orbits of random finite groups (`symmetric`); the polish that follows is free;
 - `neighbour`: codes of a few points more, less these, or of fewer with others in deep holes;
 - `algebra`: codes made of nearby constructions (`starts`), descended by L-BFGS;
+- `symmetric hop`: good codes over orbits perturbed, which keep their group;
 - `hop`: good codes perturbed (`perturbations`) and annealed from a higher sharpness;
 - `polish`: good ends of earlier rounds, polished: where a polish is dear, descents leave it to
   tasks of its own, for the best only;
@@ -229,14 +230,23 @@ def _symmetric(work: _Work) -> TaskResult:
     return work.result(independent=True)
 
 
-def _symmetric_ends(work: _Work, K: int) -> list[Candidate]:
-    """Ends over orbits of random groups with K points, best first."""
+def _symmetric_hop(work: _Work) -> TaskResult:
+    parents = [candidate for candidate in work.task.archive if candidate.draw is not None]
+    work.admit(_symmetric_ends(work, work.problem.K, parents))
+    return work.result()
+
+
+def _symmetric_ends(work: _Work, K: int, parents: Sequence[Candidate] = ()) -> list[Candidate]:
+    """Ends over orbits of random groups with K points, or from parents over theirs, best first."""
     scale = work.scale()
     descents = SymmetricDescents(
         work.rng, work.problem.d, K, scale, _SHARP / scale, ESTIMATE * scale, work.deadline
     )
     most = [work.effort.batch] if work.effort.counted else []
-    ends = descents.run(work.effort.seconds, *most)
+    if parents:
+        ends = descents.go_on(parents, work.effort.seconds, *most)
+    else:
+        ends = descents.run(work.effort.seconds, *most)
     work.restarts += descents.restarts
     work.steps += descents.steps
     return ends
@@ -342,6 +352,7 @@ SOURCES: dict[str, Callable[[_Work], TaskResult]] = {
     "quick hop": _hop,
     "fresh": _fresh,
     "symmetric": _symmetric,
+    "symmetric hop": _symmetric_hop,
     "neighbour": _neighbour,
     "algebra": _algebra,
     "hop": _hop,

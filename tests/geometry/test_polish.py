@@ -15,6 +15,7 @@ from gnc_cli.geometry.polish import Polished, polish
 from gnc_cli.geometry.sphere import normalise, random_points
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.search.parametrisation import extending, free
+from gnc_cli.search.perturbations import shake
 from gnc_cli.search.problem import Problem, SoftmaxCode, Tammes
 from tests.problems import (
     PROBLEMS,
@@ -169,17 +170,27 @@ def test_stopping_early_returns_the_start() -> None:
 
 
 def test_a_hopeless_basin_is_left() -> None:
-    asked: list[tuple[int, float]] = []
-
-    def give_up(step: int, predicted: float) -> bool:
-        asked.append((step, predicted))
-        return step >= 3
-
     problem = Tammes(free(3, 12))
-    done = polish_code(problem, icosahedron(), 0.05, give_up=give_up)
-    assert done.steps == 3 and [step for step, _ in asked] == [1, 2, 3]
     full = polish_code(problem, icosahedron(), 0.05)
-    assert full.value < done.value
+    left = polish_code(problem, icosahedron(), 0.05, bar=full.value - 0.01)
+    assert left.steps < full.steps and full.value < left.value
+    reached = polish_code(problem, icosahedron(), 0.05, bar=full.value + 1e-9)
+    assert reached.value == full.value
+
+
+def test_a_code_that_improves_late_is_not_left() -> None:
+    """The level of the barrier swings above where it ends: by itself it is no reason to leave."""
+    rng, problem, same = np.random.default_rng(0), Tammes(free(3, 116)), 0
+
+    def polished(code: np.ndarray, bar: float = math.inf) -> Polished:
+        return polish(code, problem.active_pairs, problem.movable(), scale=0.06, bar=bar)
+
+    start = polished(random_points(rng, 116, 3)).points
+    for _ in range(20):
+        shaken = shake(rng, start, 116, problem.movable(), 0.35)
+        whole = polished(shaken)
+        same += polished(shaken, whole.value + 1e-9).value == whole.value
+    assert same >= 17
 
 
 def test_two_opposite_points_and_an_orthoplex() -> None:

@@ -82,6 +82,14 @@ def test_the_same_code_found_again_and_again_ends_it() -> None:
     same(run(Tammes(free(3, 6)), 50, often, hits=6, steps=300), often)
 
 
+def test_variants_of_a_code_do_not_crowd_the_archive() -> None:
+    """(3, 40) has many local optima, some within 1e-6 of each other."""
+    problem = Tammes(free(3, 40))
+    values = np.array([c.value for c in run(problem, 15, steps=200).archive])
+    assert len(values) > 3
+    assert (np.diff(values) > 4e-4 * problem.scale(values[0])).all()
+
+
 def test_processes_find_the_same() -> None:
     problem = problem_of(Tammes, 3, 8)
     with Pool(2) as pool:

@@ -32,6 +32,21 @@ def test_ends_are_codes_with_the_symmetry_they_name(seed: int) -> None:
     assert all(np.array_equal(a.whole, b.whole) for a, b in zip(ends, again, strict=True))
 
 
+def test_a_code_is_perturbed_within_its_group() -> None:
+    scale = typical_scale(4, 24)
+    for seed in range(4):
+        parent = _ends(seed, 4, 24)[0]
+        rng = np.random.default_rng(seed)
+        again = SymmetricDescents(rng, 4, 24, scale, 1e4 / scale, 1e-9, Deadline())
+        ends = again.go_on([parent], 9.0, most=4)
+        assert 1 <= len(ends) <= 4 and again.restarts == 4
+        for end in ends:
+            assert (end.origin, end.draw) == (parent.origin, parent.draw)
+            gram = np.sort(end.whole @ end.whole.T, axis=1)
+            assert len(np.unique(gram.round(6), axis=0)) <= 18
+            assert not np.allclose(end.whole, parent.whole)
+
+
 def test_famous_codes_are_found() -> None:
     """The 24-cell, and Schlaefli's 27 points in six dimensions."""
     for d, K, cosine in ((4, 24, 0.5), (6, 27, 0.25)):

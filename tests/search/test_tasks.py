@@ -24,14 +24,14 @@ EFFORT = Effort(
 EVERY = pytest.mark.parametrize("source", SOURCES)
 
 
-def archive() -> tuple[Candidate, ...]:
+def archive(source: str = "fresh") -> tuple[Candidate, ...]:
     """Two polished codes and a rough one, best first."""
-    task = Task("fresh", (9, 0, 0), PROBLEM, EFFORT)
+    task = Task(source, (9, 0, 0), PROBLEM, EFFORT)
     return tuple(perform(task, Deadline()).candidates[:3])
 
 
 def result(source: str, deadline: Deadline | None = None, seed: int = 1) -> TaskResult:
-    start = archive()
+    start = archive("symmetric" if source == "symmetric hop" else "fresh")
     if source == "polish":
         start = tuple(c for c in start if not c.polished)[:1]
     task = Task(source, (seed, 2, 3), PROBLEM, EFFORT, archive=start)
