@@ -51,8 +51,10 @@ _REWARD = 4.0
 """Weight of one improvement beside a prior of 1."""
 _LEAST_SHARE = 0.2
 """Each of the two kinds of sources, new starts and known codes, gets this share of the tasks."""
-_APART = 5e-4
-"""Members of the archive differ by this at least, relative to the scale."""
+_NEAR, _NEAR_ON_SPHERE = 1.5 * ESTIMATE, 5e-4
+"""Relative to the scale: a candidate this little above another is no further member of the archive;
+the second on the sphere in three dimensions, where variants of one code, by a contact or a rattler,
+would else be all that hops start from."""
 _SAME = 1e-10
 """Polished values this near are one."""
 
@@ -249,14 +251,13 @@ def _front(effort: Effort, state: SearchState) -> float:
 
 
 def _once(candidates: list[Candidate], problem: Problem) -> list[Candidate]:
-    """The best of those that are near to each other, and no estimate that may be another's value.
-
-    Variants of one code, by a contact or a rattler, would else be all that hops start from.
-    """
+    """Each basin once: the best of those near to each other, and no estimate that may be another's
+    value, to its error."""
     kept: list[Candidate] = []
+    near = _NEAR_ON_SPHERE if problem.d == 3 else _NEAR
     for c in sorted(candidates, key=lambda c: (not c.polished, c.value)):
-        above, below = _APART * problem.scale(c.value), 1.5 * ESTIMATE * problem.scale(c.value)
-        if not any(-below <= c.value - other.value <= above for other in kept):
+        scale = problem.scale(c.value)
+        if not any(-_NEAR <= (c.value - other.value) / scale <= near for other in kept):
             kept.append(c)
     return kept
 
