@@ -1,6 +1,5 @@
 """One call of `measure`: its arguments, held against each other before any work."""
 
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
@@ -9,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from gnc_cli.errors import UsageError
 from gnc_cli.parameters import Lines, Path, is_page, spelled
-from gnc_cli.runtime.deadline import Deadline, Progress
+from gnc_cli.runtime.deadline import Call, Deadline
 
 if TYPE_CHECKING:
     from gnc_cli.collapse.result import MeasureResult
@@ -69,7 +68,7 @@ class Variants(StrEnum):
 
 
 @dataclass(frozen=True, eq=False)
-class Request:
+class Request(Call):
     """The arguments of `measure`, each in range; see there.
 
     Raises:
@@ -109,10 +108,7 @@ class Request:
     resume: bool = False
     per_class: Path | None = None
     merge_list: Path | None = None
-    force: bool = False
     plot: Path | None = None
-    interrupt: threading.Event | None = None
-    progress: Progress | None = None
     on_row: "Callable[[MeasureResult], None] | None" = None
 
     def __post_init__(self) -> None:

@@ -1,7 +1,6 @@
 """A call of `compare`: its arguments, which of its modes is meant, and what goes together."""
 
 import os
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any
@@ -11,7 +10,7 @@ from gnc_cli.errors import UsageError
 from gnc_cli.known_codes.best import Table
 from gnc_cli.known_codes.verdict import TOLERANCE
 from gnc_cli.parameters import MOST_PAIRS, Path, is_page, spelled
-from gnc_cli.runtime.deadline import Progress
+from gnc_cli.runtime.deadline import Call
 from gnc_cli.runtime.parallel import processes
 
 _FILES, _LIST, _SOLVE = Mode.FILES, Mode.LIST, Mode.SOLVE
@@ -36,7 +35,7 @@ _MODES = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Request:
+class Request(Call):
     """A call of `compare`; each argument by itself has been checked.
 
     Raises:
@@ -62,12 +61,9 @@ class Request:
     cluster: str | None = None
     out: Path | None = None
     resume: bool = False
-    force: bool = False
     plot: Path | None = None
     tolerance: float = TOLERANCE
     require_entry: bool = False
-    interrupt: threading.Event | None = None
-    progress: Progress | None = None
     on_row: Callable[[CompareRow], None] | None = None
 
     def __post_init__(self) -> None:

@@ -1,6 +1,5 @@
 """A call of `bounds`: its arguments, the target that they state, and what goes together."""
 
-import threading
 from dataclasses import dataclass, fields
 from decimal import Decimal
 from fractions import Fraction
@@ -12,7 +11,7 @@ from gnc_cli.known_codes.best import Table
 from gnc_cli.limits.limit import Quantity
 from gnc_cli.metrics.scale import softmax_scale
 from gnc_cli.parameters import MOST_PAIRS, Path, spelled
-from gnc_cli.runtime.deadline import Progress
+from gnc_cli.runtime.deadline import Call
 
 LP_DIMENSIONS = 8
 """Dimensions up to which Delsarte's linear programme is solved where nobody asked for it."""
@@ -26,7 +25,7 @@ _LEAST = Fraction(1, 10**30)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Request:
+class Request(Call):
     """A call of `bounds`; each argument by itself has been checked.
 
     Raises:
@@ -50,10 +49,7 @@ class Request:
     time_limit: float | None = None
     best: bool = False
     out: Path | None = None
-    force: bool = False
     plot: Path | None = None
-    interrupt: threading.Event | None = None
-    progress: Progress | None = None
 
     def __post_init__(self) -> None:
         if self.verify is not None:

@@ -5,6 +5,7 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import ClassVar
 
 from gnc_cli.errors import StoppedError
@@ -43,6 +44,17 @@ def end_wait() -> None:
     """
     if _WAITS:
         raise StoppedError(f"interrupted while waiting for {_WAITS[-1]}; nothing was done")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Call:
+    """The arguments of every call of the library, whatever it computes."""
+
+    force: bool = False
+    """Existing files may be replaced."""
+    interrupt: threading.Event | None = None
+    """Set from outside, it ends the call early."""
+    progress: Progress | None = None
 
 
 class Deadline:

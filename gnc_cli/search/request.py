@@ -2,7 +2,6 @@
 
 import math
 import os
-import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from gnc_cli.geometry.sphere import random_points
 from gnc_cli.known_codes.best import Reference, best
 from gnc_cli.metrics.rows import real_matrix
 from gnc_cli.parameters import Path, spelled
-from gnc_cli.runtime.deadline import Progress, StageProgress
+from gnc_cli.runtime.deadline import Call, StageProgress
 from gnc_cli.runtime.threads import limit_threads, threads_for
 from gnc_cli.search.effort import LARGE
 
@@ -49,7 +48,7 @@ _ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
-class Request:
+class Request(Call):
     """The arguments of `solve`, each read by its declaration already.
 
     Where it is made, files of rows are read, and a named construction gives the size that is 0.
@@ -88,10 +87,7 @@ class Request:
     workers: int | None = None
     cluster: str | None = None
     out: Path | None = None
-    force: bool = False
     plot: Path | None = None
-    interrupt: threading.Event | None = None
-    progress: Progress | None = None
     command_line: str | None = None
 
     def __post_init__(self) -> None:

@@ -3,7 +3,6 @@
 import dataclasses
 import math
 import os
-import threading
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ from gnc_cli.io.inputs import decoded, open_input
 from gnc_cli.parameters import Parameter, Path, is_page, spelled
 from gnc_cli.parsing import shown
 from gnc_cli.records import read_plain
-from gnc_cli.runtime.deadline import Progress
+from gnc_cli.runtime.deadline import Call
 from gnc_cli.training.presets import (
     Constraint,
     Loss,
@@ -61,7 +60,7 @@ _PAGE_SNAPSHOTS = 8
 
 
 @dataclass(frozen=True, kw_only=True)
-class Request:
+class Request(Call):
     """The arguments of `api.train`, each checked by itself; None where the caller says nothing."""
 
     data: str | None = None
@@ -103,13 +102,10 @@ class Request:
     threads: int | None = None
     out: Path | None = None
     resume: bool = False
-    force: bool = False
     measure_every: int | None = None
     snapshot_every: int | None = None
     logger: str | None = None
     plot: Path | None = None
-    interrupt: threading.Event | None = None
-    progress: Progress | None = None
     on_run: Callable[[str], None] | None = None
     on_epoch: Callable[[EpochRow], None] | None = None
 
