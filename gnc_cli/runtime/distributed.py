@@ -29,7 +29,7 @@ _UNDER_TORCHRUN = datetime.timedelta(minutes=5)
 class Processes(AbstractContextManager["Processes"]):
     """The processes that work together; each of them holds one.
 
-    Every method but `close` is collective: all processes call it, in the same order.
+    Every method but the end of the `with` is collective: all call it, in the same order.
 
     Example:
         >>> with Processes.current() as processes:
@@ -45,8 +45,8 @@ class Processes(AbstractContextManager["Processes"]):
     """The gloo group of all processes; None is the default group."""
     owns: str = ""
     """What was set up here: `world` (all of torch.distributed, which then stays up until the
-    process ends, for it cannot be set up twice on one port), `group` (taken down by `close`), or
-    nothing."""
+    process ends, for it cannot be set up twice on one port), `group` (taken down at the end of the
+    `with`), or nothing."""
 
     @classmethod
     def current(cls, device: Any = None) -> "Processes":
@@ -94,18 +94,14 @@ class Processes(AbstractContextManager["Processes"]):
         """Every process's `value`, in order of rank, in every process."""
         return list(self.each(value))
 
-    def close(self) -> None:
+    def __exit__(self, kind: object, *exception: object) -> None:
         """Take down a group of ours; where the world is ours, wait until all are done with it."""
         if self.owns == "group":
             import torch.distributed as dist
 
             dist.destroy_process_group(self.group)
-        elif self.owns == "world":
+        elif self.owns == "world" and kind is None:  # after an error the others may not come
             self.all_gather(None)
-
-    def __exit__(self, kind: object, *exception: object) -> None:
-        if kind is None or self.owns == "group":  # after an error the others may not come
-            self.close()
 
 
 def of_first(processes: Processes, work: Callable[[], _T]) -> _T:
