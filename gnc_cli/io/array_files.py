@@ -8,7 +8,6 @@ bfloat16 without torch.
 import contextlib
 import json
 import math
-import os
 import zipfile
 from collections.abc import Iterator
 from typing import IO, Any
@@ -19,6 +18,7 @@ from gnc_cli.errors import DataError
 from gnc_cli.io.catalogue import MOST_ENTRIES, Catalogue, Entry, most_unpacked, translated
 from gnc_cli.io.code import CodeFile, provenance_text
 from gnc_cli.io.file_rows import FlatArray
+from gnc_cli.io.inputs import file_size
 
 _HEADERS = {
     (1, 0): np.lib.format.read_array_header_1_0,
@@ -45,9 +45,8 @@ _MOST_HEADER = 20_000_000
 @contextlib.contextmanager
 def npy(file: IO[bytes], path: str) -> Iterator[Catalogue]:
     """One NumPy array; a pickle, or an array of objects, is refused."""
-    size = file.seek(0, os.SEEK_END)
     with translated(path, ".npy"):
-        file.seek(0)
+        size = file_size(file)
         shape, fortran, dtype = _npy_header(file, size)
         if dtype.hasobject:
             raise DataError(
@@ -149,8 +148,7 @@ def _npy_header(file: IO[bytes], size: int) -> tuple[tuple[int, ...], bool, np.d
 
 def _tensors_header(file: IO[bytes]) -> tuple[dict[str, Any], int, int]:
     """The header, where the numbers begin, and the size of the file."""
-    size = file.seek(0, os.SEEK_END)
-    file.seek(0)
+    size = file_size(file)
     length = int.from_bytes(file.read(8), "little")
     if length > min(size - 8, _MOST_HEADER):
         raise ValueError(

@@ -22,7 +22,7 @@ from gnc_cli.errors import DataError
 from gnc_cli.io.array_files import npy, npz, safetensors
 from gnc_cli.io.catalogue import NAMES, Catalogue, Entry, translated
 from gnc_cli.io.expressions import MARKS, nearest_float
-from gnc_cli.io.inputs import HDF5_SIGNATURE, decoded, open_input, read_json
+from gnc_cli.io.inputs import HDF5_SIGNATURE, decoded, file_size, open_input, read_json
 from gnc_cli.io.off import off
 from gnc_cli.io.tables import columns
 
@@ -192,8 +192,7 @@ def reader_for(path: str, file: IO[bytes]) -> Reader:
 
 def _by_content(file: IO[bytes]) -> Reader | None:
     """What a file is by its first bytes, and a zip archive by its members; None where unknown."""
-    size = file.seek(0, os.SEEK_END)
-    file.seek(0)
+    size = file_size(file)
     start = file.read(16)
     file.seek(0)
     if start.startswith(b"PK\x03\x04"):

@@ -9,7 +9,6 @@ a lock, with a cache of chunks, so that nothing is decompressed twice.
 
 import contextlib
 import math
-import os
 import re
 import threading
 import time
@@ -31,7 +30,7 @@ from gnc_cli.io.catalogue import (
 )
 from gnc_cli.io.code import CodeFile, creation_time, provenance_text
 from gnc_cli.io.file_rows import FlatArray, native
-from gnc_cli.io.inputs import memory_limit
+from gnc_cli.io.inputs import file_size, memory_limit
 
 FORMAT = 1
 """Version of the layout, attribute `gnc_format`."""
@@ -89,7 +88,7 @@ def open_hdf5(file: IO[bytes], path: str) -> Iterator[Catalogue]:
 
 
 def _catalogue(h5: Any, file: IO[bytes], path: str) -> Catalogue:
-    size = file.seek(0, os.SEEK_END)
+    size = file_size(file)
     count = _counter(path, size)
     attrs, entries = _attributes(h5, size, count), _entries(h5, file, size, count)
     place, names = _snapshots(h5)

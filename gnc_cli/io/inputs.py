@@ -23,6 +23,8 @@ _DESCRIPTORS = ("/dev/fd/", "/proc/self/fd/", "/dev/stdin")
 _PIECE = 1 << 20
 _MOST_JSON = 50_000_000
 """Bytes of JSON; as Python has it, they may take thirty times as many."""
+GZIP_SIGNATURE = b"\x1f\x8b"
+"""First bytes of what gzip has packed."""
 HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
 """First bytes of HDF5, the only format of arrays that is read from stdin."""
 
@@ -166,19 +168,25 @@ def decoded(file: IO[bytes], path: str, advice: str, most: int = sys.maxsize) ->
         DataError: other bytes, or more than `most`, or than an eighth of the memory that a dataset
             may take.
     """
-    size, most = file.seek(0, os.SEEK_END), min(most, memory_limit() // 8)
+    size, most = file_size(file), min(most, memory_limit() // 8)
     if size > most:
         raise DataError(
             f"{path!r} has {size / 1e9:.3g} GB, more than the {most / 1e9:.3g} GB of text that "
             f"are read; {advice}"
         )
-    file.seek(0)
     try:
         return file.read().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise DataError(
             f"{path!r} is no text file (byte {error.start} is not UTF-8); {advice}"
         ) from error
+
+
+def file_size(file: IO[bytes]) -> int:
+    """Bytes of a file, which then stands at its beginning."""
+    size = file.seek(0, os.SEEK_END)
+    file.seek(0)
+    return size
 
 
 def _not_empty(file: IO[bytes], path: str) -> IO[bytes]:

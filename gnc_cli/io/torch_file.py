@@ -10,7 +10,6 @@ import contextlib
 import io
 import math
 import mmap
-import os
 import pickle
 import re
 import zipfile
@@ -23,6 +22,7 @@ import numpy as np
 
 from gnc_cli.errors import DataError
 from gnc_cli.io.catalogue import NAMES, Catalogue, Entry, translated
+from gnc_cli.io.inputs import file_size
 
 _MOST_ITEMS = 1_000_000
 _MOST_STEPS = 10_000_000
@@ -121,8 +121,7 @@ def load_plain(file: IO[bytes], path: str, *, mapped: bool = True) -> Any:
         DataError: damaged, with Python objects that could run code, or of torch before 1.6.
         Exception: whatever other files lead to; see `translated`.
     """
-    size = file.seek(0, os.SEEK_END)
-    file.seek(0)
+    size = file_size(file)
     if file.read(1) == pickle.PROTO:
         raise DataError(
             f"{path!r} is a pickle, as torch saved before 1.6; it could run code and is refused; "

@@ -27,7 +27,7 @@ from pydantic import FailFast, Field
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.geometry.rounding import rounded_up
 from gnc_cli.io.atomic import atomic_file
-from gnc_cli.io.inputs import open_input, short_name
+from gnc_cli.io.inputs import GZIP_SIGNATURE, open_input, short_name
 from gnc_cli.limits.limit import Limit
 from gnc_cli.limits.result import BoundRow, CertificateAnswer
 from gnc_cli.parameters import Path, spelled
@@ -49,8 +49,6 @@ MOST_MARKS = 2_000_000
 """Commas, quotation marks and opened brackets of a file."""
 _SECONDS = 300.0
 """Time limit of a check where none is given."""
-_GZIP = b"\x1f\x8b"
-"""First bytes of what is packed."""
 
 Rational = Annotated[
     str,
@@ -141,7 +139,7 @@ def verify(path: str, deadline: Deadline) -> CertificateAnswer:
     with open_input(path, b"") as file:
         content = file.read(MOST_BYTES + 1)
     try:
-        certificate = _read(_unpacked(content) if content.startswith(_GZIP) else content)
+        certificate = _read(_unpacked(content) if content.startswith(GZIP_SIGNATURE) else content)
         if not -1 < Fraction(certificate.cosine) < 1:
             raise ValueError("the cosine is not between -1 and 1")
         certificate.check(deadline.within(deadline.seconds or _SECONDS))

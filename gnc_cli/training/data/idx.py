@@ -24,7 +24,7 @@ import numpy as np
 
 from gnc_cli.errors import DataError
 from gnc_cli.io.catalogue import most_unpacked, translated
-from gnc_cli.io.inputs import memory_limit, open_input
+from gnc_cli.io.inputs import GZIP_SIGNATURE, file_size, memory_limit, open_input
 from gnc_cli.parsing import listed
 from gnc_cli.training.data.image_set import (
     ImageData,
@@ -38,7 +38,6 @@ _FILE = re.compile(r"(.*?)(train|t10k|test)-(images|labels)[-.]idx[13]-ubyte(?:\
 _DEBIAN = Path("/usr/share/datasets")
 """Where Debian's packages `dataset-NAME` put the files."""
 _AGAIN = "get it again, or write it anew"
-_GZIP = b"\x1f\x8b"
 _BLOCK = 1 << 20
 """Bytes read at a time."""
 
@@ -211,9 +210,8 @@ def _read_part(folder: Path, files: _Files, part: str, prefix: str) -> ImageSet:
 def _read(path: str, axes: int) -> np.ndarray:
     """The bytes of an IDX file with `axes` axes, uint8, no more memory than the file can fill."""
     with open_input(path) as file, translated(path, "an IDX file"):
-        held = file.seek(0, os.SEEK_END)
-        file.seek(0)
-        packed = file.read(2) == _GZIP
+        held = file_size(file)
+        packed = file.read(2) == GZIP_SIGNATURE
         file.seek(0)
         stream: IO[bytes] | gzip.GzipFile = gzip.GzipFile(fileobj=file) if packed else file
         magic = stream.read(4)
