@@ -19,7 +19,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 from gnc_cli.errors import DataError, UsageError
-from gnc_cli.io.inputs import open_input
+from gnc_cli.io.inputs import decoded, open_input
 
 if TYPE_CHECKING:
     import numpy as np
@@ -263,14 +263,8 @@ def read_public_table(path: str | os.PathLike[str]) -> KnownCodes:
         raise UsageError("--table - has no date to name; save the table in a file first")
     with open_input(name) as file:
         data = file.read()
+        text = decoded(file, name, f"a table of known codes holds {_LAYOUT} a line")
         changed = os.stat(name).st_mtime
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise DataError(
-            f"{name!r} is no text file (byte {error.start} is not UTF-8); "
-            f"a table of known codes holds {_LAYOUT} a line"
-        ) from error
     date = datetime.datetime.fromtimestamp(changed, datetime.UTC).date().isoformat()
     return _table(data, text, name, PurePath(name).name, date, current=True)
 
