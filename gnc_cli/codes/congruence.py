@@ -112,14 +112,13 @@ def _search(
 ) -> Match | SearchEnd:
     """Match X with Y; from the other side where this side takes long."""
     search = MatchingSearch(X, Y, tolerance)
-    # Most codes that agree are matched by the first guesses; every pair is looked at only if not.
-    end = search.run(min(labels, 2.0 * REFINING * (X.shape[1] + 8)), deadline)
-    if isinstance(end, Match) or not end.cut_short:
-        return end
     thorough = len(X) <= _ALL_PAIRS
-    end = search.run(labels / 2.0, deadline, thorough=thorough)
-    if isinstance(end, Match) or not end.cut_short:
-        return end
+    few = min(labels, 2.0 * REFINING * (X.shape[1] + 8))
+    # Most codes that agree are matched by the first guesses; every pair is looked at only if not.
+    for most, look in ((few, False), (labels / 2.0, thorough)):
+        end = search.run(most, deadline, thorough=look)
+        if isinstance(end, Match) or not end.cut_short:
+            return end
     # The symmetries of the second code are the ones that spare work: try the other for second.
     end = MatchingSearch(Y, X, tolerance).run(labels / 2.0, deadline, thorough=thorough)
     if isinstance(end, Match):
