@@ -82,10 +82,7 @@ def refine(
     is an honest stationarity. When the deadline expires, the best point so far is returned.
     """
     points = problem.unknowns(whole)
-    smoothed = _smoothed(problem, _SHARPNESS[0] / scale)
     for sharpness in _SHARPNESS:
-        if deadline.expired:
-            break
         smoothed = _smoothed(problem, sharpness / scale)
         points, _ = lbfgs(
             smoothed,
@@ -96,6 +93,8 @@ def refine(
             tolerance=1e-12,
             deadline=deadline,
         )
+        if deadline.expired:
+            break
     _, gradient = smoothed(points)
     tangent = gradient - (gradient * points).sum(1, keepdims=True) * points
     return problem.whole(points), FirstOrder(float(np.abs(tangent).max()), np.nan)
