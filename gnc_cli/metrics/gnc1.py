@@ -23,11 +23,10 @@ class Gnc1:
     """0 at collapse."""
     rank: int
     """Rank of Sigma_B that the pseudo-inverse kept."""
-    classes_present: int
-    """Classes with at least one sample: the K of the formula."""
     largest: float
     """Largest of the terms `v^T Sigma_W v / eigenvalue`, v the eigenvectors of Sigma_B that were
-    kept; their sum is K times the value."""
+    kept; their sum is K, the number of classes
+    with a sample, times the value."""
 
 
 def gnc1(features: np.ndarray, labels: np.ndarray) -> Gnc1 | None:
@@ -45,7 +44,7 @@ def gnc1(features: np.ndarray, labels: np.ndarray) -> Gnc1 | None:
     Example:
         >>> features = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])
         >>> gnc1(features, np.array([0, 0, 1, 1]))
-        Gnc1(value=0.0, rank=2, classes_present=2, largest=0.0)
+        Gnc1(value=0.0, rank=2, largest=0.0)
     """
     # Labels may be sparse: memory is for the classes present.
     classes, compact = np.unique(labels, return_inverse=True)
@@ -85,7 +84,7 @@ def gnc1_of_means(within_cov: np.ndarray, means: np.ndarray) -> Gnc1 | None:
     basis = vectors[:, kept]
     spread = np.einsum("dr,dr->r", basis, within_cov @ basis)
     terms = np.maximum(spread, 0.0) / values[kept]
-    return Gnc1(float(terms.sum() / K), int(kept.sum()), K, float(terms.max()))
+    return Gnc1(float(terms.sum() / K), int(kept.sum()), float(terms.max()))
 
 
 def gnc1_forms(within_cov: np.ndarray, means: np.ndarray) -> dict[str, Gnc1 | None]:
