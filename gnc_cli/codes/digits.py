@@ -118,10 +118,9 @@ class Digits:
     points: np.ndarray = field(repr=False)
     """Rows as FLINT's reals, shape (K, d); rattlers as they were."""
 
-    def coordinates(self, decimals: int | None = None) -> list[list[str]]:
+    def coordinates(self) -> list[list[str]]:
         """Decimal texts, one row per point, rounded to nearest; rattlers stay where they were."""
-        places = self.decimals if decimals is None else decimals
-        return [[_text(value, places) for value in row] for row in self.points]
+        return [[_text(value, self.decimals) for value in row] for row in self.points]
 
 
 def touching_pairs(W: np.ndarray) -> list[np.ndarray]:

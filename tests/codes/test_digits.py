@@ -1,6 +1,7 @@
 """Fifty digits, against closed forms and against the definition in independent arithmetic."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from decimal import Decimal, localcontext
 from functools import partial
 
@@ -61,7 +62,8 @@ def kept(W: np.ndarray, decimals: int = 50, **options: object) -> Digits:
     assert isinstance(found, Digits), found
     with localcontext() as context:
         context.prec = decimals + 30
-        rows = [[Decimal(x) for x in row] for row in found.coordinates(decimals + 10)]
+        more = replace(found, decimals=decimals + 10)
+        rows = [[Decimal(x) for x in row] for row in more.coordinates()]
         unit = Decimal(10) ** -decimals
         assert len(found.cosine.partition(".")[2]) == decimals
         for i, j in found.contacts.tolist():
@@ -142,7 +144,7 @@ def test_a_curved_optimum() -> None:
         context.prec = 70
         assert abs(Decimal(found.cosine) - (Decimal(5).sqrt() - 1) / 4) < Decimal("0.6e-50")
     # The poles are rattlers: they stay, to the last bit of their float64.
-    poles = [[Decimal(x) for x in row] for row in found.coordinates(400)[5:]]
+    poles = [[Decimal(x) for x in row] for row in replace(found, decimals=400).coordinates()[5:]]
     assert poles == [[Decimal(x) for x in row] for row in normalise(W)[5:].tolist()]
 
 
@@ -150,7 +152,7 @@ def test_too_many_dimensions() -> None:
     """A hexagon in R^4 is a code of the plane."""
     found = kept(polygon(6) @ random_rotation(np.random.default_rng(9), 4)[:2], 20)
     assert found.cosine == "0." + "5".ljust(20, "0")
-    assert {x for row in found.coordinates(5) for x in row[2:]} == {"0.00000"}
+    assert {x for row in replace(found, decimals=5).coordinates() for x in row[2:]} == {"0.00000"}
 
 
 def test_touching_pairs() -> None:
