@@ -253,8 +253,9 @@ class Batches:
         shares = [self._share(step) for step in range(start, self.steps)]
         rows = [order[first:last] for first, last, _, _ in shares]
         with closing(self.images.stream(rows)) as stream:
-            for step, chosen, pixels in zip(range(start, self.steps), rows, stream, strict=True):
-                first, last, begin, end = self._share(step)
+            for step, (first, last, begin, end), chosen, pixels in zip(
+                range(start, self.steps), shares, rows, stream, strict=True
+            ):
                 generator = torch.Generator().manual_seed(seed_at(self.seed, epoch, step))
                 drawn = self._augmentation.draw(end - begin, generator)
                 moved = self._augmentation.apply(pixels, drawn[first - begin : last - begin])
