@@ -383,7 +383,7 @@ def recognise(
     W: np.ndarray,
     max_cosine: float,
     rattles: np.ndarray,
-    deadline: Deadline | None = None,
+    deadline: Deadline,
     precision: float = 0.0,
 ) -> Recognised:
     """Look for a construction or stored code that the unit rows `W`, (K, d), equal.
@@ -395,8 +395,7 @@ def recognise(
     K, d = W.shape
     if W.size > _MOST_NUMBERS:
         return Recognised(None, None)
-    clock = deadline or Deadline()
-    clock = clock.within(_RECOGNITION_SECONDS) if clock.seconds is None else clock
+    clock = deadline.within(_RECOGNITION_SECONDS) if deadline.seconds is None else deadline
     state = "decided"
     for name, cosine, build in _candidates(d, K):
         if abs(cosine - max_cosine) > _SAME_COSINES + precision:

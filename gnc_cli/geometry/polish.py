@@ -62,9 +62,9 @@ def polish(
     free: np.ndarray,
     *,
     scale: float,
+    deadline: Deadline,
     max_steps: int = 150,
     bar: float = np.inf,
-    deadline: Deadline | None = None,
 ) -> Polished:
     """Newton's way to the nearest first-order point of the minimax problem: the best iterate.
 
@@ -73,14 +73,13 @@ def polish(
         active_pairs: `(points, threshold)` -> the pairs whose value is at least the threshold.
         free: which rows may move, shape (P,), bool.
         scale: distance of the value from its trivial end (1 - max_cosine): sets windows and steps.
+        deadline: polled at each step and at each factorisation.
         max_steps: Newton steps at most.
         bar: the polish is left where it will hardly end below.
-        deadline: polled at each step and at each factorisation.
 
     Cost: one Cholesky factorisation of order `free.sum() * (d - 1)` per step, 10 steps for rigid
     codes, 30 to 100 for curved ones.
     """
-    deadline = deadline or Deadline()
     reach = 0.2 * np.sqrt(2.0 * scale)  # radians a step may move: a fifth of the spacing
     state = _State(points, active_pairs, free, scale)
     best = state.snapshot(0)

@@ -80,7 +80,7 @@ def second_order(
     active_pairs: Callable[[np.ndarray, float], ActivePairs],
     *,
     scale: float,
-    deadline: Deadline | None = None,
+    deadline: Deadline,
 ) -> SecondOrder:
     """Decide whether polished rows are a local minimum, modulo rotations and rattlers.
 
@@ -94,7 +94,6 @@ def second_order(
 
     Cost: one Cholesky factorisation; where that fails, some eigenvectors and linear programmes.
     """
-    deadline = deadline or Deadline()
     values = pairs.values(points)
     slack = values.max() - values
     residual = float(np.abs(linearise(pairs, points, free).adjoint(multipliers)).max(initial=0.0))

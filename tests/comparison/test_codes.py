@@ -341,7 +341,8 @@ def test_what_cannot_be_described_has_a_reason() -> None:
 
 
 def recognised(W: np.ndarray, deadline: Deadline | None = None) -> Recognised:
-    return recognise(W, float(row_maxima(W)[0].max()), np.zeros(len(W), dtype=bool), deadline)
+    rattles = np.zeros(len(W), dtype=bool)
+    return recognise(W, float(row_maxima(W)[0].max()), rattles, deadline or Deadline())
 
 
 def test_what_is_decided() -> None:

@@ -52,6 +52,7 @@ def polish_code(problem: Problem, code: np.ndarray, noise: float, **options: obj
     shaken = normalise(whole + noise * rng.standard_normal(whole.shape))
     whole = np.where(free_rows[:, None], shaken, whole)
     scale = problem.scale(problem.active_pairs(whole, -np.inf).largest(whole))
+    options = {"deadline": Deadline()} | options
     return polish(whole, problem.active_pairs, free_rows, scale=scale, **options)  # type: ignore[arg-type]
 
 

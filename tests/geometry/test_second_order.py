@@ -67,7 +67,7 @@ KINDS = pytest.mark.parametrize("kind", [Tammes, SoftmaxCode])
 def polished(problem: Problem, code: np.ndarray) -> Polished:
     whole = problem.whole(problem.from_code(code))
     scale = problem.scale(problem.value(whole))
-    return polish(whole, problem.active_pairs, problem.movable(), scale=scale)
+    return polish(whole, problem.active_pairs, problem.movable(), scale=scale, deadline=Deadline())
 
 
 def judged(problem: Problem, code: np.ndarray) -> tuple[SecondOrder, Polished]:
@@ -79,6 +79,7 @@ def judged(problem: Problem, code: np.ndarray) -> tuple[SecondOrder, Polished]:
         problem.movable(),
         problem.active_pairs,
         scale=problem.scale(done.value),
+        deadline=Deadline(),
     )
     return verdict, done
 
@@ -229,7 +230,11 @@ def test_what_cannot_be_decided_says_why(monkeypatch: pytest.MonkeyPatch) -> Non
     done = polished(problem, code)
 
     def ask(**changes: object) -> SecondOrder:
-        arguments = {"points": done.points, "multipliers": done.multipliers} | changes
+        arguments = {
+            "points": done.points,
+            "multipliers": done.multipliers,
+            "deadline": Deadline(),
+        } | changes
         return second_order(
             pairs=done.pairs,
             free=problem.movable(),

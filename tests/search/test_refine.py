@@ -27,7 +27,7 @@ def shaken(code: np.ndarray, noise: float = 1e-3) -> np.ndarray:
 def polished(problem: Problem, code: np.ndarray) -> Polished:
     whole = problem.whole(problem.from_code(code))
     scale = problem.scale(problem.value(whole))
-    return polish(whole, problem.active_pairs, problem.movable(), scale=scale)
+    return polish(whole, problem.active_pairs, problem.movable(), scale=scale, deadline=Deadline())
 
 
 def programme(points: np.ndarray, pairs: ActivePairs, free_rows: np.ndarray) -> float:
