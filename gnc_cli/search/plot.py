@@ -42,7 +42,18 @@ def plot_solve(result: SolveResult | SolveSweep, path: str | os.PathLike[str]) -
         OutputError: the file cannot be written; nothing has changed.
     """
     if is_page(path):
-        _write_page(result.rows[-1] if isinstance(result, SolveSweep) else result, path)
+        shown = result.rows[-1] if isinstance(result, SolveSweep) else result
+        title, facts = _heading(shown)
+        rattlers, distance = _rattlers(shown)
+        write_code_page(
+            path,
+            title=title,
+            facts=facts,
+            weights=normalise(np.asarray(shown.weights)),
+            distance=distance,
+            contacts=shown.extras.get("contact_pairs"),
+            rattlers=rattlers,
+        )
         return
     with styled():
         if isinstance(result, SolveSweep):
@@ -51,20 +62,6 @@ def plot_solve(result: SolveResult | SolveSweep, path: str | os.PathLike[str]) -
             save(plane_figure(result), path)
         else:
             save(code_figure(result), path)
-
-
-def _write_page(result: SolveResult, path: str | os.PathLike[str]) -> None:
-    title, facts = _heading(result)
-    rattlers, distance = _rattlers(result)
-    write_code_page(
-        path,
-        title=title,
-        facts=facts,
-        weights=normalise(np.asarray(result.weights)),
-        distance=distance,
-        contacts=result.extras.get("contact_pairs"),
-        rattlers=rattlers,
-    )
 
 
 def code_figure(result: SolveResult) -> Any:
