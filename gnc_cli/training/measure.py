@@ -127,7 +127,7 @@ class NetworkMeasurer:
         if trouble is None:
             metrics.sync()
             if keep and own is not None:
-                features["train"] = self._gather(own, self._train), self._train.labels
+                features["train"] = self._gather(own), self._train.labels
             own = None
             for split, images in self._others.items():
                 buffer = self._buffer(images) if keep and split == "test" else None
@@ -137,7 +137,7 @@ class NetworkMeasurer:
                     trouble = f"{split} images: {error}"
                     continue
                 if buffer is not None:
-                    features[split] = self._gather(buffer, images), images.labels
+                    features[split] = self._gather(buffer), images.labels
             # Once for all: each process has a clock of its own, and would find another bracket.
             result = of_first(
                 self._processes,
@@ -286,7 +286,7 @@ class NetworkMeasurer:
         if self._deadline.interrupted or self._late.expired:
             raise MeasurementStopped
 
-    def _gather(self, own: np.ndarray, images: LabelledImages) -> np.ndarray:
+    def _gather(self, own: np.ndarray) -> np.ndarray:
         """The features of all processes, in the set's own order, in the first."""
         if self._processes.size == 1:
             return own

@@ -79,12 +79,11 @@ def glyph_images(
     script = script and script.lower()
     root, files = find_fonts(fonts)
     faces, warnings = read_faces(root, files)
-    embedded = fonts is None
-    name = _DEJAVU if embedded else root.name
+    name = _DEJAVU if fonts is None else root.name
     if script is not None:
         faces = _of_script(faces, script, classes, name, warnings)
     train, test = split_faces(faces)
-    every = embedded and script is None
+    every = fonts is None and script is None
     enough = (len(train), len(test)) if every else (min(4, len(train)), 1)
     characters = _characters(faces, train, test, enough, common_first=script is not None)
     drawers = [GlyphDrawer(face.path, face.index, image_size) for face in faces]
