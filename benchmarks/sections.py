@@ -47,8 +47,7 @@ from gnc_cli.constructions.families.lattice_sections import (
     shortest_vectors,
 )
 from gnc_cli.constructions.registry import best_construction, cross_sections, in_dimension
-from gnc_cli.known_codes.best import our_copy
-from gnc_cli.known_codes.table import CLAIMED
+from gnc_cli.known_codes.table import CLAIMED, our_copy
 from gnc_cli.parsing import duration
 
 LATTICES = {"leech": 0.75, "barnes-wall": 0.23, "e8-roots": 0.02}

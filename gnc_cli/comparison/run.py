@@ -13,8 +13,8 @@ from gnc_cli.comparison.request import Request
 from gnc_cli.comparison.result import CompareResult, ListedRow, Mode, SolvedRow
 from gnc_cli.constructions.families.theorem_3_3 import closed_form
 from gnc_cli.io.ledger import Ledger
-from gnc_cli.known_codes.best import Reference, best, our_copy
-from gnc_cli.known_codes.table import KnownCode, KnownCodes, TableStamp, numerical_codes
+from gnc_cli.known_codes.best import Reference, best
+from gnc_cli.known_codes.table import KnownCode, KnownCodes, TableStamp, numerical_codes, our_copy
 from gnc_cli.known_codes.verdict import passes, verdict
 from gnc_cli.limits.registry import possible_table
 from gnc_cli.metrics.gnc2 import Rattlers

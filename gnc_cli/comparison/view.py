@@ -31,8 +31,7 @@ from gnc_cli.console.numbers import (
     short,
 )
 from gnc_cli.console.table import Cell, Styled, Table, facts
-from gnc_cli.known_codes.best import our_copy
-from gnc_cli.known_codes.table import TableStamp
+from gnc_cli.known_codes.table import TableStamp, our_copy
 from gnc_cli.known_codes.verdict import TOLERANCE, ComparisonStatus
 from gnc_cli.metrics.gnc2 import Rattlers
 from gnc_cli.parsing import number

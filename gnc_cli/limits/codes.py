@@ -10,12 +10,13 @@ from functools import cached_property
 from gnc_cli.constructions.construction import Construction
 from gnc_cli.constructions.registry import find, largest_construction
 from gnc_cli.geometry.rounding import rounded_down, rounded_up
-from gnc_cli.known_codes.best import SEARCHED, constructed, our_copy, stored_cosine
+from gnc_cli.known_codes.best import SEARCHED, constructed, stored_cosine
 from gnc_cli.known_codes.table import (
     CLAIMED,
     SOLVED,
     KnownCode,
     KnownCodes,
+    our_copy,
 )
 from gnc_cli.limits.limit import Count, Finding, Limit
 

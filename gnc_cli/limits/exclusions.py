@@ -19,8 +19,7 @@ from functools import cache
 
 from gnc_cli.constructions.registry import single_codes
 from gnc_cli.geometry.rounding import rounded_up
-from gnc_cli.known_codes.best import our_copy
-from gnc_cli.known_codes.table import Cardinality, stored_cardinalities
+from gnc_cli.known_codes.table import Cardinality, our_copy, stored_cardinalities
 from gnc_cli.limits.limit import Count, Dimension, Finding, Limit, least_excluded
 
 _HALF = Fraction(1, 2)

@@ -3,8 +3,8 @@
 from functools import lru_cache
 
 from gnc_cli.errors import DataError
-from gnc_cli.known_codes.best import Table, our_copy, read_table
-from gnc_cli.known_codes.table import KnownCodes, numerical_codes
+from gnc_cli.known_codes.best import Table, read_table
+from gnc_cli.known_codes.table import KnownCodes, numerical_codes, our_copy
 from gnc_cli.limits.caps import COVERING, COVERING_3
 from gnc_cli.limits.codes import (
     CodeList,

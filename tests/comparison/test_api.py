@@ -15,8 +15,7 @@ from gnc_cli.comparison.result import ListedRow
 from gnc_cli.errors import DataError
 from gnc_cli.geometry.sphere import random_points
 from gnc_cli.io.codefile import CodeFile, write_code
-from gnc_cli.known_codes.best import our_copy
-from gnc_cli.known_codes.table import numerical_codes
+from gnc_cli.known_codes.table import numerical_codes, our_copy
 from tests.comparison.samples import VALIDATOR, built, only, turned
 
 

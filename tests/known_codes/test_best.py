@@ -14,7 +14,8 @@ import pytest
 from gnc_cli.constructions import registry as search
 from gnc_cli.constructions.construction import Construction, Cosine
 from gnc_cli.errors import DataError
-from gnc_cli.known_codes.best import best, constructed, our_copy, read_table
+from gnc_cli.known_codes.best import best, constructed, read_table
+from gnc_cli.known_codes.table import our_copy
 
 CODE = Construction("a-code", "a code", 9, 500, Cosine.of(Fraction(1, 2)), False, "nobody", list)  # type: ignore[arg-type]
 

@@ -5,8 +5,7 @@ from fractions import Fraction
 import pytest
 
 from gnc_cli.console.table import Table
-from gnc_cli.known_codes.best import our_copy
-from gnc_cli.known_codes.table import Cardinality, stored_cardinalities
+from gnc_cli.known_codes.table import Cardinality, our_copy, stored_cardinalities
 from gnc_cli.limits.api import bounds
 from gnc_cli.limits.delsarte import DelsarteLP
 from gnc_cli.limits.exclusions import CARDINALITY, UNPROVED_CARDINALITY
