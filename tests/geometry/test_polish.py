@@ -184,7 +184,8 @@ def test_a_code_that_improves_late_is_not_left() -> None:
     rng, problem, same = np.random.default_rng(0), Tammes(free(3, 116)), 0
 
     def polished(code: np.ndarray, bar: float = math.inf) -> Polished:
-        return polish(code, problem.active_pairs, problem.movable(), scale=0.06, bar=bar)
+        movable, deadline = problem.movable(), Deadline()
+        return polish(code, problem.active_pairs, movable, scale=0.06, deadline=deadline, bar=bar)
 
     start = polished(random_points(rng, 116, 3)).points
     for _ in range(20):
