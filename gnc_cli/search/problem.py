@@ -203,7 +203,7 @@ class Candidate:
     """The group or construction that its first start was made with; empty for a random one."""
 
     draw: int | None = None
-    """The seed of the random group that its descent kept (`symmetric`); None for others."""
+    """The seed of the random group that its first start was made with; None for others."""
 
     @property
     def polished(self) -> bool:

@@ -38,8 +38,8 @@ _MANY_PARTS = 9
 _LEARNING = {"hop": 1.0, "quick hop": 1.0, "symmetric hop": 1.0, "shake": 3.0}
 _SHAKE_DEAR = 0.2
 """Weight of shakes where a polish is dear, but on the sphere in three dimensions, where basins are
-most crowded: hops find the better codes of (10, 100) in a third of the time of a shake, shakes that
-of (3, 99) in half a minute, and hops never."""
+most crowded: hops find the better codes of (10, 100) in a third of the time of a shake; shakes that
+of (3, 99) in half a minute."""
 _LIGHT = {"quick", "quick hop", "symmetric", "symmetric hop", "algebra", "shake"}
 """Sources of tasks that can do without torch."""
 _ALL_SOURCES = 2
@@ -213,7 +213,7 @@ def _drawn(
     if problem.d >= _MANY_PARTS:
         new["algebra"] = min(6.0, problem.d / 3.0)
     learning = dict(_LEARNING)
-    if problem.d > 3 and not effort.polishes:
+    if problem.d != 3 and not effort.polishes:
         learning["shake"] = _SHAKE_DEAR
     if not plain:
         del new["quick"], learning["quick hop"]

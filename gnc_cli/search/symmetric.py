@@ -8,7 +8,6 @@ then perturbations of its best code, which keep the symmetry. At equal time wide
 and (10, 86), deep ones (6, 86).
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -89,19 +88,23 @@ class SymmetricDescents:
             self._deep(number)
         return sorted(self.ends, key=lambda end: end.value)
 
-    def go_on(
-        self, parents: Sequence[Candidate], seconds: float, most: int = _MOST
-    ) -> list[Candidate]:
-        """Perturbations that keep the group that a code was drawn with; the ends, best first."""
-        for _ in range(self._number(seconds, most)):
-            parent = parents[min(int(self.rng.exponential(len(parents) / 3)), len(parents) - 1)]
-            assert parent.draw is not None, "it was found over orbits"
-            over = self._over(parent.draw)
-            assert over is not None, "the group fitted before"
-            restricted = Tammes(over.parametrisation)
-            rows = restricted.unknowns(restricted.symmetric(parent.whole))
-            self._from(over, self._perturbed(rows, over.parametrisation)[None], _GO_ON)
+    def go_on(self, parent: Candidate, seconds: float, most: int = _MOST) -> list[Candidate]:
+        """Perturbations of a code that keep the group it was drawn with; the ends, best first."""
+        assert parent.draw is not None, "it was found over orbits"
+        over = self._over(parent.draw)
+        assert over is not None, "the group fitted before"
+        restricted = Tammes(over.parametrisation)
+        over.value = parent.value
+        over.rows = restricted.unknowns(restricted.symmetric(parent.whole))
+        self._hop(over, self._number(seconds, most))
         return sorted(self.ends, key=lambda end: end.value)
+
+    def _hop(self, over: _Orbits, times: int) -> None:
+        """Perturb the best code over these orbits so far."""
+        for _ in range(times):
+            assert over.rows is not None, "it was descended from"
+            moved = self._perturbed(over.rows, over.parametrisation)
+            self._from(over, moved[None], _GO_ON)
 
     def _number(self, seconds: float, most: int) -> int:
         """Of descents that take so long; a group has some eight matrices."""
@@ -119,12 +122,8 @@ class SymmetricDescents:
         for each in leaders:
             self._descend(each, again)
         best = min(leaders, key=lambda each: each.value, default=None)
-        if best is None:
-            return
-        for _ in range(number - groups - 2 * again):
-            assert best.rows is not None, "it was descended from"
-            moved = self._perturbed(best.rows, best.parametrisation)
-            self._from(best, moved[None], _GO_ON)
+        if best is not None:
+            self._hop(best, number - groups - 2 * again)
 
     def _drawn(self) -> _Orbits | None:
         """Orbits of a random group; None where no draw fits K."""

@@ -232,21 +232,21 @@ def _symmetric(work: _Work) -> TaskResult:
 
 def _symmetric_hop(work: _Work) -> TaskResult:
     parents = [candidate for candidate in work.task.archive if candidate.draw is not None]
-    work.admit(_symmetric_ends(work, work.problem.K, parents))
+    work.admit(_symmetric_ends(work, work.problem.K, _member(work.rng, parents)))
     return work.result()
 
 
-def _symmetric_ends(work: _Work, K: int, parents: Sequence[Candidate] = ()) -> list[Candidate]:
-    """Ends over orbits of random groups with K points, or from parents over theirs, best first."""
+def _symmetric_ends(work: _Work, K: int, parent: Candidate | None = None) -> list[Candidate]:
+    """Ends over orbits of random groups with K points, or of a parent's group, best first."""
     scale = work.scale()
     descents = SymmetricDescents(
         work.rng, work.problem.d, K, scale, _SHARP / scale, ESTIMATE * scale, work.deadline
     )
     most = [work.effort.batch] if work.effort.counted else []
-    if parents:
-        ends = descents.go_on(parents, work.effort.seconds, *most)
-    else:
+    if parent is None:
         ends = descents.run(work.effort.seconds, *most)
+    else:
+        ends = descents.go_on(parent, work.effort.seconds, *most)
     work.restarts += descents.restarts
     work.steps += descents.steps
     return ends
@@ -306,17 +306,21 @@ def _hop(work: _Work) -> TaskResult:
 
 
 def _perturbed(work: _Work, count: int) -> tuple[np.ndarray, list[str]]:
-    """Perturbed members of the archive, the better the more often, features on their weights; their
-    origins."""
+    """Perturbed members of the archive, features on their weights; their origins."""
     rng, problem, archive = work.rng, work.problem, work.task.archive
     starts, origins = [], []
     for _ in range(count):
-        parent = archive[min(int(rng.exponential(len(archive) / 3)), len(archive) - 1)]
+        parent = _member(rng, archive)
         mate = archive[rng.integers(len(archive))]
         code = perturb(rng, parent.whole[: problem.K], mate.whole[: problem.K])
         starts.append(problem.from_code(code))
         origins.append(parent.origin)
     return np.array(starts), origins
+
+
+def _member(rng: np.random.Generator, archive: Sequence[Candidate]) -> Candidate:
+    """One of an archive, the better the more often."""
+    return archive[min(int(rng.exponential(len(archive) / 3)), len(archive) - 1)]
 
 
 def _polish(work: _Work) -> TaskResult:

@@ -38,7 +38,7 @@ def test_a_code_is_perturbed_within_its_group() -> None:
         parent = _ends(seed, 4, 24)[0]
         rng = np.random.default_rng(seed)
         again = SymmetricDescents(rng, 4, 24, scale, 1e4 / scale, 1e-9, Deadline())
-        ends = again.go_on([parent], 9.0, most=4)
+        ends = again.go_on(parent, 9.0, most=4)
         assert 1 <= len(ends) <= 4 and again.restarts == 4
         for end in ends:
             assert (end.origin, end.draw) == (parent.origin, parent.draw)
