@@ -17,6 +17,7 @@ import resource
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -72,11 +73,13 @@ def run(groups: list[str], only: str | None, every: int) -> None:
                 keep({"case": name, "group": group, **measure(options)})
 
 
-def measure(options: list[str], checkout: Path | None = None) -> dict[str, Any]:
+def measure(
+    options: list[str], checkout: Path | None = None, program: Sequence[str] = ("-m", "gnc_cli")
+) -> dict[str, Any]:
     """One run of the command, of this version or of another checkout: JSON, wall time, memory."""
     env = None if checkout is None else os.environ | {"PYTHONPATH": str(checkout.resolve())}
     begun, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
-    command = [sys.executable, "-m", "gnc_cli", "solve", *options, "--json", "-q"]
+    command = [sys.executable, *program, "solve", *options, "--json", "-q"]
     done = subprocess.run(
         command, capture_output=True, text=True, check=False, cwd=checkout, env=env
     )

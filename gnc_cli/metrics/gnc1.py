@@ -25,8 +25,7 @@ class Gnc1:
     """Rank of Sigma_B that the pseudo-inverse kept."""
     largest: float
     """Largest of the terms `v^T Sigma_W v / eigenvalue`, v the eigenvectors of Sigma_B that were
-    kept; their sum is K, the number of classes
-    with a sample, times the value."""
+    kept. The sum of these terms is the value times K, the number of classes with a sample."""
 
 
 def gnc1(features: np.ndarray, labels: np.ndarray) -> Gnc1 | None:

@@ -46,7 +46,7 @@ def end_wait() -> None:
         raise StoppedError(f"interrupted while waiting for {_WAITS[-1]}; nothing was done")
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Call:
     """The arguments of every call of the library, whatever it computes."""
 

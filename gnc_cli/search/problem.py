@@ -203,11 +203,12 @@ class Candidate:
     """The group or construction that its first start was made with; empty for a random one."""
 
     draw: int | None = None
-    """The seed of the random group that its first start was made with; None for others."""
+    """The seed of the random group over whose orbits it was descended; None for others."""
 
     @property
     def polished(self) -> bool:
-        """The value is exact and first-order conditions were met or nearly so."""
+        """The value is exact; first-order conditions are met or nearly so, unless the polish was
+        left above its bar."""
         return bool(np.isfinite(self.stationarity))
 
 

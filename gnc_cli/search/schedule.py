@@ -37,9 +37,10 @@ _MANY_PARTS = 9
 """From this dimension on, most codes are parts of others, and algebra has more weight, at once."""
 _LEARNING = {"hop": 1.0, "quick hop": 1.0, "symmetric hop": 1.0, "shake": 3.0}
 _SHAKE_DEAR = 0.2
-"""Weight of shakes where a polish is dear, but on the sphere in three dimensions, where basins are
-most crowded: hops find the better codes of (10, 100) in a third of the time of a shake; shakes that
-of (3, 99) in half a minute."""
+"""Weight of shakes where a polish is dear: at (10, 100) hops find the better codes in a third of
+the time. Not where d = 3: there shakes find the best known code of (3, 99) in half a minute."""
+_FEW_SHAKES = 5
+"""With fewer shakes in a task a polish is dear for d = 3 too."""
 _LIGHT = {"quick", "quick hop", "symmetric", "symmetric hop", "algebra", "shake"}
 """Sources of tasks that can do without torch."""
 _ALL_SOURCES = 2
@@ -51,10 +52,11 @@ _REWARD = 4.0
 """Weight of one improvement beside a prior of 1."""
 _LEAST_SHARE = 0.2
 """Each of the two kinds of sources, new starts and known codes, gets this share of the tasks."""
-_NEAR, _NEAR_ON_SPHERE = 1.5 * ESTIMATE, 5e-4
-"""Relative to the scale: a candidate this little above another is no further member of the archive;
-the second on the sphere in three dimensions, where variants of one code, by a contact or a rattler,
-would else be all that hops start from."""
+_NEAR = 1.5 * ESTIMATE
+"""An estimate this near to another value, relative to the scale, may be the same code."""
+_APART = 5e-4
+"""Where d = 3, codes of the archive differ by this, relative to the scale: else variants of one
+code, by a contact or a rattler, would be all that hops start from."""
 _SAME = 1e-10
 """Polished values this near are one."""
 
@@ -213,7 +215,7 @@ def _drawn(
     if problem.d >= _MANY_PARTS:
         new["algebra"] = min(6.0, problem.d / 3.0)
     learning = dict(_LEARNING)
-    if problem.d != 3 and not effort.polishes:
+    if not effort.polishes and (problem.d != 3 or effort.shakes < _FEW_SHAKES):
         learning["shake"] = _SHAKE_DEAR
     if not plain:
         del new["quick"], learning["quick hop"]
@@ -251,13 +253,13 @@ def _front(effort: Effort, state: SearchState) -> float:
 
 
 def _once(candidates: list[Candidate], problem: Problem) -> list[Candidate]:
-    """Each basin once: the best of those near to each other, and no estimate that may be another's
-    value, to its error."""
+    """Of candidates with nearly equal values the best, polished ones first."""
     kept: list[Candidate] = []
-    near = _NEAR_ON_SPHERE if problem.d == 3 else _NEAR
+    above = _APART if problem.d == 3 else _NEAR
     for c in sorted(candidates, key=lambda c: (not c.polished, c.value)):
         scale = problem.scale(c.value)
-        if not any(-_NEAR <= (c.value - other.value) / scale <= near for other in kept):
+        near = any(-_NEAR <= (c.value - other.value) / scale <= above for other in kept)
+        if not near or (c.polished and problem.d != 3):
             kept.append(c)
     return kept
 

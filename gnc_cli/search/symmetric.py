@@ -89,14 +89,15 @@ class SymmetricDescents:
         return sorted(self.ends, key=lambda end: end.value)
 
     def go_on(self, parent: Candidate, seconds: float, most: int = _MOST) -> list[Candidate]:
-        """Perturbations of a code that keep the group it was drawn with; the ends, best first."""
+        """Perturbations of a code, made symmetric again, under the group that it was drawn with;
+        the ends, best first."""
         assert parent.draw is not None, "it was found over orbits"
         over = self._over(parent.draw)
-        assert over is not None, "the group fitted before"
-        restricted = Tammes(over.parametrisation)
-        over.value = parent.value
-        over.rows = restricted.unknowns(restricted.symmetric(parent.whole))
-        self._hop(over, self._number(seconds, most))
+        if over is not None:
+            restricted = Tammes(over.parametrisation)
+            code = restricted.symmetric(parent.whole)
+            over.value, over.rows = restricted.value(code), restricted.unknowns(code)
+            self._hop(over, self._number(seconds, most))
         return sorted(self.ends, key=lambda end: end.value)
 
     def _hop(self, over: _Orbits, times: int) -> None:

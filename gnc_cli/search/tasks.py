@@ -9,7 +9,7 @@ same candidates wherever and beside whatever it runs. Sources of starts:
 - `symmetric`: orbits of random finite groups (`symmetric`); the polish that follows is free;
 - `neighbour`: codes of a few points more, less these, or of fewer with others in deep holes;
 - `algebra`: codes made of nearby constructions (`starts`), descended by L-BFGS;
-- `symmetric hop`: good codes over orbits perturbed, which keep their group;
+- `symmetric hop`: good codes over orbits, made symmetric again and perturbed under their group;
 - `hop`: good codes perturbed (`perturbations`) and annealed from a higher sharpness;
 - `polish`: good ends of earlier rounds, polished: where a polish is dear, descents leave it to
   tasks of its own, for the best only;
@@ -342,7 +342,7 @@ def _shake(work: _Work) -> TaskResult:
         parent = leaders[turn // 2 % len(leaders) if turn % 2 else 0]  # half from the best
         spacing = np.sqrt(2.0 * problem.scale(parent.value))
         whole = shake(work.rng, parent.whole, problem.K, movable, spacing)
-        shaken = replace(parent, whole=whole, active=None)
+        shaken = replace(parent, whole=whole, active=None, draw=None)
         end = polish_candidate(problem, shaken, work.deadline, bar=leaders[-1].value)
         work.candidates.append(end)
         leaders = best_distinct([*leaders, *([end] if end.polished else [])])[:3]

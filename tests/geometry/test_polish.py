@@ -188,11 +188,15 @@ def test_a_code_that_improves_late_is_not_left() -> None:
         return polish(code, problem.active_pairs, movable, scale=0.06, deadline=deadline, bar=bar)
 
     start = polished(random_points(rng, 116, 3)).points
+    steps, least = [], polished(start).value
     for _ in range(20):
         shaken = shake(rng, start, 116, problem.movable(), 0.35)
         whole = polished(shaken)
         same += polished(shaken, whole.value + 1e-9).value == whole.value
+        steps.append((polished(shaken, least - 1e-6).steps, whole.steps))
     assert same >= 17
+    left, all_of_them = np.sum(steps, axis=0)
+    assert left < 0.9 * all_of_them
 
 
 def test_two_opposite_points_and_an_orthoplex() -> None:

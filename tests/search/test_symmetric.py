@@ -5,7 +5,9 @@ import pytest
 
 from gnc_cli.geometry.gram import max_cosine
 from gnc_cli.runtime.deadline import Deadline
-from gnc_cli.search.problem import Candidate, typical_scale
+from gnc_cli.search.parametrisation import free
+from gnc_cli.search.problem import Candidate, Tammes, typical_scale
+from gnc_cli.search.refine import polish_candidate
 from gnc_cli.search.symmetric import SymmetricDescents
 
 
@@ -45,6 +47,21 @@ def test_a_code_is_perturbed_within_its_group() -> None:
             gram = np.sort(end.whole @ end.whole.T, axis=1)
             assert len(np.unique(gram.round(6), axis=0)) <= 18
             assert not np.allclose(end.whole, parent.whole)
+
+
+def test_a_code_that_a_polish_made_asymmetric_goes_on_within_its_group() -> None:
+    """It is made symmetric again, and its hops descend from there, not from its own value."""
+    scale, improved = typical_scale(3, 40), 0
+    problem = Tammes(free(3, 40))
+    for seed in range(4):
+        start = _ends(seed, 3, 40)[-1]
+        polished = polish_candidate(problem, start, Deadline())
+        assert polished.draw == start.draw and polished.value < start.value + 1e-6
+        rng = np.random.default_rng(seed)
+        again = SymmetricDescents(rng, 3, 40, scale, 1e4 / scale, 1e-9, Deadline())
+        ends = again.go_on(polished, 9.0, most=12)
+        improved += len(ends) > 1 and ends[0].value < start.value - 1e-6
+    assert improved >= 2
 
 
 def test_famous_codes_are_found() -> None:
