@@ -201,7 +201,6 @@ class Candidate:
     """Active pairs of the polish and their multipliers."""
     origin: str = ""
     """The group or construction that its first start was made with; empty for a random one."""
-
     draw: int | None = None
     """The seed of the random group over whose orbits it was descended; None for others."""
 
