@@ -19,12 +19,14 @@ as long. It is left alone once two visits have found the same best code, that on
 one.
 
 The folder holds `visits.jsonl`, a row per visit, and of each pair the best code, `D.K.h5`. `gnc
-compare` proves in rational arithmetic whether its largest cosine is below the figure on record.
-`--store` adds the visits to `records/visits.jsonl`, writes the rows of each improvement to
-`records/D.K.txt` where they are better than those that are there, and the table of RECORDS.md anew.
+compare` proves in rational arithmetic whether its largest cosine is below the best known one.
+`--store` adds the visits to `records/visits.jsonl`, each improvement to our numerical codes
+(`data/known_codes`: its coordinates, and a row of `margins.csv`), and writes the table of
+RECORDS.md anew: those of our numerical codes that are better than the table.
 """
 
 import argparse
+import csv
 import itertools
 import json
 import math
@@ -40,7 +42,11 @@ import numpy as np
 from benchmarks import report
 from benchmarks.solve import HERE, rows
 from gnc_cli import bounds, compare, solve
-from gnc_cli.io.codefile import read_code
+from gnc_cli.geometry.gram import max_cosine
+from gnc_cli.geometry.sphere import normalise
+from gnc_cli.io.codefile import read_code, read_points
+from gnc_cli.known_codes.best import read_table
+from gnc_cli.known_codes.table import KnownCode, KnownCodes, data_folder, numerical_codes
 from gnc_cli.parsing import duration, integers
 from gnc_cli.search.perturbations import unit
 from gnc_cli.search.starts import resized
@@ -71,7 +77,8 @@ def pairs(
             continue
         share = (1.0 - known.max_cosine) / best.upper
         if known.kind in ("table", "solved") and share < 1.0 - _SAME:
-            ranked.append((known.kind != "solved", share, row.d, row.K))
+            listed = read_table(table).find(row.d, row.K)
+            ranked.append((listed is not None, share, row.d, row.K))
     return [(d, K) for *_, d, K in sorted(ranked)]
 
 
@@ -175,7 +182,7 @@ def hunt(
 
 
 def store(folder: Path, table: str | None) -> None:
-    """Add the visits of a hunt and its improvements to the records of the repository."""
+    """Add the visits of a hunt and its improvements to the repository."""
     ledger = RECORDS / "visits.jsonl"
     known = [json.dumps(row) for row in rows(ledger)]
     with ledger.open("a") as file:
@@ -184,39 +191,68 @@ def store(folder: Path, table: str | None) -> None:
                 file.write(json.dumps(row) + "\n")
     # `D.K.new.h5` is of a visit that was cut short.
     for path in (path for path in folder.glob("*.h5") if path.stem.count(".") == 1):
-        kept = RECORDS / f"{path.stem}.txt"
-        (new,) = compare(path, table=table).rows
-        bar = compare(kept, table=table).rows[0].max_cosine if kept.exists() else math.inf
-        if _improves(new) and new.max_cosine < bar - _SAME:
-            np.savetxt(kept, read_code(path).weights, fmt="%.17g")
-    lines = [_line(path, table) for path in RECORDS.glob("*.txt") if path.stem.count(".") == 1]
+        (row,) = compare(path, table=table).rows
+        if _improves(row):
+            keep(row.d, row.K, read_code(path).weights)
+    numerical_codes.cache_clear()
+    lines = [_line(entry, table) for entry in better_than(read_table(table))]
     text = PAGE.read_text()
     head, _, rest = text.partition(_BEGIN)
     _, _, tail = rest.partition(_END)
     shown = report.table(
-        ["d, K", "max_cosine", "table", "below by", "of", "visits, seconds", "file"],
-        [cells for _, cells in sorted(lines)],
+        ["d, K", "max_cosine", "table", "below by", "of", "visits, seconds"], lines
     )
     PAGE.write_text(f"{head}{_BEGIN}\n{shown}\n{_END}{tail}")
+
+
+def keep(d: int, K: int, code: np.ndarray) -> None:
+    """Make a code (K, d) our numerical code of its pair."""
+    np.savetxt(coordinates(d, K), code, fmt="%.17g")
+    rho = 1.0 - max_cosine(normalise(code))  # at least; the code of a visit may be unpolished
+    margins = data_folder() / "margins.csv"
+    header, *lines = csv.reader(margins.read_text().splitlines())
+    lines = [line for line in lines if line[:2] != [str(d), str(K)]]
+    command = f"gnc solve --d {d} --K {K} --construction known"
+    lines.append([str(d), str(K), f"{math.floor(rho * 1e12) / 1e12:.12f}", command])
+    lines.sort(key=lambda line: (int(line[0]), int(line[1])))
+    with margins.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file, lineterminator="\n").writerows([header, *lines])
+
+
+def coordinates(d: int, K: int) -> Path:
+    """The file of our code of a pair."""
+    return data_folder() / "coordinates" / f"{d}.{K}.txt"
+
+
+def better_than(table: KnownCodes) -> list[KnownCode]:
+    """Our numerical codes of pairs that the table has with a larger cosine, by more than its
+    rounding."""
+    found = []
+    for entry in numerical_codes().select():
+        listed = table.find(entry.d, entry.K)
+        if listed is not None and entry.between[1] < listed.between[0]:
+            found.append(entry)
+    return found
 
 
 def _improves(row: Any) -> bool:
     return row.status is not None and row.status.value == "improves" and row.gap < -_SAME
 
 
-def _line(path: Path, table: str | None) -> tuple[Pair, list[str]]:
+def _line(entry: KnownCode, table: str | None) -> list[str]:
     """A row of the table of records."""
-    (row,) = compare(path, table=table).rows
-    visited = [v for v in rows(RECORDS / "visits.jsonl") if (v["d"], v["K"]) == (row.d, row.K)]
+    d, K = entry.d, entry.K
+    cosine = max_cosine(normalise(read_points(coordinates(d, K)).weights))
+    visited = [v for v in rows(RECORDS / "visits.jsonl") if (v["d"], v["K"]) == (d, K)]
     time_spent = f"{len(visited)}, {sum(v['budget'] for v in visited):g}" if visited else "-"
-    return (row.d, row.K), [
-        f"{row.d}, {row.K}",
-        f"{row.max_cosine:.15g}",
-        f"{row.best_known:.15g}",
-        f"{-row.gap:.1e}",
-        row.date or "-",
+    listed = read_table(table).entries[d, K]
+    return [
+        f"{d}, {K}",
+        f"{cosine:.15g}",
+        f"{listed.max_cosine:.15g}",
+        f"{listed.max_cosine - cosine:.1e}",
+        listed.date or "-",
         time_spent,
-        f"records/{path.name}",
     ]
 
 

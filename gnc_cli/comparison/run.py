@@ -67,13 +67,9 @@ def run(request: Request) -> CompareResult:
 
 
 def list_codes(request: Request, table: KnownCodes) -> list[ListedRow]:
-    """The entries of our copy and of the table, and the numerical codes of pairs without one."""
-    listed = our_copy().merged(table)
+    """The best entry of each pair: of our copy, of the table, or of our numerical codes."""
+    listed = our_copy().merged(table).merged(numerical_codes())
     rows = [_entry(e) for e in listed.select(request.d, request.K, proven=request.proven)]
-    if not request.proven:
-        numerical = numerical_codes().select(request.d, request.K)
-        rows += [_entry(code) for code in numerical if listed.find(code.d, code.K) is None]
-    rows.sort(key=lambda row: (row.d, row.K))
     if request.on_row is not None:
         for row in rows:
             request.on_row(row)
