@@ -51,7 +51,8 @@ class Gnc2Reference:
     proven: bool
     """The value is rho*(d, K) itself: no classifier has a larger distance."""
     how: str | None = None
-    """The command that found the code behind it, where this project did."""
+    """The command that found the code behind it, or writes the stored one, where this project
+    found it."""
 
 
 @dataclass(frozen=True)

@@ -263,7 +263,7 @@ def judge_code(code: Code, table: KnownCodes, request: Request, deadline: Deadli
             problem=code.problem,
             distance=0.0 if rho is None else rho.lower,
         )
-    if fields["status"] is ComparisonStatus.MATCHES and fields["gap"] > _PRINTED:
+    if fields["status"] is ComparisonStatus.MATCHES and _PRINTED < fields["gap"] <= code.precision:
         fields["advice"] = (
             f"equal to the best known code to the precision of the file ({code.precision:.1e})"
         )

@@ -62,7 +62,8 @@ class CompareRow:
     source: str | None
     """Of best_known: a theorem, whom the table cites, or a construction by name."""
     how: str | None = None
-    """The command that found the code of best_known, where this project did."""
+    """The command that found the code of best_known, or writes the stored one, where this project
+    found it."""
     proven: bool | None
     """Whether best_known is proved optimal; None where not settled."""
     date: str | None = None

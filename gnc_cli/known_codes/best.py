@@ -64,7 +64,7 @@ class BestKnown:
     """The table of known codes that it is from, with its date: `our copy of 2026-11`; with
     `--table` also what that table has."""
     how: str | None
-    """The command that found the code, where this project did."""
+    """The command that found the code, or writes the stored one, where this project found it."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class Reference:
     beside: str = ""
     """What the user's table has, where the code is not from there."""
     how: str | None = None
-    """The command that found the code, where this project did."""
+    """The command that found the code, or writes the stored one, where this project found it."""
     on_record: bool = True
     """Whether a theorem, a table or our numerical codes have an entry of what was asked: then
     equality is a tie, and a smaller cosine news. Parts of larger codes and constructions are no

@@ -91,7 +91,7 @@ class KnownCode:
     line: int = 0
     """Its place in the file."""
     command: str | None = None
-    """What finds a numerical code of ours."""
+    """What finds a numerical code of ours, or writes the stored one."""
 
     @property
     def proven(self) -> bool | None:

@@ -134,6 +134,19 @@ def test_lengths_of_any_size_and_equal_rows() -> None:
     assert near.max_cosine == 1.0 and "equal" not in near.advice
 
 
+def test_a_tie_says_which_digits_are_few(tmp_path: Path) -> None:
+    """Those of the file, or those of the table's figure."""
+    ((_, W),) = stored_codes(3, 121)
+    np.savetxt(tmp_path / "coarse.txt", W, fmt="%.7f")
+    row = only(compare(tmp_path / "coarse.txt"))
+    assert row.gap is not None and row.gap > 1e-9 and row.status is ComparisonStatus.MATCHES
+    assert "to the precision of the file" in row.advice
+    (tmp_path / "table.txt").write_text("3,121,0.944678\n")
+    row = only(compare(W, table=tmp_path / "table.txt"))
+    assert row.gap is not None and row.gap > 1e-9 and row.status is ComparisonStatus.MATCHES
+    assert "its figure's rounding" in row.advice
+
+
 def test_stored_codes_are_recognised(rng: np.random.Generator) -> None:
     for K, name in (
         (13, "best known for d = 3, K = 13"),
