@@ -22,7 +22,8 @@ The folder holds `visits.jsonl`, a row per visit, and of each pair the best code
 compare` proves in rational arithmetic whether its largest cosine is below the best known one.
 `--store` adds the visits to `records/visits.jsonl`, each improvement to our numerical codes
 (`data/known_codes`: its coordinates, and a row of `margins.csv`), and writes the table of
-RECORDS.md anew: those of our numerical codes that are better than the table.
+RECORDS.md anew: those of our numerical codes that are better than our copy of the table. Then run
+`python data/known_codes/check.py`.
 """
 
 import argparse
@@ -46,7 +47,13 @@ from gnc_cli.geometry.gram import max_cosine
 from gnc_cli.geometry.sphere import normalise
 from gnc_cli.io.codefile import read_code, read_points
 from gnc_cli.known_codes.best import read_table
-from gnc_cli.known_codes.table import KnownCode, KnownCodes, data_folder, numerical_codes
+from gnc_cli.known_codes.table import (
+    KnownCode,
+    KnownCodes,
+    data_folder,
+    numerical_codes,
+    our_copy,
+)
 from gnc_cli.parsing import duration, integers
 from gnc_cli.search.perturbations import unit
 from gnc_cli.search.starts import resized
@@ -77,7 +84,7 @@ def pairs(
             continue
         share = (1.0 - known.max_cosine) / best.upper
         if known.kind in ("table", "solved") and share < 1.0 - _SAME:
-            listed = read_table(table).find(row.d, row.K)
+            listed = our_copy().merged(read_table(table)).find(row.d, row.K)
             ranked.append((listed is not None, share, row.d, row.K))
     return [(d, K) for *_, d, K in sorted(ranked)]
 
@@ -195,7 +202,7 @@ def store(folder: Path, table: str | None) -> None:
         if _improves(row):
             keep(row.d, row.K, read_code(path).weights)
     numerical_codes.cache_clear()
-    lines = [_line(entry, table) for entry in better_than(read_table(table))]
+    lines = [_line(entry) for entry in better_than(our_copy())]
     text = PAGE.read_text()
     head, _, rest = text.partition(_BEGIN)
     _, _, tail = rest.partition(_END)
@@ -239,13 +246,13 @@ def _improves(row: Any) -> bool:
     return row.status is not None and row.status.value == "improves" and row.gap < -_SAME
 
 
-def _line(entry: KnownCode, table: str | None) -> list[str]:
+def _line(entry: KnownCode) -> list[str]:
     """A row of the table of records."""
     d, K = entry.d, entry.K
     cosine = max_cosine(normalise(read_points(coordinates(d, K)).weights))
     visited = [v for v in rows(RECORDS / "visits.jsonl") if (v["d"], v["K"]) == (d, K)]
     time_spent = f"{len(visited)}, {sum(v['budget'] for v in visited):g}" if visited else "-"
-    listed = read_table(table).entries[d, K]
+    listed = our_copy().entries[d, K]
     return [
         f"{d}, {K}",
         f"{cosine:.15g}",

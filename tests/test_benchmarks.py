@@ -1,5 +1,6 @@
 """What the benchmarks say of what they measured; and no benchmark is run here."""
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from gnc_cli.cli import app
 from gnc_cli.codes.exact_cosine import ExactRows, verify_below
 from gnc_cli.geometry.gram import max_cosine
 from gnc_cli.known_codes import best as known_codes
+from gnc_cli.known_codes import table
 from gnc_cli.known_codes.best import best
 from gnc_cli.known_codes.table import our_copy
 from gnc_cli.known_codes.verdict import ComparisonStatus
@@ -96,6 +98,49 @@ def test_each_record_is_better_than_the_table() -> None:
         assert verify_below(code, our_copy().entries[d, K].between[0]), (d, K)
         (row,) = compare(path).rows
         assert row.status is ComparisonStatus.MATCHES and row.reference == "solved", (d, K)
+
+
+def test_a_hunt_is_stored_once_and_in_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """(3, 9) is spoilt: its optimum is 1/3; the rows (2, 9) and (4, 9) stay where they are."""
+    (tmp_path / "coordinates").mkdir()
+    (tmp_path / "table.csv").write_text("3,9,0.34\n")
+    header = "d,K,rho_one_vs_rest,command\n"
+    (tmp_path / "margins.csv").write_text(header + "2,9,0.1,a\n3,9,0.65,b\n4,9,0.2,c\n")
+    spoilt = known_codes.read_table(tmp_path / "table.csv")
+    for module in (table, known_codes, hunt):
+        monkeypatch.setattr(module, "data_folder", lambda: tmp_path)
+        monkeypatch.setattr(module, "our_copy", lambda: spoilt)
+    monkeypatch.setattr(known_codes, "constructed", lambda d, K: None)
+    monkeypatch.setattr(hunt, "RECORDS", tmp_path)
+    monkeypatch.setattr(hunt, "PAGE", tmp_path / "RECORDS.md")
+    (tmp_path / "RECORDS.md").write_text("Head\n<!-- records --><!-- /records -->\nTail\n")
+    folder = tmp_path / "hunt"
+    folder.mkdir()
+    options: dict[str, Any] = {"problem": "tammes", "method": "descent", "restarts": 4}
+    solve(3, 9, **options, out=folder / "3.9.h5")
+    visit = {"d": 3, "K": 9, "budget": 5.0}
+    (folder / "visits.jsonl").write_text(json.dumps(visit) + "\n")
+    table.numerical_codes.cache_clear()
+    try:
+        hunt.store(folder, None)
+        kept = [
+            (path, path.read_text())
+            for path in tmp_path.rglob("*")
+            if path.suffix != ".h5" and path.is_file()
+        ]
+        hunt.store(folder, None)
+    finally:
+        table.numerical_codes.cache_clear()
+    assert all(path.read_text() == text for path, text in kept)
+    assert (tmp_path / "margins.csv").read_text() == (
+        header + "2,9,0.1,a\n"
+        "3,9,0.666666666666,gnc solve --d 3 --K 9 --construction known\n4,9,0.2,c\n"
+    )
+    page = (tmp_path / "RECORDS.md").read_text()
+    assert page.startswith("Head\n") and page.endswith("Tail\n")
+    assert "| 3, 9 | 0.333333333333333 | 0.34 | 6.7e-03 |" in page and "| 1, 5 |" in page
 
 
 def test_a_search_for_sections_can_be_repeated_and_writes_a_file(

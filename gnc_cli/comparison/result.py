@@ -100,7 +100,7 @@ class JudgedRow(CompareRow):
     """Whether this d and K have an entry of their own: a theorem, one of a table, or a solved
     code."""
     improves_on: str | None
-    """Which table an improvement improves on, with its date and sha256."""
+    """What an improvement improves on: a table with its date and sha256, or a code's source."""
     proved_cosine: str | None
     """Of an improvement, a decimal that no cosine of the coordinates exceeds, proved in rational
     arithmetic."""

@@ -217,8 +217,9 @@ def numerical_codes() -> KnownCodes:
         d, K = int(row["d"]), int(row["K"])
         figure = f"{1.0 - float(row['rho_one_vs_rest']):.12f}"
         listed, source = our_copy().find(d, K), "found by gnc, not compared with a published value"
-        if listed is not None and Fraction(figure) < listed.exact:
-            source = f"found by gnc, better than the {listed.max_cosine:.15g} of {listed.date}"
+        if listed is not None:
+            better = "better" if Fraction(figure) < listed.exact else "no better"
+            source = f"found by gnc, {better} than the {listed.max_cosine:.15g} of {listed.date}"
         entries[d, K] = KnownCode(
             d,
             K,

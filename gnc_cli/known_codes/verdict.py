@@ -29,10 +29,10 @@ class ComparisonStatus(Enum):
     """Where a code stands beside the best known one."""
 
     MATCHES = "matches"
-    """Equal within 1e-11 or the rounding of the table's figure, whichever is larger."""
+    """Equal within 1e-11 or the rounding of the best known figure, whichever is larger."""
     WORSE = "worse"
     IMPROVES = "improves"
-    """Below the table's figure by more than its rounding, verified in rational arithmetic."""
+    """Below the best known figure by more than its rounding, verified in rational arithmetic."""
     NO_ENTRY = "no_entry"
 
 
@@ -198,7 +198,7 @@ def advice(
                 return (
                     f"below an entry marked proved optimal: the entry or the file is wrong; {bound}"
                 )
-            name = stamp if known is None or known.stamp is None else known.stamp
+            name = known and (known.stamp or f"the best known code ({known.source})")
             current = "" if stamp.current else "; check the public table with --table"
             return f"improves on {name}, proved in rational arithmetic: {bound}{current}"
         case ComparisonStatus.NO_ENTRY:

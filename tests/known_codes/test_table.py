@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gnc_cli import solve
 from gnc_cli.codes.certify import certify_code
 from gnc_cli.codes.congruence import congruence
 from gnc_cli.errors import DataError, UsageError
@@ -25,6 +26,8 @@ from gnc_cli.known_codes.table import (
 )
 
 TABLE = Path(__file__).parents[2] / "data/known_codes/table.csv"
+UNPOLISHED = {(9, 750), (13, 162), (16, 62), (17, 86)}
+"""Records whose polish ends above them, or does not end."""
 
 
 def written(folder: Path, text: str) -> Path:
@@ -202,6 +205,15 @@ def test_missing_tables(tmp_path: Path) -> None:
         read_public_table("-")
 
 
+def test_the_list_of_constructions_has_the_ranges_of_our_coordinates() -> None:
+    files = [path.name.split(".") for path in (TABLE.parent / "coordinates").iterdir()]
+    dimensions = sorted(int(d) for d, *_ in files)
+    listed: Any = solve(list_constructions=True)
+    (row,) = (row for row in listed.rows if row.name == "known")
+    assert row.d == f"{dimensions[0]}..{dimensions[-1]}"
+    assert row.K == f"up to {max(int(K) for _, K, *_ in files)}"
+
+
 @pytest.mark.parametrize(
     "path", sorted((TABLE.parent / "coordinates").iterdir()), ids=lambda path: path.name
 )
@@ -224,7 +236,8 @@ def test_our_coordinates_are_codes_of_their_rows(path: Path) -> None:
         assert f"--d {d} --K {K} " in str(solved.command)
         rho = certify_code(W, tolerance=1e-9).rho_one_vs_rest
         # A Softmax Code by the bisector theorem, if it is the best of its size and polished.
-        assert least <= rho.lower + 1e-12 and rho.upper <= least + 1e-6
+        slack = 1e-6 if (d, K) in UNPOLISHED else 1e-11
+        assert least <= rho.lower + 1e-12 and rho.upper <= least + slack
         assert least == pytest.approx(1.0 - gram.max(), abs=1e-9)
         return
     assert entry is not None and name == f"best known for d = {d}, K = {K}"

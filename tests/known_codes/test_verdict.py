@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnc_cli.known_codes.best import Reference
-from gnc_cli.known_codes.table import TableStamp
+from gnc_cli.known_codes.best import Reference, best
+from gnc_cli.known_codes.table import TableStamp, our_copy
 from gnc_cli.known_codes.verdict import ComparisonStatus, advice, comparison_status, passes, verdict
 
 KNOWN = Reference(0.5, "table", 3, 24, "a table", True, "1/2", rounding=1e-13, date="2026-10")
@@ -130,3 +130,11 @@ def test_a_worse_code_can_be_gone_on_with() -> None:
     assert "gnc solve --d 3 --K 24 --problem tammes --init 'my code.h5'" in said
     for nothing in (None, "-"):
         assert "--init" not in advice(ComparisonStatus.WORSE, 3, 24, nothing, OURS)
+
+
+def test_an_improvement_of_a_code_of_ours_does_not_name_the_table() -> None:
+    known, stamp = best(13, 60), our_copy().stamp
+    assert known is not None and known.kind == "solved"
+    words = advice(ComparisonStatus.IMPROVES, 13, 60, None, stamp, "0.17", known)
+    assert words.startswith("improves on the best known code (found by gnc, better than the 0.179")
+    assert str(stamp) not in words

@@ -278,8 +278,8 @@ def list_constructions() -> ConstructionList:
     stored = ConstructionRow(
         STORED,
         "coordinates found by gnc, which it ships (give d and K)",
-        "3..8",
-        "up to 512",
+        "3..19",
+        "up to 750",
         "as found",
         None,
         "best known codes of compare --list that nothing else builds",
