@@ -27,7 +27,6 @@ RECORDS.md anew: those of our numerical codes that are better than our copy of t
 """
 
 import argparse
-import csv
 import itertools
 import json
 import math
@@ -40,7 +39,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import report
+from benchmarks import report, stored
 from benchmarks.solve import HERE, rows
 from gnc_cli import bounds, compare, solve
 from gnc_cli.geometry.gram import max_cosine
@@ -74,7 +73,7 @@ def pairs(
     d: Sequence[int] | None = None, K: Sequence[int] | None = None, table: str | None = None
 ) -> list[Pair]:
     """The pairs worth a hunt, likeliest first; see the top of the file."""
-    ranked = []
+    ranked, listed = [], our_copy().merged(read_table(table))
     for row in compare(list=True, d=d, K=K, table=table).rows:
         if row.proven or (K is None and row.K > _MOST_POINTS):
             continue
@@ -84,8 +83,7 @@ def pairs(
             continue
         share = (1.0 - known.max_cosine) / best.upper
         if known.kind in ("table", "solved") and share < 1.0 - _SAME:
-            listed = our_copy().merged(read_table(table)).find(row.d, row.K)
-            ranked.append((listed is not None, share, row.d, row.K))
+            ranked.append((listed.find(row.d, row.K) is not None, share, row.d, row.K))
     return [(d, K) for *_, d, K in sorted(ranked)]
 
 
@@ -200,7 +198,11 @@ def store(folder: Path, table: str | None) -> None:
     for path in (path for path in folder.glob("*.h5") if path.stem.count(".") == 1):
         (row,) = compare(path, table=table).rows
         if _improves(row):
-            keep(row.d, row.K, read_code(path).weights)
+            code = read_code(path).weights
+            # At least; the code of a visit may be unpolished.
+            rho = 1.0 - max_cosine(normalise(code))
+            command = f"gnc solve --d {row.d} --K {row.K} --construction known"
+            stored.add(data_folder(), row.d, row.K, code, rho, command)
     numerical_codes.cache_clear()
     lines = [_line(entry) for entry in better_than(our_copy())]
     text = PAGE.read_text()
@@ -210,25 +212,6 @@ def store(folder: Path, table: str | None) -> None:
         ["d, K", "max_cosine", "table", "below by", "of", "visits, seconds"], lines
     )
     PAGE.write_text(f"{head}{_BEGIN}\n{shown}\n{_END}{tail}")
-
-
-def keep(d: int, K: int, code: np.ndarray) -> None:
-    """Make a code (K, d) our numerical code of its pair."""
-    np.savetxt(coordinates(d, K), code, fmt="%.17g")
-    rho = 1.0 - max_cosine(normalise(code))  # at least; the code of a visit may be unpolished
-    margins = data_folder() / "margins.csv"
-    header, *lines = csv.reader(margins.read_text().splitlines())
-    lines = [line for line in lines if line[:2] != [str(d), str(K)]]
-    command = f"gnc solve --d {d} --K {K} --construction known"
-    lines.append([str(d), str(K), f"{math.floor(rho * 1e12) / 1e12:.12f}", command])
-    lines.sort(key=lambda line: (int(line[0]), int(line[1])))
-    with margins.open("w", newline="", encoding="utf-8") as file:
-        csv.writer(file, lineterminator="\n").writerows([header, *lines])
-
-
-def coordinates(d: int, K: int) -> Path:
-    """The file of our code of a pair."""
-    return data_folder() / "coordinates" / f"{d}.{K}.txt"
 
 
 def better_than(table: KnownCodes) -> list[KnownCode]:
@@ -249,7 +232,7 @@ def _improves(row: Any) -> bool:
 def _line(entry: KnownCode) -> list[str]:
     """A row of the table of records."""
     d, K = entry.d, entry.K
-    cosine = max_cosine(normalise(read_points(coordinates(d, K)).weights))
+    cosine = max_cosine(normalise(read_points(stored.coordinates(data_folder(), d, K)).weights))
     visited = [v for v in rows(RECORDS / "visits.jsonl") if (v["d"], v["K"]) == (d, K)]
     time_spent = f"{len(visited)}, {sum(v['budget'] for v in visited):g}" if visited else "-"
     listed = our_copy().entries[d, K]

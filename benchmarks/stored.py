@@ -95,9 +95,6 @@ def chosen(kept: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def write(kept: list[dict[str, Any]], folder: Path, codes: Path = FOLDER) -> int:
     """Write margins.csv and coordinates into a folder of known codes; how many codes are new."""
-    margins = folder / "margins.csv"
-    with margins.open(newline="") as file:
-        listed = {(int(row["d"]), int(row["K"])): row for row in csv.DictReader(file)}
     added = 0
     every = chosen(kept)
     for row in every:
@@ -110,18 +107,32 @@ def write(kept: list[dict[str, Any]], folder: Path, codes: Path = FOLDER) -> int
             continue
         if any(abs(end - 1.0 + found["max_cosine"]) > _EQUAL for end in rho.values()):
             continue  # not polished to its end: of a Tammes code they are equal
-        least = math.floor(rho["lower"] * 1e12) / 1e12
-        cells = {"d": d, "K": K, "rho_one_vs_rest": f"{least:.12f}", "command": row["command"]}
-        listed[d, K] = {name: str(cell) for name, cell in cells.items()}
         points = read_points(codes / f"{d}.{K}.txt").weights
-        text = "".join(" ".join(f"{x:.17g}" for x in point) + "\n" for point in points)
-        (folder / "coordinates" / f"{d}.{K}.txt").write_text(text, encoding="utf-8")
+        add(folder, d, K, points, rho["lower"], row["command"])
         added += 1
-    with margins.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, ["d", "K", "rho_one_vs_rest", "command"], lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(listed[pair] for pair in sorted(listed))
     return added
+
+
+def add(folder: Path, d: int, K: int, code: np.ndarray, rho: float, command: str) -> None:
+    """Make a code (K, d) our numerical code of its pair, in a folder of known codes.
+
+    Args:
+        rho: a lower end of its one-vs-rest distance; margins.csv has it rounded down.
+        command: what finds the code, or writes it.
+    """
+    np.savetxt(coordinates(folder, d, K), code, fmt="%.17g")
+    margins = folder / "margins.csv"
+    header, *lines = csv.reader(margins.read_text(encoding="utf-8").splitlines())
+    listed = {(int(line[0]), int(line[1])): line for line in lines}
+    listed[d, K] = [str(d), str(K), f"{math.floor(rho * 1e12) / 1e12:.12f}", command]
+    with margins.open("w", newline="", encoding="utf-8") as file:
+        lines = [listed[pair] for pair in sorted(listed)]
+        csv.writer(file, lineterminator="\n").writerows([header, *lines])
+
+
+def coordinates(folder: Path, d: int, K: int) -> Path:
+    """The file of our code of a pair in a folder of known codes."""
+    return folder / "coordinates" / f"{d}.{K}.txt"
 
 
 def ties(wanted: list[tuple[int, int]], seconds: float, seed: int) -> None:

@@ -93,7 +93,7 @@ def test_each_record_is_better_than_the_table() -> None:
     assert len(records) >= 50
     for record in records:
         d, K = record.d, record.K
-        path = hunt.coordinates(d, K)
+        path = stored.coordinates(table.data_folder(), d, K)
         code = ExactRows.of_texts([line.split() for line in path.read_text().splitlines()])
         assert verify_below(code, our_copy().entries[d, K].between[0]), (d, K)
         (row,) = compare(path).rows

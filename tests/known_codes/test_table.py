@@ -27,7 +27,7 @@ from gnc_cli.known_codes.table import (
 
 TABLE = Path(__file__).parents[2] / "data/known_codes/table.csv"
 UNPOLISHED = {(9, 750), (13, 162), (16, 62), (17, 86)}
-"""Records whose polish ends above them, or does not end."""
+"""Records that are not polished to their end."""
 
 
 def written(folder: Path, text: str) -> Path:
