@@ -149,9 +149,14 @@ class Measurer:
         warnings = [wide, *about]
         if prepared.features is not None:
             warnings.insert(1, self._train.lacking(source))
-        texts = [text for text in (*warnings, *prepared.notes) if text is not None]
+        texts = [text for text in warnings if text is not None]
         cut_short = deadline.expired and (bool(result.undecided) or wide is not None)
-        return replace(result, warnings=(*result.warnings, *texts), cut_short=cut_short)
+        return replace(
+            result,
+            warnings=(*result.warnings, *texts),
+            notes=prepared.notes,
+            cut_short=cut_short,
+        )
 
     def _reference(self, d: int, K: int) -> Gnc2Reference | None:
         if (d, K) not in self._references:

@@ -419,6 +419,8 @@ class MeasureResult(Result):
     """What was done with which rows."""
     warnings: tuple[str, ...]
     """What to be careful about."""
+    notes: tuple[str, ...] = ()
+    """How the files were read: what was left out, ignored, put together or assumed."""
     reach: ReachSummary | None = None
     """Which classes can win; None without `--reach`."""
     reach_sets: ReachSummary | None = None

@@ -461,11 +461,13 @@ def _ends(bracket: Bracket) -> str:
 
 
 def _notes(rows: Sequence[MeasureResult], out: str | None, verbose: bool) -> list[Cell]:
-    """What was done (`verbose`), each policy once, and what was written."""
+    """Return the policies (`verbose`), heads, notes on the reading of files, and the file written."""
     policies = dict.fromkeys(policy_text(row.policy) for row in rows if verbose)
     heads = dict.fromkeys(row.policy.head for row in rows if row.policy.head is not None)
     written: list[Cell] = [] if out is None else [(Styled("written", "bold"), f"  {out}")]
     chosen: list[Cell] = [(Styled("head", "bold"), f"  {head}") for head in heads]
+    notes = dict.fromkeys(note for row in rows for note in row.notes)
+    chosen += [(Styled("note", "bold"), f"  {note}") for note in notes]
     return [*(Styled(f"policy: {policy}", "dim") for policy in policies), *chosen, *written]
 
 
