@@ -348,6 +348,24 @@ def spelled(name: str, value: object = None) -> str:
     return name if value is None else f"{name}={shown!r}"
 
 
+def requires(name: str, condition: str, advice: str | None = None) -> UsageError:
+    """Return the error of a parameter that means nothing without an option or a state.
+
+    >>> str(requires("feature_norm", spelled("reach")))
+    'feature_norm requires reach; add reach'
+    """
+    return UsageError(f"{spelled(name)} requires {condition}; {advice or f'add {condition}'}")
+
+
+def excludes(name: str, other: str, advice: str = "keep one of them") -> UsageError:
+    """Return the error of a parameter that contradicts another option, or a state.
+
+    >>> str(excludes("duplicates", spelled("normalize", "off")))
+    "duplicates excludes normalize='off'; keep one of them"
+    """
+    return UsageError(f"{spelled(name)} excludes {other}; {advice}")
+
+
 @contextlib.contextmanager
 def in_shell(*keys: str) -> Iterator[None]:
     """While this runs, `spelled` names options; not so `keys`, which only a file can set."""

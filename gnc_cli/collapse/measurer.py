@@ -15,12 +15,12 @@ from gnc_cli.collapse.result import Gnc2Reference, MeasureResult
 from gnc_cli.collapse.samples import Prepared, Samples, cut_samples, file_stamp, prepare_samples
 from gnc_cli.collapse.sources import TRAINING, Source, resolve, resolve_features
 from gnc_cli.collapse.statistics import Statistics, read_moments, read_statistics
-from gnc_cli.errors import DataError, UsageError
+from gnc_cli.errors import DataError
 from gnc_cli.io.inputs import short_name
 from gnc_cli.io.loading import suspicion
 from gnc_cli.metrics.class_moments import ClassMoments
 from gnc_cli.metrics.gnc2 import EVERY_CLASS
-from gnc_cli.parameters import spelled
+from gnc_cli.parameters import requires, spelled
 from gnc_cli.records import Bracket
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.distributed import Processes
@@ -218,7 +218,7 @@ def _refuse_options_of_samples(request: Request) -> None:
         "labels_are": request.labels_are != LabelForm.ZERO_BASED,
     }
     for name in (name for name, here in present.items() if here):
-        raise UsageError(f"{spelled(name)} is about samples, and there are only weights; drop it")
+        raise requires(name, "samples, and there are only weights", f"drop {spelled(name)}")
 
 
 def _about_labels(samples: Samples) -> list[str | None]:

@@ -47,7 +47,7 @@ def reach_of(
     W, bias = samples.weights, samples.bias
     if W is None:
         raise DataError(
-            f"{spelled('reach')} and {spelled('sets')} are about a classifier, and there is none; "
+            f"{spelled('reach')} and {spelled('sets')} require a classifier, and there is none; "
             f"name it with {spelled('weights', 'F:KEY')}"
         )
     rivals = prepared.kept if request.classes == NONZERO else np.arange(len(W))

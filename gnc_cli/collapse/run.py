@@ -14,9 +14,9 @@ from gnc_cli.collapse.reference import checked_table
 from gnc_cli.collapse.request import OF_ONE_SET, Request
 from gnc_cli.collapse.result import MeasureResult, MeasureSeries
 from gnc_cli.collapse.sources import Source, resolve
-from gnc_cli.errors import DataError, UsageError
+from gnc_cli.errors import DataError
 from gnc_cli.io.inputs import read_lines
-from gnc_cli.parameters import is_page, spelled
+from gnc_cli.parameters import is_page, requires, spelled
 from gnc_cli.records import read_plain
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.distributed import Processes, in_all
@@ -32,9 +32,8 @@ def run(request: Request) -> MeasureResult | MeasureSeries:
     sources = resolve(request)
     for name in OF_ONE_SET:
         if getattr(request, name) is not None and len(sources) != 1:
-            raise UsageError(
-                f"{spelled(name)} is of one set, and there are {len(sources)}; "
-                f"{spelled('select')} one"
+            raise requires(
+                name, f"one set, and there are {len(sources)}", f"{spelled('select')} one"
             )
     drawn: list[Source] = []
     if request.plot is not None and is_page(request.plot):

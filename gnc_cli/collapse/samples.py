@@ -33,7 +33,7 @@ from gnc_cli.io.loading import (
 )
 from gnc_cli.io.models import class_names
 from gnc_cli.metrics.rows import ArrayRows, ColumnRows, Rows, to_numpy
-from gnc_cli.parameters import MOST_CLASSES, Lines, spelled
+from gnc_cli.parameters import MOST_CLASSES, Lines, requires, spelled
 from gnc_cli.parsing import shown
 
 _MOST_OPEN = 64
@@ -416,10 +416,8 @@ def _chosen_classes(
         kept[_listed(classes, K, names or [])] = True
     if min_count is not None:
         if counts is None:
-            raise UsageError(
-                f"{spelled('min_count')} counts samples, and there are none; use "
-                f"{spelled('classes', 'FILE')}"
-            )
+            advice = f"use {spelled('classes', 'FILE')}"
+            raise requires("min_count", "samples, and there are none", advice)
         kept &= counts >= min_count
     left = np.flatnonzero(kept)
     if len(left) < 2:

@@ -91,7 +91,7 @@ def test_min_count_and_a_list_of_classes(data: dict[str, np.ndarray], tmp_path: 
     H, y = plain.unit(data["features"][kept]), data["labels"][kept]
     assert by_list.gnc1 == pytest.approx(plain.gnc1(H, y), rel=1e-11)
     assert 3 not in {row.label for row in by_list.worst_classes}
-    with pytest.raises(UsageError, match="min_count counts samples"):
+    with pytest.raises(UsageError, match="min_count requires samples"):
         _one(weights=data["weights"], min_count=2)
 
 
