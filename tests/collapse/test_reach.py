@@ -182,7 +182,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"sets": [range(K)]}, "the set holds all 30 classes"),
     ({"sets": [[0, K]]}, "'30' is no class; expected a label from 0 to 29"),
     ({"sets": []}, "has no sets; give one per line"),
-    ({"feature_norm": 2.0}, "feature_norm=2.0 is of reach; add reach"),
+    ({"feature_norm": 2.0}, "feature_norm requires reach; add reach"),
 ]
 
 
