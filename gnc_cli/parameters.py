@@ -89,7 +89,8 @@ class Parameter:
     def mistaken(self, name: str, value: object) -> UsageError:
         """The error of a value of another type."""
         noun = "a value" if self.kind is None else self.kind.noun
-        return UsageError(f"{self.named(name)} must be {noun}, got {parsing.shown(value)}")
+        advice = "; arrays have names: measure(features=X, labels=y)" if self.argument else ""
+        return UsageError(f"{self.named(name)} must be {noun}, got {parsing.shown(value)}{advice}")
 
     def named(self, name: str) -> str:
         """The parameter called `name` as its caller sees it: `--time-limit`, `FILES`."""

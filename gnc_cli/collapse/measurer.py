@@ -58,8 +58,8 @@ class Measurer:
             request.table,
         )
         files = [file_stamp(path) for path in beside if isinstance(path, str)]
-        ood = "" if self.ood is None else self.ood.stamp
-        return "|".join([source.stamp, self._train.stamp(source), ood, *files])
+        ood = "" if self.ood is None else self.ood.stamp()
+        return "|".join([source.stamp(), self._train.stamp(source), ood, *files])
 
     def measure(self, samples: Samples, source: Source) -> list[MeasureResult]:
         """The result of one open set; with `--prefix-dims` those of its prefixes.
@@ -247,7 +247,8 @@ def _open_bracket(rho: Bracket, deadline: Deadline) -> str | None:
     if deadline.interrupted:
         return "interrupted before the bracket of GNC2 closed; it is valid, and wide"
     if deadline.expired:
-        return "time came before the bracket of GNC2 closed; it is valid: raise --time-limit"
+        step = f"raise {spelled('time_limit')}"
+        return f"time came before the bracket of GNC2 closed; it is valid: {step}"
     return "the bracket of GNC2 did not close; it is valid: please report these weights"
 
 
@@ -274,7 +275,7 @@ class _TrainingMeans:
     def stamp(self, source: Source) -> str:
         """Changes when the training set does."""
         sources = [*self._sources, *([source.training] if source.training else [])]
-        return ",".join(each.stamp for each in sources)
+        return ",".join(each.stamp() for each in sources)
 
     def of(self, source: Source) -> Source | None:
         """The training set that belongs to `source`, of several snapshots that of the same epoch;
