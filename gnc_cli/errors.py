@@ -41,6 +41,10 @@ class GncError(Exception):
     silent = False
     """Whether no line is printed: another process prints it, or nobody reads on."""
 
+    def _render_traceback_(self) -> list[str]:
+        """Return the one line that IPython shows in place of a traceback."""
+        return [f"{type(self).__name__}: {self}"]
+
 
 class UsageError(GncError, ValueError):
     """An argument is wrong, or contradicts another."""

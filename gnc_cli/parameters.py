@@ -89,7 +89,8 @@ class Parameter:
     def mistaken(self, name: str, value: object) -> UsageError:
         """The error of a value of another type."""
         noun = "a value" if self.kind is None else self.kind.noun
-        return UsageError(f"{self.named(name)} must be {noun}, got {parsing.shown(value)}")
+        advice = "; arrays have names: measure(features=X, labels=y)" if self.argument else ""
+        return UsageError(f"{self.named(name)} must be {noun}, got {parsing.shown(value)}{advice}")
 
     def named(self, name: str) -> str:
         """The parameter called `name` as its caller sees it: `--time-limit`, `FILES`."""
@@ -346,6 +347,24 @@ def spelled(name: str, value: object = None) -> str:
         return option if value is None else f"{option} {value}"
     shown = value.value if isinstance(value, StrEnum) else value
     return name if value is None else f"{name}={shown!r}"
+
+
+def requires(name: str, condition: str, advice: str | None = None) -> UsageError:
+    """Return the error of a parameter that means nothing without an option or a state.
+
+    >>> str(requires("feature_norm", spelled("reach")))
+    'feature_norm requires reach; add reach'
+    """
+    return UsageError(f"{spelled(name)} requires {condition}; {advice or f'add {condition}'}")
+
+
+def excludes(name: str, other: str, advice: str = "keep one of them") -> UsageError:
+    """Return the error of a parameter that contradicts another option, or a state.
+
+    >>> str(excludes("duplicates", spelled("normalize", "off")))
+    "duplicates excludes normalize='off'; keep one of them"
+    """
+    return UsageError(f"{spelled(name)} excludes {other}; {advice}")
 
 
 @contextlib.contextmanager

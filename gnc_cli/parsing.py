@@ -1,4 +1,4 @@
-"""Forgiving numbers: `1e6`, `1_000_000`, `3,5,8`, `2..64`, `2..512..2`, `1..0.001/13`, `2h`.
+"""Forgiving numbers: `1e6`, `1_000_000`, `10k`, `3,5,8`, `2..64`, `2..512..2`, `1..0.001/13`, `2h`.
 
 Text in, Python numbers out, for every command. Decimal arithmetic keeps `0.1..0.5..0.1` free of
 drift and `1e22` a whole number.
@@ -16,7 +16,7 @@ from gnc_cli.errors import UsageError
 
 _NUMBER = re.compile(
     r"[-+]?([1-9]\d{0,2}(,\d{3})+(\.\d*)?|\d+(_\d+)*(\.\d*(_\d+)*)?|\.\d+(_\d+)*)"
-    r"([eE][-+]?\d{1,4})?",
+    r"([eE][-+]?\d{1,4}|[kKMGB])?",
     re.ASCII,
 )
 _THOUSANDS = re.compile(r"[1-9]\d{0,2}(,\d{3})+(,[1-9]\d{0,2}(,\d{3})+)*", re.ASCII)
@@ -25,6 +25,8 @@ _INSIDE = r",(?=\d{3}(,|$))"
 """A comma before three digits."""
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 """Seconds in a unit of time."""
+_PLAIN = str.maketrans({"_": "", ",": "", "k": "e3", "K": "e3", "M": "e6", "G": "e9", "B": "e9"})
+"""Spells a number as Python does; `m` is a unit of time and no power of ten."""
 _LARGEST = 2**63 - 1
 _LONGEST = 100_000
 """Values in a list."""
@@ -43,7 +45,7 @@ def number(
     """One finite float.
 
     Args:
-        value: a number, or its text, such as `0.5`, `1e-3`, `1_000` or `1,000`.
+        value: a number, or its text, such as `0.5`, `1e-3`, `1_000`, `1,000`, `2.5k`, `1M` or `1G`.
         least: smallest value allowed.
         most: largest value allowed.
         above: the value must be greater than this.
@@ -53,8 +55,8 @@ def number(
         UsageError: not a finite number, or out of range.
 
     Example:
-        >>> number("1_000.5")
-        1000.5
+        >>> number("1_000.5"), number("2.5k"), number("7B")
+        (1000.5, 2500.0, 7000000000.0)
     """
     text, value = _bare(value), float(_decimal(value))
     if least is not None and value < least:
@@ -78,12 +80,12 @@ def duration(value: Any) -> float:
         >>> duration("1.5m"), duration(10)
         (90.0, 10.0)
     """
-    amount, unit = value, 1.0
-    if isinstance(value, str) and value.strip()[-1:] in _UNITS:
-        amount, unit = value.strip()[:-1], _UNITS[value.strip()[-1]]
+    amount, unit = value, "s"
+    if isinstance(value, str) and value.strip()[-1:].isalpha():
+        amount, unit = value.strip()[:-1], value.strip()[-1]
     try:
-        seconds = number(amount) * unit
-    except UsageError:
+        seconds = number(amount) * _UNITS[unit]
+    except (KeyError, UsageError):
         raise UsageError(
             f"{shown(value)} is not a time; give one such as 90, 90s, 15m or 2h"
         ) from None
@@ -99,8 +101,8 @@ def integer(value: Any, *, least: int | None = None, most: int | None = None) ->
         UsageError: not a whole number, or out of range.
 
     Example:
-        >>> integer("1e6"), integer(10.0)
-        (1000000, 10)
+        >>> integer("1e6"), integer("10k"), integer(10.0)
+        (1000000, 10000, 10)
     """
     return _whole(_decimal(value), _bare(value), least, most)
 
@@ -115,7 +117,7 @@ def integers(value: Any, *, least: int | None = None, most: int | None = None) -
         UsageError: a malformed item, an empty list, a zero step, or more than 100,000 values.
 
     Example:
-        >>> integers("3,5,10..1e4/4"), integers([8, 1e3, 8])
+        >>> integers("3,5,10..10k/4"), integers([8, 1e3, 8])
         ([3, 5, 10, 100, 1000, 10000], [8, 1000])
     """
     values: dict[int, None] = {}
@@ -256,7 +258,7 @@ def _decimal(value: Any) -> Decimal:
     if isinstance(value, str):
         stripped = value.strip()
         if _NUMBER.fullmatch(stripped):
-            number = Decimal(re.sub("[_,]", "", stripped))
+            number = Decimal(stripped.translate(_PLAIN))
             if number.adjusted() > 300:
                 raise UsageError(f"{_bare(value)} is too large; give at most 1e300")
             return number
@@ -267,7 +269,7 @@ def _decimal(value: Any) -> Decimal:
         with contextlib.suppress(TypeError, ValueError):
             if math.isfinite(float(value)):
                 return Decimal(repr(float(value)))
-    raise UsageError(f"{shown(value)} is not a number; give one such as 10, 0.5, 1e6 or 1_000_000")
+    raise UsageError(f"{shown(value)} is not a number; give one such as 10, 0.5, 1e6 or 10k")
 
 
 def _short(value: float) -> str:
@@ -280,7 +282,7 @@ def _whole(value: Decimal, shown: str, least: int | None, most: int | None) -> i
         limit = "less than 2**63" if most is None else f"at most {_short(most)}"
         raise UsageError(f"{shown} is too large; give {limit}")
     if value != value.to_integral_value():
-        raise UsageError(f"{shown} is not a whole number; give one such as 10, 1e6 or 1_000_000")
+        raise UsageError(f"{shown} is not a whole number; give one such as 10, 1e6 or 10k")
     if least is not None and value < least:
         raise UsageError(f"{shown} is too small; give at least {least}")
     return int(value)

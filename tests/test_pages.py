@@ -180,5 +180,5 @@ def test_a_run_without_a_snapshot_keeps_its_result(
 
 def test_prefixes_have_no_page(tmp_path: Path) -> None:
     W = np.eye(4)
-    with pytest.raises(UsageError, match="draws a .png"):
+    with pytest.raises(UsageError, match="draw a .png"):
         measure(weights=W, prefix_dims=(2,), plot=tmp_path / "p.html")

@@ -17,6 +17,12 @@ from gnc_cli.errors import UsageError
         ("100", 100),
         ("1e6", 10**6),
         ("1_000_000", 10**6),
+        ("10k", 10**4),
+        ("2.5K", 2500),
+        ("1M", 10**6),
+        ("1G", 10**9),
+        ("7B", 7 * 10**9),
+        ("9_007_199_254_740.993k", 2**53 + 1),
         ("1e2", 100),
         ("10.0", 10),
         ("+7", 7),
@@ -40,6 +46,12 @@ def test_integer_reads(text: str, value: int) -> None:
         "1e-3",
         "0x10",
         "1__0",
+        "10m",
+        "k",
+        "1e3k",
+        "1kM",
+        "10 k",
+        "1.0005k",
         "_1",
         "1_",
         "nan",
@@ -58,7 +70,9 @@ def test_integer_reads(text: str, value: int) -> None:
 def test_integer_refuses_and_quotes(text: str) -> None:
     with pytest.raises(UsageError) as caught:
         parsing.integer(text)
-    said = text if text in ("10.5", "1e-3", "1e400", "1e19") else repr(text)  # a number: bare
+    said = (
+        text if text in ("10.5", "1e-3", "1e400", "1e19", "1.0005k") else repr(text)
+    )  # a number: bare
     assert str(caught.value).startswith(f"{said} ") and "give" in str(caught.value)
 
 
@@ -79,7 +93,7 @@ def test_durations_read(text: Any, seconds: float) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "h", "2hh", "2 hours", "1h30m", "2d", "nan", "infs", "1e400s"]
+    "text", ["", "h", "2hh", "2 hours", "1h30m", "2d", "nan", "infs", "1e400s", "15M", "1k"]
 )
 def test_durations_refuse_and_quote(text: str) -> None:
     with pytest.raises(UsageError, match="is not a time; give one such as 90, 90s, 15m or 2h") as c:
@@ -107,6 +121,9 @@ def test_pairs_have_two_parts(text: str) -> None:
         ("2..5/20", [2, 3, 4, 5]),
         ("7", [7]),
         ("1e2,2..3", [100, 2, 3]),
+        ("1k,2..3", [1000, 2, 3]),
+        ("1k..2.5k..500", [1000, 1500, 2000, 2500]),
+        ("1k..1M/4", [1000, 10**4, 10**5, 10**6]),
     ],
 )
 def test_integers_read(text: str, values: list[int]) -> None:
@@ -130,6 +147,7 @@ def test_one_number_with_commas_is_no_list(text: str) -> None:
         ("0.1..0.5..0.1", [0.1, 0.2, 0.3, 0.4, 0.5]),
         ("1..0.01/3", [1.0, 0.1, 0.01]),
         ("-1..-4/3", [-1.0, -2.0, -4.0]),
+        ("0.5k,1k..2k..1k", [500.0, 1000.0, 2000.0]),
     ],
 )
 def test_numbers_read(text: str, values: list[float]) -> None:

@@ -1,17 +1,20 @@
 """Which module of a network is its classifier, found with hooks on one batch, and what it is given.
 
 A classifier is a module that owns a matrix W (K, d) and maps d numbers to K: `nn.Linear`, a
-convolution of kernel size 1, a cosine or ArcFace head. Where the caller has W apart from the
-network, or there is none, the features are what the network gives.
+convolution of kernel size 1, a cosine or ArcFace head; or a parameter that the network multiplies
+features by, `F.linear(h, self.W)`. Where the caller has W apart from the network, or there is none,
+the features are what the network gives.
 """
 
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
+from torch.overrides import TorchFunctionMode
 
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.parsing import listed, shown
@@ -19,6 +22,8 @@ from gnc_cli.parsing import listed, shown
 MEANS = "means"
 """In place of weights: there is no classifier, and class means stand in."""
 _CONVOLUTIONS = (nn.Conv1d, nn.Conv2d, nn.Conv3d)
+_PRODUCTS = (functional.linear, torch.matmul, torch.mm, Tensor.matmul, Tensor.__matmul__, Tensor.mm)
+"""The functions that multiply features by a parameter."""
 _Call = tuple[Any, torch.Size, torch.Size]
 """Of a module: a weak reference to its output, as those of a network may not fit into memory; the
 shapes of its input and output."""
@@ -34,13 +39,22 @@ class Classifier:
     """
 
     def __init__(self, name: str, module: nn.Module, weight: Any, *, apart: bool = False) -> None:
-        self.name, self.module, self.weight = name, module, weight
+        self.name, self.module = name, module
         self.apart, self.outermost = apart, apart and not name
-        self.d = 0 if weight is None else int(weight.shape[1])
         self.linear = apart or isinstance(module, (nn.Linear, *_CONVOLUTIONS))
         """Whether weight and bias alone decide."""
-        self.bias = None if apart else getattr(module, "bias", None)
         self._seen: list[tuple[Any, Any]] = []
+        self.use(weight, None if apart else getattr(module, "bias", None))
+
+    def use(self, weight: Any, bias: Any = None) -> None:
+        """Take a matrix (K, d) and a bias (K,); one logit, of K = 1, decides between two classes
+        as the logits of rows -w/2 and w/2 do."""
+        self.d = 0 if weight is None else int(np.shape(weight)[1])
+        self.one_logit = weight is not None and len(weight) == 1
+        self.weight, self.bias = (
+            _halves(part) if self.one_logit and part is not None else part
+            for part in (weight, bias)
+        )
 
     def __enter__(self) -> "Classifier":
         def listen(module: nn.Module, args: Any, kwargs: Any, output: Any) -> None:
@@ -54,8 +68,9 @@ class Classifier:
     def __exit__(self, *exception: object) -> None:
         self._hook.remove()
 
-    def take(self) -> tuple[Tensor, Tensor | None]:
-        """Features and logits of the one call since the last time; no logits where `apart`."""
+    def take(self, answer: Any = None) -> tuple[Tensor, Tensor | None]:
+        """Features and logits of the one call since the last time, in which the network gave
+        `answer`; no logits where `apart`."""
         seen, self._seen = self._seen, []
         if len(seen) != 1:
             raise DataError(
@@ -70,6 +85,8 @@ class Classifier:
             )
         if self.outermost and features.shape[2:].numel() == 1:
             features = features.flatten(1)
+        if self.one_logit and isinstance(logits, Tensor):
+            logits = _halves(logits.reshape(-1, 1).T).T
         if self.apart or not isinstance(self.module, _CONVOLUTIONS):
             return features, logits
         if logits.shape[2:].numel() > 1:
@@ -81,15 +98,74 @@ class Classifier:
         return features.flatten(1), logits.flatten(1)
 
 
+class Product(Classifier):
+    """A classifier that is a parameter: keeps what the network multiplies by it, and the product.
+
+    Args:
+        name: of the parameter in the network.
+        call: calls the network on a batch, and returns its answer.
+    """
+
+    def __init__(self, network: nn.Module, name: str, call: Callable[[], Any]) -> None:
+        super().__init__(name, network, None)
+        self.parameter = network.get_parameter(name)
+        self._operands: tuple[Any, Any] = (None, None)
+        with self:
+            answer = call()
+            _, product = super().take()
+        self.use(*self._operands)
+        self.linear = any(part.data_ptr() == product.data_ptr() for part in _tensors(answer))
+
+    def __enter__(self) -> "Product":
+        self._mode = _Products(self)
+        self._mode.__enter__()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._mode.__exit__(*exception)
+
+    def see(self, func: Any, args: Sequence[Any], kwargs: Mapping[str, Any], product: Any) -> None:
+        """Keep the operands of a call of torch if it multiplies by the parameter."""
+        factors = [*args, *kwargs.values()]
+        matrix = factors[1] if func in _PRODUCTS else None
+        if isinstance(matrix, Tensor) and matrix.data_ptr() == self.parameter.data_ptr():
+            linear = func is functional.linear
+            bias = factors[2] if linear and len(factors) > 2 else None
+            self._operands = matrix if linear else matrix.T, bias
+            self._seen.append((factors[0], product))
+
+    def take(self, answer: Any = None) -> tuple[Tensor, Tensor | None]:
+        """Features, and the logits that the network made of the product."""
+        features, product = super().take()
+        parts = [product] if self.linear else _tensors(answer)
+        return features, next((part for part in parts if part.shape == product.shape), None)
+
+
+class _Products(TorchFunctionMode):
+    """Shows a classifier every call of torch, while it is entered."""
+
+    def __init__(self, classifier: Product) -> None:
+        super().__init__()
+        self._classifier = classifier
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        output = func(*args, **(kwargs or {}))
+        self._classifier.see(func, args, kwargs or {}, output)
+        return output
+
+
 def find_classifiers(
-    network: nn.Module, call: Callable[[], Any], head: nn.Module | str | None, weights: Any
+    network: nn.Module,
+    call: Callable[[], Any],
+    head: nn.Module | Tensor | str | None,
+    weights: Any,
 ) -> list[Classifier]:
     """The one that the caller names or gives, else those whose output is the network's.
 
     Args:
         call: calls the network on a batch, and returns its answer.
-        head: a module or its name; with `weights` they are for what it is given, else for what
-            the network gives.
+        head: a module, a parameter or its name; with `weights` they are for what the module is
+            given, else for what the network gives.
         weights: (K, d), the name of a parameter, `MEANS`, or None.
 
     Raises:
@@ -97,24 +173,33 @@ def find_classifiers(
     """
     modules = dict(network.named_modules(remove_duplicate=False))
     owners = {name: m for name, m in network.named_modules() if _matrix(m) is not None}
-    name: Any = next((n for n, m in modules.items() if m is head), "" if head is None else head)
-    needed = head is not None and weights is None
-    if name not in modules or (needed and _matrix(modules[name]) is None):
+    free = {
+        name: matrix
+        for name, matrix in network.named_parameters()
+        if matrix.ndim == 2 and "." not in name
+    }
+    heads = {**{name: m for name, m in owners.items() if name}, **free}
+    parts = modules | dict(network.named_parameters())
+    name: Any = next((n for n, part in parts.items() if part is head), "" if head is None else head)
+    part = parts.get(name) if isinstance(name, str) else None
+    if part is None or (head is not None and weights is None and _matrix(part) is None):
         raise UsageError(
             f"head={shown(head)} is no layer of the model with a weight of shape (K, d); "
-            f"there is {_listed(owners)}"
+            f"there is {_listed(heads)}"
         )
     if weights is not None:
         return [_apart(network, name, call, weights)]
+    if isinstance(part, Tensor):
+        return [Product(network, name, call)]
     watched = owners if head is None else {name: modules[name]}
     answer, calls = _calls(watched, call)
     names = _behind(answer, calls, watched) if head is None else [name]
     if not names:
-        example = f": head={list(owners)[-1]!r}" if owners else ""
+        example = f": head={list(heads)[-1]!r}" if heads else ""
         raise UsageError(
-            f"the model has {len(owners)} linear layer(s), and none is plainly the last; name it"
+            f"the model has {len(heads)} linear layer(s), and none is plainly the last; name it"
             f"{example}, or give weights=W (K, d) for what the model gives; there is "
-            f"{_listed(owners)}"
+            f"{_listed(heads)}"
         )
     return [Classifier(n, watched[n], _rows(watched[n], calls.get(n))) for n in names]
 
@@ -142,19 +227,22 @@ def _apart(network: nn.Module, name: str, call: Callable[[], Any], weights: Any)
     with Classifier(name, module, None, apart=True) as classifier:
         call()
         classifier.d = classifier.take()[0].shape[-1]
+    hint = ""
     if isinstance(weights, str):
         if weights == MEANS:
             return classifier
+        hint = f"; if the model multiplies by it, give head={weights!r}"
         weights = network.state_dict(keep_vars=True).get(weights, weights)
     shape = () if isinstance(weights, str) else tuple(np.shape(weights))
     if len(shape) != 2 or shape[1] != classifier.d:
-        turned = " (stored as (d, K)? give its transpose)" if shape[:1] == (classifier.d,) else ""
+        if shape[:1] == (classifier.d,):
+            hint = f" (stored as (d, K)? give its transpose){hint}"
         what = f"shape {shape}" if shape else f"weights={shown(weights)}"
         raise UsageError(
-            f"{what} is no classifier of d = {classifier.d} features{turned}; give weights=W "
+            f"{what} is no classifier of d = {classifier.d} features{hint}; give weights=W "
             f"(K, {classifier.d}), the name of such a parameter, or {MEANS!r} where there is none"
         )
-    classifier.weight = weights
+    classifier.use(weights)
     return classifier
 
 
@@ -179,6 +267,8 @@ def classifier_warning(network: nn.Module, classifier: Classifier, K: int) -> st
 
 def _matrix(module: Any) -> Tensor | None:
     """The matrix that a module owns, its `weight` or the only one; (K, d) or (d, K)."""
+    if isinstance(module, Tensor):
+        return module if module.ndim == 2 else None
     if isinstance(module, _CONVOLUTIONS):
         places = module.weight.shape[2:].numel()
         return module.weight.flatten(1) if module.groups == places == 1 else None
@@ -190,7 +280,13 @@ def _matrix(module: Any) -> Tensor | None:
     return matrices[0] if len(matrices) == 1 else None
 
 
-def _rows(module: nn.Module, call: _Call | None) -> Tensor:
+def _halves(part: Any) -> Tensor:
+    """A row, a bias or a logit of two classes as those of each."""
+    part = torch.as_tensor(part).detach()
+    return torch.cat((-part, part)) / 2
+
+
+def _rows(module: nn.Module | Tensor, call: _Call | None) -> Tensor:
     """The matrix of a module as (K, d): its call says which axis is which."""
     matrix = _matrix(module)
     assert matrix is not None
@@ -240,7 +336,7 @@ def _behind(answer: Any, calls: dict[str, _Call], modules: Mapping[str, nn.Modul
     convolution only where no other is.
     """
     parts = _tensors(answer)
-    sizes = [part.shape for part in parts]
+    sizes = [size for part in parts for size in (part.shape, (*part.shape, 1))]
     convolutions = [name for name in calls if isinstance(modules[name], _CONVOLUTIONS)]
     linear = [
         name
@@ -260,7 +356,7 @@ def _behind(answer: Any, calls: dict[str, _Call], modules: Mapping[str, nn.Modul
     )
 
 
-def _listed(modules: dict[str, nn.Module]) -> str:
+def _listed(modules: Mapping[str, nn.Module | Tensor]) -> str:
     """Modules with the shapes of their matrices, the last ones first."""
     texts = [f"{n!r} {tuple(_rows(m, None).shape)}" for n, m in reversed(modules.items())]
     return listed(texts) or "none"

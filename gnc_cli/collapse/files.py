@@ -19,7 +19,7 @@ from gnc_cli.io.formats import reader_for
 from gnc_cli.io.inputs import open_input, split_key
 from gnc_cli.io.models import CONFIG, fetch_model, hub_name, model_file, read_model_config
 from gnc_cli.parameters import spelled
-from gnc_cli.parsing import listed, shown
+from gnc_cli.parsing import listed, number, shown
 
 Names = str | Sequence[str]
 Wanted = str | float | Collection[Any]
@@ -221,8 +221,8 @@ def _meets(fact: Any, wanted: Wanted) -> bool:
 def _as_number(value: Any) -> Any:
     """The number that a value is or spells, else the value."""
     try:
-        return float(value)
-    except (TypeError, ValueError):
+        return number(value)
+    except UsageError:
         return value
 
 

@@ -15,12 +15,12 @@ from gnc_cli.collapse.result import Gnc2Reference, MeasureResult
 from gnc_cli.collapse.samples import Prepared, Samples, cut_samples, file_stamp, prepare_samples
 from gnc_cli.collapse.sources import TRAINING, Source, resolve, resolve_features
 from gnc_cli.collapse.statistics import Statistics, read_moments, read_statistics
-from gnc_cli.errors import DataError, UsageError
+from gnc_cli.errors import DataError
 from gnc_cli.io.inputs import short_name
 from gnc_cli.io.loading import suspicion
 from gnc_cli.metrics.class_moments import ClassMoments
 from gnc_cli.metrics.gnc2 import EVERY_CLASS
-from gnc_cli.parameters import spelled
+from gnc_cli.parameters import requires, spelled
 from gnc_cli.records import Bracket
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.distributed import Processes
@@ -58,8 +58,8 @@ class Measurer:
             request.table,
         )
         files = [file_stamp(path) for path in beside if isinstance(path, str)]
-        ood = "" if self.ood is None else self.ood.stamp
-        return "|".join([source.stamp, self._train.stamp(source), ood, *files])
+        ood = "" if self.ood is None else self.ood.stamp()
+        return "|".join([source.stamp(), self._train.stamp(source), ood, *files])
 
     def measure(self, samples: Samples, source: Source) -> list[MeasureResult]:
         """The result of one open set; with `--prefix-dims` those of its prefixes.
@@ -218,7 +218,7 @@ def _refuse_options_of_samples(request: Request) -> None:
         "labels_are": request.labels_are != LabelForm.ZERO_BASED,
     }
     for name in (name for name, here in present.items() if here):
-        raise UsageError(f"{spelled(name)} is about samples, and there are only weights; drop it")
+        raise requires(name, "samples, and there are only weights", f"drop {spelled(name)}")
 
 
 def _about_labels(samples: Samples) -> list[str | None]:
@@ -247,7 +247,8 @@ def _open_bracket(rho: Bracket, deadline: Deadline) -> str | None:
     if deadline.interrupted:
         return "interrupted before the bracket of GNC2 closed; it is valid, and wide"
     if deadline.expired:
-        return "time came before the bracket of GNC2 closed; it is valid: raise --time-limit"
+        step = f"raise {spelled('time_limit')}"
+        return f"time came before the bracket of GNC2 closed; it is valid: {step}"
     return "the bracket of GNC2 did not close; it is valid: please report these weights"
 
 
@@ -274,7 +275,7 @@ class _TrainingMeans:
     def stamp(self, source: Source) -> str:
         """Changes when the training set does."""
         sources = [*self._sources, *([source.training] if source.training else [])]
-        return ",".join(each.stamp for each in sources)
+        return ",".join(each.stamp() for each in sources)
 
     def of(self, source: Source) -> Source | None:
         """The training set that belongs to `source`, of several snapshots that of the same epoch;

@@ -24,6 +24,7 @@ from gnc_cli.collapse.classifier import (
 )
 from gnc_cli.collapse.gnc_metrics import GNCMetrics
 from gnc_cli.collapse.result import MeasureResult
+from gnc_cli.collapse.samples import ONE_LOGIT
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.io.arguments import validated
 from gnc_cli.metrics.rows import to_numpy
@@ -36,6 +37,8 @@ _KEPT_BYTES = 2 << 30
 """Features up to this size are kept for the second pass; more go through the network again."""
 _BLOCK_BYTES = 64 << 20
 """Features that are decided on together."""
+_MOST_FLOAT = 256
+"""Up to this every floating-point type, bfloat16 too, has all whole numbers: labels that are."""
 _LABELS = ("labels", "label", "targets", "target", "y")
 _INPUTS = ("image", "images", "img", "pixel_values", "inputs", "input", "x", "input_ids", "data")
 """What dictionaries of samples call the labels, and the one input of a network."""
@@ -47,7 +50,7 @@ _Labelled = tuple[np.ndarray, np.ndarray]
 def measure_model(
     model: nn.Module,
     loader: Iterable[Any],
-    head: nn.Module | str | None = None,
+    head: nn.Module | Tensor | str | None = None,
     device: Device = "auto",
     *,
     weights: Any = None,
@@ -66,15 +69,19 @@ def measure_model(
             `model(inputs)`, or as `model(**inputs)` where these are a dictionary; or dictionaries
             with `labels`, `label`, `targets`, `target` or `y`, called by the names of the others
             where the model takes these (with `labels` themselves, if it takes them), else with
-            the only other. Labels are integers (n,), or (n, T) where features are (n, T, d); -1
-            and -100 are left out. A causal language model of transformers (by its name:
-            `...ForCausalLM`, `...LMHeadModel`) is measured on the next token. Beyond 2 GiB of
-            features the loader is read a second time, and must give the same samples again: turn
-            random augmentation off, which changes them unnoticed.
+            the only other. NumPy arrays and lists of numbers become tensors, and floating-point
+            numbers have the model's dtype if it has only one. Labels are whole numbers (n,) or
+            (n, 1), or (n, T) where features are (n, T, d); -1 and -100 are left out. A causal
+            language model of transformers (by its name: `...ForCausalLM`, `...LMHeadModel`) is
+            measured on the next token. Beyond 2 GiB of features the loader is read a second time,
+            and must give the same samples again: turn random augmentation off, which changes them
+            unnoticed.
         head: the classifier, or its name in the model, `"classifier.out_proj"`. By default the
             module with a matrix (K, d) whose output is the model's, of several the one with as
             many rows as there are labels. A convolution of kernel size 1 on a map of one place,
-            a cosine head and an ArcFace head are such modules too.
+            a cosine head and an ArcFace head are such modules too. Also a parameter or its name,
+            `"W"`, where the model computes `F.linear(h, self.W)` or `h @ self.W.T`. A head of one
+            logit is one of two classes, with rows -w/2 and w/2 and biases -b/2 and b/2.
         device: where to run, `cpu`, `cuda` or `cuda:N`; the model is brought back afterwards.
             `auto` leaves it where it is.
         weights: of an embedding network, whose output are the features: the classifier (K, d), or
@@ -120,7 +127,8 @@ def measure_model(
             in_all(processes, lambda: _second_pass(metrics, kept, stream, classifier))
             metrics.sync()
         result = of_first(processes, lambda: metrics.compute(rows, detail=True))
-    result = replace(result, layer=classifier.name or None)
+    notes = (ONE_LOGIT,) if classifier.one_logit else ()
+    result = replace(result, layer=classifier.name or None, notes=(*result.notes, *notes))
     if head is not None or weights is not None or stream.next_token:
         return result
     labelled = int(metrics.class_means()[1].nonzero()[0][-1]) + 1
@@ -188,8 +196,10 @@ class _Stream:
         name = type(network).__name__
         self.next_token = "ForCausalLM" in name or "LMHeadModel" in name
         self._begun: Iterator[Any] | None = None
+        dtypes = {p.dtype for p in network.parameters() if p.is_floating_point()}
+        self.dtype = dtypes.pop() if len(dtypes) == 1 else None
 
-    def find(self, head: nn.Module | str | None, weights: Any) -> list[Classifier]:
+    def find(self, head: nn.Module | Tensor | str | None, weights: Any) -> list[Classifier]:
         """The classifiers that the first batch shows, or the caller names."""
         batches = iter(self.loader)
         first = list(islice(batches, 1))
@@ -214,24 +224,29 @@ class _Stream:
         """Features (n, d), labels (n,) and logits (n, K) of each batch, in the loader's order."""
         begun, self._begun = self._begun, None
         for batch in self.loader if begun is None else begun:
-            labels = self._call(batch)[1]
-            features, logits = classifier.take()
+            answer, labels = self._call(batch)
+            features, logits = classifier.take(answer)
             if labels.ndim == 2 and features.ndim == 3:
                 last = -1 if self.next_token else None
                 labels = labels[:, 1:] if self.next_token else labels
                 features = features[:, :last].flatten(0, 1)
                 logits = None if logits is None else logits[:, :last].flatten(0, 1)
                 labels = labels.flatten()
+            elif labels.shape[1:] == (1,):
+                labels = labels[:, 0]
             yield features, labels, logits
 
     def _call(self, batch: Any) -> tuple[Any, np.ndarray]:
         """What the network says to a batch, and the labels."""
         inputs, labels = self.batch_to(batch)
-        inputs = _moved(inputs, self.device)
+        inputs = _moved(inputs, self.device, self.dtype)
         with torch.no_grad():
             by_name = isinstance(inputs, Mapping)
             output = self.network(**inputs) if by_name else self.network(inputs)
-        return output, to_numpy(labels, "labels")
+        values = to_numpy(labels, "labels")
+        if np.isin(values, np.arange(-_MOST_FLOAT, _MOST_FLOAT + 1)).all():
+            values = values.astype(np.int64)
+        return output, values
 
 
 def _inputs_and_labels(network: nn.Module, batch: Any) -> tuple[Any, Any]:
@@ -271,16 +286,30 @@ def _inputs_and_labels(network: nn.Module, batch: Any) -> tuple[Any, Any]:
     ) from refused
 
 
-def _moved(value: Any, device: torch.device) -> Any:
-    """The tensors within lists, tuples and dictionaries on a device; all else as it is."""
+def _moved(value: Any, device: torch.device, dtype: torch.dtype | None) -> Any:
+    """The tensors and arrays within lists, tuples and dictionaries as tensors on a device, lists
+    of numbers too, floating-point numbers of the model's one dtype; all else as it is."""
     if isinstance(value, Mapping):
-        return {key: _moved(part, device) for key, part in value.items()}
+        return {key: _moved(part, device, dtype) for key, part in value.items()}
+    if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
+        value = torch.tensor(value.astype(value.dtype.newbyteorder("="), order="C"))
+    elif isinstance(value, list) and _is_number(value):
+        value = torch.tensor(value)
+    if isinstance(value, Tensor):
+        return value.to(device, dtype if value.is_floating_point() else None)
     if hasattr(value, "to"):  # graphs and packed sequences too
         return value.to(device)
     if isinstance(value, (tuple, list)):
-        parts = [_moved(part, device) for part in value]
+        parts = [_moved(part, device, dtype) for part in value]
         return parts if isinstance(value, list) else tuple(parts)
     return value
+
+
+def _is_number(value: Any) -> bool:
+    """Whether nested lists begin with a number."""
+    if isinstance(value, list):
+        return bool(value) and _is_number(value[0])
+    return isinstance(value, (int, float))
 
 
 def _first_pass(

@@ -19,7 +19,7 @@ from gnc_cli.io.row_files import column
 from gnc_cli.metrics.reach import Head, Reach, Verdict
 from gnc_cli.metrics.rows import Rows, block_rows, blocks
 from gnc_cli.parameters import spelled
-from gnc_cli.parsing import shown
+from gnc_cli.parsing import integer, shown
 from gnc_cli.records import Bracket
 from gnc_cli.runtime.deadline import Deadline
 
@@ -29,7 +29,7 @@ _UNIT = 1e-6
 """Rows whose norms are off 1 by less count as unit."""
 Answers = dict[tuple[int, ...], Reach]
 """By the classes, their places among those of the head."""
-_RANDOM = re.compile(r"random:(\d{1,9}):(\d{1,9})", re.ASCII)
+_RANDOM = re.compile(r"random:(\d{1,9}):(\d{1,9}|\d{1,3}[kM])", re.ASCII)
 
 
 def reach_of(
@@ -47,7 +47,7 @@ def reach_of(
     W, bias = samples.weights, samples.bias
     if W is None:
         raise DataError(
-            f"{spelled('reach')} and {spelled('sets')} are about a classifier, and there is none; "
+            f"{spelled('reach')} and {spelled('sets')} require a classifier, and there is none; "
             f"name it with {spelled('weights', 'F:KEY')}"
         )
     rivals = prepared.kept if request.classes == NONZERO else np.arange(len(W))
@@ -92,7 +92,7 @@ def _sets(
     """The sets of `--sets`, as places in `rivals`, each once."""
     drawn = _RANDOM.fullmatch(str(request.sets))
     if drawn is not None:
-        size, count = int(drawn[1]), int(drawn[2])
+        size, count = int(drawn[1]), integer(drawn[2])
         if not 0 < size < len(rivals):
             raise UsageError(
                 f"{spelled('sets', request.sets)} needs 1 to {len(rivals) - 1} classes a set"

@@ -6,8 +6,7 @@ from enum import StrEnum
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from gnc_cli.errors import UsageError
-from gnc_cli.parameters import Lines, Path, is_page, spelled
+from gnc_cli.parameters import Lines, Path, excludes, is_page, requires, spelled
 from gnc_cli.runtime.deadline import Call, Deadline
 
 if TYPE_CHECKING:
@@ -114,32 +113,23 @@ class Request(Call):
     def __post_init__(self) -> None:
         for name in ("duplicates", "reference"):
             if getattr(self, name) is not None and not self.unit:
-                raise UsageError(
-                    f"{spelled(name)} is of unit weights; drop {spelled('normalize', 'off')}"
-                )
+                raise excludes(name, spelled("normalize", "off"))
         for name in OF_ONE_SET:
             if getattr(self, name) is not None and self.keeps_rows:
-                raise UsageError(f"{spelled(name)} is of one set; drop the .jsonl file")
+                raise excludes(name, spelled("out", self.out))
             if getattr(self, name) is not None and self.prefix_dims is not None:
-                raise UsageError(f"{spelled(name)} is of one set; drop {spelled('prefix_dims')}")
+                raise excludes(name, spelled("prefix_dims"))
         if is_page(self.plot) and self.prefix_dims is not None:
-            raise UsageError(f"{spelled('prefix_dims')} draws a .png, .svg or .pdf, no page")
+            raise excludes("prefix_dims", "pages (.html)", "draw a .png, .svg or .pdf")
         if self.merge_list is not None and self.duplicates is None:
-            raise UsageError(
-                f"{spelled('merge_list')} is of near-duplicate classes; add "
-                f"{spelled('duplicates', 0.99)}"
-            )
+            raise requires("merge_list", spelled("duplicates", 0.99))
         reach = self.reach or self.sets is not None
         if self.feature_norm is not None and not reach:
-            name = spelled("feature_norm", self.feature_norm)
-            raise UsageError(f"{name} is of {spelled('reach')}; add {spelled('reach')}")
+            raise requires("feature_norm", spelled("reach"))
         if reach and self.prefix_dims is not None:
-            raise UsageError(f"{spelled('reach')} is of whole rows; drop {spelled('prefix_dims')}")
+            raise excludes("reach" if self.reach else "sets", spelled("prefix_dims"))
         if self.resume and not self.keeps_rows:
-            raise UsageError(
-                f"{spelled('resume')} goes on with the rows of a file; add "
-                f"{spelled('out', 'rows.jsonl')}"
-            )
+            raise requires("resume", spelled("out", "rows.jsonl"))
 
     @property
     def unit(self) -> bool:

@@ -14,9 +14,9 @@ from gnc_cli.collapse.reference import checked_table
 from gnc_cli.collapse.request import OF_ONE_SET, Request
 from gnc_cli.collapse.result import MeasureResult, MeasureSeries
 from gnc_cli.collapse.sources import Source, resolve
-from gnc_cli.errors import DataError, UsageError
+from gnc_cli.errors import DataError
 from gnc_cli.io.inputs import read_lines
-from gnc_cli.parameters import is_page, spelled
+from gnc_cli.parameters import is_page, requires, spelled
 from gnc_cli.records import read_plain
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.distributed import Processes, in_all
@@ -32,9 +32,8 @@ def run(request: Request) -> MeasureResult | MeasureSeries:
     sources = resolve(request)
     for name in OF_ONE_SET:
         if getattr(request, name) is not None and len(sources) != 1:
-            raise UsageError(
-                f"{spelled(name)} is of one set, and there are {len(sources)}; "
-                f"{spelled('select')} one"
+            raise requires(
+                name, f"one set, and there are {len(sources)}", f"{spelled('select')} one"
             )
     drawn: list[Source] = []
     if request.plot is not None and is_page(request.plot):
@@ -106,18 +105,19 @@ def _measure_all(
     limit, interruption = request.time_limit, Deadline(None, request.interrupt)
     kept_rows = [] if ledger is None else ledger.rows
     earlier = {kept.row.key: kept for kept in kept_rows}
+    written = [kept.row.key for kept in kept_rows]
     done: dict[Any, tuple[str, float | None]] = processes.all_gather(
         {key: (kept.stamp, kept.cut_short) for key, kept in earlier.items()}
     )[0]
     fresh: list[MeasureResult] = []
     interrupted, skipped, failure = False, 0, None
     for at, source in enumerate(sources):
-        stamp = measurer.stamp(source)
         keys = [(source.file, source.snapshot, d) for d in request.prefix_dims or (None,)]
-        if all(_is_done(done.get(key), stamp, limit) for key in keys):
-            skipped += len(keys)
-            continue
         try:
+            stamp = measurer.stamp(source) if request.keeps_rows else ""
+            if all(_is_done(done.get(key), stamp, limit) for key in keys):
+                skipped += len(keys)
+                continue
             with source.open() as samples:
                 measured = measurer.measure(samples, source)
         except TimeoutError:
@@ -138,10 +138,14 @@ def _measure_all(
             if ledger is not None:
                 cut_short = limit if row.cut_short else None
                 ledger.append(row.to_json() | {"stamp": stamp, "cut_short": cut_short})
+                written.append(row.key)
             if request.on_row is not None:
                 request.on_row(row)
         if request.progress is not None and len(sources) > 1:
             request.progress("rows", at + 1, len(sources), fresh[-1].gnc2.lower)
+    last = {key: number for number, key in enumerate(written)}
+    if ledger is not None and len(last) < len(written):
+        ledger.drop({*range(len(written))} - {*last.values()})
     # The last row of each set, by epoch and step; else as the files stand.
     rows = {key: kept.row for key, kept in earlier.items()}
     rows |= {row.key: row for row in fresh}
@@ -158,7 +162,7 @@ def _measure_all(
 def _is_done(row: tuple[str, float | None] | None, stamp: str, limit: float | None) -> bool:
     """Whether a row that was kept is of the set as it is now, and was not cut short by less time
     than there is now; `row` is its stamp and the limit that cut it short."""
-    known, cut_by = row or ("", None)
+    known, cut_by = row or (None, None)
     return known == stamp and (cut_by is None or (limit is not None and limit <= cut_by))
 
 

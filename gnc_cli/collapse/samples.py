@@ -17,7 +17,7 @@ import numpy as np
 from gnc_cli.collapse.request import NONZERO, ROLES, Request
 from gnc_cli.collapse.roles import Piece
 from gnc_cli.errors import DataError, UsageError
-from gnc_cli.io.catalogue import Catalogue
+from gnc_cli.io.catalogue import Catalogue, translated
 from gnc_cli.io.file_rows import ConcatenatedRows, FileRows
 from gnc_cli.io.formats import reader_for
 from gnc_cli.io.inputs import open_input, read_lines, split_key
@@ -33,9 +33,11 @@ from gnc_cli.io.loading import (
 )
 from gnc_cli.io.models import class_names
 from gnc_cli.metrics.rows import ArrayRows, ColumnRows, Rows, to_numpy
-from gnc_cli.parameters import MOST_CLASSES, Lines, spelled
+from gnc_cli.parameters import MOST_CLASSES, Lines, requires, spelled
 from gnc_cli.parsing import shown
 
+ONE_LOGIT = "one logit decides between two classes: rows -w/2 and w/2, biases -b/2 and b/2"
+"""The note of a classifier of one row w and one bias b."""
 _MOST_OPEN = 64
 """Files that stay open."""
 
@@ -97,11 +99,13 @@ class Inputs:
                     self._piped[path] = file.getvalue()
             yield stack.enter_context(reader_for(path, file)(file, path))
 
-    def stamp(self, path: str) -> str:
-        """A text that changes when the file does: size and time, or a digest of what was piped."""
+    def stamp(self, path: str, name: str) -> str:
+        """Return a text that changes when a dataset does (`Entry.fingerprint`), or what was piped;
+        when the file does, by size and time, where the dataset is large and has no rows to read."""
         if path in self._piped:
-            return hashlib.sha256(self._piped[path]).hexdigest()[:16]
-        return file_stamp(path)
+            return hashlib.sha256(self._piped[path]).hexdigest()
+        with self.open(path) as catalogue, translated(path, f"a file with dataset {name!r}"):
+            return catalogue.entries[name].fingerprint() or file_stamp(path)
 
 
 def file_stamp(name: str) -> str:
@@ -173,7 +177,7 @@ def open_samples(
                 request.class_names or (None if names is None else Lines(tuple(names))),
                 where,
             )
-        yield Samples(features, labels, weights, bias, logits, where, notes, names)
+        yield _of_two(Samples(features, labels, weights, bias, logits, where, notes, names))
 
 
 def _weights(parts: Sequence[FileRows], transpose: bool, copies: bool) -> np.ndarray:
@@ -231,15 +235,40 @@ def samples_of_arrays(
             )
         labels = labels.astype(np.int64)
     rows = {name: ArrayRows(arrays[name]) for name in ("features", "logits") if name in arrays}
-    return Samples(
-        features=rows.get("features"),
-        labels=labels,
-        weights=weights.T if transpose_weights and weights is not None else weights,
-        bias=arrays.get("bias"),
-        logits=rows.get("logits"),
-        where=where,
-        notes=(),
-        names=names,
+    return _of_two(
+        Samples(
+            features=rows.get("features"),
+            labels=labels,
+            weights=weights.T if transpose_weights and weights is not None else weights,
+            bias=arrays.get("bias"),
+            logits=rows.get("logits"),
+            where=where,
+            notes=(),
+            names=names,
+        )
+    )
+
+
+def _of_two(samples: Samples) -> Samples:
+    """Return samples of one logit, with one row of weights and labels 0 and 1, as of two classes.
+
+    Raises:
+        DataError: there is one row, and no labels of two classes.
+    """
+    W, bias, labels, names = samples.weights, samples.bias, samples.labels, samples.names
+    if W is None or len(W) != 1:
+        return samples
+    if labels is None or labels.max(initial=0) > 1:
+        raise DataError(
+            f"{samples.where['weights']} has shape {W.shape}; expected a row for each class, K >= 2"
+            ", or one row and labels 0 and 1"
+        )
+    return replace(
+        samples,
+        weights=np.concatenate((-W, W)) / 2,
+        bias=None if bias is None else np.concatenate((-bias, bias)) / 2,
+        notes=(*samples.notes, ONE_LOGIT),
+        names=names if names is not None and len(names) == 2 else None,
     )
 
 
@@ -281,8 +310,8 @@ def prepare_samples(samples: Samples, request: Request) -> Prepared:
     elif weights is not None:
         d = weights.shape[1]
     else:
-        name = spelled("features", "F:KEY")
-        raise DataError(f"neither features nor weights were found; name them with {name}")
+        name = spelled("features", None if "labels" in where.values() else "F:KEY")
+        raise DataError(f"neither features nor weights were found; give {name}")
     if weights is not None and weights.shape[1] != d:
         advice = "give the classifier of these features"
         if weights.shape[0] == d:
@@ -366,7 +395,8 @@ def cut_samples(samples: Prepared, dims: Sequence[int] | None) -> list[Prepared]
 def _checked_labels(labels: np.ndarray | None, N: int, where: dict[str, str]) -> np.ndarray:
     features = where["features"]
     if labels is None:
-        raise DataError(f"{features} has no labels beside it; give {spelled('labels', 'F:KEY')}")
+        name = spelled("labels", None if features == "features" else "F:KEY")
+        raise DataError(f"{features} has no labels beside it; give {name}")
     if len(labels) != N:
         raise DataError(
             f"{where['labels']} has {len(labels)} labels for {N} features"
@@ -416,10 +446,8 @@ def _chosen_classes(
         kept[_listed(classes, K, names or [])] = True
     if min_count is not None:
         if counts is None:
-            raise UsageError(
-                f"{spelled('min_count')} counts samples, and there are none; use "
-                f"{spelled('classes', 'FILE')}"
-            )
+            advice = f"use {spelled('classes', 'FILE')}"
+            raise requires("min_count", "samples, and there are none", advice)
         kept &= counts >= min_count
     left = np.flatnonzero(kept)
     if len(left) < 2:

@@ -48,8 +48,9 @@ class Source:
     """A group of `/snapshots`, or the name of a file that is one; None for the file itself."""
     attrs: dict[str, Any] = field(default_factory=dict)
     """What file and snapshot say: epoch, step, layer, split, seed; `provenance` as a dictionary."""
-    stamp: str = ""
-    """Changes when a file of the row does, a dataset that is taken of it, or how it is read."""
+    stamp: Callable[[], str] = field(default=str, repr=False, compare=False)
+    """Returns a text that changes when a dataset of the row does, an attribute of its snapshot, or
+    how it is read."""
     head: str | None = None
     """The dataset of the classifier and why it was taken, where nobody named it; the commit of a
     model of the hub."""
@@ -244,11 +245,12 @@ class _Finder:
             open_samples, self.inputs, self.request, pieces, copies=copies, counted=counted
         )
         places = {role: [(p.path, p.name) for p in of_role] for role, of_role in pieces.items()}
-        digest = hashlib.sha256(repr((places, self.request.transpose_weights)).encode()).hexdigest()
-        paths = dict.fromkeys(piece.path for of_role in pieces.values() for piece in of_role)
-        stamp = ",".join([digest[:16], *map(self.inputs.stamp, paths)])
-        heads = [piece.head for piece in pieces.get("weights", ()) if piece.head is not None]
         attrs = attributes(catalogue, snapshot)
+        moment = [attrs.get(name) for name in ("epoch", "step", "layer", "split")]
+        facts = catalogue.snapshots.get(str(snapshot), catalogue.attrs), moment
+        how = places, self.request.transpose_weights, facts
+        stamp = partial(_stamp, self.inputs, repr(how), [p for ps in places.values() for p in ps])
+        heads = [piece.head for piece in pieces.get("weights", ()) if piece.head is not None]
         source = Source(opened, shown, snapshot, attrs, stamp, heads[0] if heads else None)
         training = snapshot is not None and attrs.get("split") == TRAINING
         if training and {"features", "labels"} <= own.keys():
@@ -272,6 +274,12 @@ class _Finder:
             if name is not None:
                 biases.append(Piece(piece.path, name))
         return tuple(biases)
+
+
+def _stamp(inputs: Inputs, how: str, places: Sequence[tuple[str, str]]) -> str:
+    """Return a digest of how a row is read, and of its datasets, each in a file."""
+    texts = [how, *(inputs.stamp(*place) for place in places)]
+    return hashlib.sha256("\n".join(texts).encode()).hexdigest()
 
 
 def _pieces(

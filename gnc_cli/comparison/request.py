@@ -9,7 +9,7 @@ from gnc_cli.comparison.result import CompareRow, Mode
 from gnc_cli.errors import UsageError
 from gnc_cli.known_codes.best import Table
 from gnc_cli.known_codes.verdict import TOLERANCE
-from gnc_cli.parameters import MOST_PAIRS, Path, is_page, spelled
+from gnc_cli.parameters import MOST_PAIRS, Path, is_page, requires, spelled
 from gnc_cli.runtime.deadline import Call
 from gnc_cli.runtime.parallel import processes
 
@@ -71,16 +71,13 @@ class Request(Call):
         for field in fields(self):
             modes = _MODES.get(field.name, (mode,))
             if mode not in modes and getattr(self, field.name) != field.default:
-                raise UsageError(f"{spelled(field.name)} belongs to {_named(modes)}; drop it")
+                raise requires(field.name, _named(modes, "or"), f"drop {spelled(field.name)}")
         if mode is Mode.FILES and self.d is not None and len(self.d) != 1:
             raise UsageError(f"{spelled('d')} takes one dimension beside files, not {len(self.d)}")
         if mode is Mode.SOLVE:
             self._check_pairs()
         if self.resume and self.out is None:
-            raise UsageError(
-                f"{spelled('resume')} goes on from the rows in a file; add "
-                f"{spelled('out', 'rows.jsonl')}"
-            )
+            raise requires("resume", spelled("out", "rows.jsonl"))
         if self.plot is not None and is_page(self.plot) and len(self.files) != 1:
             raise UsageError(
                 f"{spelled('plot')} {os.fspath(self.plot)!r} is a page of one code; give one file, "
@@ -117,9 +114,7 @@ class Request(Call):
             spelled(name, text) for name, text in examples.items() if not getattr(self, name)
         ]
         if missing:
-            raise UsageError(
-                f"{spelled('solve')} needs to know which pairs: add {' '.join(missing)}"
-            )
+            raise requires("solve", " and ".join(missing))
         sizes = len(self.d or ()), len(self.K or ())
         if sizes[0] * sizes[1] > MOST_PAIRS:
             raise UsageError(
@@ -129,5 +124,5 @@ class Request(Call):
         processes(self.workers, self.cluster)
 
 
-def _named(modes: tuple[Mode, ...]) -> str:
-    return " and ".join("files" if m is Mode.FILES else spelled(m.value) for m in modes)
+def _named(modes: tuple[Mode, ...], joint: str = "and") -> str:
+    return f" {joint} ".join("files" if m is Mode.FILES else spelled(m.value) for m in modes)

@@ -154,12 +154,12 @@ class Gates:
         gates += [_limit("--max", text, "<=") for text in options.maximum or ()]
         gates += [_expression(text) for text in options.check or ()]
         if options.allow and options.baseline is None:
-            raise UsageError("--allow compares with an earlier result; add --baseline run.json")
+            raise UsageError("--allow requires --baseline run.json; add it")
         earlier = None
         if options.baseline is not None:
             if not options.allow:
                 raise UsageError(
-                    f"--baseline {options.baseline} needs at least one --allow, "
+                    f"--baseline {options.baseline} requires at least one --allow, "
                     "such as --allow rho_one_vs_rest=1%"
                 )
             earlier = Baseline.read(options.baseline)

@@ -6,6 +6,7 @@ import inspect
 import os
 import re
 from collections.abc import Callable, Mapping
+from difflib import get_close_matches
 from importlib.util import find_spec
 from typing import Any, ParamSpec, TypeVar
 
@@ -37,6 +38,7 @@ def validated(function: Callable[_P, _R]) -> Callable[_P, _R]:
     """
     parameters = declared(function)
     signature = inspect.signature(function)
+    called = function.__qualname__.removesuffix(".__init__")
 
     def read(name: str, value: Any) -> Any:
         """One value, or one of those that a parameter like `*files` gathers."""
@@ -47,6 +49,10 @@ def validated(function: Callable[_P, _R]) -> Callable[_P, _R]:
 
     @functools.wraps(function)
     def checked(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+        for unknown in kwargs.keys() - signature.parameters.keys():
+            close = get_close_matches(unknown, signature.parameters, 1)
+            hint = f"did you mean {close[0]}?" if close else f"see help({called})"
+            raise UsageError(f"{called}() has no argument {unknown!r}; {hint}")
         bound = signature.bind(*args, **kwargs)
         for name in [name for name in bound.arguments if name in parameters]:
             value = bound.arguments[name]

@@ -6,6 +6,7 @@ the refusal happen here, once for all formats.
 """
 
 import contextlib
+import hashlib
 import math
 import re
 from collections.abc import Callable, Iterator
@@ -102,6 +103,10 @@ The last tier of weights are input embeddings.
 """
 WEIGHT_WORDS, BIAS_WORDS = ("weight", "weights", "w", "W"), ("bias", "biases", "b")
 """Last words of a name, behind a dot, a slash or an underscore: `fc_weight` and `fc_bias`."""
+_BLOCKS, _BLOCK_BYTES = 32, 1 << 15
+"""Blocks that stand for a dataset, and the size of each as float64."""
+_LARGE = 1 << 26
+"""Bytes as float64 of a dataset that is not read again only to see whether it has changed."""
 _WORDS = re.compile(r"[<>|]?[SU]\d*$|object|str")
 """Dtypes of texts."""
 
@@ -132,6 +137,26 @@ class Entry:
     def refused(cls, problem: str, remedy: str = remedy) -> "Entry":
         """An entry that is listed and never read."""
         return cls((), "none", False, lambda: np.empty(0), problem, remedy=remedy)
+
+    def fingerprint(self) -> str | None:
+        """Return a digest of shape, dtype and numbers: all of a small dataset, else of evenly
+        spaced blocks of rows, between which a change is not seen. None where the format only gives
+        the whole, and that is large.
+        """
+        digest = hashlib.sha256(f"{self.shape} {self.dtype} {self.problem}".encode())
+        size = 8 * math.prod(self.shape)
+        if size <= _BLOCKS * _BLOCK_BYTES or (self.read is None and size <= _LARGE):
+            blocks = iter([self.load()])
+        elif self.read is None:
+            return None
+        else:
+            N, rows = self.shape[0], max(1, _BLOCK_BYTES * self.shape[0] // size)
+            starts = dict.fromkeys((N - rows) * i // (_BLOCKS - 1) for i in range(_BLOCKS))
+            blocks = (self.read(start, start + rows) for start in starts)
+        for block in blocks:
+            words = repr(block.tolist()).encode() if block.dtype == object else block.tobytes()
+            digest.update(words)
+        return digest.hexdigest()
 
     def __str__(self) -> str:
         return self.problem or f"{self.shape} {self.dtype}"

@@ -9,12 +9,13 @@ import contextlib
 import json
 import logging
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from gnc_cli.errors import DataError, OutputError
-from gnc_cli.io.atomic import check_writable, unshare
+from gnc_cli.io.atomic import atomic_file, check_writable, unshare
 from gnc_cli.runtime.system import AS_STORED, RENAMES_OPEN, lock
 
 _Row = TypeVar("_Row")
@@ -124,6 +125,26 @@ class Ledger(contextlib.AbstractContextManager["Ledger"], Generic[_Row]):
         """Drop the rows after the first `count`."""
         del self.rows[count:], self._ends[count:]
         self._cut()
+
+    def drop(self, numbers: Collection[int]) -> None:
+        """Drop rows by their place from 0; a kill leaves all of them, or none.
+
+        Raises:
+            OutputError: the disk is full, say; all rows are there.
+        """
+        assert self._file is not None
+        with self._refusing(), open(os.dup(self._file), "rb") as file:
+            file.seek(0)
+            spans = zip([0, *self._ends], self._ends, strict=False)
+            lines = [file.read(end - begin).strip(b"\n") + b"\n" for begin, end in spans]
+        kept = [line for number, line in enumerate(lines) if number not in numbers]
+        if self._path != self._target:
+            self.take_name()
+        if not RENAMES_OPEN:
+            self._held.close()
+        with atomic_file(self._target, force=True) as target:
+            target.write(b"".join(kept))
+        self._ends, self._file = [*accumulate(map(len, kept))], self._open()
 
     def take_name(self) -> None:
         """Replace the file by the rows that are here now; later ones are appended to it."""

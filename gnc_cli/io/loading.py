@@ -121,7 +121,7 @@ def load_weights(parts: Sequence[FileRows], *, transpose: bool = False) -> np.nd
         transpose: the files have one column per class.
 
     Raises:
-        DataError: the widths differ, there are fewer than 2 rows or columns, the memory is too
+        DataError: the widths differ, there are fewer than 2 columns, the memory is too
             small, or a value is not finite; names its row and column in the file.
     """
     shapes = [part.shape[::-1] if transpose else part.shape for part in parts]
@@ -132,8 +132,8 @@ def load_weights(parts: Sequence[FileRows], *, transpose: bool = False) -> np.nd
                 f"{parts[0].shape}; shards of one classifier must agree in d"
             )
     K, d = sum(shape[0] for shape in shapes), shapes[0][1]
-    if K < 2 or d < 2:
-        raise DataError(f"{parts[0].where} makes ({K}, {d}); weights need K >= 2 and d >= 2")
+    if d < 2:
+        raise DataError(f"{parts[0].where} makes ({K}, {d}); weights need d >= 2")
     if 8 * K * d > memory_limit():
         raise DataError(
             f"{parts[0].where} makes shape ({K}, {d}), {8 * K * d / 1e9:.3g} GB as float64, more "

@@ -10,7 +10,7 @@ from gnc_cli.errors import UsageError
 from gnc_cli.known_codes.best import Table
 from gnc_cli.limits.limit import Quantity
 from gnc_cli.metrics.scale import softmax_scale
-from gnc_cli.parameters import MOST_PAIRS, Path, spelled
+from gnc_cli.parameters import MOST_PAIRS, Path, excludes, requires, spelled
 from gnc_cli.runtime.deadline import Call
 
 LP_DIMENSIONS = 8
@@ -77,27 +77,26 @@ class Request(Call):
                 f"{ds + Ks:,} values are more than {_MOST_ANSWERS:,}; use a larger step"
             )
         if self._of_angles and self.quantity is Quantity.ONE_VS_REST:
-            raise UsageError(
-                f"{spelled(*targets)} is about the angles between points; drop "
-                f"{spelled('quantity', self.quantity)}, or give {spelled('margin')}"
-            )
+            quantity = spelled("quantity", self.quantity)
+            raise excludes(*targets, quantity, f"drop {quantity}, or give {spelled('margin')}")
         if self.margin is not None and self.quantity is Quantity.ONE_VS_ONE:
-            raise UsageError(
-                f"{spelled('margin')} is a one-vs-rest distance; for "
-                f"{spelled('quantity', self.quantity)} give {spelled('max_cosine')} or "
-                f"{spelled('arcface_m')}"
+            raise excludes(
+                "margin",
+                spelled("quantity", self.quantity),
+                f"give {spelled('max_cosine')} or {spelled('arcface_m')}",
             )
         if self.export is not None and not ds == Ks == 1:
-            raise UsageError(f"{spelled('export')} is for one pair; give one d and one K")
+            raise requires("export", "one pair", "give one d and one K")
         if self.sdp and not ds * Ks:
-            raise UsageError(f"{spelled('sdp')} is for pairs; give d and K, or drop it")
+            raise requires("sdp", "pairs", f"give d and K, or drop {spelled('sdp')}")
         if self.time_limit is not None and not (
             self.lp or self.sdp or self.export is not None or self.is_small
         ):
-            raise UsageError(
-                f"{spelled('time_limit')} belongs to {spelled('lp')}, {spelled('sdp')} and "
-                f"{spelled('verify')}, or to one pair with d up to {LP_DIMENSIONS}; all else takes "
-                "no time; drop it"
+            raise requires(
+                "time_limit",
+                f"{spelled('lp')}, {spelled('sdp')}, {spelled('verify')} or one pair with d up to "
+                f"{LP_DIMENSIONS}, as all else takes no time",
+                f"drop {spelled('time_limit')}",
             )
         if self.target is not None and self.target < _LEAST:
             ((name, value),) = targets.items()
@@ -107,7 +106,7 @@ class Request(Call):
         """A check of a certificate takes no question."""
         for field in fields(self):
             if field.name not in _OF_CHECKS and getattr(self, field.name) != field.default:
-                raise UsageError(f"{spelled('verify')} goes without {spelled(field.name)}; drop it")
+                raise excludes("verify", spelled(field.name))
 
     @property
     def is_small(self) -> bool:

@@ -9,6 +9,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
@@ -16,6 +17,7 @@ import numpy as np
 
 from gnc_cli.errors import DataError, import_extra
 from gnc_cli.geometry.sphere import row_norms
+from gnc_cli.parameters import spelled
 from gnc_cli.parsing import shown
 from gnc_cli.runtime.calls import loaded
 from gnc_cli.runtime.deadline import Deadline
@@ -222,7 +224,8 @@ def ordered(jobs: Iterable[Callable[[], T]], workers: int, ahead: int = 2) -> It
     with ThreadPoolExecutor(max(1, workers)) as pool:
         try:
             for job in jobs:
-                waiting.append(pool.submit(job))
+                # A message names parameters as the caller does, which is known in its context.
+                waiting.append(pool.submit(copy_context().run, job))
                 if len(waiting) >= max(1, workers) + ahead:
                     yield waiting.popleft().result()
             while waiting:
@@ -301,7 +304,9 @@ def read_block(
     made: dict[str, np.ndarray] = {}
     if "unit" in spaces:
         what = f"{where} holds zero rows, which have no direction"
-        refuse_rows(norms == 0.0, index, what, "remove them, or measure with --normalize off")
+        refuse_rows(
+            norms == 0.0, index, what, f"remove them, or measure with {spelled('normalize', 'off')}"
+        )
         what = f"{where} holds rows whose squares leave the numbers of float64"
         refuse_rows((norms < 1e-150) | (norms > 1e150), index, what, "divide all rows by one norm")
         unit = raw.copy() if "raw" in spaces else raw

@@ -24,8 +24,8 @@ from multiprocessing import resource_tracker
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
-from gnc_cli.errors import UnavailableError, UsageError
-from gnc_cli.parameters import spelled
+from gnc_cli.errors import UnavailableError
+from gnc_cli.parameters import excludes, spelled
 from gnc_cli.runtime.calls import loaded
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.threads import available_cores, limit_threads
@@ -206,10 +206,7 @@ def processes(workers: int | None, cluster: str | None) -> int:
         UsageError: a number was given beside a cluster, which has workers of its own.
     """
     if workers is not None and cluster is not None:
-        raise UsageError(
-            f"{spelled('workers')} and {spelled('cluster')} exclude each other; the cluster has "
-            "workers of its own"
-        )
+        raise excludes("workers", spelled("cluster"), "the cluster has workers of its own")
     return workers or available_cores()
 
 

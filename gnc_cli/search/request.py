@@ -16,7 +16,7 @@ from gnc_cli.errors import DataError, UsageError
 from gnc_cli.geometry.sphere import random_points
 from gnc_cli.known_codes.best import Reference, best
 from gnc_cli.metrics.rows import real_matrix
-from gnc_cli.parameters import Path, spelled
+from gnc_cli.parameters import Path, excludes, requires, spelled
 from gnc_cli.runtime.deadline import Call, StageProgress
 from gnc_cli.runtime.threads import limit_threads, threads_for
 from gnc_cli.search.effort import LARGE
@@ -97,7 +97,7 @@ class Request(Call):
         if self.list_constructions:
             return
         for contradiction in _contradictions(self):
-            raise UsageError(contradiction)
+            raise contradiction
         fixed, init = (_unit_rows(name, self) for name in ("fixed", "init"))
         self._complete(fixed=fixed, init=init if init is None else apart(init, self.seed))
         _check_sizes(self)
@@ -149,55 +149,45 @@ class Request(Call):
         return None if self.progress is None else partial(self.progress, name)
 
 
-def _contradictions(r: Request) -> Iterator[str]:
+def _contradictions(r: Request) -> Iterator[UsageError]:
     """What does not go together, each with the next step."""
     if missing := [spelled(name) for name in ("d", "K") if not getattr(r, name)]:
         both = f"{spelled('d', 3)} and {spelled('K', 24)}"
-        yield f"missing {' and '.join(missing)}; give both, such as {both}"
+        yield UsageError(f"missing {' and '.join(missing)}; give both, such as {both}")
     ufm = r.problem == "ufm"
     if r.construction is not None:
         unused = ["problem"] if ufm else []
         unused += [name for name in _OF_A_SEARCH if _is_set(r, name)]
         if unused:
-            drop = ", ".join(map(spelled, unused))
-            yield f"construction {r.construction} needs no search; drop {drop}"
+            yield excludes("construction", ", ".join(map(spelled, unused)), "drop these")
     if r.resume and PurePath(r.out or "").suffix.lower() not in (".h5", ".hdf5"):
-        yield (
-            f"{spelled('resume')} goes on from the code in a file; add {spelled('out', 'code.h5')}"
-        )
+        yield requires("resume", spelled("out", "code.h5"))
     if ufm and not r.tau and r.weight_decay is None:
-        yield (
-            f"{spelled('problem', 'ufm')} needs a temperature; "
-            f"add {spelled('tau', 0.1)} (or {spelled('weight_decay')})"
-        )
+        advice = f"add {spelled('tau', 0.1)} (or {spelled('weight_decay')})"
+        yield UsageError(f"{spelled('problem', 'ufm')} requires a temperature; {advice}")
     for name in ("tau", "weight_decay", "n"):
         if not ufm and _is_set(r, name):
-            belongs = f"belongs to {spelled('problem', 'ufm')}"
-            yield f"{spelled(name)} {belongs}, not {r.problem}; drop it"
+            yield requires(name, spelled("problem", "ufm"))
     for name in ("fixed", "symmetry", "target"):
         if ufm and _is_set(r, name):
-            yield f"{spelled(name)} needs {spelled('problem')} softmax or tammes; drop it"
+            yield excludes(name, spelled("problem", "ufm"))
     for name in ("fixed", "init"):
         if r.symmetry is not None and _is_set(r, name):
-            yield f"{spelled(name)} and {spelled('symmetry')} exclude each other; give one of them"
+            yield excludes(name, spelled("symmetry"))
     if r.group is not None and r.group[1] > r.K:
-        least = spelled("K", r.K)
-        yield f"{spelled('symmetry')} {r.symmetry} has orbits longer than {least}; lower it"
+        symmetry, least = spelled("symmetry", r.symmetry), spelled("K", r.K)
+        yield UsageError(f"{symmetry} has orbits longer than {least}; lower it")
     if r.steps is not None and not (ufm or r.large):
-        yield (
-            f"{spelled('steps', r.steps)} is for K beyond {LARGE} and ufm; "
-            f"set the effort with {spelled('restarts')}"
-        )
+        condition = f"K > {LARGE} or {spelled('problem', 'ufm')}"
+        yield requires("steps", condition, f"set the effort with {spelled('restarts')}")
     if r.restarts == 0 and r.init is None:
-        yield f"{spelled('restarts', 0)} only polishes a given start; add {spelled('init')}"
-    small = {
-        spelled("symmetry"): r.symmetry,
-        spelled("problem", "ufm"): ufm,
-        spelled("restarts"): r.restarts,
-    }
-    for option, value in small.items():
+        init = spelled("init")
+        yield UsageError(f"{spelled('restarts', 0)} requires {init}; add {init}")
+    for name, value in {"symmetry": r.symmetry, "problem": ufm, "restarts": r.restarts}.items():
         if r.large and value not in (None, False):
-            yield f"{option} is for K = {LARGE} at most; K = {r.K} is one plain descent; drop it"
+            option = spelled(name, r.problem if name == "problem" else None)
+            reason = f"K up to {LARGE}, as K = {r.K} is one plain descent"
+            yield UsageError(f"{option} requires {reason}; drop {option}")
 
 
 def _is_set(r: Request, name: str) -> bool:

@@ -13,7 +13,7 @@ from gnc_cli.console.options import REMOVED
 from gnc_cli.errors import DataError, OutputError, UsageError
 from gnc_cli.io.arguments import check_files
 from gnc_cli.io.inputs import decoded, open_input
-from gnc_cli.parameters import Parameter, Path, is_page, spelled
+from gnc_cli.parameters import Parameter, Path, excludes, is_page, requires, spelled
 from gnc_cli.parsing import shown
 from gnc_cli.records import read_plain
 from gnc_cli.runtime.deadline import Call
@@ -254,18 +254,18 @@ def _check_together(settings: Settings, choices: Mapping[str, Any]) -> None:
     """Refuse options that say nothing in this run, or contradict each other."""
     for one, other in _EXCLUDING:
         if one in choices and other in choices:
-            raise UsageError(f"{spelled(one)} and {spelled(other)} exclude each other; keep one")
+            raise excludes(one, spelled(other))
     odd = settings.head_kind != "learned" or "tau" in choices or settings.loss != "ce"
     if settings.constraint == "decay" and odd:
         raise UsageError(
-            f"{spelled('constraint', 'decay')} has free lengths: leave out {spelled('head')}, "
-            f"{spelled('tau')} and {spelled('loss')}"
+            f"{spelled('constraint', 'decay')} excludes {spelled('head')}, {spelled('tau')} and "
+            f"{spelled('loss')}, as its rows have free norms; drop them"
         )
     for name, (other, values) in _BELONGS_TO.items():
         kinds = [value.partition(":")[0] for value in values]
         if name in choices and str(getattr(settings, other)).partition(":")[0] not in kinds:
             wanted = " or ".join([spelled(other, values[0]), *values[1:]])
-            raise UsageError(f"{spelled(name)} belongs to {wanted}; leave it out, or add that")
+            raise requires(name, wanted, f"add that, or drop {spelled(name)}")
 
 
 def resumed_settings(stored: Settings, request: Request) -> Settings:

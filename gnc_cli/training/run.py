@@ -16,7 +16,7 @@ import torch
 from gnc_cli import __version__
 from gnc_cli.errors import DataError, UnavailableError, UsageError
 from gnc_cli.io.arguments import check_apart
-from gnc_cli.parameters import is_page, spelled
+from gnc_cli.parameters import is_page, requires, spelled
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.distributed import Processes, in_all, of_first
 from gnc_cli.runtime.threads import limit_threads
@@ -74,9 +74,7 @@ def _check(request: Request) -> None:
             f"{spelled('out')} '-' names no folder for the run; for rows on stdout use --csv"
         )
     if request.resume and request.folder is None:
-        raise UsageError(
-            f"{spelled('resume')} goes on in a run folder; add {spelled('out', 'DIR')}"
-        )
+        raise requires("resume", spelled("out", "DIR"))
     if request.logger is not None and find_spec("tensorboard") is None:
         raise UnavailableError(
             f"{spelled('logger', request.logger)} needs tensorboard; "

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import os
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -91,7 +92,7 @@ def test_min_count_and_a_list_of_classes(data: dict[str, np.ndarray], tmp_path: 
     H, y = plain.unit(data["features"][kept]), data["labels"][kept]
     assert by_list.gnc1 == pytest.approx(plain.gnc1(H, y), rel=1e-11)
     assert 3 not in {row.label for row in by_list.worst_classes}
-    with pytest.raises(UsageError, match="min_count counts samples"):
+    with pytest.raises(UsageError, match="min_count requires samples"):
         _one(weights=data["weights"], min_count=2)
 
 
@@ -387,6 +388,56 @@ def test_rows_are_measured_again_when_a_file_beside_them_changes(
         for _ in range(2):
             measure(set_, out=ledger, resume=True, on_row=told.append, **{option: path})
         assert len(told) == turn + 1
+
+
+def _lines(ledger: Path) -> dict[Any, Any]:
+    rows = [json.loads(line) for line in ledger.read_text().splitlines()]
+    assert len({row["snapshot"] for row in rows}) == len(rows)
+    return {row["snapshot"]: row["gnc1"] for row in rows}
+
+
+@pytest.mark.parametrize("prefix", ["snapshots/", ""])
+def test_a_growing_file_has_one_row_per_snapshot(
+    data: dict[str, np.ndarray], tmp_path: Path, prefix: str
+) -> None:
+    file, ledger, measured = tmp_path / "run.h5", tmp_path / "rows.jsonl", []
+
+    def add(epoch: int, **more: Any) -> None:
+        with h5py.File(file, "a") as h5:
+            h5.attrs["last_epoch"] = epoch
+            for name, values in (data | more).items():
+                h5[f"{prefix}epoch_{epoch}/{name}"] = values
+
+    def again() -> list[Any]:
+        measured.clear()
+        measure(file, out=ledger, resume=True, on_row=lambda row: measured.append(row.snapshot))
+        return list(measured)
+
+    add(1)
+    add(2)
+    assert again() == ["epoch_1", "epoch_2"] and again() == []
+    first = _lines(ledger)
+    add(3)
+    assert again() == ["epoch_3"]
+    with h5py.File(file, "a") as h5:
+        h5[f"{prefix}epoch_2/features"][...] = 2.0 + data["features"]
+        h5[f"{prefix}epoch_1"].attrs["learning_rate"] = 0.1
+    assert again() == ["epoch_1", "epoch_2"] and again() == []
+    last = _lines(ledger)
+    assert len(last) == 3 and last["epoch_1"] == first["epoch_1"] == last["epoch_3"]
+    assert last["epoch_2"] != first["epoch_2"]
+    os.utime(file, (0, 0))
+    assert again() == []
+
+
+def test_a_growing_set_has_one_row(data: dict[str, np.ndarray], tmp_path: Path) -> None:
+    file, ledger = tmp_path / "set.h5", tmp_path / "rows.jsonl"
+    for n in (N // 2, N, N):
+        save(file, {**data, "features": data["features"][:n], "labels": data["labels"][:n]})
+        result = measure(file, out=ledger, resume=True)
+        assert isinstance(result, MeasureSeries) and [row.N for row in result.rows] == [n]
+        assert [json.loads(line)["N"] for line in ledger.read_text().splitlines()] == [n]
+    assert result.skipped == 1
 
 
 def test_a_row_cut_short_is_measured_again_with_more_time(

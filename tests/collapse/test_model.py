@@ -2,9 +2,11 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
@@ -180,6 +182,107 @@ def test_batches_of_other_kinds() -> None:
         measure_model(network, nested)
     found = measure_model(network, nested, batch_to=lambda b: (b["views"]["left"], b["meta"][1]))
     agree(flat(found), expected)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        lambda x, y: (x.numpy(), y.numpy()),
+        lambda x, y: (x.numpy().astype(">f8")[::-1], y.numpy()[::-1]),
+        lambda x, y: [x.tolist(), y.tolist()],
+        lambda x, y: {"inputs": x.numpy(), "y": y.numpy()},
+        lambda x, y: (x, y[:, None].double()),
+        lambda x, y: (x.float().double().numpy().astype(np.float32), y.float()),
+    ],
+)
+def test_arrays_and_lists_become_tensors(kind: Callable[[Tensor, Tensor], Any]) -> None:
+    network, samples = Network(), [(x.float().double(), y) for x, y in batches()]
+    found = measure_model(network, [kind(x, y) for x, y in samples])
+    agree(flat(found), by_hand(network, samples))
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_inputs_have_the_dtype_of_the_model(dtype: torch.dtype) -> None:
+    network = Network().to(dtype)
+    expected = measure_model(network, [(x.to(dtype), y) for x, y in batches()])
+    for as_given in (batches(), [(x.numpy(), y.numpy()) for x, y in batches()]):
+        found = flat(measure_model(network, as_given))
+        assert found == pytest.approx(flat(expected), nan_ok=True)
+    network.head.float()  # a model of two dtypes is given what the loader gives
+    with pytest.raises(RuntimeError, match="dtype"):
+        measure_model(network, batches())
+
+
+class OneLogit(Network):
+    """A network for two classes, trained with binary cross-entropy."""
+
+    def __init__(self, after: Callable[[Tensor], Any]) -> None:
+        super().__init__(after)
+        self.head = nn.Linear(D, 1).double()
+
+
+@pytest.mark.parametrize("after", [lambda z: z, lambda z: z.squeeze(1), torch.sigmoid])
+@pytest.mark.parametrize("label", [lambda y: y, lambda y: y[:, None].float()])
+def test_one_logit_decides_between_two_classes(
+    after: Callable[[Tensor], Any], label: Callable[[Tensor], Tensor]
+) -> None:
+    network = OneLogit(after).eval()
+    result = measure_model(network, [(x, label(y % 2)) for x, y in batches()])
+    images, labels = (torch.cat(parts) for parts in zip(*batches(), strict=True))
+    features = network.neck(network.encoder(images)).detach()
+    w, b = network.head.weight.detach(), network.head.bias.detach()
+    W, biases = torch.cat((-w, w)) / 2, torch.cat((-b, b)) / 2
+    arrays: dict[str, Any] = {"features": features, "labels": labels % 2}
+    agree(flat(result), flat(measure(**arrays, weights=w, bias=b)))
+    expected: Any = measure(**arrays, weights=W, bias=biases)
+    agree(flat(replace(result, notes=())), flat(expected))
+    right = (network.head(features)[:, 0] > 0) == (labels % 2 == 1)
+    assert (result.K, result.accuracy) == (2, right.double().mean().item())
+    assert any("rows -w/2 and w/2" in note for note in result.notes)
+    with pytest.raises(DataError, match="label 4 is out of range; expected 0 to 1"):
+        measure_model(network, batches())
+
+
+class Functional(Network):
+    """Multiplies its features by a parameter that no layer owns."""
+
+    def __init__(self, logits: Callable[[Tensor, Tensor, Tensor], Tensor]) -> None:
+        super().__init__()
+        self.W, self.b = nn.Parameter(self.head.weight), nn.Parameter(self.head.bias)
+        self.head, self.logits = nn.Identity(), logits  # type: ignore[assignment]
+
+    def forward(self, inputs: Tensor, labels: Tensor | None = None) -> Any:
+        return self.logits(super().forward(inputs), self.W, self.b)
+
+
+@pytest.mark.parametrize(
+    ("logits", "linear"),
+    [
+        (nn.functional.linear, True),
+        (lambda h, W, b: nn.functional.linear(h, weight=W, bias=b), True),
+        (lambda h, W, b: nn.functional.linear(h, W) + b, False),
+        (lambda h, W, b: h @ W.T + b, False),
+        (lambda h, W, b: torch.addmm(b, h, W.T) * 0 + torch.matmul(h, W.t()) + b, False),
+    ],
+)
+def test_a_parameter_is_the_head(logits: Callable[..., Tensor], linear: bool) -> None:
+    network = Functional(logits)
+    with pytest.raises(UsageError, match="name it: head='W'"):
+        measure_model(network, batches())
+    with pytest.raises(UsageError, match="give head='W'"):
+        measure_model(network, batches(), weights="W")
+    expected = by_hand(Network(), batches())
+    for head in ("W", network.W):
+        result = measure_model(network, batches(), head)
+        assert result.layer == "W"
+        found = flat(result)
+        if linear:
+            agree(found, expected)
+        for name in ("accuracy", "gnc1", "gnc3", "ncc_accuracy"):
+            assert found[name] == pytest.approx(expected[name], abs=1e-9)
+    network.unused = nn.Parameter(torch.ones(K, D))
+    with pytest.raises(DataError, match="'unused' 0 times"):
+        measure_model(network, batches(), "unused")
 
 
 def test_a_dictionary_that_the_network_does_not_take() -> None:

@@ -223,8 +223,8 @@ def test_prefixes_that_are_none(wide: dict[str, np.ndarray], dims: Any, said: st
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        ({"per_class": "c.csv"}, "per_class is of one set; drop prefix_dims"),
-        ({"merge_list": "m.csv", "duplicates": 0.9}, "merge_list is of one set"),
+        ({"per_class": "c.csv"}, "per_class excludes prefix_dims; keep one"),
+        ({"merge_list": "m.csv", "duplicates": 0.9}, "merge_list excludes prefix_dims"),
     ],
 )
 def test_what_does_not_go_with_prefixes(

@@ -182,7 +182,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"sets": [range(K)]}, "the set holds all 30 classes"),
     ({"sets": [[0, K]]}, "'30' is no class; expected a label from 0 to 29"),
     ({"sets": []}, "has no sets; give one per line"),
-    ({"feature_norm": 2.0}, "feature_norm=2.0 is of reach; add reach"),
+    ({"feature_norm": 2.0}, "feature_norm requires reach; add reach"),
 ]
 
 
@@ -194,7 +194,7 @@ def test_what_is_refused(head: dict[str, np.ndarray], options: dict[str, Any], w
 
 def test_a_classifier_of_finite_numbers_is_needed(head: dict[str, np.ndarray]) -> None:
     samples = {"features": np.eye(4), "labels": np.arange(4)}
-    with pytest.raises(DataError, match="are about a classifier, and there is none"):
+    with pytest.raises(DataError, match="require a classifier, and there is none"):
         measure(**samples, reach=True)
     spoilt = head["bias"].copy()
     spoilt[3] = np.nan

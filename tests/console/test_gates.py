@@ -189,5 +189,5 @@ def test_malformed_allowances(run_json: str, text: str) -> None:
 def test_baseline_and_allow_come_together(run_json: str) -> None:
     with pytest.raises(UsageError, match="add --baseline"):
         Gates.read(GateOptions(allow=["x=1%"]))
-    with pytest.raises(UsageError, match="needs at least one --allow"):
+    with pytest.raises(UsageError, match="requires at least one --allow"):
         Gates.read(GateOptions(baseline=run_json))

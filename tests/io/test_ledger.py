@@ -38,6 +38,31 @@ def test_resume_without_a_file_begins_and_says_so(
     assert caplog.messages == [f"{str(path)!r} does not exist yet; starting anew"]
 
 
+def test_rows_are_dropped_and_the_file_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "rows.jsonl"
+    with Ledger(path, dict, "d", None) as ledger:
+        for d in range(3, 7):
+            ledger.append({"d": d})
+    path.write_bytes(path.read_bytes()[:-1])  # the last line has no end
+    with Ledger(path, dict, "d", None, resume=True) as ledger:
+        ledger.append({"d": 7})
+        before = path.read_bytes()
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "replace", lambda *names: os.stat(tmp_path / "no disk"))
+            with pytest.raises(OutputError):
+                ledger.drop({0, 2})
+        assert path.read_bytes() == before
+        ledger.drop({0, 2})
+        assert [json.loads(line)["d"] for line in path.read_text().splitlines()] == [4, 6, 7]
+        with pytest.raises(OutputError, match="another run"):
+            Ledger(path, dict, "d", None, resume=True)
+        ledger.append({"d": 8})
+    assert [json.loads(line)["d"] for line in path.read_text().splitlines()] == [4, 6, 7, 8]
+    assert os.listdir(tmp_path) == ["rows.jsonl"]
+
+
 @pytest.mark.parametrize("rest", [b'{"d": 4, "opti', b'{"d', b"{"])
 def test_a_line_cut_short_is_dropped(tmp_path: Path, rest: bytes) -> None:
     path = tmp_path / "rows.jsonl"

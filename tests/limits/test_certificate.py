@@ -290,7 +290,7 @@ def test_sheet_and_json(gnc: Run, tmp_path: Path) -> None:
 def test_what_goes_together(tmp_path: Path) -> None:
     path = saved(tmp_path, CROSS)
     for more in ({"d": 3}, {"margin": 0.3}, {"lp": True}, {"plot": tmp_path / "a.png"}):
-        with pytest.raises(UsageError, match="verify goes without"):
+        with pytest.raises(UsageError, match="verify excludes"):
             bounds(verify=path, **more)  # type: ignore[arg-type]
     for question in ({"d": 3}, {"d": (3, 4), "K": 9}, {"d": 3, "K": (9, 10)}):
         with pytest.raises(UsageError, match="export"):

@@ -142,5 +142,5 @@ def test_time_limits_leave_programmes_out() -> None:
 
 
 def test_programmes_are_for_pairs() -> None:
-    with pytest.raises(UsageError, match="sdp is for pairs"):
+    with pytest.raises(UsageError, match="sdp requires pairs"):
         bounds(K=20, margin=0.5, sdp=True)

@@ -73,8 +73,8 @@ def _invoke(*words: Any) -> Any:
 
 BAD_QUESTIONS: list[tuple[str, int, str]] = [
     # Options
-    ("--assignment best", 2, "--assignment belongs to --head fixed:FILE"),
-    ("--constraint decay --head cmf", 2, "leave out --head, --tau and --loss"),
+    ("--assignment best", 2, "--assignment requires --head fixed:FILE"),
+    ("--constraint decay --head cmf", 2, "excludes --head, --tau and --loss"),
     ("--resume", 2, "add --out DIR"),
     ("--out -", 2, "use --csv"),
     ("--tau 0", 2, "above 0"),
@@ -258,7 +258,7 @@ def test_a_file_of_settings(gnc: Run, made: Path) -> None:
         ("epochs = 0", 2, "--epochs 0 is too small"),
         ("epoch = 3", 2, "no option of gnc train; gnc train --help lists them"),
         ('stem = "small"', 2, "no option of gnc train; the first layers follow from the size"),
-        ("momentum = 0.5", 2, "leave it out, or add that ('run.toml' sets options too)"),
+        ("momentum = 0.5", 2, "add that, or drop momentum ('run.toml' sets options too)"),
         ("epochs 3", 3, "is not TOML"),
         ('momentum = "high"', 2, "gnc: momentum 'high' is not a"),
     ):
