@@ -7,6 +7,7 @@ features and logits in their files, to be read by rows.
 import glob
 import hashlib
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
@@ -17,8 +18,10 @@ from gnc_cli.collapse.files import SNAPSHOT, File, attributes, expand, natural_k
 from gnc_cli.collapse.request import ROLES, Request
 from gnc_cli.collapse.roles import (
     Piece,
+    add_sets,
     bias_of,
     dataset_for,
+    feature_groups,
     find_role,
     how_found,
     roles_of_file,
@@ -26,10 +29,11 @@ from gnc_cli.collapse.roles import (
 )
 from gnc_cli.collapse.samples import Inputs, Samples, open_samples, samples_of_arrays
 from gnc_cli.errors import DataError, UsageError
-from gnc_cli.io.catalogue import Catalogue
+from gnc_cli.io.catalogue import READINGS, Catalogue
 from gnc_cli.io.formats import FORMATS
 from gnc_cli.io.inputs import short_name, split_key
 from gnc_cli.parameters import spelled
+from gnc_cli.parsing import listed
 
 TRAINING = "train"
 """The split whose class means count for the other splits of a run."""
@@ -84,9 +88,7 @@ def resolve(request: Request) -> list[Source]:
             f"{', '.join(arrays)} given as arrays beside files; give arrays for all, or files"
         )
     if arrays:
-        samples = samples_of_arrays(
-            values, request.transpose_weights, request.labels_are, request.class_names
-        )
+        samples = samples_of_arrays(values, request)
         return [Source(lambda: nullcontext(samples))]
     keys = [role for role, names in paths.items() if request.files and _is_key(names)]
     if keys:
@@ -114,7 +116,7 @@ def resolve_features(value: Any) -> Source:
     is what results call them."""
     names = _paths(value)
     if names is None:
-        samples = samples_of_arrays({"features": value})
+        samples = samples_of_arrays({"features": value}, Request())
         return Source(lambda: nullcontext(samples), "array")
     source = _Finder(Request(), [], {"features": expand(names)}).in_options()
     return replace(source, file=", ".join(map(short_name, names)))
@@ -178,8 +180,12 @@ class _Finder:
                     if (attrs.get("split"), attrs.get("epoch")) == (TRAINING, epoch):
                         self._snapshot(catalogue, shown, name)  # its class means may count
                 return [self._snapshot(catalogue, shown, wanted[1])]
+            groups: dict[str, str] = {}
+            if key is None and "features" not in self.named:
+                groups = feature_groups(catalogue)
+                add_sets(catalogue, groups)
             names = sorted(catalogue.snapshots, key=natural_key) if key is None else []
-            sources = [self._snapshot(catalogue, shown, name) for name in names]
+            sources = [self._snapshot(catalogue, shown, name, groups) for name in names]
             if not names or ("features" not in self.named and find_role(catalogue, "features")):
                 if file.head is None:
                     roles = roles_of_file(catalogue, key, self.named)
@@ -191,7 +197,8 @@ class _Finder:
                         f"labels: --features FILE --labels {shown}"
                     )
                 pieces = _pieces(catalogue, roles, file)
-                sources.append(self._source(catalogue, shown, snapshot, [pieces]))
+                notes = _left_out(catalogue, roles, groups)
+                sources.append(self._source(catalogue, shown, snapshot, [pieces], notes))
             return sources
 
     def in_shards(self, files: Sequence[File], role: str | None = None) -> Source:
@@ -216,9 +223,12 @@ class _Finder:
         other = source.snapshot is not None and source.attrs.get("split") not in (None, TRAINING)
         return self._training.get(_moment(source)) if other else None
 
-    def _snapshot(self, catalogue: Catalogue, shown: str, name: str) -> Source:
-        roles = roles_of_group(catalogue, f"{catalogue.snapshots_in}{name}/", self.named)
-        return self._source(catalogue, shown, name, [_pieces(catalogue, roles)])
+    def _snapshot(
+        self, catalogue: Catalogue, shown: str, name: str, groups: Mapping[str, str] | None = None
+    ) -> Source:
+        roles = roles_of_group(catalogue, catalogue.snapshot_prefix(name), self.named)
+        notes = _left_out(catalogue, roles, groups or {})
+        return self._source(catalogue, shown, name, [_pieces(catalogue, roles)], notes)
 
     def _source(
         self,
@@ -226,6 +236,7 @@ class _Finder:
         shown: str,
         snapshot: str | None,
         parts: Sequence[Mapping[str, Piece]],
+        notes: Sequence[str] = (),
     ) -> Source:
         """A source of the datasets of its files; what options name comes before these."""
         own: dict[str, tuple[Piece, ...]] = {}
@@ -241,7 +252,13 @@ class _Finder:
         pieces = own | self.named
         copies = "features" in own and len(parts) > 1 and "weights" not in self.named
         opened = partial(
-            open_samples, self.inputs, self.request, pieces, copies=copies, counted=counted
+            open_samples,
+            self.inputs,
+            self.request,
+            pieces,
+            copies=copies,
+            counted=counted,
+            notes=notes,
         )
         places = {role: [(p.path, p.name) for p in of_role] for role, of_role in pieces.items()}
         digest = hashlib.sha256(repr((places, self.request.transpose_weights)).encode()).hexdigest()
@@ -290,6 +307,21 @@ def _pieces(
     return pieces
 
 
+def _left_out(
+    catalogue: Catalogue, roles: Mapping[str, str], groups: Mapping[str, str]
+) -> list[str]:
+    """A note on the groups that hold features and are no row: neither snapshots nor of `roles`."""
+    measured = [*map(catalogue.snapshot_prefix, catalogue.snapshots)]
+    others = [
+        name
+        for name, prefix in groups.items()
+        if prefix not in measured and not roles.get("features", "").startswith(prefix)
+    ]
+    first = f"{catalogue.path}:{others[0]}" if others else ""
+    texts = listed([repr(name) for name in others])
+    return [f"{catalogue.path!r}: groups left out: {texts}; name one: {first}"] if others else []
+
+
 def _is_key(names: Sequence[str]) -> bool:
     """Whether an option beside files names a dataset of these: there is no file of that name, and
     it has no suffix of one.
@@ -300,7 +332,7 @@ def _is_key(names: Sequence[str]) -> bool:
     name = names[0]
     is_file = (
         name == "-"
-        or ":" in name
+        or ":" in re.sub(rf":({'|'.join(READINGS)})$", "", name)
         or glob.has_magic(name)
         or os.path.exists(name)
         or name.lower().endswith((*FORMATS, ".bin", ".tar"))
