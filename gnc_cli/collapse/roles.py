@@ -138,8 +138,9 @@ def roles_of_group(
             _find_unnamed_features(catalogue, group, roles)
     if not roles.keys() & {"features", "weights", "logits"} and missing("labels"):
         roles |= _unnamed_pair(catalogue, group) if missing("features") else {}
-    if not (roles.keys() | set(elsewhere)) & {"features", "weights", "logits"}:
-        only = _only_dataset(catalogue, "weights", group)
+    only_labels = "labels" in roles and {"features", "logits"} & {*elsewhere}
+    if not roles.keys() & {"features", "weights", "logits"} and not only_labels:
+        only = _only_dataset(catalogue, "weights", group) if missing("weights") else None
         if only is None or only in roles.values():
             raise DataError(
                 f"{catalogue.path!r}{_place(group)} has neither features nor weights by name; "
@@ -147,10 +148,13 @@ def roles_of_group(
                 f"{spelled('weights', catalogue.path + ':KEY')} among {catalogue}"
             )
         if "labels" in roles:
+            labels, key = catalogue.entries[roles["labels"]], f"{catalogue.path}:{only}"
+            turned = catalogue.entries[only].shape[1:] == labels.shape[:1]
+            step = f"; {only!r} is (d, N): add {spelled('transpose_features')}" if turned else ""
             raise DataError(
-                f"{catalogue.path!r}{_place(group)} has labels {roles['labels']!r} "
-                f"{catalogue.entries[roles['labels']]} and no features of as many rows; choose "
-                f"with {spelled('features', catalogue.path + ':KEY')} among {catalogue}"
+                f"{catalogue.path!r}{_place(group)} has labels {roles['labels']!r} {labels} and no "
+                f"features of as many rows; choose with {spelled('features', key)} and "
+                f"{spelled('labels', catalogue.path)} among {catalogue}{step}"
             )
         if question := catalogue.entries[only].question:
             raise DataError(

@@ -8,7 +8,7 @@ import glob
 import hashlib
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -83,6 +83,8 @@ def resolve(request: Request) -> list[Source]:
         )
     paths = {role: names for role, value in values.items() if (names := _paths(value))}
     arrays = [role for role in values if role not in paths]
+    if arrays and isinstance(values.get("labels"), (list, tuple)):
+        paths.pop("labels", None)  # words
     if arrays and (request.files or paths):
         raise UsageError(
             f"{', '.join(arrays)} given as arrays beside files; give arrays for all, or files"
@@ -197,7 +199,7 @@ class _Finder:
                         f"labels: --features FILE --labels {shown}"
                     )
                 pieces = _pieces(catalogue, roles, file)
-                notes = _left_out(catalogue, roles, groups)
+                notes = _left_out(catalogue, roles, groups, self.named)
                 sources.append(self._source(catalogue, shown, snapshot, [pieces], notes))
             return sources
 
@@ -227,7 +229,7 @@ class _Finder:
         self, catalogue: Catalogue, shown: str, name: str, groups: Mapping[str, str] | None = None
     ) -> Source:
         roles = roles_of_group(catalogue, catalogue.snapshot_prefix(name), self.named)
-        notes = _left_out(catalogue, roles, groups or {})
+        notes = _left_out(catalogue, roles, groups or {}, self.named)
         return self._source(catalogue, shown, name, [_pieces(catalogue, roles)], notes)
 
     def _source(
@@ -308,18 +310,31 @@ def _pieces(
 
 
 def _left_out(
-    catalogue: Catalogue, roles: Mapping[str, str], groups: Mapping[str, str]
+    catalogue: Catalogue,
+    roles: Mapping[str, str],
+    groups: Mapping[str, str],
+    elsewhere: Collection[str],
 ) -> list[str]:
-    """A note on the groups that hold features and are no row: neither snapshots nor of `roles`."""
+    """A note on groups that hold features, and matrices with an integer for each row, that are of
+    no row of the result."""
     measured = [*map(catalogue.snapshot_prefix, catalogue.snapshots)]
     others = [
         name
         for name, prefix in groups.items()
         if prefix not in measured and not roles.get("features", "").startswith(prefix)
     ]
-    first = f"{catalogue.path}:{others[0]}" if others else ""
-    texts = listed([repr(name) for name in others])
-    return [f"{catalogue.path!r}: groups left out: {texts}; name one: {first}"] if others else []
+    if "features" not in {*roles, *elsewhere}:
+        entries = catalogue.entries
+        lengths = [e.shape for e in entries.values() if len(e.shape) == 1 and "int" in e.dtype]
+        others += [
+            name
+            for name, entry in entries.items()
+            if len(entry.shape) == 2 and entry.shape[:1] in lengths and name not in roles.values()
+        ]
+    if not others:
+        return []
+    step = spelled("features", f"{catalogue.path}:{others[0]}")
+    return [f"{catalogue.path!r}: left out: {listed([*map(repr, others)])}; choose with {step}"]
 
 
 def _is_key(names: Sequence[str]) -> bool:

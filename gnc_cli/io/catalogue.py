@@ -176,8 +176,8 @@ class Catalogue:
 
     def snapshot_prefix(self, snapshot: str) -> str:
         """What the names of a snapshot's datasets begin with."""
-        prefix = f"{self.snapshots_in}{snapshot}/"
-        return prefix if any(name.startswith(prefix) for name in self.entries) else f"{snapshot}."
+        prefixes = (f"{self.snapshots_in}{snapshot}/", f"{snapshot}/", f"{snapshot}.")
+        return next(p for p in prefixes if any(name.startswith(p) for name in self.entries))
 
     def named(self, key: str) -> str:
         """The dataset that `FILE:key` means: of that name, else the only one whose name ends in it.

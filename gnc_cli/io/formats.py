@@ -80,7 +80,7 @@ def _question(table: np.ndarray) -> str | None:
     if place is None or whole.all():
         return None
     others = f"x1 to x{count - 1}"
-    names = f"{others}, label" if place == "last" else f"label, {others}"
+    names = f"{others} and label" if place == "last" else f"label and {others}"
     return (
         f"the {place} column has whole numbers, and others do not: labels or coordinates? Add a "
         f"first line of names, {names}, or, if all are coordinates, x1 to x{count}; drop a column "

@@ -203,10 +203,9 @@ def _classes_of_rows(values: np.ndarray, where: str, form: str) -> tuple[np.ndar
     if not soft or np.abs(values.sum(axis=1, dtype=np.float64) - 1.0).max(initial=0) > _SUM_ERROR:
         return values, None
     ties = np.count_nonzero(np.count_nonzero(values.T == values.max(axis=1), axis=0) > 1)
-    return values.argmax(axis=1), (
-        f"probabilities of {values.shape[1]} classes, each row taken as its most likely class; "
-        f"{ties} row(s) have a tie, taken as the first"
-    )
+    tied = f"; {ties} row(s) have a tie, taken as the first" if ties else ""
+    note = f"probabilities of {values.shape[1]} classes, each row taken as its most likely class"
+    return values.argmax(axis=1), note + tied
 
 
 def _not_one_hot(values: np.ndarray, where: str) -> DataError:
@@ -330,8 +329,11 @@ def check_range(labels: np.ndarray, K: int, where: str) -> None:
     """Refuse labels above K - 1; those that run from 1 to K are recognised."""
     if int(labels.max(initial=0)) < K:
         return
-    row = int((labels >= K).argmax())
-    step = f"; {from_one()}" if labels[labels >= 0].min() == 1 and labels.max() == K else ""
+    row, step = int((labels >= K).argmax()), ""
+    if labels[labels >= 0].min() == 1 and labels.max() == K:
+        step = f"; {from_one()}"
+    elif (labels[labels >= K] == labels[row]).all():
+        step = f"; to leave its samples out, add {spelled('ignore_label', int(labels[row]))}"
     raise DataError(
         f"{where} has label {labels[row]} at row {row}, out of range for K = {K}; "
         f"expected 0 to {K - 1}{step}"
@@ -350,12 +352,14 @@ def suspicion(labels: np.ndarray) -> str | None:
             f"taken as missing; {from_one()}"
         )
     gaps = np.diff(present)
-    if len(present) > 2 and gaps[-1] == gaps.max() > len(present):
-        return (
-            f"label {present[-1]} is far beyond the others, {present[0]} to {present[-2]}; if it "
-            f"marks samples to leave out, add {spelled('ignore_label', int(present[-1]))}"
-        )
-    return None
+    if not gaps[-1] == gaps.max() > len(present):
+        return None
+    if len(present) == 2:
+        return f"labels are {present[0]} and {present[1]} alone; number the classes 0 and 1"
+    return (
+        f"label {present[-1]} is far beyond the others, {present[0]} to {present[-2]}; if it "
+        f"marks samples to leave out, add {spelled('ignore_label', int(present[-1]))}"
+    )
 
 
 def from_one() -> str:
