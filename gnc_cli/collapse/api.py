@@ -80,6 +80,15 @@ def _sets(value: Any) -> Any:
     return Lines(tuple(", ".join(map(str, classes)) for classes in value))
 
 
+def _marks(value: Any) -> tuple[str, ...]:
+    """Labels as texts, from one or several numbers or words."""
+    several = isinstance(value, Iterable) and not isinstance(value, str)
+    marks = tuple(str(item).strip() for item in (value if several else [value]))
+    if not all(marks):
+        raise UsageError("'' is empty; give a label, such as 255")
+    return marks
+
+
 _WHAT = "What to measure"
 _HOW = "Conventions"
 _GNC2 = "Classifier and margin"
@@ -171,6 +180,16 @@ def measure(
             _WHAT,
         ),
     ] = LabelForm.ZERO_BASED,
+    ignore_label: Annotated[
+        Any,
+        Parameter(
+            "Leave out the samples of this label, a number or a word as stored, such as 255. "
+            "Repeatable; -1 and -100 are always left out.",
+            Kind("LABEL", _marks, noun="a label or a list of labels"),
+            _WHAT,
+            repeatable=True,
+        ),
+    ] = (),
     K: Annotated[
         int | None,
         Parameter(
@@ -408,6 +427,7 @@ def measure(
             shards=shards,
             transpose_weights=transpose_weights,
             labels_are=labels_are,
+            ignore_label=ignore_label,
             K=K,
             select=cast("list[tuple[str, Any]] | None", select),
             normalize=normalize,

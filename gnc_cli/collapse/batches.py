@@ -7,7 +7,7 @@ import numpy as np
 
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.geometry.sphere import normalise
-from gnc_cli.io.loading import is_one_hot, require_finite, zero_based
+from gnc_cli.io.loading import is_one_hot, require_finite
 from gnc_cli.metrics.class_moments import ClassMoments
 from gnc_cli.metrics.decisions import Decisions, merge
 from gnc_cli.metrics.rows import check_labels, checked_tensor, is_tensor, refuse_rows, to_numpy
@@ -27,7 +27,7 @@ def checked_labels(labels: Any, shape: tuple[int, ...], d: int, K: int) -> np.nd
         )
     if not len(values):
         return np.zeros(0, dtype=np.int64)
-    values = zero_based(values, "labels", "zero-based") if values.dtype.kind == "i" else values
+    values = np.where(values == -100, -1, values) if values.dtype.kind == "i" else values
     check_labels(values, len(values), K)
     return values.astype(np.int64)
 

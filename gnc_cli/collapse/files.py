@@ -160,7 +160,7 @@ def attributes(catalogue: Catalogue, snapshot: str | None = None) -> dict[str, A
     A dataset of one number called epoch, step or seed counts as well; `provenance` is a dictionary.
     """
     facts = dict(catalogue.attrs)
-    groups = [""] if snapshot is None else ["", f"{catalogue.snapshots_in}{snapshot}/"]
+    groups = [""] if snapshot is None else ["", catalogue.snapshot_prefix(snapshot)]
     for group in groups:
         if group and snapshot is not None:
             facts |= catalogue.snapshots.get(snapshot, {})

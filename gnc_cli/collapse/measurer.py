@@ -17,7 +17,7 @@ from gnc_cli.collapse.sources import TRAINING, Source, resolve, resolve_features
 from gnc_cli.collapse.statistics import Statistics, read_moments, read_statistics
 from gnc_cli.errors import DataError
 from gnc_cli.io.inputs import short_name
-from gnc_cli.io.loading import suspicion
+from gnc_cli.io.loading import IGNORED, suspicion
 from gnc_cli.metrics.class_moments import ClassMoments
 from gnc_cli.metrics.gnc2 import EVERY_CLASS
 from gnc_cli.parameters import requires, spelled
@@ -113,7 +113,9 @@ class Measurer:
             if weights is None:
                 assert of_part.moments is not None
                 weights = mean_weights(of_part.moments, unit=request.unit)
-            row = self._row(part, of_part, weights, source, _about_labels(samples), started)
+            row = self._row(
+                part, of_part, weights, source, _about_labels(samples, request), started
+            )
             if request.prefix_dims is not None:
                 row = of_prefix(row, prepared.d, len(weights.rows), request)
             rows.append(replace(row, **reach, cut_short=row.cut_short or late))
@@ -216,20 +218,26 @@ def _refuse_options_of_samples(request: Request) -> None:
         "ood": request.ood is not None,
         "variants": request.classic,
         "labels_are": request.labels_are != LabelForm.ZERO_BASED,
+        "ignore_label": bool(request.ignore_label),
     }
     for name in (name for name, here in present.items() if here):
         raise requires(name, "samples, and there are only weights", f"drop {spelled(name)}")
 
 
-def _about_labels(samples: Samples) -> list[str | None]:
+def _about_labels(samples: Samples, request: Request) -> list[str | None]:
     """Warnings about labels that may not be meant so, and of samples that are left out."""
     if samples.labels is None:
         return []
     counted = left = None
     if samples.weights is None and samples.logits is None:
         counted = suspicion(samples.labels)
-    if missing := np.count_nonzero(samples.labels < 0):
-        left = f"{missing} of {len(samples.labels)} samples have label -1 or -100: left out"
+    missing = np.count_nonzero(samples.labels < 0)
+    if missing or request.ignore_label:
+        *marks, last = (*IGNORED, *request.ignore_label)
+        left = (
+            f"{missing} of {len(samples.labels)} samples have label {', '.join(marks)} or {last}: "
+            "left out"
+        )
     return [counted, left]
 
 
@@ -267,6 +275,7 @@ class _TrainingMeans:
                 Request(
                     files=(name,),
                     labels_are=request.labels_are,
+                    ignore_label=request.ignore_label,
                     class_names=request.class_names,
                 )
             )

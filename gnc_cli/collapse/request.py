@@ -26,6 +26,7 @@ OF_ONE_SET = ("per_class", "merge_list")
 _OF_ROWS = (
     "K",
     "labels_are",
+    "ignore_label",
     "normalize",
     "means_from",
     "prefix_dims",
@@ -83,6 +84,7 @@ class Request(Call):
     shards: bool = False
     transpose_weights: bool = False
     labels_are: str = "zero-based"
+    ignore_label: tuple[str, ...] = ()
     K: int | None = None
     select: Sequence[tuple[str, Any]] | None = None
     normalize: str = "auto"

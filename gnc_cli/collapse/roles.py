@@ -3,8 +3,12 @@
 By the user's key, by its name in one of many spellings, or as the only one that fits.
 """
 
-from collections.abc import Collection, Iterable
-from typing import NamedTuple
+import re
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from gnc_cli.collapse.heads import check_only, only_head
 from gnc_cli.errors import DataError
@@ -13,10 +17,14 @@ from gnc_cli.io.catalogue import (
     GROUP,
     NAMES,
     NO_PARAMETER,
+    READINGS,
     WEIGHT_WORDS,
     Catalogue,
     Entry,
+    checked,
+    is_kernel,
 )
+from gnc_cli.io.hdf5 import epoch_or_step
 from gnc_cli.parameters import spelled
 from gnc_cli.parsing import listed
 
@@ -37,6 +45,14 @@ _WRAPPERS = {
     "training",
 }
 """What training frameworks put before the names of a model's parameters."""
+_SPLITS = {
+    **dict.fromkeys(("train", "training"), "train"),
+    **dict.fromkeys(("test", "testing"), "test"),
+    **dict.fromkeys(("val", "valid", "validation", "dev"), "val"),
+}
+"""The split by the name of a group, in lower case."""
+_NUMBERED = re.compile(r"(^|[./])(arr_)?\d+$")
+"""Names that count arrays, as numpy.savez and lists do."""
 _RANKS = {"features": (2,), "labels": (1, 2), "weights": (2,), "bias": (1,), "logits": (2,)}
 
 
@@ -120,13 +136,30 @@ def roles_of_group(
             look("labels", "")
         if not missing("labels"):
             _find_unnamed_features(catalogue, group, roles)
-    if not (roles.keys() | set(elsewhere)) & {"features", "weights", "logits"}:
-        only = _only_dataset(catalogue, "weights", group)
+    if not roles.keys() & {"features", "weights", "logits"} and missing("labels"):
+        roles |= _unnamed_pair(catalogue, group) if missing("features") else {}
+    only_labels = "labels" in roles and {"features", "logits"} & {*elsewhere}
+    if not roles.keys() & {"features", "weights", "logits"} and not only_labels:
+        only = _only_dataset(catalogue, "weights", group) if missing("weights") else None
         if only is None or only in roles.values():
             raise DataError(
                 f"{catalogue.path!r}{_place(group)} has neither features nor weights by name; "
                 f"choose with {spelled('features')} or "
                 f"{spelled('weights', catalogue.path + ':KEY')} among {catalogue}"
+            )
+        if "labels" in roles:
+            labels, key = catalogue.entries[roles["labels"]], f"{catalogue.path}:{only}"
+            turned = catalogue.entries[only].shape[1:] == labels.shape[:1]
+            step = f"; {only!r} is (d, N): add {spelled('transpose_features')}" if turned else ""
+            raise DataError(
+                f"{catalogue.path!r}{_place(group)} has labels {roles['labels']!r} {labels} and no "
+                f"features of as many rows; choose with {spelled('features', key)} and "
+                f"{spelled('labels', catalogue.path)} among {catalogue}{step}"
+            )
+        if question := catalogue.entries[only].question:
+            raise DataError(
+                f"{catalogue.path!r}: {question}; {spelled('weights', catalogue.path)} takes all "
+                "as the points of a code"
             )
         roles["weights"] = only
     if group:  # after its own have been looked for
@@ -139,6 +172,78 @@ def roles_of_group(
     if not (roles.keys() | set(elsewhere)) & {"features", "logits"}:
         roles.pop("labels", None)
     return roles
+
+
+def feature_groups(catalogue: Catalogue) -> dict[str, str]:
+    """What the names begin with in each group that holds features, by the group's name.
+
+    Features are called so, or have a label for each row.
+    """
+    groups = {}
+    words = [word for tier in NAMES["labels"] for word in tier]
+    for name, entry in catalogue.entries.items():
+        cut = max(name.rfind("/"), name.rfind(".")) + 1
+        group, tier = name[:cut], _tier("features", name[cut:])
+        labels = [catalogue.entries.get(place + word) for place in (group, "") for word in words]
+        alike = any(y is not None and y.shape[:1] == entry.shape[:1] for y in labels)
+        matrix = entry.real and len(entry.shape) == 2 and not NO_PARAMETER.search(group)
+        if cut and matrix and (tier == 0 or (tier is not None and alike)):
+            groups[group[:-1]] = group
+    return groups
+
+
+def add_sets(catalogue: Catalogue, groups: Mapping[str, str]) -> None:
+    """Let groups that hold features be snapshots, where the root has no features: `train` and
+    `test`, whose names say the split, and the epoch if they have one."""
+    root = any(
+        "." not in n and "/" not in n and _tier("features", n) is not None
+        for n in catalogue.entries
+        if catalogue.entries[n].problem is None
+    )
+    if catalogue.snapshots or root or (len(groups) < 2 and find_role(catalogue, "features")):
+        return
+    for name in groups:
+        facts: dict[str, Any] = {}
+        for part in re.split("[./]", name):
+            facts |= epoch_or_step(part)
+            if part.lower() in _SPLITS:
+                facts["split"] = _SPLITS[part.lower()]
+        catalogue.snapshots[name] = facts | catalogue.attributes_of(name)
+
+
+def _unnamed_pair(catalogue: Catalogue, group: str) -> dict[str, str]:
+    """Features and labels of a group whose names say nothing: one matrix, and one vector of as many
+    whole numbers, of which some are equal and some are not.
+
+    Raises:
+        DataError: there is one matrix with another vector; lists both.
+    """
+    members = {name: entry for name, entry in _members(catalogue, group) if entry.real}
+    matrices = [name for name, entry in members.items() if len(entry.shape) == 2]
+    vectors = [name for name, entry in members.items() if len(entry.shape) == 1]
+    if len(matrices) != 1 or re.split("[./_]", matrices[0])[-1] in WEIGHT_WORDS:
+        return {}
+    (matrix,) = matrices
+    numbered = all(_NUMBERED.search(name) for name in (matrix, *vectors))
+    rows = members[matrix].shape[0]
+    vectors = [name for name in vectors if numbered or members[name].shape[0] == rows]
+    if not vectors or any("bias" in _roles_by_name(name.removeprefix(group)) for name in vectors):
+        return {}
+    name, *others = vectors
+    if not others and members[name].shape[0] == rows:
+        with np.errstate(invalid="ignore"):
+            values = checked(catalogue, name).load()
+            classes = len(np.unique(values)) if (values == np.floor(values)).all() else 0
+        if 1 < classes < rows:
+            note = f"taken as the labels of {matrix!r}, as no name says what it is"
+            catalogue.entries[name] = replace(members[name], note=note)
+            return {"features": matrix, "labels": name}
+    raise DataError(
+        f"{catalogue.path!r}{_place(group)} does not say which array is which; choose with "
+        f"{spelled('features', f'{catalogue.path}:{matrix}')} and "
+        f"{spelled('labels', f'{catalogue.path}:{name}')}, or with "
+        f"{spelled('weights', f'{catalogue.path}:{matrix}')}, among {catalogue}"
+    )
 
 
 def find_role(catalogue: Catalogue, role: str, group: str = "") -> str | None:
@@ -178,7 +283,8 @@ def bias_of(catalogue: Catalogue, weights: str) -> str | None:
     last = (*WEIGHT_WORDS, "classifier", "prototypes")
     if own := _of_layer(catalogue, weights, last, BIAS_WORDS):
         return own[0]
-    near, K = weights[: weights.rfind("/") + 1], catalogue.entries[weights].shape[:1]
+    shape = catalogue.entries[weights].shape
+    near, K = weights[: weights.rfind("/") + 1], shape[1:] if is_kernel(weights) else shape[:1]
     alone = [
         name
         for name, entry in _members(catalogue, near)
@@ -194,7 +300,9 @@ def _of_layer(
 ) -> list[str]:
     """The entries called as `name` but for its last word, which is one of `last`, here `words`."""
     cut = max(name.rfind(sign) for sign in "./_") + 1
-    names = (name[:cut] + word for word in words if name[cut:] in last)
+    word, colon, number = name[cut:].partition(":")
+    tails = (colon + number, "") if number in READINGS else (colon + number,)
+    names = (name[:cut] + each + tail for tail in tails for each in words if word in last)
     return [each for each in names if each in catalogue.entries]
 
 
@@ -274,7 +382,7 @@ def _roles_by_name(name: str) -> set[str]:
 
 
 def _members(catalogue: Catalogue, group: str) -> Iterable[tuple[str, Entry]]:
-    moments = (f"{catalogue.snapshots_in}{name}/" for name in catalogue.snapshots)
+    moments = map(catalogue.snapshot_prefix, catalogue.snapshots)
     apart = ("state/", "snapshots/", *moments)
     for name, entry in catalogue.entries.items():
         inside = name.removeprefix(group)
@@ -288,7 +396,7 @@ def _tier(role: str, bare: str) -> int | None:
 
 def _unwrapped(name: str) -> tuple[str, int]:
     """The name without the wrappers before it, and how many there were."""
-    parts = name.replace("/", ".").split(".")
+    parts = name.replace("/", ".").removesuffix(":0").split(".")
     count = 0
     while count < len(parts) - 1 and parts[count] in _WRAPPERS:
         count += 1

@@ -17,19 +17,19 @@ import numpy as np
 from gnc_cli.collapse.request import NONZERO, ROLES, Request
 from gnc_cli.collapse.roles import Piece
 from gnc_cli.errors import DataError, UsageError
-from gnc_cli.io.catalogue import Catalogue, translated
+from gnc_cli.io.catalogue import Catalogue, is_kernel, translated
 from gnc_cli.io.file_rows import ConcatenatedRows, FileRows
 from gnc_cli.io.formats import reader_for
 from gnc_cli.io.inputs import open_input, read_lines, split_key
 from gnc_cli.io.loading import (
-    LARGEST_LABEL,
+    IGNORED,
     check_range,
     joined_labels,
     load_bias,
     load_weights,
     numbered,
     require_finite,
-    zero_based,
+    stored_labels,
 )
 from gnc_cli.io.models import class_names
 from gnc_cli.metrics.rows import ArrayRows, ColumnRows, Rows, to_numpy
@@ -126,6 +126,7 @@ def open_samples(
     *,
     copies: bool,
     counted: bool,
+    notes: Sequence[str] = (),
 ) -> Iterator[Samples]:
     """Open the datasets of one row for the block.
 
@@ -133,6 +134,7 @@ def open_samples(
         pieces: by role, in order.
         copies: several pieces of weights are the same weights again, not parts of them.
         counted: a code with one feature per class: labels are 0 to K - 1.
+        notes: on how the datasets were found.
 
     Raises:
         DataError: a dataset cannot be used, or two do not fit each other; names file, dataset and
@@ -142,7 +144,10 @@ def open_samples(
         files: dict[str, Catalogue] = {}
         for path in dict.fromkeys(piece.path for of_role in pieces.values() for piece in of_role):
             files[path] = stack.enter_context(inputs.open(path))
-        datasets = {role: [(files[p.path], p.name) for p in pieces.get(role, ())] for role in ROLES}
+        datasets = {
+            role: [(files[p.path], files[p.path].named(p.name)) for p in pieces.get(role, ())]
+            for role in ROLES
+        }
         rows = {
             role: ConcatenatedRows([FileRows(*piece) for piece in datasets[role]])
             for role in ("features", "logits")
@@ -153,31 +158,84 @@ def open_samples(
             role: places[0][0].where(places[0][1]) for role, places in datasets.items() if places
         }
         where |= {role: joined.where for role, joined in rows.items()}
-        labels = joined_labels(datasets["labels"], datasets["features"], where, request.labels_are)
-        if counted and features is not None:
-            labels = np.arange(features.shape[0])
-            where["labels"] = f"{features.where}, one row a class"
+        notes = [*notes]
+        notes += [
+            f"{file.where(name)}: {file.entries[name].note}"
+            for places in datasets.values()
+            for file, name in places
+            if file.entries[name].note
+        ]
         biases = [load_bias(*piece) for piece in datasets["bias"][: 1 if copies else None]]
         bias = np.concatenate(biases) if biases else None
         weights = None
         if datasets["weights"]:
             parts = [FileRows(*piece, least=1) for piece in datasets["weights"]]
-            weights = _weights(parts, request.transpose_weights, copies)
-        notes = tuple(
-            f"{file.where(name)}: {file.entries[name].note}"
-            for places in datasets.values()
-            for file, name in places
-            if file.entries[name].note
-        )
+            shapes = [part.shape for part in (parts[:1] if copies else parts)]
+            kernel = all(is_kernel(name) for _, name in datasets["weights"])
+            turned = request.transpose_weights or _turned(
+                shapes, kernel, bias, features, where["weights"], notes
+            )
+            weights = _weights(parts, turned, copies)
         models = [piece.model for piece in pieces.get("weights", ()) if piece.model is not None]
         names = class_names(models[0], len(weights)) if models and weights is not None else None
-        if labels is not None and labels.dtype == object:
-            labels, names = numbered(
-                labels,
-                request.class_names or (None if names is None else Lines(tuple(names))),
-                where,
-            )
-        yield _of_two(Samples(features, labels, weights, bias, logits, where, notes, names))
+        labels = None
+        if datasets["labels"]:
+            stored = [stored_labels(*piece) for piece in datasets["labels"]]
+            more = len(stored) - 1
+            where["labels"] += f" and {more} more file(s)" if more else ""
+            shards = [(f.where(name), f.entries[name].shape[0]) for f, name in datasets["features"]]
+            labels, names = _classes(stored, shards, where, request, names, notes)
+        (asked, name), *_ = datasets["features"] or [(None, "")]
+        if asked is not None and labels is None and (question := asked.entries[name].question):
+            raise DataError(f"{asked.where(name)}: {question}")
+        if counted and features is not None:
+            labels = np.arange(features.shape[0])
+            where["labels"] = f"{features.where}, one row a class"
+        yield _of_two(
+            Samples(features, labels, weights, bias, logits, where, tuple(notes), names)
+        )
+
+
+def _classes(
+    labels: Sequence[tuple[np.ndarray, str, str]],
+    rows: Sequence[tuple[str, int]],
+    where: Mapping[str, str],
+    request: Request,
+    names: list[str] | None,
+    notes: list[str],
+) -> tuple[np.ndarray, list[str] | None]:
+    """Class numbers of labels, of files or of the caller, and the names of the classes."""
+    ignored = (*IGNORED, *request.ignore_label)
+    joined = joined_labels(labels, rows, request.labels_are, ignored, notes)
+    if joined.dtype != object:
+        return joined, names
+    known = request.class_names or (None if names is None else Lines(tuple(names)))
+    return numbered(joined, known, where, ignored)
+
+
+def _turned(
+    shapes: Sequence[tuple[int, int]],
+    kernel: bool,
+    bias: np.ndarray | None,
+    features: Rows | None,
+    where: str,
+    notes: list[str],
+) -> bool:
+    """Whether weights, in parts of these shapes, are stored as (d, K), with a note that says so.
+
+    They are where the bias fits their columns alone, or where they are called `kernel`, unless the
+    features have another d.
+    """
+    rows, columns = (sum(shape[axis] for shape in shapes) for axis in (0, 1))
+    if features is not None and features.shape[1] != shapes[0][0]:
+        return False
+    K = None if bias is None else len(bias)
+    by_bias = (K == rows) != (K == columns)
+    if not (K == columns if by_bias else kernel):
+        return False
+    why = f"as the bias has {K} entries" if by_bias else "by the name"
+    notes.append(f"{where}: stored as (d, K), {why}; transposed")
+    return True
 
 
 def _weights(parts: Sequence[FileRows], transpose: bool, copies: bool) -> np.ndarray:
@@ -196,54 +254,51 @@ def _weights(parts: Sequence[FileRows], transpose: bool, copies: bool) -> np.nda
 # Arrays -------------------------------------------------------------------------------------------
 
 
-def samples_of_arrays(
-    values: Mapping[str, Any],
-    transpose_weights: bool = False,
-    labels_are: str = "zero-based",
-    class_names: str | Lines | None = None,
-) -> Samples:
+def samples_of_arrays(values: Mapping[str, Any], request: Request) -> Samples:
     """Features, labels, weights, bias, logits as the caller gave them, checked."""
     arrays = {name: to_numpy(v, name, texts=name == "labels") for name, v in values.items()}
-    where, names = {name: name for name in arrays}, None
-    if "labels" in arrays and arrays["labels"].dtype.kind == "U":
-        arrays["labels"], names = numbered(arrays["labels"], class_names, where)
-    elif "labels" in arrays:
-        arrays["labels"] = zero_based(arrays["labels"], "labels", labels_are)
+    where: dict[str, str] = {name: name for name in arrays}
+    notes: list[str] = []
+    labels = names = None
+    if "labels" in arrays:
+        array = arrays.pop("labels")
+        dtype = str(getattr(values["labels"], "dtype", array.dtype)).removeprefix("torch.")
+        stored = (array, "labels", dtype)
+        labels, names = _classes([stored], (), where, request, None, notes)
     for name, array in arrays.items():
-        rank = 1 if name in ("labels", "bias") else 2
+        rank = 1 if name == "bias" else 2
         narrow = array.ndim == rank and min(array.shape[1:], default=2) < 2
-        if array.ndim != rank or narrow or array.dtype.kind not in "iuf":
+        if array.ndim != rank or narrow:
             shape = "(rows, at least 2 columns)" if rank == 2 else "(rows,)"
             raise DataError(
                 f"{name}: shape {array.shape}, dtype {array.dtype}; expected real numbers {shape}"
             )
+        if array.dtype.kind in "iu" and array.dtype.itemsize == 2:
+            bits = f"(numpy.asarray({name}).astype('u2').astype('u4') << 16).view('f4')"
+            raise DataError(
+                f"{name}: dtype {array.dtype}, which may be whole numbers or the bits of bfloat16; "
+                f"give {bits} of bits, or numpy.asarray({name}, float) of numbers"
+            )
         if name in ("weights", "bias"):
             arrays[name] = array = array.astype(np.float64)
             require_finite(array, name)
-    weights, labels = arrays.get("weights"), arrays.get("labels")
-    if labels is not None:
-        if np.isnan(labels).any():
-            raise DataError(
-                f"labels have no value at row {np.isnan(labels).argmax()}; leave such rows out"
-            )
-        least, most = labels.min(initial=0), labels.max(initial=0)
-        if labels.dtype.kind not in "iu" or least < -1 or most > LARGEST_LABEL:
-            raise DataError(
-                f"labels have dtype {labels.dtype}, smallest {least}, largest {most}; "
-                "expected integers from 0 on, or -1 or -100 for samples that are left out: number "
-                "them anew"
-            )
-        labels = labels.astype(np.int64)
+    weights, bias = arrays.get("weights"), arrays.get("bias")
     rows = {name: ArrayRows(arrays[name]) for name in ("features", "logits") if name in arrays}
+    features = rows.get("features")
+    if weights is not None and (
+        request.transpose_weights
+        or _turned([weights.shape], False, bias, features, "weights", notes)
+    ):
+        weights = weights.T
     return _of_two(
         Samples(
-            features=rows.get("features"),
+            features=features,
             labels=labels,
-            weights=weights.T if transpose_weights and weights is not None else weights,
-            bias=arrays.get("bias"),
+            weights=weights,
+            bias=bias,
             logits=rows.get("logits"),
             where=where,
-            notes=(),
+            notes=tuple(notes),
             names=names,
         )
     )
@@ -306,7 +361,7 @@ def prepare_samples(samples: Samples, request: Request) -> Prepared:
     bias, logits, where = samples.bias, samples.logits, samples.where
     if features is not None:
         d = features.shape[1]
-        labels = _checked_labels(labels, features.shape[0], where)
+        labels = _checked_labels(labels, features.shape, where)
     elif weights is not None:
         d = weights.shape[1]
     else:
@@ -341,6 +396,11 @@ def prepare_samples(samples: Samples, request: Request) -> Prepared:
                 f"{shown(request.class_names)} has {len(names)} names for {K} classes; give one "
                 "per line, in order"
             )
+    if weights is None and logits is None and labels is not None and labels.max() == labels.min():
+        raise DataError(
+            f"{where['labels']}: every sample has label {labels[0]}; at least two classes are "
+            "needed: check the labels, or give the classifier"
+        )
     kept = _chosen_classes(K, request, names, counts, weights)
     if counts is not None and not counts[kept].any():
         raise DataError("no sample belongs to the classes measured; check the labels")
@@ -392,18 +452,24 @@ def cut_samples(samples: Prepared, dims: Sequence[int] | None) -> list[Prepared]
     return parts
 
 
-def _checked_labels(labels: np.ndarray | None, N: int, where: dict[str, str]) -> np.ndarray:
-    features = where["features"]
+def _checked_labels(
+    labels: np.ndarray | None, shape: tuple[int, int], where: dict[str, str]
+) -> np.ndarray:
+    features, (N, d) = where["features"], shape
     if labels is None:
         name = spelled("labels", None if features == "features" else "F:KEY")
         raise DataError(f"{features} has no labels beside it; give {name}")
     if len(labels) != N:
+        step = "give one for each row"
+        if len(labels) == d:
+            step = f"these features are stored as (d, N): add {spelled('transpose_features')}"
         raise DataError(
-            f"{where['labels']} has {len(labels)} labels for {N} features"
-            f" ({features}); give one for each row"
+            f"{where['labels']} has {len(labels)} labels for {N} features ({features}); {step}"
         )
     if not N:
         raise DataError(f"{features} holds no rows")
+    if labels.max() < 0:
+        raise DataError(f"{where['labels']}: all {N} samples are left out; check the labels")
     return labels
 
 

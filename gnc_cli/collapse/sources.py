@@ -7,7 +7,8 @@ features and logits in their files, to be read by rows.
 import glob
 import hashlib
 import os
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -17,8 +18,10 @@ from gnc_cli.collapse.files import SNAPSHOT, File, attributes, expand, natural_k
 from gnc_cli.collapse.request import ROLES, Request
 from gnc_cli.collapse.roles import (
     Piece,
+    add_sets,
     bias_of,
     dataset_for,
+    feature_groups,
     find_role,
     how_found,
     roles_of_file,
@@ -26,10 +29,11 @@ from gnc_cli.collapse.roles import (
 )
 from gnc_cli.collapse.samples import Inputs, Samples, open_samples, samples_of_arrays
 from gnc_cli.errors import DataError, UsageError
-from gnc_cli.io.catalogue import Catalogue
+from gnc_cli.io.catalogue import READINGS, Catalogue
 from gnc_cli.io.formats import FORMATS
 from gnc_cli.io.inputs import short_name, split_key
 from gnc_cli.parameters import spelled
+from gnc_cli.parsing import listed
 
 TRAINING = "train"
 """The split whose class means count for the other splits of a run."""
@@ -80,14 +84,14 @@ def resolve(request: Request) -> list[Source]:
         )
     paths = {role: names for role, value in values.items() if (names := _paths(value))}
     arrays = [role for role in values if role not in paths]
+    if arrays and isinstance(values.get("labels"), (list, tuple)):
+        paths.pop("labels", None)  # words
     if arrays and (request.files or paths):
         raise UsageError(
             f"{', '.join(arrays)} given as arrays beside files; give arrays for all, or files"
         )
     if arrays:
-        samples = samples_of_arrays(
-            values, request.transpose_weights, request.labels_are, request.class_names
-        )
+        samples = samples_of_arrays(values, request)
         return [Source(lambda: nullcontext(samples))]
     keys = [role for role, names in paths.items() if request.files and _is_key(names)]
     if keys:
@@ -115,7 +119,7 @@ def resolve_features(value: Any) -> Source:
     is what results call them."""
     names = _paths(value)
     if names is None:
-        samples = samples_of_arrays({"features": value})
+        samples = samples_of_arrays({"features": value}, Request())
         return Source(lambda: nullcontext(samples), "array")
     source = _Finder(Request(), [], {"features": expand(names)}).in_options()
     return replace(source, file=", ".join(map(short_name, names)))
@@ -179,8 +183,12 @@ class _Finder:
                     if (attrs.get("split"), attrs.get("epoch")) == (TRAINING, epoch):
                         self._snapshot(catalogue, shown, name)  # its class means may count
                 return [self._snapshot(catalogue, shown, wanted[1])]
+            groups: dict[str, str] = {}
+            if key is None and "features" not in self.named:
+                groups = feature_groups(catalogue)
+                add_sets(catalogue, groups)
             names = sorted(catalogue.snapshots, key=natural_key) if key is None else []
-            sources = [self._snapshot(catalogue, shown, name) for name in names]
+            sources = [self._snapshot(catalogue, shown, name, groups) for name in names]
             if not names or ("features" not in self.named and find_role(catalogue, "features")):
                 if file.head is None:
                     roles = roles_of_file(catalogue, key, self.named)
@@ -192,7 +200,8 @@ class _Finder:
                         f"labels: --features FILE --labels {shown}"
                     )
                 pieces = _pieces(catalogue, roles, file)
-                sources.append(self._source(catalogue, shown, snapshot, [pieces]))
+                notes = _left_out(catalogue, roles, groups, self.named)
+                sources.append(self._source(catalogue, shown, snapshot, [pieces], notes))
             return sources
 
     def in_shards(self, files: Sequence[File], role: str | None = None) -> Source:
@@ -217,9 +226,12 @@ class _Finder:
         other = source.snapshot is not None and source.attrs.get("split") not in (None, TRAINING)
         return self._training.get(_moment(source)) if other else None
 
-    def _snapshot(self, catalogue: Catalogue, shown: str, name: str) -> Source:
-        roles = roles_of_group(catalogue, f"{catalogue.snapshots_in}{name}/", self.named)
-        return self._source(catalogue, shown, name, [_pieces(catalogue, roles)])
+    def _snapshot(
+        self, catalogue: Catalogue, shown: str, name: str, groups: Mapping[str, str] | None = None
+    ) -> Source:
+        roles = roles_of_group(catalogue, catalogue.snapshot_prefix(name), self.named)
+        notes = _left_out(catalogue, roles, groups or {}, self.named)
+        return self._source(catalogue, shown, name, [_pieces(catalogue, roles)], notes)
 
     def _source(
         self,
@@ -227,6 +239,7 @@ class _Finder:
         shown: str,
         snapshot: str | None,
         parts: Sequence[Mapping[str, Piece]],
+        notes: Sequence[str] = (),
     ) -> Source:
         """A source of the datasets of its files; what options name comes before these."""
         own: dict[str, tuple[Piece, ...]] = {}
@@ -242,7 +255,13 @@ class _Finder:
         pieces = own | self.named
         copies = "features" in own and len(parts) > 1 and "weights" not in self.named
         opened = partial(
-            open_samples, self.inputs, self.request, pieces, copies=copies, counted=counted
+            open_samples,
+            self.inputs,
+            self.request,
+            pieces,
+            copies=copies,
+            counted=counted,
+            notes=notes,
         )
         places = {role: [(p.path, p.name) for p in of_role] for role, of_role in pieces.items()}
         attrs = attributes(catalogue, snapshot)
@@ -298,6 +317,34 @@ def _pieces(
     return pieces
 
 
+def _left_out(
+    catalogue: Catalogue,
+    roles: Mapping[str, str],
+    groups: Mapping[str, str],
+    elsewhere: Collection[str],
+) -> list[str]:
+    """A note on groups that hold features, and matrices with an integer for each row, that are of
+    no row of the result."""
+    measured = [*map(catalogue.snapshot_prefix, catalogue.snapshots)]
+    others = [
+        name
+        for name, prefix in groups.items()
+        if prefix not in measured and not roles.get("features", "").startswith(prefix)
+    ]
+    if "features" not in {*roles, *elsewhere}:
+        entries = catalogue.entries
+        lengths = [e.shape for e in entries.values() if len(e.shape) == 1 and "int" in e.dtype]
+        others += [
+            name
+            for name, entry in entries.items()
+            if len(entry.shape) == 2 and entry.shape[:1] in lengths and name not in roles.values()
+        ]
+    if not others:
+        return []
+    step = spelled("features", f"{catalogue.path}:{others[0]}")
+    return [f"{catalogue.path!r}: left out: {listed([*map(repr, others)])}; choose with {step}"]
+
+
 def _is_key(names: Sequence[str]) -> bool:
     """Whether an option beside files names a dataset of these: there is no file of that name, and
     it has no suffix of one.
@@ -308,7 +355,7 @@ def _is_key(names: Sequence[str]) -> bool:
     name = names[0]
     is_file = (
         name == "-"
-        or ":" in name
+        or ":" in re.sub(rf":({'|'.join(READINGS)})$", "", name)
         or glob.has_magic(name)
         or os.path.exists(name)
         or name.lower().endswith((*FORMATS, ".bin", ".tar"))

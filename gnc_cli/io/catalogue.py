@@ -10,7 +10,7 @@ import hashlib
 import math
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -73,6 +73,12 @@ NAMES: dict[str, tuple[tuple[str, ...], ...]] = {
             "head_weights",
             "classifier_weight",
             "classifier_weights",
+            "kernel",
+            "fc.kernel",
+            "head.kernel",
+            "classifier.kernel",
+            "lm_head.kernel",
+            "output.kernel",
         ),
         (
             *EMBEDDINGS,
@@ -101,12 +107,19 @@ NAMES: dict[str, tuple[tuple[str, ...], ...]] = {
 
 The last tier of weights are input embeddings.
 """
-WEIGHT_WORDS, BIAS_WORDS = ("weight", "weights", "w", "W"), ("bias", "biases", "b")
+WEIGHT_WORDS = ("weight", "weights", "w", "W", "kernel")
+BIAS_WORDS = ("bias", "biases", "b")
 """Last words of a name, behind a dot, a slash or an underscore: `fc_weight` and `fc_bias`."""
 _BLOCKS, _BLOCK_BYTES = 32, 1 << 15
 """Blocks that stand for a dataset, and the size of each as float64."""
 _LARGE = 1 << 26
 """Bytes as float64 of a dataset that is not read again only to see whether it has changed."""
+_TENSORFLOW = re.compile(r":\d+$")
+"""TensorFlow's number of an output, behind the name: `dense/kernel:0`."""
+READINGS = ("bf16", "int")
+"""What 16-bit whole numbers are, in `FILE:KEY:bf16` and `FILE:KEY:int`."""
+SIXTEEN_BITS = re.compile(r"u?int16|[<>=]?[iu]2")
+"""Dtypes of 16-bit whole numbers."""
 _WORDS = re.compile(r"[<>|]?[SU]\d*$|object|str")
 """Dtypes of texts."""
 
@@ -132,6 +145,8 @@ class Entry:
     """What to do about the problem."""
     note: str | None = None
     """What was done to read it: parts put together."""
+    question: str | None = None
+    """Why it may be features with labels as well as a code, and how to say it."""
 
     @classmethod
     def refused(cls, problem: str, remedy: str = remedy) -> "Entry":
@@ -171,16 +186,23 @@ class Catalogue:
     entries: dict[str, Entry]
     attrs: dict[str, Any] = field(default_factory=dict)
     snapshots: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """Groups of an HDF5 file with their attributes, by name: those of `/snapshots`, else those of
-    the root that are called `epoch_10` and the like."""
+    """Groups with their attributes, by name: those of `/snapshots` of an HDF5 file, else those of
+    its root that are called `epoch_10` and the like; `measure` adds groups that hold features."""
     snapshots_in: str = "snapshots/"
     """What comes before their names."""
+    attributes_of: Callable[[str], dict[str, Any]] = lambda group: {}  # noqa: E731
+    """The attributes of a group."""
     state: dict[str, Any] | None = None
     """Attributes of the group `/state` of an HDF5 file; None where there is none."""
 
     def where(self, name: str) -> str:
         """How messages name a dataset: `'a.h5': dataset 'features'`."""
         return f"{self.path!r}: dataset {name!r}"
+
+    def snapshot_prefix(self, snapshot: str) -> str:
+        """What the names of a snapshot's datasets begin with."""
+        prefixes = (f"{self.snapshots_in}{snapshot}/", f"{snapshot}/", f"{snapshot}.")
+        return next(p for p in prefixes if any(name.startswith(p) for name in self.entries))
 
     def named(self, key: str) -> str:
         """The dataset that `FILE:key` means: of that name, else the only one whose name ends in it.
@@ -190,8 +212,13 @@ class Catalogue:
         Raises:
             DataError: there is none, or there are several; the message lists them.
         """
-        name = key.strip("/")
+        name = key if key in self.entries else key.strip("/")
         if name in self.entries:
+            return name
+        stem, _, reading = name.rpartition(":")
+        if reading in READINGS and stem:
+            name = f"{self.named(stem)}:{reading}"
+            self.entries[name] = _as_read(self.entries[self.named(stem)], reading, name)
             return name
         matches = [
             other
@@ -242,9 +269,56 @@ class Catalogue:
             for name in sorted(self.entries, key=lambda name: bool(NO_PARAMETER.search(name)))
             if self.entries[name].problem is None
         ]
-        items += [f"{name!r} ({entry})" for name, entry in self.entries.items() if entry.problem]
+        items += [
+            f"{name!r} ({entry})"
+            for name, entry in self.entries.items()
+            if entry.problem not in (None, GROUP)
+        ]
         more = len(items) - _LISTED
         return ", ".join(items[:_LISTED]) + (f" and {more} more" if more > 0 else "") or "nothing"
+
+
+def _as_read(entry: Entry, reading: str, name: str) -> Entry:
+    """16-bit whole numbers as the bits of bfloat16, or as the numbers that they are.
+
+    Raises:
+        DataError: the dataset has another dtype.
+    """
+    if SIXTEEN_BITS.fullmatch(entry.dtype) is None:
+        raise DataError(f"{name!r}: the dataset has dtype {entry.dtype}, not 16-bit whole numbers")
+    load, read = entry.load, entry.read
+    if reading == "int":
+        return replace(entry, dtype="int32")
+
+    def decoded(bits: np.ndarray) -> np.ndarray:
+        return (bits.astype(np.uint16).astype(np.uint32) << np.uint32(16)).view(np.float32)
+
+    return replace(
+        entry,
+        dtype="bfloat16",
+        load=lambda: decoded(load()),
+        read=None if read is None else lambda start, stop: decoded(read(start, stop)),
+    )
+
+
+def is_kernel(name: str) -> bool:
+    """Whether weights are (d, K) by their name, as those of Keras, Flax and TensorFlow.
+
+    >>> is_kernel("dense/kernel:0"), is_kernel("head.weight")
+    (True, False)
+    """
+    return re.split(r"[./_]", _TENSORFLOW.sub("", name))[-1] == "kernel"
+
+
+def check_bits(catalogue: Catalogue, name: str) -> None:
+    """Refuse 16-bit whole numbers: they may be numbers, or the bits of bfloat16."""
+    where, dtype = catalogue.where(name), catalogue.entries[name].dtype
+    if SIXTEEN_BITS.fullmatch(dtype):
+        key = f"{catalogue.path}:{name}"
+        raise DataError(
+            f"{where} has dtype {dtype}, which may be whole numbers or the bits of bfloat16; "
+            f"name it {key}:int or {key}:bf16"
+        )
 
 
 def most_unpacked(packed: int) -> int:
@@ -295,10 +369,10 @@ def check_entry(entry: Entry, where: str, *, whole: bool = True) -> None:
 
 
 def checked(
-    catalogue: Catalogue, name: str, *, whole: bool = True, words: str = "", texts: bool = False
+    catalogue: Catalogue, name: str, *, whole: bool = True, words: str = "", labels: bool = False
 ) -> Entry:
     """The entry `name`, fit to be read as real numbers; nothing is loaded. `words` is the next step
-    where it holds texts; with `texts` those of a table will do.
+    where it holds texts; `labels` may be words or booleans.
 
     Raises:
         DataError: there is none, it is a group or a link, or see `check_entry`, or no real numbers,
@@ -312,7 +386,7 @@ def checked(
         raise DataError(f"{where} {entry.problem}; the file holds {catalogue}")
     with translated(catalogue.path, f"a dataset {name!r} of shape {entry.shape} {entry.dtype}"):
         check_entry(entry, where, whole=whole)
-    if not entry.real and not (texts and entry.dtype == WORDS):
+    if not entry.real and not (labels and entry.dtype in (WORDS, "bool")):
         step = words if _WORDS.match(entry.dtype) else ""
         step = step or "expected real numbers, say float64"
         raise DataError(f"{where} has dtype {entry.dtype}; {step}")

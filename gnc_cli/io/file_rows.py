@@ -13,7 +13,7 @@ from typing import IO
 import numpy as np
 
 from gnc_cli.errors import DataError
-from gnc_cli.io.catalogue import Catalogue, check_entry, checked, translated
+from gnc_cli.io.catalogue import Catalogue, check_bits, check_entry, checked, translated
 from gnc_cli.runtime.system import read_at
 
 _MOST_BYTES = 1 << 30
@@ -109,6 +109,7 @@ class FileRows:
 
     def __init__(self, catalogue: Catalogue, name: str, least: int = 2) -> None:
         entry = checked(catalogue, name, whole=False)
+        check_bits(catalogue, name)
         self.where = catalogue.where(name)
         # Maps of one place, as networks with pooling give them, (N, d, 1, 1), are rows.
         shape = entry.shape[:2] if set(entry.shape[2:]) <= {1} else entry.shape

@@ -59,12 +59,32 @@ def txt(file: IO[bytes], path: str) -> Iterator[Catalogue]:
     arrays = {"table": table}
     if len(label) == 1 and len(header) > 1:
         arrays = {"features": np.delete(table, label, axis=1), "labels": table[:, label[0]]}
+    question = None if any(map(_WORD.match, header)) else _question(table)
     yield Catalogue(
         path,
         {
-            name: Entry(array.shape, "float64", True, partial(np.asarray, array))
+            name: Entry(array.shape, "float64", True, partial(np.asarray, array), question=question)
             for name, array in arrays.items()
         },
+    )
+
+
+def _question(table: np.ndarray) -> str | None:
+    """Why a table without names of columns may have labels; None where its first and last column
+    are like the others."""
+    whole = ((table == np.floor(table)) & np.isfinite(table)).all(axis=0)
+    varied = (table != table[:1]).any(axis=0)
+    count = len(whole)
+    ends = {"first": whole[0] and varied[0], "last": whole[-1] and varied[-1]}
+    place = next((place for place in ("last", "first") if ends[place]), None)
+    if place is None or whole.all():
+        return None
+    others = f"x1 to x{count - 1}"
+    names = f"{others} and label" if place == "last" else f"label and {others}"
+    return (
+        f"the {place} column has whole numbers, and others do not: labels or coordinates? Add a "
+        f"first line of names, {names}, or, if all are coordinates, x1 to x{count}; drop a column "
+        "of row numbers"
     )
 
 

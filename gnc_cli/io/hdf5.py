@@ -96,7 +96,12 @@ def _catalogue(h5: Any, file: IO[bytes], path: str) -> Catalogue:
         name: epoch_or_step(name) | _attributes(h5[place + name], size, count) for name in names
     }
     state = _attributes(h5["state"], size, count) if _is_group(h5, "state") else None
-    return Catalogue(path, entries, attrs, snapshots, place, state)
+
+    def attributes_of(group: str) -> dict[str, Any]:
+        with translated(path, "HDF5"):
+            return _attributes(h5[group], size, count)
+
+    return Catalogue(path, entries, attrs, snapshots, place, attributes_of, state)
 
 
 def _counter(path: str, size: int) -> Callable[[int], None]:

@@ -7,6 +7,7 @@ import contextlib
 import io
 import json
 import os
+import re
 import stat
 import sys
 from collections.abc import Iterator
@@ -35,15 +36,17 @@ def memory_limit() -> int:
 
 
 def split_key(path: str) -> tuple[str, str | None]:
-    """`FILE:key` into file and key; a file of that very name comes first.
+    """`FILE:key` into file and key; a file of that very name comes first. The key may have colons.
 
-    >>> split_key("-:run/W"), split_key("code.h5")
-    (('-', 'run/W'), ('code.h5', None))
+    >>> split_key("-:run/W"), split_key("code.h5"), split_key("model.h5:dense/kernel:0")
+    (('-', 'run/W'), ('code.h5', None), ('model.h5', 'dense/kernel:0'))
     """
-    name, colon, key = path.rpartition(":")
-    named = name == "-" or os.path.exists(name) or PurePath(name).suffix != ""
-    if not colon or not named or os.path.exists(path):
+    names = [path[: colon.start()] for colon in re.finditer(":", path)]
+    files = [name for name in names if name == "-" or os.path.exists(name)]
+    files += [name for name in names if PurePath(name).suffix != ""]
+    if not files or os.path.exists(path):
         return path, None
+    name, key = files[0], path[len(files[0]) + 1 :]
     if not key:
         raise UsageError(f"{path!r} names no dataset after the colon; write {name}:KEY")
     return name, key

@@ -1,27 +1,31 @@
 """Codes, labels, classifiers and biases out of a file, checked to the last number.
 
-Labels may be in shards, one-hot, or counted from 1.
+Labels, of files and of arrays, may be in shards, words, booleans, one-hot, probabilities, or
+counted from 1.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+import re
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
 from gnc_cli.errors import DataError
-from gnc_cli.io.catalogue import WORDS, Catalogue, checked, translated
+from gnc_cli.io.catalogue import Catalogue, check_bits, checked, translated
 from gnc_cli.io.file_rows import FileRows
 from gnc_cli.io.inputs import memory_limit, read_lines
 from gnc_cli.parameters import Lines, spelled
-from gnc_cli.parsing import shown
+from gnc_cli.parsing import listed, shown
 
 _BLOCK_BYTES = 32 << 20
 LARGEST_LABEL = 1 << 53
 """No number of classes comes near; floats up to here are integers without doubt."""
-_IGNORED = (-1, -100)
-"""Labels of what is left out; the second is the `ignore_index` of PyTorch and Hugging Face."""
+IGNORED = ("-1", "-100")
+"""Labels of samples that are left out; the second is the `ignore_index` of PyTorch and Hugging
+Face."""
 ONE_BASED, ONE_HOT = "one-based", "one-hot"
 """Forms of `--labels-are`; the third is `zero-based`."""
+_SUM_ERROR = 1e-2
+"""Rows of probabilities sum to 1 up to this; float16 and 1,000 classes make errors of 1e-3."""
 
 
 def load_matrix(catalogue: Catalogue, name: str) -> np.ndarray:
@@ -55,6 +59,7 @@ def load_bias(catalogue: Catalogue, name: str, K: int | None = None) -> np.ndarr
         DataError: another shape or dtype, NaN or infinity.
     """
     entry = checked(catalogue, name)
+    check_bits(catalogue, name)
     where = catalogue.where(name)
     if len(entry.shape) != 1 or K not in (None, entry.shape[0]):
         expected = "(K,)" if K is None else f"({K},)"
@@ -64,53 +69,150 @@ def load_bias(catalogue: Catalogue, name: str, K: int | None = None) -> np.ndarr
     return bias
 
 
-def load_labels(
-    catalogue: Catalogue,
-    name: str,
-    K: int | None = None,
-    prepare: Callable[[np.ndarray, str], np.ndarray] | None = None,
-    *,
-    left_out: bool = False,
-) -> np.ndarray:
-    """Class numbers, shape (N,), int64, from integers or integral floats of shape (N,) or (N, 1).
-
-    `prepare` turns labels of another form into these; it gets the stored values, of one or two
-    axes, and a name for messages. `left_out`: -1 is allowed.
+def load_labels(catalogue: Catalogue, name: str, K: int | None = None) -> np.ndarray:
+    """Class numbers from 0 on, shape (N,), int64.
 
     Raises:
-        DataError: another shape or dtype, a value that is no class (of K, if given); names its row.
+        DataError: another shape or dtype, words, a value that is no class (of K, if given).
     """
-    where = catalogue.where(name)
-    entry = checked(
-        catalogue,
-        name,
-        words=(
-            "words; save numbers, in the order of the rows of the weights: "
-            "names, labels = numpy.unique(words, return_inverse=True)"
-        ),
-    )
-    refusal = f"{where} has shape {entry.shape}; expected (N,), one class number for each row"
-    if len(entry.shape) not in (1, 2) or (prepare is None and entry.shape[1:] not in ((), (1,))):
-        raise DataError(refusal)
+    values, where, dtype = stored_labels(catalogue, name)
+    if values.dtype == object:
+        raise DataError(f"{where} has words; save class numbers, 0 to K - 1")
+    return read_labels(values, where, dtype, K=K)[0]
+
+
+def stored_labels(catalogue: Catalogue, name: str) -> tuple[np.ndarray, str, str]:
+    """Load labels as they are stored; with their name in messages and their dtype in the file.
+
+    Raises:
+        DataError: they are neither real numbers, nor booleans, nor words.
+    """
+    step = "save numbers: names, labels = numpy.unique(words, return_inverse=True)"
+    entry = checked(catalogue, name, words=f"words; {step}", labels=True)
     with translated(catalogue.path, f"labels {name!r} of shape {entry.shape} {entry.dtype}"):
-        values = np.asarray(entry.load())
-    if prepare is not None:
-        values = prepare(values, where)
-    if values.shape[1:] not in ((), (1,)):
-        raise DataError(refusal)
+        return np.asarray(entry.load()), catalogue.where(name), entry.dtype
+
+
+def read_labels(
+    values: np.ndarray,
+    where: str,
+    dtype: str,
+    *,
+    form: str = "zero-based",
+    ignored: Collection[str] = (),
+    K: int | None = None,
+) -> tuple[np.ndarray, str | None]:
+    """Class numbers from 0 on, shape (N,), int64, -1 for ignored labels; words as they are, as an
+    array of objects; and a note where the numbers were not stored as such.
+
+    Args:
+        values: of shape (N,), (N, 1), or one row per sample and one column per class.
+        where: names them in messages.
+        dtype: as stored, `bfloat16` too.
+        form: `zero-based`, `one-based` or `one-hot`, as the user says.
+        ignored: labels of samples that are left out, as stored.
+
+    Raises:
+        DataError: another shape, a value that is no class (of K, if given) or may be rounded;
+            names its row.
+
+    Example:
+        >>> read_labels(np.array([[0, 1], [1, 0]]), "labels", "int64", form="one-hot")
+        (array([1, 0]), None)
+    """
+    note = None
+    if values.ndim == 2 and values.shape[1] > 1:
+        values, note = _classes_of_rows(values, where, form)
+    elif form == ONE_HOT:
+        raise _not_one_hot(values, where)
+    if values.shape[1:] not in ((), (1,)) or not values.ndim:
+        step = "; choose a column, labels[:, 0]" if values.ndim == 2 else ""
+        raise DataError(
+            f"{where} has shape {values.shape}; expected (N,), one class number for each row{step}"
+        )
     values = values.reshape(-1)
-    with np.errstate(invalid="ignore"):
-        most = LARGEST_LABEL if K is None else K - 1
-        least = -1 if left_out else 0
-        right = (values >= least) & (values <= most) & (values == np.floor(values))
-    bad = np.flatnonzero(~right)
+    if values.dtype.kind in "SUO":
+        if form == ONE_BASED:
+            raise DataError(f"{where} has words; drop {spelled('labels_are', ONE_BASED)}")
+        decoded = np.char.decode(values, "utf-8") if values.dtype.kind == "S" else values
+        return decoded.astype(object), note
+    if values.dtype == bool:
+        values, note = values.astype(np.int64), "booleans, taken as the classes 0 and 1"
+    if values.dtype.kind == "f":
+        require_finite(values, where)
+        exact = _exact_integers(dtype)
+        rounded = np.count_nonzero(np.abs(values) >= exact)
+        if rounded:
+            raise DataError(
+                f"{where} has {rounded} label(s) of {exact} or more, which {dtype} rounds; save "
+                "the labels as integers, before they are rounded"
+            )
+        values = values.astype(np.float64)
+    left_out = np.zeros(len(values), dtype=bool)
+    for mark in ignored:
+        if re.fullmatch(r"-?\d{1,20}", mark, re.ASCII):
+            left_out |= values == int(mark)
+    first = int(form == ONE_BASED)
+    most = LARGEST_LABEL if K is None else K - 1
+    right = (values >= first) & (values <= most) & (values == np.floor(values))
+    bad = np.flatnonzero(~right & ~left_out)
     if bad.size:
+        step = "remove or renumber these rows"
+        if first:
+            step += f", or drop {spelled('labels_are', ONE_BASED)}"
+        elif ignored and values[bad[0]] == np.floor(values[bad[0]]):
+            step += f", or leave them out: {spelled('ignore_label', int(values[bad[0]]))}"
         raise DataError(
             f"{where} has {bad.size} value(s) that are no class, the first is {values[bad[0]]} at "
-            f"row {bad[0]}; expected integers from 0 {'on' if K is None else f'to {most}'}: "
-            "remove or renumber these rows"
+            f"row {bad[0]}; expected integers from {first} {'on' if K is None else f'to {most}'}: "
+            f"{step}"
         )
-    return values.astype(np.int64)
+    return np.where(left_out, -1, np.where(left_out, 0, values).astype(np.int64) - first), note
+
+
+def _exact_integers(dtype: str) -> int:
+    """The first integer whose successor is no number of the dtype."""
+    try:
+        return int(2 ** (np.finfo(np.dtype(dtype)).nmant + 1))
+    except TypeError:  # of torch alone
+        return 256 if dtype == "bfloat16" else 8
+
+
+def _classes_of_rows(values: np.ndarray, where: str, form: str) -> tuple[np.ndarray, str | None]:
+    """The class of each row of one-hot labels or probabilities, and a note on the latter.
+
+    Raises:
+        DataError: rows of neither; one-hot, and the user has not said so, or the reverse.
+    """
+    if is_one_hot(values):
+        if form == ONE_HOT:
+            return values.argmax(axis=1), None
+        raise DataError(
+            f"{where} is one-hot, shape {values.shape}; add {spelled('labels_are', ONE_HOT)}"
+        )
+    if values.dtype.kind not in "SUO" and ((values == 0) | (values == 1)).all():
+        several = np.flatnonzero(np.count_nonzero(values, axis=1) != 1)
+        raise DataError(
+            f"{where} is multi-label, shape {values.shape}, and not one-hot: {len(several)} row(s) "
+            f"without exactly one 1, the first is row {several[0]}; keep the rows of one class, "
+            "one = labels.sum(axis=1) == 1: features[one], labels[one].argmax(axis=1)"
+        )
+    if form == ONE_HOT:
+        raise _not_one_hot(values, where)
+    soft = values.dtype.kind == "f" and bool((values >= 0).all())
+    if not soft or np.abs(values.sum(axis=1, dtype=np.float64) - 1.0).max(initial=0) > _SUM_ERROR:
+        return values, None
+    ties = np.count_nonzero(np.count_nonzero(values.T == values.max(axis=1), axis=0) > 1)
+    tied = f"; {ties} row(s) have a tie, taken as the first" if ties else ""
+    note = f"probabilities of {values.shape[1]} classes, each row taken as its most likely class"
+    return values.argmax(axis=1), note + tied
+
+
+def _not_one_hot(values: np.ndarray, where: str) -> DataError:
+    return DataError(
+        f"{where}: shape {values.shape} is not one-hot, with one 1 and else zeros in each "
+        f"row; drop {spelled('labels_are', ONE_HOT)}"
+    )
 
 
 def load_weights(parts: Sequence[FileRows], *, transpose: bool = False) -> np.ndarray:
@@ -156,14 +258,18 @@ def load_weights(parts: Sequence[FileRows], *, transpose: bool = False) -> np.nd
 
 
 def numbered(
-    words: np.ndarray, names: str | Lines | None, where: Mapping[str, str]
+    words: np.ndarray,
+    names: str | Lines | None,
+    where: Mapping[str, str],
+    ignored: Collection[str] = (),
 ) -> tuple[np.ndarray, list[str]]:
     """Class numbers of labels that are words, and the name of each class.
 
     Args:
-        words: shape (N,).
+        words: shape (N,); None or empty where one is missing.
         names: of the classes, in their order, or a file of them; None: the words, sorted.
         where: names the roles of what is there in messages; weights and logits have an order.
+        ignored: words of samples that are left out, -1 in the result.
 
     Raises:
         DataError: a word is missing or no name, or the order of the classes is not known.
@@ -177,10 +283,10 @@ def numbered(
             f"{where['labels']}: these are words, and the order of the classifier's classes is not "
             f"known; give {spelled('class_names', 'FILE')}, one name for each of its rows"
         )
-    known = sorted({*words.tolist()} - {None}) if names is None else read_lines(names)
-    places = {name: k for k, name in enumerate(known)}
-    labels = np.array([places.get(word, -1) for word in words.tolist()], dtype=np.int64)
-    if labels.min(initial=0) < 0:
+    known = sorted({*words.tolist()} - {None, "", *ignored}) if names is None else read_lines(names)
+    places = {name: k for k, name in enumerate(known)} | dict.fromkeys(ignored, -1)
+    labels = np.array([places.get(word, -2) for word in words.tolist()], dtype=np.int64)
+    if labels.min(initial=0) < -1:
         raise DataError(
             f"{where['labels']}: {shown(words[labels.argmin()])} at row {labels.argmin()} is none "
             f"of the {len(known)} names of classes; add it to them, or leave such rows out"
@@ -219,102 +325,77 @@ def is_one_hot(values: np.ndarray) -> bool:
     )
 
 
-def zero_based(values: np.ndarray, where: str, form: str) -> np.ndarray:
-    """Labels of a `form` as integers from 0 on, with -1 for samples that are left out.
-
-    Args:
-        values: shape (N,), (N, 1), or one-hot (N, K).
-        where: names them in messages.
-        form: `zero-based`, `one-based` or `one-hot`, as the user says.
-
-    Raises:
-        DataError: they are not in this form, or one-hot and the user has not said so.
-
-    Example:
-        >>> zero_based(np.array([[0, 1], [1, 0]]), "labels", "one-hot")
-        array([1, 0])
-    """
-    one_hot = is_one_hot(values)
-    if form == ONE_HOT:
-        if not one_hot:
-            raise DataError(
-                f"{where}: shape {values.shape} is not one-hot, with one 1 and else zeros in each "
-                f"row; drop {spelled('labels_are', ONE_HOT)}"
-            )
-        return np.asarray(values.argmax(axis=1))
-    if one_hot:
-        raise DataError(
-            f"{where} is one-hot, shape {values.shape}; add {spelled('labels_are', ONE_HOT)}"
-        )
-    left_out = np.isin(values, _IGNORED)
-    if form == ONE_BASED:
-        below = np.flatnonzero((values < 1).reshape(-1) & ~left_out.reshape(-1))
-        if below.size:
-            raise DataError(
-                f"{where} has label {values.reshape(-1)[below[0]]} at row {below[0]}, and does not "
-                f"count from 1; drop {spelled('labels_are', ONE_BASED)}"
-            )
-        values = np.asarray(values - 1)
-    return np.where(left_out, -1, values) if left_out.any() else values
-
-
 def check_range(labels: np.ndarray, K: int, where: str) -> None:
     """Refuse labels above K - 1; those that run from 1 to K are recognised."""
     if int(labels.max(initial=0)) < K:
         return
-    row = int((labels >= K).argmax())
-    step = f"; {from_one()}" if labels[labels >= 0].min() == 1 and labels.max() == K else ""
+    row, step = int((labels >= K).argmax()), ""
+    if labels[labels >= 0].min() == 1 and labels.max() == K:
+        step = f"; {from_one()}"
+    elif (labels[labels >= K] == labels[row]).all():
+        step = f"; to leave its samples out, add {spelled('ignore_label', int(labels[row]))}"
     raise DataError(
         f"{where} has label {labels[row]} at row {row}, out of range for K = {K}; "
         f"expected 0 to {K - 1}{step}"
     )
 
 
-def suspicion(labels: np.ndarray, step: str | None = None) -> str | None:
-    """A warning where labels that alone say what K is look as if they counted from 1."""
-    counts = np.bincount(labels[labels >= 0])
-    if len(counts) < 3 or counts[0] or not counts[1:].all():
+def suspicion(labels: np.ndarray) -> str | None:
+    """A warning where labels that alone say what K is look as if they counted from 1, or as if one
+    far beyond the others were a mark."""
+    present = np.unique(labels[labels >= 0])
+    if len(present) < 2:
         return None
+    if present[0] == 1 and present[-1] == len(present):
+        return (
+            f"no sample has label 0, and every label from 1 to {present[-1]} has some: class 0 is "
+            f"taken as missing; {from_one()}"
+        )
+    gaps = np.diff(present)
+    if not gaps[-1] == gaps.max() > len(present):
+        return None
+    if len(present) == 2:
+        return f"labels are {present[0]} and {present[1]} alone; number the classes 0 and 1"
     return (
-        f"no sample has label 0, and every label from 1 to {len(counts) - 1} has some: class 0 is "
-        f"taken as missing; {from_one(step)}"
+        f"label {present[-1]} is far beyond the others, {present[0]} to {present[-2]}; if it "
+        f"marks samples to leave out, add {spelled('ignore_label', int(present[-1]))}"
     )
 
 
-def from_one(step: str | None = None) -> str:
-    """The step for labels that count from 1: an option, or another where there is none."""
-    return f"if they count from 1, {step or 'add ' + spelled('labels_are', ONE_BASED)}"
+def from_one() -> str:
+    """The step for labels that count from 1."""
+    return f"if they count from 1, add {spelled('labels_are', ONE_BASED)}"
 
 
 def joined_labels(
-    pieces: Sequence[tuple[Catalogue, str]],
-    features: Sequence[tuple[Catalogue, str]],
-    where: dict[str, str],
+    parts: Sequence[tuple[np.ndarray, str, str]],
+    rows: Sequence[tuple[str, int]],
     form: str,
-) -> np.ndarray | None:
-    """All labels in order; shard by shard as many as features, where there are as many files.
+    ignored: Collection[str],
+    notes: list[str],
+) -> np.ndarray:
+    """All labels in order, class numbers or words; notes on how they were read join `notes`.
 
-    Those of a table may be words, which `numbered` makes classes of.
+    Args:
+        parts: values, name in messages and dtype of the labels of each shard.
+        rows: name and number of rows of each shard of features; compared with the labels where
+            there are as many shards.
+        form: as `read_labels`, and so is `ignored`.
     """
-    if not pieces:
-        return None
-    if form not in (ONE_BASED, ONE_HOT) and all(
-        catalogue.entries[name].dtype == WORDS for catalogue, name in pieces
-    ):
-        with translated(pieces[0][0].path, "columns of words"):
-            loaded = [checked(*piece, texts=True).load() for piece in pieces]
-    else:
-        prepare = partial(zero_based, form=form)
-        loaded = [load_labels(*piece, prepare=prepare, left_out=True) for piece in pieces]
-    if len(pieces) > 1:
-        where["labels"] += f" and {len(pieces) - 1} more file(s)"
-        for (catalogue, name), labels, (other, matrix) in zip(
-            pieces, loaded, features if len(features) == len(pieces) else (), strict=False
-        ):
-            rows = other.entries[matrix].shape[0]
-            if len(labels) != rows:
-                raise DataError(
-                    f"{catalogue.where(name)} has {len(labels)} labels, {other.where(matrix)} has "
-                    f"{rows} rows; each shard needs one label a row"
-                )
-    return np.concatenate(loaded)
+    joined = []
+    for number, (values, where, dtype) in enumerate(parts):
+        labels, note = read_labels(values, where, dtype, form=form, ignored=ignored)
+        if note is not None:
+            notes.append(f"{where}: {note}")
+        if len(rows) == len(parts) > 1 and len(labels) != rows[number][1]:
+            raise DataError(
+                f"{where} has {len(labels)} labels, {rows[number][0]} has "
+                f"{rows[number][1]} rows; each shard needs one label a row"
+            )
+        if joined and labels.dtype != joined[0].dtype:
+            raise DataError(
+                f"one of {listed([name for _, name, _ in parts])} has words and another numbers; "
+                "save all as words or all as numbers"
+            )
+        joined.append(labels)
+    return np.concatenate(joined)

@@ -68,7 +68,7 @@ def to_numpy(value: Any, name: str = "the array", *, texts: bool = False) -> np.
     Args:
         value: dense, nothing masked, real.
         name: of the argument, for messages.
-        texts: words will do, too.
+        texts: words and booleans will do, too.
 
     Raises:
         DataError: anything else; the message says what it is and what to give instead.
@@ -95,7 +95,7 @@ def to_numpy(value: Any, name: str = "the array", *, texts: bool = False) -> np.
         raise DataError(f"{name} must be rows of one length, got {shown(value)}") from None
     if array.dtype == object and array.ndim == 1 and len(array):
         array = _stacked(array, name)
-    if array.dtype.kind not in ("iufU" if texts else "iuf"):
+    if array.dtype.kind not in ("biufSU" if texts else "iuf"):
         kind = shown(value) if array.ndim == 0 else f"dtype {array.dtype}"
         raise DataError(f"{name} must be an array of real numbers, got {kind}")
     return array
