@@ -102,7 +102,7 @@ The last tier of weights are input embeddings.
 """
 WEIGHT_WORDS, BIAS_WORDS = ("weight", "weights", "w", "W"), ("bias", "biases", "b")
 """Last words of a name, behind a dot, a slash or an underscore: `fc_weight` and `fc_bias`."""
-_WORDS = re.compile(r"[<>|]?[SU]\d*$|object|str")
+_WORDS = re.compile(rf"[<>|]?[SU]\d*$|object|str|{WORDS}$")
 """Dtypes of texts."""
 
 
@@ -259,10 +259,10 @@ def check_entry(entry: Entry, where: str, *, whole: bool = True) -> None:
     """
     if entry.problem is not None:
         raise DataError(f"{where} {entry.problem}; {entry.remedy}")
-    needed = 8 * math.prod(entry.shape)
+    needed = (64 if entry.dtype == WORDS else 8) * math.prod(entry.shape)
     if whole and needed > memory_limit():
         raise DataError(
-            f"{where} declares shape {entry.shape}, {needed / 1e9:.3g} GB as float64, more than "
+            f"{where} declares shape {entry.shape}, {needed / 1e9:.3g} GB in memory, more than "
             "half of this machine's memory; is the file damaged? otherwise cut it into parts"
         )
     if entry.shape_warning is not None and (warning := entry.shape_warning()) is not None:

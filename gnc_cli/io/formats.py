@@ -23,6 +23,7 @@ from gnc_cli.io.array_files import npy, npz, safetensors
 from gnc_cli.io.catalogue import NAMES, Catalogue, Entry, translated
 from gnc_cli.io.expressions import MARKS, nearest_float
 from gnc_cli.io.inputs import HDF5_SIGNATURE, decoded, file_size, open_input, read_json
+from gnc_cli.io.matlab import mat
 from gnc_cli.io.off import off
 from gnc_cli.io.tables import columns
 
@@ -154,6 +155,7 @@ def shards(file: IO[bytes], path: str) -> Iterator[Catalogue]:
 
 
 FORMATS: dict[str, Reader] = {
+    ".mat": mat,
     ".h5": hdf5,
     ".hdf5": hdf5,
     ".npz": npz,
@@ -208,6 +210,8 @@ def _by_content(file: IO[bytes]) -> Reader | None:
         return safetensors
     known = {
         HDF5_SIGNATURE: hdf5,
+        b"MATLAB 7.3": hdf5,
+        b"MATLAB 5.0": mat,
         b"\x93NUMPY": npy,
         b"PAR1": columns,
         b"ARROW1": columns,
