@@ -11,6 +11,7 @@ import math
 import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import IO, Any
 
 import numpy as np
@@ -64,6 +65,26 @@ def npy(file: IO[bytes], path: str) -> Iterator[Catalogue]:
         flat = FlatArray(file, file.tell(), shape, dtype, fortran=fortran)
     entry = _entry(shape, dtype, flat.load)
     yield Catalogue(path, {"array": replace(entry, read=flat.read if entry.real else None)})
+
+
+@contextlib.contextmanager
+def fvecs(file: IO[bytes], path: str) -> Iterator[Catalogue]:
+    """Rows of float32, each behind its length as int32."""
+    size, d = file_size(file), int.from_bytes(file.read(4), "little")
+    if not 0 < d < 1 << 30 or size % (4 + 4 * d):
+        raise DataError(f"{path!r} has {size} bytes, no rows of {d} float32; is it cut short?")
+    N = size // (4 + 4 * d)
+    flat = FlatArray(file, 0, (N, 1 + d), np.dtype("<f4"))
+
+    def read(start: int, stop: int) -> np.ndarray:
+        rows = flat.read(start, stop)
+        wrong = np.flatnonzero(rows[:, 0].copy().view(np.int32) != d)
+        if wrong.size:
+            row = start + wrong[0]
+            raise DataError(f"{path!r} has not {d} numbers in row {row}; rows have one length")
+        return rows[:, 1:]
+
+    yield Catalogue(path, {"array": Entry((N, d), "float32", True, partial(read, 0, N), read=read)})
 
 
 @contextlib.contextmanager

@@ -8,7 +8,7 @@ the refusal happen here, once for all formats.
 import contextlib
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,8 +21,8 @@ MOST_ENTRIES = 100_000
 """Of one file; the largest models of today keep fewer tensors in all their files."""
 GROUP = "is a group, not a dataset"
 """What is wrong with an entry that is a group."""
-NO_PARAMETER = re.compile(r"(^|[./])(optim\w*|exp_avg\w*|momentum\w*|state)([./]|$)")
-"""Names of what a checkpoint holds beside the model's parameters."""
+NO_PARAMETER = re.compile(r"(^|[./])(optim\w*|exp_avg\w*|momentum\w*|state|lora_\w+)([./]|$)")
+"""Names of what a checkpoint holds beside the model's parameters, and of factors of changes to them."""
 WORDS = "words"
 """The dtype of texts that can number classes."""
 _QUANTISED = ("int8", "uint8")
@@ -220,6 +220,13 @@ class Catalogue:
         items += [f"{name!r} ({entry})" for name, entry in self.entries.items() if entry.problem]
         more = len(items) - _LISTED
         return ", ".join(items[:_LISTED]) + (f" and {more} more" if more > 0 else "") or "nothing"
+
+
+def label_column(names: Sequence[str]) -> str | None:
+    """Find the one column of a table whose name says that it has the labels."""
+    called = {*sum(NAMES["labels"], ("class",))} - ({"y"} if "x" in names else set())
+    labels = [name for name in names if name.lower() in called]
+    return labels[0] if len(labels) == 1 and len(names) > 1 else None
 
 
 def most_unpacked(packed: int) -> int:

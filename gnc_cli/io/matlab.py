@@ -65,4 +65,6 @@ def without_single_axis(entry: Entry) -> Entry:
     if len(entry.shape) != 2 or 1 not in entry.shape:
         return entry
     shape = tuple(n for n in entry.shape if n != 1)
-    return replace(entry, shape=shape, load=lambda: entry.load().reshape(shape), read=None, note=None)
+    return replace(
+        entry, shape=shape, load=lambda: entry.load().reshape(shape), read=None, note=None
+    )

@@ -1,4 +1,5 @@
-"""Parquet and Arrow tables: columns of numbers, of lists of numbers and of words, read in order.
+"""Tables of Parquet, Arrow and `datasets`: columns of numbers, lists of numbers and words, read in
+order.
 
 pyarrow reads them, the extra `parquet`. Of a column some rows are decoded at a time, so that
 features may exceed the memory.
@@ -9,7 +10,10 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
+from itertools import chain
+from pathlib import PurePath
 from typing import IO, Any
 
 import numpy as np
@@ -20,9 +24,12 @@ from gnc_cli.io.catalogue import (
     WORDS,
     Catalogue,
     Entry,
+    label_column,
     most_unpacked,
     translated,
 )
+from gnc_cli.io.inputs import file_size, open_input, read_json
+from gnc_cli.parsing import shown
 
 _BATCH_BYTES = 4 << 20
 """Of the rows that are decoded at once, as float64."""
@@ -79,12 +86,14 @@ def _listed(files: list[IO[bytes]], path: str) -> Catalogue:
         and not field.name.startswith("__index_level")
     ]
     shapes = {listed.entries[field.name].shape for field in numbers}
-    if len(numbers) > 1 and shapes == {(N,)} and not find_by_name(listed.entries):
+    if len(numbers) > 1 and shapes == {(N,)}:
         name = "table" if label is None else "features"
-        whole = entry(listed.where(name), numbers)
-        names = shown(", ".join(field.name for field in numbers))
-        note = f"{len(numbers)} columns of numbers: {names}"
-        listed.entries[name] = replace(whole, note=note)
+        names = ", ".join(field.name for field in numbers)
+        note = f"{len(numbers)} columns of numbers: {shown(names)}"
+        whole = replace(entry(listed.where(name), numbers), note=note)
+        listed.entries[name] = whole
+        if label is not None:
+            listed.entries["labels"] = listed.entries[label]
     return listed
 
 
