@@ -15,7 +15,7 @@ from gnc_cli.collapse.heads import head_by_config
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.io.catalogue import Catalogue, translated
 from gnc_cli.io.code import parse_provenance
-from gnc_cli.io.formats import reader_for
+from gnc_cli.io.formats import DATASET, reader_for
 from gnc_cli.io.inputs import open_input, split_key
 from gnc_cli.io.models import CONFIG, fetch_model, hub_name, model_file, read_model_config
 from gnc_cli.parameters import spelled
@@ -91,6 +91,19 @@ def _folder(path: str, key: str | None) -> list[File]:
         return [File(file, key) for file in files or [os.path.join(path, "last.pt")]]
     if "metrics.jsonl" in names:
         raise DataError(f"{path!r} is a run without a checkpoint yet; wait for its first epoch")
+    if {"adapter_config.json", "adapter_model.safetensors"} & {*names}:
+        raise DataError(
+            f"{path!r} is a LoRA adapter, which holds no head of a model; merge the two: "
+            "model.merge_and_unload().save_pretrained(FOLDER), and measure that folder"
+        )
+    if DATASET in names:
+        shown = path if key is None else f"{path}:{key}"
+        return [File(os.path.join(path, DATASET), key, shown)]
+    if "dataset_dict.json" in names:
+        sets = [
+            os.path.join(path, name) for name in names if os.path.isdir(os.path.join(path, name))
+        ]
+        raise DataError(f"{path!r} has several data sets; name one of {listed(sets)}")
     if model_file(path) is not None:
         return [_model(path, key, "")]
     series = [os.path.join(path, name) for name in names if _SERIES.fullmatch(name)]
@@ -106,7 +119,7 @@ def _folder(path: str, key: str | None) -> list[File]:
         )
     raise DataError(
         f"{path!r} is a folder with neither a run of gnc train (snapshots, last.pt) nor a model "
-        "(config.json with model.safetensors); name a file inside it"
+        "(config.json with model.safetensors) nor a data set (state.json); name a file inside it"
     )
 
 

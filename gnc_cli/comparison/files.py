@@ -95,9 +95,9 @@ def read_published(path: str | os.PathLike[str], d: int | None = None) -> CodeFi
 
 def _in_points(catalogue: Catalogue, d: int | None) -> Catalogue:
     """The catalogue of a text file, its single numbers gathered into points."""
-    (entry,) = catalogue.entries.values()
+    entry, *others = catalogue.entries.values()
     count, width = entry.shape
-    if width != 1:
+    if width != 1 or others:
         return catalogue
     path = catalogue.path
     named = _SLOANE.fullmatch(PurePath(path).name)

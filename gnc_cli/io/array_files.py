@@ -9,15 +9,24 @@ import contextlib
 import json
 import math
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
 from typing import IO, Any
 
 import numpy as np
 
 from gnc_cli.errors import DataError
-from gnc_cli.io.catalogue import MOST_ENTRIES, Catalogue, Entry, most_unpacked, translated
+from gnc_cli.io.catalogue import (
+    MOST_ENTRIES,
+    WORDS,
+    Catalogue,
+    Entry,
+    most_unpacked,
+    translated,
+)
 from gnc_cli.io.code import CodeFile, provenance_text
-from gnc_cli.io.file_rows import FlatArray
+from gnc_cli.io.file_rows import BFLOAT16, FlatArray, native
 from gnc_cli.io.inputs import file_size
 
 _HEADERS = {
@@ -54,8 +63,28 @@ def npy(file: IO[bytes], path: str) -> Iterator[Catalogue]:
                 "save plain numbers"
             )
         flat = FlatArray(file, file.tell(), shape, dtype, fortran=fortran)
-    entry = Entry(shape, str(dtype), dtype.kind in "iuf", flat.load, read=flat.read)
-    yield Catalogue(path, {"array": entry})
+    entry = _entry(shape, dtype, flat.load)
+    yield Catalogue(path, {"array": replace(entry, read=flat.read if entry.real else None)})
+
+
+@contextlib.contextmanager
+def fvecs(file: IO[bytes], path: str) -> Iterator[Catalogue]:
+    """Rows of float32, each behind its length as int32."""
+    size, d = file_size(file), int.from_bytes(file.read(4), "little")
+    if not 0 < d < 1 << 30 or size % (4 + 4 * d):
+        raise DataError(f"{path!r} has {size} bytes, no rows of {d} float32; is it cut short?")
+    N = size // (4 + 4 * d)
+    flat = FlatArray(file, 0, (N, 1 + d), np.dtype("<f4"))
+
+    def read(start: int, stop: int) -> np.ndarray:
+        rows = flat.read(start, stop)
+        wrong = np.flatnonzero(rows[:, 0].copy().view(np.int32) != d)
+        if wrong.size:
+            row = start + wrong[0]
+            raise DataError(f"{path!r} has not {d} numbers in row {row}; rows have one length")
+        return rows[:, 1:]
+
+    yield Catalogue(path, {"array": Entry((N, d), "float32", True, partial(read, 0, N), read=read)})
 
 
 @contextlib.contextmanager
@@ -73,7 +102,7 @@ def npz(file: IO[bytes], path: str) -> Iterator[Catalogue]:
             with translated(path, f".npz (member {member.filename!r})"):
                 entry = _member(archive, member)
                 if name == "provenance":
-                    attrs[name] = str(entry.load()) if entry.dtype.startswith("<U") else ""
+                    attrs[name] = str(entry.load()) if entry.dtype == WORDS else ""
                 else:
                     entries[name] = entry
         yield Catalogue(path, entries, attrs)
@@ -125,10 +154,19 @@ def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Entry:
 
     def load() -> np.ndarray:
         with archive.open(member) as file:
-            return np.lib.format.read_array(file, allow_pickle=False)
+            return np.asarray(np.lib.format.read_array(file, allow_pickle=False))
 
-    word = str(dtype.str if dtype.kind == "U" else dtype)
-    return Entry(shape, word, dtype.kind in "iuf", load)
+    return _entry(shape, dtype, load)
+
+
+def _entry(shape: tuple[int, ...], dtype: np.dtype, load: Callable[[], np.ndarray]) -> Entry:
+    """An array of NumPy's format; texts are words, and bfloat16 has no dtype of its own there."""
+    if dtype.kind == "U":
+        return Entry(shape, WORDS, False, lambda: load().astype(object))
+    if dtype != BFLOAT16:
+        return Entry(shape, str(dtype), dtype.kind in "iuf", load)
+    note = "2 bytes of no NumPy dtype per number, read as bfloat16"
+    return Entry(shape, "bfloat16", True, lambda: native(load()), note=note)
 
 
 def _npy_header(file: IO[bytes], size: int) -> tuple[tuple[int, ...], bool, np.dtype]:
@@ -168,9 +206,8 @@ def _tensor(file: IO[bytes], item: dict[str, Any], start: int, size: int) -> Ent
     dtype = _TYPES.get(item["dtype"], str(item["dtype"]))  # BOOL, C64, F8_E4M3 and others
     if item["dtype"] not in _TYPES:
         return Entry(shape, dtype, False, lambda: np.empty(0))
-    bfloat16 = dtype == "bfloat16"
-    stored = np.dtype("u2" if bfloat16 else dtype).newbyteorder("<")
+    stored = BFLOAT16 if dtype == "bfloat16" else np.dtype(dtype).newbyteorder("<")
     if end > size - start or math.prod(shape) * stored.itemsize != end - begin:
         raise ValueError(f"shape {shape} {dtype} at {begin}:{end} of {size - start} bytes")
-    flat = FlatArray(file, start + begin, shape, stored, bfloat16=bfloat16)
+    flat = FlatArray(file, start + begin, shape, stored)
     return Entry(shape, dtype, True, flat.load, read=flat.read if shape else None)

@@ -9,7 +9,7 @@ import contextlib
 import hashlib
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -22,8 +22,8 @@ MOST_ENTRIES = 100_000
 """Of one file; the largest models of today keep fewer tensors in all their files."""
 GROUP = "is a group, not a dataset"
 """What is wrong with an entry that is a group."""
-NO_PARAMETER = re.compile(r"(^|[./])(optim\w*|exp_avg\w*|momentum\w*|state)([./]|$)")
-"""Names of what a checkpoint holds beside the model's parameters."""
+NO_PARAMETER = re.compile(r"(^|[./])(optim\w*|exp_avg\w*|momentum\w*|state|lora_\w+)([./]|$)")
+"""Names of what a checkpoint holds beside the model's parameters, and of factors of changes to them."""
 WORDS = "words"
 """The dtype of texts that can number classes."""
 _QUANTISED = ("int8", "uint8")
@@ -120,7 +120,7 @@ READINGS = ("bf16", "int")
 """What 16-bit whole numbers are, in `FILE:KEY:bf16` and `FILE:KEY:int`."""
 SIXTEEN_BITS = re.compile(r"u?int16|[<>=]?[iu]2")
 """Dtypes of 16-bit whole numbers."""
-_WORDS = re.compile(r"[<>|]?[SU]\d*$|object|str")
+_WORDS = re.compile(rf"[<>|]?[SU]\d*$|object|str|{WORDS}$")
 """Dtypes of texts."""
 
 
@@ -321,6 +321,13 @@ def check_bits(catalogue: Catalogue, name: str) -> None:
         )
 
 
+def label_column(names: Sequence[str]) -> str | None:
+    """Find the one column of a table whose name says that it has the labels."""
+    called = {*sum(NAMES["labels"], ("class",))} - ({"y"} if "x" in names else set())
+    labels = [name for name in names if name.lower() in called]
+    return labels[0] if len(labels) == 1 and len(names) > 1 else None
+
+
 def most_unpacked(packed: int) -> int:
     """The most bytes that honest data of `packed` compressed bytes has, or a little more.
 
@@ -358,10 +365,10 @@ def check_entry(entry: Entry, where: str, *, whole: bool = True) -> None:
     """
     if entry.problem is not None:
         raise DataError(f"{where} {entry.problem}; {entry.remedy}")
-    needed = 8 * math.prod(entry.shape)
+    needed = (64 if entry.dtype == WORDS else 8) * math.prod(entry.shape)
     if whole and needed > memory_limit():
         raise DataError(
-            f"{where} declares shape {entry.shape}, {needed / 1e9:.3g} GB as float64, more than "
+            f"{where} declares shape {entry.shape}, {needed / 1e9:.3g} GB in memory, more than "
             "half of this machine's memory; is the file damaged? otherwise cut it into parts"
         )
     if entry.shape_warning is not None and (warning := entry.shape_warning()) is not None:

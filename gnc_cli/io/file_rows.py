@@ -26,7 +26,7 @@ class FlatArray:
     """An array that lies in a file as in memory: `shape` numbers of `dtype`, at an offset.
 
     The position of the file is not touched, so any threads may read at once. With `fortran` the
-    first axis varies fastest; with `bfloat16` the dtype is `<u2`, the upper halves of float32.
+    first axis varies fastest. The dtype `V2` is bfloat16.
     """
 
     def __init__(
@@ -37,14 +37,12 @@ class FlatArray:
         dtype: np.dtype,
         *,
         fortran: bool = False,
-        bfloat16: bool = False,
     ) -> None:
         self._file = file
         self._offset = offset
         self._shape = shape
         self._dtype = dtype
         self._fortran = fortran and len(shape) > 1
-        self._bfloat16 = bfloat16
 
     def read(self, start: int, stop: int) -> np.ndarray:
         """Rows start to stop of an array of one or more axes, native byte order."""
@@ -58,7 +56,7 @@ class FlatArray:
         else:
             raw = np.empty((count, *rest), self._dtype)
             self._fill(raw, start * int(np.prod(rest)))
-        return self._decoded(raw)
+        return native(raw)
 
     def load(self) -> np.ndarray:
         """The whole array."""
@@ -66,12 +64,7 @@ class FlatArray:
             return self.read(0, self._shape[0])
         raw = np.empty(1, self._dtype)
         self._fill(raw, 0)
-        return self._decoded(raw).reshape(())
-
-    def _decoded(self, raw: np.ndarray) -> np.ndarray:
-        if self._bfloat16:
-            return (raw.astype(np.uint32) << np.uint32(16)).view(np.float32)
-        return native(raw)
+        return native(raw).reshape(())
 
     def _fill(self, array: np.ndarray, skip: int) -> None:
         """Read into a contiguous array, from `skip` numbers after the beginning."""
@@ -206,10 +199,19 @@ def _read_as(dtype: str) -> np.dtype:
     return np.dtype(np.float32 if stored.itemsize <= _SMALL else np.float64)
 
 
+BFLOAT16 = np.dtype("V2")
+"""bfloat16, the upper half of a float32, as NumPy and HDF5 have it, which lack its dtype."""
+
+
 def native(array: np.ndarray) -> np.ndarray:
-    """The same numbers in this machine's byte order; the same array where they are already.
+    """The same numbers in this machine's byte order, `BFLOAT16` as float32; the same array where
+    they are already.
 
     >>> native(np.array([1, 2], dtype=">i4")).dtype == np.int32
     True
+    >>> native(np.array([0x3F80, 0xC000], dtype="<u2").view("V2"))
+    array([ 1., -2.], dtype=float32)
     """
+    if array.dtype == BFLOAT16:
+        return (array.view("<u2").astype(np.uint32) << np.uint32(16)).view(np.float32)
     return array.astype(array.dtype.newbyteorder("="), copy=False)

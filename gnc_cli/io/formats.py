@@ -6,31 +6,25 @@ a library raises becomes one DataError.
 """
 
 import contextlib
-import io
 import os
-import re
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from functools import partial
 from pathlib import PurePath
 from typing import IO
 
-import numpy as np
-
 from gnc_cli.errors import DataError
-from gnc_cli.io.array_files import npy, npz, safetensors
-from gnc_cli.io.catalogue import NAMES, Catalogue, Entry, translated
-from gnc_cli.io.expressions import MARKS, nearest_float
-from gnc_cli.io.inputs import HDF5_SIGNATURE, decoded, file_size, open_input, read_json
+from gnc_cli.io.array_files import fvecs, npy, npz, safetensors
+from gnc_cli.io.catalogue import Catalogue, Entry, translated
+from gnc_cli.io.inputs import GZIP_SIGNATURE, HDF5_SIGNATURE, file_size, open_input, read_json
+from gnc_cli.io.matlab import mat
 from gnc_cli.io.off import off
-from gnc_cli.io.tables import columns
+from gnc_cli.io.tables import columns, saved_dataset
+from gnc_cli.io.texts import TEXTS, gz
 
-_MOST_EXACT = 4_000_000
-"""Characters of a file with expressions: about a minute."""
+DATASET = "state.json"
+"""The file of a folder of `datasets` that names the others."""
 Reader = Callable[[IO[bytes], str], AbstractContextManager[Catalogue]]
-_WORD = re.compile(r"(?!(nan|inf(inity)?)$|sqrt\()[^\W\d]", re.IGNORECASE)
-"""How a word of a header begins; `sqrt(2)` is a number."""
 
 
 def hdf5(file: IO[bytes], path: str) -> AbstractContextManager[Catalogue]:
@@ -47,95 +41,16 @@ def pt(file: IO[bytes], path: str) -> AbstractContextManager[Catalogue]:
     return tensors(file, path)
 
 
+def keras(file: IO[bytes], path: str) -> AbstractContextManager[Catalogue]:
+    """Refuse a model of Keras: its weights have no names there that say what they are."""
+    raise DataError(
+        f"{path!r} is a model of Keras; save its last layer: W, b = "
+        "keras.models.load_model(FILE).layers[-1].get_weights(); "
+        "numpy.savez('head.npz', weights=W.T, bias=b)"
+    )
+
+
 _SHARDS: dict[str, Reader] = {".safetensors": safetensors, ".bin": pt}
-
-
-@contextlib.contextmanager
-def txt(file: IO[bytes], path: str) -> Iterator[Catalogue]:
-    """Text, one point per line."""
-    table, header = read_table(file, path)
-    called = {*sum(NAMES["labels"], ("class",))} - ({"y"} if "x" in header else set())
-    label = [at for at, word in enumerate(header) if word.lower() in called]
-    arrays = {"table": table}
-    if len(label) == 1 and len(header) > 1:
-        arrays = {"features": np.delete(table, label, axis=1), "labels": table[:, label[0]]}
-    question = None if any(map(_WORD.match, header)) else _question(table)
-    yield Catalogue(
-        path,
-        {
-            name: Entry(array.shape, "float64", True, partial(np.asarray, array), question=question)
-            for name, array in arrays.items()
-        },
-    )
-
-
-def _question(table: np.ndarray) -> str | None:
-    """Why a table without names of columns may have labels; None where its first and last column
-    are like the others."""
-    whole = ((table == np.floor(table)) & np.isfinite(table)).all(axis=0)
-    varied = (table != table[:1]).any(axis=0)
-    count = len(whole)
-    ends = {"first": whole[0] and varied[0], "last": whole[-1] and varied[-1]}
-    place = next((place for place in ("last", "first") if ends[place]), None)
-    if place is None or whole.all():
-        return None
-    others = f"x1 to x{count - 1}"
-    names = f"{others} and label" if place == "last" else f"label and {others}"
-    return (
-        f"the {place} column has whole numbers, and others do not: labels or coordinates? Add a "
-        f"first line of names, {names}, or, if all are coordinates, x1 to x{count}; drop a column "
-        "of row numbers"
-    )
-
-
-def read_table(file: IO[bytes], path: str) -> tuple[np.ndarray, list[str]]:
-    """The numbers of a text file, one row per line, shape (rows, columns), float64, exact; and the
-    words of its first line, where all are words or it counts the columns from 0, as pandas does.
-
-    Columns are separated by commas if the first line of data has one, by blanks otherwise. Numbers
-    may be expressions, such as `1/3` or `sqrt(5)/5`: see `expressions`.
-
-    Raises:
-        DataError: no text, no numbers, or rows of unequal length; names the line.
-    """
-    text = decoded(file, path, "if it is another format, give it that format's suffix")
-    lines = [line.partition("#")[0].strip() for line in text.splitlines()]
-    first = next((line for line in lines if line), None)
-    if first is None:
-        raise DataError(f"{path!r} holds no numbers; expected one point a line")
-    delimiter = "," if "," in first else None
-    words = [word.strip().strip('"') for word in first.split(delimiter)]
-    counted = len(words) > 2 and words == [str(at) for at in range(len(words))]
-    header = words if counted or all(_WORD.match(word) for word in words) else []
-    if header and any(lines[lines.index(first) + 1 :]):
-        lines[lines.index(first)] = ""
-    try:
-        return _numbers("\n".join(lines), delimiter), header
-    except ValueError as error:
-        reason = str(error).partition("; use `usecols`")[0].rstrip(".")
-        row = re.search(r" at row (\d+)(, column \d+|)$", reason)
-        if row is not None:  # NumPy counts rows of numbers, and from 1 where their length changes
-            numbers = [number for number, line in enumerate(lines, start=1) if line]
-            number_of_line = numbers[int(row[1]) - (not row[2])]
-            # The cause is what `nearest_float` says.
-            reason = f"{error.__cause__ or reason[: row.start()]} in line {number_of_line}{row[2]}"
-        raise DataError(
-            f"{path!r} is no table of numbers: {reason}; write one point on each line, put # "
-            "before lines of words, drop a column of row names (to_csv(index=False)), and number "
-            "classes that are words"
-        ) from error
-
-
-def _numbers(text: str, delimiter: str | None) -> np.ndarray:
-    """Decimal numbers, as fast as NumPy reads them; or some that are expressions."""
-    try:
-        return np.loadtxt(io.StringIO(text), delimiter=delimiter, ndmin=2)
-    except ValueError:
-        if len(text) > _MOST_EXACT or MARKS.search(text) is None:
-            raise
-    return np.loadtxt(
-        io.StringIO(text), delimiter=delimiter, ndmin=2, converters=nearest_float, encoding=None
-    )
 
 
 @contextlib.contextmanager
@@ -174,6 +89,7 @@ def shards(file: IO[bytes], path: str) -> Iterator[Catalogue]:
 
 
 FORMATS: dict[str, Reader] = {
+    ".mat": mat,
     ".h5": hdf5,
     ".hdf5": hdf5,
     ".npz": npz,
@@ -183,8 +99,9 @@ FORMATS: dict[str, Reader] = {
     ".pt": pt,
     ".pth": pt,
     ".ckpt": pt,
-    ".txt": txt,
-    ".csv": txt,
+    **TEXTS,
+    ".gz": gz,
+    ".fvecs": fvecs,
     ".off": off,
     ".parquet": columns,
     ".arrow": columns,
@@ -198,15 +115,20 @@ def reader_for(path: str, file: IO[bytes]) -> Reader:
         return hdf5
     if path.endswith("index.json"):
         return shards
+    if PurePath(path).name == DATASET:
+        return saved_dataset
     reader = _by_content(file)
     if reader is not None:
         return reader
     suffix = PurePath(path).suffix.lower()
     if suffix in FORMATS:
         return FORMATS[suffix]
+    step = f"rename a text to one of {', '.join(TEXTS)}"
+    if b"\0" in file.read(1024):
+        step = "convert it: numpy.savez('data.npz', features=H, labels=y)"
     raise DataError(
-        f"{path!r} has a suffix that names no format and begins like none; "
-        f"rename it to one of {', '.join(FORMATS)}"
+        f"{path!r} has a suffix that names no format and begins like none of "
+        f"{', '.join(FORMATS)}; {step}"
     )
 
 
@@ -218,19 +140,23 @@ def _by_content(file: IO[bytes]) -> Reader | None:
     if start.startswith(b"PK\x03\x04"):
         try:
             with zipfile.ZipFile(file) as archive:
-                torch = any(name.rpartition("/")[2] == "data.pkl" for name in archive.namelist())
+                names = {name.rpartition("/")[2] for name in archive.namelist()}
         except Exception:  # damaged: the reader by suffix will say so
             return None
         finally:
             file.seek(0)
-        return pt if torch else npz
+        return keras if "model.weights.h5" in names else pt if "data.pkl" in names else npz
     if int.from_bytes(start[:8], "little") <= size - 8 and start[8:9] == b"{":
         return safetensors
     known = {
         HDF5_SIGNATURE: hdf5,
+        b"MATLAB 7.3": hdf5,
+        b"MATLAB 5.0": mat,
         b"\x93NUMPY": npy,
         b"PAR1": columns,
         b"ARROW1": columns,
         b"\x80": pt,  # a pickle
+        b"\xff\xff\xff\xff": columns,  # an Arrow stream
+        GZIP_SIGNATURE: gz,
     }
     return next((reader for magic, reader in known.items() if start.startswith(magic)), None)

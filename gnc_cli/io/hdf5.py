@@ -9,28 +9,34 @@ a lock, with a cache of chunks, so that nothing is decompressed twice.
 
 import contextlib
 import math
+import os
 import re
 import threading
 import time
 from collections.abc import Callable, Iterator
+from importlib import import_module
+from pathlib import PurePath
 from typing import IO, Any
 
 import numpy as np
 
 import gnc_cli
 from gnc_cli.errors import DataError
+from gnc_cli.io import matlab
 from gnc_cli.io.atomic import deferring_errors
 from gnc_cli.io.catalogue import (
     GROUP,
     MOST_ENTRIES,
+    WORDS,
     Catalogue,
     Entry,
     most_unpacked,
     translated,
 )
 from gnc_cli.io.code import CodeFile, creation_time, provenance_text
-from gnc_cli.io.file_rows import FlatArray, native
+from gnc_cli.io.file_rows import BFLOAT16, FlatArray, native
 from gnc_cli.io.inputs import file_size, memory_limit
+from gnc_cli.parameters import spelled
 
 FORMAT = 1
 """Version of the layout, attribute `gnc_format`."""
@@ -90,7 +96,7 @@ def open_hdf5(file: IO[bytes], path: str) -> Iterator[Catalogue]:
 def _catalogue(h5: Any, file: IO[bytes], path: str) -> Catalogue:
     size = file_size(file)
     count = _counter(path, size)
-    attrs, entries = _attributes(h5, size, count), _entries(h5, file, size, count)
+    attrs, entries = _attributes(h5, size, count), _entries(h5, file, path, size, count)
     place, names = _snapshots(h5)
     snapshots = {
         name: epoch_or_step(name) | _attributes(h5[place + name], size, count) for name in names
@@ -156,18 +162,22 @@ def _write_arrays(h5: Any, code: CodeFile) -> None:
             h5.create_dataset(name, data=data, track_times=False)
 
 
-def _entries(h5: Any, file: IO[bytes], size: int, count: Callable[[int], None]) -> dict[str, Entry]:
+def _entries(
+    h5: Any, file: IO[bytes], path: str, size: int, count: Callable[[int], None]
+) -> dict[str, Entry]:
     links: dict[str, str] = {}
     lock = threading.Lock()
+    file.seek(0)
+    turned = file.read(6) == b"MATLAB" or path.lower().endswith(".mat")
 
     def entry(dataset: Any) -> Entry:
-        return _dataset_entry(dataset, file, size, lock)
+        return _dataset_entry(dataset, file, size, lock, turned)
 
     entries = dict(_walk(h5, "", set(), links, entry, count))
     for name, target in links.items():
         missing = Entry.refused(f"is a link to {target!r}, which is no dataset of this file")
         entries[name] = entries.get(target, missing)
-    return entries
+    return {name: each for name, each in entries.items() if not (turned and name[0] == "#")}
 
 
 def _snapshots(h5: Any) -> tuple[str, list[str]]:
@@ -259,58 +269,119 @@ def _attributes(group: Any, size: int, count: Callable[[int], None]) -> dict[str
     return attrs
 
 
-def _dataset_entry(dataset: Any, file: IO[bytes], size: int, lock: threading.Lock) -> Entry:
-    """An open h5py dataset; nothing is read yet. The lock is that of the file, as is its size."""
+def _dataset_entry(
+    dataset: Any, file: IO[bytes], size: int, lock: threading.Lock, turned: bool = False
+) -> Entry:
+    """An open h5py dataset; nothing is read yet. The lock is that of the file, as is its size;
+    `turned`: MATLAB wrote it, the first axis last."""
+    import h5py
+
     if dataset.is_virtual or dataset.external:
-        return Entry.refused("takes its data from other files and is refused")
-    if dataset.shape is None:
+        return Entry.refused("takes its data from other files and is refused", _parts(dataset))
+    if turned and isinstance(kind := dataset.attrs.get("MATLAB_class"), bytes):
+        if kind.decode() not in matlab.CLASSES:
+            return matlab.refused(kind.decode())
+    if dataset.shape is None or "MATLAB_empty" in dataset.attrs:
         return Entry.refused("is empty")
     try:
         dtype = dataset.dtype
     except TypeError:
         return Entry.refused("has a type of numbers that NumPy lacks")
-    shape = tuple(int(n) for n in dataset.shape)
-    real = dtype.kind in "iuf"
-    flat = _flat(dataset, file, shape) if real else None
+    if missing := _missing_filter(dataset):
+        step = "pip install hdf5plugin, or pack it with gzip"
+        return Entry.refused(f"is packed with {missing}, which is not installed", step)
+    shape = tuple(int(n) for n in dataset.shape)[:: -1 if turned else 1]
+    if len(shape) == 1 and h5py.check_string_dtype(dtype) is not None:
+        return Entry(shape, WORDS, False, lambda: _texts(dataset, size, lock))
+    bfloat16 = dtype == BFLOAT16
+    real = dtype.kind in "iuf" or bfloat16
+    flat = _flat(dataset, file, shape, turned) if real else None
 
     def load() -> np.ndarray:
         if flat is not None:
             return flat.load()
         with lock:
-            return native(np.asarray(dataset[()]))
+            array = native(np.asarray(dataset[()]))
+        return array.T if turned else array
 
-    return Entry(
+    axis = -1 if turned else 0
+    note = "axes turned, as MATLAB writes them" if turned and len(shape) > 1 else None
+    entry = Entry(
         shape,
-        str(dtype),
+        "bfloat16" if bfloat16 else str(dtype),
         real,
         load,
-        read=None if not shape else flat.read if flat is not None else _rows(dataset, lock),
-        step=int(dataset.chunks[0]) if shape and dataset.chunks else 1,
-        shape_warning=lambda: _shape_warning(dataset, shape, size),
+        read=None if not shape else flat.read if flat is not None else _rows(dataset, lock, axis),
+        step=int(dataset.chunks[axis]) if shape and dataset.chunks else 1,
+        shape_warning=lambda: _shape_warning(dataset, axis, size),
+        note="2 opaque bytes per number, read as bfloat16" if bfloat16 else note,
     )
+    return matlab.without_single_axis(entry) if turned else entry
 
 
-def _rows(dataset: Any, lock: threading.Lock) -> Callable[[int, int], np.ndarray]:
-    """Rows of a dataset by way of h5py; the last bands of chunks stay decompressed for the next."""
+def _missing_filter(dataset: Any) -> str:
+    """Name the first filter of a dataset that HDF5 lacks, also with hdf5plugin; nothing else."""
+    import h5py
+
+    made = dataset.id.get_create_plist()
+    filters = [made.get_filter(k) for k in range(made.get_nfilters())]
+    for code, _, _, name in filters:
+        if not h5py.h5z.filter_avail(code):
+            with contextlib.suppress(ImportError):
+                import_module("hdf5plugin")
+            if not h5py.h5z.filter_avail(code):
+                return f"filter {code} ({name.decode(errors='replace')})"
+    return ""
+
+
+def _texts(dataset: Any, size: int, lock: threading.Lock) -> np.ndarray:
+    """Words of a dataset. Many may be one place of the file, and each as long as the file: some are
+    read at a time, and all are held against its size."""
+    step, total = max(1, memory_limit() // 8 // size), 0
+    words = np.empty(dataset.shape, dtype=object)
+    for start in range(0, len(words), step):
+        with lock:
+            texts = dataset[start : start + step].tolist()
+        total += sum(map(len, texts))
+        if total > most_unpacked(size):
+            raise ValueError(f"its texts have more than {most_unpacked(size)} bytes")
+        words[start : start + step] = [text.decode(errors="backslashreplace") for text in texts]
+    return words
+
+
+def _rows(dataset: Any, lock: threading.Lock, axis: int) -> Callable[[int, int], np.ndarray]:
+    """Rows of a dataset along its first or last axis, by way of h5py; the last bands of chunks stay
+    decompressed for the next."""
     cached: list[Any] = []
 
     def read(start: int, stop: int) -> np.ndarray:
         with lock:
             if not cached:
-                cached.append(_with_cache(dataset))
-            return native(cached[0][start:stop])
+                cached.append(_with_cache(dataset, axis))
+            return native(cached[0][start:stop] if axis == 0 else cached[0][..., start:stop].T)
 
     return read
 
 
-def _with_cache(dataset: Any) -> Any:
+def _parts(dataset: Any) -> str:
+    """The next step for a dataset that is put together of others."""
+    places = [(part.file_name, part.dset_name) for part in dataset.virtual_sources() or ()]
+    files = [name for name, _ in places if name != "."]
+    if not files:
+        return Entry.remedy
+    name, key = os.path.commonprefix(files), places[0][1].strip("/")
+    pattern = name if len({*files}) == 1 else f"{name}*{PurePath(files[0]).suffix}"
+    return f"name its parts as shards: {spelled('features', f'{pattern}:{key}')}"
+
+
+def _with_cache(dataset: Any, axis: int) -> Any:
     """The dataset, opened again with a cache for `_KEPT_BANDS` bands of its chunks."""
     import h5py
 
     if dataset.chunks is None:
         return dataset
     across = math.prod(-(-n // c) for n, c in zip(dataset.shape, dataset.chunks, strict=True))
-    across //= -(-dataset.shape[0] // dataset.chunks[0])
+    across //= -(-dataset.shape[axis] // dataset.chunks[axis])
     band = across * math.prod(dataset.chunks) * dataset.dtype.itemsize
     access = h5py.h5p.create(h5py.h5p.DATASET_ACCESS)
     # Chunks share a slot where there are few slots, and then push each other out.
@@ -319,19 +390,20 @@ def _with_cache(dataset: Any) -> Any:
     return h5py.Dataset(h5py.h5d.open(dataset.file.id, dataset.name.encode(), access))
 
 
-def _flat(dataset: Any, file: IO[bytes], shape: tuple[int, ...]) -> FlatArray | None:
+def _flat(dataset: Any, file: IO[bytes], shape: tuple[int, ...], turned: bool) -> FlatArray | None:
     """The dataset at its offset, if it is contiguous and in a layout of NumPy's; else None."""
     import h5py
 
     offset = dataset.id.get_offset()  # None where chunked, compact or never written
     if offset is None or not dataset.id.get_type().equal(h5py.h5t.py_create(dataset.dtype)):
         return None
-    return FlatArray(file, offset, shape, dataset.dtype)
+    return FlatArray(file, offset, shape, dataset.dtype, fortran=turned)
 
 
-def _shape_warning(dataset: Any, shape: tuple[int, ...], size: int) -> str | None:
+def _shape_warning(dataset: Any, axis: int, size: int) -> str | None:
     """Why the declared shape cannot be true, by the bytes that are stored for it."""
-    declared = math.prod(shape) * dataset.dtype.itemsize
+    shape, itemsize = dataset.shape, dataset.id.get_type().get_size()  # NumPy's may be wider
+    declared = math.prod(shape) * itemsize
     if declared == 0:
         return None
     claim = f"declares shape {shape}, {declared / 1e9:.3g} GB"
@@ -349,13 +421,13 @@ def _shape_warning(dataset: Any, shape: tuple[int, ...], size: int) -> str | Non
             f"declares shape {shape}, of which {written} of {expected} chunks were ever written; "
             f"{_AGAIN}"
         )
-    chunk = math.prod(dataset.chunks) * dataset.dtype.itemsize
+    chunk = math.prod(dataset.chunks) * itemsize
     if expected * chunk > most_unpacked(stored):
         return (
             f"{claim}, from {stored} stored bytes, more than is unpacked; store it without "
             "compression"
         )
-    band = max(chunk, dataset.chunks[0] * math.prod(shape[1:]) * dataset.dtype.itemsize)
+    band = max(chunk, dataset.chunks[axis] * declared // shape[axis])
     if _KEPT_BANDS * band > memory_limit():
         return (
             f"has chunks {dataset.chunks}, {band / 1e9:.3g} GB for one row of them, which the "

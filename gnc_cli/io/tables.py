@@ -1,4 +1,5 @@
-"""Parquet and Arrow tables: columns of numbers, of lists of numbers and of words, read in order.
+"""Tables of Parquet, Arrow and `datasets`: columns of numbers, lists of numbers and words, read in
+order.
 
 pyarrow reads them, the extra `parquet`. Of a column some rows are decoded at a time, so that
 features may exceed the memory.
@@ -9,7 +10,10 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
+from itertools import chain
+from pathlib import PurePath
 from typing import IO, Any
 
 import numpy as np
@@ -20,9 +24,12 @@ from gnc_cli.io.catalogue import (
     WORDS,
     Catalogue,
     Entry,
+    label_column,
     most_unpacked,
     translated,
 )
+from gnc_cli.io.inputs import file_size, open_input, read_json
+from gnc_cli.parsing import shown
 
 _BATCH_BYTES = 4 << 20
 """Of the rows that are decoded at once, as float64."""
@@ -33,42 +40,98 @@ four, and a block per thread and two more are read at once."""
 
 @contextlib.contextmanager
 def columns(file: IO[bytes], path: str) -> Iterator[Catalogue]:
-    """The columns of a Parquet file or of an Arrow (Feather) file."""
+    """The columns of a Parquet file, of an Arrow (Feather) file or of an Arrow stream."""
+    with translated(path, "Parquet or Arrow"):
+        catalogue = _listed([file], path)
+    yield catalogue
+
+
+@contextlib.contextmanager
+def saved_dataset(file: IO[bytes], path: str) -> Iterator[Catalogue]:
+    """The columns of a folder that `datasets` saved: `path` is its state.json, which names the
+    files of the rows."""
+    folder = PurePath(path).parent
+    with contextlib.ExitStack() as stack, translated(path, "the state.json of a data set"):
+        names = [str(part["filename"]) for part in read_json(path, "a state")["_data_files"]]
+        if any(PurePath(name).name != name for name in names):
+            raise ValueError(f"it names files of other folders: {names}")
+        parts = [stack.enter_context(open_input(str(folder / name))) for name in names]
+        catalogue, files = _listed(parts, path), stack.pop_all()
+    with files:
+        yield catalogue
+
+
+def _listed(files: list[IO[bytes]], path: str) -> Catalogue:
+    """The columns of tables below each other, and those that together are features."""
     pyarrow, listed = import_extra("pyarrow", repr(path), "parquet"), Catalogue(path, {})
+    lock, tables = threading.Lock(), [_table(pyarrow, file) for file in files]
+    schema, N = tables[0][0], sum(rows for _, rows, _ in tables)
+    if not all(other.equals(schema) for other, _, _ in tables):
+        raise ValueError("its files have different columns")
+
+    def scan(**options: Any) -> Iterator[Any]:
+        return chain.from_iterable(each(**options) for _, _, each in tables)
+
+    size = sum(map(file_size, files))
+    entry = partial(_entry, types=pyarrow.types, N=N, size=size, scan=scan, lock=lock)
+    fields = list(schema)[:MOST_ENTRIES]
+    for field in fields:
+        listed.entries[field.name] = entry(listed.where(field.name), [field])
+    label = label_column(schema.names)
+    numbers = [
+        field
+        for field in fields
+        if listed.entries[field.name].real
+        and field.name != label
+        and not field.name.startswith("__index_level")
+    ]
+    shapes = {listed.entries[field.name].shape for field in numbers}
+    if len(numbers) > 1 and shapes == {(N,)}:
+        name = "table" if label is None else "features"
+        names = ", ".join(field.name for field in numbers)
+        note = f"{len(numbers)} columns of numbers: {shown(names)}"
+        whole = replace(entry(listed.where(name), numbers), note=note)
+        listed.entries[name] = whole
+        if label is not None:
+            listed.entries["labels"] = listed.entries[label]
+    return listed
+
+
+def _table(pyarrow: Any, file: IO[bytes]) -> tuple[Any, int, Callable[..., Iterator[Any]]]:
+    """The schema of a table, its number of rows, and what gives batches of columns in order."""
     from pyarrow import parquet
 
-    start, size, lock = file.read(4), file.seek(0, os.SEEK_END), threading.Lock()
-    with translated(path, "Parquet or an Arrow file (streams are not read)"):
-        if start == b"PAR1":
-            table = parquet.ParquetFile(file, pre_buffer=False, buffer_size=1 << 20)
-            schema, N = table.schema_arrow, table.metadata.num_rows
-            scan = partial(table.iter_batches, use_threads=False)
-        else:
-            schema = pyarrow.ipc.open_file(file).schema
-            scan = partial(_arrow_batches, pyarrow.ipc, file, schema)
-            N = sum(map(len, scan(batch_size=_BATCH_BYTES, columns=schema.names[-1:])))
-        for field in list(schema)[:MOST_ENTRIES]:
-            listed.entries[field.name] = _entry(
-                listed.where(field.name), pyarrow.types, field, N, size, scan, lock
-            )
-    yield listed
+    size = file_size(file)
+    start = file.read(6)
+    if start.startswith(b"PAR1"):
+        table = parquet.ParquetFile(file, pre_buffer=False, buffer_size=1 << 20)
+        batches = partial(table.iter_batches, use_threads=False)
+        return table.schema_arrow, table.metadata.num_rows, batches
+    if start == b"ARROW1":
+        opened = partial(pyarrow.ipc.open_file, file)
+    else:
+
+        def opened(**options: Any) -> Any:  # each reader has a place of its own in the file
+            stream = pyarrow.PythonFile(file, mode="r").get_stream(0, size)
+            return pyarrow.ipc.open_stream(stream, **options)
+
+    schema = opened().schema
+    scan = partial(_arrow_batches, pyarrow.ipc, opened, schema)
+    return schema, sum(map(len, scan(batch_size=_BATCH_BYTES, columns=schema.names[-1:]))), scan
 
 
 def _arrow_batches(
-    ipc: Any, file: IO[bytes], schema: Any, batch_size: int, columns: list[str]
+    ipc: Any, opened: Callable[..., Any], schema: Any, batch_size: int, columns: list[str]
 ) -> Iterator[Any]:
-    """Record batches of one column of an Arrow file, in pieces of `batch_size` rows.
+    """Record batches of some columns of an Arrow file or stream, in pieces of `batch_size` rows.
 
     pyarrow.dataset does the same, but crashes where a file is damaged: nothing there holds offsets
     against the bytes that are there.
     """
-    reader = ipc.open_file(
-        file,
-        options=ipc.IpcReadOptions(
-            use_threads=False, included_fields=[schema.get_field_index(columns[0])]
-        ),
-    )
-    for batch in map(reader.get_batch, range(reader.num_record_batches)):
+    fields = [*map(schema.get_field_index, columns)]
+    reader = opened(options=ipc.IpcReadOptions(use_threads=False, included_fields=fields))
+    numbered = range(getattr(reader, "num_record_batches", 0))
+    for batch in map(reader.get_batch, numbered) if hasattr(reader, "get_batch") else reader:
         batch.validate(full=True)
         for start in range(0, len(batch), batch_size):
             yield batch.slice(start, batch_size)
@@ -76,25 +139,27 @@ def _arrow_batches(
 
 def _entry(
     where: str,
+    fields: list[Any],
+    *,
     types: Any,
-    field: Any,
     N: int,
     size: int,
     scan: Callable[..., Any],
     lock: threading.Lock,
 ) -> Entry:
-    """A column as a dataset; one of lists is a matrix, as wide as its first list.
+    """A column as a dataset; one of lists is a matrix, as wide as its first list, and so are
+    several columns of numbers.
 
     Args:
         where: names it in messages.
+        fields: name and type of each column.
         types: the module that tells types apart.
-        field: its name and type.
         N: rows of the table.
         size: bytes of the file.
         scan: gives the batches of columns.
         lock: of the file.
     """
-    name, kind = field.name, field.type
+    names, kind = [field.name for field in fields], fields[0].type
     is_list = types.is_fixed_size_list(kind) or types.is_list(kind) or types.is_large_list(kind)
     item = kind.value_type if is_list or types.is_dictionary(kind) else kind
     shape: tuple[int, ...] = (N,)
@@ -106,13 +171,16 @@ def _entry(
         dtype = str(np.dtype(item.to_pandas_dtype()))
     else:
         return Entry(shape, f"Arrow's {kind}", False, lambda: np.empty(0))
-    if types.is_fixed_size_list(kind):
+    if len(fields) > 1:
+        dtype = str(np.result_type(*(field.type.to_pandas_dtype() for field in fields)))
+        shape = (N, len(fields))
+    elif types.is_fixed_size_list(kind):
         shape = (N, kind.list_size)
     elif is_list:
         lists = (
             row
-            for batch in scan(batch_size=4096, columns=[name])
-            for row in batch[name]
+            for batch in scan(batch_size=4096, columns=names)
+            for row in batch[names[0]]
             if row.is_valid
         )
         shape = (N, len(next(lists, ())))
@@ -125,8 +193,12 @@ def _entry(
 
     def decoded() -> Iterator[tuple[int, np.ndarray]]:
         begin = 0
-        for batch in scan(batch_size=max(1, _BATCH_BYTES // row_bytes), columns=[name]):
-            yield begin, _decoded(where, begin, batch[name], dtype, *shape[1:])
+        for batch in scan(batch_size=max(1, _BATCH_BYTES // row_bytes), columns=names):
+            if len(names) > 1:
+                pieces = [_decoded(where, begin, batch[name], dtype) for name in names]
+                yield begin, np.column_stack(pieces)
+            else:
+                yield begin, _decoded(where, begin, batch[names[0]], dtype, *shape[1:])
             begin += len(batch)
 
     read = _in_order(decoded, lock)

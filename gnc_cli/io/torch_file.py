@@ -21,7 +21,7 @@ from typing import IO, Any, ClassVar
 import numpy as np
 
 from gnc_cli.errors import DataError
-from gnc_cli.io.catalogue import NAMES, Catalogue, Entry, translated
+from gnc_cli.io.catalogue import NAMES, WORDS, Catalogue, Entry, translated
 from gnc_cli.io.inputs import file_size
 
 _MOST_ITEMS = 1_000_000
@@ -31,6 +31,8 @@ _DEEPEST = 100
 _LONGEST = 1000
 """Of a name. Dictionaries that hold themselves, or each other many times over, have no end."""
 _MOST_AXES = 64
+_BEFORE_ARCHIVES = (0x1950A86A20F9469CFC6C).to_bytes(10, "little")
+"""The number that such files of torch begin with, behind four bytes of the pickle."""
 _PLAIN = (str, int, float)
 _STEPS = [
     pickle.PROTO,
@@ -87,6 +89,10 @@ _STORAGES = {
     "Untyped": "uint8",
 }
 _BATCHED = {n for role in ("features", "labels", "logits") for tier in NAMES[role] for n in tier}
+_LABELS = {name for tier in NAMES["labels"] for name in tier}
+_OF_A_MODEL = {n for role in ("weights", "bias") for tier in NAMES[role] for n in tier}
+_OF_A_MODEL |= {"epoch", "step"}
+"""Names in dictionaries that are snapshots or models, not batches of one set."""
 _NOT_DENSE = "is no plain dense tensor"
 _OF_TORCH = re.compile(r"torch\.((bfloat|float|u?int|complex)\d+(_e\dm\d\w*)?|bool|device)")
 _NUMPY_DTYPE = re.compile(r"[biufc]\d{1,2}")
@@ -106,7 +112,7 @@ def tensors(file: IO[bytes], path: str) -> Iterator[Catalogue]:
     """
     with translated(path, ".pt with plain tensors"):
         loaded = load_plain(file, path)
-        entries = _put_together(_entries(loaded))
+        entries = _entries(loaded)
         top = loaded if isinstance(loaded, dict) else {}
         attrs = {str(key): value for key, value in top.items() if isinstance(value, _PLAIN)}
     yield Catalogue(path, entries, attrs)
@@ -122,11 +128,13 @@ def load_plain(file: IO[bytes], path: str, *, mapped: bool = True) -> Any:
         Exception: whatever other files lead to; see `translated`.
     """
     size = file_size(file)
-    if file.read(1) == pickle.PROTO:
-        raise DataError(
-            f"{path!r} is a pickle, as torch saved before 1.6; it could run code and is refused; "
-            "save the tensors again, with torch 1.6 or later"
-        )
+    start = file.read(16)
+    if start.startswith(pickle.PROTO):
+        kind, step = "a pickle", "save its arrays: numpy.savez('data.npz', features=H, labels=y)"
+        if start[4:14] == _BEFORE_ARCHIVES:
+            kind = "a pickle, as torch saved before 1.6"
+            step = "save the tensors again, with torch 1.6 or later: torch.save(tensors, FILE)"
+        raise DataError(f"{path!r} is {kind}; it could run code and is refused; {step}")
     with zipfile.ZipFile(file) as archive:
         members = {member.filename.partition("/")[2]: member for member in archive.infolist()}
         claimed = sum(member.file_size for member in archive.infolist())
@@ -246,10 +254,13 @@ class _Unpickler(pickle._Unpickler):
             return lambda *_: Entry.refused(_NOT_DENSE)
         if _IGNORED.fullmatch(full):
             return lambda *_: None
+        pairs = zip(self.stack[::2], self.stack[1::2], strict=False)
+        key = next((key for key, value in pairs if value and isinstance(value, dict)), None)
+        alone = "model.state_dict()" if key is None else f"checkpoint[{key!r}]"
         raise DataError(
             f"{self._path!r} holds a Python object, {full.removeprefix('__builtin__.')[:100]}, "
             "beside tensors; it could run code and is refused; save the tensors alone: "
-            "torch.save(checkpoint['state_dict'], FILE)"
+            f"torch.save({alone}, FILE)"
         )
 
     def persistent_load(self, pid: Any) -> Any:
@@ -358,7 +369,7 @@ for _core in ("core", "_core"):  # of NumPy 1 and 2
 
 
 def _entries(loaded: Any) -> dict[str, Entry]:
-    """The tensors and arrays of nested dictionaries and lists, by the path to them."""
+    """List the tensors and arrays of nested dictionaries and lists, by the path to them."""
     import torch
 
     entries: dict[str, Entry] = {}
@@ -377,14 +388,85 @@ def _entries(loaded: Any) -> dict[str, Entry]:
             left -= len(value)
             if left < 0:
                 raise ValueError(f"it holds more than {_MOST_ITEMS} items")
-            items = list(value.items() if isinstance(value, dict) else enumerate(value))
             dot = f"{name}." if name else ""
+            if not isinstance(value, dict) and (columns := _columns(name, value)):
+                entries |= {(dot + key if key else name): e for key, e in columns.items()}
+                continue
+            items = list(value.items() if isinstance(value, dict) else enumerate(value))
             waiting += [
                 (f"{dot}{key}", item, depth + 1)
                 for key, item in reversed(items)
                 if isinstance(item, kept) and len(dot) + len(str(key)) <= _LONGEST
             ]
     return entries
+
+
+def _columns(name: str, rows: Any) -> dict[str, Entry]:
+    """Put together a list of batches or samples: tensors, dictionaries, pairs.
+
+    Lists of tensors are batches at the top and under the names of features, labels and logits;
+    dictionaries are where they have such a name, and neither weights nor the epoch of a snapshot. A
+    pair, or a list of pairs, is features and labels in either order. Nothing for other lists.
+    """
+    last = name.rpartition(".")[2]
+    if len(rows) and all(isinstance(row, dict) for row in rows):
+        keys = [str(key) for key in rows[0]]
+        if not _BATCHED & {*keys} or _OF_A_MODEL & {*keys} or len(keys) * len(rows) > _MOST_ITEMS:
+            return {}
+        unlike = Entry.refused("differs from part to part", "save one shape and type of tensors")
+        made = {key: _joined(key, [row.get(key) for row in rows]) for key in keys}
+        made |= {key: unlike for key in _BATCHED & {*keys} if made[key] is None}
+        return {key: entry for key, entry in made.items() if entry is not None}
+    for pairs in ([rows], rows):
+        if not all(isinstance(pair, (list, tuple)) and len(pair) == 2 for pair in pairs):
+            continue
+        for first in (0, 1):
+            H = _joined("features", [pair[first] for pair in pairs])
+            y = _joined("labels", [pair[1 - first] for pair in pairs])
+            if H is None or y is None or len(H.shape) != 2 or y.shape != H.shape[:1]:
+                continue
+            if H.real and (y.dtype == WORDS or "int" in y.dtype):
+                return {"features": H, "labels": y}
+    joined = _joined(last, rows) if last in _BATCHED or not name else None
+    if joined is None:
+        return {}
+    labels = len(joined.shape) == 1
+    return {"" if name else "labels" if labels else "features": joined}
+
+
+def _joined(name: str, parts: Any) -> Entry | None:
+    """Put the batches or samples called `name` below each other; None where they do not fit."""
+    import torch
+
+    if len(parts) and all(type(part) in (*_PLAIN, bool) for part in parts):
+        texts = any(type(part) is str for part in parts)
+        column = np.array([*map(str, parts)] if texts else parts, dtype=object if texts else None)
+        if (name and name not in _BATCHED) or (not texts and column.dtype == object):
+            return None
+        real = column.dtype.kind in "iuf"
+        return Entry(column.shape, WORDS if texts else str(column.dtype), real, lambda: column)
+    if not all(isinstance(part, (torch.Tensor, _Array)) for part in parts):
+        return None
+    entries = [_array(p.numbers) if isinstance(p, _Array) else _tensor(p) for p in parts]
+    kinds = {(e.dtype, e.real, len(e.shape), e.shape[1:], e.problem) for e in entries}
+    if len(kinds) != 1 or entries[0].problem:
+        return None
+    axes = len(entries[0].shape)
+    flat = name in _LABELS or (name not in _BATCHED and "int" in entries[0].dtype)
+    stacked = axes == 0 or (axes == 1 and not flat)
+    if stacked and len({e.shape for e in entries}) != 1:
+        return None
+    if len(parts) == 1 and not stacked:
+        return replace(entries[0], note="of a pair of features and labels")
+    width = entries[0].shape[not stacked :]
+
+    def load() -> np.ndarray:
+        loaded = [entry.load() for entry in entries]
+        return np.stack(loaded) if stacked else np.concatenate(loaded)
+
+    count = len(parts) if stacked else sum(entry.shape[0] for entry in entries)
+    note = f"a list of {len(parts)} {'samples' if stacked else 'batches'}, put together"
+    return replace(entries[0], shape=(count, *width), load=load, read=None, note=note)
 
 
 def _array(array: np.ndarray | None) -> Entry:
@@ -407,48 +489,3 @@ def _tensor(tensor: Any) -> Entry:
         return (tensor if alike else tensor.double()).numpy()
 
     return Entry(shape, dtype, real, load, read=read if shape else None)
-
-
-def _put_together(entries: dict[str, Entry]) -> dict[str, Entry]:
-    """Lists of batches as one dataset each, under the name of the list; a pair of
-    features and labels, in either order, and a list of such pairs under these names. Lists of
-    unequal widths stay apart."""
-    lists: dict[str, list[str]] = {}
-    for name in entries:
-        place, _, last = name.rpartition(".")
-        if last.isdigit() and place.rpartition(".")[2] in _BATCHED:
-            lists.setdefault(place, []).append(name)
-        elif last in ("0", "1") and (matrix := _matrix_of_pair(entries, place)):
-            lists.setdefault("features" if last == matrix else "labels", []).append(name)
-    whole = dict(entries)
-    for name, parts in lists.items():
-        together = [entries[part] for part in parts]
-        if name not in entries and len({(e.dtype, e.real, e.shape[1:]) for e in together}) == 1:
-            for part in parts:
-                del whole[part]
-            whole[name] = _one(together)
-    return whole
-
-
-def _matrix_of_pair(entries: dict[str, Entry], place: str) -> str | None:
-    """Which of two, `0` or `1`, holds the features of which the other holds the labels."""
-    first, second, third = (entries.get(f"{place}.{i}".strip(".")) for i in range(3))
-    if first is None or second is None or third is not None or not (place.isdigit() or not place):
-        return None
-    for last, H, y in (("0", first, second), ("1", second, first)):
-        if H.real and len(H.shape) == 2 and y.shape == H.shape[:1] and "int" in y.dtype:
-            return last
-    return None
-
-
-def _one(parts: list[Entry]) -> Entry:
-    """The parts below each other."""
-    if len(parts) == 1:
-        return replace(parts[0], note="of a pair of features and labels")
-    shape = (sum(part.shape[0] for part in parts if part.shape), *parts[0].shape[1:])
-
-    def load() -> Any:
-        return np.concatenate([part.load() for part in parts])
-
-    note = f"a list of {len(parts)} batches, put together"
-    return Entry(shape, parts[0].dtype, parts[0].real, load, note=note)

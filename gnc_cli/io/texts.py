@@ -1,0 +1,178 @@
+"""Texts: one point per line, in columns; objects of JSON, one per line; either packed by gzip.
+
+All of a file is in the memory, which bounds its size.
+"""
+
+import contextlib
+import csv
+import gzip
+import io
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import PurePath
+from typing import IO, Any
+
+import numpy as np
+
+from gnc_cli.errors import DataError
+from gnc_cli.io.catalogue import (
+    WORDS,
+    Catalogue,
+    Entry,
+    label_column,
+    most_unpacked,
+    translated,
+)
+from gnc_cli.io.expressions import MARKS, nearest_float
+from gnc_cli.io.inputs import decoded, file_size, memory_limit
+
+_MOST_EXACT = 4_000_000
+"""Characters of a file with expressions: about a minute."""
+_WORD = re.compile(r"(?!(nan|inf(inity)?)$|sqrt\()[^\W\d]", re.IGNORECASE)
+"""How a word of a header begins; `sqrt(2)` is a number."""
+_COMMENT = re.compile(r"(^|\s)#.*")
+
+
+@contextlib.contextmanager
+def txt(file: IO[bytes], path: str) -> Iterator[Catalogue]:
+    """The numbers of a text file, one row per line, shape (rows, columns), float64, exact; under a
+    header with one column of labels these, which may be words, and the rest as features.
+
+    A header is a first line of words, or of the numbers of the columns from 0, as pandas has it.
+    Columns are separated by commas if the first line of data has one, in `.tsv` by tabs, and by
+    blanks otherwise. Numbers may be expressions, such as `1/3` or `sqrt(5)/5`: see `expressions`.
+
+    Raises:
+        DataError: no text, no numbers, or rows of unequal length; names the line.
+    """
+    text = decoded(file, path, "if it is another format, give it that format's suffix")
+    lines = [_COMMENT.sub("", line).strip() for line in text.splitlines()]
+    first = next((line for line in lines if line), None)
+    if first is None:
+        raise DataError(f"{path!r} holds no numbers; expected one point a line")
+    tabs = path.lower().endswith((".tsv", ".tsv.gz"))
+    delimiter = "," if "," in first else "\t" if tabs else None
+    words = [word.strip().strip('"') for word in first.split(delimiter)]
+    counted = len(words) > 2 and words == [str(at) for at in range(len(words))]
+    header = words if counted or all(_WORD.match(word) for word in words) else []
+    if header and any(lines[lines.index(first) + 1 :]):
+        lines[lines.index(first)] = ""
+    label = label_column(header)
+    try:
+        if label is None:
+            arrays = {"table": _numbers("\n".join(lines), delimiter)}
+        else:
+            arrays = _labelled(lines, delimiter, header.index(label), len(header))
+    except ValueError as error:
+        reason = str(error).partition("; use `usecols`")[0].rstrip(".")
+        row = re.search(r" at row (\d+)(, column \d+|)$", reason)
+        if row is not None:  # NumPy counts rows of numbers, and from 1 where their length changes
+            numbers = [number for number, line in enumerate(lines, start=1) if line]
+            number_of_line = numbers[int(row[1]) - (not row[2])]
+            # The cause is what `nearest_float` says.
+            reason = f"{error.__cause__ or reason[: row.start()]} in line {number_of_line}{row[2]}"
+        raise DataError(
+            f"{path!r} is no table of numbers: {reason}; write one point on each line, put # "
+            "before lines of words, drop a column of row names (to_csv(index=False)), and number "
+            "classes that are words"
+        ) from error
+    entries = {name: _entry(array) for name, array in arrays.items()}
+    if not any(map(_WORD.match, header)):
+        entries["table"] = replace(entries["table"], question=_question(arrays["table"]))
+    yield Catalogue(path, entries)
+
+
+def _labelled(lines: list[str], delimiter: str | None, label: int, width: int) -> dict[str, Any]:
+    """Features and labels of lines in columns; the labels are words where one is no number."""
+    words = None
+    try:
+        table = _numbers("\n".join(lines), delimiter)
+    except ValueError:
+        kept = [line for line in lines if line]
+        rows = [*csv.reader(kept, delimiter=delimiter)] if delimiter else [*map(str.split, kept)]
+        if any(len(row) != width for row in rows):
+            raise
+        words = np.array([row[label].strip() or None for row in rows], dtype=object)
+        for row in rows:
+            row[label] = "0"
+        table = _numbers("\n".join(map((delimiter or " ").join, rows)), delimiter)
+    labels = table[:, label] if words is None else words
+    return {"features": np.delete(table, label, axis=1), "labels": labels}
+
+
+def _question(table: np.ndarray) -> str | None:
+    """Why a table without names of columns may have labels; None where its first and last column
+    are like the others."""
+    whole = ((table == np.floor(table)) & np.isfinite(table)).all(axis=0)
+    varied = (table != table[:1]).any(axis=0)
+    count = len(whole)
+    ends = {"first": whole[0] and varied[0], "last": whole[-1] and varied[-1]}
+    place = next((place for place in ("last", "first") if ends[place]), None)
+    if place is None or whole.all():
+        return None
+    others = f"x1 to x{count - 1}"
+    names = f"{others} and label" if place == "last" else f"label and {others}"
+    return (
+        f"the {place} column has whole numbers, and others do not: labels or coordinates? Add a "
+        f"first line of names, {names}, or, if all are coordinates, x1 to x{count}; drop a column "
+        "of row numbers"
+    )
+
+
+def _numbers(text: str, delimiter: str | None) -> np.ndarray:
+    """Decimal numbers, as fast as NumPy reads them; or some that are expressions."""
+    try:
+        return np.loadtxt(io.StringIO(text), delimiter=delimiter, ndmin=2)
+    except ValueError:
+        if len(text) > _MOST_EXACT or MARKS.search(text) is None:
+            raise
+    return np.loadtxt(
+        io.StringIO(text), delimiter=delimiter, ndmin=2, converters=nearest_float, encoding=None
+    )
+
+
+def _entry(values: Any) -> Entry:
+    """Numbers, lists of numbers or words, one per line; None among words is refused later."""
+    words = isinstance(values[0], str) and all(type(value) in (str, type(None)) for value in values)
+    with contextlib.suppress(ValueError):  # lists of several lengths
+        array = np.array(values, dtype=object if words else None)
+        if words or array.dtype.kind in "iufb":
+            dtype = WORDS if words else str(array.dtype)
+            return Entry(array.shape, dtype, array.dtype.kind in "iuf", lambda: array)
+    return Entry.refused(
+        "is not a number, a word or a list of one length in every line", "leave such lines out"
+    )
+
+
+@contextlib.contextmanager
+def jsonl(file: IO[bytes], path: str) -> Iterator[Catalogue]:
+    """Objects of JSON, one per line: each key of the first is a dataset."""
+    lines = decoded(file, path, "expected one object of JSON per line").strip().split("\n")
+    with translated(path, "objects of JSON, one per line"):
+        rows = json.loads("[" + ",\n".join(lines) + "]")
+        columns = {key: [row.get(key) for row in rows] for key in rows[0]}
+    yield Catalogue(path, {str(key): _entry(values) for key, values in columns.items()})
+
+
+TEXTS = {".txt": txt, ".csv": txt, ".tsv": txt, ".jsonl": jsonl, ".ndjson": jsonl}
+"""By suffix."""
+
+
+@contextlib.contextmanager
+def gz(file: IO[bytes], path: str) -> Iterator[Catalogue]:
+    """A text that gzip has packed, by the suffix before `.gz`."""
+    reader = TEXTS.get(PurePath(path.lower().removesuffix(".gz")).suffix)
+    if reader is None:
+        raise DataError(
+            f"{path!r} is packed by gzip, and no {', '.join(TEXTS)} by its name; unpack it: gunzip "
+            f"{path}"
+        )
+    most = min(most_unpacked(file_size(file)), memory_limit() // 8)
+    with translated(path, "gzip"), gzip.GzipFile(fileobj=file) as packed:
+        text = io.BytesIO(packed.read(most + 1))
+    if text.getbuffer().nbytes > most:
+        raise DataError(f"{path!r} has more than {most} bytes, more than is unpacked; gunzip it")
+    with reader(text, path) as catalogue:
+        yield catalogue
