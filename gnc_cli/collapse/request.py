@@ -27,6 +27,7 @@ OF_ONE_SET = ("per_class", "merge_list")
 _OF_ROWS = (
     "K",
     "labels_are",
+    "head",
     "normalize",
     "means_from",
     "prefix_dims",
@@ -43,6 +44,14 @@ _OF_ROWS = (
     "seed",
 )
 """Parameters that decide the numbers of a row."""
+
+
+class HeadForm(StrEnum):
+    """Functions of a head's stored weights and bias that decide the class."""
+
+    LINEAR = "linear"
+    COSINE = "cosine"
+    EUCLIDEAN = "euclidean"
 
 
 class Normalize(StrEnum):
@@ -85,6 +94,7 @@ class Request(Call):
     transpose_weights: bool = False
     labels_are: str = "zero-based"
     K: int | None = None
+    head: str | None = None
     select: Sequence[tuple[str, Any]] | None = None
     normalize: str = "auto"
     means_from: str | None = None
@@ -129,6 +139,9 @@ class Request(Call):
                 f"{spelled('merge_list')} is of near-duplicate classes; add "
                 f"{spelled('duplicates', 0.99)}"
             )
+        if self.head is not None and self.logits is not None:
+            name = spelled("head", self.head)
+            raise UsageError(f"{name} excludes {spelled('logits')}, which are what a head answers")
         reach = self.reach or self.sets is not None
         if self.feature_norm is not None and not reach:
             name = spelled("feature_norm", self.feature_norm)

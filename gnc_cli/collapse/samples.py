@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from gnc_cli.collapse.request import NONZERO, ROLES, Request
+from gnc_cli.collapse.request import NONZERO, ROLES, HeadForm, Request
 from gnc_cli.collapse.roles import Piece
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.io.catalogue import Catalogue
@@ -273,6 +273,8 @@ class Prepared(Samples):
 
 def prepare_samples(samples: Samples, request: Request) -> Prepared:
     """Check one set of arrays and leave out the classes that are not asked for."""
+    if request.head is not None:
+        samples = _of_form(samples, request.head)
     features, labels, weights = samples.features, samples.labels, samples.weights
     bias, logits, where = samples.bias, samples.logits, samples.where
     if features is not None:
@@ -327,6 +329,26 @@ def prepare_samples(samples: Samples, request: Request) -> Prepared:
         bias=None if bias is None else bias[kept],
         logits=None if logits is None else ColumnRows(logits, kept, threading.local()),
     )
+
+
+def _of_form(samples: Samples, form: str) -> Samples:
+    """Leave out what does not count where a head of this form decides.
+
+    Raises:
+        DataError: there are no weights.
+    """
+    if samples.weights is None:
+        name = spelled("weights", "F:KEY")
+        raise DataError(
+            f"{spelled('head', form)} requires weights, and none were found; give {name}"
+        )
+    unused = ["logits"] if form == HeadForm.LINEAR else ["logits", "bias"]
+    notes = tuple(
+        f"{samples.where[role]}: ignored, the {form} head decides"
+        for role in unused
+        if getattr(samples, role) is not None
+    )
+    return replace(samples, notes=samples.notes + notes, **dict.fromkeys(unused))
 
 
 def cut_samples(samples: Prepared, dims: Sequence[int] | None) -> list[Prepared]:

@@ -414,7 +414,11 @@ class _Classifier:
         W, norms, offsets = scores.V, scores.divisor, scores.offsets
         margins = np.empty(len(own))
         for start, stop in blocks(len(own), _STRIP):
-            some, y, j = scores.rows(samples, slice(start, stop)), own[start:stop], rival[start:stop]
+            some, y, j = (
+                scores.rows(samples, slice(start, stop)),
+                own[start:stop],
+                rival[start:stop],
+            )
             mine = np.einsum("bd,bd->b", W[y], some) / norms[y]
             other = np.einsum("bd,bd->b", W[j], some) / norms[j]
             margins[start:stop] = mine - other + (offsets[y] - offsets[j])
