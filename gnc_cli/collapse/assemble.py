@@ -157,6 +157,10 @@ def assemble(
         DataError: a metric is undefined, say because all class means are zero.
     """
     moments, decisions = statistics.moments, statistics.decisions
+    if decisions is not None and decisions.loo_counted is not None:
+        # Every sample that is the mean of its class is nearest to it: that says nothing.
+        known = decisions.ncc_right if decisions.loo_counted.any() else None
+        decisions = replace(decisions, ncc_right=known)
     figures: dict[str, Any] = dict.fromkeys(_OF_MEANS)
     warnings: list[str | None] = [_digits_warning(weights.raw) if weights.of_classifier else None]
     if moments is not None:
@@ -234,7 +238,7 @@ def assemble(
         gnc2_possible=None,
         gnc2_ratio=ratio,
         gnc2_ratio_random=random,
-        ncc_accuracy=_ncc(decisions),
+        ncc_accuracy=_share(decisions, "ncc_right"),
         ncc_leave_one_out=_share(decisions, "loo_right", "loo_counted"),
         accuracy=_share(decisions, "right"),
         head_accuracies=_head_accuracies(decisions),
@@ -282,14 +286,6 @@ def _share(decisions: Decisions | None, name: str, of: str = "counted") -> float
     if right is None or counted is None or not counted.any():
         return None
     return int(np.sum(right)) / int(counted.sum())
-
-
-def _ncc(decisions: Decisions | None) -> float | None:
-    """NCC accuracy; None where every sample is the mean of its class, and so the nearest."""
-    alone = decisions is not None and decisions.loo_counted is not None
-    if alone and decisions is not None and not np.any(decisions.loo_counted):
-        return None
-    return _share(decisions, "ncc_right")
 
 
 def _head_accuracies(decisions: Decisions | None) -> HeadAccuracies | None:
@@ -502,7 +498,11 @@ def _floor_warning(moments: ClassMoments, storage: str, unit: bool) -> str | Non
 
 def _order_warning(decisions: Decisions | None) -> list[str]:
     """A warning where the features tell the classes apart, and the classifier does not."""
-    right, near, shares = _share(decisions, "right"), _ncc(decisions), _head_accuracies(decisions)
+    right, near, shares = (
+        _share(decisions, "right"),
+        _share(decisions, "ncc_right"),
+        _head_accuracies(decisions),
+    )
     if right is None or near is None or near < _APART:
         return []
     if max([right, *(vars(shares).values() if shares else ())]) >= near / 2.0:
@@ -521,7 +521,7 @@ def _form_warning(decisions: Decisions | None) -> list[str]:
     if shares is None or max(shares.cosine, shares.euclidean) <= shares.linear + _CLEARLY:
         return []
     best = "cosine" if shares.cosine >= shares.euclidean else "euclidean"
-    others = ", ".join(f"of the {form} head {share:.1%}" for form, share in vars(shares).items())
+    others = ", ".join(f"of the {form} head {share:.2%}" for form, share in vars(shares).items())
     return [
         f"the accuracy goes by the linear head, and forms of the head differ: {others}; name the "
         f"form that the network has, as with {spelled('head', best)}"

@@ -69,28 +69,21 @@ def reach_of(
         answers["reach_sets"] = dict(zip(sets, head.each(sets, progress), strict=True))
     fields: dict[str, Any] = {"witnesses": {}, "notes": ()}
     dtype = stored_digits(samples.weights)
+    eps, longest, offset = spacing(dtype), row_norms(head.W).max(), 2.0 * np.abs(head.bias).max()
     for name, reaches in answers.items():
         fields[name] = _summary(head, reaches, rivals, prepared.names)
         fields["witnesses"] |= _witnesses(name, reaches, rivals, head.d)
-        near = sum(_is_rounding(head, reach, spacing(dtype)) for reach in reaches.values())
-        if near:
-            fields["notes"] += (
-                f"{name}: {near} of {len(reaches)} can win by a margin that is within the rounding "
-                f"of the stored {dtype} numbers",
-            )
+        # Before rounding a row w was off by at most eps / 2 |w|, a bias by eps |b| (also |w|^2 / 2
+        # of a euclidean head), and a margin at a feature h by twice eps / 2 |h| |w| + eps |b|.
+        near = sum(
+            reach.verdict is Verdict.CAN_WIN
+            and reach.lower <= eps * (float(np.linalg.norm(reach.feature)) * longest + offset)
+            for reach in reaches.values()
+            if reach.feature is not None
+        )
+        text = f"{name}: {near} of {len(reaches)} can win by a margin that is within the rounding"
+        fields["notes"] += (f"{text} of the stored {dtype} numbers",) if near else ()
     return fields
-
-
-def _is_rounding(head: Head, reach: Reach, eps: float) -> bool:
-    """Whether a class that can win need not do so before rows and biases were rounded.
-
-    A row w was then off by at most `eps / 2 |w|`, a bias by `eps |b|` (that of a euclidean head,
-    `|w|^2 / 2`, likewise), and the margin at a feature h by twice `eps / 2 |h| |w| + eps |b|`.
-    """
-    if reach.verdict is not Verdict.CAN_WIN or reach.feature is None:
-        return False
-    lengths = float(np.linalg.norm(reach.feature)) * float(row_norms(head.W).max())
-    return reach.lower <= eps * (lengths + 2.0 * float(np.abs(head.bias).max()))
 
 
 def _largest_norm(rows: Rows, labels: np.ndarray) -> float:

@@ -26,14 +26,10 @@ __all__ = ["gnc2_reference", "possible_gnc2", "random_gnc2"]
 
 _DRAWN = 3e4
 """K^2 d up to which random codes are drawn and measured, in some 20 ms each."""
-_CODES = 3
-"""Codes drawn."""
 _LEAST_DIMENSION = 32
 """From here on the distances of random rows are known without their hulls, to 0.03."""
 _LEAST_DISTANCE = 0.4
 """Below it rows begin to lie in the hull of the others, and that is not known."""
-_ROW_NUMBERS = 2e5
-"""Numbers drawn for the distances of some random rows, 16 at least."""
 
 
 def gnc2_reference(
@@ -112,15 +108,13 @@ def random_gnc2(d: int, K: int) -> float | None:
     """
     rng = np.random.default_rng(0)
     if float(K) * K * d <= _DRAWN:
-        codes = (normalise(rng.standard_normal((K, d))) for _ in range(_CODES))
+        codes = normalise(rng.standard_normal((3, K, d)))
         return float(np.mean([minimum_one_vs_rest(W, tolerance=1e-3).lower for W in codes]))
-    if d < _LEAST_DIMENSION:
-        return None
-    rows = min(400, max(16, int(_ROW_NUMBERS / K)))
-    distances = [_hull_distance(rng.standard_normal(K - 1) / math.sqrt(d)) for _ in range(rows)]
+    draws = rng.standard_normal((min(400, max(16, int(2e5 / K))), K - 1)) / math.sqrt(d)
+    distances = list(map(_hull_distance, draws))
     largest = NormalDist().inv_cdf((K - 0.375) / (K + 0.25))  # Blom's approximation
     least = float(np.mean(distances) - np.std(distances) * largest)
-    return least if least >= _LEAST_DISTANCE else None
+    return least if d >= _LEAST_DIMENSION and least >= _LEAST_DISTANCE else None
 
 
 def _hull_distance(g: np.ndarray) -> float:

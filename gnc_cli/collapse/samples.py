@@ -332,23 +332,19 @@ def prepare_samples(samples: Samples, request: Request) -> Prepared:
 
 
 def _of_form(samples: Samples, form: str) -> Samples:
-    """Leave out what does not count where a head of this form decides.
+    """Leave out the logits, and the bias of a form that has none, with a note.
 
     Raises:
         DataError: there are no weights.
     """
     if samples.weights is None:
-        name = spelled("weights", "F:KEY")
-        raise DataError(
-            f"{spelled('head', form)} requires weights, and none were found; give {name}"
-        )
-    unused = ["logits"] if form == HeadForm.LINEAR else ["logits", "bias"]
-    notes = tuple(
-        f"{samples.where[role]}: ignored, the {form} head decides"
-        for role in unused
-        if getattr(samples, role) is not None
-    )
-    return replace(samples, notes=samples.notes + notes, **dict.fromkeys(unused))
+        name, weights = spelled("head", form), spelled("weights", "F:KEY")
+        raise DataError(f"{name} requires weights, and none were found; give {weights}")
+    kept = {"bias": samples.bias} if form == HeadForm.LINEAR else {}
+    parts = {"bias": samples.bias, "logits": samples.logits}
+    ignored = [role for role, part in parts.items() if part is not None and role not in kept]
+    notes = tuple(f"{samples.where[role]}: ignored, the {form} head decides" for role in ignored)
+    return replace(samples, notes=samples.notes + notes, bias=kept.get("bias"), logits=None)
 
 
 def cut_samples(samples: Prepared, dims: Sequence[int] | None) -> list[Prepared]:

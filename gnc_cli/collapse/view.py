@@ -120,14 +120,14 @@ def _sheet(r: MeasureResult, rows: Iterable[tuple[str, ...]]) -> Iterable[tuple[
     """The rows of a default sheet, with what a remark must say and no conventions."""
     reference, c = r.gnc2_reference, r.classes
     brief_keys = {*_BRIEF, *r.forms.values(), *(CLASSIC if _asks_classic([r]) else ())}
+    brief_keys |= {"classes.min_count"} if (c.min_count or _FEW) < _FEW else set()
     raw = "raw features" if _space(r.policy) == "raw" else ""
     for name, value, remark, key in rows:
-        if key == "classes.min_count" and (c.min_count or _FEW) < _FEW:
-            yield name, value, remark, key
         if key not in brief_keys or (key == "accuracy" and r.ncc_accuracy is not None):
             continue
         if key == "gnc2_ratio" and reference is not None:
-            remark = f"of {reference.value:.9g}, {reference_text(reference, 34)}{_random(r)}"
+            remark = f"of {reference.value:.9g}, {reference_text(reference, 34)}"
+            remark += f"; random rows {v:.2f}" if (v := r.gnc2_ratio_random) else ""
         elif key == "classes.present" and c.missing == 0:
             continue
         elif key == "classes.present":
@@ -136,12 +136,11 @@ def _sheet(r: MeasureResult, rows: Iterable[tuple[str, ...]]) -> Iterable[tuple[
             means = r.policy.class_means or {}
             whose = "" if means.get("ncc", OWN) == OWN else f" of {means['ncc']}"
             parts = [f"nearest class mean{whose}"]
-            form = _form(r)
-            parts += [] if r.accuracy is None else [f"classifier {share(r.accuracy)}{form}"]
+            parts += [] if r.accuracy is None else [f"classifier {share(r.accuracy)}{_form(r)}"]
             remark = "; ".join(parts)
         elif key == "accuracy":
             remark = "classifier" + _form(r)
-        elif key != "gnc2":
+        elif key not in ("gnc2", "classes.min_count"):
             remark = raw
         yield name, value, remark, key
 
@@ -175,8 +174,9 @@ def _collapse(r: MeasureResult) -> list[Fact]:
             "  ratio",
             "gnc2_ratio",
             lambda v: at_least(rho, v, share(v)),
-            f"GNC2 / reference{_random(r)}",
+            "GNC2 / reference",
         ),
+        ("  of random rows", "gnc2_ratio_random", figure, "on average, of as many rows"),
         *(
             (
                 f"  {name}",
@@ -435,7 +435,7 @@ def _series(series: MeasureSeries, verbose: bool) -> list[Table]:
         if r.policy.class_means is not None and r.policy.class_means["ncc"] != OWN
     )
     notes += [(Styled("class means", "bold"), text) for text in others]
-    if any(r.accuracy is not None and _without_bias(r) for r in rows):
+    if any(r.accuracy is not None and "no bias" in _form(r) for r in rows):
         notes.append((Styled("accuracy", "bold"), ": of weights without a bias"))
     if not all(map(_of_weights, rows)):
         of = "* of the class means" if mixed else ": of the class means"
@@ -508,18 +508,10 @@ def _place(row: MeasureResult) -> dict[str, str]:
     }
 
 
-def _random(r: MeasureResult) -> str:
-    return f"; random rows {r.gnc2_ratio_random:.2f}" if r.gnc2_ratio_random else ""
-
-
 def _form(r: MeasureResult) -> str:
     """`, no bias`, `, cosine head` and the like; empty for W h + b and for logits."""
     words = r.policy.spaces["accuracy"].replace("raw rows", "").replace(" of ", "").strip(", ")
     return f", {words}" if words not in ("", "logits") else ""
-
-
-def _without_bias(r: MeasureResult) -> bool:
-    return "no bias" in r.policy.spaces["accuracy"]
 
 
 def _inside(rho: Bracket) -> bool:

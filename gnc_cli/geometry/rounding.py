@@ -39,15 +39,13 @@ def stored_digits(rows: np.ndarray) -> str:
         ('float64', '')
     """
     with np.errstate(over="ignore"):
-        if np.ptp(np.einsum("kd,kd->k", rows, rows)) == 0.0:
-            return ""
         single = np.ascontiguousarray(rows, dtype=np.float32)
         half = np.array_equal(single.astype(np.float16), rows)
-    if not np.array_equal(single, rows):
-        return "float64"
-    if not (single.view(np.uint32) & 0xFFFF).any():
-        return "bfloat16"
-    return "float16" if half else "float32"
+        exact = np.ptp(np.einsum("kd,kd->k", rows, rows)) == 0.0
+    if exact or not np.array_equal(single, rows):
+        return "" if exact else "float64"
+    brain = not (single.view(np.uint32) & 0xFFFF).any()
+    return "bfloat16" if brain else "float16" if half else "float32"
 
 
 def gamma(n: int, unit: float = UNIT) -> float:
