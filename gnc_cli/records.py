@@ -116,8 +116,8 @@ class Bracket:
 class Result:
     """What all results share: `schema command version seconds` and the ways out."""
 
-    seconds: float = field(metadata=LOWER)
-    """Wall time of the whole computation."""
+    seconds: float = field(metadata=LOWER, compare=False)
+    """Wall time of the whole computation; no part of what makes two results equal."""
     version: str = field(metadata={"exclude": True})
     """Version of gnc that made it; rows of a result do not repeat it."""
 

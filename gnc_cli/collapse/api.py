@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from gnc_cli import parsing
-from gnc_cli.collapse.request import LabelForm, Normalize, Request, Variants
+from gnc_cli.collapse.request import HeadForm, LabelForm, Normalize, Request, Variants
 from gnc_cli.errors import UsageError
 from gnc_cli.io.arguments import validated
 from gnc_cli.parameters import (
@@ -190,6 +190,16 @@ def measure(
             repeatable=True,
         ),
     ] = (),
+    head: Annotated[
+        str | None,
+        Parameter(
+            "linear: W h + b; cosine: the largest cosine; euclidean: the nearest row of W. Decides "
+            "accuracy, agreement, NC4, sample margins and --reach. Default: linear, and margins of "
+            "unit rows.",
+            one_of(HeadForm),
+            _WHAT,
+        ),
+    ] = None,
     K: Annotated[
         int | None,
         Parameter(
@@ -428,6 +438,7 @@ def measure(
             transpose_weights=transpose_weights,
             labels_are=labels_are,
             ignore_label=ignore_label,
+            head=head,
             K=K,
             select=cast("list[tuple[str, Any]] | None", select),
             normalize=normalize,

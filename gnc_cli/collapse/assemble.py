@@ -14,17 +14,19 @@ import numpy as np
 
 from gnc_cli import __version__
 from gnc_cli.collapse.class_rows import ClassRows
-from gnc_cli.collapse.reference import possible_gnc2
+from gnc_cli.collapse.reference import possible_gnc2, random_gnc2
 from gnc_cli.collapse.request import NONZERO, OWN, Request
 from gnc_cli.collapse.result import (
     CLASSIC,
     NO_ETF,
+    NO_SPREAD,
     NOISE_TO_COME,
     ClassCounts,
     ClassMerge,
     Coherence,
     DuplicatePair,
     Gnc2Reference,
+    HeadAccuracies,
     MeasureMargins,
     MeasureResult,
     Policy,
@@ -34,9 +36,9 @@ from gnc_cli.collapse.result import (
     WithoutDuplicates,
 )
 from gnc_cli.collapse.statistics import Statistics
-from gnc_cli.errors import DataError
+from gnc_cli.errors import DataError, ZeroRowsError
 from gnc_cli.geometry.gram import max_abs_cosine, mean_square_cosine
-from gnc_cli.geometry.rounding import spacing
+from gnc_cli.geometry.rounding import spacing, stored_digits
 from gnc_cli.geometry.sphere import angle_from_chord, chord, normalise, row_norms
 from gnc_cli.metrics.class_moments import ClassMoments
 from gnc_cli.metrics.decisions import Decisions
@@ -57,6 +59,8 @@ _PROBABILITY = 0.9
 """That softmax is to reach on every class at the scale `margins.scale`."""
 _APART = 0.5
 """Share of samples next to their own class mean, from which on a classifier should do as well."""
+_CLEARLY = 0.02
+"""Accuracies of two forms of a head that differ by more are of different classifiers."""
 _NOISE = 5.0
 """Eigenvalues of Sigma_B up to this many times the noise of the class means may be noise."""
 _OF_MEANS = (
@@ -103,7 +107,7 @@ def classifier_weights(raw: np.ndarray, *, unit: bool, labels: np.ndarray, where
     """
     zero = np.flatnonzero(~raw.any(axis=1))
     if unit and zero.size:
-        raise DataError(
+        raise ZeroRowsError(
             f"{where} has {zero.size} zero row(s), the first is row {labels[zero[0]]}: a weight "
             f"needs a direction; leave these classes out with {spelled('classes', NONZERO)}"
         )
@@ -153,12 +157,16 @@ def assemble(
         DataError: a metric is undefined, say because all class means are zero.
     """
     moments, decisions = statistics.moments, statistics.decisions
+    if decisions is not None and decisions.loo_counted is not None:
+        # Every sample that is the mean of its class is nearest to it: that says nothing.
+        known = decisions.ncc_right if decisions.loo_counted.any() else None
+        decisions = replace(decisions, ncc_right=known)
     figures: dict[str, Any] = dict.fromkeys(_OF_MEANS)
     warnings: list[str | None] = [_digits_warning(weights.raw) if weights.of_classifier else None]
     if moments is not None:
         between, means = statistics.train or moments, moments.means[moments.present]
         centres = between.means[between.present]
-        ones = gnc1_forms(moments.within_cov(), centres)
+        ones = gnc1_forms(moments.within_cov(), centres) if moments.has_spread else {}
         for key, one in ones.items():
             if one is not None:
                 figures |= {key: one.value, f"{key}_rank": one.rank}
@@ -169,7 +177,9 @@ def assemble(
             _floor_warning(moments, str(statistics.storage), request.unit),
             _noise_warning(
                 ones if between is moments else gnc1_forms(between.within_cov(), centres), between
-            ),
+            )
+            if moments.has_spread
+            else NO_SPREAD,
         ]
     unit = weights.unit
     left: dict[str, tuple[str, ...]] = {}
@@ -209,6 +219,11 @@ def assemble(
     # A series keeps the rows of every snapshot: without the directions, K x d numbers each.
     kept = replace(distances, directions=None)
     rows = ClassRows(kept, weights.classes, moments, decisions, labels, names)
+    ratio = random = None
+    if reference is not None and reference.value > 0.0:
+        ratio = rho.lower / reference.value
+        expected = random_gnc2(*weights.rows.shape[::-1]) if detail else None
+        random = None if expected is None else expected / reference.value
     return MeasureResult(
         seconds=time.monotonic() - started,
         version=__version__,
@@ -221,10 +236,12 @@ def assemble(
         gnc2_quantiles=distances.quantiles,
         gnc2_reference=reference,
         gnc2_possible=None,
-        gnc2_ratio=rho.lower / reference.value if reference and reference.value > 0.0 else None,
+        gnc2_ratio=ratio,
+        gnc2_ratio_random=random,
         ncc_accuracy=_share(decisions, "ncc_right"),
         ncc_leave_one_out=_share(decisions, "loo_right", "loo_counted"),
         accuracy=_share(decisions, "right"),
+        head_accuracies=_head_accuracies(decisions),
         ncc_agreement=_share(decisions, "agree"),
         **figures,
         **_of_others(request, statistics, weights, deadline, left),
@@ -238,7 +255,12 @@ def assemble(
         duplicates=pairs,
         without_duplicates=without,
         policy=_policy(request, statistics, weights, left_out, head),
-        warnings=(*(each for each in warnings if each), *_order_warning(decisions), *left),
+        warnings=(
+            *(each for each in warnings if each),
+            *_form_warning(decisions),
+            *_order_warning(decisions),
+            *left,
+        ),
         per_class=rows,
         merges=merge_list,
         one_vs_rest=(distances.lower, distances.upper),
@@ -264,6 +286,12 @@ def _share(decisions: Decisions | None, name: str, of: str = "counted") -> float
     if right is None or counted is None or not counted.any():
         return None
     return int(np.sum(right)) / int(counted.sum())
+
+
+def _head_accuracies(decisions: Decisions | None) -> HeadAccuracies | None:
+    if decisions is None or decisions.forms is None or not (total := decisions.counted.sum()):
+        return None
+    return HeadAccuracies(*(decisions.forms / total).tolist())
 
 
 def _sample_margins(decisions: Decisions | None) -> SampleMargins | None:
@@ -427,7 +455,7 @@ def _policy(
             "gnc2": own,
             "gnc3": own,
             "ncc": own,
-            "sample_margins": "unit rows",
+            "sample_margins": statistics.accuracy if request.head else "unit rows",
             "accuracy": statistics.accuracy,
             "classic": "raw rows",
             "energies": "unit rows",
@@ -470,13 +498,33 @@ def _floor_warning(moments: ClassMoments, storage: str, unit: bool) -> str | Non
 
 def _order_warning(decisions: Decisions | None) -> list[str]:
     """A warning where the features tell the classes apart, and the classifier does not."""
-    right, near = _share(decisions, "right"), _share(decisions, "ncc_right")
-    if right is None or near is None or near < _APART or right >= near / 2.0:
+    right, near, shares = (
+        _share(decisions, "right"),
+        _share(decisions, "ncc_right"),
+        _head_accuracies(decisions),
+    )
+    if right is None or near is None or near < _APART:
+        return []
+    if max([right, *(vars(shares).values() if shares else ())]) >= near / 2.0:
         return []
     return [
         f"the nearest class mean names the class of {near:.1%} of the samples, the classifier that "
         f"of {right:.1%}: are the rows of the weights, or the columns of the logits, in the order "
         "of the labels, and of this network? (So does a classifier look that is not trained.)"
+    ]
+
+
+def _form_warning(decisions: Decisions | None) -> list[str]:
+    """Return a warning where another form of the head names clearly more samples right than the
+    linear one, by which the accuracy goes."""
+    shares = _head_accuracies(decisions)
+    if shares is None or max(shares.cosine, shares.euclidean) <= shares.linear + _CLEARLY:
+        return []
+    best = "cosine" if shares.cosine >= shares.euclidean else "euclidean"
+    others = ", ".join(f"of the {form} head {share:.2%}" for form, share in vars(shares).items())
+    return [
+        f"the accuracy goes by the linear head, and forms of the head differ: {others}; name the "
+        f"form that the network has, as with {spelled('head', best)}"
     ]
 
 
@@ -516,15 +564,10 @@ def _coincidence_warning(what: str, pair: list[int], names: list[str] | None) ->
 
 
 def _digits_warning(raw: np.ndarray) -> str | None:
-    """A warning where weights have the digits of a 16-bit float: by their values, which no cast to
-    a wider type changes. Rows of one exact length belong to an exact code."""
-    with np.errstate(over="ignore"):
-        single = np.ascontiguousarray(raw, dtype=np.float32)
-        half = np.array_equal(single.astype(np.float16), raw)
-    brain = np.array_equal(single, raw) and not (single.view(np.uint32) & 0xFFFF).any()
-    if not (half or brain) or np.ptp(np.einsum("kd,kd->k", raw, raw)) == 0.0:
+    """A warning where weights have the digits of a 16-bit float."""
+    dtype = stored_digits(raw)
+    if dtype not in ("bfloat16", "float16"):
         return None
-    dtype = "bfloat16" if brain else "float16"
     size = spacing(dtype)
     return (
         f"the weights have {dtype} digits: distances below 2^{math.log2(size):.0f} ({size:.1g}) "

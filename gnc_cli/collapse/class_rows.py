@@ -66,6 +66,7 @@ class ClassRows(Sequence[ClassRow]):
             near = int(self._of_rows[detail.nearest[row]])
             cosine = float(detail.nearest_cosine[row])
         count = None if self._moments is None else int(self._moments.counts[k])
+        alone = count == 1 and self._moments is not None and self._moments.centres is None
         counted = int(decisions.counted[k]) if count and decisions is not None else 0
         if counted and decisions is not None:
             accuracy = None if decisions.right is None else float(decisions.right[k]) / counted
@@ -75,7 +76,9 @@ class ClassRows(Sequence[ClassRow]):
             name=self._name(k),
             count=count,
             mean_norm=float(self._norms[k]) if count and self._norms is not None else None,
-            spread=float(self._spread[k]) if count and self._spread is not None else None,
+            spread=float(self._spread[k])
+            if count and not alone and self._spread is not None
+            else None,
             one_vs_rest=bracket,
             nearest=None if near is None else int(self._labels[near]),
             nearest_name=None if near is None else self._name(near),

@@ -15,7 +15,7 @@ from gnc_cli.collapse.result import Gnc2Reference, MeasureResult
 from gnc_cli.collapse.samples import Prepared, Samples, cut_samples, file_stamp, prepare_samples
 from gnc_cli.collapse.sources import TRAINING, Source, resolve, resolve_features
 from gnc_cli.collapse.statistics import Statistics, read_moments, read_statistics
-from gnc_cli.errors import DataError
+from gnc_cli.errors import DataError, ZeroRowsError
 from gnc_cli.io.inputs import short_name
 from gnc_cli.io.loading import IGNORED, suspicion
 from gnc_cli.metrics.class_moments import ClassMoments
@@ -68,11 +68,27 @@ class Measurer:
             DataError, UsageError: the set cannot be measured.
             TimeoutError: interrupted before the samples were read.
         """
+        prepared = prepare_samples(samples, self.request)
+        parts, notes = cut_samples(prepared, self.request.prefix_dims), prepared.notes
+        _check_memory(parts, self.request)
+        while True:
+            try:
+                rows = self._measure(samples, prepared, parts, source)
+            except ZeroRowsError as error:
+                # Rows of zeros in p dimensions are so in fewer: the shortest prefix fails first.
+                if len(parts) == 1:
+                    raise
+                notes += (f"the prefix of {parts[0].d} dimensions is left out: {error}",)
+                parts = parts[1:]
+            else:
+                return [replace(row, notes=notes + row.notes) for row in rows]
+
+    def _measure(
+        self, samples: Samples, prepared: Prepared, parts: list[Prepared], source: Source
+    ) -> list[MeasureResult]:
+        """The result of each part; arguments and errors as in `measure`, and ZeroRowsError."""
         started = time.monotonic()
-        request = self.request
-        prepared = prepare_samples(samples, request)
-        parts = cut_samples(prepared, request.prefix_dims)
-        _check_memory(parts, request)
+        request, dims = self.request, [part.d for part in parts]
         # Weights that cannot be used are refused before hours are spent on the features.
         heads = [
             None
@@ -84,13 +100,13 @@ class Measurer:
         ]
         statistics, oods = [Statistics() for _ in parts], None
         if prepared.features is not None:
-            oods = self._out_of_distribution(prepared.d)
+            oods = self._out_of_distribution(prepared.d, len(parts))
             training = self._train.of(source)
             statistics = read_statistics(
                 parts,
                 request,
                 self.processes,
-                self._train.moments(training, prepared),
+                self._train.moments(training, prepared, dims),
                 self._train.name(training),
             )
         else:
@@ -156,7 +172,6 @@ class Measurer:
         return replace(
             result,
             warnings=(*result.warnings, *texts),
-            notes=prepared.notes,
             cut_short=cut_short,
         )
 
@@ -167,8 +182,9 @@ class Measurer:
             )
         return self._references[d, K]
 
-    def _out_of_distribution(self, d: int) -> list[ClassMoments] | None:
-        """Moments of all raw rows of `--ood` as one class, read once, by prefix; None without it.
+    def _out_of_distribution(self, d: int, parts: int) -> list[ClassMoments] | None:
+        """Moments of all raw rows of `--ood` as one class, read once, of the longest prefixes; None
+        without it.
 
         Raises:
             DataError: they are not of dimension d, or one is not finite.
@@ -192,7 +208,7 @@ class Measurer:
                 f"{spelled('ood')}: features of dimension {self._ood_d}, and those "
                 f"measured have {d}; give features of the same layer"
             )
-        return self._ood_moments
+        return self._ood_moments[-parts:]
 
 
 def _check_memory(parts: list[Prepared], request: Request) -> None:
@@ -217,6 +233,7 @@ def _refuse_options_of_samples(request: Request) -> None:
         "means_from": request.means_from is not None,
         "ood": request.ood is not None,
         "variants": request.classic,
+        "head": request.head is not None and not request.reach and request.sets is None,
         "labels_are": request.labels_are != LabelForm.ZERO_BASED,
         "ignore_label": bool(request.ignore_label),
     }
@@ -266,7 +283,9 @@ class _TrainingMeans:
 
     def __init__(self, request: Request, processes: Processes) -> None:
         self._request, self._processes = request, processes
-        self._last: tuple[Source, int, list[int], list[dict[str, ClassMoments]]] | None = None
+        self._last: (
+            tuple[Source, int, list[int], list[int], list[dict[str, ClassMoments]]] | None
+        ) = None
         named = [] if request.means_from in (None, OWN) else [str(request.means_from)]
         self._sources = [
             source
@@ -312,14 +331,17 @@ class _TrainingMeans:
         )
 
     def moments(
-        self, training: Source | None, prepared: Prepared
+        self, training: Source | None, prepared: Prepared, dims: list[int]
     ) -> list[dict[str, ClassMoments]] | None:
-        """Moments of the training rows, over the classes of the set that is measured, by prefix."""
+        """Moments of the training rows, over the classes of the set that is measured, by prefix of
+        `dims` dimensions."""
         if training is None:
             return None
-        key = training, prepared.K_in_file, prepared.kept.tolist()
-        if self._last is None or self._last[:3] != key:
-            request = replace(self._request, K=prepared.K_in_file, classes=None, min_count=None)
+        key = training, prepared.K_in_file, prepared.kept.tolist(), dims
+        if self._last is None or self._last[:4] != key:
+            request = replace(
+                self._request, K=prepared.K_in_file, head=None, classes=None, min_count=None
+            )
             with training.open() as samples:
                 if samples.names not in (None, prepared.names):
                     raise DataError(
@@ -335,11 +357,11 @@ class _TrainingMeans:
                         f"{self.name(training)} has features of dimension {train.d}, not "
                         f"{prepared.d}; give the training set of the same network"
                     )
-                parts = cut_samples(train, request.prefix_dims)
-                spaces = request.spaces(parts[0].d, train.K)
+                parts = cut_samples(train, dims)
+                spaces = request.spaces(dims[0], train.K)
                 read = read_moments(parts, request, self._processes, spaces)
             self._last = (*key, read)
-        return self._last[3]
+        return self._last[4]
 
     def _matching(self, source: Source) -> Source:
         if len(self._sources) == 1:

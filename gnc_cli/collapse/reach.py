@@ -13,9 +13,11 @@ from gnc_cli.collapse.request import NONZERO, Request
 from gnc_cli.collapse.result import ReachRow, ReachSummary
 from gnc_cli.collapse.samples import Prepared, Samples, class_of
 from gnc_cli.errors import DataError, UsageError
+from gnc_cli.geometry.rounding import spacing, stored_digits
 from gnc_cli.geometry.sphere import row_norms
 from gnc_cli.io.inputs import read_lines
 from gnc_cli.io.row_files import column
+from gnc_cli.metrics.decisions import equivalent_head
 from gnc_cli.metrics.reach import Head, Reach, Verdict
 from gnc_cli.metrics.rows import Rows, block_rows, blocks
 from gnc_cli.parameters import spelled
@@ -44,12 +46,12 @@ def reach_of(
         DataError: there is no classifier, all features are zero, or a set is none of its classes.
         UsageError: sets are drawn that are larger than the head.
     """
-    W, bias = samples.weights, samples.bias
-    if W is None:
+    if samples.weights is None:
         raise DataError(
             f"{spelled('reach')} and {spelled('sets')} require a classifier, and there is none; "
             f"name it with {spelled('weights', 'F:KEY')}"
         )
+    W, bias = equivalent_head(request.head, samples.weights, samples.bias)
     rivals = prepared.kept if request.classes == NONZERO else np.arange(len(W))
     norm = request.feature_norm or math.inf
     if request.feature_norm is None and samples.features is not None:
@@ -65,10 +67,22 @@ def reach_of(
         sets = _sets(request, rivals, prepared.K_in_file, prepared.names)
         progress = request.progress and partial(request.progress, "reach of sets")
         answers["reach_sets"] = dict(zip(sets, head.each(sets, progress), strict=True))
-    fields: dict[str, Any] = {"witnesses": {}}
+    fields: dict[str, Any] = {"witnesses": {}, "notes": ()}
+    dtype = stored_digits(samples.weights)
+    eps, longest, offset = spacing(dtype), row_norms(head.W).max(), 2.0 * np.abs(head.bias).max()
     for name, reaches in answers.items():
         fields[name] = _summary(head, reaches, rivals, prepared.names)
         fields["witnesses"] |= _witnesses(name, reaches, rivals, head.d)
+        # Before rounding a row w was off by at most eps / 2 |w|, a bias by eps |b| (also |w|^2 / 2
+        # of a euclidean head), and a margin at a feature h by twice eps / 2 |h| |w| + eps |b|.
+        near = sum(
+            reach.verdict is Verdict.CAN_WIN
+            and reach.lower <= eps * (float(np.linalg.norm(reach.feature)) * longest + offset)
+            for reach in reaches.values()
+            if reach.feature is not None
+        )
+        text = f"{name}: {near} of {len(reaches)} can win by a margin that is within the rounding"
+        fields["notes"] += (f"{text} of the stored {dtype} numbers",) if near else ()
     return fields
 
 

@@ -27,6 +27,7 @@ _OF_ROWS = (
     "K",
     "labels_are",
     "ignore_label",
+    "head",
     "normalize",
     "means_from",
     "prefix_dims",
@@ -43,6 +44,14 @@ _OF_ROWS = (
     "seed",
 )
 """Parameters that decide the numbers of a row."""
+
+
+class HeadForm(StrEnum):
+    """Functions of a head's stored weights and bias that decide the class."""
+
+    LINEAR = "linear"
+    COSINE = "cosine"
+    EUCLIDEAN = "euclidean"
 
 
 class Normalize(StrEnum):
@@ -86,6 +95,7 @@ class Request(Call):
     labels_are: str = "zero-based"
     ignore_label: tuple[str, ...] = ()
     K: int | None = None
+    head: str | None = None
     select: Sequence[tuple[str, Any]] | None = None
     normalize: str = "auto"
     means_from: str | None = None
@@ -125,6 +135,8 @@ class Request(Call):
             raise excludes("prefix_dims", "pages (.html)", "draw a .png, .svg or .pdf")
         if self.merge_list is not None and self.duplicates is None:
             raise requires("merge_list", spelled("duplicates", 0.99))
+        if self.head is not None and self.logits is not None:
+            raise excludes("head", spelled("logits"))
         reach = self.reach or self.sets is not None
         if self.feature_norm is not None and not reach:
             raise requires("feature_norm", spelled("reach"))

@@ -26,6 +26,11 @@ NOISE_TO_COME = "gnc1 measures noise once"
 """Begins a warning for gates and programs: tables show the centred form in place of this one."""
 NO_ETF = "the NC2 angles and the ETF errors are left out: no simplex ETF of"
 """Begins the warning of a prefix that has none, likewise not for tables."""
+NO_SPREAD = (
+    "gnc1, gnc1_centred, nc1, nc1_trace_quotient, cdnv and ncc_accuracy are null, as no class has "
+    "two samples: the spread within classes is not known"
+)
+"""The warning where every sample is alone in its class, for gates too."""
 _NEAR_0 = 0.01
 """Up to this squared length the mean of the class means counts as 0, so that GNC3 can reach 0."""
 
@@ -88,8 +93,22 @@ class Coherence:
 
 
 @dataclass(frozen=True)
+class HeadAccuracies:
+    """Accuracy of the stored weights by each form of a head; equal where all rows have one norm and
+    there is no bias."""
+
+    linear: float
+    """The largest logit `<w, h> + b`, as `accuracy`."""
+    cosine: float
+    """The largest cosine of w and h."""
+    euclidean: float
+    """The nearest w."""
+
+
+@dataclass(frozen=True)
 class SampleMargins:
-    """One-vs-rest margins `min_j <w_y - w_j, h>` of the samples, unit features and unit weights."""
+    """One-vs-rest margins `min_j <w_y - w_j, h>` of the samples: of unit features and unit weights;
+    with `--head linear` or `euclidean` of raw ones, with the biases of that head."""
 
     positive_share: float
     """Share of samples whose margin is above 0."""
@@ -112,7 +131,8 @@ class ClassCounts:
     max_count: int | None
     """Samples of the largest class; None without features."""
     single_sample: int | None
-    """Classes with one sample: they add nothing to the within-class covariance."""
+    """Classes with one sample, which adds nothing to the spread within classes: where all are
+    such, `gnc1`, `nc1`, `cdnv` and the like are None."""
     missing_labels: tuple[int, ...] = ()
     """The first ten of the missing."""
 
@@ -130,7 +150,7 @@ class ClassRow:
     mean_norm: float | None
     """Norm of the mean of its unit features, at most 1."""
     spread: float | None
-    """Mean squared distance of its unit features to their mean."""
+    """Mean squared distance of its unit features to their mean; None for one sample."""
     one_vs_rest: Bracket | None
     """Distance of its weight to the hull of the others; None outside the sample."""
     nearest: int | None
@@ -217,7 +237,8 @@ class Policy:
     normalize: str
     """`auto` or `off`."""
     spaces: dict[str, str]
-    """Which rows each metric is of: `unit rows`, `raw rows`, `logits` or `none`."""
+    """Which rows each metric is of: `unit rows`, `raw rows`, `logits` or `none`; with `--head` the
+    form of the head."""
     weights: str
     """`given`, or `class means stand in`."""
     head: str | None
@@ -350,6 +371,10 @@ class MeasureResult(Result):
     gnc2_ratio: float | None = field(metadata=HIGHER)
     """gnc2.lower / gnc2_reference.value: 1 if the weights attain the best value gnc knows;
     above 1 only where that value is not proved optimal."""
+    gnc2_ratio_random: float | None
+    """The ratio that K random unit rows of the same dimension have on average; None without
+    `gnc2_ratio`, where it is not known (d below 32 with many classes), in `gnc train` and from
+    `GNCMetrics` without `detail`."""
     gnc3: float | None = field(metadata=LOWER)
     """Distance from self-duality, mean (1 - <w_k, class_mean_k>), as in the paper; 0 at collapse
     where the class means have mean 0."""
@@ -365,6 +390,9 @@ class MeasureResult(Result):
     """NCC accuracy with each sample taken out of its own class's mean; None on other means."""
     accuracy: float | None = field(metadata=HIGHER)
     """Share of samples that the classifier gets right."""
+    head_accuracies: HeadAccuracies | None = field(metadata=HIGHER)
+    """Accuracy by each form of the head; None with `--head` or logits, without weights or samples,
+    and from `GNCMetrics`."""
     ncc_agreement: float | None = field(metadata=HIGHER)
     """Share of samples on which the classifier and the nearest class mean agree."""
     nc1: float | None = field(metadata=LOWER | {"classic": "NC1"})

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from gnc_cli.collapse.request import NONZERO, ROLES, Request
+from gnc_cli.collapse.request import NONZERO, ROLES, HeadForm, Request
 from gnc_cli.collapse.roles import Piece
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.io.catalogue import Catalogue, is_kernel, translated
@@ -357,6 +357,8 @@ class Prepared(Samples):
 
 def prepare_samples(samples: Samples, request: Request) -> Prepared:
     """Check one set of arrays and leave out the classes that are not asked for."""
+    if request.head is not None:
+        samples = _of_form(samples, request.head)
     features, labels, weights = samples.features, samples.labels, samples.weights
     bias, logits, where = samples.bias, samples.logits, samples.where
     if features is not None:
@@ -416,6 +418,22 @@ def prepare_samples(samples: Samples, request: Request) -> Prepared:
         bias=None if bias is None else bias[kept],
         logits=None if logits is None else ColumnRows(logits, kept, threading.local()),
     )
+
+
+def _of_form(samples: Samples, form: str) -> Samples:
+    """Leave out the logits, and the bias of a form that has none, with a note.
+
+    Raises:
+        DataError: there are no weights.
+    """
+    if samples.weights is None:
+        name, weights = spelled("head", form), spelled("weights", "F:KEY")
+        raise DataError(f"{name} requires weights, and none were found; give {weights}")
+    kept = {"bias": samples.bias} if form == HeadForm.LINEAR else {}
+    parts = {"bias": samples.bias, "logits": samples.logits}
+    ignored = [role for role, part in parts.items() if part is not None and role not in kept]
+    notes = tuple(f"{samples.where[role]}: ignored, the {form} head decides" for role in ignored)
+    return replace(samples, notes=samples.notes + notes, bias=kept.get("bias"), logits=None)
 
 
 def cut_samples(samples: Prepared, dims: Sequence[int] | None) -> list[Prepared]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gnc_cli.collapse.request import OWN, Request
+from gnc_cli.collapse.request import OWN, HeadForm, Request
 from gnc_cli.collapse.samples import Prepared
 from gnc_cli.errors import DataError
 from gnc_cli.metrics.class_moments import ClassMoments, stream_moments
@@ -19,6 +19,7 @@ from gnc_cli.metrics.decisions import (
     Decider,
     Decisions,
     block_decider,
+    equivalent_head,
     merge,
     stream_deciders,
 )
@@ -39,7 +40,7 @@ class Statistics:
     """Of raw rows, for the classic metrics and NECO's."""
     decisions: Decisions | None = None
     accuracy: str = "none"
-    """What decided it: `raw rows`, `logits` or `none`."""
+    """What decided it: `raw rows`, `logits`, the form of a head or `none`."""
     means_of: str = OWN
     """Whose class means count: `own`, or a name of other data."""
     judge: str | None = None
@@ -85,7 +86,10 @@ def read_statistics(
     if widest.logits is not None:
         accuracy = "logits"
     elif widest.weights is not None:
-        accuracy = "raw rows" if widest.bias is not None else "raw rows, no bias"
+        accuracy = "raw rows" if request.head is None else f"{request.head} head of raw rows"
+        accuracy += (
+            ", no bias" if request.head in (None, HeadForm.LINEAR) and widest.bias is None else ""
+        )
     assert widest.features is not None
     statistics = []
     for at, moments in enumerate(own):
@@ -154,7 +158,7 @@ def _read_decisions(
 
     def decide() -> list[Decisions]:
         deciders = [
-            _decider(part, by_space, request.unit, own, None if target is None else str(target))
+            _decider(part, by_space, request, own, None if target is None else str(target))
             for part, by_space in zip(parts, judges, strict=True)
         ]
         assert widest.features is not None
@@ -169,20 +173,23 @@ def _read_decisions(
 def _decider(
     samples: Prepared,
     judges: Mapping[str, ClassMoments],
-    unit: bool,
+    request: Request,
     own: bool,
     device: str | None,
 ) -> Decider:
     """What decides by class means, by space."""
-    answered = samples.weights is not None or samples.logits is not None
+    unit, weights, bias = request.unit, samples.weights, samples.bias
+    if weights is not None:
+        weights, bias = equivalent_head(request.head, weights, bias)
+    answered = weights is not None or samples.logits is not None
     judge = judges["unit" if unit else "raw"]
     raw = judges.get("raw") if unit and answered else None
     assert samples.features is not None and samples.labels is not None
     return block_decider(
         samples.features,
         samples.labels,
-        weights=samples.weights,
-        bias=samples.bias,
+        weights=weights,
+        bias=bias,
         logits=samples.logits,
         means=judge.means,
         present=judge.present,
@@ -191,6 +198,8 @@ def _decider(
         unit=unit,
         where=samples.where["features"],
         device=device,
+        raw_margins=request.head in (HeadForm.LINEAR, HeadForm.EUCLIDEAN),
+        compared=request.head is None and samples.logits is None,
     )
 
 

@@ -45,6 +45,8 @@ _PAIRS = 10
 """Pairs of duplicates that are shown; --json has more."""
 _OF_A_KIND = 5
 """Classes that a line of `--reach` names; --json has all."""
+_FEW = 5
+"""Samples of the smallest class, below which the sheet says how many there are."""
 _PLACES = ("epoch", "step", "layer", "split")
 _QUANTILES = {"q0_001": "0.1 %", "q0_01": "1 %", "q0_1": "10 %", "q0_5": "median"}
 _ALWAYS = ("gnc2_reference", "margins.arcface_rad", "margins.scale", "max_cosine")
@@ -118,12 +120,14 @@ def _sheet(r: MeasureResult, rows: Iterable[tuple[str, ...]]) -> Iterable[tuple[
     """The rows of a default sheet, with what a remark must say and no conventions."""
     reference, c = r.gnc2_reference, r.classes
     brief_keys = {*_BRIEF, *r.forms.values(), *(CLASSIC if _asks_classic([r]) else ())}
+    brief_keys |= {"classes.min_count"} if (c.min_count or _FEW) < _FEW else set()
     raw = "raw features" if _space(r.policy) == "raw" else ""
     for name, value, remark, key in rows:
         if key not in brief_keys or (key == "accuracy" and r.ncc_accuracy is not None):
             continue
         if key == "gnc2_ratio" and reference is not None:
             remark = f"of {reference.value:.9g}, {reference_text(reference, 34)}"
+            remark += f"; random rows {v:.2f}" if (v := r.gnc2_ratio_random) else ""
         elif key == "classes.present" and c.missing == 0:
             continue
         elif key == "classes.present":
@@ -132,10 +136,11 @@ def _sheet(r: MeasureResult, rows: Iterable[tuple[str, ...]]) -> Iterable[tuple[
             means = r.policy.class_means or {}
             whose = "" if means.get("ncc", OWN) == OWN else f" of {means['ncc']}"
             parts = [f"nearest class mean{whose}"]
-            no_bias = ", no bias" if _without_bias(r) else ""
-            parts += [] if r.accuracy is None else [f"classifier {share(r.accuracy)}{no_bias}"]
+            parts += [] if r.accuracy is None else [f"classifier {share(r.accuracy)}{_form(r)}"]
             remark = "; ".join(parts)
-        elif key != "gnc2":
+        elif key == "accuracy":
+            remark = "classifier" + _form(r)
+        elif key not in ("gnc2", "classes.min_count"):
             remark = raw
         yield name, value, remark, key
 
@@ -165,7 +170,13 @@ def _collapse(r: MeasureResult) -> list[Fact]:
         ),
         ("GNC2", "gnc2", lambda rho: lower_end(rho, 12), stand_in + proof),
         ("  reference", "gnc2_reference", lambda v: "-" if v is None else f"{v.value:.12f}", why),
-        ("  ratio", "gnc2_ratio", lambda v: at_least(rho, v, share(v)), "GNC2 / reference"),
+        (
+            "  ratio",
+            "gnc2_ratio",
+            lambda v: at_least(rho, v, share(v)),
+            "GNC2 / reference",
+        ),
+        ("  of random rows", "gnc2_ratio_random", figure, "on average, of as many rows"),
         *(
             (
                 f"  {name}",
@@ -192,6 +203,8 @@ def _decisions(r: MeasureResult) -> list[Fact]:
         ("NCC accuracy", "ncc_accuracy", share, f"nearest class mean, {_space(r.policy)} features"),
         ("  leave one out", "ncc_leave_one_out", share, "each sample taken out of its own mean"),
         ("accuracy", "accuracy", share, f"classifier: {r.policy.spaces['accuracy']}"),
+        ("  as cosine head", "head_accuracies.cosine", share, "largest cosine, no bias"),
+        ("  as euclidean", "head_accuracies.euclidean", share, "nearest weight, no bias"),
         (
             "NCC agreement",
             "ncc_agreement",
@@ -204,13 +217,13 @@ def _decisions(r: MeasureResult) -> list[Fact]:
             share,
             "share of samples whose one-vs-rest margin is above 0",
         ),
-        ("  smallest", "sample_margins.min", figure, "unit features, unit weights"),
+        ("  smallest", "sample_margins.min", figure, r.policy.spaces["sample_margins"]),
         ("  mean", "sample_margins.mean", figure, ""),
     ]
     if r.N is not None:
         more = ", ..." if c.missing > len(c.missing_labels) else ""
         missing = f"without samples: {', '.join(map(str, c.missing_labels))}{more}"
-        single = f"{count(c.single_sample)} with a single sample" if c.single_sample else ""
+        single = f"classes of one sample, which add nothing to GNC1: {count(c.single_sample or 0)}"
         lines += [
             (
                 "classes",
@@ -222,7 +235,7 @@ def _decisions(r: MeasureResult) -> list[Fact]:
                 "samples per class",
                 "classes.min_count",
                 lambda v: f"{count(v)} to {count(c.max_count)}",
-                single,
+                single if c.single_sample else "",
             ),
         ]
     return lines
@@ -422,7 +435,7 @@ def _series(series: MeasureSeries, verbose: bool) -> list[Table]:
         if r.policy.class_means is not None and r.policy.class_means["ncc"] != OWN
     )
     notes += [(Styled("class means", "bold"), text) for text in others]
-    if any(r.accuracy is not None and _without_bias(r) for r in rows):
+    if any(r.accuracy is not None and "no bias" in _form(r) for r in rows):
         notes.append((Styled("accuracy", "bold"), ": of weights without a bias"))
     if not all(map(_of_weights, rows)):
         of = "* of the class means" if mixed else ": of the class means"
@@ -461,7 +474,7 @@ def _ends(bracket: Bracket) -> str:
 
 
 def _notes(rows: Sequence[MeasureResult], out: str | None, verbose: bool) -> list[Cell]:
-    """Return the policies (`verbose`), heads, notes on the reading of files, and the file written."""
+    """Return the policies (`verbose`), heads, notes on the reading of files, the file written."""
     policies = dict.fromkeys(policy_text(row.policy) for row in rows if verbose)
     heads = dict.fromkeys(row.policy.head for row in rows if row.policy.head is not None)
     written: list[Cell] = [] if out is None else [(Styled("written", "bold"), f"  {out}")]
@@ -495,8 +508,10 @@ def _place(row: MeasureResult) -> dict[str, str]:
     }
 
 
-def _without_bias(r: MeasureResult) -> bool:
-    return "no bias" in r.policy.spaces["accuracy"]
+def _form(r: MeasureResult) -> str:
+    """`, no bias`, `, cosine head` and the like; empty for W h + b and for logits."""
+    words = r.policy.spaces["accuracy"].replace("raw rows", "").replace(" of ", "").strip(", ")
+    return f", {words}" if words not in ("", "logits") else ""
 
 
 def _inside(rho: Bracket) -> bool:

@@ -215,7 +215,7 @@ class Gates:
         finding = best_or_worst(findings, key=lambda f: f.status)
         detail = ", ".join(finding.details)
         for text in dict.fromkeys(text for row in rows for text in row.get("warnings") or ()):
-            if any(re.match(rf"(\w+ and )?{key}\b", text) for key in gate.keys):
+            if any(re.match(rf"(\w+(, | and ))*{key}\b", text) for key in gate.keys):
                 detail += f"; {text.split(':')[0]}"
         if len(findings) > 1:
             number_passed = sum(f.status is Status.PASSED for f in findings)

@@ -30,6 +30,24 @@ def spacing(dtype: str) -> float:
     return _COARSE.get(dtype, 0.0)
 
 
+def stored_digits(rows: np.ndarray) -> str:
+    """Return the narrowest dtype that holds float64 rows (K, d) exactly, which no cast to a wider
+    type changes; empty for rows of one exact length, which belong to an exact code.
+
+    Example:
+        >>> stored_digits(np.array([[0.5, 0.1], [0.25, 0.0]])), stored_digits(np.eye(2))
+        ('float64', '')
+    """
+    with np.errstate(over="ignore"):
+        single = np.ascontiguousarray(rows, dtype=np.float32)
+        half = np.array_equal(single.astype(np.float16), rows)
+        exact = np.ptp(np.einsum("kd,kd->k", rows, rows)) == 0.0
+    if exact or not np.array_equal(single, rows):
+        return "" if exact else "float64"
+    brain = not (single.view(np.uint32) & 0xFFFF).any()
+    return "bfloat16" if brain else "float16" if half else "float32"
+
+
 def gamma(n: int, unit: float = UNIT) -> float:
     """`n u / (1 - n u)`: the relative error that n roundings in a row can reach.
 

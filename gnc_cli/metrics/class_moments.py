@@ -179,6 +179,11 @@ class ClassMoments:
             raise DataError("no class has a sample; are all labels -1?")
         return self.scatter / self.N
 
+    @property
+    def has_spread(self) -> bool:
+        """Whether a class has a row beside the one that is its mean, or given centres."""
+        return self.centres is not None or bool((self.counts > 1).any())
+
     def spread(self) -> np.ndarray:
         """Mean squared distance of a class's rows to its mean (or centre), shape (K,)."""
         return self.squares / np.maximum(self.counts, 1)

@@ -23,7 +23,7 @@ from gnc_cli.metrics.rows import (
     refuse_rows,
     watched,
 )
-from gnc_cli.metrics.scores import SampleBlock, Scores, placed, screen
+from gnc_cli.metrics.scores import Leaders, SampleBlock, Scores, placed, screen
 from gnc_cli.runtime.deadline import Deadline
 
 _GRID = 2.0**32
@@ -53,15 +53,40 @@ class Decisions:
     agree_raw: int | None = None
     """The same with the nearest mean of raw rows."""
     positive: np.ndarray | None = None
-    """Samples with a one-vs-rest margin above 0, unit features and unit weights."""
+    """Samples with a one-vs-rest margin above 0."""
     margin_min: np.ndarray | None = None
     """Smallest margin, float64; infinite for classes without samples."""
     margin_sum: np.ndarray | None = None
-    """Sum of the margins, float64; each margin is off by at most 1.2e-10 in it, no more."""
+    """Sum of the margins, float64; each margin of unit rows is off by at most 1.2e-10 in it."""
+    forms: np.ndarray | None = None
+    """Samples of all classes that the linear, the cosine and the euclidean head of these weights
+    name right, shape (3,)."""
 
 
 Decider = Callable[[int, int], Decisions]
 """Decisions on the rows from start to stop."""
+
+
+def equivalent_head(
+    form: str | None, weights: np.ndarray, bias: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return rows (K, d) and biases (K,) of the linear head that decides as a head of this form.
+
+    `cosine` takes the largest cosine, and `euclidean` the nearest row, since `argmin |h - w|^2 =
+    argmax <w, h> - |w|^2 / 2`; both have no bias. `linear`, or None, is the head as it is.
+
+    Example:
+        >>> equivalent_head("euclidean", np.array([[3.0, 4.0], [1.0, 0.0]]), None)[1]
+        array([ 0., 12.])
+    """
+    if form == "cosine":
+        norms = row_norms(weights)
+        return weights / np.where(norms > 0.0, norms, 1.0)[:, None], None
+    if form == "euclidean":
+        with np.errstate(over="ignore", invalid="ignore"):
+            squares = np.einsum("kd,kd->k", weights, weights)
+            return weights, 0.5 * (squares.max() - squares)  # a common number decides nothing
+    return weights, bias
 
 
 def merge(a: Decisions, b: Decisions) -> Decisions:
@@ -95,6 +120,7 @@ def stream_decisions(
     span: tuple[int, int] | None = None,
     deadline: Deadline | None = None,
     progress: Callable[[str, int, int, float], None] | None = None,
+    **options: bool,
 ) -> Decisions:
     """Decide on every sample whose label is not -1.
 
@@ -123,6 +149,7 @@ def stream_decisions(
         span: only the rows from start to stop.
         deadline: looked at after each block.
         progress: called as progress("decisions", rows done, rows, share done).
+        options: `raw_margins` and `compared` of `block_decider`.
 
     Raises:
         DataError: a row that counts is not finite or, where `unit`, zero; a logit is NaN; labels
@@ -149,6 +176,7 @@ def stream_decisions(
         unit=unit,
         where=where,
         device=device,
+        **options,
     )
     (total,) = stream_deciders(
         [decide],
@@ -203,9 +231,18 @@ def block_decider(
     unit: bool = True,
     where: str = "features",
     device: str | None = None,
+    raw_margins: bool = False,
+    compared: bool = False,
 ) -> Decider:
-    """What decides on the rows from start to stop, in any thread; arguments and errors as in
-    `stream_decisions`."""
+    """Return the function that decides on the rows from start to stop, in any thread.
+
+    Args:
+        raw_margins: margins are those of the logits; else of unit rows and unit weights.
+        compared: also count what the linear, the cosine and the euclidean head of the weights name
+            right (`Decisions.forms`).
+
+    Other arguments and errors as in `stream_decisions`.
+    """
     K = (
         logits.shape[1]
         if logits is not None
@@ -218,7 +255,7 @@ def block_decider(
         labels,
         rows,
         logits,
-        None if weights is None else _Classifier(weights, bias, device),
+        None if weights is None else _Classifier(weights, bias, device, raw_margins, compared),
         None if means is None else _NearestMean(means, present, own_counts, unit, device),
         None if raw_means is None else _NearestMean(raw_means, present, None, False, device),
         unit,
@@ -244,10 +281,10 @@ def _decide_block(
     """Decisions on the rows from start to stop; any thread."""
     kept = labels[start:stop] >= 0
     y = labels[start:stop][kept]
-    called = nearest = raw = loo_right = loo_counted = margins = None
+    called = nearest = raw = loo_right = loo_counted = margins = forms = None
     samples = SampleBlock.read(rows, labels, unit, where, start, stop, device)
     if classifier is not None:
-        called, margins = classifier.decide(samples)
+        called, margins, forms = classifier.decide(samples)
     if nearest_mean is not None:
         nearest, loo_right, loo_counted = nearest_mean.decide(samples)
     if nearest_raw is not None:
@@ -260,10 +297,12 @@ def _decide_block(
         return None if which is None else np.bincount(y[which], minlength=K)
 
     lowest = total = None
-    if margins is not None:
+    if margins is not None and classifier is not None:
         lowest = np.full(K, np.inf)
         np.minimum.at(lowest, y, margins)
-        total = np.bincount(y, np.rint(margins * _GRID), K) / _GRID
+        grid = 1.0 if classifier.raw_margins else _GRID
+        steps = margins if classifier.raw_margins else np.rint(margins * grid)
+        total = np.bincount(y, steps, K) / grid
 
     def agreeing(named: np.ndarray | None) -> int | None:
         return None if called is None or named is None else int(np.count_nonzero(called == named))
@@ -279,6 +318,7 @@ def _decide_block(
         positive=count(None if margins is None else margins > 0.0),
         margin_min=lowest,
         margin_sum=total,
+        forms=None if forms is None else np.count_nonzero(forms == y, axis=1),
     )
 
 
@@ -297,58 +337,91 @@ class _Classifier:
     """A linear classifier at work: the class it names, and the one-vs-rest margins of the samples.
 
     Logits are those of raw samples, raw weights and the bias; margins `<w_y, h> - max_{j != y}
-    <w_j, h>` those of unit samples and unit weights. One product of unit rows serves both. A zero
-    row of the weights has no direction: its unit weight counts as zero.
+    <w_j, h>` those of unit samples and unit weights, or of the logits. One product of unit rows
+    serves all, also the other forms of the head: tiles of cosines are scaled to logits in place,
+    and other offsets added. A zero row of the weights has no direction: its unit weight counts as
+    zero.
     """
 
-    def __init__(self, weights: np.ndarray, bias: np.ndarray | None, device: str | None) -> None:
+    def __init__(
+        self,
+        weights: np.ndarray,
+        bias: np.ndarray | None,
+        device: str | None,
+        raw_margins: bool,
+        compared: bool,
+    ) -> None:
         K = len(weights)
         norms = row_norms(weights)
         if not (np.isfinite(norms).all() and (bias is None or np.isfinite(bias).all())):
             raise DataError("weights or bias hold NaN or infinity")
-        self.device, self.factors = device, placed(norms, device)
+        self.device, self.factors, self.raw_margins = device, placed(norms, device), raw_margins
         used = None if bias is None or not bias.any() else bias
-        self.offsets = None if used is None else placed(used, device)
         self.logits = Scores(weights, np.ones(K), unit=False, offsets=used, device=device)
         divisor = np.where(norms > 0.0, norms, 1.0)
         self.cosines = Scores(weights, divisor, unit=True, device=device)
         self.small = self.cosines.small()[:, :-1]
-        self.even = self.offsets is None and norms.max() - norms.min() < _EVEN * norms.max()
+        self.even = used is None and norms.max() - norms.min() < _EVEN * norms.max()
+        offsets = equivalent_head("euclidean", weights, None)[1]
+        assert offsets is not None
+        self.compared = compared and bool(np.isfinite(offsets).all())
+        self.distances = Scores(weights, np.ones(K), unit=False, offsets=offsets, device=device)
+        self.steps = [None if used is None else placed(used, device)]
+        """Offsets that are added to tiles: of the logits, then to make distances of these."""
+        if self.compared:
+            self.steps.append(placed(offsets if used is None else offsets - used, device))
 
-    def decide(self, samples: SampleBlock) -> tuple[np.ndarray, np.ndarray]:
-        """The class of the largest logit, the first of ties; and the margin."""
+    def decide(self, samples: SampleBlock) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+        """The class of the largest logit, the first of ties; the margin; and, `compared`, the
+        classes by the linear, the cosine and the euclidean form, shape (3, B)."""
         own = samples.labels
         raised, logit_error = self.logits.factors(samples)
-        raised = placed(raised, self.device)
         error = self.cosines.factors(samples)[1]
-
-        def to_logits(tile: Any, rows: slice, columns: slice) -> None:
-            for start, stop in blocks(len(tile), _STRIP):
-                strip = tile[start:stop]
-                strip *= self.factors[columns]
-                if self.offsets is not None:
-                    strip += raised[rows][start:stop, None] * self.offsets[columns]
-
-        cosines, logits = screen(
-            samples.small[:, :-1], self.small, own, None if self.even else to_logits
-        )
+        change = partial(self._change, placed(raised, self.device))
+        changes = [] if self.even else [partial(change, step) for step in range(len(self.steps))]
+        cosines, *changed = screen(samples.small[:, :-1], self.small, own, changes)
+        logits = cosines if self.even else changed[0]
         if self.even:
             logit_error = error + _EVEN
         called = self.logits.decide(samples, logits, logit_error, own)
-        rival = cosines.at.copy()
-        doubtful = ~(cosines.top - cosines.second > 2.0 * error)
-        look = np.flatnonzero(doubtful)
-        rival[look] = self.cosines.exact(samples, look, own[look])[2]
-        return called, self._margins(samples.unit, own, rival)
+        forms = np.stack([called] * 3) if self.compared else None
+        if forms is not None and not self.even:
+            forms[1] = self.cosines.decide(samples, cosines, error, own)
+            # The roundings of the logits are among those of the distances made of them.
+            distance_error = logit_error + self.distances.factors(samples)[1]
+            forms[2] = self.distances.decide(samples, changed[1], distance_error, own)
+        if self.raw_margins:
+            return called, self._margins(self.logits, samples, logits, logit_error), forms
+        return called, self._margins(self.cosines, samples, cosines, error), forms
 
-    def _margins(self, unit: np.ndarray, own: np.ndarray, rival: np.ndarray) -> np.ndarray:
-        """Unit weights' float64 inner products with unit rows, own less rival."""
-        W, norms = self.cosines.V, self.cosines.divisor
-        margins = np.empty(len(unit))
-        for start, stop in blocks(len(unit), _STRIP):
-            some, y, j = unit[start:stop], own[start:stop], rival[start:stop]
+    def _change(self, raised: Any, step: int, tile: Any, rows: slice, columns: slice) -> None:
+        """Make logits of a tile of cosines (step 0), or distances of these (step 1), in place."""
+        offsets = self.steps[step]
+        for start, stop in blocks(len(tile), _STRIP):
+            strip = tile[start:stop]
+            if step == 0:
+                strip *= self.factors[columns]
+            if offsets is not None:
+                strip += raised[rows][start:stop, None] * offsets[columns]
+
+    def _margins(
+        self, scores: Scores, samples: SampleBlock, leaders: Leaders, error: np.ndarray
+    ) -> np.ndarray:
+        """Float64 scores of each sample's own column less its largest other, (B,)."""
+        own, rival = samples.labels, leaders.at.copy()
+        look = np.flatnonzero(~(leaders.top - leaders.second > 2.0 * error))
+        rival[look] = scores.exact(samples, look, own[look])[2]
+        W, norms, offsets = scores.V, scores.divisor, scores.offsets
+        margins = np.empty(len(own))
+        for start, stop in blocks(len(own), _STRIP):
+            some, y, j = (
+                scores.rows(samples, slice(start, stop)),
+                own[start:stop],
+                rival[start:stop],
+            )
             mine = np.einsum("bd,bd->b", W[y], some) / norms[y]
-            margins[start:stop] = mine - np.einsum("bd,bd->b", W[j], some) / norms[j]
+            other = np.einsum("bd,bd->b", W[j], some) / norms[j]
+            margins[start:stop] = mine - other + (offsets[y] - offsets[j])
         return margins
 
 
@@ -392,7 +465,7 @@ class _NearestMean:
         own = self.columns[samples.labels]
         raised, error = self.scores.factors(samples)
         samples.small[:, -1] = placed(raised, self.scores.device)
-        leaders, _ = screen(samples.small, self.small, own)
+        (leaders,) = screen(samples.small, self.small, own)
         chosen = self.scores.decide(samples, leaders, error, own)
         if self.own_counts is None:
             return self.classes[chosen], None, None

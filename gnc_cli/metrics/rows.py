@@ -15,7 +15,7 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from gnc_cli.errors import DataError, import_extra
+from gnc_cli.errors import DataError, ZeroRowsError, import_extra
 from gnc_cli.geometry.sphere import row_norms
 from gnc_cli.parameters import spelled
 from gnc_cli.parsing import shown
@@ -304,9 +304,8 @@ def read_block(
     made: dict[str, np.ndarray] = {}
     if "unit" in spaces:
         what = f"{where} holds zero rows, which have no direction"
-        refuse_rows(
-            norms == 0.0, index, what, f"remove them, or measure with {spelled('normalize', 'off')}"
-        )
+        advice = f"remove them, or measure with {spelled('normalize', 'off')}"
+        refuse_rows(norms == 0.0, index, what, advice, ZeroRowsError)
         what = f"{where} holds rows whose squares leave the numbers of float64"
         refuse_rows((norms < 1e-150) | (norms > 1e150), index, what, "divide all rows by one norm")
         unit = raw.copy() if "raw" in spaces else raw
@@ -317,10 +316,16 @@ def read_block(
     return RowBlock(kept, chosen[kept].astype(np.int64, copy=False), made, norms)
 
 
-def refuse_rows(wrong: np.ndarray, index: np.ndarray, what: str, advice: str) -> None:
-    """Raise DataError where a row is wrong; `index` numbers the rows."""
+def refuse_rows(
+    wrong: np.ndarray,
+    index: np.ndarray,
+    what: str,
+    advice: str,
+    error: type[DataError] = DataError,
+) -> None:
+    """Raise DataError, or another `error`, where a row is wrong; `index` numbers the rows."""
     if wrong.any():
         rows = index[wrong]
-        raise DataError(
+        raise error(
             f"{what}: {len(rows)} of rows {index[0]} to {index[-1]}, first row {rows[0]}; {advice}"
         )

@@ -10,7 +10,7 @@ Scores of one row may be scaled without changing their order, so the float32 pro
 rows.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -120,24 +120,22 @@ def screen(
     A: Any,
     V: Any,
     own: np.ndarray,
-    change: Callable[[Any, slice, slice], None] | None = None,
-) -> tuple[Leaders, Leaders]:
+    changes: Sequence[Callable[[Any, slice, slice], None]] = (),
+) -> list[Leaders]:
     """Leaders of every row of the product `A V^T`, (B, d) times (d, K), both `placed` alike, tile
-    by tile; and of what `change` makes of each tile, in place, given its rows and columns (else the
-    same).
+    by tile; then of what each of `changes` makes of the tile, in place, given its rows and columns.
 
     `own` is each row's own column, shape (B,); -1 for none.
     """
-    first = Leaders(len(A))
-    changed = first if change is None else Leaders(len(A))
+    stages = [Leaders(len(A)) for _ in range(1 + len(changes))]
     side = _SIDE if isinstance(V, np.ndarray) else 2 * _SIDE
     for rows, columns in gram_tiles(len(A), side, len(V)):
         tile = A[rows] @ V[columns].T
-        first.see(tile, rows, columns, own[rows])
-        if change is not None:
+        stages[0].see(tile, rows, columns, own[rows])
+        for stage, change in zip(stages[1:], changes, strict=True):
             change(tile, rows, columns)
-            changed.see(tile, rows, columns, own[rows])
-    return first, changed
+            stage.see(tile, rows, columns, own[rows])
+    return stages
 
 
 class Scores:
@@ -195,7 +193,7 @@ class Scores:
         chosen[again] = np.where(own_first, own[again], at)
         return chosen
 
-    def rows(self, samples: SampleBlock, which: np.ndarray) -> np.ndarray:
+    def rows(self, samples: SampleBlock, which: np.ndarray | slice) -> np.ndarray:
         """Some float64 rows in the space of the scores."""
         return (samples.unit if self.unit else samples.raw)[which]
 

@@ -87,10 +87,11 @@ def classic(
         deadline: polled at each tile of pairs.
 
     Returns:
-        Plain numbers, None where undefined (one class present, means that are zero or coincide, no
-        weights or a zero row of them): `nc1`, `nc1_trace_quotient`, `cdnv`; of the centred class
-        means `nc2_equinorm_means`, `nc2_equiangularity`, `nc2_max_angle`, `nc2_etf_error`; of the
-        weights `nc2_equinorm_weights`, `nc2_etf_error_weights`; `nc3`, `nc3_dual_etf_error`.
+        Plain numbers, None where undefined (one class present, one sample in each, means that are
+        zero or coincide, no weights or a zero row of them): `nc1`, `nc1_trace_quotient`, `cdnv`; of
+        the centred class means `nc2_equinorm_means`, `nc2_equiangularity`, `nc2_max_angle`,
+        `nc2_etf_error`; of the weights `nc2_equinorm_weights`, `nc2_etf_error_weights`; `nc3`,
+        `nc3_dual_etf_error`.
 
     Raises:
         TimeoutError: the deadline expired first.
@@ -101,6 +102,8 @@ def classic(
     within_cov, spread = moments.within_cov(), moments.spread()[present]
     one, quotient = gnc1_of_means(within_cov, M), nc1_trace_quotient(within_cov, M)
     sampled = moments.present[present]
+    if not moments.has_spread:
+        one = quotient = None
     cdnv, angles = pair_means(
         M,
         partial(cdnv_sums, spread=spread, sampled=sampled),
@@ -113,7 +116,7 @@ def classic(
     return {
         "nc1": None if one is None else one.value,
         "nc1_trace_quotient": quotient,
-        "cdnv": None if cdnv is None else float(cdnv[0]),
+        "cdnv": float(cdnv[0]) if cdnv is not None and moments.has_spread else None,
         "nc2_equinorm_means": equinorm(M),
         "nc2_equinorm_weights": None if W is None else equinorm(W),
         "nc2_equiangularity": (

@@ -32,7 +32,7 @@ def test_the_screen_keeps_its_proved_error(d: int, seed: int, device: str | None
     factor, error = scores.factors(samples)
     assert (error < 1e-12).all() or device is None
     samples.small[:, -1] = placed(factor, device)
-    leaders, _ = screen(samples.small, scores.small(), np.full(4, 2))
+    (leaders,) = screen(samples.small, scores.small(), np.full(4, 2))
     truth = samples.unit.astype(np.longdouble) @ (V / scale[:, None]).T + factor[:, None] * offsets
     assert (np.abs(leaders.own - truth[:, 2]) <= error).all()
     truth[:, 2] = -np.inf
