@@ -189,6 +189,8 @@ def _text(delimiter: str, suffix: str) -> Callable[[Path, Arrays], Call]:
         call = _beside(folder, arrays)
         if "labels" not in arrays or not len(arrays["features"]):
             raise UnsavableError
+        if arrays["features"].dtype.kind != "f":
+            raise UnsavableError  # numbers of a text are what they say
         header = [*(f"f{j}" for j in range(arrays["features"].shape[1])), "label"]
         lines = [delimiter.join(header)]
         for row, label in _rows(arrays):
@@ -207,7 +209,7 @@ def _jsonl(folder: Path, arrays: Arrays) -> Call:
         raise UnsavableError
     lines = []
     for row, label in _rows(arrays):
-        if not np.isfinite(row).all():
+        if not np.isfinite(row).all() or row.dtype.kind != "f":
             raise UnsavableError
         lines.append(json.dumps({"embedding": row.tolist()} | ({"label": label} if label is not None else {})))
     (folder / "f.jsonl").write_text("\n".join(lines))
@@ -217,6 +219,8 @@ def _jsonl(folder: Path, arrays: Arrays) -> Call:
 def _fvecs(folder: Path, arrays: Arrays) -> Call:
     features = arrays["features"]
     if features.dtype != np.float32 or features.ndim != 2 or not len(features):
+        raise UnsavableError
+    if arrays["labels"].ndim > 1:
         raise UnsavableError
     call = _beside(folder, {name: a for name, a in arrays.items() if name != "labels"})
     records = np.concatenate([np.full((len(features), 1), features.shape[1], "<i4").view("<f4"), features], axis=1)
@@ -416,13 +420,13 @@ def _without(rows: np.ndarray) -> Callable[[Arrays], Arrays]:
     return lambda arrays: arrays | {n: arrays[n][rows] for n in ("features", "labels")}
 
 
-def _as_bfloat16(folder: Path, save: Any, prop: Property, call: Call) -> tuple[Call, Call]:
-    place = call.get("features") or f"{call['files'][0]}:features"
-    return {n: v for n, v in call.items() if n != "files"} | (
-        {name: f"{call['files'][0]}:{name}" for name in ("labels", "weights")}
-        if "files" in call
-        else {}
-    ) | {"features": f"{place}:bf16"}, prop.plain
+def _as_message_says(folder: Path, save: Any, prop: Property, call: Call) -> tuple[Call, Call]:
+    """Name the features as bits of bfloat16, as the message spells it; the rest by its name."""
+    with pytest.raises(GncError, match=":bf16") as error:
+        _measured(call)
+    spelling = re.search(r"(\S+:bf16)", str(error.value))
+    assert spelling is not None
+    return call | {"features": spelling[1]}, prop.plain
 
 
 NOT_7 = np.arange(N) != 7
@@ -448,7 +452,7 @@ REFUSALS: dict[str, tuple[str, Step]] = {
         r"row|empty",
         _saved(lambda arrays: _of(), PLAIN),
     ),
-    "int16 features": (r":bf16.*:int|bf16", _as_bfloat16),
+    "int16 features": (r"bits of bfloat16", _as_message_says),
 }
 """By property, what the message must say, and the next step; in every format that can store it."""
 
@@ -466,7 +470,7 @@ def _numbers(result: Any) -> dict[str, Any]:
     """All that two equal sets share; how they are stored may differ, and the words about it."""
     kept = {key: value for key, value in result.to_json().items() if key not in IGNORED}
     kept["policy"] = {k: v for k, v in kept["policy"].items() if k not in ("precision", "head")}
-    return json.loads(re.sub(r'"name": "\w+"', '"name": null', json.dumps(kept)))
+    return json.loads(re.sub(r'name": "\w+"', 'name": null', json.dumps(kept)))
 
 
 def _measured(call: Call) -> Any:
