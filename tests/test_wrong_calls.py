@@ -1,5 +1,7 @@
 """Calls from Python with arguments of the wrong kind end in gnc's own errors, in Python's words."""
 
+import contextlib
+import io
 import re
 from collections.abc import Callable
 from typing import Any
@@ -70,6 +72,23 @@ CALLS: list[tuple[Callable[[], Any], str]] = [
     (lambda: solve(), r"missing d and K; give both"),
     (lambda: solve(3), r"missing K; give both, such as d=3 and K=24"),
     (lambda: measure(), "nothing to measure; give a file, or in Python arrays: "),
+    (
+        lambda: measure(E, LABELS),
+        r"got \[\[1. 0. .*; arrays have names: measure\(features=X, labels",
+    ),
+    (lambda: measure(feature=E), r"measure\(\) has no argument 'feature'; did you mean features\?"),
+    (
+        lambda: solve(3, 4, restart=2),
+        r"solve\(\) has no argument 'restart'; did you mean restarts\?",
+    ),
+    (lambda: bounds(zzz=2), r"bounds\(\) has no argument 'zzz'; see help\(bounds\)"),
+    (lambda: GNCMetrics(3, 3, normalise=True), r"GNCMetrics\(\) has .*did you mean normalize\?"),
+    (lambda: measure(features=E), "features has no labels beside it; give labels$"),
+    (lambda: measure(labels=LABELS), "neither features nor weights were found; give features$"),
+    (
+        lambda: measure(features=0 * E, labels=LABELS),
+        "remove them, or measure with normalize='off'$",
+    ),
     (lambda: compare(), r"nothing to compare; give files"),
     (lambda: bounds(), "give two of d, K and a margin"),
     (lambda: solve(NAN, 4), "d nan is not a number"),
@@ -163,3 +182,19 @@ def test_an_option_is_honoured_or_refused(gnc: Any, tmp_path: Any, monkeypatch: 
         run = gnc(*words)
         assert run.exit_code in (2, 3) and re.search(message, run.stderr), run.stderr
     assert {path.name for path in tmp_path.iterdir()} == {"y.npz", "square.txt"}
+
+
+def test_a_notebook_shows_an_error_in_one_line() -> None:
+    with pytest.raises(GncError) as caught:
+        bounds()
+    (line,) = caught.value._render_traceback_()
+    assert line == f"UsageError: {caught.value}" and line.startswith("UsageError: give two of d, K")
+
+
+def test_ipython_prints_that_line() -> None:
+    interactive = pytest.importorskip("IPython.core.interactiveshell")
+    shell = interactive.InteractiveShell.instance()
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        shell.run_cell("import gnc_cli; gnc_cli.bounds()")
+    assert printed.getvalue().startswith("UsageError: give two of d, K and a margin")
+    assert "\n" not in printed.getvalue().strip()

@@ -191,7 +191,7 @@ def assemble(
             lambda: _duplicates(
                 request.duplicates or 0.0, weights.rows, of_rows, counts, names, deadline
             ),
-            "--duplicates",
+            spelled("duplicates"),
             ("duplicates", "without_duplicates"),
             deadline,
             left,
@@ -396,7 +396,7 @@ def _of_others(
     if request.classic:
         even = _in_time(
             lambda: evenness(by.means[by.present], W, **how),
-            "--variants classic",
+            spelled("variants", "classic"),
             ("variants.classic",),
             deadline,
             left,

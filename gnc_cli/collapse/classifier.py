@@ -7,7 +7,7 @@ the features are what the network gives.
 """
 
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -98,8 +98,9 @@ class Classifier:
         return features.flatten(1), logits.flatten(1)
 
 
-class Product(Classifier):
-    """A classifier that is a parameter: keeps what the network multiplies by it, and the product.
+class Product(TorchFunctionMode, Classifier):
+    """A classifier that is a parameter: sees every call of torch while it is entered, and keeps
+    what the network multiplies by the parameter, and the product.
 
     Args:
         name: of the parameter in the network.
@@ -107,51 +108,30 @@ class Product(Classifier):
     """
 
     def __init__(self, network: nn.Module, name: str, call: Callable[[], Any]) -> None:
-        super().__init__(name, network, None)
+        Classifier.__init__(self, name, network, None)
         self.parameter = network.get_parameter(name)
         self._operands: tuple[Any, Any] = (None, None)
         with self:
             answer = call()
-            _, product = super().take()
+            _, product = Classifier.take(self)
         self.use(*self._operands)
         self.linear = any(part.data_ptr() == product.data_ptr() for part in _tensors(answer))
 
-    def __enter__(self) -> "Product":
-        self._mode = _Products(self)
-        self._mode.__enter__()
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self._mode.__exit__(*exception)
-
-    def see(self, func: Any, args: Sequence[Any], kwargs: Mapping[str, Any], product: Any) -> None:
-        """Keep the operands of a call of torch if it multiplies by the parameter."""
-        factors = [*args, *kwargs.values()]
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        product = func(*args, **(kwargs or {}))
+        factors = [*args, *(kwargs or {}).values(), None]
         matrix = factors[1] if func in _PRODUCTS else None
         if isinstance(matrix, Tensor) and matrix.data_ptr() == self.parameter.data_ptr():
             linear = func is functional.linear
-            bias = factors[2] if linear and len(factors) > 2 else None
-            self._operands = matrix if linear else matrix.T, bias
+            self._operands = (matrix, factors[2]) if linear else (matrix.T, None)
             self._seen.append((factors[0], product))
+        return product
 
     def take(self, answer: Any = None) -> tuple[Tensor, Tensor | None]:
         """Features, and the logits that the network made of the product."""
-        features, product = super().take()
+        features, product = Classifier.take(self)
         parts = [product] if self.linear else _tensors(answer)
-        return features, next((part for part in parts if part.shape == product.shape), None)
-
-
-class _Products(TorchFunctionMode):
-    """Shows a classifier every call of torch, while it is entered."""
-
-    def __init__(self, classifier: Product) -> None:
-        super().__init__()
-        self._classifier = classifier
-
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        output = func(*args, **(kwargs or {}))
-        self._classifier.see(func, args, kwargs or {}, output)
-        return output
+        return features, next((p for p in parts if p.shape == product.shape), None)
 
 
 def find_classifiers(

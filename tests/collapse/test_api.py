@@ -355,7 +355,7 @@ def test_a_time_limit_leaves_out_what_it_cuts_short(
     assert found.duplicates is found.nc1 is found.variants.classic is None
     assert 0.0 <= found.gnc2.lower <= found.gnc2.upper
     said = " ".join(found.warnings)
-    for left in ("--duplicates", "NC1 to NC3", "coherence", "--variants classic", "--time-limit"):
+    for left in ("duplicates", "NC1 to NC3", "coherence", "variants='classic'", "raise time_limit"):
         assert left in said
     assert found.coherence is not None and found.coherence.largest is None
     assert "coherence.largest" in found.undecided
@@ -388,6 +388,25 @@ def test_rows_are_measured_again_when_a_file_beside_them_changes(
         for _ in range(2):
             measure(set_, out=ledger, resume=True, on_row=told.append, **{option: path})
         assert len(told) == turn + 1
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_one_logit_is_a_classifier_of_two_classes(
+    data: dict[str, np.ndarray], tmp_path: Path, turned: bool
+) -> None:
+    labels, w, b = data["labels"] % 2, data["weights"][:1], np.array([0.3])
+    arrays: dict[str, Any] = {"features": data["features"], "labels": labels}
+    expected = _one(**arrays, weights=np.concatenate([-w, w]) / 2, bias=np.array([-0.15, 0.15]))
+    file = save(tmp_path / "a.h5", arrays | {"weights": w.T if turned else w, "bias": b})
+    found = measure(file, transpose_weights=turned)
+    for result in (found, _one(**arrays, weights=w, bias=b)):
+        assert isinstance(result, MeasureResult)
+        assert (result.K, result.gnc2, result.gnc3) == (2, expected.gnc2, expected.gnc3)
+        assert result.accuracy == np.mean((data["features"] @ w[0] + b > 0) == (labels == 1))
+        assert "one logit decides between two classes" in result.notes[-1]
+    for wrong in ({"weights": w}, {**data, "weights": w, "bias": b}):
+        with pytest.raises(DataError, match=rf"has shape \(1, {D}\); expected a row for each"):
+            measure(**wrong)
 
 
 def _lines(ledger: Path) -> dict[Any, Any]:
