@@ -177,7 +177,9 @@ def feature_groups(catalogue: Catalogue) -> dict[str, str]:
     for name, entry in catalogue.entries.items():
         cut = max(name.rfind("/"), name.rfind(".")) + 1
         group, tier = name[:cut], _tier("features", name[cut:])
-        labels = [catalogue.entries.get(place + word) for place in (group, "") for word in words]
+        labels = [
+            catalogue.entries.get(place + word) for place in (group, "") for word in words if tier
+        ]
         alike = any(y is not None and y.shape[:1] == entry.shape[:1] for y in labels)
         matrix = entry.real and len(entry.shape) == 2 and not NO_PARAMETER.search(group)
         if cut and matrix and (tier == 0 or (tier is not None and alike)):
