@@ -191,7 +191,12 @@ def add_sets(catalogue: Catalogue, groups: Mapping[str, str]) -> None:
     """Let groups that hold features be snapshots, where the root has no features: `train` and
     `test`, whose names say the split, and the epoch if they have one."""
     root = any(_tier("features", name) is not None for name in catalogue.entries)
-    if catalogue.snapshots or root or (len(groups) < 2 and find_role(catalogue, "features")):
+    if (
+        not groups
+        or catalogue.snapshots
+        or root
+        or (len(groups) < 2 and find_role(catalogue, "features"))
+    ):
         return
     for name in groups:
         parts = re.split("[./]", name)
