@@ -127,7 +127,7 @@ def measure(
     labels: Annotated[
         Any,
         Parameter(
-            "Labels (N,), whole numbers 0..K-1, or the words of a table. As --features.",
+            "Labels (N,), whole numbers 0..K-1, booleans or words. As --features.",
             group=_WHAT,
             metavar="F[:KEY]",
             repeatable=True,

@@ -6,7 +6,7 @@ By the user's key, by its name in one of many spellings, or as the only one that
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,10 +21,10 @@ from gnc_cli.io.catalogue import (
     WEIGHT_WORDS,
     Catalogue,
     Entry,
-    checked,
     is_kernel,
 )
 from gnc_cli.io.hdf5 import epoch_or_step
+from gnc_cli.io.loading import stored_labels
 from gnc_cli.parameters import spelled
 from gnc_cli.parsing import listed
 
@@ -136,32 +136,25 @@ def roles_of_group(
             look("labels", "")
         if not missing("labels"):
             _find_unnamed_features(catalogue, group, roles)
-    if not roles.keys() & {"features", "weights", "logits"} and missing("labels"):
-        roles |= _unnamed_pair(catalogue, group) if missing("features") else {}
     only_labels = "labels" in roles and {"features", "logits"} & {*elsewhere}
     if not roles.keys() & {"features", "weights", "logits"} and not only_labels:
-        only = _only_dataset(catalogue, "weights", group) if missing("weights") else None
-        if only is None or only in roles.values():
+        nameless = missing("features") and missing("labels")
+        pair = _unnamed_pair(catalogue, group) if nameless else {}
+        only = (
+            None if pair or not missing("weights") else _only_dataset(catalogue, "weights", group)
+        )
+        if pair is None or "labels" in roles or not (pair or only):
             raise DataError(
                 f"{catalogue.path!r}{_place(group)} has neither features nor weights by name; "
                 f"choose with {spelled('features')} or "
                 f"{spelled('weights', catalogue.path + ':KEY')} among {catalogue}"
             )
-        if "labels" in roles:
-            labels, key = catalogue.entries[roles["labels"]], f"{catalogue.path}:{only}"
-            turned = catalogue.entries[only].shape[1:] == labels.shape[:1]
-            step = f"; {only!r} is (d, N): add {spelled('transpose_features')}" if turned else ""
-            raise DataError(
-                f"{catalogue.path!r}{_place(group)} has labels {roles['labels']!r} {labels} and no "
-                f"features of as many rows; choose with {spelled('features', key)} and "
-                f"{spelled('labels', catalogue.path)} among {catalogue}{step}"
-            )
-        if question := catalogue.entries[only].question:
+        if only and (question := catalogue.entries[only].question):
             raise DataError(
                 f"{catalogue.path!r}: {question}; {spelled('weights', catalogue.path)} takes all "
                 "as the points of a code"
             )
-        roles["weights"] = only
+        roles |= pair or {"weights": str(only)}
     if group:  # after its own have been looked for
         look("labels", "")
         look("weights", "")
@@ -184,7 +177,9 @@ def feature_groups(catalogue: Catalogue) -> dict[str, str]:
     for name, entry in catalogue.entries.items():
         cut = max(name.rfind("/"), name.rfind(".")) + 1
         group, tier = name[:cut], _tier("features", name[cut:])
-        labels = [catalogue.entries.get(place + word) for place in (group, "") for word in words]
+        labels = [
+            catalogue.entries.get(place + word) for place in (group, "") for word in words if tier
+        ]
         alike = any(y is not None and y.shape[:1] == entry.shape[:1] for y in labels)
         matrix = entry.real and len(entry.shape) == 2 and not NO_PARAMETER.search(group)
         if cut and matrix and (tier == 0 or (tier is not None and alike)):
@@ -195,55 +190,43 @@ def feature_groups(catalogue: Catalogue) -> dict[str, str]:
 def add_sets(catalogue: Catalogue, groups: Mapping[str, str]) -> None:
     """Let groups that hold features be snapshots, where the root has no features: `train` and
     `test`, whose names say the split, and the epoch if they have one."""
-    root = any(
-        "." not in n and "/" not in n and _tier("features", n) is not None
-        for n in catalogue.entries
-        if catalogue.entries[n].problem is None
-    )
-    if catalogue.snapshots or root or (len(groups) < 2 and find_role(catalogue, "features")):
+    root = any(_tier("features", name) is not None for name in catalogue.entries)
+    if (
+        not groups
+        or catalogue.snapshots
+        or root
+        or (len(groups) < 2 and find_role(catalogue, "features"))
+    ):
         return
     for name in groups:
-        facts: dict[str, Any] = {}
-        for part in re.split("[./]", name):
-            facts |= epoch_or_step(part)
-            if part.lower() in _SPLITS:
-                facts["split"] = _SPLITS[part.lower()]
-        catalogue.snapshots[name] = facts | catalogue.attributes_of(name)
+        parts = re.split("[./]", name)
+        pairs = [pair for part in parts for pair in epoch_or_step(part).items()]
+        splits = [("split", _SPLITS[part.lower()]) for part in parts if part.lower() in _SPLITS]
+        catalogue.snapshots[name] = dict([*pairs, *splits]) | catalogue.attributes_of(name)
 
 
-def _unnamed_pair(catalogue: Catalogue, group: str) -> dict[str, str]:
+def _unnamed_pair(catalogue: Catalogue, group: str) -> dict[str, str] | None:
     """Features and labels of a group whose names say nothing: one matrix, and one vector of as many
-    whole numbers, of which some are equal and some are not.
-
-    Raises:
-        DataError: there is one matrix with another vector; lists both.
-    """
+    whole numbers, of which some are equal and some are not. Empty where there is no such vector;
+    None where the vector may be something else."""
     members = {name: entry for name, entry in _members(catalogue, group) if entry.real}
     matrices = [name for name, entry in members.items() if len(entry.shape) == 2]
     vectors = [name for name, entry in members.items() if len(entry.shape) == 1]
     if len(matrices) != 1 or re.split("[./_]", matrices[0])[-1] in WEIGHT_WORDS:
         return {}
-    (matrix,) = matrices
-    numbered = all(_NUMBERED.search(name) for name in (matrix, *vectors))
-    rows = members[matrix].shape[0]
-    vectors = [name for name in vectors if numbered or members[name].shape[0] == rows]
+    rows = members[matrices[0]].shape[0]
+    if not all(_NUMBERED.search(name) for name in (*matrices, *vectors)):
+        vectors = [name for name in vectors if members[name].shape[0] == rows]
     if not vectors or any("bias" in _roles_by_name(name.removeprefix(group)) for name in vectors):
         return {}
-    name, *others = vectors
-    if not others and members[name].shape[0] == rows:
-        with np.errstate(invalid="ignore"):
-            values = checked(catalogue, name).load()
-            classes = len(np.unique(values)) if (values == np.floor(values)).all() else 0
-        if 1 < classes < rows:
-            note = f"taken as the labels of {matrix!r}, as no name says what it is"
-            catalogue.entries[name] = replace(members[name], note=note)
-            return {"features": matrix, "labels": name}
-    raise DataError(
-        f"{catalogue.path!r}{_place(group)} does not say which array is which; choose with "
-        f"{spelled('features', f'{catalogue.path}:{matrix}')} and "
-        f"{spelled('labels', f'{catalogue.path}:{name}')}, or with "
-        f"{spelled('weights', f'{catalogue.path}:{matrix}')}, among {catalogue}"
-    )
+    values = stored_labels(catalogue, vectors[0])[0]
+    with np.errstate(invalid="ignore"):
+        whole = len(vectors) == 1 and len(values) == rows and (values == np.floor(values)).all()
+    if not whole or not 1 < len(np.unique(values)) < rows:
+        return None
+    note = f"taken as the labels of {matrices[0]!r}, as no name says what it is"
+    catalogue.entries[vectors[0]] = replace(members[vectors[0]], note=note)
+    return {"features": matrices[0], "labels": vectors[0]}
 
 
 def find_role(catalogue: Catalogue, role: str, group: str = "") -> str | None:

@@ -398,10 +398,10 @@ def prepare_samples(samples: Samples, request: Request) -> Prepared:
                 f"{shown(request.class_names)} has {len(names)} names for {K} classes; give one "
                 "per line, in order"
             )
-    if weights is None and logits is None and labels is not None and labels.max() == labels.min():
+    if counts is not None and np.count_nonzero(counts) < 2 and weights is None and logits is None:
         raise DataError(
-            f"{where['labels']}: every sample has label {labels[0]}; at least two classes are "
-            "needed: check the labels, or give the classifier"
+            f"{where['labels']}: every sample has label {counts.argmax()}; at least two classes "
+            "are needed: check the labels, or give the classifier"
         )
     kept = _chosen_classes(K, request, names, counts, weights)
     if counts is not None and not counts[kept].any():

@@ -202,7 +202,8 @@ class Catalogue:
     def snapshot_prefix(self, snapshot: str) -> str:
         """What the names of a snapshot's datasets begin with."""
         prefixes = (f"{self.snapshots_in}{snapshot}/", f"{snapshot}/", f"{snapshot}.")
-        return next(p for p in prefixes if any(name.startswith(p) for name in self.entries))
+        begun = (p for p in prefixes if any(name.startswith(p) for name in self.entries))
+        return next(begun, prefixes[0])
 
     def named(self, key: str) -> str:
         """The dataset that `FILE:key` means: of that name, else the only one whose name ends in it.

@@ -382,7 +382,7 @@ def joined_labels(
             there are as many shards.
         form: as `read_labels`, and so is `ignored`.
     """
-    joined = []
+    joined: list[np.ndarray] = []
     for number, (values, where, dtype) in enumerate(parts):
         labels, note = read_labels(values, where, dtype, form=form, ignored=ignored)
         if note is not None:

@@ -1,6 +1,7 @@
 """Features, labels and classifiers as other programs lay them out: read, or refused by name."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ from gnc_cli import measure
 from gnc_cli.collapse.result import NOISE_TO_COME
 from gnc_cli.errors import DataError
 from gnc_cli.io.codefile import read_points
+from gnc_cli.parameters import in_shell
+from tests.collapse.conftest import put
 
 N, D, K = 30, 4, 3
 RNG = np.random.default_rng(5)
@@ -30,7 +33,17 @@ def told(found: Any) -> list[str]:
 
 def same(found: Any, expected: Any, but: tuple[str, ...] = ()) -> None:
     """Equal numbers; files, times and warnings may differ."""
-    left_out = ("seconds", "file", "snapshot", "warnings", "notes", "epoch", "attrs", "policy", *but)
+    left_out = (
+        "seconds",
+        "file",
+        "snapshot",
+        "warnings",
+        "notes",
+        "epoch",
+        "attrs",
+        "policy",
+        *but,
+    )
     mine, theirs = (
         {k: v for k, v in r.to_json().items() if k not in left_out} for r in (found, expected)
     )
@@ -56,7 +69,9 @@ def test_lists_of_batches_are_put_together_and_said(tmp_path: Path, saved: Any) 
         features=tmp_path / names[0], labels=tmp_path / names[1], weights=tmp_path / "f.pt"
     )
     same(found, measure(features=H, labels=Y, weights=W, bias=B))
-    assert [note.endswith("a list of 4 batches, put together") for note in found.notes] == [True] * 2
+    assert [note.endswith("a list of 4 batches, put together") for note in found.notes] == [
+        True
+    ] * 2
     assert not told(found)
 
 
@@ -204,3 +219,193 @@ def test_id2label_names_the_classes(tmp_path: Path) -> None:
         folder = _model(tmp_path / f"m{len(expected)}", config, "classifier.weight")
         found: Any = measure(folder)
         assert {row.name for row in found.worst_classes} == expected
+
+
+def bits(array: np.ndarray, dtype: str) -> np.ndarray:
+    """The upper halves of float32, as programs without bfloat16 store it."""
+    return (array.astype("f4").view("u4") >> 16).astype("u2").view(dtype)
+
+
+@pytest.mark.parametrize("dtype", ["u2", "i2", ">u2"])
+@pytest.mark.parametrize("suffix", [".h5", ".npz"])
+def test_16_bit_whole_numbers_are_a_question(tmp_path: Path, dtype: str, suffix: str) -> None:
+    stored = bits(H, dtype.strip(">")).astype(dtype)
+    rounded = (bits(H, "u2").astype("u4") << 16).view("f4")
+    file = put(tmp_path / f"f{suffix}", {"features": stored, "labels": Y})
+    with pytest.raises(DataError, match="bits of bfloat16; name it .*features:int or .*:bf16"):
+        measure(file)
+    for reading, array in (("bf16", rounded), ("int", stored.astype(float))):
+        found = measure(features=f"{file}:features:{reading}", labels=file)
+        same(found, measure(features=array, labels=Y))
+    head = put(tmp_path / f"w{suffix}", {"fc.weight": bits(W, "u2"), "fc.bias": B})
+    found = measure(weights=f"{head}:fc.weight:bf16", features=f"{file}:features:bf16", labels=file)
+    rows = (bits(W, "u2").astype("u4") << 16).view("f4")
+    same(found, measure(features=rounded, labels=Y, weights=rows, bias=B), ("gnc2_reference",))
+    with pytest.raises(DataError, match="float64, not 16-bit"):
+        measure(weights=f"{head}:fc.bias:bf16")
+
+
+def test_16_bit_arrays_are_a_question() -> None:
+    with pytest.raises(DataError) as caught:
+        measure(features=bits(H, "u2"), labels=Y)
+    step = re.search(r"give (.*) of bits, or (.*) of numbers", str(caught.value))
+    assert step is not None
+    for expression, expected in zip(
+        step.groups(),
+        ((bits(H, "u2").astype("u4") << 16).view("f4"), bits(H, "u2") * 1.0),
+        strict=True,
+    ):
+        array = eval(expression, {"numpy": np, "features": bits(H, "u2")})
+        same(measure(features=array, labels=Y), measure(features=expected, labels=Y))
+
+
+def test_unnamed_features_and_labels(tmp_path: Path) -> None:
+    expected = measure(features=H, labels=Y)
+    for number, arrays in enumerate(((H, Y), (Y, H), (H, Y.astype(float)))):
+        np.savez(tmp_path / f"{number}.npz", *arrays)
+        found: Any = measure(tmp_path / f"{number}.npz")
+        same(found, expected)
+        assert "taken as the labels of 'arr_" in found.notes[0]
+    np.savez(tmp_path / "a.npz", emb=H, cls=Y)
+    same(measure(tmp_path / "a.npz"), expected)
+    np.save(tmp_path / "w.npy", W)
+    same(
+        measure(tmp_path / "a.npz", weights=tmp_path / "w.npy"),
+        measure(features=H, labels=Y, weights=W),
+    )
+    for others in ((Y + 0.5,), (Y[:-1],), (np.zeros(N),), (np.arange(N),), (Y, Y)):
+        np.savez(tmp_path / "b.npz", H, *others)
+        with pytest.raises(DataError, match=r"b.npz' has neither.*'arr_0' \(30, 4\).*'arr_1'"):
+            measure(tmp_path / "b.npz")
+    measure(weights=f"{tmp_path}/b.npz:arr_0")
+    np.savez(tmp_path / "c.npz", W)
+    assert measure(tmp_path / "c.npz").K == K  # type: ignore[union-attr]
+
+
+def test_a_file_of_which_nothing_would_be_used_is_refused(tmp_path: Path) -> None:
+    np.save(tmp_path / "h.npy", H)
+    np.save(tmp_path / "w.npy", W)
+    np.save(tmp_path / "y.npy", Y)
+    with pytest.raises(DataError, match="h.npy' has neither features nor weights by name"):
+        measure(tmp_path / "h.npy", weights=tmp_path / "w.npy")
+    found = measure(tmp_path / "w.npy", features=tmp_path / "h.npy", labels=tmp_path / "y.npy")
+    same(found, measure(features=H, labels=Y, weights=W))
+
+
+def test_a_column_that_may_be_labels_is_a_question(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    tables = {
+        "x1,x2,x3,x4,label": (np.c_[H, Y], "last", "x1 to x4 and label"),
+        "label,x1,x2,x3,x4": (np.c_[Y, H], "first", "label and x1 to x4"),
+    }
+    for header, (table, place, names) in tables.items():
+        np.savetxt(path, table, delimiter=",", fmt="%.17g")
+        for options in ({"files": (path,)}, {"features": path}):
+            with pytest.raises(DataError, match=f"the {place} column has whole.*{names}"):
+                measure(*options.pop("files", ()), **options)  # type: ignore[arg-type]
+        assert measure(weights=path).K == N  # type: ignore[union-attr]
+        assert read_points(path).weights.shape == (N, D + 1)
+        text = path.read_text()
+        path.write_text(f"{header}\n{text}")
+        same(measure(path), measure(features=H, labels=Y))
+        path.write_text(f"a,b,c,d,e\n{text}")
+        assert measure(path).K == N  # type: ignore[union-attr]
+    np.savetxt(path, np.rint(10 * W), delimiter=",", fmt="%d")
+    assert measure(path).K == K  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "bias"),
+    [
+        ("kernel", "bias"),
+        ("dense/kernel:0", "dense/bias:0"),
+        ("head.kernel", "head.bias"),
+        ("kernel", None),
+        ("predictions/kernel:0", None),
+        ("weights", "biases"),
+        ("fc.weight", "fc.bias"),
+    ],
+)
+def test_kernels_and_weights_whose_bias_fits_their_columns(
+    tmp_path: Path, kernel: str, bias: str | None
+) -> None:
+    file = tmp_path / "w.npz"
+    np.savez(file, **{kernel: W.T} | ({bias: B} if bias else {}))
+    np.savez(tmp_path / "f.npz", features=H, labels=Y)
+    data = {"features": tmp_path / "f.npz", "labels": tmp_path / "f.npz"}
+    arrays = {"weights": W} | ({"bias": B} if bias else {})
+    expected = measure(features=H, labels=Y, **arrays)
+    for found in (
+        measure(file, **data),
+        measure(weights=file, **data),
+        measure(weights=f"{file}:{kernel}", **data),
+    ):
+        same(found, expected)
+        assert "stored as (d, K)" in found.notes[0]  # type: ignore[union-attr]
+    same(measure(file), measure(**arrays))
+    same(measure(file, transpose_weights=True), measure(**arrays))
+
+
+def test_kernels_in_shards_and_turned_arrays(tmp_path: Path) -> None:
+    expected = measure(features=H, labels=Y, weights=W, bias=B)
+    same(measure(features=H, labels=Y, weights=W.T, bias=B), expected)
+    np.savez(tmp_path / "f.npz", features=H, labels=Y)
+    for number, part in enumerate((slice(0, 1), slice(1, K))):
+        np.savez(tmp_path / f"w{number}.npz", kernel=W.T[:, part], bias=B[part])
+    shards = sorted(tmp_path.glob("w*.npz"))
+    data = {"features": tmp_path / "f.npz", "labels": tmp_path / "f.npz"}
+    same(measure(weights=shards, **data), expected)
+    np.savez(tmp_path / "k.npz", kernel=W)  # its columns are those of the features
+    same(measure(weights=tmp_path / "k.npz", **data), measure(features=H, labels=Y, weights=W))
+
+
+def grouped(path: Path, arrays: dict[str, np.ndarray]) -> Path:
+    """A file of arrays with slashes in their names; dictionaries in .pt."""
+    if path.suffix != ".pt":
+        put(path, arrays)
+        return path
+    nested: dict[str, Any] = {}
+    for name, array in arrays.items():
+        *groups, last = name.split("/")
+        place = nested
+        for group in groups:
+            place = place.setdefault(group, {})
+        place[last] = T(array)
+    torch.save(nested, path)
+    return path
+
+
+@pytest.mark.parametrize("suffix", [".h5", ".npz", ".pt"])
+def test_groups_are_sets(tmp_path: Path, suffix: str) -> None:
+    parts = {"train/features": H, "train/labels": Y, "test/features": H + 0.1, "test/labels": Y}
+    found: Any = measure(grouped(tmp_path / f"a{suffix}", {"weights": W, **parts}))
+    assert [(row.snapshot, row.split) for row in found.rows] == [
+        ("test", "test"),
+        ("train", "train"),
+    ]
+    np.savez(tmp_path / "train.npz", features=H, labels=Y)
+    np.savez(tmp_path / "test.npz", features=H + 0.1, labels=Y, weights=W)
+    expected = measure(tmp_path / "test.npz", means_from=tmp_path / "train.npz")
+    same(found.rows[0], expected, ("split",))
+    same(found.rows[1], measure(features=H, labels=Y, weights=W), ("split",))
+    layers = {"layer1/features": H, "layer2/features": 2 * H, "labels": Y}
+    several: Any = measure(grouped(tmp_path / f"b{suffix}", layers))
+    assert [row.snapshot for row in several.rows] == ["layer1", "layer2"]
+    alone: Any = measure(grouped(tmp_path / f"c{suffix}", {"weights": W, "val/X": H, "val/y": Y}))
+    assert (alone.split, alone.N) == ("val", N)
+    root: Any = measure(grouped(tmp_path / f"d{suffix}", {"features": H, "labels": Y, **parts}))
+    assert root.snapshot is None and "left out: 't" in root.notes[0]
+    flat: Any = measure(grouped(tmp_path / f"e{suffix}", {"weights": W, "X_a": H, "y_a": Y}))
+    assert "left out: 'X_a'" in flat.notes[0]
+
+
+def test_features_stored_by_columns_name_the_option(tmp_path: Path) -> None:
+    with in_shell(), pytest.raises(DataError, match="stored as .d, N.: add --transpose-features"):
+        measure(features=H.T, labels=Y)
+
+
+def test_lists_of_choices_are_without_groups(tmp_path: Path) -> None:
+    put(tmp_path / "a.h5", {"a/left": H, "a/right": H})
+    with pytest.raises(DataError) as caught:
+        measure(tmp_path / "a.h5")
+    assert "'a/left' (30, 4)" in str(caught.value) and "is a group" not in str(caught.value)

@@ -141,9 +141,9 @@ def test_two_names_of_equal_standing_are_ambiguous(tmp_path: Path, suffix: str) 
 
 @pytest.mark.parametrize("suffix", SAVERS)
 def test_any_names_by_key(tmp_path: Path, suffix: str) -> None:
-    arrays = {"l4": H, "who": Y, "out.kernel": W, "out.offset": B, "more": L}
+    arrays = {"l4": H, "who": Y, "out.matrix": W, "out.offset": B, "more": L}
     path = put(tmp_path / f"a{suffix}", arrays)
-    keys = {"features": "l4", "labels": "who", "weights": "out.kernel", "logits": "more"}
+    keys = {"features": "l4", "labels": "who", "weights": "out.matrix", "logits": "more"}
     options = {role: f"{path}:{key}" for role, key in keys.items()}
     same(one(**options), {"features": H, "labels": Y, "weights": W, "logits": L})
     same(one(**options, bias=f"{path}:out.offset"), ALL | {"logits": L})
@@ -259,7 +259,6 @@ def test_labels_of_every_dtype(tmp_path: Path, suffix: str, dtype: str) -> None:
 @pytest.mark.parametrize(
     ("labels", "words"),
     [
-        (Y > 1, ["bool"]),
         (
             np.where(Y == 0, -2, Y),
             ["3 value(s)", "-2", "row 0", "expected integers from 0 on: remove or renumber"],
@@ -271,20 +270,21 @@ def test_labels_of_every_dtype(tmp_path: Path, suffix: str, dtype: str) -> None:
             np.where(Y == 1, np.uint64(2**64 - 1), Y.astype(np.uint64)),
             ["18446744073709551615", "row 1"],
         ),
-        (np.eye(N)[:, :K], ["(12, 4)", "(N,)"]),
+        (np.eye(N)[:, :K], ["(12, 4)", "multi-label", "row 4"]),
+        (np.c_[Y, Y + 1], ["(12, 2)", "(N,)", "labels[:, 0]"]),
         (np.int64(3), ["()"]),
         (Y * 1j, ["complex128"]),
         (Y.astype("S3"), ["S3", "words", "numpy.unique(words, return_inverse=True)"]),
         (Y[:-1], ["11 labels", "12 features"]),
     ],
     ids=[
-        "bool",
         "minus two",
         "fraction",
         "nan",
         "inf",
         "huge",
-        "one-hot",
+        "multi-label",
+        "columns",
         "scalar",
         "complex",
         "text",

@@ -103,7 +103,7 @@ def test_words_are_the_names_of_classes(
     assert with_head.accuracy == turned.accuracy and with_head.gnc3 == turned.gnc3
     with pytest.raises(DataError, match=r"word'.*'class-11' at row \d+ is none of the 11 names"):
         measure(**head, class_names=WORDS[:-1].tolist())
-    with pytest.raises(DataError, match="dtype words"):
+    with pytest.raises(DataError, match="has words; drop labels_are='one-based'"):
         measure(**head, labels_are="one-based")
 
 
