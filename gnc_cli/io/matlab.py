@@ -39,7 +39,8 @@ def mat(file: IO[bytes], path: str) -> Iterator[Catalogue]:
 
         def load() -> np.ndarray:
             with lock:
-                array = loadmat(file, variable_names=[name], mat_dtype=True)[name]
+                # With mat_dtype, complex numbers would lose their imaginary parts.
+                array = loadmat(file, variable_names=[name])[name]
             if array.dtype.kind == "c":
                 raise ValueError("it has complex numbers")
             return np.asarray(array.astype(CLASSES[kind], copy=False))

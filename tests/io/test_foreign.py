@@ -134,13 +134,18 @@ def opaque(path: Path, **how: Any) -> None:
         h5["labels"] = Y
 
 
+def npz(path: Path) -> None:
+    with path.open("wb") as file:
+        np.savez(file, features=BITS.view("V2"), labels=Y)
+
+
 @pytest.mark.parametrize(
     "save",
     [
         native_bfloat16,
         opaque,
         lambda path: opaque(path, chunks=(7, 4), compression="gzip"),
-        lambda path: np.savez(path.open("wb"), features=BITS.view("V2"), labels=Y),
+        npz,
     ],
 )
 def test_bfloat16_where_numpy_lacks_it(tmp_path: Path, save: Callable[[Path], None]) -> None:
