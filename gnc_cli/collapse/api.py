@@ -102,8 +102,8 @@ def measure(
         Path,
         Parameter(
             "Features, labels and weights, or a code, in one file each: .h5, .hdf5, .npz, .npy, "
-            ".safetensors (or its .index.json), .pt, .pth, .ckpt, .csv, .txt, .parquet, .arrow. "
-            "Or the folder of a run of gnc train, or of a Hugging Face model "
+            ".safetensors (or its .index.json), .pt, .pth, .ckpt, .mat, .csv, .txt, .jsonl, "
+            ".parquet, .arrow. Or the folder of a run of gnc train, or of a Hugging Face model "
             "(hf:org/name@revision from its hub). One row of the result per file and snapshot; "
             "'-' is HDF5 on stdin.",
             group=_WHAT,

@@ -161,8 +161,8 @@ def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Entry:
 
 def _entry(shape: tuple[int, ...], dtype: np.dtype, load: Callable[[], np.ndarray]) -> Entry:
     """An array of NumPy's format; texts are words, and bfloat16 has no dtype of its own there."""
-    if dtype.kind == "U":
-        return Entry(shape, WORDS, False, lambda: load().astype(object))
+    if dtype.kind in "US":
+        return Entry(shape, WORDS, False, lambda: load().astype(str).astype(object))
     if dtype != BFLOAT16:
         return Entry(shape, str(dtype), dtype.kind in "iuf", load)
     note = "2 bytes of no NumPy dtype per number, read as bfloat16"

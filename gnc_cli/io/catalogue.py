@@ -23,7 +23,7 @@ MOST_ENTRIES = 100_000
 GROUP = "is a group, not a dataset"
 """What is wrong with an entry that is a group."""
 NO_PARAMETER = re.compile(r"(^|[./])(optim\w*|exp_avg\w*|momentum\w*|state|lora_\w+)([./]|$)")
-"""Names of what a checkpoint holds beside the model's parameters, and of factors of changes to them."""
+"""Names of what a checkpoint holds beside the model's parameters: of an optimizer, of LoRA."""
 WORDS = "words"
 """The dtype of texts that can number classes."""
 _QUANTISED = ("int8", "uint8")

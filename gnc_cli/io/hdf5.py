@@ -281,7 +281,7 @@ def _dataset_entry(
     if turned and isinstance(kind := dataset.attrs.get("MATLAB_class"), bytes):
         if kind.decode() not in matlab.CLASSES:
             return matlab.refused(kind.decode())
-    if dataset.shape is None or "MATLAB_empty" in dataset.attrs:
+    if dataset.shape is None or (turned and "MATLAB_empty" in dataset.attrs):
         return Entry.refused("is empty")
     try:
         dtype = dataset.dtype
@@ -292,7 +292,13 @@ def _dataset_entry(
         return Entry.refused(f"is packed with {missing}, which is not installed", step)
     shape = tuple(int(n) for n in dataset.shape)[:: -1 if turned else 1]
     if len(shape) == 1 and h5py.check_string_dtype(dtype) is not None:
-        return Entry(shape, WORDS, False, lambda: _texts(dataset, size, lock))
+        return Entry(
+            shape,
+            WORDS,
+            False,
+            lambda: _texts(dataset, size, lock),
+            shape_warning=lambda: _shape_warning(dataset, 0, size),
+        )
     bfloat16 = dtype == BFLOAT16
     real = dtype.kind in "iuf" or bfloat16
     flat = _flat(dataset, file, shape, turned) if real else None

@@ -13,6 +13,7 @@ from typing import IO
 
 import numpy as np
 
+from gnc_cli.errors import DataError
 from gnc_cli.io.catalogue import Catalogue, Entry, most_unpacked, translated
 from gnc_cli.io.inputs import file_size
 
@@ -39,9 +40,12 @@ def mat(file: IO[bytes], path: str) -> Iterator[Catalogue]:
 
         def load() -> np.ndarray:
             with lock:
-                array = loadmat(file, variable_names=[name], mat_dtype=True)[name]
+                # With mat_dtype, complex numbers would lose their imaginary parts.
+                array = loadmat(file, variable_names=[name])[name]
             if array.dtype.kind == "c":
-                raise ValueError("it has complex numbers")
+                raise DataError(
+                    f"{path!r}: dataset {name!r} has complex numbers; save [real(X), imag(X)]"
+                )
             return np.asarray(array.astype(CLASSES[kind], copy=False))
 
         return without_single_axis(Entry(shape, CLASSES[kind], True, load))

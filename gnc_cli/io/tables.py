@@ -107,14 +107,12 @@ def _table(pyarrow: Any, file: IO[bytes]) -> tuple[Any, int, Callable[..., Itera
         table = parquet.ParquetFile(file, pre_buffer=False, buffer_size=1 << 20)
         batches = partial(table.iter_batches, use_threads=False)
         return table.schema_arrow, table.metadata.num_rows, batches
-    if start == b"ARROW1":
-        opened = partial(pyarrow.ipc.open_file, file)
-    else:
 
-        def opened(**options: Any) -> Any:  # each reader has a place of its own in the file
-            stream = pyarrow.PythonFile(file, mode="r").get_stream(0, size)
-            return pyarrow.ipc.open_stream(stream, **options)
+    def stream(**options: Any) -> Any:  # each reader has a place of its own in the file
+        segment = pyarrow.PythonFile(file, mode="r").get_stream(0, size)
+        return pyarrow.ipc.open_stream(segment, **options)
 
+    opened = partial(pyarrow.ipc.open_file, file) if start == b"ARROW1" else stream
     schema = opened().schema
     scan = partial(_arrow_batches, pyarrow.ipc, opened, schema)
     return schema, sum(map(len, scan(batch_size=_BATCH_BYTES, columns=schema.names[-1:]))), scan

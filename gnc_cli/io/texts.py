@@ -149,7 +149,9 @@ def _entry(values: Any) -> Entry:
 @contextlib.contextmanager
 def jsonl(file: IO[bytes], path: str) -> Iterator[Catalogue]:
     """Objects of JSON, one per line: each key of the first is a dataset."""
-    lines = decoded(file, path, "expected one object of JSON per line").strip().split("\n")
+    advice = "expected one object of JSON per line; a table, say .parquet, may be larger"
+    # As Python has it, JSON may take twenty times as many bytes.
+    lines = decoded(file, path, advice, memory_limit() // 16).strip().split("\n")
     with translated(path, "objects of JSON, one per line"):
         rows = json.loads("[" + ",\n".join(lines) + "]")
         columns = {key: [row.get(key) for row in rows] for key in rows[0]}

@@ -138,8 +138,7 @@ def _class_names(catalogue: Catalogue, K: int) -> tuple[str, ...]:
     if entry.problem is not None or len(entry.shape) != 1 or entry.real:
         raise DataError(f"{where} is {entry}; expected texts of shape (K,)")
     with translated(catalogue.path, "class names"):
-        values = entry.load().tolist()
-        names = tuple(v.decode() if isinstance(v, bytes) else str(v) for v in values)
+        names = tuple(map(str, entry.load().tolist()))
     if len(names) < K:
         raise DataError(
             f"{where} has {len(names)} name(s), and labels go up to {K - 1}; number them from 0"
