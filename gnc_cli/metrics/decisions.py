@@ -385,11 +385,14 @@ class _Classifier:
             logit_error = error + _EVEN
         called = self.logits.decide(samples, logits, logit_error, own)
         forms = np.stack([called] * 3) if self.compared else None
-        if forms is not None and not self.even:
+        if forms is not None:
             forms[1] = self.cosines.decide(samples, cosines, error, own)
-            # The roundings of the logits are among those of the distances made of them.
-            distance_error = logit_error + self.distances.factors(samples)[1]
-            forms[2] = self.distances.decide(samples, changed[1], distance_error, own)
+            # The roundings of the logits are among those of the distances made of them; rows of
+            # one length have cosines alone, which the offsets change by little.
+            shift = raised * self.distances.largest / self.distances.longest if self.even else 0.0
+            distance_error = logit_error + self.distances.factors(samples)[1] + shift
+            distances = cosines if self.even else changed[1]
+            forms[2] = self.distances.decide(samples, distances, distance_error, own)
         if self.raw_margins:
             return called, self._margins(self.logits, samples, logits, logit_error), forms
         return called, self._margins(self.cosines, samples, cosines, error), forms

@@ -30,7 +30,17 @@ def told(found: Any) -> list[str]:
 
 def same(found: Any, expected: Any, but: tuple[str, ...] = ()) -> None:
     """Equal numbers; files, times and warnings may differ."""
-    left_out = ("seconds", "file", "snapshot", "warnings", "notes", "epoch", "attrs", "policy", *but)
+    left_out = (
+        "seconds",
+        "file",
+        "snapshot",
+        "warnings",
+        "notes",
+        "epoch",
+        "attrs",
+        "policy",
+        *but,
+    )
     mine, theirs = (
         {k: v for k, v in r.to_json().items() if k not in left_out} for r in (found, expected)
     )
@@ -56,7 +66,9 @@ def test_lists_of_batches_are_put_together_and_said(tmp_path: Path, saved: Any) 
         features=tmp_path / names[0], labels=tmp_path / names[1], weights=tmp_path / "f.pt"
     )
     same(found, measure(features=H, labels=Y, weights=W, bias=B))
-    assert [note.endswith("a list of 4 batches, put together") for note in found.notes] == [True] * 2
+    assert [note.endswith("a list of 4 batches, put together") for note in found.notes] == [
+        True
+    ] * 2
     assert not told(found)
 
 
