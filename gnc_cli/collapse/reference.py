@@ -98,11 +98,12 @@ def random_gnc2(d: int, K: int) -> float | None:
     """Return the GNC2 that K random unit rows have on average; None where it is not known.
 
     Of few rows, and of small codes in d < 32 dimensions, it is the mean of the certified lower ends
-    of three drawn codes. Else in d >= 32 dimensions the distance of a random row from the hull of m others is nearly that of a simpler
-    random problem (Gordon's comparison): the minimum over convex weights v of `sqrt(1 + |v|^2) -
-    <g, v>`, g (m,) normal with variance 1/d, which `_hull_distance` solves. Drawn g give mean and
-    standard deviation s of the K distances, and the least of them is `mean - s E[max of K normal
-    numbers]`: within 0.03 of drawn codes, from d = 64 on within 0.01.
+    of three drawn codes. Else, in d >= 32 dimensions, the distance of a random row from the hull of
+    m others is nearly that of a simpler random problem (Gordon's comparison): the minimum over
+    convex weights v of `sqrt(1 + |v|^2) - <g, v>`, g (m,) normal with variance 1/d, which
+    `_hull_distance` solves. Drawn g give mean and standard deviation s of the K distances, and the
+    least of them is `mean - s E[max of K normal numbers]`: within 0.03 of drawn codes, from d = 64
+    on within 0.01.
 
     Example:
         >>> round(random_gnc2(512, 100), 2), random_gnc2(8, 10_000)

@@ -140,8 +140,9 @@ class Request(Call):
                 f"{spelled('duplicates', 0.99)}"
             )
         if self.head is not None and self.logits is not None:
-            name = spelled("head", self.head)
-            raise UsageError(f"{name} excludes {spelled('logits')}, which are what a head answers")
+            raise UsageError(
+                f"{spelled('head', self.head)} excludes {spelled('logits')}, which decide as they are"
+            )
         reach = self.reach or self.sets is not None
         if self.feature_norm is not None and not reach:
             name = spelled("feature_norm", self.feature_norm)

@@ -300,9 +300,8 @@ def _decide_block(
     if margins is not None and classifier is not None:
         lowest = np.full(K, np.inf)
         np.minimum.at(lowest, y, margins)
-        grid = 1.0 if classifier.raw_margins else _GRID
-        steps = margins if classifier.raw_margins else np.rint(margins * grid)
-        total = np.bincount(y, steps, K) / grid
+        steps = margins if classifier.raw_margins else np.rint(margins * _GRID) / _GRID
+        total = np.bincount(y, steps, K)
 
     def agreeing(named: np.ndarray | None) -> int | None:
         return None if called is None or named is None else int(np.count_nonzero(called == named))
@@ -380,9 +379,7 @@ class _Classifier:
         change = partial(self._change, placed(raised, self.device))
         changes = [] if self.even else [partial(change, step) for step in range(len(self.steps))]
         cosines, *changed = screen(samples.small[:, :-1], self.small, own, changes)
-        logits = cosines if self.even else changed[0]
-        if self.even:
-            logit_error = error + _EVEN
+        logits, logit_error = (cosines, error + _EVEN) if self.even else (changed[0], logit_error)
         called = self.logits.decide(samples, logits, logit_error, own)
         forms = np.stack([called] * 3) if self.compared else None
         if forms is not None:
