@@ -141,7 +141,7 @@ class Request(Call):
             )
         if self.head is not None and self.logits is not None:
             raise UsageError(
-                f"{spelled('head', self.head)} excludes {spelled('logits')}, which decide as they are"
+                f"{spelled('head', self.head)} excludes {spelled('logits')}, which decide alone"
             )
         reach = self.reach or self.sets is not None
         if self.feature_norm is not None and not reach:
