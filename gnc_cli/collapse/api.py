@@ -420,7 +420,8 @@ def measure(
 
     Example:
         >>> import numpy as np
-        >>> result = measure(features=np.eye(3), labels=np.arange(3), weights=np.eye(3))
+        >>> rows, labels = np.repeat(np.eye(3), 2, axis=0), np.repeat(np.arange(3), 2)
+        >>> result = measure(features=rows, labels=labels, weights=np.eye(3))
         >>> result.gnc1, round(result.gnc2.lower, 12), result.gnc3, result.ncc_accuracy
         (0.0, 1.224744871392, 0.0, 1.0)
     """

@@ -219,11 +219,8 @@ def assemble(
     # A series keeps the rows of every snapshot: without the directions, K x d numbers each.
     kept = replace(distances, directions=None)
     rows = ClassRows(kept, weights.classes, moments, decisions, labels, names)
-    ratio = random = None
-    if reference is not None and reference.value > 0.0:
-        ratio = rho.lower / reference.value
-        expected = random_gnc2(*weights.rows.shape[::-1]) if detail else None
-        random = None if expected is None else expected / reference.value
+    best = reference.value if reference is not None and reference.value > 0.0 else None
+    random = random_gnc2(*weights.rows.shape[::-1]) if detail and best else None
     return MeasureResult(
         seconds=time.monotonic() - started,
         version=__version__,
@@ -236,8 +233,8 @@ def assemble(
         gnc2_quantiles=distances.quantiles,
         gnc2_reference=reference,
         gnc2_possible=None,
-        gnc2_ratio=ratio,
-        gnc2_ratio_random=random,
+        gnc2_ratio=rho.lower / best if best else None,
+        gnc2_ratio_random=random / best if random and best else None,
         ncc_accuracy=_share(decisions, "ncc_right"),
         ncc_leave_one_out=_share(decisions, "loo_right", "loo_counted"),
         accuracy=_share(decisions, "right"),

@@ -69,7 +69,8 @@ class Measurer:
             TimeoutError: interrupted before the samples were read.
         """
         prepared = prepare_samples(samples, self.request)
-        parts, notes = cut_samples(prepared, self.request.prefix_dims), prepared.notes
+        parts = cut_samples(prepared, self.request.prefix_dims)
+        notes = parts[-1].notes
         _check_memory(parts, self.request)
         while True:
             try:
@@ -100,7 +101,7 @@ class Measurer:
         ]
         statistics, oods = [Statistics() for _ in parts], None
         if prepared.features is not None:
-            oods = self._out_of_distribution(prepared.d, len(parts))
+            oods = self._out_of_distribution(prepared.d)
             training = self._train.of(source)
             statistics = read_statistics(
                 parts,
@@ -123,7 +124,7 @@ class Measurer:
             late = limit.expired
         rows = []
         for at, part in enumerate(parts):
-            ood = None if oods is None else oods[at]
+            ood = None if oods is None else oods[at - len(parts)]  # the first may be left out
             of_part = replace(statistics[at], ood=ood, ood_name=self.ood_name)
             weights = heads[at]
             if weights is None:
@@ -182,9 +183,8 @@ class Measurer:
             )
         return self._references[d, K]
 
-    def _out_of_distribution(self, d: int, parts: int) -> list[ClassMoments] | None:
-        """Moments of all raw rows of `--ood` as one class, read once, of the longest prefixes; None
-        without it.
+    def _out_of_distribution(self, d: int) -> list[ClassMoments] | None:
+        """Moments of all raw rows of `--ood` as one class, read once, by prefix; None without it.
 
         Raises:
             DataError: they are not of dimension d, or one is not finite.
@@ -208,7 +208,7 @@ class Measurer:
                 f"{spelled('ood')}: features of dimension {self._ood_d}, and those "
                 f"measured have {d}; give features of the same layer"
             )
-        return self._ood_moments[-parts:]
+        return self._ood_moments
 
 
 def _check_memory(parts: list[Prepared], request: Request) -> None:

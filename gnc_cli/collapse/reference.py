@@ -25,7 +25,9 @@ from gnc_cli.runtime.deadline import Deadline
 __all__ = ["gnc2_reference", "possible_gnc2", "random_gnc2"]
 
 _DRAWN = 3e4
-"""K^2 d up to which random codes are drawn and measured, in some 20 ms each."""
+"""K^2 d up to which random codes of few dimensions are drawn and measured, in some 20 ms each."""
+_FEW_ROWS = 10
+"""Fewer random rows are drawn and measured: their distances are far from independent."""
 _LEAST_DIMENSION = 32
 """From here on the distances of random rows are known without their hulls, to 0.03."""
 _LEAST_DISTANCE = 0.4
@@ -95,19 +97,20 @@ def possible_gnc2(d: int, K: int, table: Table = None) -> Bracket:
 def random_gnc2(d: int, K: int) -> float | None:
     """Return the GNC2 that K random unit rows have on average; None where it is not known.
 
-    Of small codes it is the mean of the certified lower ends of three drawn ones. In d >= 32
-    dimensions the distance of a random row from the hull of m others is nearly that of a simpler
-    random problem (Gordon's comparison): the minimum over convex weights v of `sqrt(1 + |v|^2) -
-    <g, v>`, g (m,) normal with variance 1/d, which `_hull_distance` solves. Drawn g give mean and
-    standard deviation s of the K distances, and the least of them is `mean - s E[max of K normal
-    numbers]`: within 0.03 of drawn codes, from d = 64 on within 0.01.
+    Of few rows, and of small codes in d < 32 dimensions, it is the mean of the certified lower ends
+    of three drawn codes. Else, in d >= 32 dimensions, the distance of a random row from the hull of
+    m others is nearly that of a simpler random problem (Gordon's comparison): the minimum over
+    convex weights v of `sqrt(1 + |v|^2) - <g, v>`, g (m,) normal with variance 1/d, which
+    `_hull_distance` solves. Drawn g give mean and standard deviation s of the K distances, and the
+    least of them is `mean - s E[max of K normal numbers]`: within 0.03 of drawn codes, from d = 64
+    on within 0.01.
 
     Example:
         >>> round(random_gnc2(512, 100), 2), random_gnc2(8, 10_000)
         (0.94, None)
     """
     rng = np.random.default_rng(0)
-    if float(K) * K * d <= _DRAWN:
+    if K < _FEW_ROWS or (d < _LEAST_DIMENSION and K * K * d <= _DRAWN):
         codes = normalise(rng.standard_normal((3, K, d)))
         return float(np.mean([minimum_one_vs_rest(W, tolerance=1e-3).lower for W in codes]))
     draws = rng.standard_normal((min(400, max(16, int(2e5 / K))), K - 1)) / math.sqrt(d)

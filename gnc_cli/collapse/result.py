@@ -371,7 +371,7 @@ class MeasureResult(Result):
     gnc2_ratio: float | None = field(metadata=HIGHER)
     """gnc2.lower / gnc2_reference.value: 1 if the weights attain the best value gnc knows;
     above 1 only where that value is not proved optimal."""
-    gnc2_ratio_random: float | None
+    gnc2_ratio_random: float | None = field(default=None, kw_only=True)
     """The ratio that K random unit rows of the same dimension have on average; None without
     `gnc2_ratio`, where it is not known (d below 32 with many classes), in `gnc train` and from
     `GNCMetrics` without `detail`."""
@@ -390,7 +390,7 @@ class MeasureResult(Result):
     """NCC accuracy with each sample taken out of its own class's mean; None on other means."""
     accuracy: float | None = field(metadata=HIGHER)
     """Share of samples that the classifier gets right."""
-    head_accuracies: HeadAccuracies | None = field(metadata=HIGHER)
+    head_accuracies: HeadAccuracies | None = field(default=None, kw_only=True, metadata=HIGHER)
     """Accuracy by each form of the head; None with `--head` or logits, without weights or samples,
     and from `GNCMetrics`."""
     ncc_agreement: float | None = field(metadata=HIGHER)

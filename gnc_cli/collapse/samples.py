@@ -427,13 +427,18 @@ def _of_form(samples: Samples, form: str) -> Samples:
         DataError: there are no weights.
     """
     if samples.weights is None:
-        name, weights = spelled("head", form), spelled("weights", "F:KEY")
-        raise DataError(f"{name} requires weights, and none were found; give {weights}")
-    kept = {"bias": samples.bias} if form == HeadForm.LINEAR else {}
-    parts = {"bias": samples.bias, "logits": samples.logits}
-    ignored = [role for role, part in parts.items() if part is not None and role not in kept]
-    notes = tuple(f"{samples.where[role]}: ignored, the {form} head decides" for role in ignored)
-    return replace(samples, notes=samples.notes + notes, bias=kept.get("bias"), logits=None)
+        raise DataError(
+            f"{spelled('head', form)} requires weights, and none were found; name them with "
+            f"{spelled('weights', 'F:KEY')}"
+        )
+    bias = samples.bias if form == HeadForm.LINEAR else None
+    unused = {"bias": samples.bias if bias is None else None, "logits": samples.logits}
+    notes = tuple(
+        f"{samples.where[role]}: ignored, the {form} head decides"
+        for role, part in unused.items()
+        if part is not None
+    )
+    return replace(samples, notes=samples.notes + notes, bias=bias, logits=None)
 
 
 def cut_samples(samples: Prepared, dims: Sequence[int] | None) -> list[Prepared]:

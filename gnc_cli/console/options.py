@@ -16,7 +16,7 @@ _OUTPUT = "Output"
 _GATES = "Gates for CI"
 EXAMPLES = {
     "solve": "max_cosine<0.34 and contacts>=10",
-    "measure": "gnc2_ratio>=0.8 and classes.missing==0",
+    "measure": "gnc3_centred<=0.05 and classes.missing==0",
     "bounds": "lower>=0.6 and upper<1.2",
     "train": "test_accuracy>=0.9 and gnc1<0.5",
     "compare": "gap<=1e-9 and passed==true",

@@ -300,9 +300,8 @@ def _decide_block(
     if margins is not None and classifier is not None:
         lowest = np.full(K, np.inf)
         np.minimum.at(lowest, y, margins)
-        grid = 1.0 if classifier.raw_margins else _GRID
-        steps = margins if classifier.raw_margins else np.rint(margins * grid)
-        total = np.bincount(y, steps, K) / grid
+        steps = margins if classifier.raw_margins else np.rint(margins * _GRID) / _GRID
+        total = np.bincount(y, steps, K)
 
     def agreeing(named: np.ndarray | None) -> int | None:
         return None if called is None or named is None else int(np.count_nonzero(called == named))
@@ -380,16 +379,17 @@ class _Classifier:
         change = partial(self._change, placed(raised, self.device))
         changes = [] if self.even else [partial(change, step) for step in range(len(self.steps))]
         cosines, *changed = screen(samples.small[:, :-1], self.small, own, changes)
-        logits = cosines if self.even else changed[0]
-        if self.even:
-            logit_error = error + _EVEN
+        logits, logit_error = (cosines, error + _EVEN) if self.even else (changed[0], logit_error)
         called = self.logits.decide(samples, logits, logit_error, own)
         forms = np.stack([called] * 3) if self.compared else None
-        if forms is not None and not self.even:
+        if forms is not None:
             forms[1] = self.cosines.decide(samples, cosines, error, own)
-            # The roundings of the logits are among those of the distances made of them.
-            distance_error = logit_error + self.distances.factors(samples)[1]
-            forms[2] = self.distances.decide(samples, changed[1], distance_error, own)
+            # The roundings of the logits are among those of the distances made of them; rows of
+            # one length have cosines alone, which the offsets change by little.
+            shift = raised * self.distances.largest / self.distances.longest if self.even else 0.0
+            distance_error = logit_error + self.distances.factors(samples)[1] + shift
+            distances = cosines if self.even else changed[1]
+            forms[2] = self.distances.decide(samples, distances, distance_error, own)
         if self.raw_margins:
             return called, self._margins(self.logits, samples, logits, logit_error), forms
         return called, self._margins(self.cosines, samples, cosines, error), forms

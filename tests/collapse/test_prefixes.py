@@ -128,7 +128,7 @@ def test_logits_say_nothing_of_a_prefix(wide: dict[str, np.ndarray]) -> None:
     logits = wide["features"] @ wide["weights"].T
     bare = {name: wide[name] for name in ("features", "labels")}
     (row,) = prefixes(**bare, logits=logits, dims=[4])
-    assert row.accuracy is None and "logits: of all dimensions" in " ".join(row.warnings)
+    assert row.accuracy is None and "logits: of all dimensions" in " ".join(row.notes)
     (row,) = prefixes(**wide, logits=logits, dims=[4])
     assert row.accuracy == measure(**cut(wide, 4)).accuracy
 
@@ -232,3 +232,37 @@ def test_what_does_not_go_with_prefixes(
 ) -> None:
     with pytest.raises(UsageError, match=said):
         measure(**wide, prefix_dims=(2,), **more)
+
+
+@pytest.mark.parametrize("role", ["features", "weights"])
+def test_a_prefix_with_zero_rows_is_left_out_with_its_reason(
+    wide: dict[str, np.ndarray], role: str, tmp_path: Path
+) -> None:
+    hollow = {**wide, role: wide[role].copy()}
+    hollow[role][1, :2] = 0.0
+    rows = prefixes(**hollow)
+    assert [row.d for row in rows] == [4, 12]
+    for row in rows:
+        (note,) = row.notes
+        assert "prefix of 2 dimensions is left out" in note and "zero row" in note
+        alone = measure(**cut(hollow, row.d))
+        assert isinstance(alone, MeasureResult) and row.gnc1 == alone.gnc1
+    train = save(tmp_path / "train.h5", {k: hollow[k] for k in ("features", "labels")})
+    assert len(prefixes(**wide, means_from=train, ood=wide["features"])) == (
+        2 if role == "features" else 3
+    )
+    hollow[role][1] = 0.0
+    with pytest.raises(DataError, match="zero row"):
+        prefixes(**hollow)
+
+
+def test_a_prefix_left_out_is_not_measured_again(
+    wide: dict[str, np.ndarray], tmp_path: Path
+) -> None:
+    wide["features"][1, :2] = 0.0
+    file, out = save(tmp_path / "a.h5", wide), tmp_path / "rows.jsonl"
+    prefixes(file, out=out)
+    before = out.read_text()
+    again = measure(file, prefix_dims=DIMS, out=out, resume=True)
+    assert isinstance(again, MeasureSeries) and again.skipped == 2
+    assert out.read_text() == before

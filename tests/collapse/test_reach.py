@@ -214,3 +214,23 @@ def test_features_that_do_not_count_set_no_norm(head: dict[str, np.ndarray]) -> 
     assert own.reach == left.reach and own.reach is not None and own.reach.feature_norm == 1.0
     with pytest.raises(DataError, match="all features are zero.*give feature_norm='R'"):
         measure(**head, features=0.0 * features[:7], labels=labels[:7], reach=True, normalize="off")
+
+
+def test_a_win_within_the_rounding_of_stored_numbers_is_noted(gnc: Any, tmp_path: Path) -> None:
+    rng = np.random.default_rng(4)
+    W = rng.standard_normal((12, 16))
+    W[3] = W[4:9].mean(axis=0)
+    notes = {}
+    for dtype in (np.float16, np.float32):
+        result = measure(weights=W.astype(dtype), reach=True, head="linear")
+        assert isinstance(result, MeasureResult) and result.reach is not None
+        notes[dtype] = [note for note in result.notes if note.startswith("reach: ")]
+        won = [row for row in result.reach.hardest_rows if row.labels == (3,)]
+        assert len(notes[dtype]) == len(won)
+        for row in won:  # W before rounding has margin 0, each rounding moves it by so much
+            eps = float(np.finfo(dtype).eps)
+            assert row.margin.lower <= eps * np.linalg.norm(W, axis=1).max()
+    assert any("1 of 12 can win by a margin" in text for text in sum(notes.values(), []))
+    W[3] *= 1.5
+    clear = measure(weights=W.astype(np.float32), reach=True)
+    assert isinstance(clear, MeasureResult) and clear.notes == ()

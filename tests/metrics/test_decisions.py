@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gnc_cli.errors import DataError
-from gnc_cli.metrics.decisions import Decisions, merge, stream_decisions
+from gnc_cli.metrics.decisions import Decisions, equivalent_head, merge, stream_decisions
 from gnc_cli.metrics.rows import ArrayRows
 from gnc_cli.runtime.deadline import Deadline
 
@@ -338,3 +338,63 @@ def test_close_calls_need_the_second_look(
     assert ((H.astype(np.float32) @ W.T.astype(np.float32)).argmax(axis=1) != called).any()
     found = stream_decisions(ArrayRows(H), y, weights=W, device=device if by_torch else None)
     assert np.array_equal(found.right, np.bincount(y[called == y], minlength=1200))
+
+
+def form_scores(
+    form: str, x: np.ndarray, W: np.ndarray, bias: np.ndarray | None
+) -> list[Fraction | None]:
+    """Exact scores of a raw sample, larger is nearer: logits, signed squared cosines times |x|^2,
+    negative squared distances."""
+    sample, scores = exactly(x), []
+    for k, row in enumerate(W):
+        w = exactly(row)
+        product = linear(sample, w)
+        if form == "linear":
+            scores.append(product + Fraction(0.0 if bias is None else float(bias[k])))
+        elif form == "cosine":
+            scores.append(product * abs(product) / (linear(w, w) or 1))
+        else:
+            scores.append(-squared(sample, w))
+    return scores  # type: ignore[return-value]
+
+
+@given(case=cases())
+def test_three_forms_of_a_head_in_exact_arithmetic(case: Case) -> None:
+    found = case.decide(compared=True)
+    assert found.forms is not None and found.forms[0] == found.right.sum()  # type: ignore[union-attr]
+    for form, right in zip(("linear", "cosine", "euclidean"), found.forms, strict=True):
+        sure = unclear = 0
+        for x, label in zip(case.H, case.y, strict=True):
+            if label >= 0:
+                columns = [exactly(row) for row in case.W]
+                first, clear = largest(form_scores(form, x, case.W, case.bias), columns)
+                sure += clear and first == label
+                unclear += not clear
+        assert sure <= right <= sure + unclear
+
+
+@given(seed=st.integers(0, 999), power=st.integers(-9, 9))
+def test_laws_of_the_forms(seed: int, power: int) -> None:
+    rng = np.random.default_rng(seed)
+    H, y = rng.standard_normal((40, 5)), rng.integers(0, 4, 40)
+    W = rng.standard_normal((4, 5)) * rng.uniform(0.2, 3.0, (4, 1))
+    bias = rng.standard_normal(4)
+    forms = stream_decisions(ArrayRows(H), y, weights=W, bias=bias, compared=True).forms
+    scaled = stream_decisions(ArrayRows(H), y, weights=2.0**power * W, compared=True).forms
+    assert forms is not None and scaled is not None and forms[1] == scaled[1]
+    unit = W / np.linalg.norm(W, axis=1, keepdims=True)
+    alike = stream_decisions(ArrayRows(H), y, weights=unit, compared=True).forms
+    assert alike is not None and (alike == forms[1]).all()
+    for place, form in enumerate(("linear", "cosine", "euclidean")):
+        rows, offsets = equivalent_head(form, W, bias)
+        alone = stream_decisions(
+            ArrayRows(H), y, weights=rows, bias=offsets, raw_margins=form != "cosine"
+        )
+        assert alone.right is not None and alone.right.sum() == forms[place]
+        # A sample is right if and only if its margin is positive, but for ties.
+        assert alone.positive is not None and (alone.positive == alone.right).all()
+    halves = [
+        stream_decisions(ArrayRows(H), y, weights=W, bias=bias, compared=True, span=span)
+        for span in ((0, 13), (13, 40))
+    ]
+    assert np.array_equal(merge(*halves).forms, forms)  # type: ignore[arg-type]
