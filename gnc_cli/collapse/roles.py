@@ -3,10 +3,11 @@
 By the user's key, by its name in one of many spellings, or as the only one that fits.
 """
 
+import re
 from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
-from gnc_cli.collapse.heads import check_only, only_head
+from gnc_cli.collapse.heads import check_only, head_bias, only_head, stacked
 from gnc_cli.errors import DataError
 from gnc_cli.io.catalogue import (
     BIAS_WORDS,
@@ -37,6 +38,10 @@ _WRAPPERS = {
     "training",
 }
 """What training frameworks put before the names of a model's parameters."""
+_STATISTICS = re.compile(r"(running|moving)_(mean|var)")
+"""Names of what a normalisation keeps."""
+_WHOLE = re.compile(r"int|bool|[<>|=][iub]\d")
+"""Dtypes of whole numbers."""
 _RANKS = {"features": (2,), "labels": (1, 2), "weights": (2,), "bias": (1,), "logits": (2,)}
 
 
@@ -49,6 +54,12 @@ class Piece(NamedTuple):
     """Of weights: why they were taken, where nobody named them."""
     model: str | None = None
     """Of weights: the folder of the model that they are of."""
+    note: str | None = None
+    """Of a model's head: steps beside W h + b that change no winner."""
+    tied: str | None = None
+    """Of a model's head: the input embedding of the file that config.json ties to it."""
+    named: bool = False
+    """The user's key is the dataset."""
 
 
 def dataset_for(catalogue: Catalogue, role: str, key: str | None) -> str:
@@ -178,6 +189,8 @@ def bias_of(catalogue: Catalogue, weights: str) -> str | None:
     last = (*WEIGHT_WORDS, "classifier", "prototypes")
     if own := _of_layer(catalogue, weights, last, BIAS_WORDS):
         return own[0]
+    if bias := head_bias(catalogue.entries, weights):
+        return bias
     near, K = weights[: weights.rfind("/") + 1], catalogue.entries[weights].shape[:1]
     alone = [
         name
@@ -187,6 +200,36 @@ def bias_of(catalogue: Catalogue, weights: str) -> str | None:
         and not _of_layer(catalogue, name, BIAS_WORDS, WEIGHT_WORDS)
     ]
     return alone[0] if len(alone) == 1 else None
+
+
+def unused_vectors(catalogue: Catalogue, weights: str, K: int, used: Collection[str]) -> list[str]:
+    """Return the vectors of K floats that may be a bias of the head and play no role.
+
+    They belong to no other layer with a weight, to no stack of layers, and are no statistics.
+    """
+    inside = weights.startswith(catalogue.snapshots_in)
+    group = weights[: weights.rfind("/") + 1] if inside else ""
+    vectors = {
+        name: entry.shape
+        for name, entry in _members(catalogue, group)
+        if entry.shape in ((K,), (1, K))
+        and entry.real
+        and not _WHOLE.search(entry.dtype)
+        and name not in used
+        and not NO_PARAMETER.search(name)
+        and not _STATISTICS.search(name)
+    }
+    repeated = stacked(vectors)
+    layers = {name: name[: max(name.rfind(sign) for sign in "./_") + 1] for name in vectors}
+    return [
+        name
+        for name, layer in layers.items()
+        if name not in repeated
+        and not any(
+            layer + word in catalogue.entries and layer + word != weights
+            for word in (*WEIGHT_WORDS, "kernel", "gamma")
+        )
+    ]
 
 
 def _of_layer(
