@@ -78,7 +78,7 @@ _FACTORS = (
 )
 """Keys of config.json of positive numbers s: the logits are s z, z / s or s tanh(z / s) of z = W h
 + b, which all increase with z, so that the same classes win."""
-_SCALED_FEATURES = re.compile(r"T5|SwitchTransformers|Udop|Pop2Piano")
+_SCALED_FEATURES = re.compile(r"(UM|Long)?T5|SwitchTransformers|Udop|Pop2Piano")
 """Architectures without a bias that scale the features by d_model ** -0.5 before a tied head."""
 _WORDS = re.compile(
     r"(^|[._])(fc|heads?|classif\w*|logits?|prototypes?|last_linear|arc|(arc|cos)face|cent(er|re)s|"

@@ -471,6 +471,15 @@ def test_vectors_of_other_layers_are_no_bias(tmp_path: Path) -> None:
     assert found.notes == () and found.reach == measured(weights=W, bias=B, reach=True).reach
 
 
+def test_a_negative_factor_of_the_logits_is_refused(gnc: Any, tmp_path: Path) -> None:
+    folder = model(tmp_path / "m", LLAMA | {"logit_scale": -0.5}, {"lm_head.weight": W})
+    run = gnc("measure", folder)
+    assert (
+        run.exit_code == 3 and "a negative factor of the logits, logit_scale = -0.5" in run.stderr
+    )
+    assert gnc(*run.stderr.rpartition(": gnc ")[2].split()).exit_code == 0
+
+
 # The hub ------------------------------------------------------------------------------------------
 
 
@@ -565,13 +574,21 @@ def test_a_model_of_the_hub(tmp_path: Path, hub: Callable[..., list[str]]) -> No
     assert tied.gnc2 == EXPECTED and "tied" in str(tied.policy.head)
     assert hub(down=True) == ["config.json", "model.safetensors"]
     assert measured("hf:org/llama").gnc2 == measured("hf:org/llama@v1").gnc2 == EXPECTED
-    tail = {"lm_head.bias": np.ones(V, np.float32)}
-    model(place / "v2", LLAMA, {"lm_head.weight": W}, BODY, tail)
-    biased = measured("hf:org/llama@v2", reach=True).reach
-    assert biased is not None and biased.biased and len(hub()) == 4  # with its shard, not the body
     named = measured("hf:org/llama:lm_head.weight")
     assert named.gnc2 == EXPECTED and named.policy.head == "lm_head.weight, commit main"
     assert hub() == []
+
+
+def test_the_shard_of_the_bias_is_fetched_too(
+    tmp_path: Path, hub: Callable[..., list[str]]
+) -> None:
+    place = tmp_path / "hub" / "org" / "phi"
+    place.mkdir(parents=True)
+    model(place / "main", LLAMA, {"lm_head.weight": W}, BODY, {"lm_head.bias": B})
+    found = measured("hf:org/phi", reach=True)
+    assert found.reach == measured(weights=W, bias=B, reach=True).reach
+    shards = [f"model-0000{i}-of-00003.safetensors" for i in (0, 2)]
+    assert hub() == ["config.json", "model.safetensors.index.json", *shards]
 
 
 @pytest.mark.parametrize("name", ["org/--x", "org/..", "-x", "a/b/c", "", "org/", "a b"])
