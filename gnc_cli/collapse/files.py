@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gnc_cli.collapse.heads import head_by_config
+from gnc_cli.collapse.heads import Head, head_by_config
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.io.catalogue import Catalogue, translated
 from gnc_cli.io.code import parse_provenance
@@ -45,8 +45,8 @@ class File:
     """A dataset, or a group in which to look; None for the whole file."""
     name: str = ""
     """As results show it; empty for `path:key`."""
-    head: str | None = None
-    """Why the key was chosen, where the user did not."""
+    head: Head | None = None
+    """Of a model whose key the user did not name."""
     commit: str | None = None
     """Of a model of the hub."""
 
@@ -66,7 +66,7 @@ def expand(names: Names) -> list[File]:
     for name in [names] if isinstance(names, str) else names:
         model = hub_name(name)
         if model is not None:
-            folder = fetch_model(model, _head_name)
+            folder = fetch_model(model, _names_of_head)
             files.append(replace(_model(folder, model.key, name), commit=os.path.basename(folder)))
             continue
         path, key = split_key(name)
@@ -136,12 +136,13 @@ def _model(folder: str, key: str | None, name: str) -> File:
         translated(os.path.join(folder, CONFIG), "the config.json of a model"),
     ):
         head = head_by_config(catalogue.entries, config, name or folder)
-    return File(path, head.name, name or folder, head.why)
+    return File(path, head.name, name or folder, head)
 
 
-def _head_name(config: Mapping[str, Any], tensors: list[str]) -> str:
-    """The output head by the names of a model's tensors alone."""
-    return head_by_config(dict.fromkeys(tensors), config, CONFIG).name
+def _names_of_head(config: Mapping[str, Any], tensors: list[str]) -> list[str]:
+    """Return matrix and bias of the output head, by the names of a model's tensors alone."""
+    head = head_by_config(dict.fromkeys(tensors), config, CONFIG)
+    return [name for name in (head.name, head.bias) if name is not None]
 
 
 def snapshot_files(folder: str) -> dict[str, int]:

@@ -7,7 +7,7 @@ as `policy.head`.
 import re
 import shlex
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from gnc_cli.errors import DataError
@@ -15,23 +15,36 @@ from gnc_cli.io.catalogue import EMBEDDINGS, NO_PARAMETER, Catalogue, Entry
 from gnc_cli.parsing import listed
 
 _LANGUAGE = re.compile(
-    r"For(CausalLM|ConditionalGeneration|CTC|MaskedLM|PreTraining|Seq2SeqLM)$|LMHead(Model)?$"
+    r"For(CausalLM|ConditionalGeneration|CTC|MaskedLM|PreTraining|Seq2SeqLM)$|(LMHead(Model)?|MTModel)$"
 )
 _CLASSIFIER = re.compile(r"For\w*Classification(WithTeacher)?$")
-_LANGUAGE_HEADS = (
-    "lm_head.weight",
-    "embed_out.weight",
-    "output.weight",
-    "output_layer.weight",
-    "lm_head.decoder.weight",
-    "predictions.decoder.weight",
-    "vocab_projector.weight",
-    "generator_lm_head.weight",
-    "proj_out.weight",
-    "lm_loss.weight",
-    "pred_layer.proj.weight",
-    "head.weight",
-)
+LANGUAGE_HEADS: dict[str, tuple[str, ...]] = {
+    "cls.predictions.decoder.weight": ("cls.predictions.bias",),  # BERT, BigBird, ERNIE, FNet
+    "predictions.decoder.weight": ("predictions.bias",),  # ALBERT
+    "lm_predictions.lm_head.weight": (),  # DeBERTa with legacy: false; tied, with a bias
+    "lm_head.decoder.weight": ("lm_head.bias",),  # RoBERTa, Longformer, MPNet, ESM
+    "lm_head.out_proj.weight": (),  # T5Gemma
+    "lm_head.weight": ("final_logits_bias",),  # Llama, GPT-J, Phi, T5, Funnel; BART, Marian, LED
+    "generator_lm_head.weight": (),  # ELECTRA, ConvBERT
+    "vocab_projector.weight": (),  # DistilBERT
+    "pred_layer.proj.weight": (),  # XLM, FlauBERT
+    "lm_loss.weight": (),  # XLNet
+    "embed_out.weight": (),  # GPT-NeoX
+    "proj_out.weight": (),  # Whisper
+    "output_projection.weight": (),  # BioGPT, FSMT
+    "output_layer.weight": (),  # ChatGLM
+    "mlm_score.decoder.weight": ("mlm_score.bias",),  # ViLT
+    "head.decoder.weight": (),
+    "decoder.weight": (),  # ModernBERT
+    "output.weight": (),  # GIT, Llama of Meta
+    "head.weight": (),  # RWKV
+}
+"""Output heads of language models: ending of the matrix's name, and endings of its bias's name
+where that is not the one of the same layer. The first that is in the file counts; a bias is there
+also where the matrix is not, as it is the input embedding.
+
+Source: the state dictionaries of transformers 5.
+"""
 _CLASSIFIERS = (
     "classifier.weight",
     "score.weight",
@@ -39,11 +52,34 @@ _CLASSIFIERS = (
     "classification_head.out_proj.weight",
     "logits_proj.weight",
     "classifier.1.weight",
+    "classifier.linear.weight",
+    "classifier.linear_out.weight",
+    "classifier.dense.weight",
     "cls_classifier.weight",
     "fc.weight",
     "head.weight",
 )
-"""Endings of the names of output heads, the likelier first."""
+"""Endings of the names of classifiers, the likelier first."""
+_PARTS_OF_LOGITS = {
+    "cls.predictions.dense.weight": "MobileBERT joins it with the matrix to one",
+    "distillation_classifier.weight": "DeiT averages its logits with those of the matrix",
+    "classifier_distill.linear.weight": "LeViT averages its logits with those of the matrix",
+    "dist_head.weight": "SwiftFormer averages its logits with those of the matrix",
+    "head_dist.weight": "timm averages its logits with those of the matrix",
+}
+"""Endings of the names of second matrices of a head, and their use."""
+_FACTORS = (
+    "logit_scale",  # Cohere
+    "logits_scaling",  # Granite
+    "lm_head_multiplier",  # Falcon-H1
+    "output_multiplier",
+    "logits_mup_width_multiplier",
+    "final_logit_softcapping",  # Gemma 2
+)
+"""Keys of config.json of positive numbers s: the logits are s z, z / s or s tanh(z / s) of z = W h
++ b, which all increase with z, so that the same classes win."""
+_SCALED_FEATURES = re.compile(r"(UM|Long)?T5|SwitchTransformers|Udop|Pop2Piano")
+"""Architectures without a bias that scale the features by d_model ** -0.5 before a tied head."""
 _WORDS = re.compile(
     r"(^|[._])(fc|heads?|classif\w*|logits?|prototypes?|last_linear|arc|(arc|cos)face|cent(er|re)s|"
     r"prox(y|ies))\d*([._]|$)"
@@ -57,15 +93,24 @@ class Head(NamedTuple):
     """An output head that was not named by the user."""
 
     name: str
-    """The dataset."""
+    """The dataset of its matrix W."""
     why: str
     """Why it is the head, as `policy.head` has it."""
+    bias: str | None = None
+    """The dataset of its bias b."""
+    tied: str | None = None
+    """The input embedding, where the file has it too and config.json ties it to the head."""
+    note: str | None = None
+    """Steps beside W h + b that change no winner."""
 
 
 def head_by_config(
     entries: Mapping[str, Entry | None], config: Mapping[str, Any], where: str
 ) -> Head:
-    """The output head of a Hugging Face model.
+    """Return the output head of a Hugging Face model.
+
+    A matrix of its own comes before the input embedding, also where config.json ties them: so does
+    transformers 5 where the file has both with different numbers.
 
     Args:
         entries: the model's tensors by name; None, or an entry that cannot be read, where only the
@@ -79,53 +124,106 @@ def head_by_config(
     inner = config.get("text_config") or config.get("llm_config") or {}
     architecture = str(next(iter(config.get("architectures") or ()), "a model of no architecture"))
     tied = config.get("tie_word_embeddings", inner.get("tie_word_embeddings"))
-    rows: Any
-    endings: Sequence[str]
+    rows: Any = None
+    endings: Iterable[str] = ()
+    embeddings: Sequence[str] = () if tied is False else EMBEDDINGS
+    key = "vocab_size"
     if _CLASSIFIER.search(architecture):
-        endings, rows = _CLASSIFIERS, len(config.get("id2label") or ()) or config.get("num_labels")
-        key = "id2label"
+        endings, embeddings, key = _CLASSIFIERS, (), "id2label"
+        rows = len(config.get(key) or ()) or config.get("num_labels")
     elif _LANGUAGE.search(architecture):
-        endings = EMBEDDINGS if tied else _LANGUAGE_HEADS
-        rows, key = config.get("vocab_size", inner.get("vocab_size")), "vocab_size"
+        endings, rows = LANGUAGE_HEADS, config.get(key, inner.get(key))
+    fitting = {name: entry for name, entry in entries.items() if _fits(entry, rows)}
+    for known in (fitting, entries):
+        heads, inputs = _ending_in(known, endings), _ending_in(known, embeddings)
+        if endings and (heads or inputs):
+            break
     else:
         raise DataError(
-            f"{where!r}: {architecture} has no output head; choose a matrix: "
+            f"{where!r}: {architecture} has no output head of a known name; choose a matrix: "
             f"{_choice(where, _matrices(entries))}"
         )
-    name, why = _ending_in(entries, endings, where), f"output head of {architecture}"
-    if endings is EMBEDDINGS:
-        why = f"input embedding of {architecture}, tied to its output head by config.json"
-    elif name is None and endings is _LANGUAGE_HEADS and tied is None:
-        name = _ending_in(entries, EMBEDDINGS, where)
-        why = f"input embedding of {architecture}, tied to its output head: the file has no other"
-    if name is None:
-        raise DataError(
-            f"{where!r}: no output head of {architecture} is known by name; choose a matrix: "
-            f"{_choice(where, _matrices(entries))}"
-        )
-    entry = entries[name]
-    if entry is not None and entry.problem is None and rows and entry.shape[:1] != (rows,):
+    name, why = (heads or inputs)[0], f"output head of {architecture}"
+    if len(heads or inputs) > 1:
+        names = {name: entries[name] for name in heads or inputs}
+        raise _several(where, {n: None if e is None else e.shape for n, e in names.items()})
+    if not heads:
+        by = "by config.json" if tied else "as the file has no other"
+        why = f"input embedding of {architecture}, tied to its output head {by}"
+    if not _fits(entry := entries[name], rows):
+        assert entry is not None
         raise DataError(
             f"{where!r}: {name!r} has shape {entry.shape}, and {key} of config.json says {rows} "
             f"classes; to measure it all the same: {_command(where, name)}"
         )
-    return Head(name, f"{name}: {why}")
+    factors = {key: inner.get(key, config.get(key)) for key in _FACTORS}
+    steps = [f"{key} = {factor}" for key, factor in factors.items() if factor not in (None, 1)]
+    if _SCALED_FEATURES.match(architecture) and config.get(
+        "scale_decoder_outputs", tied is not False
+    ):
+        steps.append("features times d_model ** -0.5")
+    if any(isinstance(factor, (int, float)) and factor < 0 for factor in factors.values()):
+        raise DataError(
+            f"{where!r}: config.json has a negative factor of the logits, {', '.join(steps)}: the "
+            f"least of W h + b wins; to measure W all the same: {_command(where, name)}"
+        )
+    note = None
+    if steps and endings is LANGUAGE_HEADS:
+        note = (
+            f"logits of {architecture} increase with W h + b ({', '.join(steps)}): the same "
+            "classes win, and margins are those of W h + b"
+        )
+    bias = head_bias(entries, name, tied=not heads)
+    return Head(name, f"{name}: {why}", bias, inputs[0] if heads and inputs else None, note)
 
 
-def _ending_in(
-    entries: Mapping[str, Entry | None], endings: Sequence[str], where: str
+def head_bias(
+    entries: Mapping[str, Entry | None], weights: str, *, tied: bool = False
 ) -> str | None:
-    """The name with the first of these endings, of several the one in the fewest modules."""
+    """Return the bias that transformers adds to an output head; None where there is none.
+
+    Args:
+        entries: the model's tensors by name; None where only the name is known.
+        weights: the head's matrix.
+        tied: this is the input embedding, whose name says nothing of the bias.
+    """
+    names = [] if tied else [f"{weights.removesuffix('weight')}bias"]
+    for ending, others in LANGUAGE_HEADS.items():
+        if tied:
+            names += [f"{ending.removesuffix('weight')}bias", *others]
+        elif f".{weights}".endswith(f".{ending}"):
+            names += [weights.removesuffix(ending) + bias for bias in others]
+    matrix = entries[weights]
+    K = None if matrix is None or not matrix.shape else matrix.shape[0]
+    fitting = [name for name, entry in entries.items() if _fits(entry, K, axis=-1)]
+    return next(iter(_ending_in(fitting, names)), None)
+
+
+def other_matrices(entries: Mapping[str, Entry], K: int) -> list[tuple[str, str]]:
+    """Return the matrices that a head of K classes needs beside its own, and their use."""
+    return [
+        (name, use)
+        for ending, use in _PARTS_OF_LOGITS.items()
+        for name in _ending_in(entries, [ending])
+        if K in entries[name].shape and 0 not in entries[name].shape
+    ]
+
+
+def _fits(entry: Entry | None, K: Any, axis: int = 0) -> bool:
+    """Whether an axis has the length K, as far as both are known."""
+    if entry is None or entry.problem is not None or not K:
+        return True
+    return entry.shape != () and bool(entry.shape[axis] == K)
+
+
+def _ending_in(entries: Iterable[str], endings: Iterable[str]) -> list[str]:
+    """Return the names with the first of these endings that stand in the fewest modules."""
     for ending in endings:
-        matches = [name for name in entries if name == ending or name.endswith(f".{ending}")]
-        depth = min((name.count(".") for name in matches), default=0)
-        outer = [name for name in matches if name.count(".") == depth]
-        if len(outer) > 1:
-            known = {name: entries[name] for name in outer}
-            raise _several(where, {name: e.shape if e else None for name, e in known.items()})
-        if outer:
-            return outer[0]
-    return None
+        matches = [name for name in entries if f".{name}".endswith(f".{ending}")]
+        if matches:
+            depth = min(name.count(".") for name in matches)
+            return [name for name in matches if name.count(".") == depth]
+    return []
 
 
 def check_only(catalogue: Catalogue, members: Mapping[str, Entry], head: str) -> None:
@@ -166,7 +264,7 @@ def only_head(catalogue: Catalogue, members: Mapping[str, Entry]) -> str | None:
         for name, entry in members.items()
         if entry.real and len(entry.shape) >= 2 and not NO_PARAMETER.search(name)
     }
-    stacked = _stacked({name: entry.shape for name, entry in real.items()})
+    repeated = stacked({name: entry.shape for name, entry in real.items()})
     single = [
         name
         for name, entry in real.items()
@@ -174,7 +272,7 @@ def only_head(catalogue: Catalogue, members: Mapping[str, Entry]) -> str | None:
         and "embed" not in name.lower()
         and len(entry.shape) == 2
         and min(entry.shape) > 1
-        and name not in stacked
+        and name not in repeated
     ]
     called = [name for name in single if _WORDS.search(name)]
     taken = Counter(entry.shape[1] for entry in real.values())
@@ -199,7 +297,7 @@ def _several(path: str, shapes: Mapping[str, tuple[int, ...] | None]) -> DataErr
     )
 
 
-def _stacked(shapes: Mapping[str, tuple[int, ...]]) -> set[str]:
+def stacked(shapes: Mapping[str, tuple[int, ...]]) -> set[str]:
     """The names that differ from others of equal shape in a number alone: repeated layers."""
     kinds = {name: (_NUMBER.sub("#", name), shape) for name, shape in shapes.items()}
     counts = Counter(kinds.values())
@@ -215,8 +313,8 @@ def _matrices(entries: Mapping[str, Entry | None]) -> dict[str, tuple[int, ...] 
         for name, entry in known.items()
         if entry.real and len(entry.shape) == 2 and not NO_PARAMETER.search(name)
     }
-    stacked = _stacked(shapes)
-    names = sorted(shapes, key=lambda name: (name in stacked, -shapes[name][0]))
+    repeated = stacked(shapes)
+    names = sorted(shapes, key=lambda name: (name in repeated, -shapes[name][0]))
     return {name: shapes[name] for name in names} or dict.fromkeys(entries)
 
 

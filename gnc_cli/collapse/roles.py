@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gnc_cli.collapse.heads import check_only, only_head
+from gnc_cli.collapse.heads import check_only, head_bias, only_head, stacked
 from gnc_cli.errors import DataError
 from gnc_cli.io.catalogue import (
     BIAS_WORDS,
@@ -53,6 +53,10 @@ _SPLITS = {
 """The split by the name of a group, in lower case."""
 _NUMBERED = re.compile(r"(^|[./])(arr_)?\d+$")
 """Names that count arrays, as numpy.savez and lists do."""
+_STATISTICS = re.compile(r"(running|moving)_(mean|var)")
+"""Names of what a normalisation keeps."""
+_WHOLE = re.compile(r"int|bool|[<>|=][iub]\d")
+"""Dtypes of whole numbers."""
 _RANKS = {"features": (2,), "labels": (1, 2), "weights": (2,), "bias": (1,), "logits": (2,)}
 
 
@@ -65,6 +69,12 @@ class Piece(NamedTuple):
     """Of weights: why they were taken, where nobody named them."""
     model: str | None = None
     """Of weights: the folder of the model that they are of."""
+    note: str | None = None
+    """Of a model's head: steps beside W h + b that change no winner."""
+    tied: str | None = None
+    """Of a model's head: the input embedding of the file that config.json ties to it."""
+    named: bool = False
+    """The user's key is the dataset."""
 
 
 def dataset_for(catalogue: Catalogue, role: str, key: str | None) -> str:
@@ -266,6 +276,8 @@ def bias_of(catalogue: Catalogue, weights: str) -> str | None:
     last = (*WEIGHT_WORDS, "classifier", "prototypes")
     if own := _of_layer(catalogue, weights, last, BIAS_WORDS):
         return own[0]
+    if bias := head_bias(catalogue.entries, weights):
+        return bias
     shape = catalogue.entries[weights].shape
     near, K = weights[: weights.rfind("/") + 1], shape[1:] if is_kernel(weights) else shape[:1]
     alone = [
@@ -276,6 +288,36 @@ def bias_of(catalogue: Catalogue, weights: str) -> str | None:
         and not _of_layer(catalogue, name, BIAS_WORDS, WEIGHT_WORDS)
     ]
     return alone[0] if len(alone) == 1 else None
+
+
+def unused_vectors(catalogue: Catalogue, weights: str, K: int, used: Collection[str]) -> list[str]:
+    """Return the vectors of K floats that may be a bias of the head and play no role.
+
+    They belong to no other layer with a weight, to no stack of layers, and are no statistics.
+    """
+    inside = weights.startswith(catalogue.snapshots_in)
+    group = weights[: weights.rfind("/") + 1] if inside else ""
+    vectors = {
+        name: entry.shape
+        for name, entry in _members(catalogue, group)
+        if entry.shape in ((K,), (1, K))
+        and entry.real
+        and not _WHOLE.search(entry.dtype)
+        and name not in used
+        and not NO_PARAMETER.search(name)
+        and not _STATISTICS.search(name)
+    }
+    repeated = stacked(vectors)
+    layers = {name: name[: max(name.rfind(sign) for sign in "./_") + 1] for name in vectors}
+    return [
+        name
+        for name, layer in layers.items()
+        if name not in repeated
+        and not any(
+            layer + word in catalogue.entries and layer + word != weights
+            for word in (*WEIGHT_WORDS, "kernel", "gamma")
+        )
+    ]
 
 
 def _of_layer(

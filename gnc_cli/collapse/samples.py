@@ -8,14 +8,15 @@ import os
 import re
 import threading
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from gnc_cli.collapse.heads import other_matrices
 from gnc_cli.collapse.request import NONZERO, ROLES, HeadForm, Request
-from gnc_cli.collapse.roles import Piece
+from gnc_cli.collapse.roles import Piece, unused_vectors
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.io.catalogue import Catalogue, is_kernel, translated
 from gnc_cli.io.file_rows import ConcatenatedRows, FileRows
@@ -32,7 +33,7 @@ from gnc_cli.io.loading import (
     stored_labels,
 )
 from gnc_cli.io.models import class_names
-from gnc_cli.metrics.rows import ArrayRows, ColumnRows, Rows, to_numpy
+from gnc_cli.metrics.rows import ArrayRows, ColumnRows, Rows, block_rows, blocks, to_numpy
 from gnc_cli.parameters import MOST_CLASSES, Lines, requires, spelled
 from gnc_cli.parsing import shown
 
@@ -176,6 +177,9 @@ def open_samples(
                 shapes, kernel, bias, features, where["weights"], notes
             )
             weights = _weights(parts, turned, copies)
+            for piece in pieces["weights"][: 1 if copies else None]:
+                used = {p.name for of_role in pieces.values() for p in of_role}
+                notes += _about_head(files[piece.path], piece, weights, bias, used, request)
         models = [piece.model for piece in pieces.get("weights", ()) if piece.model is not None]
         names = class_names(models[0], len(weights)) if models and weights is not None else None
         labels = None
@@ -249,6 +253,57 @@ def _weights(parts: Sequence[FileRows], transpose: bool, copies: bool) -> np.nda
                 f"classifier: name it with {spelled('weights')}"
             )
     return weights
+
+
+def _about_head(
+    catalogue: Catalogue,
+    piece: Piece,
+    weights: np.ndarray,
+    bias: np.ndarray | None,
+    used: Collection[str],
+    request: Request,
+) -> tuple[str, ...]:
+    """Return what the file has beside W and b that may be of the head, and what its model does.
+
+    Raises:
+        DataError: `--reach` is asked for, the logits may not be W h + b, and the user did not name
+            the matrix.
+    """
+    shape, entries = catalogue.entries[piece.name].shape, catalogue.entries
+    K = len(weights) if len(weights) in shape else shape[request.transpose_weights]
+    vectors = [
+        name
+        for name in ([] if request.bias else unused_vectors(catalogue, piece.name, K, used))
+        if bias is None or not np.array_equal(entries[name].load().reshape(-1), bias)
+    ]
+    doubts = [
+        f"{catalogue.where(name)} may be a bias, one number per class, and is not used"
+        for name in vectors
+    ]
+    step = f"give {spelled('bias', f'{piece.path}:{vectors[0]}')} if it is, or " if doubts else ""
+    doubts += [f"{catalogue.where(name)}: {use}" for name, use in other_matrices(entries, K)]
+    if doubts and not piece.named and (request.reach or request.sets is not None):
+        raise DataError(
+            f"{doubts[0]}, so nothing is proved of the network; {step}"
+            f"{spelled('weights', f'{piece.path}:{piece.name}')} for this layer alone"
+        )
+    notes = [*doubts, piece.note]
+    tied = piece.tied
+    if tied and entries[tied].problem is None and not _equal(catalogue, tied, weights):
+        notes.append(
+            f"{piece.name} is the head, as in transformers 5; config.json ties it to {tied}, whose "
+            f"numbers differ and which transformers 4 takes: to measure these, {piece.path}:{tied}"
+        )
+    return tuple(note for note in notes if note is not None)
+
+
+def _equal(catalogue: Catalogue, name: str, weights: np.ndarray) -> bool:
+    """Whether a matrix of a file has the given numbers."""
+    rows = FileRows(catalogue, name, least=1)
+    return rows.shape == weights.shape and all(
+        np.array_equal(rows.read(start, stop), weights[start:stop])
+        for start, stop in blocks(len(weights), block_rows(rows))
+    )
 
 
 # Arrays -------------------------------------------------------------------------------------------

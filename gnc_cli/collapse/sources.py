@@ -193,7 +193,9 @@ class _Finder:
                 if file.head is None:
                     roles = roles_of_file(catalogue, key, self.named)
                 else:
-                    roles = roles_of_group(catalogue, "", self.named, {"weights": str(key)})
+                    picked = {"weights": file.head.name}
+                    picked |= {} if file.head.bias is None else {"bias": file.head.bias}
+                    roles = roles_of_group(catalogue, "", self.named, picked)
                 if "weights" in roles and len(catalogue.entries[roles["weights"]].shape) == 1:
                     raise DataError(
                         f"{shown!r} has one number per row; expected a matrix. If these are "
@@ -287,9 +289,9 @@ class _Finder:
     def _biases(self) -> tuple[Piece, ...]:
         """The biases beside the pieces of the named weights."""
         biases = []
-        for piece in self.named["weights"]:
+        for file, piece in zip(self.options["weights"], self.named["weights"], strict=True):
             with self.inputs.open(piece.path) as catalogue:
-                name = bias_of(catalogue, piece.name)
+                name = file.head.bias if file.head else bias_of(catalogue, piece.name)
             if name is not None:
                 biases.append(Piece(piece.path, name))
         return tuple(biases)
@@ -309,11 +311,14 @@ def _pieces(
     path = catalogue.path if file is None else file.path
     pieces = {role: Piece(path, name) for role, name in roles.items()}
     if file is not None and (name := roles.get("weights")) is not None:
-        why = file.head or (how_found(catalogue, name) if file.key is None else None)
+        head, why = file.head, how_found(catalogue, name) if file.key is None else None
+        named = file.key is not None and name.endswith(file.key.strip("/"))
+        piece = Piece(path, name, why, named=named)
+        if head is not None:
+            piece = Piece(path, name, head.why, os.path.dirname(path), head.note, head.tied)
         if file.commit:
-            why = f"{why or name}, commit {file.commit}"
-        model = None if file.head is None else os.path.dirname(file.path)
-        pieces["weights"] = Piece(path, name, why, model)
+            piece = piece._replace(head=f"{piece.head or name}, commit {file.commit}")
+        pieces["weights"] = piece
     return pieces
 
 

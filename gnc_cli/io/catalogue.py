@@ -31,6 +31,7 @@ _QUANTISED = ("int8", "uint8")
 _NOT_A_CODE = ("features", "H", "logits")
 _LISTED = 12
 EMBEDDINGS = (
+    "decoder.embed_tokens.weight",
     "embed_tokens.weight",
     "wte.weight",
     "word_embeddings.weight",
@@ -42,6 +43,9 @@ EMBEDDINGS = (
     "backbone.embedding.weight",
     "rwkv.embeddings.weight",
     "model.embeddings.weight",
+    "transformer.embeddings.weight",
+    "transformer.w.weight",
+    "tokens_embed.weight",
 )
 """Endings of the names of input embeddings, which language models with a tied head use twice."""
 NAMES: dict[str, tuple[tuple[str, ...], ...]] = {

@@ -4,6 +4,7 @@ Labels, of files and of arrays, may be in shards, words, booleans, one-hot, prob
 counted from 1.
 """
 
+import math
 import re
 from collections.abc import Collection, Mapping, Sequence
 
@@ -53,7 +54,9 @@ def load_matrix(catalogue: Catalogue, name: str) -> np.ndarray:
 
 
 def load_bias(catalogue: Catalogue, name: str, K: int | None = None) -> np.ndarray:
-    """A bias, shape (K,), float64, finite; of any length where K is not given.
+    """Return a bias, stored as (K,) or (1, K), as shape (K,), float64, finite.
+
+    K may be any where it is not given.
 
     Raises:
         DataError: another shape or dtype, NaN or infinity.
@@ -61,10 +64,11 @@ def load_bias(catalogue: Catalogue, name: str, K: int | None = None) -> np.ndarr
     entry = checked(catalogue, name)
     check_bits(catalogue, name)
     where = catalogue.where(name)
-    if len(entry.shape) != 1 or K not in (None, entry.shape[0]):
+    size = math.prod(entry.shape)
+    if entry.shape not in ((size,), (1, size)) or K not in (None, size):
         expected = "(K,)" if K is None else f"({K},)"
         raise DataError(f"{where} has shape {entry.shape}; expected {expected}, one for each class")
-    bias = _load(catalogue, name)
+    bias = _load(catalogue, name).reshape(-1)
     require_finite(bias, where)
     return bias
 

@@ -114,15 +114,17 @@ def model_file(folder: str) -> str | None:
     return os.path.join(folder, files[0]) if files else None
 
 
-def fetch_model(wanted: HubName, choose: Callable[[Mapping[str, Any], list[str]], str]) -> str:
-    """The local folder of a model of the hub, with its config.json and one tensor.
+def fetch_model(
+    wanted: HubName, choose: Callable[[Mapping[str, Any], list[str]], list[str]]
+) -> str:
+    """The local folder of a model of the hub, with its config.json and some tensors.
 
     Files come from huggingface_hub's cache where they are there, and are fetched into it otherwise.
-    Of a model in shards only the shard with the tensor is fetched.
+    Of a model in shards only those with these tensors are fetched.
 
     Args:
         wanted: the model.
-        choose: called with the config and the tensors' names; gives the name that is needed. Not
+        choose: called with the config and the tensors' names; gives those that are needed. Not
             called for a model in one file.
 
     Raises:
@@ -145,9 +147,10 @@ def fetch_model(wanted: HubName, choose: Callable[[Mapping[str, Any], list[str]]
         config = read_model_config(folder)
         with translated(path, "an index of the tensors of its model"):
             shards = dict(read_json(path, "an index of the tensors of its model")["weight_map"])
-            shard = str(shards.get(wanted.key or choose(config, list(shards))))
-        if os.path.basename(shard) == shard and _cached(wanted, shard) is None:
-            _fetch(wanted, shard)
+            names = [wanted.key] if wanted.key else choose(config, list(shards))
+        for shard in dict.fromkeys(str(shards.get(name)) for name in names):
+            if os.path.basename(shard) == shard and _cached(wanted, shard) is None:
+                _fetch(wanted, shard)
     return folder
 
 

@@ -209,7 +209,7 @@ def test_a_padding_row_of_zeros_is_left_out_when_asked(tmp_path: Path) -> None:
         (
             LLAMA | {"tie_word_embeddings": False},
             {"model.embed_tokens.weight": W},
-            ["no output head of LlamaForCausalLM is known", "m:model.embed_tokens.weight"],
+            ["LlamaForCausalLM has no output head of", "m:model.embed_tokens.weight"],
         ),
         (
             LLAMA | {"vocab_size": 99},
@@ -367,6 +367,119 @@ def test_a_quantised_head_is_refused_by_name(tmp_path: Path, dtype: str, suffix:
     assert measured(tmp_path / "code.npy").K == 3  # a code of integers is one
 
 
+# What the file has beside the head -------------------------------------------------------------
+
+
+B = np.linspace(-3, 3, V).astype(np.float32)
+BERT = {"architectures": ["BertForMaskedLM"], "vocab_size": V}
+EMBEDDING = "bert.embeddings.word_embeddings.weight"
+BIASES = {
+    "of its layer": (
+        {"cls.predictions.decoder.weight": W, "cls.predictions.decoder.bias": B},
+        BERT,
+    ),
+    "of the module": ({"cls.predictions.decoder.weight": W, "cls.predictions.bias": B}, BERT),
+    "tied": ({EMBEDDING: W, "cls.predictions.bias": B}, BERT),
+    "twice": (
+        {EMBEDDING: W, "cls.predictions.bias": B}
+        | {"cls.predictions.decoder.weight": W, "cls.predictions.decoder.bias": B},
+        BERT | {"tie_word_embeddings": True},
+    ),
+    "a row": (
+        {"model.shared.weight": W, "final_logits_bias": B[None]},
+        BERT | {"architectures": ["BartForConditionalGeneration"]},
+    ),
+    "of a classifier": (
+        {"score.weight": W, "score.bias": B},
+        {"architectures": ["PhiForTokenClassification"], "num_labels": V},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BIASES)
+def test_the_bias_comes_with_the_head_of_a_model(tmp_path: Path, name: str) -> None:
+    arrays, config = BIASES[name]
+    folder = model(tmp_path / "m", config, BODY | arrays)
+    expected = measured(weights=W, bias=B, reach=True).reach
+    assert expected is not None and expected.biased
+    for found in (measured(folder, reach=True), measured(weights=folder, reach=True)):
+        assert found.reach == expected and found.notes == ()
+
+
+def test_a_tied_embedding_of_other_numbers_is_named(tmp_path: Path) -> None:
+    names = {"model.embed_tokens.weight": -2 * W[::-1], "lm_head.weight": W}
+    folder = model(tmp_path / "m", LLAMA | {"tie_word_embeddings": True}, BODY | names)
+    found = measured(folder)
+    assert found.gnc2 == EXPECTED and str(found.policy.head).startswith("lm_head.weight: output")
+    (note,) = found.notes
+    assert "ties it to model.embed_tokens.weight, whose numbers differ" in note
+    assert measured(note.rpartition(" ")[2]).gnc2 == measured(weights=-2 * W[::-1]).gnc2
+    names["model.embed_tokens.weight"] = W
+    assert measured(model(Path(folder), LLAMA, BODY | names)).notes == ()
+
+
+UNUSED = {
+    "beside the weights": ("weights", "offset", {}),
+    "in the layer": ("fc.weight", "fc.offset", {}),
+    "of another module": ("fc.weight", "logit_adjustment.prior", {"norm.weight": np.ones(D)}),
+    "beside a bias": ("fc.weight", "adapter.bias", {"fc.bias": B}),
+    "as a row": ("model.shared.weight", "final_logits_bias", {}),
+}
+
+
+@pytest.mark.parametrize("suffix", ["npz", "pt", "safetensors"])
+@pytest.mark.parametrize("name", UNUSED)
+def test_an_unused_vector_is_named_and_nothing_is_proved(
+    gnc: Any, tmp_path: Path, name: str, suffix: str
+) -> None:
+    weights, vector, others = UNUSED[name]
+    shape = (1, V) if name == "as a row" else (V,)
+    arrays = {weights: W, vector: 2 * B.reshape(shape)} | others
+    path = tmp_path / f"m.{suffix}"
+    if suffix == "npz":
+        np.savez(path, **arrays)
+    else:
+        save: Any = torch.save if suffix == "pt" else safetensors.torch.save_file
+        save(tensors(arrays), path)
+    (note,) = measured(path).notes
+    assert repr(vector) in note and "one number per class, and is not used" in note
+    for arguments in ([path], ["--weights", path]):
+        for asked in (["--reach"], ["--sets", "random:2:3"]):
+            run = gnc("measure", *arguments, *asked)
+            assert run.exit_code == 3 and "nothing is proved of the network" in run.stderr
+        given = run.stderr.rpartition("give ")[2].split()
+        biased = gnc("measure", *arguments, *given[:2], "--reach", "--json")
+        assert json.loads(biased.stdout)["reach"] == json_of(
+            measured(weights=W, bias=2 * B, reach=True)
+        )
+    alone = json.loads(gnc("measure", given[-6], given[-5], "--reach", "--json").stdout)
+    bias = {"bias": B} if "fc.bias" in others else {}
+    assert alone["reach"] == json_of(measured(weights=W, reach=True, **bias))
+    assert alone["notes"] == [note]
+
+
+def json_of(result: MeasureResult) -> Any:
+    return json.loads(json.dumps(result.to_json()["reach"]))
+
+
+def test_vectors_of_other_layers_are_no_bias(tmp_path: Path) -> None:
+    arrays: dict[str, Any] = {"fc.weight": W, "fc.bias": B, "n.weight": B, "n.bias": B}
+    arrays |= {"flat.running_mean": B, "optimizer.state.m": B, "count": np.arange(V)}
+    arrays |= {f"blocks.{i}.gamma": B for i in range(2)}
+    torch.save(tensors(arrays), tmp_path / "m.pt")
+    found = measured(tmp_path / "m.pt", reach=True)
+    assert found.notes == () and found.reach == measured(weights=W, bias=B, reach=True).reach
+
+
+def test_a_negative_factor_of_the_logits_is_refused(gnc: Any, tmp_path: Path) -> None:
+    folder = model(tmp_path / "m", LLAMA | {"logit_scale": -0.5}, {"lm_head.weight": W})
+    run = gnc("measure", folder)
+    assert (
+        run.exit_code == 3 and "a negative factor of the logits, logit_scale = -0.5" in run.stderr
+    )
+    assert gnc(*run.stderr.rpartition(": gnc ")[2].split()).exit_code == 0
+
+
 # The hub ------------------------------------------------------------------------------------------
 
 
@@ -464,6 +577,18 @@ def test_a_model_of_the_hub(tmp_path: Path, hub: Callable[..., list[str]]) -> No
     named = measured("hf:org/llama:lm_head.weight")
     assert named.gnc2 == EXPECTED and named.policy.head == "lm_head.weight, commit main"
     assert hub() == []
+
+
+def test_the_shard_of_the_bias_is_fetched_too(
+    tmp_path: Path, hub: Callable[..., list[str]]
+) -> None:
+    place = tmp_path / "hub" / "org" / "phi"
+    place.mkdir(parents=True)
+    model(place / "main", LLAMA, {"lm_head.weight": W}, BODY, {"lm_head.bias": B})
+    found = measured("hf:org/phi", reach=True)
+    assert found.reach == measured(weights=W, bias=B, reach=True).reach
+    shards = [f"model-0000{i}-of-00003.safetensors" for i in (0, 2)]
+    assert hub() == ["config.json", "model.safetensors.index.json", *shards]
 
 
 @pytest.mark.parametrize("name", ["org/--x", "org/..", "-x", "a/b/c", "", "org/", "a b"])
