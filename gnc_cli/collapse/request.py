@@ -24,7 +24,7 @@ ROLES = ("features", "labels", "weights", "bias", "logits")
 """What a set may have, by the names of the parameters that give each alone."""
 OF_ONE_SET = ("per_class", "merge_list")
 """Files of one set."""
-_OF_ROWS = (
+ROW_PARAMETERS = (
     "K",
     "labels_are",
     "normalize",
@@ -174,6 +174,6 @@ class Request(Call):
     def identity(self, ood: str | None) -> dict[str, Any]:
         """What must be equal for two rows to stand in one file; `ood` names the features of
         `--ood`."""
-        values = ((name, getattr(self, name)) for name in _OF_ROWS)
+        values = ((name, getattr(self, name)) for name in ROW_PARAMETERS)
         options = {name: asdict(v) if isinstance(v, Lines) else v for name, v in values}
         return options | {"ood": ood, "every_class": self.per_class is not None}

@@ -141,7 +141,7 @@ def _measure_all(
             if request.on_row is not None:
                 request.on_row(row)
         if request.progress is not None and len(sources) > 1:
-            request.progress("rows", at + 1, len(sources), fresh[-1].gnc2.lower)
+            request.progress("rows", at + 1, len(sources), (at + 1) / len(sources))
     # The last row of each set, by epoch and step; else as the files stand.
     rows = {key: kept.row for key, kept in earlier.items()}
     rows |= {row.key: row for row in fresh}

@@ -366,7 +366,10 @@ def cut_samples(samples: Prepared, dims: Sequence[int] | None) -> list[Prepared]
 def _checked_labels(labels: np.ndarray | None, N: int, where: dict[str, str]) -> np.ndarray:
     features = where["features"]
     if labels is None:
-        raise DataError(f"{features} has no labels beside it; give {spelled('labels', 'F:KEY')}")
+        raise DataError(
+            f"{features} has weights or logits, and no labels; give "
+            f"{spelled('labels', 'F:KEY')}, or the features alone: {spelled('features', 'F:KEY')}"
+        )
     if len(labels) != N:
         raise DataError(
             f"{where['labels']} has {len(labels)} labels for {N} features"

@@ -4,8 +4,9 @@ Each process takes a share of the rows; what they find is merged in order of ran
 the same statistics. What ends one of them early ends all.
 """
 
+import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
 
@@ -15,14 +16,15 @@ from gnc_cli.collapse.request import OWN, Request
 from gnc_cli.collapse.samples import Prepared
 from gnc_cli.errors import DataError
 from gnc_cli.metrics.class_moments import ClassMoments, stream_moments
-from gnc_cli.metrics.decisions import (
-    Decider,
-    Decisions,
-    block_decider,
-    merge,
-    stream_deciders,
+from gnc_cli.metrics.decisions import Decider, Decisions, block_decider, stream_deciders
+from gnc_cli.metrics.rows import ColumnRows, block_rows
+from gnc_cli.metrics.spectrum import (
+    FeatureSpectrum,
+    direction_sums,
+    feature_spectrum,
+    stream_nonzero_moments,
+    total_moments,
 )
-from gnc_cli.metrics.rows import block_rows
 from gnc_cli.parameters import spelled
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.distributed import Processes, in_all, share
@@ -54,6 +56,8 @@ class Statistics:
     """What results call these."""
     storage: str | None = None
     """Dtype of the features."""
+    features: FeatureSpectrum | None = None
+    """How many dimensions the features use."""
 
 
 def read_statistics(
@@ -75,12 +79,19 @@ def read_statistics(
             training set lacks.
         TimeoutError: interrupted.
     """
+    # What a thread reads for the decisions it keeps for the directions.
+    parts = [
+        replace(part, features=ColumnRows(part.features, slice(None), threading.local()))
+        for part in parts
+        if part.features is not None
+    ]
     widest, space = parts[-1], "unit" if request.unit else "raw"
     if train is not None:
         _check_train(train[-1][space], widest, means_of)
     spaces = request.spaces(parts[0].d, widest.K)
     own = read_moments(parts, request, processes, spaces, train)
-    decisions = _read_decisions(parts, request, processes, train or own, train is None)
+    seen = _read_decisions(parts, request, processes, train or own, own)
+    decisions, directions = seen[: len(parts)], seen[len(parts) :]
     accuracy = "none"
     if widest.logits is not None:
         accuracy = "logits"
@@ -90,6 +101,9 @@ def read_statistics(
     statistics = []
     for at, moments in enumerate(own):
         others = {} if train is None else train[at]
+        with limit_threads(threads_for(float(parts[at].d) ** 3, request.threads)):
+            N, raw = widest.features.shape[0], moments.get("raw")
+            spectrum = feature_spectrum(raw, directions[at], N, request.seed)
         statistics.append(
             Statistics(
                 moments=moments[space],
@@ -100,6 +114,7 @@ def read_statistics(
                 train=others.get(space),
                 raw_train=others.get("raw"),
                 storage=str(widest.features.dtype),
+                features=spectrum,
             )
         )
     return statistics
@@ -141,29 +156,67 @@ def read_moments(
     return whole
 
 
+def read_spectrum(
+    samples: Prepared, request: Request, processes: Processes
+) -> tuple[FeatureSpectrum, int]:
+    """Return the figures of features without labels, and the number of rows that are not zero.
+
+    Raises:
+        DataError: a feature is not finite, or all are zero.
+        TimeoutError: interrupted.
+    """
+    rows, where = samples.features, samples.where["features"]
+    assert rows is not None
+    labels = np.broadcast_to(np.zeros(1, dtype=np.int64), rows.shape[:1])
+    effort = _effort(samples, request, processes, samples.d)
+    with limit_threads(1):
+        own = in_all(processes, lambda: stream_nonzero_moments(rows, where, **effort))
+        whole, *others = processes.each(own)
+        for other in others:
+            whole.merge(other)
+        if not whole.N:
+            raise DataError(f"{where} holds zero rows alone; give features that are not zero")
+        mean = total_moments(whole)[0]
+        sums_of = direction_sums(rows, labels, mean, request.seed, where)
+        how = {"where": where, "stage": "directions", **effort}
+        found = in_all(processes, lambda: stream_deciders([sums_of], rows, **how)[0])
+        directions = reduce(lambda a, b: a.joined(b), processes.each(found))
+    with limit_threads(threads_for(float(samples.d) ** 3, request.threads)):
+        return feature_spectrum(whole, directions, rows.shape[0], request.seed), whole.N
+
+
 def _read_decisions(
     parts: Sequence[Prepared],
     request: Request,
     processes: Processes,
     judges: Sequence[Mapping[str, ClassMoments]],
-    own: bool,
-) -> list[Decisions]:
-    """Decisions by class means, by part; `own` where they are the samples' own."""
+    own: Sequence[Mapping[str, ClassMoments]],
+) -> list[Any]:
+    """Decisions by class means, by part, then the sums over directions, by part; `judges` are `own`
+    where the means are the samples' own."""
     widest = parts[-1]
     target = accelerator(request.device, worthwhile=False)  # where a GPU is asked for by name
 
-    def decide() -> list[Decisions]:
+    def decide() -> list[Any]:
         deciders = [
-            _decider(part, by_space, request.unit, own, None if target is None else str(target))
+            _decider(
+                part, by_space, request.unit, judges is own, None if target is None else str(target)
+            )
             for part, by_space in zip(parts, judges, strict=True)
         ]
+        for part, by_space in zip(parts, own, strict=True):
+            assert part.features is not None and part.labels is not None
+            mean = total_moments(by_space["raw"])[0] if "raw" in by_space else None
+            where = part.where["features"]
+            deciders.append(direction_sums(part.features, part.labels, mean, request.seed, where))
         assert widest.features is not None
         effort = _effort(widest, request, processes, widest.K * len(parts))
         return stream_deciders(deciders, widest.features, where=widest.where["features"], **effort)
 
     with limit_threads(1):
         decisions = in_all(processes, decide)
-    return [reduce(merge, of_part) for of_part in zip(*processes.each(decisions), strict=True)]
+    by_part = zip(*processes.each(decisions), strict=True)
+    return [reduce(lambda a, b: a.joined(b), of_part) for of_part in by_part]
 
 
 def _decider(
