@@ -44,7 +44,11 @@ class Measurer:
 
     def __init__(self, request: Request, processes: Processes) -> None:
         self.request, self.processes = request, processes
-        self.ood = None if request.ood is None else resolve_features(request.ood)
+        self.ood = (
+            None
+            if request.ood is None
+            else resolve_features(request.ood, request.transpose_features)
+        )
         self._train = _TrainingMeans(request, processes)
         self._ood_moments: list[ClassMoments] | None = None
         self._ood_d = 0
@@ -307,6 +311,7 @@ class _TrainingMeans:
             for source in resolve(
                 Request(
                     files=(name,),
+                    transpose_features=request.transpose_features,
                     labels_are=request.labels_are,
                     class_names=request.class_names,
                 )

@@ -105,7 +105,7 @@ def plot_measure(result: MeasureResult | MeasureSeries, path: str | os.PathLike[
 
 
 def spectrum_figure(result: MeasureResult) -> Any:
-    """The eigenvalues of the covariance of features without labels, each as a share of their sum."""
+    """The eigenvalues of the covariance of features without labels, as shares of their sum."""
     features = result.features
     assert features is not None
     title = f"{_set_name(result)}     d = {result.d}, N = {count(result.N)}, no labels"
@@ -126,6 +126,7 @@ def spectrum_figure(result: MeasureResult) -> Any:
             ax.axvline(value, color=colour, lw=1.3, ls="--", label=f"{name} {value:.4g}")
     ax.set(title="Eigenvalues of the covariance", xlabel="eigenvalue, the largest first")
     ax.set(ylabel="share of the sum", xlim=(0.5, result.d + 0.5), yscale="log")
+    ax.locator_params(axis="x", integer=True)
     ax.grid()
     ax.legend(loc="best")
     return figure

@@ -83,6 +83,7 @@ class Request(Call):
     logits: Any = None
     shards: bool = False
     transpose_weights: bool = False
+    transpose_features: bool = False
     labels_are: str = "zero-based"
     K: int | None = None
     select: Sequence[tuple[str, Any]] | None = None

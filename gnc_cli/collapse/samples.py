@@ -18,7 +18,7 @@ from gnc_cli.collapse.request import NONZERO, ROLES, Request
 from gnc_cli.collapse.roles import Piece
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.io.catalogue import Catalogue
-from gnc_cli.io.file_rows import ConcatenatedRows, FileRows
+from gnc_cli.io.file_rows import ConcatenatedRows, FileRows, advice_for, matrix_shape
 from gnc_cli.io.formats import reader_for
 from gnc_cli.io.inputs import open_input, read_lines, split_key
 from gnc_cli.io.loading import (
@@ -139,8 +139,11 @@ def open_samples(
         for path in dict.fromkeys(piece.path for of_role in pieces.values() for piece in of_role):
             files[path] = stack.enter_context(inputs.open(path))
         datasets = {role: [(files[p.path], p.name) for p in pieces.get(role, ())] for role in ROLES}
+        turned = {"features": request.transpose_features}
         rows = {
-            role: ConcatenatedRows([FileRows(*piece) for piece in datasets[role]])
+            role: ConcatenatedRows(
+                [FileRows(*piece, transpose=turned.get(role, False)) for piece in datasets[role]]
+            )
             for role in ("features", "logits")
             if datasets[role]
         }
@@ -165,6 +168,7 @@ def open_samples(
             for file, name in places
             if file.entries[name].note
         )
+        notes += tuple(note for joined in rows.values() for note in joined.notes)
         models = [piece.model for piece in pieces.get("weights", ()) if piece.model is not None]
         names = class_names(models[0], len(weights)) if models and weights is not None else None
         if labels is not None and labels.dtype == object:
@@ -195,23 +199,33 @@ def _weights(parts: Sequence[FileRows], transpose: bool, copies: bool) -> np.nda
 def samples_of_arrays(
     values: Mapping[str, Any],
     transpose_weights: bool = False,
+    transpose_features: bool = False,
     labels_are: str = "zero-based",
     class_names: str | Lines | None = None,
 ) -> Samples:
     """Features, labels, weights, bias, logits as the caller gave them, checked."""
     arrays = {name: to_numpy(v, name, texts=name == "labels") for name, v in values.items()}
-    where, names = {name: name for name in arrays}, None
+    where, names, notes = {name: name for name in arrays}, None, []
     if "labels" in arrays and arrays["labels"].dtype.kind == "U":
         arrays["labels"], names = numbered(arrays["labels"], class_names, where)
     elif "labels" in arrays:
         arrays["labels"] = zero_based(arrays["labels"], "labels", labels_are)
     for name, array in arrays.items():
         rank = 1 if name in ("labels", "bias") else 2
+        step = ""
+        if rank == 2 and array.ndim > 2 and array.size:
+            step, shape = advice_for(array.shape), matrix_shape(array.shape)
+            if len(shape) == 2:
+                notes.append(f"{name}: shape {array.shape} read as {shape}")
+                arrays[name] = array = array.reshape(shape)
+        if name == "features" and transpose_features:
+            arrays[name] = array = array.T
         narrow = array.ndim == rank and min(array.shape[1:], default=2) < 2
         if array.ndim != rank or narrow or array.dtype.kind not in "iuf":
-            shape = "(rows, at least 2 columns)" if rank == 2 else "(rows,)"
+            expected = "(rows, at least 2 columns)" if rank == 2 else "(rows,)"
             raise DataError(
-                f"{name}: shape {array.shape}, dtype {array.dtype}; expected real numbers {shape}"
+                f"{name}: shape {array.shape}, dtype {array.dtype}; expected real numbers "
+                f"{expected}{step}"
             )
         if name in ("weights", "bias"):
             arrays[name] = array = array.astype(np.float64)
@@ -238,7 +252,7 @@ def samples_of_arrays(
         bias=arrays.get("bias"),
         logits=rows.get("logits"),
         where=where,
-        notes=(),
+        notes=tuple(notes),
         names=names,
     )
 
@@ -277,7 +291,7 @@ def prepare_samples(samples: Samples, request: Request) -> Prepared:
     bias, logits, where = samples.bias, samples.logits, samples.where
     if features is not None:
         d = features.shape[1]
-        labels = _checked_labels(labels, features.shape[0], where)
+        labels = _checked_labels(labels, features.shape, where)
     elif weights is not None:
         d = weights.shape[1]
     else:
@@ -363,17 +377,20 @@ def cut_samples(samples: Prepared, dims: Sequence[int] | None) -> list[Prepared]
     return parts
 
 
-def _checked_labels(labels: np.ndarray | None, N: int, where: dict[str, str]) -> np.ndarray:
-    features = where["features"]
+def _checked_labels(
+    labels: np.ndarray | None, shape: tuple[int, int], where: dict[str, str]
+) -> np.ndarray:
+    features, (N, d) = where["features"], shape
     if labels is None:
         raise DataError(
             f"{features} has weights or logits, and no labels; give "
             f"{spelled('labels', 'F:KEY')}, or the features alone: {spelled('features', 'F:KEY')}"
         )
     if len(labels) != N:
+        turned = f", or {spelled('transpose_features')} for features stored as (d, N)"
         raise DataError(
-            f"{where['labels']} has {len(labels)} labels for {N} features"
-            f" ({features}); give one for each row"
+            f"{where['labels']} has {len(labels)} labels for {N} features ({features}, shape "
+            f"{shape}); give one for each row{turned if len(labels) == d else ''}"
         )
     if not N:
         raise DataError(f"{features} holds no rows")

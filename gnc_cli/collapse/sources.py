@@ -85,7 +85,11 @@ def resolve(request: Request) -> list[Source]:
         )
     if arrays:
         samples = samples_of_arrays(
-            values, request.transpose_weights, request.labels_are, request.class_names
+            values,
+            request.transpose_weights,
+            request.transpose_features,
+            request.labels_are,
+            request.class_names,
         )
         return [Source(lambda: nullcontext(samples))]
     keys = [role for role, names in paths.items() if request.files and _is_key(names)]
@@ -109,14 +113,16 @@ def resolve(request: Request) -> list[Source]:
     return [source for source, wanted in zip(sources, chosen, strict=True) if wanted]
 
 
-def resolve_features(value: Any) -> Source:
+def resolve_features(value: Any, transpose: bool) -> Source:
     """Features alone: `FILE`, `FILE:key`, globs, several of these, or an array; the source's file
-    is what results call them."""
+    is what results call them. `transpose`: they are stored as (d, N)."""
     names = _paths(value)
     if names is None:
-        samples = samples_of_arrays({"features": value})
+        samples = samples_of_arrays({"features": value}, transpose_features=transpose)
         return Source(lambda: nullcontext(samples), "array")
-    source = _Finder(Request(), [], {"features": expand(names)}).in_options()
+    source = _Finder(
+        Request(transpose_features=transpose), [], {"features": expand(names)}
+    ).in_options()
     return replace(source, file=", ".join(map(short_name, names)))
 
 
@@ -244,7 +250,8 @@ class _Finder:
             open_samples, self.inputs, self.request, pieces, copies=copies, counted=counted
         )
         places = {role: [(p.path, p.name) for p in of_role] for role, of_role in pieces.items()}
-        digest = hashlib.sha256(repr((places, self.request.transpose_weights)).encode()).hexdigest()
+        turned = self.request.transpose_weights, self.request.transpose_features
+        digest = hashlib.sha256(repr((places, turned)).encode()).hexdigest()
         paths = dict.fromkeys(piece.path for of_role in pieces.values() for piece in of_role)
         stamp = ",".join([digest[:16], *map(self.inputs.stamp, paths)])
         heads = [piece.head for piece in pieces.get("weights", ()) if piece.head is not None]

@@ -10,12 +10,12 @@ from gnc_cli.collapse.result import (
     CLASSIC,
     MAIN,
     NAMES,
+    STAND_IN,
     ClassRow,
     Coherence,
     DuplicatePair,
     Gnc2Reference,
     MeasureResult,
-    STAND_IN,
     MeasureSeries,
     Policy,
     ReachRow,
@@ -278,7 +278,9 @@ def _spectrum(r: MeasureResult) -> list[Fact]:
     if (f := r.features) is None:
         return []
     pairs = "all pairs" if f.uniformity_error is None else f"{count(f.uniformity_rows)} rows drawn"
-    error = "" if f.uniformity_error is None else f", standard error {figure(f.uniformity_error, 2)}"
+    error = (
+        "" if f.uniformity_error is None else f", standard error {figure(f.uniformity_error, 2)}"
+    )
     near = "rows whose cosine with another is at least"
     few = "" if f.near_duplicates is not None else f"not counted beyond {count(ALL_ROWS)} rows; "
     lines: list[Fact] = [
@@ -295,7 +297,12 @@ def _spectrum(r: MeasureResult) -> list[Fact]:
             figure,
             f"of at most {count(r.d)}: eigenvalues of the covariance that count; collapse is 1",
         ),
-        ("stable rank", "stable_rank", figure, "sum of squares over the largest, raw rows"),
+        (
+            "stable rank",
+            "stable_rank",
+            figure,
+            "sum of squares over the largest, raw rows; collapse is 1",
+        ),
         (
             "first eigenvalue",
             "first_share",
@@ -448,11 +455,12 @@ def _series(series: MeasureSeries, verbose: bool) -> list[Table]:
     columns: Columns = {
         **where,
         "d": [count(r.d) for r in rows if sizes or prefixes],
-        "K": [r.K and count(r.K) for r in rows if sizes and not shared],
+        "K": _column(rows if sizes and not shared else [], "K", count),
         "N": _column([] if shared else rows, "N", count),
         NAMES[forms["gnc1"]]: _column(rows, forms["gnc1"], short),
         "GNC2": [
-            r.gnc2 and proved(r.gnc2, 6) + ("" if _of_weights(r) else "*") * mixed for r in rows
+            None if r.gnc2 is None else proved(r.gnc2, 6) + ("" if _of_weights(r) else "*") * mixed
+            for r in rows
         ],
         "ratio": [
             None
@@ -538,7 +546,7 @@ def _ends(bracket: Bracket) -> str:
 
 
 def _notes(rows: Sequence[MeasureResult], out: str | None, verbose: bool) -> list[Cell]:
-    """Return the policies (`verbose`), heads, notes on the reading of files, and the file written."""
+    """Return the policies (`verbose`), heads, notes on the reading of files, the file written."""
     policies = dict.fromkeys(policy_text(row.policy) for row in rows if verbose)
     heads = dict.fromkeys(row.policy.head for row in rows if row.policy.head is not None)
     written: list[Cell] = [] if out is None else [(Styled("written", "bold"), f"  {out}")]
@@ -641,8 +649,9 @@ def class_name(label: int, name: str | None) -> str:
 
 def policy_text(policy: Policy) -> str:
     """Everything that was done, in one line."""
-    parts = [f"{_space(policy)} rows for GNC and NCC"]
-    parts += ["weights given" if policy.weights == "given" else policy.weights]
+    parts = [policy.spaces.get("features", f"{_space(policy)} rows for GNC and NCC")]
+    parts += ["weights given"] if policy.weights == "given" else []
+    parts += [STAND_IN] if policy.weights == STAND_IN else []
     if (means := policy.class_means) is not None:
         parts += [] if means["ncc"] == OWN else [f"class means of {means['ncc']}"]
     if policy.classes_left_out:
