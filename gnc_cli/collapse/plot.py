@@ -16,6 +16,7 @@ from gnc_cli.collapse.result import (
     MeasureResult,
     MeasureSeries,
     told_apart,
+    value_under,
 )
 from gnc_cli.console.drawing import (
     BLUE,
@@ -109,24 +110,18 @@ def spectrum_figure(result: MeasureResult) -> Any:
     features = result.features
     assert features is not None
     title = f"{_set_name(result)}     d = {result.d}, N = {count(result.N)}, no labels"
-    ranks = {
-        "effective rank": (features.effective_rank, ORANGE),
-        "participation ratio": (features.participation_ratio, GREEN),
-    }
     cosines = {"mean cosine": features.mean_cosine, "centred": features.mean_cosine_centred}
-    facts = [f"{name} {value:.4g}" for name, (value, _) in ranks.items() if value is not None]
-    facts += [f"{name} {value:.3g}" for name, value in cosines.items() if value is not None]
+    facts = [f"{name} {value:.3g}" for name, value in cosines.items() if value is not None]
     figure = new_figure(8.5, 5.0, title, "     ".join(facts))
     ax = figure.add_subplot()
-    shares = features.eigenvalues[features.eigenvalues > 0.0]
-    shares = shares / shares.sum()
-    ax.plot(np.arange(1, len(shares) + 1), shares, "-o", ms=3.0, color=BLUE)
-    for name, (value, colour) in ranks.items():
-        if value is not None:
-            ax.axvline(value, color=colour, lw=1.3, ls="--", label=f"{name} {value:.4g}")
+    own = features.eigenvalues[features.eigenvalues > 0.0]
+    ax.plot(np.arange(1, len(own) + 1), own / own.sum(), "-o", ms=3.0, color=BLUE)
+    for key, colour in {"effective_rank": ORANGE, "participation_ratio": GREEN}.items():
+        if (value := getattr(features, key)) is not None:
+            label = f"{key.replace('_', ' ')} {value:.4g}"
+            ax.axvline(value, color=colour, lw=1.3, ls="--", label=label)
     ax.set(title="Eigenvalues of the covariance", xlabel="eigenvalue, the largest first")
     ax.set(ylabel="share of the sum", xlim=(0.5, result.d + 0.5), yscale="log")
-    ax.locator_params(axis="x", integer=True)
     ax.grid()
     ax.legend(loc="best")
     return figure
@@ -212,7 +207,7 @@ def series_figure(result: MeasureSeries) -> Any:
     panels = {
         title: keys
         for title, keys in panels.items()
-        if any(_value(row, key) is not None for key in keys for row in rows)
+        if any(value_under(row, key) is not None for key in keys for row in rows)
     }
     sizes = {f"d = {row.prefix_of or row.d}, K = {count(row.K)}" for row in rows}
     files = [*told_apart(row.file or "arrays" for row in rows).values()]
@@ -229,10 +224,12 @@ def series_figure(result: MeasureSeries) -> Any:
             Curve(
                 name if key == keys[0] else "",
                 [x for x, _ in line],
-                [_value(row, key) for _, row in line],
+                [value_under(row, key) for _, row in line],
                 own[name],
                 style,
-                [_value(row, "gnc2.upper") for _, row in line] if key == "gnc2.lower" else None,
+                [value_under(row, "gnc2.upper") for _, row in line]
+                if key == "gnc2.lower"
+                else None,
             )
             for key, style in zip(keys, _STYLES, strict=False)
             for name, line in lines.items()
@@ -270,14 +267,6 @@ def series_figure(result: MeasureSeries) -> Any:
         shown = [handles[name] for name in [*lines][:_MOST_NAMES] if name in handles]
         figure.legend(handles=shown, loc="outside lower center", ncols=4)
     return figure
-
-
-def _value(row: MeasureResult, key: str) -> Any:
-    """Return the value under a dotted key; None where a record on the way is None."""
-    value: Any = row
-    for part in key.split("."):
-        value = getattr(value, part, None)
-    return value
 
 
 def draw_references(ax: Any, references: Iterable[Gnc2Reference]) -> None:

@@ -567,6 +567,13 @@ show, and the others."""
 CLASSIC = MAIN | _FURTHER
 
 
+def value_under(row: Any, key: str) -> Any:
+    """Return the value under a dotted key of a record; None where a record on the way is None."""
+    for part in key.split("."):
+        row = getattr(row, part, None)
+    return row
+
+
 def told_apart(paths: Iterable[str]) -> dict[str, str]:
     """What to call each of several paths: their names without the folders and ends that all share,
     but at least the name of a file.

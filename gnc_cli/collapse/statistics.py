@@ -5,7 +5,7 @@ the same statistics. What ends one of them early ends all.
 """
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
@@ -22,7 +22,7 @@ from gnc_cli.metrics.spectrum import (
     FeatureSpectrum,
     direction_sums,
     feature_spectrum,
-    stream_nonzero_moments,
+    moment_sums,
     total_moments,
 )
 from gnc_cli.parameters import spelled
@@ -169,20 +169,24 @@ def read_spectrum(
     assert rows is not None
     labels = np.broadcast_to(np.zeros(1, dtype=np.int64), rows.shape[:1])
     effort = _effort(samples, request, processes, samples.d)
-    with limit_threads(1):
-        own = in_all(processes, lambda: stream_nonzero_moments(rows, where, **effort))
-        whole, *others = processes.each(own)
-        for other in others:
-            whole.merge(other)
-        if not whole.N:
-            raise DataError(f"{where} holds zero rows alone; give features that are not zero")
-        mean = total_moments(whole)[0]
-        sums_of = direction_sums(rows, labels, mean, request.seed, where)
-        how = {"where": where, "stage": "directions", **effort}
-        found = in_all(processes, lambda: stream_deciders([sums_of], rows, **how)[0])
-        directions = reduce(lambda a, b: a.joined(b), processes.each(found))
+
+    def total(sums_of: Decider, stage: str) -> Any:
+        how = {"where": where, "stage": stage, **effort}
+        with limit_threads(1):
+            sums = in_all(processes, lambda: stream_deciders([sums_of], rows, **how)[0])
+        return _joined(processes.each(sums))
+
+    moments: ClassMoments = total(moment_sums(rows, labels, where), "moments")
+    if not moments.N:
+        raise DataError(f"{where} holds zero rows alone; give features that are not zero")
+    mean, N = total_moments(moments)[0], rows.shape[0]
+    directions = total(direction_sums(rows, labels, where, mean, request.seed), "directions")
     with limit_threads(threads_for(float(samples.d) ** 3, request.threads)):
-        return feature_spectrum(whole, directions, rows.shape[0], request.seed), whole.N
+        return feature_spectrum(moments, directions, N, request.seed), moments.N
+
+
+def _joined(parts: Iterable[Any]) -> Any:
+    return reduce(lambda a, b: a.joined(b), parts)
 
 
 def _read_decisions(
@@ -207,16 +211,15 @@ def _read_decisions(
         for part, by_space in zip(parts, own, strict=True):
             assert part.features is not None and part.labels is not None
             mean = total_moments(by_space["raw"])[0] if "raw" in by_space else None
-            where = part.where["features"]
-            deciders.append(direction_sums(part.features, part.labels, mean, request.seed, where))
+            columns = part.features, part.labels, part.where["features"]
+            deciders.append(direction_sums(*columns, mean, request.seed))
         assert widest.features is not None
         effort = _effort(widest, request, processes, widest.K * len(parts))
         return stream_deciders(deciders, widest.features, where=widest.where["features"], **effort)
 
     with limit_threads(1):
         decisions = in_all(processes, decide)
-    by_part = zip(*processes.each(decisions), strict=True)
-    return [reduce(lambda a, b: a.joined(b), of_part) for of_part in by_part]
+    return [_joined(of_part) for of_part in zip(*processes.each(decisions), strict=True)]
 
 
 def _decider(

@@ -22,6 +22,7 @@ from gnc_cli.collapse.result import (
     ReachSummary,
     WithoutDuplicates,
     told_apart,
+    value_under,
 )
 from gnc_cli.console.numbers import (
     above_minimum,
@@ -112,9 +113,7 @@ def _set(r: MeasureResult, verbose: bool) -> list[Table]:
     ]
     rows = []
     for name, key, form, remark in described:
-        value: Any = r
-        for part in key.split("."):
-            value = getattr(value, part, None)
+        value = value_under(r, key)
         if value is not None or key in (*_ALWAYS, *_ALWAYS_UNLABELLED * (r.K is None)):
             rows.append((name, form(value), remark, key))
     shown = rows if verbose or r.K is None else _sheet(r, rows)

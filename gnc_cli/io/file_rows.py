@@ -107,10 +107,9 @@ def matrix_shape(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 def advice_for(shape: tuple[int, ...]) -> str:
     """Return how to make a matrix of features of several places; empty for other ranks."""
-    if len(shape) == 3:
-        return ": choose a token, features[:, 0], or average the places, features.mean(axis=1)"
-    axes = ", ".join(map(str, range(2, len(shape))))
-    return f": average the places, features.mean(axis=({axes}))" if axes else ""
+    token = "choose a token, features[:, 0], or " if len(shape) == 3 else ""
+    axes = 1 if token else tuple(range(2, len(shape)))
+    return f": {token}average the places, features.mean(axis={axes})" if axes else ""
 
 
 class FileRows:
@@ -141,9 +140,8 @@ class FileRows:
             raise DataError(
                 f"{self.where} has shape {entry.shape}; expected at least 1 row and {least} columns"
             )
-        self.note = f"{self.where}: shape {entry.shape} read as {shape}"
-        if shape == entry.shape:
-            self.note = ""
+        note = f"{self.where}: shape {entry.shape} read as {shape}"
+        self.note = "" if shape == entry.shape else note
         self._read = None if transpose else entry.read
         if self._read is None:
             check_entry(entry, self.where)  # it will be loaded whole

@@ -13,19 +13,16 @@ float32 hold no such directions either.
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from gnc_cli.geometry.gram import gram_tiles
-from gnc_cli.geometry.rounding import UNIT32, gamma
-from gnc_cli.geometry.sphere import pair_cosines, row_norms
-from gnc_cli.metrics.class_moments import ClassMoments, class_sums
-from gnc_cli.metrics.rows import Rows, block_rows, blocks, ordered, read_block, refuse_rows, watched
+from gnc_cli.geometry.sphere import row_norms
+from gnc_cli.metrics.class_moments import ClassMoments
+from gnc_cli.metrics.duplicates import find_duplicates
+from gnc_cli.metrics.rows import Rows, read_block, refuse_rows
 from gnc_cli.metrics.variants import entropy_rank
 from gnc_cli.records import HIDDEN
-from gnc_cli.runtime.deadline import Deadline
 
 NEAR_DUPLICATE = 0.999
 """Cosine from which two rows nearly coincide."""
@@ -35,8 +32,6 @@ _PAIR_ROWS = 2048
 """Number of rows up to which the uniformity is over all pairs; of more, this number is drawn."""
 _SHORTEST, _LONGEST = 1e-150, 1e150
 """Norms between which squares are numbers of float64; shorter rows count as zero."""
-_TILE = 1024
-"""Side of a tile of products."""
 
 
 @dataclass(frozen=True)
@@ -107,59 +102,34 @@ def _read(
     return block.rows["raw"], block.norms, index, block.norms > _SHORTEST
 
 
-def stream_nonzero_moments(
-    rows: Rows,
-    where: str,
-    *,
-    workers: int = 1,
-    span: tuple[int, int] | None = None,
-    deadline: Deadline | None = None,
-    progress: Callable[[str, int, int, float], None] | None = None,
-) -> ClassMoments:
-    """Moments of all rows but zero ones, raw, as one class, in one pass.
+def moment_sums(rows: Rows, labels: np.ndarray, where: str) -> Callable[[int, int], ClassMoments]:
+    """Return what gives the moments of the raw rows from start to stop as one class, without zero
+    rows, in any thread; arguments as in `direction_sums`."""
 
-    Args:
-        rows: shape (N, d).
-        where: names the rows in messages.
-        workers: threads; with several, hold BLAS to one (`limit_threads(1)`).
-        span: only the rows from start to stop.
-        deadline: looked at after each block.
-        progress: called as progress("moments", rows done, rows, share done).
-
-    Raises:
-        DataError: a row is not finite, or so long that its square is not.
-        TimeoutError: the deadline came first.
-    """
-    (first, end), step = span or (0, rows.shape[0]), block_rows(rows)
-    moments, labels = ClassMoments(rows.shape[1], 1), np.zeros(end, dtype=np.int8)
-
-    def sums_of(start: int, stop: int) -> Any:
+    def sums_of(start: int, stop: int) -> ClassMoments:
         raw, _, _, nonzero = _read(rows, labels, where, start, stop)
-        return class_sums(raw[nonzero], labels[: nonzero.sum()], None)
+        moments = ClassMoments(rows.shape[1], 1)
+        moments.update(raw[nonzero], labels[start:stop][: nonzero.sum()])
+        return moments
 
-    jobs = (partial(sums_of, first + a, first + b) for a, b in blocks(end - first, step))
-    results = ordered(jobs, workers)
-    for sums in watched(results, "moments", where, step, end - first, deadline, progress):
-        apart = moments.join(sums)
-        moments.scatter += sums.scatter + apart.T @ apart
-    return moments
+    return sums_of
 
 
 def direction_sums(
     rows: Rows,
     labels: np.ndarray,
+    where: str,
     mean: np.ndarray | None,
     seed: int,
-    where: str,
 ) -> Callable[[int, int], Directions]:
     """Return what sums the directions of the rows from start to stop, in any thread.
 
     Args:
         rows: shape (N, d); all are kept up to `ALL_ROWS`, else a draw of them.
         labels: shape (N,); rows of label -1 are left out.
+        where: names the rows in messages.
         mean: of the raw rows, shape (d,); None: directions after centring are not summed.
         seed: of the draw.
-        where: names the rows in messages.
     """
     N = rows.shape[0]
     drawn = np.arange(N)
@@ -218,21 +188,23 @@ def feature_spectrum(
         if squares[0] > 0.0:
             values["stable_rank"] = float(squares.sum() / squares[0])
         if own[0] > 0.0:
-            values["first_share"] = float(own[0] / own.sum())
-            values["participation_ratio"] = float(
-                (own / own[0]).sum() ** 2 / ((own / own[0]) ** 2).sum()
-            )
+            own = own / own[0]
+            values["first_share"] = float(1.0 / own.sum())
+            values["participation_ratio"] = float(own.sum() ** 2 / (own @ own))
     cosines = [
         float((total @ total - n) / (n * (n - 1.0))) if n > 1 else None
         for n, total in zip(directions.counts.tolist()[:2], directions.sums, strict=True)
     ]
-    U = np.concatenate(directions.rows)
+    U, near = np.concatenate(directions.rows), 0
+    if 1 < len(U) and N <= ALL_ROWS:
+        first = find_duplicates(U, NEAR_DUPLICATE)[3]
+        near = int((np.bincount(first)[first] > 1).sum())
     return FeatureSpectrum(
         **values,
         mean_cosine=cosines[0],
         mean_cosine_centred=cosines[1],
         **_uniformity(U, int(directions.counts[0]), seed),
-        near_duplicates=None if N > ALL_ROWS else near_duplicates(U, NEAR_DUPLICATE),
+        near_duplicates=None if N > ALL_ROWS else near,
         zero_rows=int(directions.counts[2]),
     )
 
@@ -261,26 +233,3 @@ def _uniformity(U: np.ndarray, N: int, seed: int) -> dict[str, Any]:
         if n < N:
             error = 2.0 * float(means.std(ddof=1) / means.mean()) * math.sqrt((1.0 - n / N) / n)
     return {"uniformity": value, "uniformity_error": error, "uniformity_rows": n}
-
-
-def near_duplicates(U: np.ndarray, cosine: float) -> int:
-    """Return the number of unit rows (N, d) whose cosine with another is at least `cosine`.
-
-    Cosines are those of float64, of chords; products of float32 decide where they can.
-
-    Example:
-        >>> near_duplicates(np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]]), 0.999)
-        2
-    """
-    small, near = U.astype(np.float32), np.zeros(len(U), dtype=bool)
-    error = 1.001 * gamma(U.shape[1] + 3, UNIT32)
-    for rows, columns in gram_tiles(len(U), _TILE):
-        tile = small[rows] @ small[columns].T
-        if rows == columns:
-            np.fill_diagonal(tile, -1.0)
-        sure = tile > cosine + error
-        i, j = np.nonzero((tile >= cosine - error) & ~sure)
-        sure[i, j] = pair_cosines(U, i + rows.start, j + columns.start) >= cosine
-        near[rows] |= sure.any(axis=1)
-        near[columns] |= sure.any(axis=0)
-    return int(near.sum())

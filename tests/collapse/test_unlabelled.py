@@ -97,7 +97,7 @@ def test_sheets_series_and_pictures(H: np.ndarray, tmp_path: Path, gnc: Any) -> 
     assert json.loads(shown(paths[0], "--json"))["features"]["zero_rows"] == 0
     assert "features.effective_rank" in shown(paths[0], "--csv").splitlines()[0]
     prefixes = shown(paths[0], "--prefix-dims", "2,4")
-    assert "prefixes of d = 6, N = 90, no labels" in prefixes
+    assert "of d = 6, N = 90, no labels" in " ".join(prefixes.split())
     shown(paths[0], "--min", "features.effective_rank=2")
     shown(paths[0], "--min", "features.effective_rank=20", code=5)
     shown(paths[0], "--min", "gnc2=0.1", code=5)
