@@ -171,6 +171,10 @@ def measure(
     transpose_weights: Annotated[
         bool, Parameter("The classifier is stored as (d, K).", group=_WHAT)
     ] = False,
+    transpose_features: Annotated[
+        bool,
+        Parameter("Features are stored as (d, N), and so are those of other files.", group=_WHAT),
+    ] = False,
     labels_are: Annotated[
         str,
         Parameter(
@@ -404,8 +408,8 @@ def measure(
 ) -> "MeasureResult | MeasureSeries":
     """Measure collapse: GNC1, GNC2 with a certificate, GNC3, NCC and accuracy of saved features.
 
-    Features with labels, only a classifier, or both. Several files or snapshots make one row each.
-    In Python, arrays may stand for files.
+    Features with labels, only a classifier, or both; features alone. Several files or snapshots
+    make one row each. In Python, arrays may stand for files.
 
     Args:
         interrupt: set it to stop early with the rows so far.
@@ -437,6 +441,7 @@ def measure(
             logits=logits,
             shards=shards,
             transpose_weights=transpose_weights,
+            transpose_features=transpose_features,
             labels_are=labels_are,
             ignore_label=ignore_label,
             head=head,

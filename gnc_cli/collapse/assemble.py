@@ -7,7 +7,7 @@ import math
 import os
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import MISSING, dataclass, fields, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -21,6 +21,7 @@ from gnc_cli.collapse.result import (
     NO_ETF,
     NO_SPREAD,
     NOISE_TO_COME,
+    STAND_IN,
     ClassCounts,
     ClassMerge,
     Coherence,
@@ -35,6 +36,7 @@ from gnc_cli.collapse.result import (
     Variants,
     WithoutDuplicates,
 )
+from gnc_cli.collapse.samples import Prepared
 from gnc_cli.collapse.statistics import Statistics
 from gnc_cli.errors import DataError, ZeroRowsError
 from gnc_cli.geometry.gram import max_abs_cosine, mean_square_cosine
@@ -46,6 +48,7 @@ from gnc_cli.metrics.gnc1 import Gnc1, gnc1_forms
 from gnc_cli.metrics.gnc2 import Gnc2Detail, gnc2, gnc2_detail
 from gnc_cli.metrics.gnc3 import gnc3_forms
 from gnc_cli.metrics.scale import softmax_scale
+from gnc_cli.metrics.spectrum import FeatureSpectrum
 from gnc_cli.metrics.variants import classic, evenness, neco
 from gnc_cli.parameters import Lines, spelled
 from gnc_cli.records import marked
@@ -262,7 +265,47 @@ def assemble(
         merges=merge_list,
         one_vs_rest=(distances.lower, distances.upper),
         undecided=tuple(undecided),
+        features=statistics.features,
     )
+
+
+def assemble_features(
+    spectrum: FeatureSpectrum, samples: Prepared, N: int, place: Mapping[str, Any], started: float
+) -> MeasureResult:
+    """Return the result of features without labels, N of whose rows are not zero."""
+    assert samples.features is not None
+    required = [each.name for each in fields(MeasureResult) if each.default is MISSING]
+    values: dict[str, Any] = dict.fromkeys(required)
+    notes, zero = samples.notes, spectrum.zero_rows
+    if zero:
+        where = samples.where["features"]
+        notes += (f"{where}: {zero} of {samples.features.shape[0]} rows are zero, left out",)
+    values |= {
+        "seconds": time.monotonic() - started,
+        "version": __version__,
+        "attrs": {},
+        "N": N,
+        "d": samples.d,
+        "variants": Variants(),
+        "worst_classes": (),
+        "policy": Policy(
+            normalize="auto",
+            spaces={"features": "raw rows, directions of unit rows"},
+            weights="none",
+            head=None,
+            class_means=None,
+            classes=None,
+            min_count=None,
+            classes_left_out=0,
+            precision=Precision(str(samples.features.dtype), decisions="none"),
+            ood=None,
+            variants="none",
+        ),
+        "warnings": (),
+        "notes": notes,
+        "features": spectrum,
+    }
+    return MeasureResult(**(values | dict(place)))
 
 
 def of_prefix(result: MeasureResult, whole: int, K: int, request: Request) -> MeasureResult:
@@ -457,7 +500,7 @@ def _policy(
             "classic": "raw rows",
             "energies": "unit rows",
         },
-        weights="given" if weights.of_classifier else "class means stand in",
+        weights="given" if weights.of_classifier else STAND_IN,
         head=head,
         class_means=means,
         classes=(

@@ -9,7 +9,7 @@ from gnc_cli.errors import DataError, UsageError
 from gnc_cli.geometry.sphere import normalise
 from gnc_cli.io.loading import is_one_hot, require_finite
 from gnc_cli.metrics.class_moments import ClassMoments
-from gnc_cli.metrics.decisions import Decisions, merge
+from gnc_cli.metrics.decisions import Decisions
 from gnc_cli.metrics.rows import check_labels, checked_tensor, is_tensor, refuse_rows, to_numpy
 
 
@@ -161,4 +161,4 @@ class Accumulated:
 
 def joined(a: Decisions | None, b: Decisions | None) -> Decisions | None:
     """Decisions on two sets of samples, either of which may be lacking."""
-    return merge(a, b) if a is not None and b is not None else a or b
+    return a.joined(b) if a is not None and b is not None else a or b

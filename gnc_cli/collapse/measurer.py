@@ -8,18 +8,26 @@ from typing import Any
 
 import numpy as np
 
-from gnc_cli.collapse.assemble import Weights, assemble, classifier_weights, mean_weights, of_prefix
+from gnc_cli.collapse.assemble import (
+    Weights,
+    assemble,
+    assemble_features,
+    classifier_weights,
+    mean_weights,
+    of_prefix,
+)
 from gnc_cli.collapse.reference import gnc2_reference
-from gnc_cli.collapse.request import OWN, LabelForm, Request
+from gnc_cli.collapse.request import OF_ONE_SET, OWN, ROW_PARAMETERS, LabelForm, Request
 from gnc_cli.collapse.result import Gnc2Reference, MeasureResult
 from gnc_cli.collapse.samples import Prepared, Samples, cut_samples, file_stamp, prepare_samples
 from gnc_cli.collapse.sources import TRAINING, Source, resolve, resolve_features
-from gnc_cli.collapse.statistics import Statistics, read_moments, read_statistics
+from gnc_cli.collapse.statistics import Statistics, read_moments, read_spectrum, read_statistics
 from gnc_cli.errors import DataError, ZeroRowsError
 from gnc_cli.io.inputs import short_name
 from gnc_cli.io.loading import IGNORED, suspicion
 from gnc_cli.metrics.class_moments import ClassMoments
 from gnc_cli.metrics.gnc2 import EVERY_CLASS
+from gnc_cli.metrics.spectrum import ALL_ROWS
 from gnc_cli.parameters import requires, spelled
 from gnc_cli.records import Bracket
 from gnc_cli.runtime.deadline import Deadline
@@ -36,7 +44,11 @@ class Measurer:
 
     def __init__(self, request: Request, processes: Processes) -> None:
         self.request, self.processes = request, processes
-        self.ood = None if request.ood is None else resolve_features(request.ood)
+        self.ood = (
+            None
+            if request.ood is None
+            else resolve_features(request.ood, request.transpose_features)
+        )
         self._train = _TrainingMeans(request, processes)
         self._ood_moments: list[ClassMoments] | None = None
         self._ood_d = 0
@@ -138,6 +150,26 @@ class Measurer:
             rows.append(replace(row, **reach, cut_short=row.cut_short or late))
         return rows
 
+    def _unlabelled(self, samples: Samples, source: Source) -> list[MeasureResult]:
+        """Return the result of features without labels, weights and logits; with `--prefix-dims`
+        those of its prefixes, each read by itself."""
+        started, request = time.monotonic(), self.request
+        assert samples.features is not None
+        _refuse_options_of_labels(request, samples.where["features"])
+        N, d = samples.features.shape
+        check_memory(
+            64.0 * d**2 + 32.0 * min(N, ALL_ROWS) * d,
+            f"measuring features in d={d}",
+            f"give the first dimensions alone: {spelled('prefix_dims', min(d, 1024))}",
+        )
+        whole = Prepared(**vars(samples), kept=np.zeros(0, dtype=np.int64), K_in_file=0, d=d)
+        rows = []
+        for part in cut_samples(whole, request.prefix_dims):
+            spectrum, counted = read_spectrum(part, request, self.processes)
+            row = assemble_features(spectrum, part, counted, _place(source), started)
+            rows.append(replace(row, prefix_of=d if request.prefix_dims else None))
+        return rows
+
     def _row(
         self,
         prepared: Prepared,
@@ -164,6 +196,7 @@ class Measurer:
                 deadline=deadline,
                 started=started,
             )
+        assert result.gnc2 is not None
         wide = _open_bracket(result.gnc2, deadline)
         warnings = [wide, *about]
         if prepared.features is not None:
@@ -225,6 +258,15 @@ def _check_memory(parts: list[Prepared], request: Request) -> None:
         f"measuring K={K} classes in d={d}",
         f"leave classes out with {spelled('min_count')} or {spelled('classes', 'FILE')}",
     )
+
+
+def _refuse_options_of_labels(request: Request, where: str) -> None:
+    """Refuse what means nothing for features without labels."""
+    for name in {*ROW_PARAMETERS, "bias", "ood", *OF_ONE_SET} - {"prefix_dims", "seed", "table"}:
+        value, default = getattr(request, name), getattr(Request, name)
+        if value is not None and (default is None or value != default):
+            step = f"drop it, or add {spelled('labels', 'F:KEY')}"
+            raise requires(name, f"labels, and {where} has none", step)
 
 
 def _refuse_options_of_samples(request: Request) -> None:
@@ -293,6 +335,7 @@ class _TrainingMeans:
             for source in resolve(
                 Request(
                     files=(name,),
+                    transpose_features=request.transpose_features,
                     labels_are=request.labels_are,
                     ignore_label=request.ignore_label,
                     class_names=request.class_names,

@@ -4,7 +4,6 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import cycle
-from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from gnc_cli.collapse.result import (
     MeasureResult,
     MeasureSeries,
     told_apart,
+    value_under,
 )
 from gnc_cli.console.drawing import (
     BLUE,
@@ -55,6 +55,19 @@ _CLASSIC = {
     "NC4: classifier agrees with nearest mean": ("nc4",),
 }
 """Panels of `--variants classic`."""
+_UNLABELLED = {
+    "Effective rank (solid), participation ratio (dashed)": (
+        "features.effective_rank",
+        "features.participation_ratio",
+    ),
+    "Mean cosine (solid), centred (dashed)": (
+        "features.mean_cosine",
+        "features.mean_cosine_centred",
+    ),
+    "Uniformity: 0 is collapse": ("features.uniformity",),
+    "Share of the first eigenvalue": ("features.first_share",),
+}
+"""Panels of features without labels."""
 _SHARES = ("accuracy", "nc4")
 _STYLES = ("-", "--", ":")
 _KINDS = {"file": "reached by", "pinned": "reference"}
@@ -71,7 +84,8 @@ def plot_measure(result: MeasureResult | MeasureSeries, path: str | os.PathLike[
     """Draw a measurement into a .png, .svg or .pdf file.
 
     One set: the one-vs-rest distances of its classes with GNC2 and its reference, beside the ten
-    classes nearest to the hull of the others. Several: GNC1, GNC2, GNC3, NCC and accuracy over the
+    classes nearest to the hull of the others; without labels the eigenvalues of the covariance.
+    Several: GNC1, GNC2, GNC3, NCC and accuracy over the
     epochs, as figure 2 of the paper has them, NC1 to NC4 with `--variants classic`. Layers of one
     moment stand side by side, in their order.
 
@@ -84,35 +98,62 @@ def plot_measure(result: MeasureResult | MeasureSeries, path: str | os.PathLike[
         OutputError: the file cannot be written; nothing has changed.
     """
     with styled():
-        if isinstance(result, MeasureResult):
-            save(set_figure(result), path)
+        if isinstance(result, MeasureSeries):
+            figure = series_figure(result)
         else:
-            save(series_figure(result), path)
+            figure = set_figure(result) if result.gnc2 else spectrum_figure(result)
+        save(figure, path)
+
+
+def spectrum_figure(result: MeasureResult) -> Any:
+    """The eigenvalues of the covariance of features without labels, as shares of their sum."""
+    features = result.features
+    assert features is not None
+    title = f"{_set_name(result)}     d = {result.d}, N = {count(result.N)}, no labels"
+    cosines = {"mean cosine": features.mean_cosine, "centred": features.mean_cosine_centred}
+    facts = [f"{name} {value:.3g}" for name, value in cosines.items() if value is not None]
+    figure = new_figure(8.5, 5.0, title, "     ".join(facts))
+    ax = figure.add_subplot()
+    own = features.eigenvalues[features.eigenvalues > 0.0]
+    ax.plot(np.arange(1, len(own) + 1), own / own.sum(), "-o", ms=3.0, color=BLUE)
+    for key, colour in {"effective_rank": ORANGE, "participation_ratio": GREEN}.items():
+        if (value := getattr(features, key)) is not None:
+            label = f"{key.replace('_', ' ')} {value:.4g}"
+            ax.axvline(value, color=colour, lw=1.3, ls="--", label=label)
+    ax.set(title="Eigenvalues of the covariance", xlabel="eigenvalue, the largest first")
+    ax.set(ylabel="share of the sum", xlim=(0.5, result.d + 0.5), yscale="log")
+    ax.grid()
+    ax.legend(loc="best")
+    return figure
+
+
+def _set_name(result: MeasureResult) -> str:
+    name = os.path.basename(result.file or "arrays")
+    return in_picture(f"{name}: {result.snapshot}" if result.snapshot else name)
 
 
 def set_figure(result: MeasureResult) -> Any:
-    name = os.path.basename(result.file or "arrays")
-    name = in_picture(f"{name}: {result.snapshot}" if result.snapshot else name)
-    samples = "" if result.N is None else f", N = {count(result.N)}"
+    rho, samples = result.gnc2, "" if result.N is None else f", N = {count(result.N)}"
+    assert rho is not None
     one, three = result.forms.values()
     figures = (
         (NAMES[one], getattr(result, one), ".3g"),
-        ("GNC2", result.gnc2.lower, ".6g"),
+        ("GNC2", rho.lower, ".6g"),
         (NAMES[three], getattr(result, three), ".3g"),
         ("NCC accuracy", result.ncc_accuracy, ".4f"),
         ("accuracy", result.accuracy, ".4f"),
     )
-    title = f"{name}     d = {result.d}, K = {count(result.K)}{samples}"
+    title = f"{_set_name(result)}     d = {result.d}, K = {count(result.K)}{samples}"
     facts = "     ".join(f"{word} {v:{form}}" for word, v, form in figures if v is not None)
     figure = new_figure(11.5, 5.6, title, facts)
     left, right = figure.subplots(1, 2)
     lower, upper = result.one_vs_rest or (np.zeros(0), np.zeros(0))
     if len(lower):
-        levels = [(result.gnc2.lower, "GNC2", ORANGE)]
+        levels = [(rho.lower, "GNC2", ORANGE)]
         if (reference := result.gnc2_reference) is not None:
             levels.append((reference.value, _reference_word(reference), GREEN))
         draw_distances(left, lower, upper, np.zeros(len(lower), dtype=bool), levels)
-        if len(lower) < result.K:
+        if len(lower) < len(result.per_class):
             left.set_xlabel(f"classes, sorted ({count(len(lower))} of {count(result.K)})")
     else:
         left.set_axis_off()
@@ -161,10 +202,12 @@ def series_figure(result: MeasureSeries) -> Any:
     }
     if any(row.policy.variants == "classic" for row in rows):
         panels |= _CLASSIC
+    if any(row.K is None for row in rows):
+        panels |= _UNLABELLED
     panels = {
         title: keys
         for title, keys in panels.items()
-        if any(attrgetter(key)(row) is not None for key in keys for row in rows)
+        if any(value_under(row, key) is not None for key in keys for row in rows)
     }
     sizes = {f"d = {row.prefix_of or row.d}, K = {count(row.K)}" for row in rows}
     files = [*told_apart(row.file or "arrays" for row in rows).values()]
@@ -181,10 +224,12 @@ def series_figure(result: MeasureSeries) -> Any:
             Curve(
                 name if key == keys[0] else "",
                 [x for x, _ in line],
-                [attrgetter(key)(row) for _, row in line],
+                [value_under(row, key) for _, row in line],
                 own[name],
                 style,
-                [row.gnc2.upper for _, row in line] if key == "gnc2.lower" else None,
+                [value_under(row, "gnc2.upper") for _, row in line]
+                if key == "gnc2.lower"
+                else None,
             )
             for key, style in zip(keys, _STYLES, strict=False)
             for name, line in lines.items()

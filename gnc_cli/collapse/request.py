@@ -23,7 +23,7 @@ ROLES = ("features", "labels", "weights", "bias", "logits")
 """What a set may have, by the names of the parameters that give each alone."""
 OF_ONE_SET = ("per_class", "merge_list")
 """Files of one set."""
-_OF_ROWS = (
+ROW_PARAMETERS = (
     "K",
     "labels_are",
     "ignore_label",
@@ -92,6 +92,7 @@ class Request(Call):
     logits: Any = None
     shards: bool = False
     transpose_weights: bool = False
+    transpose_features: bool = False
     labels_are: str = "zero-based"
     ignore_label: tuple[str, ...] = ()
     K: int | None = None
@@ -178,6 +179,6 @@ class Request(Call):
     def identity(self, ood: str | None) -> dict[str, Any]:
         """What must be equal for two rows to stand in one file; `ood` names the features of
         `--ood`."""
-        values = ((name, getattr(self, name)) for name in _OF_ROWS)
+        values = ((name, getattr(self, name)) for name in ROW_PARAMETERS)
         options = {name: asdict(v) if isinstance(v, Lines) else v for name, v in values}
         return options | {"ood": ood, "every_class": self.per_class is not None}

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from gnc_cli.metrics.gnc2 import Gnc2Quantiles, Rattlers
+from gnc_cli.metrics.spectrum import FeatureSpectrum
 from gnc_cli.metrics.variants import Evenness, Neco
 from gnc_cli.records import ASIDE, HIDDEN, HIGHER, LABEL, LOWER, QUESTION, Bracket, Number, Result
 
@@ -31,6 +32,8 @@ NO_SPREAD = (
     "two samples: the spread within classes is not known"
 )
 """The warning where every sample is alone in its class, for gates too."""
+STAND_IN = "class means stand in"
+"""In `Policy.weights`: GNC2 is that of the class means."""
 _NEAR_0 = 0.01
 """Up to this squared length the mean of the class means counts as 0, so that GNC3 can reach 0."""
 
@@ -240,7 +243,7 @@ class Policy:
     """Which rows each metric is of: `unit rows`, `raw rows`, `logits` or `none`; with `--head` the
     form of the head."""
     weights: str
-    """`given`, or `class means stand in`."""
+    """`given`, or `class means stand in`; `none` for features without labels."""
     head: str | None
     """Dataset of the weights and why it was taken: by a model's config.json, or as the only one
     that can be a classifier; of a model of the hub also its commit. None where it was named."""
@@ -324,7 +327,8 @@ class ReachSummary:
 
 @dataclass(frozen=True)
 class MeasureResult(Result):
-    """Collapse metrics of one set of features, weights or both: the result of `gnc measure`."""
+    """Collapse metrics of one set of features, weights or both: the result of `gnc measure`. Of
+    features without labels all is None but `features` and what names the set."""
 
     file: str | None = field(metadata=LABEL)
     """As the user named it; several shards joined by a comma; the folder of a run's snapshots; None
@@ -340,11 +344,11 @@ class MeasureResult(Result):
     split: str | None = field(metadata=LABEL | QUESTION)
     """Set of samples (`train`, `test`) that the file or the snapshot names, or None."""
     N: int | None
-    """Samples; None where there are only weights."""
+    """Samples, without labels those that are not zero; None where there are only weights."""
     d: int = field(metadata=LABEL | QUESTION)
     """Dimension of the features and weights."""
-    K: int = field(metadata=LABEL | QUESTION)
-    """Classes measured."""
+    K: int | None = field(metadata=LABEL | QUESTION)
+    """Classes measured; None for features without labels."""
     prefix_of: int | None = field(metadata=LABEL | QUESTION)
     """With `--prefix-dims` the dimension of the whole rows, of which the first d are measured."""
     gnc1: float | None = field(metadata=LOWER)
@@ -357,7 +361,7 @@ class MeasureResult(Result):
     collapse also where K <= d. None where all class means are one."""
     gnc1_centred_rank: int | None
     """Rank of the centred Sigma_B that the pseudo-inverse kept."""
-    gnc2: Bracket = field(metadata=HIGHER)
+    gnc2: Bracket | None = field(metadata=HIGHER)
     """Smallest one-vs-rest distance of the unit weights, certified; of the class means without
     weights."""
     gnc2_quantiles: Gnc2Quantiles | None = field(metadata=HIGHER)
@@ -424,7 +428,7 @@ class MeasureResult(Result):
     """Share of samples on which the classifier and the nearest class mean of raw rows agree."""
     sample_margins: SampleMargins | None = field(metadata=HIGHER)
     """One-vs-rest margins of the samples; None without both features and weights."""
-    margins: MeasureMargins = field(metadata=HIGHER)
+    margins: MeasureMargins | None = field(metadata=HIGHER)
     """The largest margins that CosFace and ArcFace can satisfy with this classifier."""
     max_cosine: float | None = field(metadata=LOWER)
     """Of two class weights; None where a weight is zero."""
@@ -435,7 +439,7 @@ class MeasureResult(Result):
     """How many class weights are free to move, by either distance."""
     variants: Variants
     """What `--variants` and `--ood` add."""
-    classes: ClassCounts
+    classes: ClassCounts | None
     """How the samples fall on the classes."""
     worst_classes: tuple[ClassRow, ...]
     """The ten classes nearest to the hull of the others, the nearest first."""
@@ -449,6 +453,9 @@ class MeasureResult(Result):
     """What to be careful about."""
     notes: tuple[str, ...] = ()
     """How the files were read: what was left out, ignored, put together or assumed."""
+    features: FeatureSpectrum | None = None
+    """How many dimensions the features use; None without features, in `gnc train` and from
+    `GNCMetrics`."""
     reach: ReachSummary | None = None
     """Which classes can win; None without `--reach`."""
     reach_sets: ReachSummary | None = None
@@ -501,10 +508,11 @@ class MeasureResult(Result):
         return "; ".join(f"{key.upper()}, as {reason}" for key, reason in reasons if reason)
 
     def _reasons(self) -> dict[str, str]:
-        few = self.gnc1_centred is not None and self.classes.present <= self.d
+        present = math.inf if self.classes is None else self.classes.present
+        few = self.gnc1_centred is not None and present <= self.d
         off = self.gnc3_centred is not None and (self.global_mean_squared or 0.0) > _NEAR_0
         return {
-            "gnc1": f"K = {self.classes.present} <= d" if few else "",
+            "gnc1": f"K = {present} <= d" if few else "",
             "gnc3": f"|mean of class means|^2 = {self.global_mean_squared:.2g}" if off else "",
         }
 
@@ -585,6 +593,13 @@ MAIN, _FURTHER = (
 """The classic metrics by key, as tables call them: those that tables and pictures of several sets
 show, and the others."""
 CLASSIC = MAIN | _FURTHER
+
+
+def value_under(row: Any, key: str) -> Any:
+    """Return the value under a dotted key of a record; None where a record on the way is None."""
+    for part in key.split("."):
+        row = getattr(row, part, None)
+    return row
 
 
 def told_apart(paths: Iterable[str]) -> dict[str, str]:

@@ -144,7 +144,7 @@ def _measure_all(
             if request.on_row is not None:
                 request.on_row(row)
         if request.progress is not None and len(sources) > 1:
-            request.progress("rows", at + 1, len(sources), fresh[-1].gnc2.lower)
+            request.progress("rows", at + 1, len(sources), (at + 1) / len(sources))
     last = {key: number for number, key in enumerate(written)}
     if ledger is not None and len(last) < len(written):
         ledger.drop({*range(len(written))} - {*last.values()})

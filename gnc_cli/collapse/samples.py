@@ -19,7 +19,7 @@ from gnc_cli.collapse.request import NONZERO, ROLES, HeadForm, Request
 from gnc_cli.collapse.roles import Piece, unused_vectors
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.io.catalogue import Catalogue, is_kernel, translated
-from gnc_cli.io.file_rows import ConcatenatedRows, FileRows
+from gnc_cli.io.file_rows import ConcatenatedRows, FileRows, advice_for, matrix_shape
 from gnc_cli.io.formats import reader_for
 from gnc_cli.io.inputs import open_input, read_lines, split_key
 from gnc_cli.io.loading import (
@@ -149,11 +149,13 @@ def open_samples(
             role: [(files[p.path], files[p.path].named(p.name)) for p in pieces.get(role, ())]
             for role in ROLES
         }
-        rows = {
-            role: ConcatenatedRows([FileRows(*piece) for piece in datasets[role]])
-            for role in ("features", "logits")
+        transpose = {"features": request.transpose_features, "logits": False}
+        shards = {
+            role: [FileRows(*piece, transpose=transpose[role]) for piece in datasets[role]]
+            for role in transpose
             if datasets[role]
         }
+        rows = {role: ConcatenatedRows(parts) for role, parts in shards.items()}
         features, logits = rows.get("features"), rows.get("logits")
         where = {
             role: places[0][0].where(places[0][1]) for role, places in datasets.items() if places
@@ -166,6 +168,7 @@ def open_samples(
             for file, name in places
             if file.entries[name].note
         ]
+        notes += [note for joined in rows.values() for note in joined.notes]
         biases = [load_bias(*piece) for piece in datasets["bias"][: 1 if copies else None]]
         bias = np.concatenate(biases) if biases else None
         weights = None
@@ -187,17 +190,15 @@ def open_samples(
             stored = [stored_labels(*piece) for piece in datasets["labels"]]
             more = len(stored) - 1
             where["labels"] += f" and {more} more file(s)" if more else ""
-            shards = [(f.where(name), f.entries[name].shape[0]) for f, name in datasets["features"]]
-            labels, names = _classes(stored, shards, where, request, names, notes)
-        (asked, name), *_ = datasets["features"] or [(None, "")]
-        if asked is not None and labels is None and (question := asked.entries[name].question):
-            raise DataError(f"{asked.where(name)}: {question}")
+            lengths = [(part.where, part.shape[0]) for part in shards.get("features", ())]
+            labels, names = _classes(stored, lengths, where, request, names, notes)
+        for file, name in datasets["features"] if labels is None else ():
+            if question := file.entries[name].question:
+                raise DataError(f"{file.where(name)}: {question}")
         if counted and features is not None:
             labels = np.arange(features.shape[0])
             where["labels"] = f"{features.where}, one row a class"
-        yield _of_two(
-            Samples(features, labels, weights, bias, logits, where, tuple(notes), names)
-        )
+        yield _of_two(Samples(features, labels, weights, bias, logits, where, tuple(notes), names))
 
 
 def _classes(
@@ -322,11 +323,20 @@ def samples_of_arrays(values: Mapping[str, Any], request: Request) -> Samples:
         labels, names = _classes([stored], (), where, request, None, notes)
     for name, array in arrays.items():
         rank = 1 if name == "bias" else 2
+        step = ""
+        if rank == 2 and array.ndim > 2 and array.size:
+            step, shape = advice_for(array.shape), matrix_shape(array.shape)
+            if len(shape) == 2:
+                notes.append(f"{name}: shape {array.shape} read as {shape}")
+                arrays[name] = array = array.reshape(shape)
+        if name == "features" and request.transpose_features:
+            arrays[name] = array = array.T
         narrow = array.ndim == rank and min(array.shape[1:], default=2) < 2
         if array.ndim != rank or narrow:
-            shape = "(rows, at least 2 columns)" if rank == 2 else "(rows,)"
+            expected = "(rows, at least 2 columns)" if rank == 2 else "(rows,)"
             raise DataError(
-                f"{name}: shape {array.shape}, dtype {array.dtype}; expected real numbers {shape}"
+                f"{name}: shape {array.shape}, dtype {array.dtype}; expected real numbers "
+                f"{expected}{step}"
             )
         if array.dtype.kind in "iu" and array.dtype.itemsize == 2:
             bits = f"(numpy.asarray({name}).astype('u2').astype('u4') << 16).view('f4')"
@@ -535,8 +545,11 @@ def _checked_labels(
 ) -> np.ndarray:
     features, (N, d) = where["features"], shape
     if labels is None:
-        name = spelled("labels", None if features == "features" else "F:KEY")
-        raise DataError(f"{features} has no labels beside it; give {name}")
+        name = None if features == "features" else "F:KEY"
+        raise DataError(
+            f"{features} has weights or logits, and no labels; give {spelled('labels', name)}, or "
+            f"the features alone: {spelled('features', name)}"
+        )
     if len(labels) != N:
         step = "give one for each row"
         if len(labels) == d:

@@ -114,14 +114,16 @@ def resolve(request: Request) -> list[Source]:
     return [source for source, wanted in zip(sources, chosen, strict=True) if wanted]
 
 
-def resolve_features(value: Any) -> Source:
+def resolve_features(value: Any, transpose: bool) -> Source:
     """Features alone: `FILE`, `FILE:key`, globs, several of these, or an array; the source's file
-    is what results call them."""
+    is what results call them. `transpose`: they are stored as (d, N)."""
     names = _paths(value)
     if names is None:
-        samples = samples_of_arrays({"features": value}, Request())
+        samples = samples_of_arrays({"features": value}, Request(transpose_features=transpose))
         return Source(lambda: nullcontext(samples), "array")
-    source = _Finder(Request(), [], {"features": expand(names)}).in_options()
+    source = _Finder(
+        Request(transpose_features=transpose), [], {"features": expand(names)}
+    ).in_options()
     return replace(source, file=", ".join(map(short_name, names)))
 
 
@@ -269,7 +271,7 @@ class _Finder:
         attrs = attributes(catalogue, snapshot)
         moment = [attrs.get(name) for name in ("epoch", "step", "layer", "split")]
         facts = catalogue.snapshots.get(str(snapshot), catalogue.attrs), moment
-        how = places, self.request.transpose_weights, facts
+        how = places, self.request.transpose_weights, self.request.transpose_features, facts
         stamp = partial(_stamp, self.inputs, repr(how), [p for ps in places.values() for p in ps])
         heads = [piece.head for piece in pieces.get("weights", ()) if piece.head is not None]
         source = Source(opened, shown, snapshot, attrs, stamp, heads[0] if heads else None)

@@ -4,8 +4,9 @@ Each process takes a share of the rows; what they find is merged in order of ran
 the same statistics. What ends one of them early ends all.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
 
@@ -20,10 +21,16 @@ from gnc_cli.metrics.decisions import (
     Decisions,
     block_decider,
     equivalent_head,
-    merge,
     stream_deciders,
 )
-from gnc_cli.metrics.rows import block_rows
+from gnc_cli.metrics.rows import ColumnRows, block_rows
+from gnc_cli.metrics.spectrum import (
+    FeatureSpectrum,
+    direction_sums,
+    feature_spectrum,
+    moment_sums,
+    total_moments,
+)
 from gnc_cli.parameters import spelled
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.distributed import Processes, in_all, share
@@ -55,6 +62,8 @@ class Statistics:
     """What results call these."""
     storage: str | None = None
     """Dtype of the features."""
+    features: FeatureSpectrum | None = None
+    """How many dimensions the features use."""
 
 
 def read_statistics(
@@ -76,12 +85,19 @@ def read_statistics(
             training set lacks.
         TimeoutError: interrupted.
     """
+    # What a thread reads for the decisions it keeps for the directions.
+    parts = [
+        replace(part, features=ColumnRows(part.features, slice(None), threading.local()))
+        for part in parts
+        if part.features is not None
+    ]
     widest, space = parts[-1], "unit" if request.unit else "raw"
     if train is not None:
         _check_train(train[-1][space], widest, means_of)
     spaces = request.spaces(parts[0].d, widest.K)
     own = read_moments(parts, request, processes, spaces, train)
-    decisions = _read_decisions(parts, request, processes, train or own, train is None)
+    seen = _read_decisions(parts, request, processes, train or own, own)
+    decisions, directions = seen[: len(parts)], seen[len(parts) :]
     accuracy = "none"
     if widest.logits is not None:
         accuracy = "logits"
@@ -94,6 +110,9 @@ def read_statistics(
     statistics = []
     for at, moments in enumerate(own):
         others = {} if train is None else train[at]
+        with limit_threads(threads_for(float(parts[at].d) ** 3, request.threads)):
+            N, raw = widest.features.shape[0], moments.get("raw")
+            spectrum = feature_spectrum(raw, directions[at], N, request.seed)
         statistics.append(
             Statistics(
                 moments=moments[space],
@@ -104,6 +123,7 @@ def read_statistics(
                 train=others.get(space),
                 raw_train=others.get("raw"),
                 storage=str(widest.features.dtype),
+                features=spectrum,
             )
         )
     return statistics
@@ -145,29 +165,70 @@ def read_moments(
     return whole
 
 
+def read_spectrum(
+    samples: Prepared, request: Request, processes: Processes
+) -> tuple[FeatureSpectrum, int]:
+    """Return the figures of features without labels, and the number of rows that are not zero.
+
+    Raises:
+        DataError: a feature is not finite, or all are zero.
+        TimeoutError: interrupted.
+    """
+    rows, where = samples.features, samples.where["features"]
+    assert rows is not None
+    labels = np.broadcast_to(np.zeros(1, dtype=np.int64), rows.shape[:1])
+    effort = _effort(samples, request, processes, samples.d)
+
+    def total(sums_of: Decider, stage: str) -> Any:
+        how = {"where": where, "stage": stage, **effort}
+        with limit_threads(1):
+            sums = in_all(processes, lambda: stream_deciders([sums_of], rows, **how)[0])
+        return _joined(processes.each(sums))
+
+    moments: ClassMoments = total(moment_sums(rows, labels, where), "moments")
+    if not moments.N:
+        raise DataError(f"{where} holds zero rows alone; give features that are not zero")
+    mean, N = total_moments(moments)[0], rows.shape[0]
+    directions = total(direction_sums(rows, labels, where, mean, request.seed), "directions")
+    with limit_threads(threads_for(float(samples.d) ** 3, request.threads)):
+        return feature_spectrum(moments, directions, N, request.seed), moments.N
+
+
+def _joined(parts: Iterable[Any]) -> Any:
+    return reduce(lambda a, b: a.joined(b), parts)
+
+
 def _read_decisions(
     parts: Sequence[Prepared],
     request: Request,
     processes: Processes,
     judges: Sequence[Mapping[str, ClassMoments]],
-    own: bool,
-) -> list[Decisions]:
-    """Decisions by class means, by part; `own` where they are the samples' own."""
+    own: Sequence[Mapping[str, ClassMoments]],
+) -> list[Any]:
+    """Decisions by class means, by part, then the sums over directions, by part; `judges` are `own`
+    where the means are the samples' own."""
     widest = parts[-1]
     target = accelerator(request.device, worthwhile=False)  # where a GPU is asked for by name
 
-    def decide() -> list[Decisions]:
+    def decide() -> list[Any]:
         deciders = [
-            _decider(part, by_space, request, own, None if target is None else str(target))
+            _decider(
+                part, by_space, request, judges is own, None if target is None else str(target)
+            )
             for part, by_space in zip(parts, judges, strict=True)
         ]
+        for part, by_space in zip(parts, own, strict=True):
+            assert part.features is not None and part.labels is not None
+            mean = total_moments(by_space["raw"])[0] if "raw" in by_space else None
+            columns = part.features, part.labels, part.where["features"]
+            deciders.append(direction_sums(*columns, mean, request.seed))
         assert widest.features is not None
         effort = _effort(widest, request, processes, widest.K * len(parts))
         return stream_deciders(deciders, widest.features, where=widest.where["features"], **effort)
 
     with limit_threads(1):
         decisions = in_all(processes, decide)
-    return [reduce(merge, of_part) for of_part in zip(*processes.each(decisions), strict=True)]
+    return [_joined(of_part) for of_part in zip(*processes.each(decisions), strict=True)]
 
 
 def _decider(

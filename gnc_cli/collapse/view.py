@@ -10,6 +10,7 @@ from gnc_cli.collapse.result import (
     CLASSIC,
     MAIN,
     NAMES,
+    STAND_IN,
     ClassRow,
     Coherence,
     DuplicatePair,
@@ -21,6 +22,7 @@ from gnc_cli.collapse.result import (
     ReachSummary,
     WithoutDuplicates,
     told_apart,
+    value_under,
 )
 from gnc_cli.console.numbers import (
     above_minimum,
@@ -33,6 +35,7 @@ from gnc_cli.console.numbers import (
     short,
 )
 from gnc_cli.console.table import Cell, Styled, Table, facts
+from gnc_cli.metrics.spectrum import ALL_ROWS
 from gnc_cli.records import Bracket
 
 Fact = tuple[str, str, Callable[[Any], str], str]
@@ -51,10 +54,21 @@ _PLACES = ("epoch", "step", "layer", "split")
 _QUANTILES = {"q0_001": "0.1 %", "q0_01": "1 %", "q0_1": "10 %", "q0_5": "median"}
 _ALWAYS = ("gnc2_reference", "margins.arcface_rad", "margins.scale", "max_cosine")
 """A dash where they are None."""
+_ALWAYS_UNLABELLED = ("features.near_duplicates", "features.mean_cosine_centred")
+"""The same of features without labels."""
 _BRIEF = ("gnc2", "gnc2_ratio", "ncc_accuracy", "accuracy", "classes.present")
 """What a sheet shows without `-v` beside GNC1 and GNC3 in the form that means something;
 `gnc2_ratio` names the reference, `ncc_accuracy` has the classifier's beside it, and classes are
 named where some have no samples."""
+_UNLABELLED = {
+    "effective_rank": "effective rank",
+    "participation_ratio": "participation ratio",
+    "first_share": "first eigenvalue",
+    "mean_cosine": "mean cosine",
+    "mean_cosine_centred": "centred",
+    "uniformity": "uniformity",
+}
+"""Columns of features without labels, by key."""
 _KINDS = {
     "theorem": "best known",
     "table": "best known",
@@ -89,8 +103,9 @@ def _set(r: MeasureResult, verbose: bool) -> list[Table]:
     place = ", ".join(f"{key} {value}" for key, value in places.items())
     samples = "no samples" if r.N is None else f"N = {count(r.N)}"
     title = f"{r.file or 'arrays'}{f': {r.snapshot}' if r.snapshot else ''}   {samples}, "
-    title += f"d = {count(r.d)}, K = {count(r.K)}" + (f"   {place}" if place else "")
-    described = [*_collapse(r), *_decisions(r), *_margins(r)]
+    title += f"d = {count(r.d)}, " + ("no labels" if r.K is None else f"K = {count(r.K)}")
+    title += f"   {place}" if place else ""
+    described = [*_collapse(r), *_decisions(r), *_margins(r), *_spectrum(r)]
     # Numbers without words of their own stand there by their names.
     known = {"seconds", *_PLACES, *(key for _, key, _, _ in described)}
     described += [
@@ -100,12 +115,10 @@ def _set(r: MeasureResult, verbose: bool) -> list[Table]:
     ]
     rows = []
     for name, key, form, remark in described:
-        value: Any = r
-        for part in key.split("."):
-            value = getattr(value, part, None)
-        if value is not None or key in _ALWAYS:
+        value = value_under(r, key)
+        if value is not None or key in (*_ALWAYS, *_ALWAYS_UNLABELLED * (r.K is None)):
             rows.append((name, form(value), remark, key))
-    shown = rows if verbose else _sheet(r, rows)
+    shown = rows if verbose or r.K is None else _sheet(r, rows)
     tables = [facts(title, [*shown, *_variants(r)], forms_note(r), verbose=verbose)]
     if verbose and r.worst_classes:
         tables.append(_worst(r.worst_classes, verbose))
@@ -118,9 +131,10 @@ def _set(r: MeasureResult, verbose: bool) -> list[Table]:
 
 def _sheet(r: MeasureResult, rows: Iterable[tuple[str, ...]]) -> Iterable[tuple[str, ...]]:
     """The rows of a default sheet, with what a remark must say and no conventions."""
-    reference, c = r.gnc2_reference, r.classes
+    reference, missing = r.gnc2_reference, r.classes.missing if r.classes else 0
     brief_keys = {*_BRIEF, *r.forms.values(), *(CLASSIC if _asks_classic([r]) else ())}
-    brief_keys |= {"classes.min_count"} if (c.min_count or _FEW) < _FEW else set()
+    if r.classes and (r.classes.min_count or _FEW) < _FEW:
+        brief_keys.add("classes.min_count")
     raw = "raw features" if _space(r.policy) == "raw" else ""
     for name, value, remark, key in rows:
         if key not in brief_keys or (key == "accuracy" and r.ncc_accuracy is not None):
@@ -128,10 +142,10 @@ def _sheet(r: MeasureResult, rows: Iterable[tuple[str, ...]]) -> Iterable[tuple[
         if key == "gnc2_ratio" and reference is not None:
             remark = f"of {reference.value:.9g}, {reference_text(reference, 34)}"
             remark += f"; random rows {v:.2f}" if (v := r.gnc2_ratio_random) else ""
-        elif key == "classes.present" and c.missing == 0:
+        elif key == "classes.present" and missing == 0:
             continue
         elif key == "classes.present":
-            remark = brief(remark, 48) or f"{count(c.missing)} without samples"
+            remark = brief(remark, 48) or f"{count(missing)} without samples"
         elif key == "ncc_accuracy":
             means = r.policy.class_means or {}
             whose = "" if means.get("ncc", OWN) == OWN else f" of {means['ncc']}"
@@ -147,6 +161,8 @@ def _sheet(r: MeasureResult, rows: Iterable[tuple[str, ...]]) -> Iterable[tuple[
 
 def _collapse(r: MeasureResult) -> list[Fact]:
     policy, rho, reference, q = r.policy, r.gnc2, r.gnc2_reference, r.gnc2_quantiles
+    if rho is None:
+        return []
     space = _space(policy)
     proof = "a class lies in the hull of the others" if _inside(rho) else certified(rho)
     stand_in = "" if _of_weights(r) else "class means stand in for weights; "
@@ -199,6 +215,8 @@ def _collapse(r: MeasureResult) -> list[Fact]:
 
 def _decisions(r: MeasureResult) -> list[Fact]:
     c = r.classes
+    if c is None:
+        return []
     lines: list[Fact] = [
         ("NCC accuracy", "ncc_accuracy", share, f"nearest class mean, {_space(r.policy)} features"),
         ("  leave one out", "ncc_leave_one_out", share, "each sample taken out of its own mean"),
@@ -243,6 +261,8 @@ def _decisions(r: MeasureResult) -> list[Fact]:
 
 def _margins(r: MeasureResult) -> list[Fact]:
     rho, margins = r.gnc2, r.margins
+    if rho is None or margins is None:
+        return []
     wanted = f"{margins.probability:g} on every class"
     if margins.scale is not None:
         remark = f"softmax can reach {wanted} from here on"
@@ -264,6 +284,60 @@ def _margins(r: MeasureResult) -> list[Fact]:
         ("coherence", "coherence", lambda c: figure(c.largest), _coherence(r.coherence)),
         ("rattlers", "rattlers", lambda v: f"{count(v.one_vs_rest)} one-vs-rest", tolerance),
     ]
+
+
+def _spectrum(r: MeasureResult) -> list[Fact]:
+    """The dimensions of the features; the direction of collapse in words."""
+    if (f := r.features) is None:
+        return []
+    pairs = "all pairs" if f.uniformity_error is None else f"{count(f.uniformity_rows)} rows drawn"
+    error = (
+        "" if f.uniformity_error is None else f", standard error {figure(f.uniformity_error, 2)}"
+    )
+    near = "rows whose cosine with another is at least"
+    few = "" if f.near_duplicates is not None else f"not counted beyond {count(ALL_ROWS)} rows; "
+    lines: list[Fact] = [
+        (
+            "effective rank",
+            "effective_rank",
+            figure,
+            f"of at most {count(min(r.d, r.N or r.d))}: exp(entropy of singular values), raw rows; "
+            "collapse is 1",
+        ),
+        (
+            "participation ratio",
+            "participation_ratio",
+            figure,
+            f"of at most {count(r.d)}: eigenvalues of the covariance that count; collapse is 1",
+        ),
+        (
+            "stable rank",
+            "stable_rank",
+            figure,
+            "sum of squares over the largest, raw rows; collapse is 1",
+        ),
+        (
+            "first eigenvalue",
+            "first_share",
+            share,
+            f"share of the covariance, at least {figure(1.0 / r.d, 2)}; collapse is 1",
+        ),
+        ("mean cosine", "mean_cosine", figure, "of two rows; 0 spread evenly, collapse is 1"),
+        ("  centred", "mean_cosine_centred", figure, "the same less the mean of all rows"),
+        (
+            "uniformity",
+            "uniformity",
+            figure,
+            f"log mean exp(-2 |x - y|^2), {pairs}{error}; collapse is 0",
+        ),
+        (
+            "near-duplicates",
+            "near_duplicates",
+            lambda v: "-" if v is None else count(v),
+            f"{few}{near} {f.near_duplicate_cosine:g}",
+        ),
+    ]
+    return [(name, f"features.{key}", form, remark) for name, key, form, remark in lines]
 
 
 def _coherence(found: Coherence | None) -> str:
@@ -384,7 +458,7 @@ def _series(series: MeasureSeries, verbose: bool) -> list[Table]:
     sizes = len({(r.d, r.K) for r in rows}) > 1
     names = told_apart(r.file or "arrays" for r in rows)
     forms = series.forms
-    mixed = len({_of_weights(r) for r in rows}) > 1
+    mixed = len({_of_weights(r) for r in rows if r.K}) > 1
     where: Columns = {
         "file": [names[r.file or "arrays"] for r in rows if len(files) > 1],
         "snapshot": [r.snapshot for r in rows if snapshots],
@@ -394,13 +468,16 @@ def _series(series: MeasureSeries, verbose: bool) -> list[Table]:
     columns: Columns = {
         **where,
         "d": [count(r.d) for r in rows if sizes or prefixes],
-        "K": [count(r.K) for r in rows if sizes and not shared],
+        "K": _column(rows if sizes and not shared else [], "K", count),
         "N": _column([] if shared else rows, "N", count),
         NAMES[forms["gnc1"]]: _column(rows, forms["gnc1"], short),
-        "GNC2": [proved(r.gnc2, 6) + ("" if _of_weights(r) else "*") * mixed for r in rows],
+        "GNC2": [
+            None if r.gnc2 is None else proved(r.gnc2, 6) + ("" if _of_weights(r) else "*") * mixed
+            for r in rows
+        ],
         "ratio": [
             None
-            if r.gnc2_ratio is None
+            if r.gnc2_ratio is None or r.gnc2 is None
             else at_least(r.gnc2, r.gnc2_ratio, f"{r.gnc2_ratio:.4f}", 4)
             for r in rows
         ],
@@ -411,11 +488,19 @@ def _series(series: MeasureSeries, verbose: bool) -> list[Table]:
         ],
         "NCC": _column(rows, "ncc_accuracy", "{:.4f}".format),
         "accuracy": _column(rows, "accuracy", "{:.4f}".format),
+        **{
+            name: [
+                None if r.K or (value := getattr(r.features, key)) is None else figure(value, 4)
+                for r in rows
+            ]
+            for key, name in _UNLABELLED.items()
+        },
     }
     title = f"Collapse{one}   {plural(len(rows), 'row')}{known}"
     if shared:
         samples = "" if rows[0].N is None else f"N = {count(rows[0].N)}, "
-        title += f"   prefixes of d = {count(rows[0].prefix_of)}, {samples}K = {count(rows[0].K)}"
+        classes = "no labels" if rows[0].K is None else f"K = {count(rows[0].K)}"
+        title += f"   prefixes of d = {count(rows[0].prefix_of)}, {samples}{classes}"
     words = ("file", "snapshot", "layer", "split")
     tables = [_table(title, columns, words)]
     if _asks_classic(rows):
@@ -437,7 +522,7 @@ def _series(series: MeasureSeries, verbose: bool) -> list[Table]:
     notes += [(Styled("class means", "bold"), text) for text in others]
     if any(r.accuracy is not None and "no bias" in _form(r) for r in rows):
         notes.append((Styled("accuracy", "bold"), ": of weights without a bias"))
-    if not all(map(_of_weights, rows)):
+    if any(row.policy.weights == STAND_IN for row in rows):
         of = "* of the class means" if mixed else ": of the class means"
         notes.append((Styled("GNC2", "bold"), f"{of}, as there are no weights"))
     if any(r.gnc2_possible is not None for r in rows):
@@ -579,8 +664,9 @@ def class_name(label: int, name: str | None) -> str:
 
 def policy_text(policy: Policy) -> str:
     """Everything that was done, in one line."""
-    parts = [f"{_space(policy)} rows for GNC and NCC"]
-    parts += ["weights given" if policy.weights == "given" else policy.weights]
+    parts = [policy.spaces.get("features", f"{_space(policy)} rows for GNC and NCC")]
+    parts += ["weights given"] if policy.weights == "given" else []
+    parts += [STAND_IN] if policy.weights == STAND_IN else []
     if (means := policy.class_means) is not None:
         parts += [] if means["ncc"] == OWN else [f"class means of {means['ncc']}"]
     if policy.classes_left_out:

@@ -11,7 +11,9 @@ from typing import Any
 from gnc_cli.console.process import note
 from gnc_cli.runtime.deadline import Progress
 
-_WITHOUT_BEST = frozenset({"bounds", "moments", "decisions", "rows", "reach", "reach of sets"})
+_WITHOUT_BEST = frozenset(
+    {"bounds", "moments", "decisions", "directions", "rows", "reach", "reach of sets"}
+)
 """Stages that come to an end rather than to a best value; theirs is the share done."""
 
 

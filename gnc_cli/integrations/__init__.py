@@ -12,7 +12,10 @@ from gnc_cli.collapse.result import MeasureResult
 from gnc_cli.errors import DataError
 from gnc_cli.records import Bracket
 
-_ENDS: dict[Any, tuple[str, ...]] = {float | None: ("{}",), Bracket: ("{}.lower", "{}.upper")}
+_ENDS: dict[Any, tuple[str, ...]] = {
+    float | None: ("{}",),
+    Bracket | None: ("{}.lower", "{}.upper"),
+}
 FIGURES = tuple(
     key.format(each.name)
     for each in fields(MeasureResult)

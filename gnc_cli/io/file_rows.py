@@ -88,6 +88,23 @@ class FlatArray:
             raise EOFError(f"the file ends {len(view) - got} bytes too early")
 
 
+def matrix_shape(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the shape of rows: axes of length 1 behind the first are left out, if one is longer.
+
+    >>> matrix_shape((9, 4, 1, 1)), matrix_shape((9, 1, 4)), matrix_shape((9, 2, 4))
+    ((9, 4), (9, 4), (9, 2, 4))
+    """
+    long = [size for size in shape[1:] if size != 1]
+    return (shape[0], *long) if len(long) == 1 else shape[:2] if not long else shape
+
+
+def advice_for(shape: tuple[int, ...]) -> str:
+    """Return how to make a matrix of features of several places; empty for other ranks."""
+    token = "choose a token, features[:, 0], or " if len(shape) == 3 else ""
+    axes = 1 if token else tuple(range(2, len(shape)))
+    return f": {token}average the places, features.mean(axis={axes})" if axes else ""
+
+
 class FileRows:
     """A matrix of an open file.
 
@@ -95,30 +112,36 @@ class FileRows:
         catalogue: of the file, which stays open.
         name: the dataset.
         least: the smallest number of columns that makes sense.
+        transpose: the rows are the columns of the file, which is read whole.
 
     Raises:
         DataError: no matrix of real numbers, or its claims are not to be believed.
     """
 
-    def __init__(self, catalogue: Catalogue, name: str, least: int = 2) -> None:
+    def __init__(
+        self, catalogue: Catalogue, name: str, least: int = 2, transpose: bool = False
+    ) -> None:
         entry = checked(catalogue, name, whole=False)
         check_bits(catalogue, name)
         self.where = catalogue.where(name)
         # Maps of one place, as networks with pooling give them, (N, d, 1, 1), are rows.
-        shape = entry.shape[:2] if set(entry.shape[2:]) <= {1} else entry.shape
+        shape = matrix_shape(entry.shape)
         if len(shape) != 2:
-            axes = ", ".join(str(axis) for axis in range(2, len(shape)))
-            step = f": average the places, features.mean(axis=({axes},))" if axes else ""
+            step = advice_for(shape)
             raise DataError(f"{self.where} has shape {entry.shape}; expected a matrix{step}")
-        if entry.shape[0] < 1 or entry.shape[1] < least:
+        self._stored, shape = shape, shape[::-1] if transpose else shape
+        if shape[0] < 1 or shape[1] < least:
             raise DataError(
                 f"{self.where} has shape {entry.shape}; expected at least 1 row and {least} columns"
             )
-        if entry.read is None:
+        note = f"{self.where}: shape {entry.shape} read as {shape}"
+        self.note = "" if shape == entry.shape else note
+        self._read = None if transpose else entry.read
+        if self._read is None:
             check_entry(entry, self.where)  # it will be loaded whole
         self.shape = (int(shape[0]), int(shape[1]))
         self.dtype = _read_as(entry.dtype)
-        self.step = max(1, min(entry.step, self.shape[0]))
+        self.step = max(1, min(1 if transpose else entry.step, self.shape[0]))
         self._entry, self._path = entry, catalogue.path
         self._what = f"a dataset {name!r} of shape {entry.shape} {entry.dtype}"
         self._whole: np.ndarray | None = None
@@ -135,9 +158,9 @@ class FileRows:
         if start >= stop:
             return np.empty((0, self.shape[1]), self.dtype)
         with translated(self._path, self._what):
-            read = self._entry.read
+            read = self._read
             rows = self._loaded(start, stop) if read is None else read(start, stop)
-            rows = rows.reshape(rows.shape[:2])
+            rows = rows.reshape(len(rows), self.shape[1])
             with np.errstate(over="ignore", invalid="ignore"):  # NaN is for those who count it
                 return rows.astype(self.dtype, copy=False)
 
@@ -145,7 +168,10 @@ class FileRows:
         """Rows of the whole, which stays in memory until its last row is read: of several shards
         one or two are there at a time."""
         with self._lock:
-            whole = self._entry.load() if self._whole is None else self._whole
+            whole = self._whole
+            if whole is None:
+                whole = np.asarray(self._entry.load()).reshape(self._stored)
+                whole = whole if self._stored == self.shape else whole.T
             self._whole = whole if stop < self.shape[0] else None
             return whole[start:stop]
 
@@ -172,6 +198,7 @@ class ConcatenatedRows:
         self.step = max(part.step for part in parts)
         more = len(parts) - 1
         self.where = first.where + (f" and {more} more file(s)" if more else "")
+        self.notes = tuple(part.note for part in parts if part.note)
 
     def read(self, start: int, stop: int) -> np.ndarray:
         """Rows start to stop, counted through all parts; any thread."""

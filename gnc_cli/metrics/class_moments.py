@@ -150,6 +150,11 @@ class ClassMoments:
             )
         )
 
+    def joined(self, other: "ClassMoments") -> "ClassMoments":
+        """Take in the rows of `other` as `merge` does, and return these moments."""
+        self.merge(other)
+        return self
+
     def copy(self) -> "ClassMoments":
         """The same moments, independent of these."""
         return deepcopy(self)

@@ -62,9 +62,16 @@ class Decisions:
     """Samples of all classes that the linear, the cosine and the euclidean head of these weights
     name right, shape (3,)."""
 
+    def joined(self, other: "Decisions") -> "Decisions":
+        """Decisions on two sets of samples together, exactly those of one pass over both."""
 
-Decider = Callable[[int, int], Decisions]
-"""Decisions on the rows from start to stop."""
+        def both(name: str) -> Any:
+            x, y = getattr(self, name), getattr(other, name)
+            if x is None or y is None:
+                return None
+            return np.minimum(x, y) if name == "margin_min" else x + y
+
+        return Decisions(**{field.name: both(field.name) for field in fields(Decisions)})
 
 
 def equivalent_head(
@@ -89,16 +96,8 @@ def equivalent_head(
     return weights, bias
 
 
-def merge(a: Decisions, b: Decisions) -> Decisions:
-    """Decisions on two sets of samples together, exactly those of one pass over both."""
-
-    def both(name: str) -> Any:
-        x, y = getattr(a, name), getattr(b, name)
-        if x is None or y is None:
-            return None
-        return np.minimum(x, y) if name == "margin_min" else x + y
-
-    return Decisions(**{field.name: both(field.name) for field in fields(Decisions)})
+Decider = Callable[[int, int], Any]
+"""Decisions on the rows from start to stop, or sums over them; `joined` puts two together."""
 
 
 def stream_decisions(
@@ -178,7 +177,7 @@ def stream_decisions(
         device=device,
         **options,
     )
-    (total,) = stream_deciders(
+    totals: list[Decisions] = stream_deciders(
         [decide],
         rows,
         where=where,
@@ -188,7 +187,7 @@ def stream_decisions(
         deadline=deadline,
         progress=progress,
     )
-    return total
+    return totals[0]
 
 
 def stream_deciders(
@@ -196,24 +195,26 @@ def stream_deciders(
     rows: Rows,
     *,
     where: str = "features",
+    stage: str = "decisions",
     block: int | None = None,
     workers: int = 1,
     span: tuple[int, int] | None = None,
     deadline: Deadline | None = None,
     progress: Callable[[str, int, int, float], None] | None = None,
-) -> list[Decisions]:
+) -> list[Any]:
     """`stream_decisions` of several deciders in one pass: each block is decided by all, one after
-    the other, in one thread. `rows` are those of the widest."""
+    the other, in one thread. `rows` are those of the widest; `stage` names the pass to
+    `progress`."""
     first, end = span or (0, rows.shape[0])
     step, N = block_rows(rows, block), end - first
     totals = _by_each(deciders, first, first)  # of no sample: what is known, in the right shapes
     jobs = (partial(_by_each, deciders, first + a, first + b) for a, b in blocks(N, step))
-    for parts in watched(ordered(jobs, workers), "decisions", where, step, N, deadline, progress):
-        totals = list(map(merge, totals, parts))
+    for parts in watched(ordered(jobs, workers), stage, where, step, N, deadline, progress):
+        totals = [total.joined(part) for total, part in zip(totals, parts, strict=True)]
     return totals
 
 
-def _by_each(deciders: Sequence[Decider], start: int, stop: int) -> list[Decisions]:
+def _by_each(deciders: Sequence[Decider], start: int, stop: int) -> list[Any]:
     return [decide(start, stop) for decide in deciders]
 
 

@@ -283,7 +283,16 @@ def effective_rank(X: np.ndarray, *, deadline: Deadline | None = None) -> float 
             raise TimeoutError("the deadline expired before the effective rank was found")
         stacked = np.concatenate([factor, X[start:stop]])
         factor = np.asarray(np.linalg.qr(stacked, mode="r"))
-    values = np.linalg.svd(factor, compute_uv=False) if len(factor) else np.zeros(0)
+    return entropy_rank(np.linalg.svd(factor, compute_uv=False) if len(factor) else np.zeros(0))
+
+
+def entropy_rank(values: np.ndarray) -> float | None:
+    """Return `exp(entropy of the shares)` of singular values (m,); None where all are zero.
+
+    Example:
+        >>> round(entropy_rank(np.array([2.0, 2.0, 0.0])), 12)
+        2.0
+    """
     total = float(values.sum())
     if total == 0.0:
         return None

@@ -16,7 +16,7 @@ from gnc_cli.collapse.gnc_metrics import GNCMetrics
 from gnc_cli.collapse.model import in_eval_mode
 from gnc_cli.collapse.result import MeasureResult
 from gnc_cli.errors import DataError
-from gnc_cli.metrics.decisions import Decisions, merge, stream_decisions
+from gnc_cli.metrics.decisions import Decisions, stream_decisions
 from gnc_cli.metrics.rows import ArrayRows, blocks, to_numpy
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.distributed import of_first, share
@@ -199,13 +199,13 @@ class NetworkMeasurer:
                 blocks_judged.append(one)
 
         trouble = self._trouble_in_any(judge)
-        own = functools.reduce(merge, blocks_judged) if blocks_judged else None
+        own = functools.reduce(Decisions.joined, blocks_judged) if blocks_judged else None
         parts = [part for part in self._processes.each(own) if part is not None]
         if trouble is not None:
             raise DataError(trouble)
         if not parts:
             return None, None
-        whole = functools.reduce(merge, parts)
+        whole = functools.reduce(Decisions.joined, parts)
         total = int(whole.counted.sum())
         if not total or whole.right is None or whole.ncc_right is None:
             return None, None

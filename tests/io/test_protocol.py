@@ -211,7 +211,11 @@ def _jsonl(folder: Path, arrays: Arrays) -> Call:
     for row, label in _rows(arrays):
         if not np.isfinite(row).all() or row.dtype.kind != "f":
             raise UnsavableError
-        lines.append(json.dumps({"embedding": row.tolist()} | ({"label": label} if label is not None else {})))
+        lines.append(
+            json.dumps(
+                {"embedding": row.tolist()} | ({"label": label} if label is not None else {})
+            )
+        )
     (folder / "f.jsonl").write_text("\n".join(lines))
     return {"files": [folder / "f.jsonl"]} | call
 
@@ -223,7 +227,9 @@ def _fvecs(folder: Path, arrays: Arrays) -> Call:
     if arrays["labels"].ndim > 1:
         raise UnsavableError
     call = _beside(folder, {name: a for name, a in arrays.items() if name != "labels"})
-    records = np.concatenate([np.full((len(features), 1), features.shape[1], "<i4").view("<f4"), features], axis=1)
+    records = np.concatenate(
+        [np.full((len(features), 1), features.shape[1], "<i4").view("<f4"), features], axis=1
+    )
     records.astype("<f4").tofile(folder / "f.fvecs")
     np.save(folder / "labels.npy", arrays["labels"])
     return {"features": folder / "f.fvecs", "labels": folder / "labels.npy"} | call
@@ -240,11 +246,15 @@ def _table(arrays: Arrays, *, wide: bool) -> Any:
     if wide:
         columns = {f"f{j}": pyarrow.array(features[:, j]) for j in range(features.shape[1])}
     else:
-        columns["features"] = pyarrow.array([*features], type=pyarrow.list_(pyarrow.from_numpy_dtype(features.dtype)))
+        columns["features"] = pyarrow.array(
+            [*features], type=pyarrow.list_(pyarrow.from_numpy_dtype(features.dtype))
+        )
     if "labels" in arrays:
         if arrays["labels"].ndim != 1:
             raise UnsavableError
-        columns["label"] = pyarrow.array(arrays["labels"].tolist() if arrays["labels"].dtype.kind == "U" else arrays["labels"])
+        columns["label"] = pyarrow.array(
+            arrays["labels"].tolist() if arrays["labels"].dtype.kind == "U" else arrays["labels"]
+        )
     return pyarrow.table(columns)
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gnc_cli.errors import DataError
-from gnc_cli.metrics.decisions import Decisions, equivalent_head, merge, stream_decisions
+from gnc_cli.metrics.decisions import Decisions, equivalent_head, stream_decisions
 from gnc_cli.metrics.rows import ArrayRows
 from gnc_cli.runtime.deadline import Deadline
 
@@ -177,7 +177,7 @@ def test_pieces_add_up_to_the_whole_exactly(case: Case, data: st.DataObject) -> 
     parts = [case.decide(a, b) for a, b in pairwise([0, *cuts, N])]
     together = parts[0]
     for part in parts[1:]:
-        together = merge(together, part)
+        together = together.joined(part)
     for name in FIELDS:
         assert np.array_equal(getattr(whole, name), getattr(together, name)), name
     np.testing.assert_allclose(whole.margin_min, together.margin_min, rtol=0, atol=1e-15)
@@ -397,4 +397,4 @@ def test_laws_of_the_forms(seed: int, power: int) -> None:
         stream_decisions(ArrayRows(H), y, weights=W, bias=bias, compared=True, span=span)
         for span in ((0, 13), (13, 40))
     ]
-    assert np.array_equal(merge(*halves).forms, forms)  # type: ignore[arg-type]
+    assert np.array_equal(halves[0].joined(halves[1]).forms, forms)

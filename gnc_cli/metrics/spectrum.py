@@ -1,0 +1,235 @@
+"""How many dimensions features use, with or without labels: dimensional collapse.
+
+Two passes. The first is that of the class moments; unlabelled rows are one class. Its scatter is
+about means, so that nothing cancels, and gives the covariance of all rows and the singular values
+of the rows as they are. The second adds up the directions of the rows, before and after centring,
+and keeps some of them for statistics over pairs.
+
+Squares of singular values are eigenvalues of a (d, d) matrix in float64. Singular values below
+sqrt(d eps) of the largest (3e-7 for d = 512) are rounding there and count as 0. Features stored in
+float32 hold no such directions either.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from gnc_cli.geometry.sphere import row_norms
+from gnc_cli.metrics.class_moments import ClassMoments
+from gnc_cli.metrics.duplicates import find_duplicates
+from gnc_cli.metrics.rows import Rows, read_block, refuse_rows
+from gnc_cli.metrics.variants import entropy_rank
+from gnc_cli.records import HIDDEN
+
+NEAR_DUPLICATE = 0.999
+"""Cosine from which two rows nearly coincide."""
+ALL_ROWS = 10_000
+"""Number of rows up to which near-duplicates are counted."""
+_PAIR_ROWS = 2048
+"""Number of rows up to which the uniformity is over all pairs; of more, this number is drawn."""
+_SHORTEST, _LONGEST = 1e-150, 1e150
+"""Norms between which squares are numbers of float64; shorter rows count as zero."""
+
+
+@dataclass(frozen=True)
+class FeatureSpectrum:
+    """How many dimensions the features use, whatever their labels; zero rows are left out."""
+
+    effective_rank: float | None
+    """`exp(entropy of the normalised singular values)` of the raw rows, not centred (RankMe of
+    Garrido et al. 2023, without its 1e-7); from 1, all rows parallel, to min(N, d). This and the
+    next three are None with labels beyond 5000 classes or dimensions without `--variants classic`,
+    and where they are undefined."""
+    participation_ratio: float | None
+    """`(sum l)^2 / sum l^2` of the eigenvalues l of the covariance of the raw rows; at most d."""
+    stable_rank: float | None
+    """`sum s^2 / max s^2` of the singular values s of the raw rows, not centred."""
+    first_share: float | None
+    """Share of the largest eigenvalue of the covariance in their sum; at least 1/d."""
+    mean_cosine: float | None
+    """Mean cosine of two rows (anisotropy, Ethayarajh 2019): 0 evenly spread, 1 parallel. None for
+    fewer than two rows."""
+    mean_cosine_centred: float | None
+    """The same of the rows less their mean; rows at the mean have no direction and are left out."""
+    uniformity: float | None
+    """Log of the mean of `exp(-2 |x - y|^2)` over two unit rows (Wang and Isola 2020): 0 where all
+    coincide, about -4 evenly spread in many dimensions."""
+    uniformity_error: float | None
+    """Standard error of `uniformity` by the draw of rows (`--seed`); None where all pairs count."""
+    uniformity_rows: int
+    """Rows all of whose pairs count for `uniformity`: all rows up to 2048, else 2048 drawn."""
+    near_duplicates: int | None
+    """Rows whose cosine with another row is at least `near_duplicate_cosine`; None where more than
+    10000 rows were read."""
+    zero_rows: int
+    """Rows left out since they are zero; with labels and `--normalize off` they are in the
+    covariance."""
+    near_duplicate_cosine: float = NEAR_DUPLICATE
+    """Cosine from which two rows nearly coincide: 0.999."""
+    eigenvalues: Any = field(default=None, metadata=HIDDEN, repr=False, compare=False)
+    """Of the covariance, descending, float64, shape (d,); None where they are not known."""
+
+
+@dataclass(frozen=True, eq=False)
+class Directions:
+    """Sums over the directions of some rows."""
+
+    counts: np.ndarray
+    """Rows with a direction, rows with one after centring, and zero rows, shape (3,)."""
+    sums: np.ndarray
+    """Sums of the unit rows, before and after centring, shape (2, d)."""
+    rows: list[np.ndarray]
+    """Unit rows that were chosen, in order, shape (m, d) each."""
+
+    def joined(self, other: "Directions") -> "Directions":
+        """Return the sums over these rows and those of `other`, which come after them."""
+        counts, sums = self.counts + other.counts, self.sums + other.sums
+        return Directions(counts, sums, self.rows + other.rows)
+
+
+def _read(
+    rows: Rows, labels: np.ndarray, where: str, start: int, stop: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return the rows from start to stop that count, as float64, their norms, their numbers, and
+    which of them are not zero; raises DataError for rows that are not finite or too long."""
+    block = read_block(rows, labels, ("raw",), where, start, stop)
+    index = np.arange(start, stop)[block.kept]
+    what = f"{where} holds rows whose squares leave the numbers of float64"
+    refuse_rows(block.norms > _LONGEST, index, what, "divide all rows by one norm")
+    return block.rows["raw"], block.norms, index, block.norms > _SHORTEST
+
+
+def moment_sums(rows: Rows, labels: np.ndarray, where: str) -> Callable[[int, int], ClassMoments]:
+    """Return what gives the moments of the raw rows from start to stop as one class, without zero
+    rows, in any thread; arguments as in `direction_sums`."""
+
+    def sums_of(start: int, stop: int) -> ClassMoments:
+        raw, _, _, nonzero = _read(rows, labels, where, start, stop)
+        moments = ClassMoments(rows.shape[1], 1)
+        moments.update(raw[nonzero], labels[start:stop][: nonzero.sum()])
+        return moments
+
+    return sums_of
+
+
+def direction_sums(
+    rows: Rows,
+    labels: np.ndarray,
+    where: str,
+    mean: np.ndarray | None,
+    seed: int,
+) -> Callable[[int, int], Directions]:
+    """Return what sums the directions of the rows from start to stop, in any thread.
+
+    Args:
+        rows: shape (N, d); all are kept up to `ALL_ROWS`, else a draw of them.
+        labels: shape (N,); rows of label -1 are left out.
+        where: names the rows in messages.
+        mean: of the raw rows, shape (d,); None: directions after centring are not summed.
+        seed: of the draw.
+    """
+    N = rows.shape[0]
+    drawn = np.arange(N)
+    if N > ALL_ROWS:
+        drawn = np.random.default_rng(seed).choice(N, _PAIR_ROWS, replace=False, shuffle=False)
+
+    def sums_of(start: int, stop: int) -> Directions:
+        raw, norms, index, nonzero = _read(rows, labels, where, start, stop)
+        chosen = nonzero & np.isin(index, drawn[(drawn >= start) & (drawn < stop)])
+        unit = raw[chosen] / norms[chosen, None]
+        sums, centred = np.zeros((2, rows.shape[1])), np.zeros(0, dtype=bool)
+        sums[0] = np.divide(1.0, norms, out=np.zeros_like(norms), where=nonzero) @ raw
+        if mean is not None:
+            raw -= mean
+            norms = row_norms(raw)
+            least = max(_SHORTEST, 16.0 * np.finfo(np.float64).eps * float(np.linalg.norm(mean)))
+            centred = nonzero & (norms > least)
+            sums[1] = np.divide(1.0, norms, out=np.zeros_like(norms), where=centred) @ raw
+        counts = np.array([nonzero.sum(), centred.sum(), (~nonzero).sum()])
+        return Directions(counts, sums, [unit])
+
+    return sums_of
+
+
+def total_moments(moments: ClassMoments) -> tuple[np.ndarray, np.ndarray]:
+    """Return the mean (d,) and the scatter (d, d) about it of the rows of all classes together."""
+    counts, means = moments.counts[moments.present], moments.means[moments.present]
+    mean = counts @ means / moments.N
+    apart = (means - mean) * np.sqrt(counts)[:, None]
+    scatter = moments.scatter + apart.T @ apart
+    if moments.centres is not None:  # about other points than the means of the classes
+        shifts = moments.offsets[moments.present] * np.sqrt(counts)[:, None]
+        scatter -= shifts.T @ shifts
+    return mean, scatter
+
+
+def feature_spectrum(
+    moments: ClassMoments | None, directions: Directions, N: int, seed: int
+) -> FeatureSpectrum:
+    """Return all figures of the features.
+
+    Args:
+        moments: of the raw rows that count; None where they are not known.
+        directions: of all these rows.
+        N: rows that were read.
+        seed: of the draw of rows for `uniformity`, where more than 2048 are at hand.
+    """
+    values: dict[str, Any] = dict.fromkeys(
+        ("effective_rank", "participation_ratio", "stable_rank", "first_share", "eigenvalues")
+    )
+    if moments is not None:
+        mean, scatter = total_moments(moments)
+        own = _eigenvalues(scatter / moments.N)
+        squares = _eigenvalues(scatter / moments.N + np.outer(mean, mean))[: moments.N]
+        values |= {"effective_rank": entropy_rank(np.sqrt(squares)), "eigenvalues": own}
+        if squares[0] > 0.0:
+            values["stable_rank"] = float(squares.sum() / squares[0])
+        if own[0] > 0.0:
+            own = own / own[0]
+            values["first_share"] = float(1.0 / own.sum())
+            values["participation_ratio"] = float(own.sum() ** 2 / (own @ own))
+    cosines = [
+        float((total @ total - n) / (n * (n - 1.0))) if n > 1 else None
+        for n, total in zip(directions.counts.tolist()[:2], directions.sums, strict=True)
+    ]
+    U, near = np.concatenate(directions.rows), 0
+    if 1 < len(U) and N <= ALL_ROWS:
+        first = find_duplicates(U, NEAR_DUPLICATE)[3]
+        near = int((np.bincount(first)[first] > 1).sum())
+    return FeatureSpectrum(
+        **values,
+        mean_cosine=cosines[0],
+        mean_cosine_centred=cosines[1],
+        **_uniformity(U, int(directions.counts[0]), seed),
+        near_duplicates=None if N > ALL_ROWS else near,
+        zero_rows=int(directions.counts[2]),
+    )
+
+
+def _eigenvalues(covariance: np.ndarray) -> np.ndarray:
+    """Return the eigenvalues, descending; those below the rounding of the largest are 0."""
+    values = np.linalg.eigvalsh(covariance)[::-1]
+    least = len(values) * np.finfo(np.float64).eps * max(values[0], 0.0)
+    return np.where(values > least, values, 0.0)
+
+
+def _uniformity(U: np.ndarray, N: int, seed: int) -> dict[str, Any]:
+    """Return the uniformity of the unit rows U, (m, d), drawn of N, as fields of the record.
+
+    The mean over all pairs of the rows is a U-statistic: its variance is that of the mean over the
+    rows of twice their own means (Hoeffding 1948), less the share of the N rows that was seen.
+    """
+    if len(U) > _PAIR_ROWS:
+        U = U[np.random.default_rng(seed).choice(len(U), _PAIR_ROWS, replace=False, shuffle=False)]
+    n, value, error = len(U), None, None
+    if n > 1:
+        kernel = np.exp(4.0 * (U @ U.T) - 4.0)
+        np.fill_diagonal(kernel, 0.0)
+        means = kernel.sum(axis=1) / (n - 1)
+        value = min(0.0, math.log(means.mean()))
+        if n < N:
+            error = 2.0 * float(means.std(ddof=1) / means.mean()) * math.sqrt((1.0 - n / N) / n)
+    return {"uniformity": value, "uniformity_error": error, "uniformity_rows": n}
