@@ -80,6 +80,8 @@ class Measurer:
             DataError, UsageError: the set cannot be measured.
             TimeoutError: interrupted before the samples were read.
         """
+        if samples.features is not None and not {"labels", "weights", "logits"} & {*samples.where}:
+            return self._unlabelled(samples, source)
         prepared = prepare_samples(samples, self.request)
         parts = cut_samples(prepared, self.request.prefix_dims)
         notes = parts[-1].notes

@@ -78,7 +78,7 @@ class Request(Call):
             )
         if self._of_angles and self.quantity is Quantity.ONE_VS_REST:
             quantity = spelled("quantity", self.quantity)
-            raise excludes(targets[0], quantity, f"drop {quantity}, or give {spelled('margin')}")
+            raise excludes(*targets, quantity, f"drop {quantity}, or give {spelled('margin')}")
         if self.margin is not None and self.quantity is Quantity.ONE_VS_ONE:
             raise excludes(
                 "margin",
