@@ -57,5 +57,7 @@ def test_mistakes_name_the_next_step(call: dict[str, Any], words: str) -> None:
 
 
 def test_python_callers_read_their_own_names() -> None:
-    with pytest.raises(UsageError, match="^require_entry requires files or solve; drop require_entry$"):
+    with pytest.raises(
+        UsageError, match="^require_entry requires files or solve; drop require_entry$"
+    ):
         compare(list=True, require_entry=True)

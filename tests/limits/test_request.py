@@ -90,7 +90,10 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"d": 10, "max_cosine": 1.0}, "max_cosine 1"),
     ({"d": 10, "margin": 0.3, "max_cosine": 0.3}, "margin and max_cosine exclude each other"),
     ({"d": 10, "arcface_m": 1.0, "max_cosine": 0.3}, "arcface_m and max_cosine exclude"),
-    ({"d": 10, "margin": 0.3, "quantity": "one-vs-one"}, "margin excludes quantity='one-vs-one'; give max_cosine or arcface_m"),
+    (
+        {"d": 10, "margin": 0.3, "quantity": "one-vs-one"},
+        "margin excludes quantity='one-vs-one'; give max_cosine or arcface_m",
+    ),
     ({"d": 10, "arcface_m": 0.3, "quantity": "one-vs-rest"}, "drop quantity='one-vs-rest'"),
     ({"d": 10, "K": 5, "quantity": "chords"}, "quantity 'chords' is not one of one-vs-rest, one-"),
     ({"d": 10, "K": 5, "probability": 1.0}, "probability 1.0"),

@@ -212,7 +212,9 @@ def test_rows_that_are_not_finite_are_named(value: float, space: str) -> None:
 def test_zero_rows_are_refused_where_they_need_a_direction() -> None:
     X, y = samples()
     X[9], y[9] = 0.0, 1
-    with pytest.raises(DataError, match=r"features holds zero rows.*first row 9; .*normalize='off'"):
+    with pytest.raises(
+        DataError, match=r"features holds zero rows.*first row 9; .*normalize='off'"
+    ):
         moments_of(X, y, 11, workers=3)
     assert moments_of(X, y, 11, spaces=("raw",))["raw"].N == (y >= 0).sum()
 

@@ -103,7 +103,10 @@ def test_a_stored_code_is_certified_and_said_to_be_one(
     [
         ({"construction": "known", "K": 3}, "missing d; give both"),
         ({"construction": "known", "d": 3, "K": 12}, "K = 12 are stored; drop construction="),
-        ({"construction": "known", "d": 3, "K": 13, "restarts": 9}, "construction excludes restarts; drop"),
+        (
+            {"construction": "known", "d": 3, "K": 13, "restarts": 9},
+            "construction excludes restarts; drop",
+        ),
         ({"construction": "snub-cub"}, "'snub-cub' is not known; did you mean snub-cube"),
         ({"construction": "e8-roots", "d": 7}, "needs 8 dimensions; d=7 is too few"),
         ({"construction": "e8-roots", "K": 241}, "240 rows; K=241 is too many"),
