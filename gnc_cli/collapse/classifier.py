@@ -98,7 +98,7 @@ class Classifier:
         return features.flatten(1), logits.flatten(1)
 
 
-class Product(TorchFunctionMode, Classifier):
+class Product(TorchFunctionMode, Classifier):  # type: ignore[misc]
     """A classifier that is a parameter: sees every call of torch while it is entered, and keeps
     what the network multiplies by the parameter, and the product.
 
@@ -113,7 +113,7 @@ class Product(TorchFunctionMode, Classifier):
         self._operands: tuple[Any, Any] = (None, None)
         with self:
             answer = call()
-            _, product = Classifier.take(self)
+            product: Any = Classifier.take(self)[1]
         self.use(*self._operands)
         self.linear = any(part.data_ptr() == product.data_ptr() for part in _tensors(answer))
 
@@ -130,6 +130,7 @@ class Product(TorchFunctionMode, Classifier):
     def take(self, answer: Any = None) -> tuple[Tensor, Tensor | None]:
         """Features, and the logits that the network made of the product."""
         features, product = Classifier.take(self)
+        assert product is not None
         parts = [product] if self.linear else _tensors(answer)
         return features, next((p for p in parts if p.shape == product.shape), None)
 
@@ -336,7 +337,7 @@ def _behind(answer: Any, calls: dict[str, _Call], modules: Mapping[str, nn.Modul
     )
 
 
-def _listed(modules: Mapping[str, nn.Module | Tensor]) -> str:
+def _listed(modules: dict[str, nn.Module | Tensor]) -> str:
     """Modules with the shapes of their matrices, the last ones first."""
     texts = [f"{n!r} {tuple(_rows(m, None).shape)}" for n, m in reversed(modules.items())]
     return listed(texts) or "none"

@@ -154,7 +154,7 @@ class Gates:
         gates += [_limit("--max", text, "<=") for text in options.maximum or ()]
         gates += [_expression(text) for text in options.check or ()]
         if options.allow and options.baseline is None:
-            raise UsageError("--allow requires --baseline run.json; add it")
+            raise UsageError("--allow requires --baseline run.json; add --baseline run.json")
         earlier = None
         if options.baseline is not None:
             if not options.allow:

@@ -78,7 +78,9 @@ class Request(Call):
             )
         if self._of_angles and self.quantity is Quantity.ONE_VS_REST:
             quantity = spelled("quantity", self.quantity)
-            raise excludes(*targets, quantity, f"drop {quantity}, or give {spelled('margin')}")
+            raise excludes(
+                next(iter(targets)), quantity, f"drop {quantity}, or give {spelled('margin')}"
+            )
         if self.margin is not None and self.quantity is Quantity.ONE_VS_ONE:
             raise excludes(
                 "margin",

@@ -419,7 +419,8 @@ def _lines(ledger: Path) -> dict[Any, Any]:
 def test_a_growing_file_has_one_row_per_snapshot(
     data: dict[str, np.ndarray], tmp_path: Path, prefix: str
 ) -> None:
-    file, ledger, measured = tmp_path / "run.h5", tmp_path / "rows.jsonl", []
+    file, ledger = tmp_path / "run.h5", tmp_path / "rows.jsonl"
+    measured: list[str | None] = []
 
     def add(epoch: int, **more: Any) -> None:
         with h5py.File(file, "a") as h5:

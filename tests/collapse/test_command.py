@@ -154,7 +154,7 @@ BAD_OPTIONS: list[tuple[tuple[str, ...], str]] = [
     (("run.h5", "--out", "rows.npz"), ".json"),
     (("run.h5", "--per-class", "c.json"), ".h5"),
     (("run.h5", "--per-class", "c.csv"), "--per-class requires one set, and there are 3"),
-    (("run.h5", "--per-class", "c.csv", "--out", "r.jsonl"), "drop the .jsonl file"),
+    (("run.h5", "--per-class", "c.csv", "--out", "r.jsonl"), "--per-class excludes --out r.jsonl"),
     (("run.h5", "--merge-list", "m.csv"), "add --duplicates 0.99"),
     (("run.h5", "--duplicates", "0.9", "--merge-list", "m.csv"), "--merge-list requires one set"),
     (("run.h5", "--resume"), "--out rows.jsonl"),

@@ -39,7 +39,8 @@ def test_every_change_of_a_small_dataset_is_seen(values: list[int], at: int, by:
 
 
 def test_blocks_of_a_large_one_have_places_by_its_shape() -> None:
-    array, read = np.arange(4.0 * SIZE).reshape(-1, 4), []
+    array = np.arange(4.0 * SIZE).reshape(-1, 4)
+    read: list[tuple[int, int]] = []
     digest = _entry(array, read).fingerprint()
     assert (read[0][0], read[-1][1]) == (0, SIZE)
     assert sum(stop - start for start, stop in read) < SIZE / 5 and len(read) == len({*read})

@@ -37,7 +37,11 @@ BAD: list[tuple[dict[str, Any], type[GncError], str]] = [
     ({"problem": "ufm"}, UsageError, "add tau=0.1 (or weight_decay)"),
     ({"weight_decay": 0.1}, UsageError, "weight_decay requires problem='ufm'; add problem"),
     ({"problem": "ufm", "tau": [0.1, -1.0]}, UsageError, "tau -1"),
-    ({"problem": "ufm", "tau": 1.0, "fixed": np.eye(3)}, UsageError, "fixed excludes problem"),
+    (
+        {"problem": "ufm", "tau": 1.0, "fixed": np.eye(3)},
+        UsageError,
+        "fixed excludes problem='ufm'",
+    ),
     ({"resume": True}, UsageError, "add out='code.h5'"),
     ({"steps": 60}, UsageError, "steps requires K > 2896 or problem='ufm'; set the effort"),
     ({"symmetry": "antipodal:3"}, UsageError, "'antipodal:3'"),
