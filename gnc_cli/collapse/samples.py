@@ -181,9 +181,9 @@ def open_samples(
             where["labels"] += f" and {more} more file(s)" if more else ""
             shards = [(f.where(name), f.entries[name].shape[0]) for f, name in datasets["features"]]
             labels, names = _classes(stored, shards, where, request, names, notes)
-        (asked, name), *_ = datasets["features"] or [(None, "")]
-        if asked is not None and labels is None and (question := asked.entries[name].question):
-            raise DataError(f"{asked.where(name)}: {question}")
+        for file, name in datasets["features"] if labels is None else ():
+            if question := file.entries[name].question:
+                raise DataError(f"{file.where(name)}: {question}")
         if counted and features is not None:
             labels = np.arange(features.shape[0])
             where["labels"] = f"{features.where}, one row a class"
