@@ -146,13 +146,17 @@ def roles_of_group(
             look("labels", "")
         if not missing("labels"):
             _find_unnamed_features(catalogue, group, roles)
-    only_labels = "labels" in roles and {"features", "logits"} & {*elsewhere}
-    if not roles.keys() & {"features", "weights", "logits"} and not only_labels:
+    by_option = {"features", "logits"} & {*elsewhere}
+    if not roles.keys() & {"features", "weights", "logits"} and not (
+        "labels" in roles and by_option
+    ):
         nameless = missing("features") and missing("labels")
         pair = _unnamed_pair(catalogue, group) if nameless else {}
         only = (
             None if pair or not missing("weights") else _only_dataset(catalogue, "weights", group)
         )
+        if by_option and (only is None or len(catalogue.entries) > 1):
+            return roles
         if pair is None or "labels" in roles or not (pair or only):
             raise DataError(
                 f"{catalogue.path!r}{_place(group)} has neither features nor weights by name; "

@@ -203,6 +203,9 @@ class _Finder:
                         f"{shown!r} has one number per row; expected a matrix. If these are "
                         f"labels: --features FILE --labels {shown}"
                     )
+                named = {piece.path for of_role in self.named.values() for piece in of_role}
+                if not roles and path not in named:
+                    raise DataError(f"{path!r} is not used: options name the rest; leave it out")
                 pieces = _pieces(catalogue, roles, file)
                 notes = _left_out(catalogue, roles, groups, self.named)
                 sources.append(self._source(catalogue, shown, snapshot, [pieces], notes))

@@ -371,7 +371,8 @@ def _rows(dataset: Any, lock: threading.Lock, axis: int) -> Callable[[int, int],
 
 def _parts(dataset: Any) -> str:
     """The next step for a dataset that is put together of others."""
-    places = [(part.file_name, part.dset_name) for part in dataset.virtual_sources() or ()]
+    sources = dataset.virtual_sources() if dataset.is_virtual else ()
+    places = [(part.file_name, part.dset_name) for part in sources]
     files = [name for name, _ in places if name != "."]
     if not files:
         return Entry.remedy

@@ -255,7 +255,7 @@ class _Unpickler(pickle._Unpickler):
         if _IGNORED.fullmatch(full):
             return lambda *_: None
         pairs = zip(self.stack[::2], self.stack[1::2], strict=False)
-        key = next((key for key, value in pairs if value and isinstance(value, dict)), None)
+        key = next((key for key, value in pairs if isinstance(value, dict) and value), None)
         alone = "model.state_dict()" if key is None else f"checkpoint[{key!r}]"
         raise DataError(
             f"{self._path!r} holds a Python object, {full.removeprefix('__builtin__.')[:100]}, "

@@ -57,11 +57,13 @@ def by_hand(
     nearest = reference.nearest_mean_scores(H, means, K)
     called = reference.classifier_scores(features, weights, bias)
     left_out = reference.ncc_leave_one_out(H, labels, K)
+    alone = np.bincount(labels).max() < 2  # the spread within classes is not known
+    unknown = float("nan")
     return {
-        "gnc1": reference.gnc1(H, labels),
+        "gnc1": unknown if alone else reference.gnc1(H, labels),
         "gnc3": reference.gnc3(U, means),
         "accuracy": reference.share_right(called, labels),
-        "ncc_accuracy": reference.share_right(nearest, labels),
+        "ncc_accuracy": unknown if alone else reference.share_right(nearest, labels),
         "ncc_agreement": float((called.argmax(axis=1) == nearest.argmax(axis=1)).mean()),
         "ncc_leave_one_out": float("nan") if left_out is None else left_out,
         "sample_margins.positive_share": float((np.array(margins) > 0.0).mean()),

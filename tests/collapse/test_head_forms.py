@@ -114,7 +114,7 @@ def test_what_the_form_excludes(head: dict[str, np.ndarray]) -> None:
         measure(**head, logits=logits, head="cosine")
     with pytest.raises(DataError, match="requires weights"):
         measure(features=head["features"], labels=head["labels"], head="linear")
-    with pytest.raises(UsageError, match="about samples"):
+    with pytest.raises(UsageError, match="requires samples"):
         measure(weights=head["weights"], head="linear")
 
 

@@ -279,7 +279,7 @@ def test_unnamed_features_and_labels(tmp_path: Path) -> None:
             measure(tmp_path / "b.npz")
     measure(weights=f"{tmp_path}/b.npz:arr_0")
     np.savez(tmp_path / "c.npz", W)
-    assert measure(tmp_path / "c.npz").K == K  # type: ignore[union-attr]
+    assert measure(tmp_path / "c.npz").K == K
 
 
 def test_a_file_of_which_nothing_would_be_used_is_refused(tmp_path: Path) -> None:
@@ -288,6 +288,9 @@ def test_a_file_of_which_nothing_would_be_used_is_refused(tmp_path: Path) -> Non
     np.save(tmp_path / "y.npy", Y)
     with pytest.raises(DataError, match="h.npy' has neither features nor weights by name"):
         measure(tmp_path / "h.npy", weights=tmp_path / "w.npy")
+    np.savez(tmp_path / "more.npz", one=H, other=W)
+    with pytest.raises(DataError, match="more.npz' is not used"):
+        measure(tmp_path / "more.npz", features=tmp_path / "h.npy", labels=tmp_path / "y.npy")
     found = measure(tmp_path / "w.npy", features=tmp_path / "h.npy", labels=tmp_path / "y.npy")
     same(found, measure(features=H, labels=Y, weights=W))
 
@@ -300,18 +303,19 @@ def test_a_column_that_may_be_labels_is_a_question(tmp_path: Path) -> None:
     }
     for header, (table, place, names) in tables.items():
         np.savetxt(path, table, delimiter=",", fmt="%.17g")
-        for options in ({"files": (path,)}, {"features": path}):
-            with pytest.raises(DataError, match=f"the {place} column has whole.*{names}"):
-                measure(*options.pop("files", ()), **options)  # type: ignore[arg-type]
-        assert measure(weights=path).K == N  # type: ignore[union-attr]
+        with pytest.raises(DataError, match=f"the {place} column has whole.*{names}"):
+            measure(path)
+        with pytest.raises(DataError, match=f"the {place} column has whole.*{names}"):
+            measure(features=path)
+        assert measure(weights=path).K == N
         assert read_points(path).weights.shape == (N, D + 1)
         text = path.read_text()
         path.write_text(f"{header}\n{text}")
         same(measure(path), measure(features=H, labels=Y))
         path.write_text(f"a,b,c,d,e\n{text}")
-        assert measure(path).K == N  # type: ignore[union-attr]
+        assert measure(path).K == N
     np.savetxt(path, np.rint(10 * W), delimiter=",", fmt="%d")
-    assert measure(path).K == K  # type: ignore[union-attr]
+    assert measure(path).K == K
 
 
 @pytest.mark.parametrize(
@@ -341,7 +345,7 @@ def test_kernels_and_weights_whose_bias_fits_their_columns(
         measure(weights=f"{file}:{kernel}", **data),
     ):
         same(found, expected)
-        assert "stored as (d, K)" in found.notes[0]  # type: ignore[union-attr]
+        assert "stored as (d, K)" in found.notes[0]
     same(measure(file), measure(**arrays))
     same(measure(file, transpose_weights=True), measure(**arrays))
 

@@ -138,7 +138,9 @@ def test_weights_alone_have_prefixes(wide: dict[str, np.ndarray]) -> None:
     assert [row.d for row in rows] == [*DIMS] and rows[0].N is None
     wide["weights"][3, :4] = 0.0
     with pytest.raises(DataError, match=r"weights, first 4 dimensions has 1 zero row.* is row 3"):
-        prefixes(weights=wide["weights"], dims=[4, 6])
+        prefixes(weights=wide["weights"], dims=[4])
+    (row,) = prefixes(weights=wide["weights"], dims=[4, 6])
+    assert row.d == 6 and "the prefix of 4 dimensions is left out" in row.notes[0]
 
 
 def test_rows_are_kept_and_resumed(wide: dict[str, np.ndarray], tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from gnc_cli import compare
 from gnc_cli.comparison.codes import load_code
 from gnc_cli.comparison.files import read_decimals
 from gnc_cli.errors import DataError
-from gnc_cli.io import formats
+from gnc_cli.io import texts
 from gnc_cli.io.codefile import read_points
 from gnc_cli.io.expressions import nearest_float
 from tests.problems import icosahedron
@@ -127,7 +127,7 @@ def test_the_reason_is_that_of_the_word(tmp_path: Path) -> None:
 
 
 def test_few_numbers_are_expressions(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(formats, "_MOST_EXACT", 8)
+    monkeypatch.setattr(texts, "_MOST_EXACT", 8)
     path = tmp_path / "code.txt"
     path.write_text("1/3 0\n0 1\n")
     with pytest.raises(DataError, match="'1/3' to float64 in line 1, column 1"):
@@ -167,6 +167,6 @@ def test_fractions_stay_exact(tmp_path: Path) -> None:
 
 
 def test_decimal_text_takes_the_fast_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(formats, "nearest_float", None)
+    monkeypatch.setattr(texts, "nearest_float", None)
     (tmp_path / "code.txt").write_text("1 0.5\n-1e-3 +2.\n")
     assert read_points(tmp_path / "code.txt").weights.shape == (2, 2)
