@@ -155,7 +155,8 @@ def roles_of_group(
         only = (
             None if pair or not missing("weights") else _only_dataset(catalogue, "weights", group)
         )
-        if by_option and (only is None or len(catalogue.entries) > 1):
+        head = {only, bias_of(catalogue, only)} if only else set()
+        if by_option and (not only or catalogue.entries.keys() - head):
             return roles
         if pair is None or "labels" in roles or not (pair or only):
             raise DataError(

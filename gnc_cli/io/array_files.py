@@ -46,6 +46,7 @@ _TYPES = {
     "U32": "uint32",
     "U16": "uint16",
     "U8": "uint8",
+    "BOOL": "bool",
 }
 _MOST_HEADER = 20_000_000
 """Bytes of the header of safetensors."""
@@ -203,11 +204,11 @@ def _tensor(file: IO[bytes], item: dict[str, Any], start: int, size: int) -> Ent
     begin, end = item["data_offsets"]
     if not all(type(n) is int and n >= 0 for n in (*shape, begin, end)):
         raise ValueError(f"shape {shape} at {begin}:{end}")
-    dtype = _TYPES.get(item["dtype"], str(item["dtype"]))  # BOOL, C64, F8_E4M3 and others
+    dtype = _TYPES.get(item["dtype"], str(item["dtype"]))  # C64, F8_E4M3 and others
     if item["dtype"] not in _TYPES:
         return Entry(shape, dtype, False, lambda: np.empty(0))
     stored = BFLOAT16 if dtype == "bfloat16" else np.dtype(dtype).newbyteorder("<")
     if end > size - start or math.prod(shape) * stored.itemsize != end - begin:
         raise ValueError(f"shape {shape} {dtype} at {begin}:{end} of {size - start} bytes")
     flat = FlatArray(file, start + begin, shape, stored)
-    return Entry(shape, dtype, True, flat.load, read=flat.read if shape else None)
+    return Entry(shape, dtype, dtype != "bool", flat.load, read=flat.read if shape else None)

@@ -165,6 +165,8 @@ def _entry(
         types.is_string(item) or types.is_large_string(item) or types.is_string_view(item)
     ):
         dtype = WORDS
+    elif types.is_boolean(kind):
+        dtype = "bool"
     elif (types.is_integer(item) or types.is_floating(item)) and not types.is_dictionary(kind):
         dtype = str(np.dtype(item.to_pandas_dtype()))
     else:
@@ -200,7 +202,7 @@ def _entry(
             begin += len(batch)
 
     read = _in_order(decoded, lock)
-    return Entry(shape, dtype, dtype != WORDS, partial(read, 0, N), read=read)
+    return Entry(shape, dtype, dtype not in (WORDS, "bool"), partial(read, 0, N), read=read)
 
 
 def _decoded(where: str, begin: int, piece: Any, dtype: str, d: int | None = None) -> np.ndarray:

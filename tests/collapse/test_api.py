@@ -314,7 +314,7 @@ def test_collapse_to_the_floor_is_said(rng: np.random.Generator) -> None:
         ({"labels": np.arange(N)}, "out of range for K = 12"),
         ({"labels": np.zeros(N - 1, dtype=int)}, "239 labels for 240 features"),
         ({"labels": np.linspace(0, 1, N)}, "expected integers"),
-        ({"weights": np.ones((D, K))}, "transpose_weights"),
+        ({"weights": np.ones((D, K)), "bias": None}, "transpose_weights"),
         ({"bias": np.ones(3)}, r"expected \(12,\)"),
         ({"weights": np.full((K, D), np.nan)}, "the first is nan at row 0"),
         ({"features": np.full((N, D), np.inf)}, "NaN or infinity"),

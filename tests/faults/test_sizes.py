@@ -103,7 +103,7 @@ FILES = [
     *cases(
         3,
         """
-        measure a.h5 | no class, the first is 1e+18
+        measure a.h5 | 40 label(s) of 9007199254740992 or more, which float64 rounds
     """,
         features("a.h5", 120, 2, [0.0, 1.0, 1e18]),
     ),
@@ -127,7 +127,9 @@ FILES = [
 @pytest.mark.parametrize("label", [2**64 - 1, 2**63, 2**53 + 2])
 def test_labels_beyond_all_classes(label: int) -> None:
     labels = np.array([label, 0, 1, 2, 0, 1, 2, 1], np.uint64)
-    with pytest.raises(DataError, match=f"largest {label}; expected integers"):
+    with pytest.raises(
+        DataError, match=f"no class, the first is {label} at row 0; expected integers"
+    ):
         measure(features=np.ones((8, 3)), labels=labels)
 
 

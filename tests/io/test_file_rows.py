@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from pyarrow import feather, parquet
 
 from gnc_cli.errors import DataError
+from gnc_cli.io.catalogue import SIXTEEN_BITS
 from gnc_cli.io.file_rows import ConcatenatedRows, FileRows, FlatArray
 from gnc_cli.io.formats import reader_for
 from gnc_cli.io.hdf5 import open_hdf5
@@ -85,7 +86,9 @@ def opened(path: Path) -> Iterator[FileRows]:
     name = str(path)
     with open_input(name) as file, reader_for(name, file)(file, name) as catalogue:
         names = [name for name, entry in catalogue.entries.items() if len(entry.shape) == 2]
-        yield FileRows(catalogue, "f" if "f" in names else names[0])
+        name = "f" if "f" in names else names[0]
+        bits = SIXTEEN_BITS.fullmatch(catalogue.entries[name].dtype)
+        yield FileRows(catalogue, catalogue.named(f"{name}:int") if bits else name)
 
 
 @pytest.mark.parametrize("kind", SAVERS)
