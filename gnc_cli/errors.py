@@ -58,10 +58,6 @@ class DataError(GncError, ValueError):
     exit_code = ExitCode.DATA
 
 
-class ZeroRowsError(DataError):
-    """Rows of zeros, which have no direction, where one is needed."""
-
-
 class OutputError(GncError, OSError):
     """A file cannot be written; nothing on disk has changed."""
 

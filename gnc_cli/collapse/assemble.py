@@ -38,7 +38,7 @@ from gnc_cli.collapse.result import (
 )
 from gnc_cli.collapse.samples import Prepared
 from gnc_cli.collapse.statistics import Statistics
-from gnc_cli.errors import DataError, ZeroRowsError
+from gnc_cli.errors import DataError
 from gnc_cli.geometry.gram import max_abs_cosine, mean_square_cosine
 from gnc_cli.geometry.rounding import spacing, stored_digits
 from gnc_cli.geometry.sphere import angle_from_chord, chord, normalise, row_norms
@@ -47,6 +47,7 @@ from gnc_cli.metrics.decisions import Decisions
 from gnc_cli.metrics.gnc1 import Gnc1, gnc1_forms
 from gnc_cli.metrics.gnc2 import Gnc2Detail, gnc2, gnc2_detail
 from gnc_cli.metrics.gnc3 import gnc3_forms
+from gnc_cli.metrics.rows import ZeroRowsError
 from gnc_cli.metrics.scale import softmax_scale
 from gnc_cli.metrics.spectrum import FeatureSpectrum
 from gnc_cli.metrics.variants import classic, evenness, neco

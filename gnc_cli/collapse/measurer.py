@@ -22,11 +22,12 @@ from gnc_cli.collapse.result import Gnc2Reference, MeasureResult
 from gnc_cli.collapse.samples import Prepared, Samples, cut_samples, file_stamp, prepare_samples
 from gnc_cli.collapse.sources import TRAINING, Source, resolve, resolve_features
 from gnc_cli.collapse.statistics import Statistics, read_moments, read_spectrum, read_statistics
-from gnc_cli.errors import DataError, ZeroRowsError
+from gnc_cli.errors import DataError
 from gnc_cli.io.inputs import short_name
 from gnc_cli.io.loading import IGNORED, suspicion
 from gnc_cli.metrics.class_moments import ClassMoments
 from gnc_cli.metrics.gnc2 import EVERY_CLASS
+from gnc_cli.metrics.rows import ZeroRowsError
 from gnc_cli.metrics.spectrum import ALL_ROWS
 from gnc_cli.parameters import requires, spelled
 from gnc_cli.records import Bracket

@@ -140,8 +140,9 @@ def _sheet(r: MeasureResult, rows: Iterable[tuple[str, ...]]) -> Iterable[tuple[
         if key not in brief_keys or (key == "accuracy" and r.ncc_accuracy is not None):
             continue
         if key == "gnc2_ratio" and reference is not None:
-            remark = f"of {reference.value:.9g}, {reference_text(reference, 34)}"
-            remark += f"; random rows {v:.2f}" if (v := r.gnc2_ratio_random) else ""
+            by_chance = "" if (v := r.gnc2_ratio_random) is None else f"; random {v:.2f}"
+            letters = 24 if by_chance else 34
+            remark = f"of {reference.value:.6g}, {reference_text(reference, letters)}{by_chance}"
         elif key == "classes.present" and missing == 0:
             continue
         elif key == "classes.present":

@@ -15,7 +15,7 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from gnc_cli.errors import DataError, ZeroRowsError, import_extra
+from gnc_cli.errors import DataError, import_extra
 from gnc_cli.geometry.sphere import row_norms
 from gnc_cli.parameters import spelled
 from gnc_cli.parsing import shown
@@ -267,6 +267,10 @@ def check_labels(labels: np.ndarray, N: int, K: int) -> None:
         raise DataError(
             f"label {wrong} is out of range; expected 0 to {K - 1}, or -1 to leave a row out"
         )
+
+
+class ZeroRowsError(DataError):
+    """Rows of zeros, which have no direction, where one is needed."""
 
 
 @dataclass(frozen=True, eq=False)

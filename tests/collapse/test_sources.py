@@ -274,7 +274,6 @@ def test_labels_of_every_dtype(tmp_path: Path, suffix: str, dtype: str) -> None:
         (np.c_[Y, Y + 1], ["(12, 2)", "(N,)", "labels[:, 0]"]),
         (np.int64(3), ["()"]),
         (Y * 1j, ["complex128"]),
-        (Y.astype("S3"), ["S3", "words", "numpy.unique(words, return_inverse=True)"]),
         (Y[:-1], ["11 labels", "12 features"]),
     ],
     ids=[
@@ -287,7 +286,6 @@ def test_labels_of_every_dtype(tmp_path: Path, suffix: str, dtype: str) -> None:
         "columns",
         "scalar",
         "complex",
-        "text",
         "short",
     ],
 )

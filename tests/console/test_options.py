@@ -30,7 +30,8 @@ def test_help_has_an_example_of_check(command: str) -> None:
 def test_the_examples_pass_where_they_are_true(tmp_path: Path) -> None:
     code, sets = tmp_path / "code.txt", tmp_path / "run.npz"
     np.savetxt(code, np.vstack([np.eye(3), -np.eye(3)]))
-    np.savez(sets, features=np.eye(3), labels=np.arange(3), weights=np.eye(3))
+    W = np.eye(3) - 1 / 3
+    np.savez(sets, features=W.repeat(2, axis=0), labels=np.arange(6) // 2, weights=W)
     for words in (
         ("solve", "--d", 3, "--K", 6),
         ("measure", sets),

@@ -109,7 +109,7 @@ CASES = [
         gnc1 | 10**400 | field 'row.gnc1'
         K | 10**400 | field 'row.K'
         K | 4.5 | field 'row.K'
-        K | None | field 'row.K'
+        K | [] | field 'row.K'
         d | ... | field 'row.d': field required
         file | 5 | field 'row.file'
         variants | 3 | field 'row.variants'
