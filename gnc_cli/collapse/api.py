@@ -83,7 +83,8 @@ def _sets(value: Any) -> Any:
 def _marks(value: Any) -> tuple[str, ...]:
     """Labels as texts, from one or several numbers or words."""
     several = isinstance(value, Iterable) and not isinstance(value, str)
-    marks = tuple(str(item).strip() for item in (value if several else [value]))
+    items = value if several else [value]
+    marks = tuple(f"{item:g}" if isinstance(item, float) else str(item).strip() for item in items)
     if not all(marks):
         raise UsageError("'' is empty; give a label, such as 255")
     return marks

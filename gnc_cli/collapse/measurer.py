@@ -265,7 +265,8 @@ def _check_memory(parts: list[Prepared], request: Request) -> None:
 
 def _refuse_options_of_labels(request: Request, where: str) -> None:
     """Refuse what means nothing for features without labels."""
-    for name in {*ROW_PARAMETERS, "bias", "ood", *OF_ONE_SET} - {"prefix_dims", "seed", "table"}:
+    about_labels = {*ROW_PARAMETERS, "bias", "ood", *OF_ONE_SET} - {"prefix_dims", "seed", "table"}
+    for name in sorted(about_labels):
         value, default = getattr(request, name), getattr(Request, name)
         if value is not None and (default is None or value != default):
             step = f"drop it, or add {spelled('labels', 'F:KEY')}"
@@ -389,10 +390,12 @@ class _TrainingMeans:
                 self._request, K=prepared.K_in_file, head=None, classes=None, min_count=None
             )
             with training.open() as samples:
-                if samples.names not in (None, prepared.names):
+                by_words = prepared.weights is prepared.logits is request.class_names is None
+                if samples.names != prepared.names and (by_words or samples.names is not None):
                     raise DataError(
-                        f"the labels of {self.name(training)!r} are words, and other ones than "
-                        f"those measured; give {spelled('class_names', 'FILE')} with all classes"
+                        f"the labels of {self.name(training)!r} and those measured are other "
+                        f"words, or words and numbers; give {spelled('class_names', 'FILE')} with "
+                        "all classes"
                     )
                 own = replace(samples, weights=None, bias=None, logits=None)
                 train = prepare_samples(own, request)

@@ -113,11 +113,13 @@ def random_gnc2(d: int, K: int) -> float | None:
     if K < _FEW_ROWS or (d < _LEAST_DIMENSION and K * K * d <= _DRAWN):
         codes = normalise(rng.standard_normal((3, K, d)))
         return float(np.mean([minimum_one_vs_rest(W, tolerance=1e-3).lower for W in codes]))
+    if d < _LEAST_DIMENSION:
+        return None
     draws = rng.standard_normal((min(400, max(16, int(2e5 / K))), K - 1)) / math.sqrt(d)
     distances = list(map(_hull_distance, draws))
     largest = NormalDist().inv_cdf((K - 0.375) / (K + 0.25))  # Blom's approximation
     least = float(np.mean(distances) - np.std(distances) * largest)
-    return least if d >= _LEAST_DIMENSION and least >= _LEAST_DISTANCE else None
+    return least if least >= _LEAST_DISTANCE else None
 
 
 def _hull_distance(g: np.ndarray) -> float:

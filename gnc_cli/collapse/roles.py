@@ -213,11 +213,12 @@ def add_sets(catalogue: Catalogue, groups: Mapping[str, str]) -> None:
         or (len(groups) < 2 and find_role(catalogue, "features"))
     ):
         return
-    for name in groups:
+    for name, prefix in groups.items():
         parts = re.split("[./]", name)
         pairs = [pair for part in parts for pair in epoch_or_step(part).items()]
         splits = [("split", _SPLITS[part.lower()]) for part in parts if part.lower() in _SPLITS]
         catalogue.snapshots[name] = dict([*pairs, *splits]) | catalogue.attributes_of(name)
+        catalogue.prefixes[name] = prefix
 
 
 def _unnamed_pair(catalogue: Catalogue, group: str) -> dict[str, str] | None:

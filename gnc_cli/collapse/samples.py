@@ -18,7 +18,7 @@ from gnc_cli.collapse.heads import other_matrices
 from gnc_cli.collapse.request import NONZERO, ROLES, HeadForm, Request
 from gnc_cli.collapse.roles import Piece, unused_vectors
 from gnc_cli.errors import DataError, UsageError
-from gnc_cli.io.catalogue import Catalogue, is_kernel, translated
+from gnc_cli.io.catalogue import Catalogue, check_entry, is_kernel, translated
 from gnc_cli.io.file_rows import ConcatenatedRows, FileRows, advice_for, matrix_shape
 from gnc_cli.io.formats import reader_for
 from gnc_cli.io.inputs import open_input, read_lines, split_key
@@ -27,13 +27,14 @@ from gnc_cli.io.loading import (
     check_range,
     joined_labels,
     load_bias,
+    load_numbers,
     load_weights,
     numbered,
     require_finite,
     stored_labels,
 )
 from gnc_cli.io.models import class_names
-from gnc_cli.metrics.rows import ArrayRows, ColumnRows, Rows, block_rows, blocks, to_numpy
+from gnc_cli.metrics.rows import ArrayRows, ColumnRows, Rows, to_numpy
 from gnc_cli.parameters import MOST_CLASSES, Lines, requires, spelled
 from gnc_cli.parsing import shown
 
@@ -106,7 +107,9 @@ class Inputs:
         if path in self._piped:
             return hashlib.sha256(self._piped[path]).hexdigest()
         with self.open(path) as catalogue, translated(path, f"a file with dataset {name!r}"):
-            return catalogue.entries[name].fingerprint() or file_stamp(path)
+            entry = catalogue.entries[catalogue.named(name)]
+            check_entry(entry, catalogue.where(name), whole=False)
+            return entry.fingerprint() or file_stamp(path)
 
 
 def file_stamp(name: str) -> str:
@@ -275,7 +278,7 @@ def _about_head(
     vectors = [
         name
         for name in ([] if request.bias else unused_vectors(catalogue, piece.name, K, used))
-        if bias is None or not np.array_equal(entries[name].load().reshape(-1), bias)
+        if bias is None or not np.array_equal(load_numbers(catalogue, name).reshape(-1), bias)
     ]
     doubts = [
         f"{catalogue.where(name)} may be a bias, one number per class, and is not used"
@@ -290,21 +293,16 @@ def _about_head(
         )
     notes = [*doubts, piece.note]
     tied = piece.tied
-    if tied and entries[tied].problem is None and not _equal(catalogue, tied, weights):
+    if (
+        tied
+        and entries[tied].problem is None
+        and not np.array_equal(load_weights([FileRows(catalogue, tied, least=1)]), weights)
+    ):
         notes.append(
             f"{piece.name} is the head, as in transformers 5; config.json ties it to {tied}, whose "
             f"numbers differ and which transformers 4 takes: to measure these, {piece.path}:{tied}"
         )
     return tuple(note for note in notes if note is not None)
-
-
-def _equal(catalogue: Catalogue, name: str, weights: np.ndarray) -> bool:
-    """Whether a matrix of a file has the given numbers."""
-    rows = FileRows(catalogue, name, least=1)
-    return rows.shape == weights.shape and all(
-        np.array_equal(rows.read(start, stop), weights[start:stop])
-        for start, stop in blocks(len(weights), block_rows(rows))
-    )
 
 
 # Arrays -------------------------------------------------------------------------------------------

@@ -29,7 +29,7 @@ from gnc_cli.collapse.roles import (
 )
 from gnc_cli.collapse.samples import Inputs, Samples, open_samples, samples_of_arrays
 from gnc_cli.errors import DataError, UsageError
-from gnc_cli.io.catalogue import READINGS, Catalogue
+from gnc_cli.io.catalogue import READINGS, WORDS, Catalogue
 from gnc_cli.io.formats import FORMATS
 from gnc_cli.io.inputs import short_name, split_key
 from gnc_cli.parameters import spelled
@@ -94,15 +94,13 @@ def resolve(request: Request) -> list[Source]:
         samples = samples_of_arrays(values, request)
         return [Source(lambda: nullcontext(samples))]
     keys = [role for role, names in paths.items() if request.files and _is_key(names)]
-    if keys:
-        if len(request.files) > 1 and not request.shards:
-            raise UsageError(
-                f"{spelled(keys[0], paths[keys[0]][0])} is a dataset of one file; add "
-                f"{spelled('shards')}, or name FILE:KEY"
-            )
-        for role in keys:
-            paths[role] = [f"{os.fspath(file)}:{paths[role][0]}" for file in request.files]
-        request = replace(request, files=(), shards=False)
+    if keys and len(request.files) > 1 and not request.shards:
+        raise UsageError(
+            f"{spelled(keys[0], paths[keys[0]][0])} is a dataset of one file; add "
+            f"{spelled('shards')}, or name FILE:KEY"
+        )
+    for role in keys:
+        paths[role] = [f"{os.fspath(file)}:{paths[role][0]}" for file in request.files]
     files = expand([os.fspath(file) for file in request.files])
     finder = _Finder(request, files, {role: expand(names) for role, names in paths.items()})
     sources = [replace(s, training=finder.training_set(s)) for s in finder.sources()]
@@ -349,9 +347,17 @@ def _left_out(
             for name, entry in entries.items()
             if len(entry.shape) == 2 and entry.shape[:1] in lengths and name not in roles.values()
         ]
+    role = "features"
+    if not others and role in roles and "labels" not in {*roles, *elsewhere}:
+        role, rows = "labels", catalogue.entries[roles["features"]].shape[:1]
+        others = [
+            name
+            for name, entry in catalogue.entries.items()
+            if entry.shape == rows and ("int" in entry.dtype or entry.dtype == WORDS)
+        ]
     if not others:
         return []
-    step = spelled("features", f"{catalogue.path}:{others[0]}")
+    step = spelled(role, f"{catalogue.path}:{others[0]}")
     return [f"{catalogue.path!r}: left out: {listed([*map(repr, others)])}; choose with {step}"]
 
 

@@ -157,12 +157,11 @@ def read_moments(
                 **_effort(widest, request, processes, sum(part.d for part in parts)),
             ),
         )
-    whole, *others = processes.each(moments)
-    for other in others:
-        for mine, theirs in zip(whole, other, strict=True):
-            for space in spaces:
-                mine[space].merge(theirs[space])
-    return whole
+    by_part = zip(*processes.each(moments), strict=True)
+    return [
+        {space: _joined(moments[space] for moments in of_part) for space in spaces}
+        for of_part in by_part
+    ]
 
 
 def read_spectrum(

@@ -118,8 +118,8 @@ _BLOCKS, _BLOCK_BYTES = 32, 1 << 15
 """Blocks that stand for a dataset, and the size of each as float64."""
 _LARGE = 1 << 26
 """Bytes as float64 of a dataset that is not read again only to see whether it has changed."""
-_TENSORFLOW = re.compile(r":\d+$")
-"""TensorFlow's number of an output, behind the name: `dense/kernel:0`."""
+_TENSORFLOW = re.compile(r"(:\d+)?(:(bf16|int))?$")
+"""TensorFlow's number of an output and the reading of 16-bit numbers, behind a name."""
 READINGS = ("bf16", "int")
 """What 16-bit whole numbers are, in `FILE:KEY:bf16` and `FILE:KEY:int`."""
 SIXTEEN_BITS = re.compile(r"u?int16|[<>=]?[iu]2")
@@ -152,6 +152,9 @@ class Entry:
     question: str | None = None
     """Why it may be features with labels as well as a code, and how to say it."""
 
+    in_order: bool = False
+    """The last rows can only be read after all before them."""
+
     @classmethod
     def refused(cls, problem: str, remedy: str = remedy) -> "Entry":
         """An entry that is listed and never read."""
@@ -164,11 +167,13 @@ class Entry:
         """
         digest = hashlib.sha256(f"{self.shape} {self.dtype} {self.problem}".encode())
         size = 8 * math.prod(self.shape)
-        if size <= _BLOCKS * _BLOCK_BYTES or (self.read is None and size <= _LARGE):
-            blocks = iter([self.load()])
-        elif self.read is None:
+        whole = self.read is None or self.in_order
+        if whole and size > _LARGE:
             return None
+        if whole or size <= _BLOCKS * _BLOCK_BYTES:
+            blocks = iter([self.load()])
         else:
+            assert self.read is not None
             N, rows = self.shape[0], max(1, _BLOCK_BYTES * self.shape[0] // size)
             starts = dict.fromkeys((N - rows) * i // (_BLOCKS - 1) for i in range(_BLOCKS))
             blocks = (self.read(start, start + rows) for start in starts)
@@ -198,16 +203,16 @@ class Catalogue:
     """The attributes of a group."""
     state: dict[str, Any] | None = None
     """Attributes of the group `/state` of an HDF5 file; None where there is none."""
+    prefixes: dict[str, str] = field(default_factory=dict)
+    """What the names in a snapshot begin with, of snapshots that are groups with features."""
 
     def where(self, name: str) -> str:
         """How messages name a dataset: `'a.h5': dataset 'features'`."""
         return f"{self.path!r}: dataset {name!r}"
 
     def snapshot_prefix(self, snapshot: str) -> str:
-        """What the names of a snapshot's datasets begin with."""
-        prefixes = (f"{self.snapshots_in}{snapshot}/", f"{snapshot}/", f"{snapshot}.")
-        begun = (p for p in prefixes if any(name.startswith(p) for name in self.entries))
-        return next(begun, prefixes[0])
+        """Return what the names of a snapshot's datasets begin with."""
+        return self.prefixes.get(snapshot, f"{self.snapshots_in}{snapshot}/")
 
     def named(self, key: str) -> str:
         """The dataset that `FILE:key` means: of that name, else the only one whose name ends in it.

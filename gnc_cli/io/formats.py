@@ -148,14 +148,14 @@ def _by_content(file: IO[bytes]) -> Reader | None:
         return keras if "model.weights.h5" in names else pt if "data.pkl" in names else npz
     if int.from_bytes(start[:8], "little") <= size - 8 and start[8:9] == b"{":
         return safetensors
-    known = {
+    known: dict[bytes, Reader | None] = {
         HDF5_SIGNATURE: hdf5,
         b"MATLAB 7.3": hdf5,
         b"MATLAB 5.0": mat,
         b"\x93NUMPY": npy,
         b"PAR1": columns,
         b"ARROW1": columns,
-        b"\x80": pt,  # a pickle
+        b"\x80": pt if start[2:3] != b"\0" else None,  # a pickle, or .fvecs of d = 128
         b"\xff\xff\xff\xff": columns,  # an Arrow stream
         GZIP_SIGNATURE: gz,
     }

@@ -331,19 +331,22 @@ def _missing_filter(dataset: Any) -> str:
 
     made = dataset.id.get_create_plist()
     filters = [made.get_filter(k) for k in range(made.get_nfilters())]
-    for code, _, _, name in filters:
-        if not h5py.h5z.filter_avail(code):
-            with contextlib.suppress(ImportError):
-                import_module("hdf5plugin")
-            if not h5py.h5z.filter_avail(code):
-                return f"filter {code} ({name.decode(errors='replace')})"
-    return ""
+    if not all(h5py.h5z.filter_avail(code) for code, *_ in filters):
+        with contextlib.suppress(ImportError):
+            import_module("hdf5plugin")
+    missing = (
+        f"filter {code} ({name.decode(errors='replace')})"
+        for code, _, _, name in filters
+        if not h5py.h5z.filter_avail(code)
+    )
+    return next(missing, "")
 
 
 def _texts(dataset: Any, size: int, lock: threading.Lock) -> np.ndarray:
     """Words of a dataset. Many may be one place of the file, and each as long as the file: some are
     read at a time, and all are held against its size."""
-    step, total = max(1, memory_limit() // 8 // size), 0
+    fixed = dataset.dtype.kind == "S"
+    step, total = len(dataset) if fixed else max(1, memory_limit() // 8 // size), 0
     words = np.empty(dataset.shape, dtype=object)
     for start in range(0, len(words), step):
         with lock:

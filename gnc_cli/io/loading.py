@@ -42,7 +42,7 @@ def load_matrix(catalogue: Catalogue, name: str) -> np.ndarray:
             f"{where} has shape {entry.shape}; expected (K, d), one point on each line, with "
             "K >= 2 and d >= 2"
         )
-    matrix = _load(catalogue, name)
+    matrix = load_numbers(catalogue, name)
     require_finite(matrix, where)
     zero = np.flatnonzero(~matrix.any(axis=1))
     if zero.size:
@@ -68,7 +68,7 @@ def load_bias(catalogue: Catalogue, name: str, K: int | None = None) -> np.ndarr
     if entry.shape not in ((size,), (1, size)) or K not in (None, size):
         expected = "(K,)" if K is None else f"({K},)"
         raise DataError(f"{where} has shape {entry.shape}; expected {expected}, one for each class")
-    bias = _load(catalogue, name).reshape(-1)
+    bias = load_numbers(catalogue, name).reshape(-1)
     require_finite(bias, where)
     return bias
 
@@ -125,10 +125,8 @@ def read_labels(
         (array([1, 0]), None)
     """
     note = None
-    if values.ndim == 2 and values.shape[1] > 1:
+    if form == ONE_HOT or (values.ndim == 2 and values.shape[1] > 1):
         values, note = _classes_of_rows(values, where, form)
-    elif form == ONE_HOT:
-        raise _not_one_hot(values, where)
     if values.shape[1:] not in ((), (1,)) or not values.ndim:
         step = "; choose a column, labels[:, 0]" if values.ndim == 2 else ""
         raise DataError(
@@ -156,7 +154,7 @@ def read_labels(
     for mark in ignored:
         if re.fullmatch(r"-?\d{1,20}", mark, re.ASCII):
             left_out |= values == int(mark)
-    first = int(form == ONE_BASED)
+    first = int(form == ONE_BASED and note is None)
     most = LARGEST_LABEL if K is None else K - 1
     right = (values >= first) & (values <= most) & (values == np.floor(values))
     bad = np.flatnonzero(~right & ~left_out)
@@ -179,7 +177,7 @@ def _exact_integers(dtype: str) -> int:
     try:
         return int(2 ** (np.finfo(np.dtype(dtype)).nmant + 1))
     except TypeError:  # of torch alone
-        return 256 if dtype == "bfloat16" else 8
+        return 256 if dtype == "bfloat16" else 8 if "float8" in dtype else LARGEST_LABEL
 
 
 def _classes_of_rows(values: np.ndarray, where: str, form: str) -> tuple[np.ndarray, str | None]:
@@ -194,7 +192,8 @@ def _classes_of_rows(values: np.ndarray, where: str, form: str) -> tuple[np.ndar
         raise DataError(
             f"{where} is one-hot, shape {values.shape}; add {spelled('labels_are', ONE_HOT)}"
         )
-    if values.dtype.kind not in "SUO" and ((values == 0) | (values == 1)).all():
+    binary = values.dtype.kind not in "SUO" and bool(((values == 0) | (values == 1)).all())
+    if binary and values.ndim == 2 and values.shape[1] > 1:
         several = np.flatnonzero(np.count_nonzero(values, axis=1) != 1)
         raise DataError(
             f"{where} is multi-label, shape {values.shape}, and not one-hot: {len(several)} row(s) "
@@ -202,7 +201,10 @@ def _classes_of_rows(values: np.ndarray, where: str, form: str) -> tuple[np.ndar
             "one = labels.sum(axis=1) == 1: features[one], labels[one].argmax(axis=1)"
         )
     if form == ONE_HOT:
-        raise _not_one_hot(values, where)
+        raise DataError(
+            f"{where}: shape {values.shape} is not one-hot, with one 1 and else zeros in each "
+            f"row; drop {spelled('labels_are', ONE_HOT)}"
+        )
     soft = values.dtype.kind == "f" and bool((values >= 0).all())
     if not soft or np.abs(values.sum(axis=1, dtype=np.float64) - 1.0).max(initial=0) > _SUM_ERROR:
         return values, None
@@ -210,13 +212,6 @@ def _classes_of_rows(values: np.ndarray, where: str, form: str) -> tuple[np.ndar
     tied = f"; {ties} row(s) have a tie, taken as the first" if ties else ""
     note = f"probabilities of {values.shape[1]} classes, each row taken as its most likely class"
     return values.argmax(axis=1), note + tied
-
-
-def _not_one_hot(values: np.ndarray, where: str) -> DataError:
-    return DataError(
-        f"{where}: shape {values.shape} is not one-hot, with one 1 and else zeros in each "
-        f"row; drop {spelled('labels_are', ONE_HOT)}"
-    )
 
 
 def load_weights(parts: Sequence[FileRows], *, transpose: bool = False) -> np.ndarray:
@@ -310,7 +305,8 @@ def require_finite(array: np.ndarray, where: str) -> None:
     )
 
 
-def _load(catalogue: Catalogue, name: str) -> np.ndarray:
+def load_numbers(catalogue: Catalogue, name: str) -> np.ndarray:
+    """Load all numbers of a dataset as float64; DataError where the file fails."""
     entry = catalogue.entries[name]
     with (
         translated(catalogue.path, f"a dataset {name!r} of shape {entry.shape} {entry.dtype}"),

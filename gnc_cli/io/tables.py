@@ -202,7 +202,8 @@ def _entry(
             begin += len(batch)
 
     read = _in_order(decoded, lock)
-    return Entry(shape, dtype, dtype not in (WORDS, "bool"), partial(read, 0, N), read=read)
+    real = dtype not in (WORDS, "bool")
+    return Entry(shape, dtype, real, partial(read, 0, N), read=read, in_order=True)
 
 
 def _decoded(where: str, begin: int, piece: Any, dtype: str, d: int | None = None) -> np.ndarray:

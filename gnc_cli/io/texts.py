@@ -56,6 +56,7 @@ def txt(file: IO[bytes], path: str) -> Iterator[Catalogue]:
     delimiter = "," if "," in first else "\t" if tabs else None
     words = [word.strip().strip('"') for word in first.split(delimiter)]
     counted = len(words) > 2 and words == [str(at) for at in range(len(words))]
+    counted = counted and ("," in first or "." in text)  # else a permutation
     header = words if counted or all(_WORD.match(word) for word in words) else []
     if header and any(lines[lines.index(first) + 1 :]):
         lines[lines.index(first)] = ""
@@ -79,7 +80,8 @@ def txt(file: IO[bytes], path: str) -> Iterator[Catalogue]:
             "classes that are words"
         ) from error
     entries = {name: _entry(array) for name, array in arrays.items()}
-    if not any(map(_WORD.match, header)):
+    stems = {word.rstrip("0123456789") for word in header} - {""}
+    if label is None and len(stems) != 1:  # x1, x2, ...: the user says that all are coordinates
         entries["table"] = replace(entries["table"], question=_question(arrays["table"]))
     yield Catalogue(path, entries)
 
@@ -154,7 +156,10 @@ def jsonl(file: IO[bytes], path: str) -> Iterator[Catalogue]:
     lines = decoded(file, path, advice, memory_limit() // 16).strip().split("\n")
     with translated(path, "objects of JSON, one per line"):
         rows = json.loads("[" + ",\n".join(lines) + "]")
-        columns = {key: [row.get(key) for row in rows] for key in rows[0]}
+        columns = {
+            key: [row.get(key) for row in rows]
+            for key in dict.fromkeys(key for row in rows for key in row)
+        }
     yield Catalogue(path, {str(key): _entry(values) for key, values in columns.items()})
 
 

@@ -238,3 +238,35 @@ def test_labels_of_one_class_or_none(data: dict[str, np.ndarray]) -> None:
             measure(features=data["features"], labels=labels)
     with pytest.raises(DataError, match="holds no rows"):
         measure(features=data["features"][:0], labels=data["labels"][:0])
+
+
+def test_probabilities_are_no_labels_from_one() -> None:
+    labels = np.arange(60) // 5
+    features = np.random.default_rng(0).standard_normal((60, 3))
+    soft = 0.6 * np.eye(K)[labels] + 0.4 / K
+    found = measure(features=features, labels=soft, labels_are="one-based")
+    assert found.gnc1 == measure(features=features, labels=labels).gnc1  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("kind", ["Float64", "float64[pyarrow]"])
+def test_floats_of_pandas_are_exact(kind: str) -> None:
+    pandas = pytest.importorskip("pandas")
+    many = np.arange(60) // 3
+    features = np.random.default_rng(0).standard_normal((60, 3))
+    found: Any = measure(features=features, labels=pandas.Series(many, dtype=kind))
+    assert found.K == 20
+
+
+def test_training_labels_of_another_kind_are_refused(tmp_path: Path) -> None:
+    classes = np.arange(30) % 3
+    features = np.random.default_rng(0).standard_normal((30, 3))
+    words = np.array(["zebra", "ant", "moth"])[classes]
+    np.savez(tmp_path / "train.npz", features=features, labels=classes)
+    with pytest.raises(DataError, match="class_names"):
+        measure(features=features, labels=words, means_from=tmp_path / "train.npz")
+    measure(
+        features=features,
+        labels=words,
+        means_from=tmp_path / "train.npz",
+        class_names=["zebra", "ant", "moth"],
+    )

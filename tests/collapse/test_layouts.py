@@ -312,7 +312,7 @@ def test_a_column_that_may_be_labels_is_a_question(tmp_path: Path) -> None:
         text = path.read_text()
         path.write_text(f"{header}\n{text}")
         same(measure(path), measure(features=H, labels=Y))
-        path.write_text(f"a,b,c,d,e\n{text}")
+        path.write_text(f"x1,x2,x3,x4,x5\n{text}")
         assert measure(path).K == N
     np.savetxt(path, np.rint(10 * W), delimiter=",", fmt="%d")
     assert measure(path).K == K
@@ -413,3 +413,81 @@ def test_lists_of_choices_are_without_groups(tmp_path: Path) -> None:
     with pytest.raises(DataError) as caught:
         measure(tmp_path / "a.h5")
     assert "'a/left' (30, 4)" in str(caught.value) and "is a group" not in str(caught.value)
+
+
+def test_bits_of_a_kernel_are_a_kernel(tmp_path: Path) -> None:
+    bits = (W.T.astype("f4").view("u4") >> 16).astype("u2")
+    expected = (bits.astype("u4") << 16).view("f4").T
+    np.savez(tmp_path / "k.npz", **{"dense/kernel": bits})
+    found: Any = measure(weights=f"{tmp_path}/k.npz:dense/kernel:bf16")
+    same(found, measure(weights=expected))
+
+
+def test_a_column_of_classes_under_another_name_is_a_question(tmp_path: Path) -> None:
+    path = tmp_path / "f.csv"
+    rows = [",".join(map(repr, [*h.tolist(), int(y)])) for h, y in zip(H, Y, strict=True)]
+    path.write_text("\n".join(["a,b,c,d,cls", *rows]))
+    with pytest.raises(DataError, match="labels or coordinates"):
+        measure(path)
+    path.write_text("\n".join(["x1,x2,x3,x4,label", *rows]))
+    same(measure(path), measure(features=H, labels=Y))
+    path.write_text("\n".join(["x1,x2,x3,x4,x5", *rows]))
+    assert measure(path).K == N  # type: ignore[union-attr]
+
+
+def test_a_first_row_of_whole_numbers_is_a_point(tmp_path: Path) -> None:
+    path = tmp_path / "permutations.txt"
+    path.write_text("0 1 2\n0 2 1\n1 0 2\n1 2 0\n2 0 1\n2 1 0\n")
+    assert len(read_points(path).weights) == 6
+
+
+def test_an_option_replaces_one_dataset_of_the_file(tmp_path: Path) -> None:
+    other = W + 1.0
+    np.savez(tmp_path / "f.npz", features=H, labels=Y, weights=W, other=other)
+    same(measure(tmp_path / "f.npz", weights="other"), measure(features=H, labels=Y, weights=other))
+    same(measure(tmp_path / "f.npz", features="features"), measure(tmp_path / "f.npz"))
+
+
+def test_vectors_that_may_be_labels_are_named(tmp_path: Path) -> None:
+    np.savez(tmp_path / "f.npz", features=H, gt=Y)
+    found: Any = measure(tmp_path / "f.npz")
+    (note,) = found.notes
+    assert "left out: 'gt'" in note and f"labels='{tmp_path}/f.npz:gt'" in note
+    same(measure(tmp_path / "f.npz", labels="gt"), measure(features=H, labels=Y))
+
+
+def test_a_key_that_the_first_line_lacks_is_not_dropped(tmp_path: Path) -> None:
+    lines = [{"embedding": h.tolist(), "label": int(y)} for h, y in zip(H, Y, strict=True)]
+    del lines[0]["label"]
+    (tmp_path / "f.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    with pytest.raises(DataError, match="'label'.*in every line"):
+        measure(tmp_path / "f.jsonl")
+
+
+def test_fvecs_of_128_dimensions(tmp_path: Path) -> None:
+    features = np.random.default_rng(0).standard_normal((6, 128)).astype("f4")
+    lengths = np.full((6, 1), 128, "<i4").view("<f4")
+    np.concatenate([lengths, features], axis=1).tofile(tmp_path / "f.fvecs")
+    labels = np.arange(6) // 2
+    found = measure(features=tmp_path / "f.fvecs", labels=labels_file(tmp_path, labels))
+    same(found, measure(features=features, labels=labels))
+
+
+def labels_file(folder: Path, labels: np.ndarray) -> Path:
+    np.save(folder / "y.npy", labels)
+    return folder / "y.npy"
+
+
+def test_rows_of_many_files_are_known_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gnc_cli.collapse.samples._MOST_OPEN", 1)
+    files = []
+    for number in range(3):
+        bits = (H.astype("f4").view("u4") >> 16).astype("u2") + np.uint16(number)
+        np.savez(tmp_path / f"{number}.npz", features=bits, labels=Y)
+        files.append(f"{tmp_path}/{number}.npz:features:bf16")
+    out = tmp_path / "rows.jsonl"
+    first: Any = measure(*files, out=out)
+    again: Any = measure(*files, out=out, resume=True)
+    assert len(first.rows) == again.skipped == 3
