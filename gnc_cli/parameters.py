@@ -344,7 +344,7 @@ def spelled(name: str, value: object = None) -> str:
     keys = _without_option.get()
     if keys is not None and name not in keys:
         option = f"--{name.replace('_', '-')}"
-        return option if value is None else f"{option} {value}"
+        return option if value is None or value is True else f"{option} {value}"
     shown = value.value if isinstance(value, StrEnum) else value
     return name if value is None else f"{name}={shown!r}"
 

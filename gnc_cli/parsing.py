@@ -214,6 +214,8 @@ def shown(value: Any) -> str:
     if isinstance(value, str):
         rest = f"... ({len(value)} characters)" if len(value) > _SHOWN else ""
         return repr(value[:_SHOWN]) + rest
+    if getattr(value, "ndim", 0):
+        return f"an array of shape {tuple(value.shape)}"
     text = " ".join(str(value).split())
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}... ({type(value).__name__})"
 

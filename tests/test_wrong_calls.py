@@ -74,7 +74,7 @@ CALLS: list[tuple[Callable[[], Any], str]] = [
     (lambda: measure(), "nothing to measure; give a file, or in Python arrays: "),
     (
         lambda: measure(E, LABELS),
-        r"got \[\[1. 0. .*; arrays have names: measure\(features=X, labels",
+        r"got an array of shape \(3, 3\); arrays have names: measure\(features=X, labels",
     ),
     (lambda: measure(feature=E), r"measure\(\) has no argument 'feature'; did you mean features\?"),
     (

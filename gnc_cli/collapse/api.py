@@ -84,7 +84,7 @@ def _marks(value: Any) -> tuple[str, ...]:
     """Labels as texts, from one or several numbers or words."""
     several = isinstance(value, Iterable) and not isinstance(value, str)
     items = value if several else [value]
-    marks = tuple(f"{item:g}" if isinstance(item, float) else str(item).strip() for item in items)
+    marks = tuple(str(item).strip() for item in items)
     if not all(marks):
         raise UsageError("'' is empty; give a label, such as 255")
     return marks

@@ -275,18 +275,28 @@ def assemble_features(
 ) -> MeasureResult:
     """Return the result of features without labels, N of whose rows are not zero."""
     assert samples.features is not None
-    required = [each.name for each in fields(MeasureResult) if each.default is MISSING]
-    values: dict[str, Any] = dict.fromkeys(required)
     notes, zero = samples.notes, spectrum.zero_rows
     if zero:
         where = samples.where["features"]
         notes += (f"{where}: {zero} of {samples.features.shape[0]} rows are zero, left out",)
+    row = assemble_null(samples, N, place, started)
+    return replace(row, notes=notes, features=spectrum)
+
+
+def assemble_null(
+    samples: Prepared, N: int | None, place: Mapping[str, Any], started: float
+) -> MeasureResult:
+    """Return a result in which every metric is null: of N samples, or of weights alone."""
+    required = [each.name for each in fields(MeasureResult) if each.default is MISSING]
+    values: dict[str, Any] = dict.fromkeys(required)
+    storage = None if samples.features is None else str(samples.features.dtype)
     values |= {
         "seconds": time.monotonic() - started,
         "version": __version__,
         "attrs": {},
         "N": N,
         "d": samples.d,
+        "K": samples.K or None,
         "variants": Variants(),
         "worst_classes": (),
         "policy": Policy(
@@ -298,13 +308,11 @@ def assemble_features(
             classes=None,
             min_count=None,
             classes_left_out=0,
-            precision=Precision(str(samples.features.dtype), decisions="none"),
+            precision=Precision(storage, decisions="none"),
             ood=None,
             variants="none",
         ),
         "warnings": (),
-        "notes": notes,
-        "features": spectrum,
     }
     return MeasureResult(**(values | dict(place)))
 

@@ -29,6 +29,7 @@ from gnc_cli.collapse.result import Gnc2Reference, MeasureResult
 from gnc_cli.collapse.statistics import Statistics
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.io.arguments import validated
+from gnc_cli.io.loading import refuse_bits
 from gnc_cli.metrics.class_moments import ClassMoments
 from gnc_cli.metrics.decisions import stream_decisions
 from gnc_cli.metrics.rows import ArrayRows, to_numpy
@@ -132,6 +133,7 @@ class GNCMetrics:
                 it must be scaled. Nothing of the batch has then been taken in.
         """
         rows = to_numpy(features, "features")
+        refuse_bits(rows, "features")
         known = checked_labels(labels, rows.shape, self.d, self.K)
         answers = None if logits is None else largest_logits(logits, (len(known), self.K))
         units = checked_rows(rows, known, unit=self.normalize)

@@ -12,6 +12,7 @@ from gnc_cli.collapse.assemble import (
     Weights,
     assemble,
     assemble_features,
+    assemble_null,
     classifier_weights,
     mean_weights,
     of_prefix,
@@ -19,7 +20,14 @@ from gnc_cli.collapse.assemble import (
 from gnc_cli.collapse.reference import gnc2_reference
 from gnc_cli.collapse.request import OF_ONE_SET, OWN, ROW_PARAMETERS, LabelForm, Request
 from gnc_cli.collapse.result import Gnc2Reference, MeasureResult
-from gnc_cli.collapse.samples import Prepared, Samples, cut_samples, file_stamp, prepare_samples
+from gnc_cli.collapse.samples import (
+    Prepared,
+    Samples,
+    cut_samples,
+    file_stamp,
+    number_of_classes,
+    prepare_samples,
+)
 from gnc_cli.collapse.sources import TRAINING, Source, resolve, resolve_features
 from gnc_cli.collapse.statistics import Statistics, read_moments, read_spectrum, read_statistics
 from gnc_cli.errors import DataError
@@ -83,21 +91,27 @@ class Measurer:
         """
         if samples.features is not None and not {"labels", "weights", "logits"} & {*samples.where}:
             return self._unlabelled(samples, source)
-        prepared = prepare_samples(samples, self.request)
+        training = self._train.of(source)
+        prepared = prepare_samples(samples, self.request, self._train.classes(training))
         parts = cut_samples(prepared, self.request.prefix_dims)
-        notes = parts[-1].notes
         _check_memory(parts, self.request)
+        null_rows: list[MeasureResult] = []
         while True:
+            started = time.monotonic()
             try:
                 rows = self._measure(samples, prepared, parts, source)
             except ZeroRowsError as error:
                 # Rows of zeros in p dimensions are so in fewer: the shortest prefix fails first.
                 if len(parts) == 1:
                     raise
-                notes += (f"the prefix of {parts[0].d} dimensions is left out: {error}",)
+                N = None if prepared.labels is None else int((prepared.labels >= 0).sum())
+                row = assemble_null(parts[0], N, _place(source), started)
+                reason = f"all metrics are null: {error}"
+                null_rows.append(replace(row, prefix_of=prepared.d, warnings=(reason,)))
                 parts = parts[1:]
             else:
-                return [replace(row, notes=notes + row.notes) for row in rows]
+                notes = parts[-1].notes
+                return [replace(row, notes=notes + row.notes) for row in [*null_rows, *rows]]
 
     def _measure(
         self, samples: Samples, prepared: Prepared, parts: list[Prepared], source: Source
@@ -293,7 +307,7 @@ def _about_labels(samples: Samples, request: Request) -> list[str | None]:
         return []
     counted = left = None
     if samples.weights is None and samples.logits is None:
-        counted = suspicion(samples.labels)
+        counted = suspicion(samples.labels) if samples.names is None else None
     missing = np.count_nonzero(samples.labels < 0)
     if missing or request.ignore_label:
         *marks, last = (*IGNORED, *request.ignore_label)
@@ -332,6 +346,7 @@ class _TrainingMeans:
         self._last: (
             tuple[Source, int, list[int], list[int], list[dict[str, ClassMoments]]] | None
         ) = None
+        self._counted: tuple[Source, int] | None = None
         named = [] if request.means_from in (None, OWN) else [str(request.means_from)]
         self._sources = [
             source
@@ -358,6 +373,15 @@ class _TrainingMeans:
         if self._sources:
             return self._matching(source)
         return None if self._request.means_from == OWN else source.training
+
+    def classes(self, training: Source | None) -> int:
+        """Return the number of classes of a training set; 0 where there is none."""
+        if training is None:
+            return 0
+        if self._counted is None or self._counted[0] is not training:
+            with training.open() as samples:
+                self._counted = training, number_of_classes(samples, samples.labels, None)
+        return self._counted[1]
 
     def name(self, training: Source | None) -> str:
         """What messages and the policy call it."""

@@ -68,6 +68,11 @@ def reach_of(
         progress = request.progress and partial(request.progress, "reach of sets")
         answers["reach_sets"] = dict(zip(sets, head.each(sets, progress), strict=True))
     fields: dict[str, Any] = {"witnesses": {}, "notes": ()}
+    if len(rivals) < len(W):
+        fields["notes"] += (
+            f"{len(W) - len(rivals)} class(es) with a row of zeros are no rivals here, whatever "
+            "their bias; the network may predict them",
+        )
     dtype = stored_digits(samples.weights)
     eps, longest, offset = spacing(dtype), row_norms(head.W).max(), 2.0 * np.abs(head.bias).max()
     for name, reaches in answers.items():

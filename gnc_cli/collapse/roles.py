@@ -19,6 +19,7 @@ from gnc_cli.io.catalogue import (
     NO_PARAMETER,
     READINGS,
     WEIGHT_WORDS,
+    WORDS,
     Catalogue,
     Entry,
     is_kernel,
@@ -225,8 +226,12 @@ def _unnamed_pair(catalogue: Catalogue, group: str) -> dict[str, str] | None:
     """Features and labels of a group whose names say nothing: one matrix, and one vector of as many
     whole numbers, of which some are equal and some are not. Empty where there is no such vector;
     None where the vector may be something else."""
-    members = {name: entry for name, entry in _members(catalogue, group) if entry.real}
-    matrices = [name for name, entry in members.items() if len(entry.shape) == 2]
+    members = {
+        name: entry
+        for name, entry in _members(catalogue, group)
+        if entry.real or entry.dtype == WORDS
+    }
+    matrices = [name for name, entry in members.items() if len(entry.shape) == 2 and entry.real]
     vectors = [name for name, entry in members.items() if len(entry.shape) == 1]
     if len(matrices) != 1 or re.split("[./_]", matrices[0])[-1] in WEIGHT_WORDS:
         return {}
@@ -237,8 +242,9 @@ def _unnamed_pair(catalogue: Catalogue, group: str) -> dict[str, str] | None:
         return {}
     values = stored_labels(catalogue, vectors[0])[0]
     with np.errstate(invalid="ignore"):
-        whole = len(vectors) == 1 and len(values) == rows and (values == np.floor(values)).all()
-    if not whole or not 1 < len(np.unique(values)) < rows:
+        whole = len(vectors) == 1 and len(values) == rows
+        whole = whole and (values.dtype.kind in "SUO" or (values == np.floor(values)).all())
+    if not whole or not 1 < len({*values.tolist()}) < rows:
         return None
     note = f"taken as the labels of {matrices[0]!r}, as no name says what it is"
     catalogue.entries[vectors[0]] = replace(members[vectors[0]], note=note)
@@ -284,6 +290,9 @@ def bias_of(catalogue: Catalogue, weights: str) -> str | None:
         return own[0]
     if bias := head_bias(catalogue.entries, weights):
         return bias
+    second = re.sub(r"\bvars/0$", "vars/1", weights)  # of a layer of Keras 3
+    if second != weights and second in catalogue.entries:
+        return second
     shape = catalogue.entries[weights].shape
     near, K = weights[: weights.rfind("/") + 1], shape[1:] if is_kernel(weights) else shape[:1]
     alone = [

@@ -115,10 +115,8 @@ def _measure_all(
         keys = [(source.file, source.snapshot, d) for d in request.prefix_dims or (None,)]
         try:
             stamp = measurer.stamp(source) if request.keeps_rows else ""
-            # The longest prefix comes last; a shorter one may have been left out.
-            known = [done[key] for key in keys if key in done]
-            if keys[-1] in done and all(_is_done(row, stamp, limit) for row in known):
-                skipped += len(known)
+            if all(_is_done(done.get(key), stamp, limit) for key in keys):
+                skipped += len(keys)
                 continue
             with source.open() as samples:
                 measured = measurer.measure(samples, source)
@@ -161,10 +159,10 @@ def _measure_all(
     return series, failure
 
 
-def _is_done(row: tuple[str, float | None], stamp: str, limit: float | None) -> bool:
+def _is_done(row: tuple[str, float | None] | None, stamp: str, limit: float | None) -> bool:
     """Whether a row that was kept is of the set as it is now, and was not cut short by less time
     than there is now; `row` is its stamp and the limit that cut it short."""
-    known, cut_by = row
+    known, cut_by = row or (None, None)
     return known == stamp and (cut_by is None or (limit is not None and limit <= cut_by))
 
 

@@ -30,6 +30,7 @@ from gnc_cli.io.loading import (
     load_numbers,
     load_weights,
     numbered,
+    refuse_bits,
     require_finite,
     stored_labels,
 )
@@ -336,12 +337,7 @@ def samples_of_arrays(values: Mapping[str, Any], request: Request) -> Samples:
                 f"{name}: shape {array.shape}, dtype {array.dtype}; expected real numbers "
                 f"{expected}{step}"
             )
-        if array.dtype.kind in "iu" and array.dtype.itemsize == 2:
-            bits = f"(numpy.asarray({name}).astype('u2').astype('u4') << 16).view('f4')"
-            raise DataError(
-                f"{name}: dtype {array.dtype}, which may be whole numbers or the bits of bfloat16; "
-                f"give {bits} of bits, or numpy.asarray({name}, float) of numbers"
-            )
+        refuse_bits(array, name)
         if name in ("weights", "bias"):
             arrays[name] = array = array.astype(np.float64)
             require_finite(array, name)
@@ -418,8 +414,9 @@ class Prepared(Samples):
         return place[labels]
 
 
-def prepare_samples(samples: Samples, request: Request) -> Prepared:
-    """Check one set of arrays and leave out the classes that are not asked for."""
+def prepare_samples(samples: Samples, request: Request, least: int = 0) -> Prepared:
+    """Check one set of arrays and leave out the classes that are not asked for; without a
+    classifier there are at least `least` classes."""
     if request.head is not None:
         samples = _of_form(samples, request.head)
     features, labels, weights = samples.features, samples.labels, samples.weights
@@ -435,13 +432,13 @@ def prepare_samples(samples: Samples, request: Request) -> Prepared:
     if weights is not None and weights.shape[1] != d:
         advice = "give the classifier of these features"
         if weights.shape[0] == d:
-            other = spelled("transpose_weights")
+            other = spelled("transpose_weights", True)
             advice = f"drop {other}" if request.transpose_weights else f"{advice}, or {other}"
         raise DataError(
             f"{where['weights']} has shape {weights.shape}, but features have d = {d}; expected "
             f"(K, {d}): {advice}"
         )
-    K = _number_of_classes(samples, labels, request.K)
+    K = number_of_classes(samples, labels, request.K, least)
     if labels is not None:
         check_range(labels, K, where["labels"])
     if bias is not None and (weights is None or bias.shape != (K,)):
@@ -551,7 +548,7 @@ def _checked_labels(
     if len(labels) != N:
         step = "give one for each row"
         if len(labels) == d:
-            step = f"these features are stored as (d, N): add {spelled('transpose_features')}"
+            step = f"these features are stored as (d, N): add {spelled('transpose_features', True)}"
         raise DataError(
             f"{where['labels']} has {len(labels)} labels for {N} features ({features}); {step}"
         )
@@ -562,8 +559,11 @@ def _checked_labels(
     return labels
 
 
-def _number_of_classes(samples: Samples, labels: np.ndarray | None, wanted: int | None) -> int:
-    """K: rows of the weights, columns of the logits, else `--K` or the largest label and one."""
+def number_of_classes(
+    samples: Samples, labels: np.ndarray | None, wanted: int | None, least: int = 0
+) -> int:
+    """Return K: rows of the weights, columns of the logits, else `--K`, or what names and the
+    largest label say, but at least `least`."""
     if samples.weights is not None:
         K, where = len(samples.weights), samples.where["weights"]
     elif samples.logits is not None:
@@ -575,7 +575,7 @@ def _number_of_classes(samples: Samples, labels: np.ndarray | None, wanted: int 
                 f"{samples.where['labels']} has label {largest}, and labels run from 0 to K - 1 "
                 f"for K = {MOST_CLASSES}; number them anew"
             )
-        return wanted or largest + 1
+        return wanted or max(largest + 1, least, len(samples.names or ()))
     if wanted not in (None, K):
         raise DataError(
             f"{where} has {K} classes, not {spelled('K', wanted)}; drop it, add the missing part, "

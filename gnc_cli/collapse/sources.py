@@ -99,9 +99,14 @@ def resolve(request: Request) -> list[Source]:
             f"{spelled(keys[0], paths[keys[0]][0])} is a dataset of one file; add "
             f"{spelled('shards')}, or name FILE:KEY"
         )
+    files = expand([os.fspath(file) for file in request.files])
+    if keys and len(files) > 1:
+        request = replace(request, shards=True)
+    if "features" in keys:
+        key = paths["features"][0]
+        files = [replace(file, name=f"{file.path}:{key}") for file in files]
     for role in keys:
         paths[role] = [f"{os.fspath(file)}:{paths[role][0]}" for file in request.files]
-    files = expand([os.fspath(file) for file in request.files])
     finder = _Finder(request, files, {role: expand(names) for role, names in paths.items()})
     sources = [replace(s, training=finder.training_set(s)) for s in finder.sources()]
     sources.sort(key=lambda s: order(s.attrs, s.file or "", s.snapshot))

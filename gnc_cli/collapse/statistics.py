@@ -287,6 +287,7 @@ def _check_train(train: ClassMoments, prepared: Prepared, name: str) -> None:
     if unknown.size:
         raise DataError(
             f"{name} has no sample of class {prepared.kept[unknown[0]]}, which the data have; "
-            f"leave such classes out with {spelled('classes', 'FILE')}, or take the data's own "
-            f"means with {spelled('means_from', OWN)}"
+            f"leave such classes out with {spelled('classes', 'FILE')}, samples of a label that "
+            f"is no class with {spelled('ignore_label', 'L')}, or take the data's own means with "
+            f"{spelled('means_from', OWN)}"
         )

@@ -50,7 +50,11 @@ def validated(function: Callable[_P, _R]) -> Callable[_P, _R]:
     @functools.wraps(function)
     def checked(*args: _P.args, **kwargs: _P.kwargs) -> _R:
         for unknown in kwargs.keys() - signature.parameters.keys():
-            close = get_close_matches(unknown, signature.parameters, 1)
+            from gnc_cli.io.catalogue import NAMES
+
+            close = [role for role, tiers in NAMES.items() if unknown in sum(tiers, ())]
+            close = [name for name in close if name in signature.parameters]
+            close = close or get_close_matches(unknown, signature.parameters, 1)
             hint = f"did you mean {close[0]}?" if close else f"see help({called})"
             raise UsageError(f"{called}() has no argument {unknown!r}; {hint}")
         bound = signature.bind(*args, **kwargs)

@@ -335,7 +335,7 @@ def label_column(names: Sequence[str]) -> str | None:
     """Find the one column of a table whose name says that it has the labels."""
     called = {*sum(NAMES["labels"], ("class",))} - ({"y"} if "x" in names else set())
     labels = [name for name in names if name.lower() in called]
-    return labels[0] if len(labels) == 1 and len(names) > 1 else None
+    return labels[0] if len(labels) == 1 else None
 
 
 def most_unpacked(packed: int) -> int:

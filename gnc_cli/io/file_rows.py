@@ -100,6 +100,8 @@ def matrix_shape(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 def advice_for(shape: tuple[int, ...]) -> str:
     """Return how to make a matrix of features of several places; empty for other ranks."""
+    if len(shape) == 3 and shape[0] == 1:
+        return ": leave out the first axis, features[0]"
     token = "choose a token, features[:, 0], or " if len(shape) == 3 else ""
     axes = 1 if token else tuple(range(2, len(shape)))
     return f": {token}average the places, features.mean(axis={axes})" if axes else ""

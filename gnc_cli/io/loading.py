@@ -54,7 +54,7 @@ def load_matrix(catalogue: Catalogue, name: str) -> np.ndarray:
 
 
 def load_bias(catalogue: Catalogue, name: str, K: int | None = None) -> np.ndarray:
-    """Return a bias, stored as (K,) or (1, K), as shape (K,), float64, finite.
+    """Return a bias, stored as (K,), (1, K) or (K, 1), as shape (K,), float64, finite.
 
     K may be any where it is not given.
 
@@ -65,7 +65,7 @@ def load_bias(catalogue: Catalogue, name: str, K: int | None = None) -> np.ndarr
     check_bits(catalogue, name)
     where = catalogue.where(name)
     size = math.prod(entry.shape)
-    if entry.shape not in ((size,), (1, size)) or K not in (None, size):
+    if entry.shape not in ((size,), (1, size), (size, 1)) or K not in (None, size):
         expected = "(K,)" if K is None else f"({K},)"
         raise DataError(f"{where} has shape {entry.shape}; expected {expected}, one for each class")
     bias = load_numbers(catalogue, name).reshape(-1)
@@ -150,10 +150,15 @@ def read_labels(
                 "the labels as integers, before they are rounded"
             )
         values = values.astype(np.float64)
+    if ignored and {*np.unique(values).tolist()} == {-1, 1}:
+        raise DataError(
+            f"{where} has the labels -1 and 1 alone, and -1 marks samples to leave out; of two "
+            "classes number them 0 and 1: (labels + 1) // 2"
+        )
     left_out = np.zeros(len(values), dtype=bool)
     for mark in ignored:
-        if re.fullmatch(r"-?\d{1,20}", mark, re.ASCII):
-            left_out |= values == int(mark)
+        if re.fullmatch(r"-?\d{1,20}(\.0*)?", mark, re.ASCII):
+            left_out |= values == int(mark.partition(".")[0])
     first = int(form == ONE_BASED and note is None)
     most = LARGEST_LABEL if K is None else K - 1
     right = (values >= first) & (values <= most) & (values == np.floor(values))
@@ -288,9 +293,20 @@ def numbered(
     if labels.min(initial=0) < -1:
         raise DataError(
             f"{where['labels']}: {shown(words[labels.argmin()])} at row {labels.argmin()} is none "
-            f"of the {len(known)} names of classes; add it to them, or leave such rows out"
+            f"of the {len(known)} names of classes; add it to them, remove such rows, or leave "
+            f"them out with {spelled('ignore_label', 'WORD')}"
         )
     return labels, known
+
+
+def refuse_bits(array: np.ndarray, name: str) -> None:
+    """Refuse 16-bit whole numbers of a caller: they may be the bits of bfloat16."""
+    if array.dtype.kind in "iu" and array.dtype.itemsize == 2:
+        bits = f"(numpy.asarray({name}).astype('u2').astype('u4') << 16).view('f4')"
+        raise DataError(
+            f"{name}: dtype {array.dtype}, which may be whole numbers or the bits of bfloat16; "
+            f"give {bits} of bits, or numpy.asarray({name}, float) of numbers"
+        )
 
 
 def require_finite(array: np.ndarray, where: str) -> None:

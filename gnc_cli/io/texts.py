@@ -27,6 +27,7 @@ from gnc_cli.io.catalogue import (
 )
 from gnc_cli.io.expressions import MARKS, nearest_float
 from gnc_cli.io.inputs import decoded, file_size, memory_limit
+from gnc_cli.parsing import shown
 
 _MOST_EXACT = 4_000_000
 """Characters of a file with expressions: about a minute."""
@@ -58,14 +59,14 @@ def txt(file: IO[bytes], path: str) -> Iterator[Catalogue]:
     counted = len(words) > 2 and words == [str(at) for at in range(len(words))]
     counted = counted and ("," in first or "." in text)  # else a permutation
     header = words if counted or all(_WORD.match(word) for word in words) else []
-    if header and any(lines[lines.index(first) + 1 :]):
+    if not any(lines[lines.index(first) + 1 :]) or (
+        len(header) == 1 and label_column(header) is None
+    ):
+        header = []  # the only line, or a file of words, one per line
+    if header:
         lines[lines.index(first)] = ""
-    label = label_column(header)
     try:
-        if label is None:
-            arrays = {"table": _numbers("\n".join(lines), delimiter)}
-        else:
-            arrays = _labelled(lines, delimiter, header.index(label), len(header))
+        entries = _columns(lines, delimiter, header)
     except ValueError as error:
         reason = str(error).partition("; use `usecols`")[0].rstrip(".")
         row = re.search(r" at row (\d+)(, column \d+|)$", reason)
@@ -75,33 +76,54 @@ def txt(file: IO[bytes], path: str) -> Iterator[Catalogue]:
             # The cause is what `nearest_float` says.
             reason = f"{error.__cause__ or reason[: row.start()]} in line {number_of_line}{row[2]}"
         raise DataError(
-            f"{path!r} is no table of numbers: {reason}; write one point on each line, put # "
-            "before lines of words, drop a column of row names (to_csv(index=False)), and number "
-            "classes that are words"
+            f"{path!r} is no table of numbers: {reason}; separate columns by commas or blanks, "
+            "write one point on each line, put # before lines of words, and drop a column of row "
+            "names (to_csv(index=False))"
         ) from error
-    entries = {name: _entry(array) for name, array in arrays.items()}
-    stems = {word.rstrip("0123456789") for word in header} - {""}
-    if label is None and len(stems) != 1:  # x1, x2, ...: the user says that all are coordinates
-        entries["table"] = replace(entries["table"], question=_question(arrays["table"]))
     yield Catalogue(path, entries)
 
 
-def _labelled(lines: list[str], delimiter: str | None, label: int, width: int) -> dict[str, Any]:
-    """Features and labels of lines in columns; the labels are words where one is no number."""
-    words = None
+def _columns(lines: list[str], delimiter: str | None, header: list[str]) -> dict[str, Entry]:
+    """Read columns: those of numbers as one matrix, labels, and words by the name of their column.
+
+    Without a header one column of words is that of the labels.
+
+    Raises:
+        ValueError: other cells hold no numbers; NumPy says which.
+    """
+    called = label_column(header)
+    label = None if called is None else header.index(called)
+    words: dict[int, np.ndarray] = {}
     try:
         table = _numbers("\n".join(lines), delimiter)
     except ValueError:
         kept = [line for line in lines if line]
         rows = [*csv.reader(kept, delimiter=delimiter)] if delimiter else [*map(str.split, kept)]
-        if any(len(row) != width for row in rows):
+        if len({len(row) for row in rows}) != 1 or len(header) not in (0, len(rows[0])):
             raise
-        words = np.array([row[label].strip() or None for row in rows], dtype=object)
-        for row in rows:
-            row[label] = "0"
-        table = _numbers("\n".join(map((delimiter or " ").join, rows)), delimiter)
-    labels = table[:, label] if words is None else words
-    return {"features": np.delete(table, label, axis=1), "labels": labels}
+        cells = np.array([[cell.strip() for cell in row] for row in rows], dtype=object)
+        for column in range(cells.shape[1]):
+            if column == label or all(map(_WORD.match, filter(None, cells[:, column]))):
+                words[column] = np.array([cell or None for cell in cells[:, column]], dtype=object)
+                cells[:, column] = "0"
+        if not header and len(words) != 1:
+            raise
+        table = _numbers("\n".join(map((delimiter or " ").join, cells.tolist())), delimiter)
+    if not header and words:
+        (label,) = words
+    apart = {*words, *([] if label is None else [label])}
+    numbers = [column for column in range(table.shape[1]) if column not in apart]
+    matrix = _entry(table[:, numbers])
+    if header and apart:
+        named = ", ".join(header[column] for column in numbers)
+        matrix = replace(matrix, note=f"{len(numbers)} columns of numbers: {shown(named)}")
+    stems = {word.rstrip("0123456789") for word in header} - {""}
+    if not apart and len(stems) != 1:  # x1, x2, ...: the user says that all are coordinates
+        matrix = replace(matrix, question=_question(table))
+    entries = {header[column]: _entry(column_of) for column, column_of in words.items() if header}
+    if label is not None:
+        entries["labels"] = _entry(words.get(label, table[:, label]))
+    return entries | ({"features" if apart else "table": matrix} if numbers else {})
 
 
 def _question(table: np.ndarray) -> str | None:
@@ -137,7 +159,8 @@ def _numbers(text: str, delimiter: str | None) -> np.ndarray:
 
 def _entry(values: Any) -> Entry:
     """Numbers, lists of numbers or words, one per line; None among words is refused later."""
-    words = isinstance(values[0], str) and all(type(value) in (str, type(None)) for value in values)
+    kinds = {*map(type, values)}
+    words = str in kinds and kinds <= {str, type(None)}
     with contextlib.suppress(ValueError):  # lists of several lengths
         array = np.array(values, dtype=object if words else None)
         if words or array.dtype.kind in "iufb":

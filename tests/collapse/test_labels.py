@@ -270,3 +270,39 @@ def test_training_labels_of_another_kind_are_refused(tmp_path: Path) -> None:
         means_from=tmp_path / "train.npz",
         class_names=["zebra", "ant", "moth"],
     )
+
+
+def test_a_class_that_only_the_training_set_has_counts(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    classes = np.arange(60) % 4
+    features = rng.standard_normal((4, 5))[classes] + 0.1 * rng.standard_normal((60, 5))
+    seen = classes < 3
+    np.savez(tmp_path / "train.npz", features=features, labels=classes)
+    found: Any = measure(
+        features=features[seen], labels=classes[seen], means_from=tmp_path / "train.npz"
+    )
+    assert (found.K, found.classes.present, found.ncc_accuracy) == (4, 3, 1.0)
+    words = np.array(["ant", "bee", "cat", "doe"])
+    np.savez(tmp_path / "train.npz", features=features, labels=words[classes])
+    named: Any = measure(
+        features=features[seen],
+        labels=words[classes[seen]],
+        means_from=tmp_path / "train.npz",
+        class_names=words.tolist(),
+    )
+    assert named.K == 4 and named.gnc1 == found.gnc1
+
+
+def test_labels_minus_one_and_one_are_a_question() -> None:
+    features = np.random.default_rng(0).standard_normal((20, 3))
+    labels = np.where(np.arange(20) % 2, 1, -1)
+    with pytest.raises(DataError, match=r"\(labels \+ 1\) // 2"):
+        measure(features=features, labels=labels, weights=features[:1])
+    measure(features=features, labels=(labels + 1) // 2, weights=features[:1])
+
+
+def test_a_float_names_the_label_to_ignore() -> None:
+    features = np.random.default_rng(0).standard_normal((20, 3))
+    labels = np.where(np.arange(20) < 5, 255.0, np.arange(20) % 3)
+    found: Any = measure(features=features, labels=labels, ignore_label=255.0)
+    assert (found.N, found.K) == (15, 3)

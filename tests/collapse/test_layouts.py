@@ -491,3 +491,35 @@ def test_rows_of_many_files_are_known_again(
     first: Any = measure(*files, out=out)
     again: Any = measure(*files, out=out, resume=True)
     assert len(first.rows) == again.skipped == 3
+
+
+def test_codes_are_read_as_heads_are(tmp_path: Path) -> None:
+    np.savez(tmp_path / "k.npz", **{"head/kernel": W.T})
+    assert np.array_equal(read_points(tmp_path / "k.npz").weights, W)
+    bits = (W.astype("f4").view("u4") >> 16).astype("u2")
+    np.savez(tmp_path / "b.npz", weights=bits)
+    with pytest.raises(DataError, match="name it .*:weights:int or .*:weights:bf16"):
+        read_points(tmp_path / "b.npz")
+    expected = (bits.astype("u4") << 16).view("f4")
+    assert np.array_equal(read_points(f"{tmp_path}/b.npz:weights:bf16").weights, expected)
+
+
+def test_layers_of_keras_3(tmp_path: Path) -> None:
+    with h5py.File(tmp_path / "m.weights.h5", "w") as file:
+        file["layers/dense/vars/0"], file["layers/dense/vars/1"] = W.T, B
+    found: Any = measure(weights=f"{tmp_path}/m.weights.h5:layers/dense/vars/0")
+    same(found, measure(weights=W, bias=B))
+    assert "stored as (d, K)" in found.notes[0]
+
+
+def test_an_unnamed_pair_with_words(tmp_path: Path) -> None:
+    np.savez(tmp_path / "f.npz", H, np.array(["ant", "bee", "cat"])[Y])
+    found: Any = measure(tmp_path / "f.npz")
+    assert found.gnc1 == measure(features=H, labels=Y).gnc1  # type: ignore[union-attr]
+
+
+def test_naming_a_dataset_keeps_the_others_of_the_file(tmp_path: Path) -> None:
+    bits = (H.astype("f4").view("u4") >> 16).astype("u2")
+    np.savez(tmp_path / "f.npz", features=bits, labels=Y, weights=W)
+    found: Any = measure(tmp_path / "f.npz", features="features:bf16")
+    same(found, measure(features=(bits.astype("u4") << 16).view("f4"), labels=Y, weights=W))

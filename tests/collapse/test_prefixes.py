@@ -139,8 +139,9 @@ def test_weights_alone_have_prefixes(wide: dict[str, np.ndarray]) -> None:
     wide["weights"][3, :4] = 0.0
     with pytest.raises(DataError, match=r"weights, first 4 dimensions has 1 zero row.* is row 3"):
         prefixes(weights=wide["weights"], dims=[4])
-    (row,) = prefixes(weights=wide["weights"], dims=[4, 6])
-    assert row.d == 6 and "the prefix of 4 dimensions is left out" in row.notes[0]
+    null, row = prefixes(weights=wide["weights"], dims=[4, 6])
+    assert (null.d, null.gnc2, row.d) == (4, None, 6)
+    assert "all metrics are null" in null.warnings[0] and row.gnc2 is not None
 
 
 def test_rows_are_kept_and_resumed(wide: dict[str, np.ndarray], tmp_path: Path) -> None:
@@ -237,34 +238,31 @@ def test_what_does_not_go_with_prefixes(
 
 
 @pytest.mark.parametrize("role", ["features", "weights"])
-def test_a_prefix_with_zero_rows_is_left_out_with_its_reason(
+def test_a_prefix_with_zero_rows_is_null_with_its_reason(
     wide: dict[str, np.ndarray], role: str, tmp_path: Path
 ) -> None:
     hollow = {**wide, role: wide[role].copy()}
     hollow[role][1, :2] = 0.0
-    rows = prefixes(**hollow)
+    null, *rows = prefixes(**hollow)
+    assert (null.d, null.gnc1, null.gnc2) == (2, None, None)
+    assert "all metrics are null" in null.warnings[0] and "zero row" in null.warnings[0]
     assert [row.d for row in rows] == [4, 12]
     for row in rows:
-        (note,) = row.notes
-        assert "prefix of 2 dimensions is left out" in note and "zero row" in note
         alone = measure(**cut(hollow, row.d))
         assert isinstance(alone, MeasureResult) and row.gnc1 == alone.gnc1
     train = save(tmp_path / "train.h5", {k: hollow[k] for k in ("features", "labels")})
-    assert len(prefixes(**wide, means_from=train, ood=wide["features"])) == (
-        2 if role == "features" else 3
-    )
+    first = prefixes(**wide, means_from=train, ood=wide["features"])[0]
+    assert (first.gnc2 is None) == (role == "features")
     hollow[role][1] = 0.0
     with pytest.raises(DataError, match="zero row"):
         prefixes(**hollow)
 
 
-def test_a_prefix_left_out_is_not_measured_again(
-    wide: dict[str, np.ndarray], tmp_path: Path
-) -> None:
+def test_a_null_prefix_is_not_measured_again(wide: dict[str, np.ndarray], tmp_path: Path) -> None:
     wide["features"][1, :2] = 0.0
     file, out = save(tmp_path / "a.h5", wide), tmp_path / "rows.jsonl"
     prefixes(file, out=out)
     before = out.read_text()
     again = measure(file, prefix_dims=DIMS, out=out, resume=True)
-    assert isinstance(again, MeasureSeries) and again.skipped == 2
+    assert isinstance(again, MeasureSeries) and again.skipped == 3
     assert out.read_text() == before

@@ -115,7 +115,7 @@ def test_training_means_of_other_words_are_refused(
     train = table(data).rename_columns(["emb", "_", "y"])
     parquet.write_table(train, tmp_path / "train.parquet")
     options: dict[str, Any] = {"means_from": tmp_path / "train.parquet"}
-    with pytest.raises(DataError, match="words, and other ones than those measured"):
+    with pytest.raises(DataError, match="and those measured are other words"):
         measure(tmp_path / "test.parquet", **options)
     result = measured(tmp_path / "test.parquet", **options, class_names=WORDS.tolist(), K=K)
     means = measured(features=data["features"], labels=data["labels"]).ncc_accuracy

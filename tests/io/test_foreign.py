@@ -413,3 +413,26 @@ def test_only_texts_are_to_be_renamed(tmp_path: Path) -> None:
     (tmp_path / "a.xyz").write_bytes(bytes(100))
     message = refused(tmp_path / "a.xyz")
     assert "rename" not in message and "numpy.savez" in message
+
+
+def test_words_in_texts_are_labels_or_columns_of_their_own(tmp_path: Path) -> None:
+    words = np.array(["ant", "bee", "cat"])[Y]
+    numbers = [",".join(map(repr, row.tolist())) for row in H]
+    expected: Any = measure(features=H, labels=Y)
+    path = tmp_path / "f.csv"
+    path.write_text("\n".join(f"{row},{word}" for row, word in zip(numbers, words, strict=True)))
+    assert _same(measure(path), expected)
+    header = ",".join(f"f{j}" for j in range(H.shape[1]))
+    lines = [f"{row},{word},{y}" for row, word, y in zip(numbers, words, Y, strict=True)]
+    path.write_text("\n".join([f"{header},species,label", *lines]))
+    assert _same(measure(path), expected)
+    assert _same(measure(path, labels="species"), expected)
+    (tmp_path / "words.txt").write_text("\n".join(words))
+    np.save(tmp_path / "H.npy", H)
+    assert _same(measure(features=tmp_path / "H.npy", labels=tmp_path / "words.txt"), expected)
+    (tmp_path / "words.csv").write_text("\n".join(["label", *words]))
+    assert _same(measure(features=tmp_path / "H.npy", labels=tmp_path / "words.csv"), expected)
+
+
+def _same(found: Any, expected: Any) -> bool:
+    return bool(found.gnc1 == expected.gnc1 and found.gnc2 == expected.gnc2)
