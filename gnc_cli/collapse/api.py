@@ -409,8 +409,8 @@ def measure(
 ) -> "MeasureResult | MeasureSeries":
     """Measure collapse: GNC1, GNC2 with a certificate, GNC3, NCC and accuracy of saved features.
 
-    Features with labels, only a classifier, or both; features alone. Several files or snapshots
-    make one row each. In Python, arrays may stand for files.
+    Features with or without labels, a classifier, or both. Several files or snapshots make one row
+    each. In Python, arrays may stand for files.
 
     Args:
         interrupt: set it to stop early with the rows so far.

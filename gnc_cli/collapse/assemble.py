@@ -113,7 +113,8 @@ def classifier_weights(raw: np.ndarray, *, unit: bool, labels: np.ndarray, where
     if unit and zero.size:
         raise ZeroRowsError(
             f"{where} has {zero.size} zero row(s), the first is row {labels[zero[0]]}: a weight "
-            f"needs a direction; leave these classes out with {spelled('classes', NONZERO)}"
+            f"needs a direction; leave these classes out with {spelled('classes', NONZERO)}, or, "
+            f"if these are features, name them with {spelled('features')}"
         )
     rows = raw / row_norms(raw)[:, None] if unit else np.ascontiguousarray(raw, dtype=np.float64)
     return Weights(rows, raw, True, np.arange(len(raw)))
@@ -570,10 +571,10 @@ def _form_warning(decisions: Decisions | None) -> list[str]:
     if shares is None or max(shares.cosine, shares.euclidean) <= shares.linear + _CLEARLY:
         return []
     best = "cosine" if shares.cosine >= shares.euclidean else "euclidean"
-    others = ", ".join(f"of the {form} head {share:.2%}" for form, share in vars(shares).items())
     return [
-        f"the accuracy goes by the linear head, and forms of the head differ: {others}; name the "
-        f"form that the network has, as with {spelled('head', best)}"
+        f"the accuracy, {shares.linear:.2%}, is that of a linear head; a cosine head has "
+        f"{shares.cosine:.2%}, a euclidean head {shares.euclidean:.2%}: name the form that the "
+        f"network has, such as {spelled('head', best)}"
     ]
 
 

@@ -73,7 +73,7 @@ def _of_both(figures: dict[str, Any]) -> dict[str, Any]:
     return {
         name: value
         for name, value in figures.items()
-        if not alone.match(name) and "forms of the head differ" not in str(value)
+        if not alone.match(name) and "is that of a linear head" not in str(value)
     }
 
 

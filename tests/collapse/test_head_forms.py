@@ -79,17 +79,17 @@ def test_without_the_option_all_is_as_before_and_a_better_form_is_named(
     cosine = (scores("cosine", head).argmax(axis=1) == head["labels"]).mean()
     assert found.accuracy == linear < cosine - 0.02
     assert found.policy.spaces["sample_margins"] == "unit rows"
-    (line,) = [text for text in found.warnings if "forms of the head" in text]
-    assert f"linear head {linear:.2%}" in line and f"cosine head {cosine:.2%}" in line
+    (line,) = [text for text in found.warnings if "is that of a linear head" in text]
+    assert f"accuracy, {linear:.2%}, is" in line and f"cosine head has {cosine:.2%}" in line
     assert "head='cosine'" in line
     file = put(tmp_path / "a.npz", head)
     assert "--head cosine" in gnc("measure", file).stderr
     chosen = gnc("measure", file, "--head", "cosine")
-    assert "forms of the head" not in chosen.stderr and ", cosine head" in chosen.stdout
+    assert "is that of a linear head" not in chosen.stderr and ", cosine head" in chosen.stdout
     unit = head["weights"] / np.linalg.norm(head["weights"], axis=1, keepdims=True)
     alike = measured(**{**head, "weights": unit, "bias": np.zeros(K)})
     assert alike.head_accuracies is not None and len({*vars(alike.head_accuracies).values()}) == 1
-    assert not any("forms of the head" in text for text in alike.warnings)
+    assert not any("is that of a linear head" in text for text in alike.warnings)
 
 
 @pytest.mark.parametrize("form", ["linear", "cosine", "euclidean"])

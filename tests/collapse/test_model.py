@@ -65,7 +65,7 @@ def by_hand(network: Any, samples: Batches) -> dict[str, Any]:
 def flat(result: Any) -> dict[str, Any]:
     """What `measure_model` and `measure` both give, by key."""
     left_out = ("seconds", "layer", "features", "head_accuracies")
-    warnings = tuple(w for w in result.warnings if "forms of the head differ" not in w)
+    warnings = tuple(w for w in result.warnings if "is that of a linear head" not in w)
     figures = replace(result, warnings=warnings).flat("")
     return {k: v for k, v in figures.items() if k.partition(".")[0] not in left_out}
 
