@@ -95,11 +95,10 @@ def read_published(path: str | os.PathLike[str], d: int | None = None) -> CodeFi
 
 def _in_points(catalogue: Catalogue, d: int | None) -> Catalogue:
     """The catalogue of a text file, its single numbers gathered into points."""
-    entry, *others = catalogue.entries.values()
-    count, width = entry.shape
-    if width != 1 or others:
+    entry = catalogue.entries.get("table")
+    if entry is None or entry.shape[1] != 1:
         return catalogue
-    path = catalogue.path
+    path, count = catalogue.path, entry.shape[0]
     named = _SLOANE.fullmatch(PurePath(path).name)
     if d is not None:
         if count % d:
