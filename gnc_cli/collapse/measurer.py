@@ -107,7 +107,16 @@ class Measurer:
                 N = None if prepared.labels is None else int((prepared.labels >= 0).sum())
                 row = assemble_null(parts[0], N, _place(source), started)
                 reason = f"all metrics are null: {error}"
-                null_rows.append(replace(row, prefix_of=prepared.d, warnings=(reason,)))
+                policy = replace(
+                    row.policy,
+                    normalize=self.request.normalize,
+                    weights="none" if prepared.weights is None else "given",
+                    min_count=self.request.min_count,
+                    classes_left_out=prepared.K_in_file - prepared.K,
+                )
+                null_rows.append(
+                    replace(row, prefix_of=prepared.d, policy=policy, warnings=(reason,))
+                )
                 parts = parts[1:]
             else:
                 notes = parts[-1].notes
@@ -218,6 +227,8 @@ class Measurer:
         warnings = [wide, *about]
         if prepared.features is not None:
             warnings.insert(1, self._train.lacking(source))
+            if prepared.weights is None and request.K is None:
+                warnings.append(self._train.doubt(self._train.of(source)))
         texts = [text for text in warnings if text is not None]
         cut_short = deadline.expired and (bool(result.undecided) or wide is not None)
         return replace(
@@ -346,7 +357,7 @@ class _TrainingMeans:
         self._last: (
             tuple[Source, int, list[int], list[int], list[dict[str, ClassMoments]]] | None
         ) = None
-        self._counted: tuple[Source, int] | None = None
+        self._counted: tuple[Source, int, str | None] | None = None
         named = [] if request.means_from in (None, OWN) else [str(request.means_from)]
         self._sources = [
             source
@@ -380,8 +391,17 @@ class _TrainingMeans:
             return 0
         if self._counted is None or self._counted[0] is not training:
             with training.open() as samples:
-                self._counted = training, number_of_classes(samples, samples.labels, None)
+                doubt = None
+                if samples.labels is not None and samples.names is None:
+                    doubt = suspicion(samples.labels)
+                K = number_of_classes(samples, samples.labels, None)
+                self._counted = training, K, doubt and f"{self.name(training)}: {doubt}"
         return self._counted[1]
+
+    def doubt(self, training: Source | None) -> str | None:
+        """A warning about the labels of a training set, where these say what K is."""
+        self.classes(training)
+        return self._counted[2] if training is not None and self._counted else None
 
     def name(self, training: Source | None) -> str:
         """What messages and the policy call it."""

@@ -1,5 +1,6 @@
 """The picture of `gnc measure --plot`: the classes of one set, or many sets over the epochs."""
 
+import math
 import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -192,7 +193,7 @@ def series_figure(result: MeasureSeries) -> Any:
     rows = result.rows
     axis, lines, ticks = lines_of(rows)
     one, three = result.forms.values()
-    weights = all(row.policy.weights == "given" for row in rows)
+    weights = all(row.policy.weights == "given" for row in rows if row.gnc2 is not None)
     two = TITLES["gnc2"] if weights else "GNC2, of class means where there are no weights"
     panels = {
         TITLES[one]: (one,),
@@ -227,7 +228,7 @@ def series_figure(result: MeasureSeries) -> Any:
                 [value_under(row, key) for _, row in line],
                 own[name],
                 style,
-                [value_under(row, "gnc2.upper") for _, row in line]
+                [row.gnc2.upper if row.gnc2 else math.nan for _, row in line]
                 if key == "gnc2.lower"
                 else None,
             )

@@ -99,6 +99,7 @@ def roles_of_file(
     key: str | None = None,
     elsewhere: Collection[str] = (),
     role: str | None = None,
+    taken: Collection[str] = (),
 ) -> dict[str, str]:
     """The datasets of a file by role, as far as they go.
 
@@ -111,13 +112,13 @@ def roles_of_file(
     """
     group = "" if key is None else _group(catalogue, key)
     if role is None and group is not None:
-        return roles_of_group(catalogue, group, elsewhere)
+        return roles_of_group(catalogue, group, elsewhere, taken=taken)
     name = catalogue.named(key or "") if role is None else dataset_for(catalogue, role, key)
     if role is not None and group is None:
         return {role: name}
     near = name[: name.rfind("/") + 1]
     picked = {role or _role_of(catalogue, name, near, elsewhere): name}
-    return roles_of_group(catalogue, near, elsewhere, picked)
+    return roles_of_group(catalogue, near, elsewhere, picked, taken)
 
 
 def roles_of_group(
@@ -125,6 +126,7 @@ def roles_of_group(
     group: str,
     elsewhere: Collection[str] = (),
     picked: dict[str, str] | None = None,
+    taken: Collection[str] = (),
 ) -> dict[str, str]:
     """The datasets of a group (`snapshots/final/`) by role; labels and weights that it lacks are
     the root's. The user's key has `picked` some, others come from `elsewhere`."""
@@ -137,6 +139,7 @@ def roles_of_group(
         if missing(role) and (name := find_role(catalogue, role, place)) not in (
             None,
             *roles.values(),
+            *taken,
         ):
             roles[role] = str(name)
 
@@ -146,8 +149,11 @@ def roles_of_group(
         if missing("labels") and group:
             look("labels", "")
         if not missing("labels"):
-            _find_unnamed_features(catalogue, group, roles)
+            _find_unnamed_features(catalogue, group, roles, taken)
     by_option = {"features", "logits"} & {*elsewhere}
+    if group and by_option:
+        look("labels", "")
+        look("weights", "")
     if not roles.keys() & {"features", "weights", "logits"} and not (
         "labels" in roles and by_option
     ):
@@ -156,8 +162,11 @@ def roles_of_group(
         only = (
             None if pair or not missing("weights") else _only_dataset(catalogue, "weights", group)
         )
+        only = None if only in taken else only
         head = {only, bias_of(catalogue, only)} if only else set()
         if by_option and (not only or catalogue.entries.keys() - head):
+            return roles
+        if taken and not only and not pair:
             return roles
         if pair is None or "labels" in roles or not (pair or only):
             raise DataError(
@@ -379,14 +388,16 @@ def how_found(catalogue: Catalogue, weights: str) -> str | None:
     return None
 
 
-def _find_unnamed_features(catalogue: Catalogue, group: str, roles: dict[str, str]) -> None:
+def _find_unnamed_features(
+    catalogue: Catalogue, group: str, roles: dict[str, str], taken: Collection[str] = ()
+) -> None:
     """Where there are labels, the one matrix of as many rows whose name says nothing."""
     rest = [
         name
         for name, entry in _members(catalogue, group)
         if entry.real
         and len(entry.shape) == 2
-        and name not in roles.values()
+        and name not in (*roles.values(), *taken)
         and not _roles_by_name(name.removeprefix(group))
     ]
     if "labels" in roles:

@@ -107,7 +107,8 @@ def resolve(request: Request) -> list[Source]:
         files = [replace(file, name=f"{file.path}:{key}") for file in files]
     for role in keys:
         paths[role] = [f"{os.fspath(file)}:{paths[role][0]}" for file in request.files]
-    finder = _Finder(request, files, {role: expand(names) for role, names in paths.items()})
+    named = {role: expand(names) for role, names in paths.items()}
+    finder = _Finder(request, files, named, keys)
     sources = [replace(s, training=finder.training_set(s)) for s in finder.sources()]
     sources.sort(key=lambda s: order(s.attrs, s.file or "", s.snapshot))
     if not request.select:
@@ -139,8 +140,13 @@ class _Finder:
     """
 
     def __init__(
-        self, request: Request, files: Sequence[File], options: Mapping[str, Sequence[File]]
+        self,
+        request: Request,
+        files: Sequence[File],
+        options: Mapping[str, Sequence[File]],
+        keys: Collection[str] = (),
     ) -> None:
+        self.keys = keys
         self.request, self.files, self.options, self.inputs = request, files, options, Inputs()
         self._training: dict[tuple[Any, ...], Source] = {}
         self.named = {role: self._named_pieces(role) for role in options}
@@ -193,10 +199,18 @@ class _Finder:
                 groups = feature_groups(catalogue)
                 add_sets(catalogue, groups)
             names = sorted(catalogue.snapshots, key=natural_key) if key is None else []
+            homes = {
+                name
+                for name in names
+                for role in self.keys
+                for piece in self.named[role]
+                if piece.path == path and piece.name.startswith(catalogue.snapshot_prefix(name))
+            }
             sources = [self._snapshot(catalogue, shown, name, groups) for name in names]
+            sources = [source for source in sources if not homes or source.snapshot in homes]
             if not names or ("features" not in self.named and find_role(catalogue, "features")):
                 if file.head is None:
-                    roles = roles_of_file(catalogue, key, self.named)
+                    roles = roles_of_file(catalogue, key, self.named, taken=self._taken(path))
                 else:
                     picked = {"weights": file.head.name}
                     picked |= {} if file.head.bias is None else {"bias": file.head.bias}
@@ -219,7 +233,8 @@ class _Finder:
         parts: list[dict[str, Piece]] = []
         for file in files:
             with self.inputs.open(file.path) as catalogue:
-                roles = roles_of_file(catalogue, file.key, self.named, role)
+                taken = self._taken(file.path)
+                roles = roles_of_file(catalogue, file.key, self.named, role, taken)
                 parts.append(_pieces(catalogue, roles, file))
         with self.inputs.open(files[0].path) as first:
             return self._source(first, ",".join(file.shown for file in files), None, parts)
@@ -239,7 +254,8 @@ class _Finder:
     def _snapshot(
         self, catalogue: Catalogue, shown: str, name: str, groups: Mapping[str, str] | None = None
     ) -> Source:
-        roles = roles_of_group(catalogue, catalogue.snapshot_prefix(name), self.named)
+        prefix, taken = catalogue.snapshot_prefix(name), self._taken(catalogue.path)
+        roles = roles_of_group(catalogue, prefix, self.named, taken=taken)
         notes = _left_out(catalogue, roles, groups or {}, self.named)
         return self._source(catalogue, shown, name, [_pieces(catalogue, roles)], notes)
 
@@ -263,7 +279,12 @@ class _Finder:
             and catalogue.attrs.get("kind") == "code"
         )
         pieces = own | self.named
-        copies = "features" in own and len(parts) > 1 and "weights" not in self.named
+        of_files = {*own, *self.keys}  # options that name datasets of the files
+        copies = (
+            len(parts) > 1
+            and "features" in of_files
+            and ("weights" not in self.named or "weights" in self.keys)
+        )
         opened = partial(
             open_samples,
             self.inputs,
@@ -285,6 +306,10 @@ class _Finder:
         if training and {"features", "labels"} <= own.keys():
             self._training[_moment(source)] = source
         return source
+
+    def _taken(self, path: str) -> list[str]:
+        """The datasets of a file that options name."""
+        return [p.name for of_role in self.named.values() for p in of_role if p.path == path]
 
     def _named_pieces(self, role: str) -> tuple[Piece, ...]:
         pieces = []

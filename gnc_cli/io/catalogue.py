@@ -333,9 +333,14 @@ def check_bits(catalogue: Catalogue, name: str) -> None:
 
 def label_column(names: Sequence[str]) -> str | None:
     """Find the one column of a table whose name says that it has the labels."""
-    called = {*sum(NAMES["labels"], ("class",))} - ({"y"} if "x" in names else set())
-    labels = [name for name in names if name.lower() in called]
+    labels = label_columns(names)
     return labels[0] if len(labels) == 1 else None
+
+
+def label_columns(names: Sequence[str]) -> list[str]:
+    """Find the columns of a table whose names say that they have labels."""
+    called = {*sum(NAMES["labels"], ("class",))} - ({"y"} if "x" in names else set())
+    return [name for name in names if name.lower() in called]
 
 
 def most_unpacked(packed: int) -> int:

@@ -16,7 +16,7 @@ import numpy as np
 from gnc_cli.errors import DataError
 from gnc_cli.io.array_files import write_npy, write_npz, write_safetensors
 from gnc_cli.io.atomic import atomic_file, deferring_errors, write_stdout
-from gnc_cli.io.catalogue import Catalogue, check_bits, is_kernel
+from gnc_cli.io.catalogue import Catalogue, check_bits
 from gnc_cli.io.code import CodeFile, parse_provenance, provenance_text
 from gnc_cli.io.formats import reader_for
 from gnc_cli.io.hdf5 import open_hdf5, write_attributes, write_hdf5
@@ -59,7 +59,6 @@ def code_of(catalogue: Catalogue, key: str | None = None) -> CodeFile:
     name = catalogue.find_code(key)
     check_bits(catalogue, name)
     weights, storage = load_matrix(catalogue, name), catalogue.entries[name].dtype
-    weights = weights.T if is_kernel(name) else weights
     attrs = {k: v for k, v in catalogue.attrs.items() if k not in ("gnc_format", "kind")}
     provenance = parse_provenance(attrs.pop("provenance", None))
     features = labels = bias = None

@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 import numpy as np
 
 from gnc_cli.errors import DataError
-from gnc_cli.io.catalogue import Catalogue, check_bits, checked, translated
+from gnc_cli.io.catalogue import Catalogue, check_bits, checked, is_kernel, translated
 from gnc_cli.io.file_rows import FileRows
 from gnc_cli.io.inputs import memory_limit, read_lines
 from gnc_cli.parameters import Lines, spelled
@@ -43,6 +43,7 @@ def load_matrix(catalogue: Catalogue, name: str) -> np.ndarray:
             "K >= 2 and d >= 2"
         )
     matrix = load_numbers(catalogue, name)
+    matrix = matrix.T if is_kernel(name) else matrix
     require_finite(matrix, where)
     zero = np.flatnonzero(~matrix.any(axis=1))
     if zero.size:
@@ -150,11 +151,6 @@ def read_labels(
                 "the labels as integers, before they are rounded"
             )
         values = values.astype(np.float64)
-    if ignored and {*np.unique(values).tolist()} == {-1, 1}:
-        raise DataError(
-            f"{where} has the labels -1 and 1 alone, and -1 marks samples to leave out; of two "
-            "classes number them 0 and 1: (labels + 1) // 2"
-        )
     left_out = np.zeros(len(values), dtype=bool)
     for mark in ignored:
         if re.fullmatch(r"-?\d{1,20}(\.0*)?", mark, re.ASCII):
@@ -399,6 +395,14 @@ def joined_labels(
         form: as `read_labels`, and so is `ignored`.
     """
     joined: list[np.ndarray] = []
+    flat = [values for values, *_ in parts if values.dtype.kind in "iuf" and values.ndim == 1]
+    present = {value for values in flat for value in np.unique(values).tolist()}
+    if present == {-1, 1} and [*ignored].count("-1") < 2:  # the second is the user's
+        raise DataError(
+            f"{parts[0][1]} has the labels -1 and 1 alone, and -1 marks samples to leave out; of "
+            f"two classes number them 0 and 1: (labels + 1) // 2; else "
+            f"{spelled('ignore_label', -1)}"
+        )
     for number, (values, where, dtype) in enumerate(parts):
         labels, note = read_labels(values, where, dtype, form=form, ignored=ignored)
         if note is not None:

@@ -22,6 +22,7 @@ from gnc_cli.io.catalogue import (
     Catalogue,
     Entry,
     label_column,
+    label_columns,
     most_unpacked,
     translated,
 )
@@ -58,9 +59,15 @@ def txt(file: IO[bytes], path: str) -> Iterator[Catalogue]:
     words = [word.strip().strip('"') for word in first.split(delimiter)]
     counted = len(words) > 2 and words == [str(at) for at in range(len(words))]
     counted = counted and ("," in first or "." in text)  # else a permutation
-    header = words if counted or all(_WORD.match(word) for word in words) else []
-    if not any(lines[lines.index(first) + 1 :]) or (
-        len(header) == 1 and label_column(header) is None
+    rest = [line for line in lines[lines.index(first) + 1 :] if line]
+    named = [word for word in words if _WORD.match(word)]
+    counts = [word for word in words if not _WORD.match(word)]
+    if named and counts in ([str(at + k) for at in range(len(counts))] for k in (0, 1)):
+        cells = {cell.strip().strip('"') for line in rest for cell in line.split(delimiter)}
+        counted = cells.isdisjoint(named)  # pandas: 0, 1, 2, label
+    header = words if counted or not counts else []
+    if not rest or (
+        len(header) == 1 and label_column(header) is None and all(map(_WORD.match, rest))
     ):
         header = []  # the only line, or a file of words, one per line
     if header:
@@ -91,8 +98,11 @@ def _columns(lines: list[str], delimiter: str | None, header: list[str]) -> dict
     Raises:
         ValueError: other cells hold no numbers; NumPy says which.
     """
-    called = label_column(header)
-    label = None if called is None else header.index(called)
+    called = label_columns(header)
+    label = header.index(called[0]) if len(called) == 1 else None
+    apart = {at for at, name in enumerate(header) if name in called}
+    if len({header[at] for at in apart}) < len(apart):
+        raise ValueError(f"two columns are called {called[0]!r}")
     words: dict[int, np.ndarray] = {}
     try:
         table = _numbers("\n".join(lines), delimiter)
@@ -103,15 +113,27 @@ def _columns(lines: list[str], delimiter: str | None, header: list[str]) -> dict
             raise
         cells = np.array([[cell.strip() for cell in row] for row in rows], dtype=object)
         for column in range(cells.shape[1]):
-            if column == label or all(map(_WORD.match, filter(None, cells[:, column]))):
+            if all(map(_WORD.match, filter(None, cells[:, column]))) or (
+                column in apart and not _are_numbers(cells[:, column])
+            ):
                 words[column] = np.array([cell or None for cell in cells[:, column]], dtype=object)
                 cells[:, column] = "0"
         if not header and len(words) != 1:
             raise
         table = _numbers("\n".join(map((delimiter or " ").join, cells.tolist())), delimiter)
+    if header and table.shape[1] != len(header):
+        raise ValueError(
+            f"the first line has {len(header)} names, the others have {table.shape[1]} columns"
+        )
     if not header and words:
         (label,) = words
-    apart = {*words, *([] if label is None else [label])}
+        column = words[label].tolist()
+        if column.count(column[0]) == 1 and len({*column}) < len(column):
+            raise ValueError(
+                f"{shown(column[0])} of the first line is in no other: a name? Begin each name of "
+                "a column with a letter"
+            )
+    apart |= {*words, *([] if label is None else [label])}
     numbers = [column for column in range(table.shape[1]) if column not in apart]
     matrix = _entry(table[:, numbers])
     if header and apart:
@@ -120,10 +142,22 @@ def _columns(lines: list[str], delimiter: str | None, header: list[str]) -> dict
     stems = {word.rstrip("0123456789") for word in header} - {""}
     if not apart and len(stems) != 1:  # x1, x2, ...: the user says that all are coordinates
         matrix = replace(matrix, question=_question(table))
-    entries = {header[column]: _entry(column_of) for column, column_of in words.items() if header}
+    entries = {
+        header[column]: _entry(words.get(column, table[:, column]))
+        for column in sorted(apart)
+        if header
+    }
     if label is not None:
+        entries.pop(header[label] if header else "", None)
         entries["labels"] = _entry(words.get(label, table[:, label]))
     return entries | ({"features" if apart else "table": matrix} if numbers else {})
+
+
+def _are_numbers(cells: Any) -> bool:
+    try:
+        return bool(np.isfinite(cells.astype(np.float64)).all())
+    except ValueError:
+        return False
 
 
 def _question(table: np.ndarray) -> str | None:
