@@ -103,8 +103,7 @@ def resolve(request: Request) -> list[Source]:
     if keys and len(files) > 1:
         request = replace(request, shards=True)
     if "features" in keys:
-        key = paths["features"][0]
-        files = [replace(file, name=f"{file.path}:{key}") for file in files]
+        files = [replace(f, name=f"{f.path}:{paths['features'][0]}") for f in files]
     for role in keys:
         paths[role] = [f"{os.fspath(file)}:{paths[role][0]}" for file in request.files]
     finder = _Finder(request, files, {role: expand(names) for role, names in paths.items()})
@@ -188,10 +187,9 @@ class _Finder:
                     if (attrs.get("split"), attrs.get("epoch")) == (TRAINING, epoch):
                         self._snapshot(catalogue, shown, name)  # its class means may count
                 return [self._snapshot(catalogue, shown, wanted[1])]
-            groups: dict[str, str] = {}
-            if key is None and "features" not in self.named:
-                groups = feature_groups(catalogue)
-                add_sets(catalogue, groups)
+            alone = key is None and "features" not in self.named
+            groups = feature_groups(catalogue) if alone else {}
+            add_sets(catalogue, groups)
             names = sorted(catalogue.snapshots, key=natural_key) if key is None else []
             sources = [self._snapshot(catalogue, shown, name, groups) for name in names]
             if not names or ("features" not in self.named and find_role(catalogue, "features")):
@@ -290,8 +288,8 @@ class _Finder:
         pieces = []
         for file in self.options[role]:
             with self.inputs.open(file.path) as catalogue:
-                name = dataset_for(catalogue, role, file.key)
-                pieces.append(_pieces(catalogue, {role: name}, file)[role])
+                roles = {role: dataset_for(catalogue, role, file.key)}
+                pieces.append(_pieces(catalogue, roles, file)[role])
         return tuple(pieces)
 
     def _biases(self) -> tuple[Piece, ...]:
@@ -344,8 +342,8 @@ def _left_out(
         for name, prefix in groups.items()
         if prefix not in measured and not roles.get("features", "").startswith(prefix)
     ]
-    if "features" not in {*roles, *elsewhere}:
-        entries = catalogue.entries
+    entries, role = catalogue.entries, "features"
+    if role not in {*roles, *elsewhere}:
         lengths = [e.shape for e in entries.values() if len(e.shape) == 1 and "int" in e.dtype]
         others += [
             name

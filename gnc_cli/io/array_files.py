@@ -178,8 +178,7 @@ def _npy_header(file: IO[bytes], size: int) -> tuple[tuple[int, ...], bool, np.d
     shape, fortran, dtype = _HEADERS[version](file)
     if any(n < 0 for n in shape):
         raise ValueError(f"its header declares shape {shape}")
-    held = size - file.tell()
-    needed = math.prod(shape) * dtype.itemsize
+    held, needed = size - file.tell(), math.prod(shape) * dtype.itemsize
     if needed > held and not dtype.hasobject:
         raise ValueError(f"its header declares {shape} {dtype}, {needed} bytes; {held} follow")
     return shape, fortran, dtype

@@ -38,10 +38,7 @@ class FlatArray:
         *,
         fortran: bool = False,
     ) -> None:
-        self._file = file
-        self._offset = offset
-        self._shape = shape
-        self._dtype = dtype
+        self._file, self._offset, self._shape, self._dtype = file, offset, shape, dtype
         self._fortran = fortran and len(shape) > 1
 
     def read(self, start: int, stop: int) -> np.ndarray:
@@ -62,9 +59,7 @@ class FlatArray:
         """The whole array."""
         if self._shape:
             return self.read(0, self._shape[0])
-        raw = np.empty(1, self._dtype)
-        self._fill(raw, 0)
-        return native(raw).reshape(())
+        return FlatArray(self._file, self._offset, (1,), self._dtype).load().reshape(())
 
     def _fill(self, array: np.ndarray, skip: int) -> None:
         """Read into a contiguous array, from `skip` numbers after the beginning."""
@@ -129,8 +124,9 @@ class FileRows:
         # Maps of one place, as networks with pooling give them, (N, d, 1, 1), are rows.
         shape = matrix_shape(entry.shape)
         if len(shape) != 2:
-            step = advice_for(shape)
-            raise DataError(f"{self.where} has shape {entry.shape}; expected a matrix{step}")
+            raise DataError(
+                f"{self.where} has shape {entry.shape}; expected a matrix{advice_for(shape)}"
+            )
         self._stored, shape = shape, shape[::-1] if transpose else shape
         if shape[0] < 1 or shape[1] < least:
             raise DataError(
