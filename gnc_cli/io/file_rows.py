@@ -127,7 +127,8 @@ class FileRows:
             raise DataError(
                 f"{self.where} has shape {entry.shape}; expected a matrix{advice_for(shape)}"
             )
-        self._stored, shape = shape, shape[::-1] if transpose else shape
+        self._stored, self._transpose = shape, transpose
+        shape = shape[::-1] if transpose else shape
         if shape[0] < 1 or shape[1] < least:
             raise DataError(
                 f"{self.where} has shape {entry.shape}; expected at least 1 row and {least} columns"
@@ -169,7 +170,7 @@ class FileRows:
             whole = self._whole
             if whole is None:
                 whole = np.asarray(self._entry.load()).reshape(self._stored)
-                whole = whole if self._stored == self.shape else whole.T
+                whole = whole.T if self._transpose else whole
             self._whole = whole if stop < self.shape[0] else None
             return whole[start:stop]
 
