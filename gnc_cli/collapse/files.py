@@ -69,11 +69,10 @@ def expand(names: Names) -> list[File]:
             files.append(replace(_model(folder, model.key, name), commit=os.path.basename(folder)))
             continue
         path, key = split_key(name)
-        places = [path]
-        if path != "-" and not os.path.exists(path) and glob.has_magic(path):
-            places = sorted(glob.glob(path, recursive=True), key=natural_key)
-            if not places:
-                raise DataError(f"no file matches {path!r}; check the pattern and the folder")
+        pattern = path != "-" and not os.path.exists(path) and glob.has_magic(path)
+        places = sorted(glob.glob(path, recursive=True), key=natural_key) if pattern else [path]
+        if not places:
+            raise DataError(f"no file matches {path!r}; check the pattern and the folder")
         for place in places:
             if os.path.basename(place) == CONFIG:
                 folder = os.path.dirname(place) or "."

@@ -167,14 +167,17 @@ def head_by_config(
             f"{where!r}: config.json has a negative factor of the logits, {', '.join(steps)}: the "
             f"least of W h + b wins; to measure W all the same: {_command(where, name)}"
         )
-    note = None
-    if steps and endings is LANGUAGE_HEADS:
-        note = (
-            f"logits of {architecture} increase with W h + b ({', '.join(steps)}): the same "
-            "classes win, and margins are those of W h + b"
-        )
-    bias = head_bias(entries, name, tied=not heads)
-    return Head(name, f"{name}: {why}", bias, inputs[0] if heads and inputs else None, note)
+    note = (
+        f"logits of {architecture} increase with W h + b ({', '.join(steps)}): the same "
+        "classes win, and margins are those of W h + b"
+    )
+    return Head(
+        name,
+        why=f"{name}: {why}",
+        bias=head_bias(entries, name, tied=not heads),
+        tied=inputs[0] if heads and inputs else None,
+        note=note if steps and endings is LANGUAGE_HEADS else None,
+    )
 
 
 def head_bias(

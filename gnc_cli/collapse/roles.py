@@ -82,11 +82,11 @@ class Piece(NamedTuple):
 def dataset_for(catalogue: Catalogue, role: str, key: str | None) -> str:
     """The dataset that `--role FILE` or `--role FILE:key` means; the key may name a group."""
     group = "" if key is None else _group(catalogue, key)
-    if key is not None and group is None:
-        return catalogue.named(key)
-    name = find_role(catalogue, role, group or "") or _only_dataset(catalogue, role, group or "")
+    name = None
+    if group is not None:
+        name = find_role(catalogue, role, group) or _only_dataset(catalogue, role, group)
     if name is None and key is not None:
-        return catalogue.named(key)  # a group that holds no such thing; the checks will say so
+        return catalogue.named(key)  # also of a group that holds no such thing, as checks will say
     if name is None:
         raise DataError(
             f"{catalogue.path!r} has no dataset that is called {role}; choose with "
@@ -174,9 +174,12 @@ def roles_of_group(
     if group:  # after its own have been looked for
         look("labels", "")
         look("weights", "")
-    if missing("bias") and "weights" in roles:
-        if bias := bias_of(catalogue, roles["weights"]):
-            roles["bias"] = bias
+    if (
+        missing("bias")
+        and "weights" in roles
+        and (bias := bias_of(catalogue, roles["weights"])) is not None
+    ):
+        roles["bias"] = bias
     if not (roles.keys() | set(elsewhere)) & {"features", "logits"}:
         roles.pop("labels", None)
     return roles
@@ -240,9 +243,12 @@ def _unnamed_pair(catalogue: Catalogue, group: str) -> dict[str, str] | None:
         return {}
     values = stored_labels(catalogue, vectors[0])[0]
     with np.errstate(invalid="ignore"):
-        whole = len(vectors) == 1 and len(values) == rows
-        whole = whole and (values.dtype.kind in "SUO" or (values == np.floor(values)).all())
-    if not whole or not 1 < len({*values.tolist()}) < rows:
+        whole = values.dtype.kind in "SUO" or (values == np.floor(values)).all()
+    if (
+        len(vectors) > 1
+        or len(values) != rows
+        or not (whole and 1 < len({*values.tolist()}) < rows)
+    ):
         return None
     note = f"taken as the labels of {matrices[0]!r}, as no name says what it is"
     catalogue.entries[vectors[0]] = replace(members[vectors[0]], note=note)

@@ -76,8 +76,7 @@ def resolve(request: Request) -> list[Source]:
         UsageError: there is nothing to measure, files and arrays are mixed, or a key is selected
             that no row has.
     """
-    values = {role: getattr(request, role) for role in ROLES}
-    values = {role: value for role, value in values.items() if value is not None}
+    values = {role: v for role in ROLES if (v := getattr(request, role)) is not None}
     if request.shards and not request.files:
         raise UsageError(
             f"{spelled('shards')} puts files together; several {spelled('features')} are shards"
@@ -104,15 +103,12 @@ def resolve(request: Request) -> list[Source]:
         request = replace(request, shards=True)
     if "features" in keys:
         files = [replace(f, name=f"{f.path}:{paths['features'][0]}") for f in files]
-    for role in keys:
-        paths[role] = [f"{os.fspath(file)}:{paths[role][0]}" for file in request.files]
+    paths |= {role: [f"{os.fspath(f)}:{paths[role][0]}" for f in request.files] for role in keys}
     finder = _Finder(request, files, {role: expand(names) for role, names in paths.items()})
     sources = [replace(s, training=finder.training_set(s)) for s in finder.sources()]
     sources.sort(key=lambda s: order(s.attrs, s.file or "", s.snapshot))
-    if not request.select:
-        return sources
     facts = [s.attrs | {"file": s.file, "snapshot": s.snapshot} for s in sources]
-    chosen = selects(facts, request.select)
+    chosen = selects(facts, request.select or ())
     return [source for source, wanted in zip(sources, chosen, strict=True) if wanted]
 
 
@@ -250,10 +246,8 @@ class _Finder:
         notes: Sequence[str] = (),
     ) -> Source:
         """A source of the datasets of its files; what options name comes before these."""
-        own: dict[str, tuple[Piece, ...]] = {}
-        for part in parts:
-            for role, piece in part.items():
-                own[role] = (*own.get(role, ()), piece)
+        roles = dict.fromkeys(role for part in parts for role in part)
+        own = {role: tuple(part[role] for part in parts if role in part) for role in roles}
         counted = (
             "features" in own
             and not {"labels"} & {*own, *self.named}
@@ -350,7 +344,6 @@ def _left_out(
             for name, entry in entries.items()
             if len(entry.shape) == 2 and entry.shape[:1] in lengths and name not in roles.values()
         ]
-    role = "features"
     if not others and role in roles and "labels" not in {*roles, *elsewhere}:
         role, rows = "labels", catalogue.entries[roles["features"]].shape[:1]
         others = [
@@ -384,8 +377,10 @@ def _is_key(names: Sequence[str]) -> bool:
 
 def _moment(source: Source) -> tuple[Any, ...]:
     """The moment of a run that a snapshot is of."""
-    file = split_key(str(source.file))[0]
-    return (file, *(source.attrs.get(k) for k in ("epoch", "step", "layer")))
+    return (
+        split_key(str(source.file))[0],
+        *(source.attrs.get(k) for k in ("epoch", "step", "layer")),
+    )
 
 
 def _paths(value: Any) -> list[str] | None:

@@ -180,8 +180,9 @@ class Entry:
             starts = dict.fromkeys((N - rows) * i // (_BLOCKS - 1) for i in range(_BLOCKS))
             blocks = (self.read(start, start + rows) for start in starts)
         for block in blocks:
-            words = repr(block.tolist()).encode() if block.dtype == object else block.tobytes()
-            digest.update(words)
+            digest.update(
+                repr(block.tolist()).encode() if block.dtype == object else block.tobytes()
+            )
         return digest.hexdigest()
 
     def __str__(self) -> str:

@@ -133,8 +133,9 @@ class FileRows:
             raise DataError(
                 f"{self.where} has shape {entry.shape}; expected at least 1 row and {least} columns"
             )
-        note = f"{self.where}: shape {entry.shape} read as {shape}"
-        self.note = "" if shape == entry.shape else note
+        self.note = (
+            "" if shape == entry.shape else f"{self.where}: shape {entry.shape} read as {shape}"
+        )
         self._read = None if transpose else entry.read
         if self._read is None:
             check_entry(entry, self.where)  # it will be loaded whole
@@ -195,8 +196,7 @@ class ConcatenatedRows:
         self.shape = (int(self._ends[-1]), first.shape[1])
         self.dtype = np.result_type(*(part.dtype for part in parts))
         self.step = max(part.step for part in parts)
-        more = len(parts) - 1
-        self.where = first.where + (f" and {more} more file(s)" if more else "")
+        self.where = first.where + (f" and {len(parts) - 1} more file(s)" if parts[1:] else "")
         self.notes = tuple(part.note for part in parts if part.note)
 
     def read(self, start: int, stop: int) -> np.ndarray:

@@ -146,8 +146,7 @@ def write_attributes(
         "gnc_version": gnc_cli.__version__,
         "provenance": provenance_text(provenance),
     }
-    for name, value in (dict(sorted((attrs or {}).items())) | ours).items():
-        target[name] = value
+    target.update(dict(sorted((attrs or {}).items())) | ours)
 
 
 def _write_arrays(h5: Any, code: CodeFile) -> None:
@@ -254,9 +253,8 @@ def _attributes(group: Any, size: int, count: Callable[[int], None]) -> dict[str
             count(sum(map(len, np.ravel(np.asarray(value, dtype=object)))) if texts else 0)
             if isinstance(value, bytes):
                 value = value.decode("utf-8", "replace")
-            if isinstance(value, np.ndarray):
-                value = tuple(value.tolist())
-            attrs[name] = value.item() if isinstance(value, np.generic) else value
+            value = value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
+            attrs[name] = tuple(value) if isinstance(value, list) else value
     return attrs
 
 
@@ -294,7 +292,11 @@ def _dataset_entry(
         )
     bfloat16 = dtype == BFLOAT16
     real = dtype.kind in "iuf" or bfloat16
-    flat = _flat(dataset, file, shape, turned) if real else None
+    # Where it lies, if it is contiguous and in a layout of NumPy's; None where chunked, compact or
+    # never written.
+    offset: Any = dataset.id.get_offset() if real else None
+    alike = offset is not None and dataset.id.get_type().equal(h5py.h5t.py_create(dtype))
+    flat = FlatArray(file, offset, shape, dtype, fortran=turned) if alike else None
 
     def load() -> np.ndarray:
         if flat is not None:
@@ -391,16 +393,6 @@ def _with_cache(dataset: Any, axis: int) -> Any:
     slots = min(20 * _KEPT_BANDS * across + 521, 1 << 20)
     access.set_chunk_cache(slots, _KEPT_BANDS * band, 1.0)
     return h5py.Dataset(h5py.h5d.open(dataset.file.id, dataset.name.encode(), access))
-
-
-def _flat(dataset: Any, file: IO[bytes], shape: tuple[int, ...], turned: bool) -> FlatArray | None:
-    """The dataset at its offset, if it is contiguous and in a layout of NumPy's; else None."""
-    import h5py
-
-    offset = dataset.id.get_offset()  # None where chunked, compact or never written
-    if offset is None or not dataset.id.get_type().equal(h5py.h5t.py_create(dataset.dtype)):
-        return None
-    return FlatArray(file, offset, shape, dataset.dtype, fortran=turned)
 
 
 def _shape_warning(dataset: Any, axis: int, size: int) -> str | None:

@@ -67,8 +67,9 @@ def load_bias(catalogue: Catalogue, name: str, K: int | None = None) -> np.ndarr
     where = catalogue.where(name)
     size = math.prod(entry.shape)
     if entry.shape not in ((size,), (1, size), (size, 1)) or K not in (None, size):
-        expected = "(K,)" if K is None else f"({K},)"
-        raise DataError(f"{where} has shape {entry.shape}; expected {expected}, one for each class")
+        raise DataError(
+            f"{where} has shape {entry.shape}; expected ({K or 'K'},), one for each class"
+        )
     bias = load_numbers(catalogue, name).reshape(-1)
     require_finite(bias, where)
     return bias
@@ -92,8 +93,8 @@ def stored_labels(catalogue: Catalogue, name: str) -> tuple[np.ndarray, str, str
     Raises:
         DataError: they are neither real numbers, nor booleans, nor words.
     """
-    step = "save numbers: names, labels = numpy.unique(words, return_inverse=True)"
-    entry = checked(catalogue, name, words=f"words; {step}", labels=True)
+    step = "words; save numbers: names, labels = numpy.unique(words, return_inverse=True)"
+    entry = checked(catalogue, name, words=step, labels=True)
     with translated(catalogue.path, f"labels {name!r} of shape {entry.shape} {entry.dtype}"):
         return np.asarray(entry.load()), catalogue.where(name), entry.dtype
 

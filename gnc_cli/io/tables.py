@@ -84,8 +84,7 @@ def _listed(files: list[IO[bytes]], path: str) -> Catalogue:
         and field.name != label
         and not field.name.startswith("__index_level")
     ]
-    shapes = {listed.entries[field.name].shape for field in numbers}
-    if len(numbers) > 1 and shapes == {(N,)}:
+    if len(numbers) > 1 and {listed.entries[field.name].shape for field in numbers} == {(N,)}:
         name = "table" if label is None else "features"
         names = shown(", ".join(field.name for field in numbers))
         note = f"{len(numbers)} columns of numbers: {names}"
@@ -99,8 +98,7 @@ def _table(pyarrow: Any, file: IO[bytes]) -> tuple[Any, int, Callable[..., Itera
     """The schema of a table, its number of rows, and what gives batches of columns in order."""
     from pyarrow import parquet
 
-    size = file_size(file)
-    start = file.read(6)
+    size, start = file_size(file), file.read(6)
     if start.startswith(b"PAR1"):
         table = parquet.ParquetFile(file, pre_buffer=False, buffer_size=1 << 20)
         batches = partial(table.iter_batches, use_threads=False)

@@ -56,8 +56,11 @@ def txt(file: IO[bytes], path: str) -> Iterator[Catalogue]:
     tabs = path.lower().endswith((".tsv", ".tsv.gz"))
     delimiter = "," if "," in first else "\t" if tabs else None
     words = [word.strip().strip('"') for word in first.split(delimiter)]
-    counted = len(words) > 2 and words == [str(at) for at in range(len(words))]
-    counted = counted and ("," in first or "." in text)  # else a permutation
+    counted = (
+        len(words) > 2
+        and ("," in first or "." in text)  # else a permutation
+        and words == [str(at) for at in range(len(words))]
+    )
     header = words if counted or all(_WORD.match(word) for word in words) else []
     place = lines.index(first)
     if not any(lines[place + 1 :]) or (len(header) == 1 and label_column(header) is None):
@@ -95,7 +98,7 @@ def _columns(lines: list[str], delimiter: str | None, header: list[str]) -> dict
     try:
         table = _numbers("\n".join(lines), delimiter)
     except ValueError:
-        kept = [line for line in lines if line]
+        kept = [*filter(None, lines)]
         rows = [*csv.reader(kept, delimiter=delimiter)] if delimiter else [*map(str.split, kept)]
         if len({len(row) for row in rows}) != 1 or len(header) not in (0, len(rows[0])):
             raise

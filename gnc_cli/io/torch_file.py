@@ -306,8 +306,7 @@ class _Unpickler(pickle._Unpickler):
     def _set(self, items: list[Any]) -> None:
         """Other keys are dropped: tuples of tuples may take for ever to be hashed, or written."""
         pairs = zip(items[::2], items[1::2], strict=True)
-        target = self.stack[-1]
-        target.update((key, value) for key, value in pairs if isinstance(key, _PLAIN))
+        self.stack[-1].update((key, value) for key, value in pairs if isinstance(key, _PLAIN))
 
     dispatch: ClassVar[dict[int, Any]] = {
         **{step[0]: pickle._Unpickler.dispatch[step[0]] for step in _STEPS},
