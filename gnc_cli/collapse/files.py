@@ -64,17 +64,15 @@ def expand(names: Names) -> list[File]:
     """
     files: list[File] = []
     for name in [names] if isinstance(names, str) else names:
-        model = hub_name(name)
-        if model is not None:
+        if (model := hub_name(name)) is not None:
             folder = fetch_model(model, _names_of_head)
             files.append(replace(_model(folder, model.key, name), commit=os.path.basename(folder)))
             continue
         path, key = split_key(name)
-        places = [path]
-        if path != "-" and not os.path.exists(path) and glob.has_magic(path):
-            places = sorted(glob.glob(path, recursive=True), key=natural_key)
-            if not places:
-                raise DataError(f"no file matches {path!r}; check the pattern and the folder")
+        pattern = path != "-" and not os.path.exists(path) and glob.has_magic(path)
+        places = sorted(glob.glob(path, recursive=True), key=natural_key) if pattern else [path]
+        if not places:
+            raise DataError(f"no file matches {path!r}; check the pattern and the folder")
         for place in places:
             if os.path.basename(place) == CONFIG:
                 folder = os.path.dirname(place) or "."
@@ -97,8 +95,7 @@ def _folder(path: str, key: str | None) -> list[File]:
             "model.merge_and_unload().save_pretrained(FOLDER), and measure that folder"
         )
     if DATASET in names:
-        shown = path if key is None else f"{path}:{key}"
-        return [File(os.path.join(path, DATASET), key, shown)]
+        return [File(os.path.join(path, DATASET), key, File(path, key).shown)]
     if "dataset_dict.json" in names:
         sets = [
             os.path.join(path, name) for name in names if os.path.isdir(os.path.join(path, name))
@@ -106,8 +103,7 @@ def _folder(path: str, key: str | None) -> list[File]:
         raise DataError(f"{path!r} has several data sets; name one of {listed(sets)}")
     if model_file(path) is not None:
         return [_model(path, key, "")]
-    series = [os.path.join(path, name) for name in names if _SERIES.fullmatch(name)]
-    if series:
+    if series := [os.path.join(path, name) for name in names if _SERIES.fullmatch(name)]:
         return [file for place in series for file in _folder(place, key)]
     tensors = [name for name in names if name.endswith((".safetensors", ".bin"))]
     if CONFIG in names and tensors:
@@ -174,10 +170,8 @@ def attributes(catalogue: Catalogue, snapshot: str | None = None) -> dict[str, A
     A dataset of one number called epoch, step or seed counts as well; `provenance` is a dictionary.
     """
     facts = dict(catalogue.attrs)
-    groups = [""] if snapshot is None else ["", catalogue.snapshot_prefix(snapshot)]
-    for group in groups:
-        if group and snapshot is not None:
-            facts |= catalogue.snapshots.get(snapshot, {})
+    for group in [""] if snapshot is None else ["", catalogue.snapshot_prefix(snapshot)]:
+        facts |= catalogue.snapshots.get(str(snapshot), {}) if group else {}
         for name in (*_NUMBERS, "seed"):
             entry = catalogue.entries.get(group + name)
             if entry is not None and entry.real and entry.shape == ():
@@ -188,9 +182,7 @@ def attributes(catalogue: Catalogue, snapshot: str | None = None) -> dict[str, A
     provenance = parse_provenance(facts.pop("provenance", None))
     attrs = {name: _plain(value) for name, value in facts.items() if name not in _NOT_OF_THE_ROW}
     attrs = {name: value for name, value in attrs.items() if value is not None}
-    for name in _NUMBERS:
-        if name in attrs:
-            attrs[name] = _number(attrs[name], name, catalogue.path)
+    attrs |= {k: _number(attrs[k], k, catalogue.path) for k in _NUMBERS if k in attrs}
     attrs |= {name: str(attrs[name]) for name in ("layer", "split") if name in attrs}
     return attrs | ({"provenance": provenance} if provenance else {})
 
@@ -241,15 +233,14 @@ def _as_number(value: Any) -> Any:
 
 
 def _values(rows: Sequence[Mapping[str, Any]], key: str) -> str:
-    texts = list(dict.fromkeys(str(row[key]) for row in rows if row.get(key) is not None))
-    return listed(texts)
+    return listed([*dict.fromkeys(str(r[key]) for r in rows if r.get(key) is not None)])
 
 
 def _plain(value: Any) -> Any:
     """A text, a number, a short list of these; None for anything else."""
     if isinstance(value, tuple):
         short = len(value) <= _LONGEST and all(isinstance(part, (int, float)) for part in value)
-        value = list(value) if short else None
+        return list(value) if short else None
     return value if isinstance(value, (str, int, float, list)) else None
 
 

@@ -167,14 +167,17 @@ def head_by_config(
             f"{where!r}: config.json has a negative factor of the logits, {', '.join(steps)}: the "
             f"least of W h + b wins; to measure W all the same: {_command(where, name)}"
         )
-    note = None
-    if steps and endings is LANGUAGE_HEADS:
-        note = (
-            f"logits of {architecture} increase with W h + b ({', '.join(steps)}): the same "
-            "classes win, and margins are those of W h + b"
-        )
-    bias = head_bias(entries, name, tied=not heads)
-    return Head(name, f"{name}: {why}", bias, inputs[0] if heads and inputs else None, note)
+    note = (
+        f"logits of {architecture} increase with W h + b ({', '.join(steps)}): the same "
+        "classes win, and margins are those of W h + b"
+    )
+    return Head(
+        name,
+        why=f"{name}: {why}",
+        bias=head_bias(entries, name, tied=not heads),
+        tied=inputs[0] if heads and inputs else None,
+        note=note if steps and endings is LANGUAGE_HEADS else None,
+    )
 
 
 def head_bias(
@@ -219,8 +222,7 @@ def _fits(entry: Entry | None, K: Any, axis: int = 0) -> bool:
 def _ending_in(entries: Iterable[str], endings: Iterable[str]) -> list[str]:
     """Return the names with the first of these endings that stand in the fewest modules."""
     for ending in endings:
-        matches = [name for name in entries if f".{name}".endswith(f".{ending}")]
-        if matches:
+        if matches := [name for name in entries if f".{name}".endswith(f".{ending}")]:
             depth = min(name.count(".") for name in matches)
             return [name for name in matches if name.count(".") == depth]
     return []
@@ -276,13 +278,11 @@ def only_head(catalogue: Catalogue, members: Mapping[str, Entry]) -> str | None:
     ]
     called = [name for name in single if _WORDS.search(name)]
     taken = Counter(entry.shape[1] for entry in real.values())
-    heads = []
-    for name in called or single:
-        rows, columns = real[name].shape
-        feeds = taken[rows] - (rows == columns)  # a square matrix counts itself
-        if not feeds:
-            heads.append(name)
-    heads = heads or called
+    heads = [
+        name
+        for name in called or single
+        if taken[(shape := real[name].shape)[0]] == (shape[0] == shape[1])  # square: counts itself
+    ] or called
     if len(heads) > 1:
         raise _several(catalogue.path, {name: real[name].shape for name in heads})
     if heads:
@@ -307,11 +307,14 @@ def stacked(shapes: Mapping[str, tuple[int, ...]]) -> set[str]:
 def _matrices(entries: Mapping[str, Entry | None]) -> dict[str, tuple[int, ...] | None]:
     """The matrices by name, with their shapes where these are known: repeated layers come last, and
     of the others those with more rows first."""
-    known = {name: entry for name, entry in entries.items() if entry and entry.problem is None}
     shapes = {
         name: entry.shape
-        for name, entry in known.items()
-        if entry.real and len(entry.shape) == 2 and not NO_PARAMETER.search(name)
+        for name, entry in entries.items()
+        if entry
+        and entry.real
+        and entry.problem is None
+        and len(entry.shape) == 2
+        and not NO_PARAMETER.search(name)
     }
     repeated = stacked(shapes)
     names = sorted(shapes, key=lambda name: (name in repeated, -shapes[name][0]))

@@ -6,6 +6,7 @@ By the user's key, by its name in one of many spellings, or as the only one that
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
+from itertools import dropwhile
 from typing import NamedTuple
 
 import numpy as np
@@ -81,11 +82,11 @@ class Piece(NamedTuple):
 def dataset_for(catalogue: Catalogue, role: str, key: str | None) -> str:
     """The dataset that `--role FILE` or `--role FILE:key` means; the key may name a group."""
     group = "" if key is None else _group(catalogue, key)
-    if key is not None and group is None:
-        return catalogue.named(key)
-    name = find_role(catalogue, role, group or "") or _only_dataset(catalogue, role, group or "")
+    name = None
+    if group is not None:
+        name = find_role(catalogue, role, group) or _only_dataset(catalogue, role, group)
     if name is None and key is not None:
-        return catalogue.named(key)  # a group that holds no such thing; the checks will say so
+        return catalogue.named(key)  # also of a group that holds no such thing, as checks will say
     if name is None:
         raise DataError(
             f"{catalogue.path!r} has no dataset that is called {role}; choose with "
@@ -146,8 +147,7 @@ def roles_of_group(
     for role in ("features", "labels", "weights", "logits"):
         look(role, group)
     if missing("features"):
-        if missing("labels") and group:
-            look("labels", "")
+        look("labels", "")
         if not missing("labels"):
             _find_unnamed_features(catalogue, group, roles, taken)
     by_option = {"features", "logits"} & {*elsewhere}
@@ -183,10 +183,12 @@ def roles_of_group(
     if group:  # after its own have been looked for
         look("labels", "")
         look("weights", "")
-    if missing("bias") and "weights" in roles:
-        bias = bias_of(catalogue, roles["weights"])
-        if bias is not None:
-            roles["bias"] = bias
+    if (
+        missing("bias")
+        and "weights" in roles
+        and (bias := bias_of(catalogue, roles["weights"])) is not None
+    ):
+        roles["bias"] = bias
     if not (roles.keys() | set(elsewhere)) & {"features", "logits"}:
         roles.pop("labels", None)
     return roles
@@ -215,11 +217,10 @@ def feature_groups(catalogue: Catalogue) -> dict[str, str]:
 def add_sets(catalogue: Catalogue, groups: Mapping[str, str]) -> None:
     """Let groups that hold features be snapshots, where the root has no features: `train` and
     `test`, whose names say the split, and the epoch if they have one."""
-    root = any(_tier("features", name) is not None for name in catalogue.entries)
     if (
         not groups
         or catalogue.snapshots
-        or root
+        or any(_tier("features", name) is not None for name in catalogue.entries)
         or (len(groups) < 2 and find_role(catalogue, "features"))
     ):
         return
@@ -251,9 +252,12 @@ def _unnamed_pair(catalogue: Catalogue, group: str) -> dict[str, str] | None:
         return {}
     values = stored_labels(catalogue, vectors[0])[0]
     with np.errstate(invalid="ignore"):
-        whole = len(vectors) == 1 and len(values) == rows
-        whole = whole and (values.dtype.kind in "SUO" or (values == np.floor(values)).all())
-    if not whole or not 1 < len({*values.tolist()}) < rows:
+        whole = values.dtype.kind in "SUO" or (values == np.floor(values)).all()
+    if (
+        len(vectors) > 1
+        or len(values) != rows
+        or not (whole and 1 < len({*values.tolist()}) < rows)
+    ):
         return None
     note = f"taken as the labels of {matrices[0]!r}, as no name says what it is"
     catalogue.entries[vectors[0]] = replace(members[vectors[0]], note=note)
@@ -266,8 +270,7 @@ def find_role(catalogue: Catalogue, role: str, group: str = "") -> str | None:
     groups: list[str] = []
     for name, entry in _members(catalogue, group):
         bare, wrappers = _unwrapped(name.removeprefix(group))
-        tier = _tier(role, bare)
-        if tier is None:
+        if (tier := _tier(role, bare)) is None:
             continue
         if entry.problem == GROUP:
             groups += [name] if not wrappers and "." not in bare else []
@@ -275,7 +278,7 @@ def find_role(catalogue: Catalogue, role: str, group: str = "") -> str | None:
             candidates.setdefault((tier, wrappers), []).append(name)
     if not candidates:
         # Perhaps the group is what the user takes for a dataset; the checks will say what it is.
-        return groups[0] if groups else None
+        return next(iter(groups), None)
     best = candidates[min(candidates)]
     if len(best) > 1:
         texts = [
@@ -295,9 +298,8 @@ def bias_of(catalogue: Catalogue, weights: str) -> str | None:
     """The bias that belongs to a dataset of weights: of the same layer, else the only one of the
     same place with an entry for each row, and with no weights of its own layer."""
     last = (*WEIGHT_WORDS, "classifier", "prototypes")
-    if own := _of_layer(catalogue, weights, last, BIAS_WORDS):
-        return own[0]
-    if bias := head_bias(catalogue.entries, weights):
+    own = _of_layer(catalogue, weights, last, BIAS_WORDS)
+    if bias := next(iter(own), None) or head_bias(catalogue.entries, weights):
         return bias
     second = re.sub(r"\bvars/0$", "vars/1", weights)  # of a layer of Keras 3
     if second != weights and second in catalogue.entries:
@@ -373,8 +375,7 @@ def _only_dataset(catalogue: Catalogue, role: str, group: str) -> str | None:
 def how_found(catalogue: Catalogue, weights: str) -> str | None:
     """Which entry of a state dict was taken for the classifier, and why; None elsewhere where the
     name says it."""
-    bare, _ = _unwrapped(weights)
-    tier = _tier("weights", bare.rpartition("/")[2])
+    tier = _tier("weights", _unwrapped(weights)[0])
     if tier == len(NAMES["weights"]) - 1:
         return f"{weights}: input embedding, as there is no output head of that name"
     matrices = sum(
@@ -392,17 +393,16 @@ def _find_unnamed_features(
     catalogue: Catalogue, group: str, roles: dict[str, str], taken: Collection[str] = ()
 ) -> None:
     """Where there are labels, the one matrix of as many rows whose name says nothing."""
+    rows = catalogue.entries[roles["labels"]].shape[:1] if "labels" in roles else None
     rest = [
         name
         for name, entry in _members(catalogue, group)
         if entry.real
         and len(entry.shape) == 2
+        and rows in (None, entry.shape[:1])
         and name not in (*roles.values(), *taken)
         and not _roles_by_name(name.removeprefix(group))
     ]
-    if "labels" in roles:
-        rows = catalogue.entries[roles["labels"]].shape[:1]
-        rest = [name for name in rest if catalogue.entries[name].shape[:1] == rows]
     if len(rest) == 1:
         roles["features"] = rest[0]
     elif len(rest) > 1:
@@ -415,10 +415,9 @@ def _find_unnamed_features(
 
 def _role_of(catalogue: Catalogue, name: str, near: str, elsewhere: Collection[str]) -> str:
     """What a dataset is that the user named without saying."""
-    by_name = _roles_by_name(name.removeprefix(near))
-    for role in ("weights", "features", "logits", "labels", "bias"):
-        if role in by_name:
-            return role
+    roles = ("weights", "features", "logits", "labels", "bias")
+    if by_name := _roles_by_name(name.removeprefix(near)):
+        return min(by_name, key=roles.index)
     if "labels" in elsewhere:
         return "features"
     labels = find_role(catalogue, "labels", near) or find_role(catalogue, "labels")
@@ -428,16 +427,13 @@ def _role_of(catalogue: Catalogue, name: str, near: str, elsewhere: Collection[s
 
 
 def _roles_by_name(name: str) -> set[str]:
-    bare, _ = _unwrapped(name)
-    return {role for role in NAMES if _tier(role, bare) is not None}
+    return {role for role in NAMES if _tier(role, _unwrapped(name)[0]) is not None}
 
 
 def _members(catalogue: Catalogue, group: str) -> Iterable[tuple[str, Entry]]:
-    moments = map(catalogue.snapshot_prefix, catalogue.snapshots)
-    apart = ("state/", "snapshots/", *moments)
+    apart = ("state/", "snapshots/", *map(catalogue.snapshot_prefix, catalogue.snapshots))
     for name, entry in catalogue.entries.items():
-        inside = name.removeprefix(group)
-        if name.startswith(group) and not inside.startswith(apart):
+        if name.startswith(group) and not name.removeprefix(group).startswith(apart):
             yield name, entry
 
 
@@ -448,10 +444,8 @@ def _tier(role: str, bare: str) -> int | None:
 def _unwrapped(name: str) -> tuple[str, int]:
     """The name without the wrappers before it, and how many there were."""
     parts = name.replace("/", ".").removesuffix(":0").split(".")
-    count = 0
-    while count < len(parts) - 1 and parts[count] in _WRAPPERS:
-        count += 1
-    return ".".join(parts[count:]), count
+    bare = [*dropwhile(_WRAPPERS.__contains__, parts[:-1]), parts[-1]]
+    return ".".join(bare), len(parts) - len(bare)
 
 
 def _group(catalogue: Catalogue, key: str) -> str | None:
@@ -459,10 +453,8 @@ def _group(catalogue: Catalogue, key: str) -> str | None:
     name = key.strip("/")
     if name in catalogue.entries and catalogue.entries[name].problem != GROUP:
         return None
-    for prefix in (f"{name}/", f"{name}."):
-        if any(entry.startswith(prefix) for entry in catalogue.entries):
-            return prefix
-    return None
+    begun = (p for p in (f"{name}/", f"{name}.") if any(e.startswith(p) for e in catalogue.entries))
+    return next(begun, None)
 
 
 def _place(group: str) -> str:

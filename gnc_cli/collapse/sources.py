@@ -76,8 +76,7 @@ def resolve(request: Request) -> list[Source]:
         UsageError: there is nothing to measure, files and arrays are mixed, or a key is selected
             that no row has.
     """
-    values = {role: getattr(request, role) for role in ROLES}
-    values = {role: value for role, value in values.items() if value is not None}
+    values = {role: v for role in ROLES if (v := getattr(request, role)) is not None}
     if request.shards and not request.files:
         raise UsageError(
             f"{spelled('shards')} puts files together; several {spelled('features')} are shards"
@@ -103,18 +102,14 @@ def resolve(request: Request) -> list[Source]:
     if keys and len(files) > 1:
         request = replace(request, shards=True)
     if "features" in keys:
-        key = paths["features"][0]
-        files = [replace(file, name=f"{file.path}:{key}") for file in files]
-    for role in keys:
-        paths[role] = [f"{os.fspath(file)}:{paths[role][0]}" for file in request.files]
+        files = [replace(f, name=f"{f.path}:{paths['features'][0]}") for f in files]
+    paths |= {role: [f"{os.fspath(f)}:{paths[role][0]}" for f in request.files] for role in keys}
     named = {role: expand(names) for role, names in paths.items()}
     finder = _Finder(request, files, named, keys)
     sources = [replace(s, training=finder.training_set(s)) for s in finder.sources()]
     sources.sort(key=lambda s: order(s.attrs, s.file or "", s.snapshot))
-    if not request.select:
-        return sources
     facts = [s.attrs | {"file": s.file, "snapshot": s.snapshot} for s in sources]
-    chosen = selects(facts, request.select)
+    chosen = selects(facts, request.select or ())
     return [source for source, wanted in zip(sources, chosen, strict=True) if wanted]
 
 
@@ -194,10 +189,9 @@ class _Finder:
                     if (attrs.get("split"), attrs.get("epoch")) == (TRAINING, epoch):
                         self._snapshot(catalogue, shown, name)  # its class means may count
                 return [self._snapshot(catalogue, shown, wanted[1])]
-            groups: dict[str, str] = {}
-            if key is None and "features" not in self.named:
-                groups = feature_groups(catalogue)
-                add_sets(catalogue, groups)
+            alone = key is None and "features" not in self.named
+            groups = feature_groups(catalogue) if alone else {}
+            add_sets(catalogue, groups)
             names = sorted(catalogue.snapshots, key=natural_key) if key is None else []
             homes = {
                 name
@@ -268,10 +262,8 @@ class _Finder:
         notes: Sequence[str] = (),
     ) -> Source:
         """A source of the datasets of its files; what options name comes before these."""
-        own: dict[str, tuple[Piece, ...]] = {}
-        for part in parts:
-            for role, piece in part.items():
-                own[role] = (*own.get(role, ()), piece)
+        roles = dict.fromkeys(role for part in parts for role in part)
+        own = {role: tuple(part[role] for part in parts if role in part) for role in roles}
         counted = (
             "features" in own
             and not {"labels"} & {*own, *self.named}
@@ -315,8 +307,8 @@ class _Finder:
         pieces = []
         for file in self.options[role]:
             with self.inputs.open(file.path) as catalogue:
-                name = dataset_for(catalogue, role, file.key)
-                pieces.append(_pieces(catalogue, {role: name}, file)[role])
+                roles = {role: dataset_for(catalogue, role, file.key)}
+                pieces.append(_pieces(catalogue, roles, file)[role])
         return tuple(pieces)
 
     def _biases(self) -> tuple[Piece, ...]:
@@ -369,15 +361,14 @@ def _left_out(
         for name, prefix in groups.items()
         if prefix not in measured and not roles.get("features", "").startswith(prefix)
     ]
-    if "features" not in {*roles, *elsewhere}:
-        entries = catalogue.entries
+    entries, role = catalogue.entries, "features"
+    if role not in {*roles, *elsewhere}:
         lengths = [e.shape for e in entries.values() if len(e.shape) == 1 and "int" in e.dtype]
         others += [
             name
             for name, entry in entries.items()
             if len(entry.shape) == 2 and entry.shape[:1] in lengths and name not in roles.values()
         ]
-    role = "features"
     if not others and role in roles and "labels" not in {*roles, *elsewhere}:
         role, rows = "labels", catalogue.entries[roles["features"]].shape[:1]
         others = [
@@ -411,8 +402,10 @@ def _is_key(names: Sequence[str]) -> bool:
 
 def _moment(source: Source) -> tuple[Any, ...]:
     """The moment of a run that a snapshot is of."""
-    file = split_key(str(source.file))[0]
-    return (file, *(source.attrs.get(k) for k in ("epoch", "step", "layer")))
+    return (
+        split_key(str(source.file))[0],
+        *(source.attrs.get(k) for k in ("epoch", "step", "layer")),
+    )
 
 
 def _paths(value: Any) -> list[str] | None:

@@ -59,11 +59,10 @@ def validated(function: Callable[_P, _R]) -> Callable[_P, _R]:
             raise UsageError(f"{called}() has no argument {unknown!r}; {hint}")
         bound = signature.bind(*args, **kwargs)
         for name in [name for name in bound.arguments if name in parameters]:
-            value = bound.arguments[name]
-            if parameters[name].argument:
-                bound.arguments[name] = tuple(read(name, each) for each in value)
-            else:
-                bound.arguments[name] = read(name, value)
+            value, several = bound.arguments[name], parameters[name].argument
+            bound.arguments[name] = (
+                tuple(read(name, each) for each in value) if several else read(name, value)
+            )
         check_files(parameters, bound.arguments)
         return function(*bound.args, **bound.kwargs)
 

@@ -129,10 +129,17 @@ def write_npz(file: IO[bytes], code: CodeFile) -> None:
 def safetensors(file: IO[bytes], path: str) -> Iterator[Catalogue]:
     """One file of tensors."""
     with translated(path, "safetensors"):
-        header, start, size = _tensors_header(file)
-        metadata = header.pop("__metadata__", {})
-        entries = {name: _tensor(file, item, start, size) for name, item in header.items()}
-        attrs = {str(key): value for key, value in dict(metadata).items()}
+        size = file_size(file)
+        length = int.from_bytes(file.read(8), "little")
+        if length > min(size - 8, _MOST_HEADER):
+            raise ValueError(
+                f"a header of {length} bytes, at most {_MOST_HEADER} are read, in a file of {size}"
+            )
+        header = json.loads(file.read(length))
+        if not isinstance(header, dict) or len(header) > MOST_ENTRIES:
+            raise ValueError(f"its header is no dictionary of at most {MOST_ENTRIES:,} tensors")
+        attrs = {str(key): value for key, value in dict(header.pop("__metadata__", {})).items()}
+        entries = {name: _tensor(file, item, 8 + length, size) for name, item in header.items()}
     yield Catalogue(path, entries, attrs)
 
 
@@ -178,25 +185,10 @@ def _npy_header(file: IO[bytes], size: int) -> tuple[tuple[int, ...], bool, np.d
     shape, fortran, dtype = _HEADERS[version](file)
     if any(n < 0 for n in shape):
         raise ValueError(f"its header declares shape {shape}")
-    held = size - file.tell()
-    needed = math.prod(shape) * dtype.itemsize
+    held, needed = size - file.tell(), math.prod(shape) * dtype.itemsize
     if needed > held and not dtype.hasobject:
         raise ValueError(f"its header declares {shape} {dtype}, {needed} bytes; {held} follow")
     return shape, fortran, dtype
-
-
-def _tensors_header(file: IO[bytes]) -> tuple[dict[str, Any], int, int]:
-    """The header, where the numbers begin, and the size of the file."""
-    size = file_size(file)
-    length = int.from_bytes(file.read(8), "little")
-    if length > min(size - 8, _MOST_HEADER):
-        raise ValueError(
-            f"a header of {length} bytes, at most {_MOST_HEADER} are read, in a file of {size}"
-        )
-    header = json.loads(file.read(length))
-    if not isinstance(header, dict) or len(header) > MOST_ENTRIES:
-        raise ValueError(f"its header is no dictionary of at most {MOST_ENTRIES:,} tensors")
-    return header, 8 + length, size
 
 
 def _tensor(file: IO[bytes], item: dict[str, Any], start: int, size: int) -> Entry:

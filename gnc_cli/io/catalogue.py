@@ -11,12 +11,14 @@ import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from gnc_cli.errors import DataError, GncError
 from gnc_cli.io.inputs import memory_limit
+from gnc_cli.parsing import listed
 
 MOST_ENTRIES = 100_000
 """Of one file; the largest models of today keep fewer tensors in all their files."""
@@ -178,8 +180,9 @@ class Entry:
             starts = dict.fromkeys((N - rows) * i // (_BLOCKS - 1) for i in range(_BLOCKS))
             blocks = (self.read(start, start + rows) for start in starts)
         for block in blocks:
-            words = repr(block.tolist()).encode() if block.dtype == object else block.tobytes()
-            digest.update(words)
+            digest.update(
+                repr(block.tolist()).encode() if block.dtype == object else block.tobytes()
+            )
         return digest.hexdigest()
 
     def __str__(self) -> str:
@@ -238,10 +241,9 @@ class Catalogue:
         if len(matches) == 1:
             return matches[0]
         if matches:
-            more = f" and {len(matches) - _LISTED} more" if len(matches) > _LISTED else ""
             raise DataError(
                 f"{self.path!r} has several datasets whose names end in {key!r}: "
-                f"{', '.join(map(repr, matches[:_LISTED]))}{more}; write the whole name"
+                f"{listed([*map(repr, matches)], _LISTED)}; write the whole name"
             )
         raise DataError(f"{self.path!r} has no dataset {key!r}; it holds {self}")
 
@@ -253,12 +255,10 @@ class Catalogue:
         """
         if key is not None:
             return self.named(key)
-        for name in ("weights", "W"):
-            if name in self.entries:
-                return name
+        called: list[str] = [name for name in ("weights", "W") if name in self.entries]
         if len(self.entries) == 1 and not self.entries.keys() & set(_NOT_A_CODE):
-            return next(iter(self.entries))  # whatever it is: the checks will say what is wrong
-        matrices = [
+            called = [*self.entries]  # whatever it is: the checks will say what is wrong
+        matrices = called[:1] or [
             name
             for name, entry in self.entries.items()
             if entry.real
@@ -284,8 +284,7 @@ class Catalogue:
             for name, entry in self.entries.items()
             if entry.problem not in (None, GROUP)
         ]
-        more = len(items) - _LISTED
-        return ", ".join(items[:_LISTED]) + (f" and {more} more" if more > 0 else "") or "nothing"
+        return listed(items, _LISTED) or "nothing"
 
 
 def _as_read(entry: Entry, reading: str, name: str) -> Entry:
@@ -296,19 +295,15 @@ def _as_read(entry: Entry, reading: str, name: str) -> Entry:
     """
     if SIXTEEN_BITS.fullmatch(entry.dtype) is None:
         raise DataError(f"{name!r}: the dataset has dtype {entry.dtype}, not 16-bit whole numbers")
-    load, read = entry.load, entry.read
     if reading == "int":
         return replace(entry, dtype="int32")
 
-    def decoded(bits: np.ndarray) -> np.ndarray:
-        return (bits.astype(np.uint16).astype(np.uint32) << np.uint32(16)).view(np.float32)
+    def decoded(stored: Callable[..., np.ndarray], *rows: int) -> np.ndarray:
+        bits = stored(*rows).astype(np.uint16).astype(np.uint32)
+        return (bits << np.uint32(16)).view(np.float32)
 
-    return replace(
-        entry,
-        dtype="bfloat16",
-        load=lambda: decoded(load()),
-        read=None if read is None else lambda start, stop: decoded(read(start, stop)),
-    )
+    read = entry.read and partial(decoded, entry.read)
+    return replace(entry, dtype="bfloat16", load=partial(decoded, entry.load), read=read)
 
 
 def is_kernel(name: str) -> bool:
@@ -322,12 +317,11 @@ def is_kernel(name: str) -> bool:
 
 def check_bits(catalogue: Catalogue, name: str) -> None:
     """Refuse 16-bit whole numbers: they may be numbers, or the bits of bfloat16."""
-    where, dtype = catalogue.where(name), catalogue.entries[name].dtype
+    key, dtype = f"{catalogue.path}:{name}", catalogue.entries[name].dtype
     if SIXTEEN_BITS.fullmatch(dtype):
-        key = f"{catalogue.path}:{name}"
         raise DataError(
-            f"{where} has dtype {dtype}, which may be whole numbers or the bits of bfloat16; "
-            f"name it {key}:int or {key}:bf16"
+            f"{catalogue.where(name)} has dtype {dtype}, which may be whole numbers or the bits of "
+            f"bfloat16; name it {key}:int or {key}:bf16"
         )
 
 
@@ -402,15 +396,13 @@ def checked(
     """
     if name not in catalogue.entries:
         raise DataError(f"{catalogue.path!r} has no dataset {name!r}; it holds {catalogue}")
-    entry = catalogue.entries[name]
-    where = catalogue.where(name)
+    entry, where = catalogue.entries[name], catalogue.where(name)
     if entry.problem == GROUP:
         raise DataError(f"{where} {entry.problem}; the file holds {catalogue}")
     with translated(catalogue.path, f"a dataset {name!r} of shape {entry.shape} {entry.dtype}"):
         check_entry(entry, where, whole=whole)
     if not entry.real and not (labels and entry.dtype in (WORDS, "bool")):
-        step = words if _WORDS.match(entry.dtype) else ""
-        step = step or "expected real numbers, say float64"
+        step = (_WORDS.match(entry.dtype) and words) or "expected real numbers, say float64"
         raise DataError(f"{where} has dtype {entry.dtype}; {step}")
     if entry.dtype in _QUANTISED and name.endswith(".weight"):
         raise DataError(

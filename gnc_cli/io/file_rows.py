@@ -38,10 +38,7 @@ class FlatArray:
         *,
         fortran: bool = False,
     ) -> None:
-        self._file = file
-        self._offset = offset
-        self._shape = shape
-        self._dtype = dtype
+        self._file, self._offset, self._shape, self._dtype = file, offset, shape, dtype
         self._fortran = fortran and len(shape) > 1
 
     def read(self, start: int, stop: int) -> np.ndarray:
@@ -62,9 +59,7 @@ class FlatArray:
         """The whole array."""
         if self._shape:
             return self.read(0, self._shape[0])
-        raw = np.empty(1, self._dtype)
-        self._fill(raw, 0)
-        return native(raw).reshape(())
+        return FlatArray(self._file, self._offset, (1,), self._dtype).load().reshape(())
 
     def _fill(self, array: np.ndarray, skip: int) -> None:
         """Read into a contiguous array, from `skip` numbers after the beginning."""
@@ -129,15 +124,18 @@ class FileRows:
         # Maps of one place, as networks with pooling give them, (N, d, 1, 1), are rows.
         shape = matrix_shape(entry.shape)
         if len(shape) != 2:
-            step = advice_for(shape)
-            raise DataError(f"{self.where} has shape {entry.shape}; expected a matrix{step}")
-        self._stored, shape = shape, shape[::-1] if transpose else shape
+            raise DataError(
+                f"{self.where} has shape {entry.shape}; expected a matrix{advice_for(shape)}"
+            )
+        self._stored, self._transpose = shape, transpose
+        shape = shape[::-1] if transpose else shape
         if shape[0] < 1 or shape[1] < least:
             raise DataError(
                 f"{self.where} has shape {entry.shape}; expected at least 1 row and {least} columns"
             )
-        note = f"{self.where}: shape {entry.shape} read as {shape}"
-        self.note = "" if shape == entry.shape else note
+        self.note = (
+            "" if shape == entry.shape else f"{self.where}: shape {entry.shape} read as {shape}"
+        )
         self._read = None if transpose else entry.read
         if self._read is None:
             check_entry(entry, self.where)  # it will be loaded whole
@@ -173,7 +171,7 @@ class FileRows:
             whole = self._whole
             if whole is None:
                 whole = np.asarray(self._entry.load()).reshape(self._stored)
-                whole = whole if self._stored == self.shape else whole.T
+                whole = whole.T if self._transpose else whole
             self._whole = whole if stop < self.shape[0] else None
             return whole[start:stop]
 
@@ -198,8 +196,7 @@ class ConcatenatedRows:
         self.shape = (int(self._ends[-1]), first.shape[1])
         self.dtype = np.result_type(*(part.dtype for part in parts))
         self.step = max(part.step for part in parts)
-        more = len(parts) - 1
-        self.where = first.where + (f" and {more} more file(s)" if more else "")
+        self.where = first.where + (f" and {len(parts) - 1} more file(s)" if parts[1:] else "")
         self.notes = tuple(part.note for part in parts if part.note)
 
     def read(self, start: int, stop: int) -> np.ndarray:

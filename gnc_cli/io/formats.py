@@ -62,10 +62,10 @@ def shards(file: IO[bytes], path: str) -> Iterator[Catalogue]:
         DataError: no such index, or it points out of its folder. A file or tensor that is missing
             is refused where it is asked for: the others can be used.
     """
-    with translated(path, "an index of the tensors of a model"):
-        index = read_json(path, "an index of the tensors of a model")
+    kind = "an index of the tensors of a model"
+    with translated(path, kind):
         names_of: dict[str, list[str]] = {}
-        for name, shard in index["weight_map"].items():
+        for name, shard in read_json(path, kind)["weight_map"].items():
             names_of.setdefault(str(shard), []).append(name)
     entries: dict[str, Entry] = {}
     with contextlib.ExitStack() as stack:
@@ -77,14 +77,12 @@ def shards(file: IO[bytes], path: str) -> Iterator[Catalogue]:
                     "own folder"
                 )
             beside = str(PurePath(path).with_name(shard))
-            if not os.path.exists(beside):
-                missing = Entry.refused(
-                    f"is in {beside!r}, which is missing", "fetch that file too"
-                )
-                entries |= dict.fromkeys(names, missing)
-                continue
-            part = stack.enter_context(reader(stack.enter_context(open_input(beside)), beside))
-            entries |= {name: part.entries[name] for name in names if name in part.entries}
+            missing = Entry.refused(f"is in {beside!r}, which is missing", "fetch that file too")
+            part = dict.fromkeys(names, missing)
+            if os.path.exists(beside):
+                file = stack.enter_context(open_input(beside))
+                part = stack.enter_context(reader(file, beside)).entries
+            entries |= {name: part[name] for name in names if name in part}
         yield Catalogue(path, entries)
 
 
@@ -117,12 +115,8 @@ def reader_for(path: str, file: IO[bytes]) -> Reader:
         return shards
     if PurePath(path).name == DATASET:
         return saved_dataset
-    reader = _by_content(file)
-    if reader is not None:
+    if reader := _by_content(file) or FORMATS.get(PurePath(path).suffix.lower()):
         return reader
-    suffix = PurePath(path).suffix.lower()
-    if suffix in FORMATS:
-        return FORMATS[suffix]
     step = f"rename a text to one of {', '.join(TEXTS)}"
     if b"\0" in file.read(1024):
         step = "convert it: numpy.savez('data.npz', features=H, labels=y)"

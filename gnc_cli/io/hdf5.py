@@ -14,6 +14,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from importlib import import_module
 from pathlib import PurePath
 from typing import IO, Any
@@ -97,9 +98,12 @@ def _catalogue(h5: Any, file: IO[bytes], path: str) -> Catalogue:
     size = file_size(file)
     count = _counter(path, size)
     attrs, entries = _attributes(h5, size, count), _entries(h5, file, path, size, count)
-    place, names = _snapshots(h5)
+    place = "snapshots/" if _is_group(h5, "snapshots") else ""
+    parent = h5[place or "/"]
     snapshots = {
-        name: epoch_or_step(name) | _attributes(h5[place + name], size, count) for name in names
+        name: epoch_or_step(name) | _attributes(parent[name], size, count)
+        for name in parent  # links to groups are other names of these
+        if (place or epoch_or_step(name)) and _is_group(parent, name)
     }
     state = _attributes(h5["state"], size, count) if _is_group(h5, "state") else None
 
@@ -142,8 +146,7 @@ def write_attributes(
         "gnc_version": gnc_cli.__version__,
         "provenance": provenance_text(provenance),
     }
-    for name, value in (dict(sorted((attrs or {}).items())) | ours).items():
-        target[name] = value
+    target.update(dict(sorted((attrs or {}).items())) | ours)
 
 
 def _write_arrays(h5: Any, code: CodeFile) -> None:
@@ -158,34 +161,21 @@ def _write_arrays(h5: Any, code: CodeFile) -> None:
     }
     for name, (array, dtype) in arrays.items():
         if array is not None:
-            data = np.asarray(array, dtype=dtype)
-            h5.create_dataset(name, data=data, track_times=False)
+            h5.create_dataset(name, data=np.asarray(array, dtype=dtype), track_times=False)
 
 
 def _entries(
     h5: Any, file: IO[bytes], path: str, size: int, count: Callable[[int], None]
 ) -> dict[str, Entry]:
     links: dict[str, str] = {}
-    lock = threading.Lock()
     file.seek(0)
     turned = file.read(6) == b"MATLAB" or path.lower().endswith(".mat")
-
-    def entry(dataset: Any) -> Entry:
-        return _dataset_entry(dataset, file, size, lock, turned)
-
+    entry = partial(_dataset_entry, file=file, size=size, lock=threading.Lock(), turned=turned)
     entries = dict(_walk(h5, "", set(), links, entry, count))
     for name, target in links.items():
         missing = Entry.refused(f"is a link to {target!r}, which is no dataset of this file")
         entries[name] = entries.get(target, missing)
     return {name: each for name, each in entries.items() if not (turned and name[0] == "#")}
-
-
-def _snapshots(h5: Any) -> tuple[str, list[str]]:
-    """The groups right under `/snapshots`, else those of the root whose names say an epoch or a
-    step, and what comes before their names; links to groups are other names of these."""
-    if not _is_group(h5, "snapshots"):
-        return "", [name for name in h5 if epoch_or_step(name) and _is_group(h5, name)]
-    return "snapshots/", [name for name in h5["snapshots"] if _is_group(h5["snapshots"], name)]
 
 
 def _is_group(parent: Any, name: str) -> bool:
@@ -263,9 +253,8 @@ def _attributes(group: Any, size: int, count: Callable[[int], None]) -> dict[str
             count(sum(map(len, np.ravel(np.asarray(value, dtype=object)))) if texts else 0)
             if isinstance(value, bytes):
                 value = value.decode("utf-8", "replace")
-            if isinstance(value, np.ndarray):
-                value = tuple(value.tolist())
-            attrs[name] = value.item() if isinstance(value, np.generic) else value
+            value = value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
+            attrs[name] = tuple(value) if isinstance(value, list) else value
     return attrs
 
 
@@ -288,8 +277,10 @@ def _dataset_entry(
     except TypeError:
         return Entry.refused("has a type of numbers that NumPy lacks")
     if missing := _missing_filter(dataset):
-        step = "pip install hdf5plugin, or pack it with gzip"
-        return Entry.refused(f"is packed with {missing}, which is not installed", step)
+        return Entry.refused(
+            f"is packed with {missing}, which is not installed",
+            "pip install hdf5plugin, or pack it with gzip",
+        )
     shape = tuple(int(n) for n in dataset.shape)[:: -1 if turned else 1]
     if len(shape) == 1 and h5py.check_string_dtype(dtype) is not None:
         return Entry(
@@ -301,7 +292,11 @@ def _dataset_entry(
         )
     bfloat16 = dtype == BFLOAT16
     real = dtype.kind in "iuf" or bfloat16
-    flat = _flat(dataset, file, shape, turned) if real else None
+    # Where it lies, if it is contiguous and in a layout of NumPy's; None where chunked, compact or
+    # never written.
+    offset: Any = dataset.id.get_offset() if real else None
+    alike = offset is not None and dataset.id.get_type().equal(h5py.h5t.py_create(dtype))
+    flat = FlatArray(file, offset, shape, dtype, fortran=turned) if alike else None
 
     def load() -> np.ndarray:
         if flat is not None:
@@ -398,16 +393,6 @@ def _with_cache(dataset: Any, axis: int) -> Any:
     slots = min(20 * _KEPT_BANDS * across + 521, 1 << 20)
     access.set_chunk_cache(slots, _KEPT_BANDS * band, 1.0)
     return h5py.Dataset(h5py.h5d.open(dataset.file.id, dataset.name.encode(), access))
-
-
-def _flat(dataset: Any, file: IO[bytes], shape: tuple[int, ...], turned: bool) -> FlatArray | None:
-    """The dataset at its offset, if it is contiguous and in a layout of NumPy's; else None."""
-    import h5py
-
-    offset = dataset.id.get_offset()  # None where chunked, compact or never written
-    if offset is None or not dataset.id.get_type().equal(h5py.h5t.py_create(dataset.dtype)):
-        return None
-    return FlatArray(file, offset, shape, dataset.dtype, fortran=turned)
 
 
 def _shape_warning(dataset: Any, axis: int, size: int) -> str | None:

@@ -194,7 +194,7 @@ def file_size(file: IO[bytes]) -> int:
 
 def _not_empty(file: IO[bytes], path: str) -> IO[bytes]:
     if not file.read(1):
-        what = "stdin is" if path == "-" else f"{path!r} is"
-        raise DataError(f"{what} empty; was the command that made it cut short?")
+        name = "stdin" if path == "-" else repr(path)
+        raise DataError(f"{name} is empty; was the command that made it cut short?")
     file.seek(0)
     return file

@@ -7,6 +7,7 @@ counted from 1.
 import math
 import re
 from collections.abc import Collection, Mapping, Sequence
+from itertools import accumulate
 
 import numpy as np
 
@@ -67,8 +68,9 @@ def load_bias(catalogue: Catalogue, name: str, K: int | None = None) -> np.ndarr
     where = catalogue.where(name)
     size = math.prod(entry.shape)
     if entry.shape not in ((size,), (1, size), (size, 1)) or K not in (None, size):
-        expected = "(K,)" if K is None else f"({K},)"
-        raise DataError(f"{where} has shape {entry.shape}; expected {expected}, one for each class")
+        raise DataError(
+            f"{where} has shape {entry.shape}; expected ({K or 'K'},), one for each class"
+        )
     bias = load_numbers(catalogue, name).reshape(-1)
     require_finite(bias, where)
     return bias
@@ -92,8 +94,8 @@ def stored_labels(catalogue: Catalogue, name: str) -> tuple[np.ndarray, str, str
     Raises:
         DataError: they are neither real numbers, nor booleans, nor words.
     """
-    step = "save numbers: names, labels = numpy.unique(words, return_inverse=True)"
-    entry = checked(catalogue, name, words=f"words; {step}", labels=True)
+    step = "words; save numbers: names, labels = numpy.unique(words, return_inverse=True)"
+    entry = checked(catalogue, name, words=step, labels=True)
     with translated(catalogue.path, f"labels {name!r} of shape {entry.shape} {entry.dtype}"):
         return np.asarray(entry.load()), catalogue.where(name), entry.dtype
 
@@ -144,17 +146,14 @@ def read_labels(
     if values.dtype.kind == "f":
         require_finite(values, where)
         exact = _exact_integers(dtype)
-        rounded = np.count_nonzero(np.abs(values) >= exact)
-        if rounded:
+        if rounded := np.count_nonzero(np.abs(values) >= exact):
             raise DataError(
                 f"{where} has {rounded} label(s) of {exact} or more, which {dtype} rounds; save "
                 "the labels as integers, before they are rounded"
             )
         values = values.astype(np.float64)
-    left_out = np.zeros(len(values), dtype=bool)
-    for mark in ignored:
-        if re.fullmatch(r"-?\d{1,20}(\.0*)?", mark, re.ASCII):
-            left_out |= values == int(mark.partition(".")[0])
+    whole = [mark for mark in ignored if re.fullmatch(r"-?\d{1,20}(\.0*)?", mark, re.ASCII)]
+    left_out = np.any([values == int(mark.partition(".")[0]) for mark in whole], axis=0)
     first = int(form == ONE_BASED and note is None)
     most = LARGEST_LABEL if K is None else K - 1
     right = (values >= first) & (values <= most) & (values == np.floor(values))
@@ -242,18 +241,14 @@ def load_weights(parts: Sequence[FileRows], *, transpose: bool = False) -> np.nd
             "than half of this machine's memory"
         )
     weights = np.empty((K, d))
-    begin = 0
-    for part, (count, _) in zip(parts, shapes, strict=True):
-        mine = weights[begin : begin + count]
-        target = mine.T if transpose else mine  # as the file has it
-        step = max(1, _BLOCK_BYTES // (8 * part.shape[1]))
-        step = max(part.step, step // part.step * part.step)
+    ends = [*accumulate(rows for rows, _ in shapes)]
+    for part, rows in zip(parts, np.split(weights, ends[:-1]), strict=True):
+        target = rows.T if transpose else rows  # as the file has it
+        step = max(1, _BLOCK_BYTES // (8 * part.shape[1] * part.step)) * part.step
         for start in range(0, part.shape[0], step):
-            stop = min(start + step, part.shape[0])
             with np.errstate(invalid="ignore"):
-                target[start:stop] = part.read(start, stop)
+                target[start : start + step] = part.read(start, min(start + step, part.shape[0]))
         require_finite(target, part.where)
-        begin += count
     return weights
 
 

@@ -53,8 +53,7 @@ def hub_name(text: str) -> HubName | None:
     """
     if not text.startswith("hf:"):
         return None
-    match = _HUB.fullmatch(text)
-    if match is None:
+    if (match := _HUB.fullmatch(text)) is None:
         raise UsageError(f"{text!r} names no model of the hub; write hf:org/name or hf:org/name@v1")
     return HubName(match["name"], match["revision"], match["key"])
 
@@ -138,8 +137,7 @@ def fetch_model(
     # The commit that config.json is of: a branch may move between two files.
     wanted = wanted._replace(revision=os.path.basename(folder))
     places = (find(wanted, name) for find in (_cached, _fetch) for name in _FILES)
-    path = next((place for place in places if place is not None), None)
-    if path is None:
+    if (path := next(filter(None, places), None)) is None:
         raise DataError(
             f"'hf:{wanted.name}' has none of {', '.join(_FILES)}; fetch its files and name one"
         )

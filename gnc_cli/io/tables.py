@@ -75,8 +75,7 @@ def _listed(files: list[IO[bytes]], path: str) -> Catalogue:
     size = sum(map(file_size, files))
     entry = partial(_entry, types=pyarrow.types, N=N, size=size, scan=scan, lock=lock)
     fields = list(schema)[:MOST_ENTRIES]
-    for field in fields:
-        listed.entries[field.name] = entry(listed.where(field.name), [field])
+    listed.entries.update((f.name, entry(listed.where(f.name), [f])) for f in fields)
     label = label_column(schema.names)
     numbers = [
         field
@@ -85,13 +84,11 @@ def _listed(files: list[IO[bytes]], path: str) -> Catalogue:
         and field.name != label
         and not field.name.startswith("__index_level")
     ]
-    shapes = {listed.entries[field.name].shape for field in numbers}
-    if len(numbers) > 1 and shapes == {(N,)}:
+    if len(numbers) > 1 and {listed.entries[field.name].shape for field in numbers} == {(N,)}:
         name = "table" if label is None else "features"
-        names = ", ".join(field.name for field in numbers)
-        note = f"{len(numbers)} columns of numbers: {shown(names)}"
-        whole = replace(entry(listed.where(name), numbers), note=note)
-        listed.entries[name] = whole
+        names = shown(", ".join(field.name for field in numbers))
+        note = f"{len(numbers)} columns of numbers: {names}"
+        listed.entries[name] = replace(entry(listed.where(name), numbers), note=note)
         if label is not None:
             listed.entries["labels"] = listed.entries[label]
     return listed
@@ -101,8 +98,7 @@ def _table(pyarrow: Any, file: IO[bytes]) -> tuple[Any, int, Callable[..., Itera
     """The schema of a table, its number of rows, and what gives batches of columns in order."""
     from pyarrow import parquet
 
-    size = file_size(file)
-    start = file.read(6)
+    size, start = file_size(file), file.read(6)
     if start.startswith(b"PAR1"):
         table = parquet.ParquetFile(file, pre_buffer=False, buffer_size=1 << 20)
         batches = partial(table.iter_batches, use_threads=False)
@@ -177,14 +173,9 @@ def _entry(
     elif types.is_fixed_size_list(kind):
         shape = (N, kind.list_size)
     elif is_list:
-        lists = (
-            row
-            for batch in scan(batch_size=4096, columns=names)
-            for row in batch[names[0]]
-            if row.is_valid
-        )
-        shape = (N, len(next(lists, ())))
-    row_bytes = 8 * max((1, *shape[1:]))
+        rows = (row for batch in scan(batch_size=4096, columns=names) for row in batch[names[0]])
+        shape = (N, len(next((row for row in rows if row.is_valid), ())))
+    row_bytes, width = 8 * max((1, *shape[1:])), shape[1:] if is_list else ()
     if N * row_bytes > most_unpacked(size):
         return Entry.refused(
             f"declares shape {shape}, in a file of {size} bytes, more than is unpacked",
@@ -194,15 +185,11 @@ def _entry(
     def decoded() -> Iterator[tuple[int, np.ndarray]]:
         begin = 0
         for batch in scan(batch_size=max(1, _BATCH_BYTES // row_bytes), columns=names):
-            if len(names) > 1:
-                pieces = [_decoded(where, begin, batch[name], dtype) for name in names]
-                yield begin, np.column_stack(pieces)
-            else:
-                yield begin, _decoded(where, begin, batch[names[0]], dtype, *shape[1:])
+            pieces = [_decoded(where, begin, batch[name], dtype, *width) for name in names]
+            yield begin, pieces[0] if len(names) == 1 else np.column_stack(pieces)
             begin += len(batch)
 
-    read = _in_order(decoded, lock)
-    real = dtype not in (WORDS, "bool")
+    read, real = _in_order(decoded, lock), dtype not in (WORDS, "bool")
     return Entry(shape, dtype, real, partial(read, 0, N), read=read, in_order=True)
 
 
@@ -212,8 +199,7 @@ def _decoded(where: str, begin: int, piece: Any, dtype: str, d: int | None = Non
     if dtype == WORDS:
         return np.array(piece.to_pylist(), dtype=object)
     if d is not None:
-        lengths = piece.value_lengths().to_numpy(zero_copy_only=False)
-        wrong = np.flatnonzero(lengths != d)
+        wrong = np.flatnonzero(piece.value_lengths().to_numpy(zero_copy_only=False) != d)
         if wrong.size:
             raise DataError(
                 f"{where} has no list of {d} numbers at row {begin + wrong[0]}, as in the first; "

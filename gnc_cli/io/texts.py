@@ -70,8 +70,7 @@ def txt(file: IO[bytes], path: str) -> Iterator[Catalogue]:
         len(header) == 1 and label_column(header) is None and all(map(_WORD.match, rest))
     ):
         header = []  # the only line, or a file of words, one per line
-    if header:
-        lines[lines.index(first)] = ""
+    lines[lines.index(first)] = "" if header else first
     try:
         entries = _columns(lines, delimiter, header)
     except ValueError as error:
@@ -107,7 +106,7 @@ def _columns(lines: list[str], delimiter: str | None, header: list[str]) -> dict
     try:
         table = _numbers("\n".join(lines), delimiter)
     except ValueError:
-        kept = [line for line in lines if line]
+        kept = [*filter(None, lines)]
         rows = [*csv.reader(kept, delimiter=delimiter)] if delimiter else [*map(str.split, kept)]
         if len({len(row) for row in rows}) != 1 or len(header) not in (0, len(rows[0])):
             raise
@@ -135,7 +134,7 @@ def _columns(lines: list[str], delimiter: str | None, header: list[str]) -> dict
             )
     apart |= {*words, *([] if label is None else [label])}
     numbers = [column for column in range(table.shape[1]) if column not in apart]
-    matrix = _entry(table[:, numbers])
+    matrix = listed_values(table[:, numbers])
     if header and apart:
         named = ", ".join(header[column] for column in numbers)
         matrix = replace(matrix, note=f"{len(numbers)} columns of numbers: {shown(named)}")
@@ -143,13 +142,13 @@ def _columns(lines: list[str], delimiter: str | None, header: list[str]) -> dict
     if not apart and len(stems) != 1:  # x1, x2, ...: the user says that all are coordinates
         matrix = replace(matrix, question=_question(table))
     entries = {
-        header[column]: _entry(words.get(column, table[:, column]))
+        header[column]: listed_values(words.get(column, table[:, column]))
         for column in sorted(apart)
         if header
     }
     if label is not None:
         entries.pop(header[label] if header else "", None)
-        entries["labels"] = _entry(words.get(label, table[:, label]))
+        entries["labels"] = listed_values(words.get(label, table[:, label]))
     return entries | ({"features" if apart else "table": matrix} if numbers else {})
 
 
@@ -164,18 +163,16 @@ def _question(table: np.ndarray) -> str | None:
     """Why a table without names of columns may have labels; None where its first and last column
     are like the others."""
     whole = ((table == np.floor(table)) & np.isfinite(table)).all(axis=0)
-    varied = (table != table[:1]).any(axis=0)
-    count = len(whole)
-    ends = {"first": whole[0] and varied[0], "last": whole[-1] and varied[-1]}
-    place = next((place for place in ("last", "first") if ends[place]), None)
-    if place is None or whole.all():
+    numbers = whole & (table != table[:1]).any(axis=0)
+    if whole.all() or not (numbers[0] or numbers[-1]):
         return None
-    others = f"x1 to x{count - 1}"
-    names = f"{others} and label" if place == "last" else f"label and {others}"
+    others = f"x1 to x{len(whole) - 1}"
+    place = "last" if numbers[-1] else "first"
+    names = f"{others} and label" if numbers[-1] else f"label and {others}"
     return (
         f"the {place} column has whole numbers, and others do not: labels or coordinates? Add a "
-        f"first line of names, {names}, or, if all are coordinates, x1 to x{count}; drop a column "
-        "of row numbers"
+        f"first line of names, {names}, or, if all are coordinates, x1 to x{len(whole)}; drop a "
+        "column of row numbers"
     )
 
 
@@ -191,7 +188,7 @@ def _numbers(text: str, delimiter: str | None) -> np.ndarray:
     )
 
 
-def _entry(values: Any) -> Entry:
+def listed_values(values: Any) -> Entry:
     """Numbers, lists of numbers or words, one per line; None among words is refused later."""
     kinds = {*map(type, values)}
     words = str in kinds and kinds <= {str, type(None)}
@@ -217,7 +214,7 @@ def jsonl(file: IO[bytes], path: str) -> Iterator[Catalogue]:
             key: [row.get(key) for row in rows]
             for key in dict.fromkeys(key for row in rows for key in row)
         }
-    yield Catalogue(path, {str(key): _entry(values) for key, values in columns.items()})
+    yield Catalogue(path, {str(key): listed_values(values) for key, values in columns.items()})
 
 
 TEXTS = {".txt": txt, ".csv": txt, ".tsv": txt, ".jsonl": jsonl, ".ndjson": jsonl}

@@ -16,6 +16,7 @@ import zipfile
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import product
 from typing import IO, Any, ClassVar
 
 import numpy as np
@@ -23,6 +24,7 @@ import numpy as np
 from gnc_cli.errors import DataError
 from gnc_cli.io.catalogue import NAMES, WORDS, Catalogue, Entry, translated
 from gnc_cli.io.inputs import file_size
+from gnc_cli.io.texts import listed_values
 
 _MOST_ITEMS = 1_000_000
 _MOST_STEPS = 10_000_000
@@ -246,10 +248,9 @@ class _Unpickler(pickle._Unpickler):
             return getattr(torch, _STORAGES[name.removesuffix("Storage")])
         if _OF_TORCH.fullmatch(full):
             return getattr(torch, name)
-        if full in _FUNCTIONS:
-            return _FUNCTIONS[full]
-        if full in ("_codecs.encode", "collections.OrderedDict"):
-            return self._encode if name == "encode" else self._ordered
+        methods = {"_codecs.encode": self._encode, "collections.OrderedDict": self._ordered}
+        if known := _FUNCTIONS.get(full) or methods.get(full):
+            return known
         if full.startswith("torch._utils._rebuild_"):
             return lambda *_: Entry.refused(_NOT_DENSE)
         if _IGNORED.fullmatch(full):
@@ -302,24 +303,17 @@ class _Unpickler(pickle._Unpickler):
         elif target is not None:
             raise pickle.UnpicklingError("an object has a state")
 
-    def _load_setitem(self) -> None:
-        self._set([self.stack.pop(-2), self.stack.pop()])
-
-    def _load_setitems(self) -> None:
-        self._set(self.pop_mark())
-
     def _set(self, items: list[Any]) -> None:
         """Other keys are dropped: tuples of tuples may take for ever to be hashed, or written."""
         pairs = zip(items[::2], items[1::2], strict=True)
-        target = self.stack[-1]
-        target.update((key, value) for key, value in pairs if isinstance(key, _PLAIN))
+        self.stack[-1].update((key, value) for key, value in pairs if isinstance(key, _PLAIN))
 
     dispatch: ClassVar[dict[int, Any]] = {
         **{step[0]: pickle._Unpickler.dispatch[step[0]] for step in _STEPS},
         pickle.NEWOBJ[0]: pickle._Unpickler.dispatch[pickle.REDUCE[0]],
         pickle.BUILD[0]: _load_build,
-        pickle.SETITEM[0]: _load_setitem,
-        pickle.SETITEMS[0]: _load_setitems,
+        pickle.SETITEM[0]: lambda self: self._set([self.stack.pop(-2), self.stack.pop()]),
+        pickle.SETITEMS[0]: lambda self: self._set(self.pop_mark()),
     }
 
 
@@ -378,12 +372,9 @@ def _entries(loaded: Any) -> dict[str, Entry]:
     left = _MOST_ITEMS
     while waiting:
         name, value, depth = waiting.pop()
-        if isinstance(value, Entry):
-            entries[name or "tensor"] = value
-        elif isinstance(value, torch.Tensor):
-            entries[name or "tensor"] = _tensor(value)
-        elif isinstance(value, _Array):
-            entries[name or "array"] = _array(value.numbers)
+        if isinstance(value, (Entry, torch.Tensor, _Array)):
+            kind = "array" if isinstance(value, _Array) else "tensor"
+            entries[name or kind] = value if isinstance(value, Entry) else _entry(value)
         elif depth <= _DEEPEST:
             left -= len(value)
             if left < 0:
@@ -417,10 +408,8 @@ def _columns(name: str, rows: Any) -> dict[str, Entry]:
         made = {key: _joined(key, [row.get(key) for row in rows]) for key in keys}
         made |= {key: unlike for key in _BATCHED & {*keys} if made[key] is None}
         return {key: entry for key, entry in made.items() if entry is not None}
-    for pairs in ([rows], rows):
-        if not all(isinstance(pair, (list, tuple)) and len(pair) == 2 for pair in pairs):
-            continue
-        for first in (0, 1):
+    for pairs, first in product(([rows], rows), (0, 1)):
+        if all(isinstance(pair, (list, tuple)) and len(pair) == 2 for pair in pairs):
             H = _joined("features", [pair[first] for pair in pairs])
             y = _joined("labels", [pair[1 - first] for pair in pairs])
             if H is None or y is None or len(H.shape) != 2 or y.shape != H.shape[:1]:
@@ -430,8 +419,7 @@ def _columns(name: str, rows: Any) -> dict[str, Entry]:
     joined = _joined(last, rows) if last in _BATCHED or not name else None
     if joined is None:
         return {}
-    labels = len(joined.shape) == 1
-    return {"" if name else "labels" if labels else "features": joined}
+    return {"" if name else "labels" if len(joined.shape) == 1 else "features": joined}
 
 
 def _joined(name: str, parts: Any) -> Entry | None:
@@ -440,14 +428,11 @@ def _joined(name: str, parts: Any) -> Entry | None:
 
     if len(parts) and all(type(part) in (*_PLAIN, bool) for part in parts):
         texts = any(type(part) is str for part in parts)
-        column = np.array([*map(str, parts)] if texts else parts, dtype=object if texts else None)
-        if (name and name not in _BATCHED) or (not texts and column.dtype == object):
-            return None
-        real = column.dtype.kind in "iuf"
-        return Entry(column.shape, WORDS if texts else str(column.dtype), real, lambda: column)
+        column = listed_values([*map(str, parts)] if texts else parts)
+        return None if column.problem or (name and name not in _BATCHED) else column
     if not all(isinstance(part, (torch.Tensor, _Array)) for part in parts):
         return None
-    entries = [_array(p.numbers) if isinstance(p, _Array) else _tensor(p) for p in parts]
+    entries = [*map(_entry, parts)]
     kinds = {(e.dtype, e.real, len(e.shape), e.shape[1:], e.problem) for e in entries}
     if len(kinds) != 1 or entries[0].problem:
         return None
@@ -458,34 +443,30 @@ def _joined(name: str, parts: Any) -> Entry | None:
         return None
     if len(parts) == 1 and not stacked:
         return replace(entries[0], note="of a pair of features and labels")
-    width = entries[0].shape[not stacked :]
-
-    def load() -> np.ndarray:
-        loaded = [entry.load() for entry in entries]
-        return np.stack(loaded) if stacked else np.concatenate(loaded)
-
     count = len(parts) if stacked else sum(entry.shape[0] for entry in entries)
-    note = f"a list of {len(parts)} {'samples' if stacked else 'batches'}, put together"
-    return replace(entries[0], shape=(count, *width), load=load, read=None, note=note)
+    join: Callable[..., np.ndarray] = np.stack if stacked else np.concatenate
+    return replace(
+        entries[0],
+        shape=(count, *entries[0].shape[not stacked :]),
+        load=lambda: join([entry.load() for entry in entries]),
+        read=None,
+        note=f"a list of {len(parts)} {'samples' if stacked else 'batches'}, put together",
+    )
 
 
-def _array(array: np.ndarray | None) -> Entry:
-    if array is None:
-        return Entry.refused("is an array of texts or Python objects", "save plain numbers")
-    return Entry(array.shape, str(array.dtype), array.dtype.kind in "iuf", lambda: array)
+def _entry(value: Any) -> Entry:
+    """A tensor, or an array of NumPy."""
+    if isinstance(value, _Array):
+        array = value.numbers
+        if array is None:
+            return Entry.refused("is an array of texts or Python objects", "save plain numbers")
+        return Entry(array.shape, str(array.dtype), array.dtype.kind in "iuf", lambda: array)
+    dtype, floating = str(value.dtype).removeprefix("torch."), value.dtype.is_floating_point
+    alike = dtype in ("float16", "float32", "float64") or not floating
 
+    def read(*rows: int) -> np.ndarray:
+        part = value[slice(*rows)] if rows else value
+        return np.asarray((part if alike else part.float()).numpy())
 
-def _tensor(tensor: Any) -> Entry:
-    dtype = str(tensor.dtype).removeprefix("torch.")
-    shape = tuple(tensor.shape)
-    real = tensor.dtype.is_floating_point or dtype.startswith(("int", "uint"))
-    alike = dtype in ("float16", "float32", "float64") or not tensor.dtype.is_floating_point
-
-    def read(start: int, stop: int) -> np.ndarray:
-        rows = tensor[start:stop]
-        return (rows if alike else rows.float()).numpy()
-
-    def load() -> np.ndarray:
-        return (tensor if alike else tensor.double()).numpy()
-
-    return Entry(shape, dtype, real, load, read=read if shape else None)
+    real, shape = floating or dtype.startswith(("int", "uint")), tuple(value.shape)
+    return Entry(shape, dtype, real, read, read=read if shape else None)

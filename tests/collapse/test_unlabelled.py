@@ -169,6 +169,13 @@ def test_features_stored_as_columns(data: dict[str, np.ndarray], tmp_path: Path)
             refused()
 
 
+def test_as_many_features_as_dimensions_stored_as_columns(tmp_path: Path) -> None:
+    H, labels = np.random.default_rng(0).normal(size=(12, 12)), np.arange(12) % 3
+    path = save(tmp_path / "f.h5", {"features": H.T, "labels": labels})
+    expected = measure(features=H, labels=labels)
+    assert measure(path, transpose_features=True).gnc1 == pytest.approx(expected.gnc1, rel=1e-12)
+
+
 @pytest.mark.parametrize("axis", [1, 2, (2, 3), (1, 2)])
 def test_features_of_one_place_are_rows(
     data: dict[str, np.ndarray], tmp_path: Path, axis: Any
