@@ -113,11 +113,12 @@ def _set(r: MeasureResult, verbose: bool) -> list[Table]:
         for field in dataclasses.fields(r)
         if field.name not in known and isinstance(getattr(r, field.name), float)
     ]
-    rows = []
-    for name, key, form, remark in described:
-        value = value_under(r, key)
-        if value is not None or key in (*_ALWAYS, *_ALWAYS_UNLABELLED * (r.K is None)):
-            rows.append((name, form(value), remark, key))
+    always = (*_ALWAYS, *_ALWAYS_UNLABELLED * (r.K is None))
+    rows = [
+        (name, form(value), remark, key)
+        for name, key, form, remark in described
+        if (value := value_under(r, key)) is not None or key in always
+    ]
     shown = rows if verbose or r.K is None else _sheet(r, rows)
     tables = [facts(title, [*shown, *_variants(r)], forms_note(r), verbose=verbose)]
     if verbose and r.worst_classes:
@@ -357,14 +358,14 @@ def _variants(r: MeasureResult) -> Iterable[tuple[str, str, str, str]]:
 
 
 def _worst(rows: Sequence[ClassRow], verbose: bool) -> Table:
-    shares = {"accuracy": "accuracy", "margin": "min_margin"}
     columns: Columns = {
         "class": [class_name(c.label, c.name) for c in rows],
         "one-vs-rest": _column(rows, "one_vs_rest", lambda rho: proved(rho, 9)),
         "N": _column(rows, "count", count),
         "norm": _column(rows if verbose else (), "mean_norm", "{:.4f}".format),
         "spread": _column(rows if verbose else (), "spread", short),
-        **{name: _column(rows, key, "{:.4f}".format) for name, key in shares.items()},
+        "accuracy": _column(rows, "accuracy", "{:.4f}".format),
+        "margin": _column(rows, "min_margin", "{:.4f}".format),
         "cosine": _column(rows, "nearest_cosine", "{:.6f}".format),
         "nearest": [
             None if c.nearest is None else class_name(c.nearest, c.nearest_name) for c in rows
@@ -399,20 +400,22 @@ def _reach(key: str, reach: ReachSummary, verbose: bool) -> Table:
         "not decided": ("undecided", reach.undecided, reach.undecided_rows),
     }
     why = f"with some feature{where}; after ReLU or LayerNorm maybe with none"
-    rows = [("can win", count(reach.can_win), why if reach.can_win else "", f"{key}.can_win")]
-    rows += [
-        (kind, count(int(n)), _some_of(named), f"{key}.{end}")
-        for kind, (end, n, named) in kinds.items()
-    ]
-    rows += [
-        ("" if place else "least margins", proved(row.margin, 6), _some_of([row]), "")
-        for place, row in enumerate(reach.hardest_rows[:_OF_A_KIND])
+    rows = [
+        ("can win", count(reach.can_win), why if reach.can_win else "", f"{key}.can_win"),
+        *(
+            (kind, count(int(n)), _some_of(named), f"{key}.{end}")
+            for kind, (end, n, named) in kinds.items()
+        ),
+        *(
+            ("" if place else "least margins", proved(row.margin, 6), _some_of([row]), "")
+            for place, row in enumerate(reach.hardest_rows[:_OF_A_KIND])
+        ),
     ]
     if reach.best_possible is not None:
         of = f"the most that the least margin of {count(reach.rivals)} unit rows can be"
         rows.append(("possible", f"{reach.best_possible:.6f}", of, f"{key}.best_possible"))
-    classes = f"{count(reach.subjects)} classes"
-    subjects = classes if key == "reach" else plural(reach.subjects, "set")
+    sets = plural(reach.subjects, "set")
+    subjects = f"{count(reach.subjects)} classes" if key == "reach" else sets
     title = f"reach of {subjects} against all {count(reach.rivals)} classes, features {ball}"
     return facts(title, rows, verbose=verbose)
 
@@ -496,8 +499,9 @@ def _series(series: MeasureSeries, verbose: bool) -> list[Table]:
     if _asks_classic(rows):
         classic = {name: _column(rows, key, short) for key, name in MAIN.items()}
         tables.append(_table("Classic metrics of raw rows", {**where, **classic}, words))
+    letters = None if verbose else 50
     references = dict.fromkeys(
-        f": {r.gnc2_reference.value:.9f} {reference_text(r.gnc2_reference, None if verbose else 50)}"
+        f": {r.gnc2_reference.value:.9f} {reference_text(r.gnc2_reference, letters)}"
         for r in rows
         if r.gnc2_reference is not None and (verbose or not prefixes)
     )
@@ -512,19 +516,19 @@ def _series(series: MeasureSeries, verbose: bool) -> list[Table]:
     bounded = any(r.gnc2_possible is not None for r in rows)
     plain = [k.upper() for k in forms if forms[k] == k and any(r.forms[k] != k for r in rows)]
     notes = [
-        *_said("reference", *references),
-        *_said("class means", *others),
-        *_said("accuracy", unbiased and ": of weights without a bias"),
-        *_said(
+        *_notes_named("reference", *references),
+        *_notes_named("class means", *others),
+        *_notes_named("accuracy", unbiased and ": of weights without a bias"),
+        *_notes_named(
             "GNC2",
             stand_in and f"{'*' if mixed else ':'} of the class means, as there are no weights",
         ),
-        *_said("possible", bounded and ": rho*, the largest GNC2 of any K unit rows"),
-        *_said(
+        *_notes_named("possible", bounded and ": rho*, the largest GNC2 of any K unit rows"),
+        *_notes_named(
             "NC2 angles, ETF", prefixes and _asks_classic(rows) and ": no simplex where d < K - 1"
         ),
         *forms_note(series),
-        *_said(
+        *_notes_named(
             " and ".join(plain),
             plain
             and ": as the last row needs it; other rows need the centred form, which --csv has",
@@ -561,20 +565,20 @@ def _notes(rows: Sequence[MeasureResult], out: str | None, verbose: bool) -> lis
     notes = dict.fromkeys(f"  {note}" for row in rows for note in row.notes)
     return [
         *(Styled(f"policy: {policy}", "dim") for policy in policies),
-        *_said("head", *heads),
-        *_said("note", *notes),
-        *_said("written", out is not None and f"  {out}"),
+        *_notes_named("head", *heads),
+        *_notes_named("note", *notes),
+        *_notes_named("written", out is not None and f"  {out}"),
     ]
 
 
-def _said(name: str, *texts: Any) -> list[Cell]:
+def _notes_named(name: str, *texts: Any) -> list[Cell]:
     """Return a note under a name for each text that is not false."""
     return [(Styled(name, "bold"), text) for text in texts if text]
 
 
 def forms_note(result: Any) -> list[Cell]:
     """Why GNC1 or GNC3 is shown centred."""
-    return _said("centred", result.why_centred and f": {result.why_centred}")
+    return _notes_named("centred", result.why_centred and f": {result.why_centred}")
 
 
 def _of_weights(row: MeasureResult) -> bool:
@@ -588,17 +592,17 @@ def _asks_classic(rows: Sequence[MeasureResult]) -> bool:
 
 def _place(row: MeasureResult) -> dict[str, str]:
     """Epoch, step, layer and split, as far as the file says them."""
-    values = {key: getattr(row, key) for key in _PLACES}
     return {
         key: f"{value:g}" if isinstance(value, float) else str(value)
-        for key, value in values.items()
-        if value is not None
+        for key in _PLACES
+        if (value := getattr(row, key)) is not None
     }
 
 
 def _form(r: MeasureResult) -> str:
     """`, no bias`, `, cosine head` and the like; empty for W h + b and for logits."""
-    words = r.policy.spaces["accuracy"].replace("raw rows", "").replace(" of ", "").strip(", ")
+    decided = r.policy.spaces.get("accuracy", "")  # null rows have none
+    words = decided.replace("raw rows", "").replace(" of ", "").strip(", ")
     return f", {words}" if words not in ("", "logits") else ""
 
 
