@@ -82,8 +82,7 @@ def _sets(value: Any) -> Any:
 
 def _marks(value: Any) -> tuple[str, ...]:
     """Labels as texts, from one or several numbers or words."""
-    several = isinstance(value, Iterable) and not isinstance(value, str)
-    items = value if several else [value]
+    items = value if isinstance(value, Iterable) and not isinstance(value, str) else [value]
     marks = tuple(str(item).strip() for item in items)
     if not all(marks):
         raise UsageError("'' is empty; give a label, such as 255")

@@ -215,15 +215,22 @@ def assemble(
     if nearest is not None and cosines is not None:
         k = int(cosines.argmax())
         both = labels[weights.classes[[k, nearest[k]]]]
-        what = "weights" if weights.of_classifier else "means"
-        warnings.append(_coincidence_warning(what, sorted(both.tolist()), names))
+        warnings.append(_coincidence_warning(weights.of_classifier, sorted(both.tolist()), names))
     coherence = _coherence(request, weights.rows, deadline, left) if detail and unit else None
-    undecided = [key for keys in left.values() for key in keys]
-    undecided += ["rattlers.one_vs_rest"] if distances.undecided else []
-    undecided += _OF_ALL_PAIRS if unit and cosines is None else []
-    # A series keeps the rows of every snapshot: without the directions, K x d numbers each.
-    kept = replace(distances, directions=None)
-    rows = ClassRows(kept, weights.classes, moments, decisions, labels, names)
+    undecided = [
+        *(key for keys in left.values() for key in keys),
+        *["rattlers.one_vs_rest"] * distances.undecided,
+        *_OF_ALL_PAIRS * (unit and cosines is None),
+    ]
+    rows = ClassRows(
+        # A series keeps the rows of every snapshot: without the directions, K x d numbers each.
+        replace(distances, directions=None),
+        weights.classes,
+        moments,
+        decisions,
+        labels,
+        names,
+    )
     best = reference.value if reference is not None and reference.value > 0.0 else None
     random = random_gnc2(*weights.rows.shape[::-1]) if detail and best else None
     return MeasureResult(
@@ -272,16 +279,14 @@ def assemble(
 
 
 def assemble_features(
-    spectrum: FeatureSpectrum, samples: Prepared, N: int, place: Mapping[str, Any], started: float
+    spectrum: FeatureSpectrum, N: int, samples: Prepared, place: Mapping[str, Any], started: float
 ) -> MeasureResult:
     """Return the result of features without labels, N of whose rows are not zero."""
-    assert samples.features is not None
     notes, zero = samples.notes, spectrum.zero_rows
     if zero:
-        where = samples.where["features"]
-        notes += (f"{where}: {zero} of {samples.features.shape[0]} rows are zero, left out",)
+        notes += (f"{samples.where['features']}: {zero} of {N + zero} rows are zero, left out",)
     row = assemble_null(samples, N, place, started)
-    return replace(row, notes=notes, features=spectrum)
+    return replace(row, K=None, notes=notes, features=spectrum)
 
 
 def assemble_null(
@@ -297,7 +302,7 @@ def assemble_null(
         "attrs": {},
         "N": N,
         "d": samples.d,
-        "K": samples.K or None,
+        "K": samples.K,
         "variants": Variants(),
         "worst_classes": (),
         "policy": Policy(
@@ -388,8 +393,7 @@ def _duplicates(
     kept = np.flatnonzero(first == np.arange(len(W)))
     half = None if deadline is None else deadline.within(deadline.remaining / 2)
     rho = gnc2(W[kept], deadline=half) if len(kept) > 1 else None
-    left = WithoutDuplicates(cosine, count, len(kept), rho)
-    return tuple(named), left, tuple(merge_list)
+    return tuple(named), WithoutDuplicates(cosine, count, len(kept), rho), tuple(merge_list)
 
 
 def _coherence(
@@ -401,7 +405,7 @@ def _coherence(
     """Cosines of unit rows without their signs, and how small they can be."""
     from gnc_cli.limits.lines import least_coherence, least_mean_square  # not for a training
 
-    (K, d), largest, possible = W.shape, None, None
+    (K, d), largest = W.shape, None
     thorough = request.classic or request.per_class is not None
     if thorough or float(K) * K * d <= _PRODUCTS_OF_PAIRS:
         largest = _in_time(
@@ -411,8 +415,7 @@ def _coherence(
             deadline,
             left,
         )
-    if largest is not None:
-        possible = least_coherence(d, K, largest)
+    possible = None if largest is None else least_coherence(d, K, largest)
     return Coherence(largest, possible, mean_square_cosine(W), least_mean_square(d, K))
 
 
@@ -428,7 +431,7 @@ def _of_others(
     if (raw := statistics.raw) is None:
         return figures
     W, by = weights.raw if weights.of_classifier else None, statistics.raw_train or raw
-    even, other = None, None
+    even, ood = None, statistics.ood
     how: dict[str, Any] = {"seed": request.seed, "deadline": deadline}
     if request.wants_classic(raw.d, raw.K):
         figures |= (
@@ -451,9 +454,7 @@ def _of_others(
             deadline,
             left,
         )
-    if statistics.ood is not None:
-        other = neco(by, statistics.ood)
-    return figures | {"variants": Variants(even, other)}
+    return figures | {"variants": Variants(even, None if ood is None else neco(by, ood))}
 
 
 def _in_time(
@@ -553,9 +554,12 @@ def _order_warning(decisions: Decisions | None) -> list[str]:
         _share(decisions, "ncc_right"),
         _head_accuracies(decisions),
     )
-    if right is None or near is None or near < _APART:
-        return []
-    if max([right, *(vars(shares).values() if shares else ())]) >= near / 2.0:
+    if (
+        right is None
+        or near is None
+        or near < _APART
+        or max([right, *(vars(shares).values() if shares else ())]) >= near / 2.0
+    ):
         return []
     return [
         f"the nearest class mean names the class of {near:.1%} of the samples, the classifier that "
@@ -604,11 +608,11 @@ def _noise_warning(ones: Mapping[str, Gnc1 | None], between: ClassMoments) -> st
     )
 
 
-def _coincidence_warning(what: str, pair: list[int], names: list[str] | None) -> str:
+def _coincidence_warning(weights: bool, pair: list[int], names: list[str] | None) -> str:
     """Which two classes make GNC2 zero, by their labels."""
     a, b = (f"{k} ({names[k]})" if names else str(k) for k in pair)
     return (
-        f"GNC2 is 0 as the {what} of classes {a} and {b} coincide; "
+        f"GNC2 is 0 as the {'weights' if weights else 'means'} of classes {a} and {b} coincide; "
         f"{spelled('duplicates', 0.999)} lists all such pairs, and GNC2 without them"
     )
 

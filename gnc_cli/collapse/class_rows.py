@@ -16,10 +16,9 @@ from gnc_cli.metrics.decisions import Decisions
 from gnc_cli.metrics.gnc2 import Gnc2Detail
 from gnc_cli.records import Bracket
 
-_FIELDS = tuple(field.name for field in dataclasses.fields(ClassRow))
 CLASS_COLUMNS = tuple(
     column
-    for name in _FIELDS
+    for name in (field.name for field in dataclasses.fields(ClassRow))
     for column in ([f"{name}_lower", f"{name}_upper"] if name == "one_vs_rest" else [name])
 )
 """Header of a `--per-class` file: the fields of `ClassRow`, the bracket as two."""
@@ -136,9 +135,5 @@ def write_merges(
 
 
 def _cells(row: ClassRow) -> Iterator[Any]:
-    for name in _FIELDS:
-        value = getattr(row, name)
-        if name != "one_vs_rest":
-            yield value
-        else:
-            yield from (None, None) if value is None else (value.lower, value.upper)
+    ends = {f"one_vs_rest_{end}": getattr(row.one_vs_rest, end, None) for end in ("lower", "upper")}
+    return map((vars(row) | ends).get, CLASS_COLUMNS)

@@ -203,15 +203,14 @@ class GNCMetrics:
             device=str(weights.device) if on_cuda(weights) else None,
             workers=workers,
         )
-        together = self._together
         self._own = replace(
             self._own,
             judged=joined(self._own.judged, decisions),
             judged_by=self._own.judged_by | {state.own_space.N},
             own=self._own.own and own,
         )
-        if together is not None:
-            self._together = together.without_second_pass()
+        if self._together is not None:
+            self._together = self._together.without_second_pass()
 
     # Putting together ---------------------------------------------------------------------------
 

@@ -3,7 +3,10 @@ set, whose class means count, and what is out of distribution.
 """
 
 import time
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import cache
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -18,8 +21,8 @@ from gnc_cli.collapse.assemble import (
     of_prefix,
 )
 from gnc_cli.collapse.reference import gnc2_reference
-from gnc_cli.collapse.request import OF_ONE_SET, OWN, ROW_PARAMETERS, LabelForm, Request
-from gnc_cli.collapse.result import Gnc2Reference, MeasureResult
+from gnc_cli.collapse.request import OF_ONE_SET, OWN, ROW_PARAMETERS, Request
+from gnc_cli.collapse.result import MeasureResult
 from gnc_cli.collapse.samples import (
     Prepared,
     Samples,
@@ -46,6 +49,12 @@ from gnc_cli.runtime.threads import limit_threads, threads_for
 
 _CLOSED = 1e-6
 """Share of the upper end that a bracket of GNC2 may leave open without a word."""
+_OF_SAMPLES = ("means_from", "ood", "variants", "labels_are", "ignore_label")
+"""Options that mean nothing where there are only weights; `head`, too, but for `--reach`."""
+_OF_LABELS = sorted(
+    {*ROW_PARAMETERS, "bias", "ood", *OF_ONE_SET} - {"prefix_dims", "seed", "table"}
+)
+"""Options that mean nothing for features without labels."""
 
 
 class Measurer:
@@ -60,8 +69,9 @@ class Measurer:
         )
         self._train = _TrainingMeans(request, processes)
         self._ood_moments: list[ClassMoments] | None = None
-        self._ood_d = 0
-        self._references: dict[tuple[int, int], Gnc2Reference | None] = {}
+        self._reference = cache(
+            lambda d, K: gnc2_reference(d, K, request.reference, request.deadline(), request.table)
+        )
 
     @property
     def ood_name(self) -> str | None:
@@ -70,14 +80,7 @@ class Measurer:
 
     def stamp(self, source: Source) -> str:
         """Changes when the set does, or a file beside it that the numbers depend on."""
-        request = self.request
-        beside = (
-            request.classes,
-            request.class_names,
-            request.reference,
-            request.sets,
-            request.table,
-        )
+        beside = attrgetter("classes", "class_names", "reference", "sets", "table")(self.request)
         files = [file_stamp(path) for path in beside if isinstance(path, str)]
         ood = "" if self.ood is None else self.ood.stamp()
         return "|".join([source.stamp(), self._train.stamp(source), ood, *files])
@@ -95,11 +98,12 @@ class Measurer:
         prepared = prepare_samples(samples, self.request, self._train.classes(training))
         parts = cut_samples(prepared, self.request.prefix_dims)
         _check_memory(parts, self.request)
-        null_rows: list[MeasureResult] = []
+        null: list[MeasureResult] = []
         while True:
             started = time.monotonic()
             try:
-                rows = self._measure(samples, prepared, parts, source)
+                rows = [*null, *self._measure(samples, prepared, parts, source, started)]
+                return [replace(row, notes=parts[-1].notes + row.notes) for row in rows]
             except ZeroRowsError as error:
                 # Rows of zeros in p dimensions are so in fewer: the shortest prefix fails first.
                 if len(parts) == 1:
@@ -114,20 +118,20 @@ class Measurer:
                     min_count=self.request.min_count,
                     classes_left_out=prepared.K_in_file - prepared.K,
                 )
-                null_rows.append(
-                    replace(row, prefix_of=prepared.d, policy=policy, warnings=(reason,))
-                )
+                null.append(replace(row, prefix_of=prepared.d, policy=policy, warnings=(reason,)))
                 parts = parts[1:]
-            else:
-                notes = parts[-1].notes
-                return [replace(row, notes=notes + row.notes) for row in [*null_rows, *rows]]
 
     def _measure(
-        self, samples: Samples, prepared: Prepared, parts: list[Prepared], source: Source
+        self,
+        samples: Samples,
+        prepared: Prepared,
+        parts: list[Prepared],
+        source: Source,
+        started: float,
     ) -> list[MeasureResult]:
         """The result of each part; arguments and errors as in `measure`, and ZeroRowsError."""
-        started = time.monotonic()
-        request, dims = self.request, [part.d for part in parts]
+        request = self.request
+        reaches = request.reach or request.sets is not None
         # Weights that cannot be used are refused before hours are spent on the features.
         heads = [
             None
@@ -137,22 +141,27 @@ class Measurer:
             )
             for part in parts
         ]
-        statistics, oods = [Statistics() for _ in parts], None
+        statistics = [Statistics() for _ in parts]
         if prepared.features is not None:
-            oods = self._out_of_distribution(prepared.d)
+            oods = self._out_of_distribution(prepared.d, len(parts))
             training = self._train.of(source)
-            statistics = read_statistics(
+            read = read_statistics(
                 parts,
                 request,
                 self.processes,
-                self._train.moments(training, prepared, dims),
+                self._train.moments(training, prepared, [part.d for part in parts]),
                 self._train.name(training),
             )
+            statistics = [
+                replace(each, ood=ood, ood_name=self.ood_name)
+                for each, ood in zip(read, oods, strict=True)
+            ]
         else:
-            _refuse_options_of_samples(request)
+            names = _OF_SAMPLES if reaches else (*_OF_SAMPLES, "head")
+            _refuse_options(request, names, "samples, and there are only weights")
         reach: dict[str, Any] = {}
         late = False
-        if request.reach or request.sets is not None:  # asked for by name: before GNC2
+        if reaches:  # asked for by name: before GNC2
             from gnc_cli.collapse.reach import reach_of
 
             limit, work = request.deadline(), 2.0 * prepared.K_in_file**2 * prepared.d
@@ -161,10 +170,7 @@ class Measurer:
                 reach = reach_of(request, samples, prepared, limit, threads)
             late = limit.expired
         rows = []
-        for at, part in enumerate(parts):
-            ood = None if oods is None else oods[at - len(parts)]  # the first may be left out
-            of_part = replace(statistics[at], ood=ood, ood_name=self.ood_name)
-            weights = heads[at]
+        for part, weights, of_part in zip(parts, heads, statistics, strict=True):
             if weights is None:
                 assert of_part.moments is not None
                 weights = mean_weights(of_part.moments, unit=request.unit)
@@ -180,21 +186,23 @@ class Measurer:
         """Return the result of features without labels, weights and logits; with `--prefix-dims`
         those of its prefixes, each read by itself."""
         started, request = time.monotonic(), self.request
-        assert samples.features is not None
-        _refuse_options_of_labels(request, samples.where["features"])
-        N, d = samples.features.shape
+        _refuse_options(
+            request,
+            _OF_LABELS,
+            f"labels, and {samples.where['features']} has none",
+            f"drop it, or add {spelled('labels', 'F:KEY')}",
+        )
+        whole, (N, d) = _of_one_class(samples)
         check_memory(
             64.0 * d**2 + 32.0 * min(N, ALL_ROWS) * d,
             f"measuring features in d={d}",
             f"give the first dimensions alone: {spelled('prefix_dims', min(d, 1024))}",
         )
-        whole = Prepared(**vars(samples), kept=np.zeros(0, dtype=np.int64), K_in_file=0, d=d)
-        rows = []
-        for part in cut_samples(whole, request.prefix_dims):
-            spectrum, counted = read_spectrum(part, request, self.processes)
-            row = assemble_features(spectrum, part, counted, _place(source), started)
-            rows.append(replace(row, prefix_of=d if request.prefix_dims else None))
-        return rows
+        place = _place(source) | {"prefix_of": d if request.prefix_dims else None}
+        return [
+            assemble_features(*read_spectrum(part, request, self.processes), part, place, started)
+            for part in cut_samples(whole, request.prefix_dims)
+        ]
 
     def _row(
         self,
@@ -222,54 +230,49 @@ class Measurer:
                 deadline=deadline,
                 started=started,
             )
-        assert result.gnc2 is not None
         wide = _open_bracket(result.gnc2, deadline)
-        warnings = [wide, *about]
+        lacking = doubt = None
         if prepared.features is not None:
-            warnings.insert(1, self._train.lacking(source))
+            lacking = self._train.lacking(source)
             if prepared.weights is None and request.K is None:
-                warnings.append(self._train.doubt(self._train.of(source)))
-        texts = [text for text in warnings if text is not None]
-        cut_short = deadline.expired and (bool(result.undecided) or wide is not None)
+                doubt = self._train.doubt(self._train.of(source))
+        texts = [text for text in (wide, lacking, *about, doubt) if text is not None]
         return replace(
             result,
             warnings=(*result.warnings, *texts),
-            cut_short=cut_short,
+            cut_short=deadline.expired and (bool(result.undecided) or wide is not None),
         )
 
-    def _reference(self, d: int, K: int) -> Gnc2Reference | None:
-        if (d, K) not in self._references:
-            self._references[d, K] = gnc2_reference(
-                d, K, self.request.reference, self.request.deadline(), self.request.table
-            )
-        return self._references[d, K]
-
-    def _out_of_distribution(self, d: int) -> list[ClassMoments] | None:
-        """Moments of all raw rows of `--ood` as one class, read once, by prefix; None without it.
+    def _out_of_distribution(self, d: int, count: int) -> Sequence[ClassMoments | None]:
+        """Moments of all raw rows of `--ood` as one class, read once, of the last `count` prefixes;
+        None without it.
 
         Raises:
             DataError: they are not of dimension d, or one is not finite.
         """
         if self.ood is None:
-            return None
+            return [None] * count
         if self._ood_moments is None:
             with self.ood.open() as samples:
-                assert samples.features is not None
-                N, columns = samples.features.shape
-                one = np.zeros(1, dtype=np.int64)
-                labels = np.zeros(N, dtype=np.int64)
-                whole = Prepared(
-                    **{**vars(samples), "labels": labels}, kept=one, K_in_file=1, d=columns
-                )
+                whole, (_, self._ood_d) = _of_one_class(samples)
                 parts = cut_samples(whole, self.request.prefix_dims)
                 read = read_moments(parts, self.request, self.processes, ("raw",))
-                self._ood_moments, self._ood_d = [each["raw"] for each in read], columns
+                self._ood_moments = [each["raw"] for each in read]
         if self._ood_d != d:
             raise DataError(
                 f"{spelled('ood')}: features of dimension {self._ood_d}, and those "
                 f"measured have {d}; give features of the same layer"
             )
-        return self._ood_moments
+        return self._ood_moments[-count:]
+
+
+def _of_one_class(samples: Samples) -> tuple[Prepared, tuple[int, int]]:
+    """Features (N, d) as those of one class, and their shape."""
+    assert samples.features is not None
+    N, d = samples.features.shape
+    zeros = np.broadcast_to(np.zeros(1, dtype=np.int64), N)
+    one_class = {**vars(samples), "labels": zeros}
+    return Prepared(**one_class, kept=zeros[:1], K_in_file=1, d=d), (N, d)
 
 
 def _check_memory(parts: list[Prepared], request: Request) -> None:
@@ -288,45 +291,28 @@ def _check_memory(parts: list[Prepared], request: Request) -> None:
     )
 
 
-def _refuse_options_of_labels(request: Request, where: str) -> None:
-    """Refuse what means nothing for features without labels."""
-    about_labels = {*ROW_PARAMETERS, "bias", "ood", *OF_ONE_SET} - {"prefix_dims", "seed", "table"}
-    for name in sorted(about_labels):
-        value, default = getattr(request, name), getattr(Request, name)
-        if value is not None and (default is None or value != default):
-            step = f"drop it, or add {spelled('labels', 'F:KEY')}"
-            raise requires(name, f"labels, and {where} has none", step)
-
-
-def _refuse_options_of_samples(request: Request) -> None:
-    """Refuse what means nothing where there are only weights."""
-    present = {
-        "means_from": request.means_from is not None,
-        "ood": request.ood is not None,
-        "variants": request.classic,
-        "head": request.head is not None and not request.reach and request.sets is None,
-        "labels_are": request.labels_are != LabelForm.ZERO_BASED,
-        "ignore_label": bool(request.ignore_label),
-    }
-    for name in (name for name, here in present.items() if here):
-        raise requires(name, "samples, and there are only weights", f"drop {spelled(name)}")
+def _refuse_options(
+    request: Request, names: Iterable[str], condition: str, step: str | None = None
+) -> None:
+    """Refuse options that mean nothing without `condition`; the next step is to drop them, or
+    `step`."""
+    for name in filter(request.is_set, names):
+        raise requires(name, condition, step or f"drop {spelled(name)}")
 
 
 def _about_labels(samples: Samples, request: Request) -> list[str | None]:
     """Warnings about labels that may not be meant so, and of samples that are left out."""
     if samples.labels is None:
         return []
-    counted = left = None
-    if samples.weights is None and samples.logits is None:
-        counted = suspicion(samples.labels) if samples.names is None else None
-    missing = np.count_nonzero(samples.labels < 0)
+    alone = samples.weights is samples.logits is samples.names is None
+    missing, left = np.count_nonzero(samples.labels < 0), None
     if missing or request.ignore_label:
         *marks, last = (*IGNORED, *request.ignore_label)
         left = (
             f"{missing} of {len(samples.labels)} samples have label {', '.join(marks)} or {last}: "
             "left out"
         )
-    return [counted, left]
+    return [suspicion(samples.labels) if alone else None, left]
 
 
 def _place(source: Source) -> dict[str, Any]:
@@ -336,15 +322,17 @@ def _place(source: Source) -> dict[str, Any]:
     return {"file": source.file, "snapshot": source.snapshot, **place, "attrs": attrs}
 
 
-def _open_bracket(rho: Bracket, deadline: Deadline) -> str | None:
+def _open_bracket(rho: Bracket | None, deadline: Deadline) -> str | None:
     """Why the bracket of GNC2 is wide, if it is."""
-    if rho.width <= _CLOSED * rho.upper or rho.upper <= _CLOSED:
+    if rho is None or rho.width <= _CLOSED * rho.upper or rho.upper <= _CLOSED:
         return None
     if deadline.interrupted:
         return "interrupted before the bracket of GNC2 closed; it is valid, and wide"
     if deadline.expired:
-        step = f"raise {spelled('time_limit')}"
-        return f"time came before the bracket of GNC2 closed; it is valid: {step}"
+        return (
+            "time came before the bracket of GNC2 closed; it is valid: raise "
+            f"{spelled('time_limit')}"
+        )
     return "the bracket of GNC2 did not close; it is valid: please report these weights"
 
 
@@ -354,9 +342,7 @@ class _TrainingMeans:
 
     def __init__(self, request: Request, processes: Processes) -> None:
         self._request, self._processes = request, processes
-        self._last: (
-            tuple[Source, int, list[int], list[int], list[dict[str, ClassMoments]]] | None
-        ) = None
+        self._last: tuple[Any, list[dict[str, ClassMoments]]] | None = None
         self._counted: tuple[Source, int, str | None] | None = None
         named = [] if request.means_from in (None, OWN) else [str(request.means_from)]
         self._sources = [
@@ -429,7 +415,7 @@ class _TrainingMeans:
         if training is None:
             return None
         key = training, prepared.K_in_file, prepared.kept.tolist(), dims
-        if self._last is None or self._last[:4] != key:
+        if self._last is None or self._last[0] != key:
             request = replace(
                 self._request, K=prepared.K_in_file, head=None, classes=None, min_count=None
             )
@@ -441,8 +427,8 @@ class _TrainingMeans:
                         f"words, or words and numbers; give {spelled('class_names', 'FILE')} with "
                         "all classes"
                     )
-                own = replace(samples, weights=None, bias=None, logits=None)
-                train = prepare_samples(own, request)
+                features = replace(samples, weights=None, bias=None, logits=None)
+                train = prepare_samples(features, request)
                 assert train.labels is not None
                 train = replace(train, kept=prepared.kept, labels=prepared.numbered(train.labels))
                 if train.d != prepared.d:
@@ -450,20 +436,21 @@ class _TrainingMeans:
                         f"{self.name(training)} has features of dimension {train.d}, not "
                         f"{prepared.d}; give the training set of the same network"
                     )
-                parts = cut_samples(train, dims)
                 spaces = request.spaces(dims[0], train.K)
+                parts = cut_samples(train, dims)
                 read = read_moments(parts, request, self._processes, spaces)
-            self._last = (*key, read)
-        return self._last[4]
+            self._last = key, read
+        return self._last[1]
 
     def _matching(self, source: Source) -> Source:
-        if len(self._sources) == 1:
-            return self._sources[0]
-        epoch = source.attrs.get("epoch")
         fit = [
             s
             for s in self._sources
-            if s.attrs.get("split", TRAINING) == TRAINING and s.attrs.get("epoch") == epoch
+            if len(self._sources) == 1
+            or (
+                s.attrs.get("split", TRAINING) == TRAINING
+                and s.attrs.get("epoch") == source.attrs.get("epoch")
+            )
         ]
         if len(fit) == 1:
             return fit[0]

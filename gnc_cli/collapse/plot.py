@@ -121,8 +121,13 @@ def spectrum_figure(result: MeasureResult) -> Any:
         if (value := getattr(features, key)) is not None:
             label = f"{key.replace('_', ' ')} {value:.4g}"
             ax.axvline(value, color=colour, lw=1.3, ls="--", label=label)
-    ax.set(title="Eigenvalues of the covariance", xlabel="eigenvalue, the largest first")
-    ax.set(ylabel="share of the sum", xlim=(0.5, result.d + 0.5), yscale="log")
+    ax.set(
+        title="Eigenvalues of the covariance",
+        xlabel="eigenvalue, the largest first",
+        ylabel="share of the sum",
+        xlim=(0.5, result.d + 0.5),
+        yscale="log",
+    )
     ax.grid()
     ax.legend(loc="best")
     return figure
@@ -177,8 +182,12 @@ def _draw_worst(ax: Any, worst: Sequence[ClassRow]) -> None:
         if c.nearest is not None:
             names[line] += f" – {_name(c.nearest, c.nearest_name)}, {c.nearest_cosine:.3f}"
     ax.set_yticks(lines, names)
-    ax.set(title="Worst classes – nearest class, cosine of the two", xlabel="one-vs-rest distance")
-    ax.set(xlim=open_limits(ends), ylim=(len(worst) - 0.5, -0.5))
+    ax.set(
+        title="Worst classes – nearest class, cosine of the two",
+        xlabel="one-vs-rest distance",
+        xlim=open_limits(ends),
+        ylim=(len(worst) - 0.5, -0.5),
+    )
     ax.locator_params(axis="x", nbins=5)
     ax.grid()
 

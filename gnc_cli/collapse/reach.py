@@ -20,7 +20,7 @@ from gnc_cli.io.row_files import column
 from gnc_cli.metrics.decisions import equivalent_head
 from gnc_cli.metrics.reach import Head, Reach, Verdict
 from gnc_cli.metrics.rows import Rows, block_rows, blocks
-from gnc_cli.parameters import spelled
+from gnc_cli.parameters import Lines, spelled
 from gnc_cli.parsing import integer, shown
 from gnc_cli.records import Bracket
 from gnc_cli.runtime.deadline import Deadline
@@ -64,7 +64,7 @@ def reach_of(
         progress = request.progress and partial(request.progress, "reach")
         answers["reach"] = {(k,): reach for k, reach in head.all(positions, progress).items()}
     if request.sets is not None:
-        sets = _sets(request, rivals, prepared.K_in_file, prepared.names)
+        sets = _sets(request.sets, request.seed, rivals, prepared.K_in_file, prepared.names)
         progress = request.progress and partial(request.progress, "reach of sets")
         answers["reach_sets"] = dict(zip(sets, head.each(sets, progress), strict=True))
     fields: dict[str, Any] = {"witnesses": {}, "notes": ()}
@@ -106,29 +106,28 @@ def _largest_norm(rows: Rows, labels: np.ndarray) -> float:
 
 
 def _sets(
-    request: Request, rivals: np.ndarray, K: int, names: list[str] | None
+    wanted: str | Lines, seed: int, rivals: np.ndarray, K: int, names: list[str] | None
 ) -> list[tuple[int, ...]]:
     """The sets of `--sets`, as places in `rivals`, each once."""
-    drawn = _RANDOM.fullmatch(str(request.sets))
+    drawn = _RANDOM.fullmatch(str(wanted))
     if drawn is not None:
         size, count = int(drawn[1]), integer(drawn[2])
         if not 0 < size < len(rivals):
             raise UsageError(
-                f"{spelled('sets', request.sets)} needs 1 to {len(rivals) - 1} classes a set"
+                f"{spelled('sets', wanted)} needs 1 to {len(rivals) - 1} classes a set"
             )
-        rng = np.random.default_rng(request.seed)
+        rng = np.random.default_rng(seed)
         choices = (rng.choice(len(rivals), size, replace=False) for _ in range(count))
         return list(dict.fromkeys(tuple(sorted(own.tolist())) for own in choices))
-    assert request.sets is not None
-    if str(request.sets).startswith("random:"):
+    if str(wanted).startswith("random:"):
         raise UsageError(
-            f"{spelled('sets', request.sets)} is not random:K:N; give random:2:1000 for 1000 sets "
+            f"{spelled('sets', wanted)} is not random:K:N; give random:2:1000 for 1000 sets "
             "of 2 classes"
         )
     places = {name: k for k, name in enumerate(names or [])}
     sets: dict[tuple[int, ...], None] = {}
-    for number, line in enumerate(read_lines(request.sets), start=1):
-        where = f"{shown(request.sets)}, line {number}"
+    for number, line in enumerate(read_lines(wanted), start=1):
+        where = f"{shown(wanted)}, line {number}"
         words = [word.strip() for word in line.split("," if "," in line else None)]
         own = sorted({class_of(word, K, places, where) for word in words if word})
         if own and (len(own) == len(rivals) or not np.isin(own, rivals).all()):
@@ -139,7 +138,7 @@ def _sets(
         if own:
             sets[tuple(np.searchsorted(rivals, own).tolist())] = None
     if not sets:
-        raise DataError(f"{shown(request.sets)} has no sets; give one per line, such as 3, 5")
+        raise DataError(f"{shown(wanted)} has no sets; give one per line, such as 3, 5")
     return list(sets)
 
 

@@ -124,27 +124,25 @@ class Request(Call):
     on_row: "Callable[[MeasureResult], None] | None" = None
 
     def __post_init__(self) -> None:
-        for name in ("duplicates", "reference"):
-            if getattr(self, name) is not None and not self.unit:
-                raise excludes(name, spelled("normalize", "off"))
-        for name in OF_ONE_SET:
-            if getattr(self, name) is not None and self.keeps_rows:
-                raise excludes(name, spelled("out", self.out))
-            if getattr(self, name) is not None and self.prefix_dims is not None:
-                raise excludes(name, spelled("prefix_dims"))
+        contradictions = [
+            (spelled("normalize", "off"), not self.unit, ("duplicates", "reference")),
+            (spelled("out", self.out), self.keeps_rows, OF_ONE_SET),
+            (spelled("prefix_dims"), self.prefix_dims is not None, (*OF_ONE_SET, "reach", "sets")),
+            (spelled("logits"), self.logits is not None, ("head",)),
+        ]
+        for other, applies, names in contradictions:
+            for name in filter(self.is_set, names if applies else ()):
+                raise excludes(name, other)
         if is_page(self.plot) and self.prefix_dims is not None:
             raise excludes("prefix_dims", "pages (.html)", "draw a .png, .svg or .pdf")
-        if self.merge_list is not None and self.duplicates is None:
-            raise requires("merge_list", spelled("duplicates", 0.99))
-        if self.head is not None and self.logits is not None:
-            raise excludes("head", spelled("logits"))
-        reach = self.reach or self.sets is not None
-        if self.feature_norm is not None and not reach:
-            raise requires("feature_norm", spelled("reach"))
-        if reach and self.prefix_dims is not None:
-            raise excludes("reach" if self.reach else "sets", spelled("prefix_dims"))
-        if self.resume and not self.keeps_rows:
-            raise requires("resume", spelled("out", "rows.jsonl"))
+        requirements = [
+            ("merge_list", self.duplicates is not None, spelled("duplicates", 0.99)),
+            ("feature_norm", self.reach or self.sets is not None, spelled("reach")),
+            ("resume", self.keeps_rows, spelled("out", "rows.jsonl")),
+        ]
+        for name, fulfilled, condition in requirements:
+            if self.is_set(name) and not fulfilled:
+                raise requires(name, condition)
 
     @property
     def unit(self) -> bool:

@@ -44,10 +44,8 @@ def run(request: Request) -> MeasureResult | MeasureSeries:
         measurer = Measurer(request, processes)
         with in_all(processes, lambda: _ledger(measurer)) as ledger:
             series, failure = _measure_all(sources, measurer, ledger)
-        result: MeasureResult | MeasureSeries = series
         one = len(series.rows) == len(sources) == 1 and request.prefix_dims is None
-        if one and not request.keeps_rows:
-            result = series.rows[0]
+        result = series.rows[0] if one and not request.keeps_rows else series
         out = None if request.out is None else os.fspath(request.out)
         result = replace(result, seconds=time.monotonic() - started, out=out)
         if failure is not None:
@@ -173,8 +171,9 @@ def _write(
     if result.out is not None and not request.keeps_rows:
         from gnc_cli.io.row_files import write_rows
 
-        proofs = getattr(result, "witnesses", None)
-        write_rows(result.out, result, beside=proofs, force=request.force)
+        write_rows(
+            result.out, result, beside=getattr(result, "witnesses", None), force=request.force
+        )
     if request.per_class is not None and isinstance(result, MeasureResult):
         made = {
             "command": "gnc measure",
@@ -194,8 +193,7 @@ def _write(
         from gnc_cli.collapse.page import write_snapshots
 
         names = [] if request.class_names is None else read_lines(request.class_names)
-        rows = result.rows if isinstance(result, MeasureSeries) else (result,)
-        measured = {(row.file, row.snapshot): row for row in rows}
+        measured = {(r.file, r.snapshot): r for r in getattr(result, "rows", [result])}
         write_snapshots(
             request.plot, drawn, names, lambda s: measured.get((s.file, s.snapshot)), result.forms
         )

@@ -7,7 +7,7 @@ the same statistics. What ends one of them early ends all.
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from gnc_cli.metrics.decisions import (
     equivalent_head,
     stream_deciders,
 )
-from gnc_cli.metrics.rows import ColumnRows, block_rows
+from gnc_cli.metrics.rows import ColumnRows, Rows, block_rows
 from gnc_cli.metrics.spectrum import (
     FeatureSpectrum,
     direction_sums,
@@ -87,42 +87,43 @@ def read_statistics(
     """
     # What a thread reads for the decisions it keeps for the directions.
     parts = [
-        replace(part, features=ColumnRows(part.features, slice(None), threading.local()))
+        replace(part, features=ColumnRows(_data(part)[0], slice(None), threading.local()))
         for part in parts
-        if part.features is not None
     ]
     widest, space = parts[-1], "unit" if request.unit else "raw"
+    rows, _ = _data(widest)
     if train is not None:
         _check_train(train[-1][space], widest, means_of)
     spaces = request.spaces(parts[0].d, widest.K)
     own = read_moments(parts, request, processes, spaces, train)
     seen = _read_decisions(parts, request, processes, train or own, own)
-    decisions, directions = seen[: len(parts)], seen[len(parts) :]
-    accuracy = "none"
-    if widest.logits is not None:
-        accuracy = "logits"
-    elif widest.weights is not None:
-        accuracy = "raw rows" if request.head is None else f"{request.head} head of raw rows"
-        accuracy += (
-            ", no bias" if request.head in (None, HeadForm.LINEAR) and widest.bias is None else ""
-        )
-    assert widest.features is not None
+    accuracy = "none" if widest.logits is None else "logits"
+    if widest.logits is None and widest.weights is not None:
+        without = widest.bias is None and request.head in (None, HeadForm.LINEAR)
+        form = "" if request.head is None else f"{request.head} head of "
+        accuracy = f"{form}raw rows{', no bias' if without else ''}"
     statistics = []
-    for at, moments in enumerate(own):
-        others = {} if train is None else train[at]
-        with limit_threads(threads_for(float(parts[at].d) ** 3, request.threads)):
-            N, raw = widest.features.shape[0], moments.get("raw")
-            spectrum = feature_spectrum(raw, directions[at], N, request.seed)
+    for part, moments, others, of_part, sums in zip(
+        parts,
+        own,
+        train or [{} for _ in parts],
+        seen[: len(parts)],
+        seen[len(parts) :],
+        strict=True,
+    ):
+        with limit_threads(threads_for(float(part.d) ** 3, request.threads)):
+            raw = moments.get("raw")
+            spectrum = feature_spectrum(raw, sums, rows.shape[0], request.seed)
         statistics.append(
             Statistics(
                 moments=moments[space],
-                raw=moments.get("raw"),
-                decisions=decisions[at],
+                raw=raw,
+                decisions=of_part,
                 means_of=means_of,
                 accuracy=accuracy,
                 train=others.get(space),
                 raw_train=others.get("raw"),
-                storage=str(widest.features.dtype),
+                storage=str(rows.dtype),
                 features=spectrum,
             )
         )
@@ -137,19 +138,16 @@ def read_moments(
     train: Sequence[dict[str, ClassMoments]] | None = None,
 ) -> list[dict[str, ClassMoments]]:
     """Class moments by part and space, about the class means of `train`, where there are any."""
-    widest, sets = parts[-1], [part.features for part in parts if part.features is not None]
-    labels = widest.labels
-    assert labels is not None
-    centres: list[dict[str, np.ndarray]] = [{} for _ in parts]
-    if train is not None:
-        centres = [{name: m.means for name, m in by_space.items()} for by_space in train]
+    widest, sets = parts[-1], [_data(part)[0] for part in parts]
+    judges: Sequence[dict[str, ClassMoments]] = train or [{} for _ in parts]
+    centres = [{name: m.means for name, m in by_space.items()} for by_space in judges]
     # Each worker multiplies alone; threads inside the products would wait for each other.
     with limit_threads(1):
         moments = in_all(
             processes,
             lambda: stream_moments(
                 sets,
-                labels,
+                _data(widest)[1],
                 widest.K,
                 spaces,
                 centres,
@@ -173,24 +171,29 @@ def read_spectrum(
         DataError: a feature is not finite, or all are zero.
         TimeoutError: interrupted.
     """
-    rows, where = samples.features, samples.where["features"]
-    assert rows is not None
-    labels = np.broadcast_to(np.zeros(1, dtype=np.int64), rows.shape[:1])
-    effort = _effort(samples, request, processes, samples.d)
+    (rows, labels), where = _data(samples), samples.where["features"]
+    how = {"where": where, **_effort(samples, request, processes, samples.d)}
 
     def total(sums_of: Decider, stage: str) -> Any:
-        how = {"where": where, "stage": stage, **effort}
         with limit_threads(1):
-            sums = in_all(processes, lambda: stream_deciders([sums_of], rows, **how)[0])
+            sums = in_all(
+                processes, lambda: stream_deciders([sums_of], rows, stage=stage, **how)[0]
+            )
         return _joined(processes.each(sums))
 
-    moments: ClassMoments = total(moment_sums(rows, labels, where), "moments")
+    moments: ClassMoments = total(partial(moment_sums, rows, labels, where), "moments")
     if not moments.N:
         raise DataError(f"{where} holds zero rows alone; give features that are not zero")
-    mean, N = total_moments(moments)[0], rows.shape[0]
+    mean = total_moments(moments)[0]
     directions = total(direction_sums(rows, labels, where, mean, request.seed), "directions")
     with limit_threads(threads_for(float(samples.d) ** 3, request.threads)):
-        return feature_spectrum(moments, directions, N, request.seed), moments.N
+        return feature_spectrum(moments, directions, rows.shape[0], request.seed), moments.N
+
+
+def _data(samples: Prepared) -> tuple[Rows, np.ndarray]:
+    """The features, (N, d), and their labels, (N,), where there are more than weights."""
+    assert samples.features is not None and samples.labels is not None
+    return samples.features, samples.labels
 
 
 def _joined(parts: Iterable[Any]) -> Any:
@@ -217,13 +220,11 @@ def _read_decisions(
             for part, by_space in zip(parts, judges, strict=True)
         ]
         for part, by_space in zip(parts, own, strict=True):
-            assert part.features is not None and part.labels is not None
             mean = total_moments(by_space["raw"])[0] if "raw" in by_space else None
-            columns = part.features, part.labels, part.where["features"]
-            deciders.append(direction_sums(*columns, mean, request.seed))
-        assert widest.features is not None
+            where = part.where["features"]
+            deciders.append(direction_sums(*_data(part), where, mean, request.seed))
         effort = _effort(widest, request, processes, widest.K * len(parts))
-        return stream_deciders(deciders, widest.features, where=widest.where["features"], **effort)
+        return stream_deciders(deciders, _data(widest)[0], where=where, **effort)
 
     with limit_threads(1):
         decisions = in_all(processes, decide)
@@ -244,10 +245,8 @@ def _decider(
     answered = weights is not None or samples.logits is not None
     judge = judges["unit" if unit else "raw"]
     raw = judges.get("raw") if unit and answered else None
-    assert samples.features is not None and samples.labels is not None
     return block_decider(
-        samples.features,
-        samples.labels,
+        *_data(samples),
         weights=weights,
         bias=bias,
         logits=samples.logits,
@@ -268,8 +267,7 @@ def _effort(
 ) -> dict[str, Any]:
     """Arguments that both passes share; threads for products of this many columns. No time limit
     counts here: samples are read to their end or not at all."""
-    rows = samples.features
-    assert rows is not None
+    rows, _ = _data(samples)
     work = 2.0 * block_rows(rows) * rows.shape[1] * columns
     return {
         "span": share(rows.shape[0], processes.rank, processes.size, rows.step),
@@ -281,8 +279,8 @@ def _effort(
 
 def _check_train(train: ClassMoments, prepared: Prepared, name: str) -> None:
     """Refuse class means that do not fit the set that is measured."""
-    assert prepared.labels is not None
-    seen = np.unique(prepared.labels[prepared.labels >= 0])
+    _, labels = _data(prepared)
+    seen = np.unique(labels[labels >= 0])
     unknown = seen[~train.present[seen]]
     if unknown.size:
         raise DataError(

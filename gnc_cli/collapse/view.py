@@ -113,11 +113,12 @@ def _set(r: MeasureResult, verbose: bool) -> list[Table]:
         for field in dataclasses.fields(r)
         if field.name not in known and isinstance(getattr(r, field.name), float)
     ]
-    rows = []
-    for name, key, form, remark in described:
-        value = value_under(r, key)
-        if value is not None or key in (*_ALWAYS, *_ALWAYS_UNLABELLED * (r.K is None)):
-            rows.append((name, form(value), remark, key))
+    always = (*_ALWAYS, *_ALWAYS_UNLABELLED * (r.K is None))
+    rows = [
+        (name, form(value), remark, key)
+        for name, key, form, remark in described
+        if (value := value_under(r, key)) is not None or key in always
+    ]
     shown = rows if verbose or r.K is None else _sheet(r, rows)
     tables = [facts(title, [*shown, *_variants(r)], forms_note(r), verbose=verbose)]
     if verbose and r.worst_classes:
@@ -131,33 +132,25 @@ def _set(r: MeasureResult, verbose: bool) -> list[Table]:
 
 def _sheet(r: MeasureResult, rows: Iterable[tuple[str, ...]]) -> Iterable[tuple[str, ...]]:
     """The rows of a default sheet, with what a remark must say and no conventions."""
-    reference, missing = r.gnc2_reference, r.classes.missing if r.classes else 0
-    brief_keys = {*_BRIEF, *r.forms.values(), *(CLASSIC if _asks_classic([r]) else ())}
-    if r.classes and (r.classes.min_count or _FEW) < _FEW:
-        brief_keys.add("classes.min_count")
-    raw = "raw features" if _space(r.policy) == "raw" else ""
+    shown = {*_BRIEF, *r.forms.values(), *(CLASSIC if _asks_classic([r]) else ())}
+    shown -= {"classes.present"} if r.classes and not r.classes.missing else set()
+    shown -= {"accuracy"} if r.ncc_accuracy is not None else set()
+    shown |= {"classes.min_count"} if r.classes and (r.classes.min_count or _FEW) < _FEW else set()
+    whose = (r.policy.class_means or {}).get("ncc", OWN)
+    nearest = "nearest class mean" + ("" if whose == OWN else f" of {whose}")
+    decided = "" if r.accuracy is None else f"; classifier {share(r.accuracy)}{_form(r)}"
+    remarks = {"ncc_accuracy": nearest + decided, "accuracy": f"classifier{_form(r)}"}
+    if r.gnc2_reference is not None:
+        by_chance = "" if (v := r.gnc2_ratio_random) is None else f"; random {v:.2f}"
+        text = reference_text(r.gnc2_reference, 24 if by_chance else 34)
+        remarks["gnc2_ratio"] = f"of {r.gnc2_reference.value:.6g}, {text}{by_chance}"
     for name, value, remark, key in rows:
-        if key not in brief_keys or (key == "accuracy" and r.ncc_accuracy is not None):
-            continue
-        if key == "gnc2_ratio" and reference is not None:
-            by_chance = "" if (v := r.gnc2_ratio_random) is None else f"; random {v:.2f}"
-            letters = 24 if by_chance else 34
-            remark = f"of {reference.value:.6g}, {reference_text(reference, letters)}{by_chance}"
-        elif key == "classes.present" and missing == 0:
-            continue
-        elif key == "classes.present":
-            remark = brief(remark, 48) or f"{count(missing)} without samples"
-        elif key == "ncc_accuracy":
-            means = r.policy.class_means or {}
-            whose = "" if means.get("ncc", OWN) == OWN else f" of {means['ncc']}"
-            parts = [f"nearest class mean{whose}"]
-            parts += [] if r.accuracy is None else [f"classifier {share(r.accuracy)}{_form(r)}"]
-            remark = "; ".join(parts)
-        elif key == "accuracy":
-            remark = "classifier" + _form(r)
+        if key == "classes.present" and r.classes is not None:
+            remark = brief(remark, 48) or f"{count(r.classes.missing)} without samples"
         elif key not in ("gnc2", "classes.min_count"):
-            remark = raw
-        yield name, value, remark, key
+            remark = remarks.get(key, "raw features" if _space(r.policy) == "raw" else "")
+        if key in shown:
+            yield name, value, remark, key
 
 
 def _collapse(r: MeasureResult) -> list[Fact]:
@@ -167,9 +160,7 @@ def _collapse(r: MeasureResult) -> list[Fact]:
     space = _space(policy)
     proof = "a class lies in the hull of the others" if _inside(rho) else certified(rho)
     stand_in = "" if _of_weights(r) else "class means stand in for weights; "
-    why = "references are of unit rows" if space == "raw" else "none known"
-    if reference is not None:
-        why = reference_text(reference)
+    none = "references are of unit rows" if space == "raw" else "none known"
     of = "" if q is None else f"quantiles over {count(q.classes)} classes"
     of += "" if q is None or q.seed is None else f", a sample of seed {q.seed}"
     return [
@@ -186,7 +177,12 @@ def _collapse(r: MeasureResult) -> list[Fact]:
             f"{space} features, Sigma_B centred, rank {count(r.gnc1_centred_rank)}",
         ),
         ("GNC2", "gnc2", lambda rho: lower_end(rho, 12), stand_in + proof),
-        ("  reference", "gnc2_reference", lambda v: "-" if v is None else f"{v.value:.12f}", why),
+        (
+            "  reference",
+            "gnc2_reference",
+            lambda v: "-" if v is None else f"{v.value:.12f}",
+            none if reference is None else reference_text(reference),
+        ),
         (
             "  ratio",
             "gnc2_ratio",
@@ -218,7 +214,24 @@ def _decisions(r: MeasureResult) -> list[Fact]:
     c = r.classes
     if c is None:
         return []
-    lines: list[Fact] = [
+    more = ", ..." if c.missing > len(c.missing_labels) else ""
+    missing = f"without samples: {', '.join(map(str, c.missing_labels))}{more}"
+    single = f"classes of one sample, which add nothing to GNC1: {count(c.single_sample or 0)}"
+    counts: list[Fact] = [
+        (
+            "classes",
+            "classes.present",
+            lambda v: f"{count(v)} of {count(r.K)}",
+            missing if c.missing else "with samples",
+        ),
+        (
+            "samples per class",
+            "classes.min_count",
+            lambda v: f"{count(v)} to {count(c.max_count)}",
+            single if c.single_sample else "",
+        ),
+    ]
+    return [
         ("NCC accuracy", "ncc_accuracy", share, f"nearest class mean, {_space(r.policy)} features"),
         ("  leave one out", "ncc_leave_one_out", share, "each sample taken out of its own mean"),
         ("accuracy", "accuracy", share, f"classifier: {r.policy.spaces['accuracy']}"),
@@ -238,26 +251,8 @@ def _decisions(r: MeasureResult) -> list[Fact]:
         ),
         ("  smallest", "sample_margins.min", figure, r.policy.spaces["sample_margins"]),
         ("  mean", "sample_margins.mean", figure, ""),
+        *(counts if r.N is not None else ()),
     ]
-    if r.N is not None:
-        more = ", ..." if c.missing > len(c.missing_labels) else ""
-        missing = f"without samples: {', '.join(map(str, c.missing_labels))}{more}"
-        single = f"classes of one sample, which add nothing to GNC1: {count(c.single_sample or 0)}"
-        lines += [
-            (
-                "classes",
-                "classes.present",
-                lambda v: f"{count(v)} of {count(r.K)}",
-                missing if c.missing else "with samples",
-            ),
-            (
-                "samples per class",
-                "classes.min_count",
-                lambda v: f"{count(v)} to {count(c.max_count)}",
-                single if c.single_sample else "",
-            ),
-        ]
-    return lines
 
 
 def _margins(r: MeasureResult) -> list[Fact]:
@@ -265,12 +260,10 @@ def _margins(r: MeasureResult) -> list[Fact]:
     if rho is None or margins is None:
         return []
     wanted = f"{margins.probability:g} on every class"
-    if margins.scale is not None:
-        remark = f"softmax can reach {wanted} from here on"
-    elif _inside(rho):
-        remark = f"softmax cannot reach {wanted} at any scale"
-    else:
-        remark = f"no scale is proved to reach {wanted}"
+    remark = f"softmax can reach {wanted} from here on"
+    if margins.scale is None:
+        closed = f"softmax cannot reach {wanted} at any scale"
+        remark = closed if _inside(rho) else f"no scale is proved to reach {wanted}"
     tolerance = "" if r.rattlers is None else above_minimum(r.rattlers.tolerance)
     return [
         (
@@ -291,10 +284,9 @@ def _spectrum(r: MeasureResult) -> list[Fact]:
     """The dimensions of the features; the direction of collapse in words."""
     if (f := r.features) is None:
         return []
-    pairs = "all pairs" if f.uniformity_error is None else f"{count(f.uniformity_rows)} rows drawn"
-    error = (
-        "" if f.uniformity_error is None else f", standard error {figure(f.uniformity_error, 2)}"
-    )
+    pairs, error = "all pairs", f.uniformity_error
+    if error is not None:
+        pairs = f"{count(f.uniformity_rows)} rows drawn, standard error {figure(error, 2)}"
     near = "rows whose cosine with another is at least"
     few = "" if f.near_duplicates is not None else f"not counted beyond {count(ALL_ROWS)} rows; "
     lines: list[Fact] = [
@@ -329,7 +321,7 @@ def _spectrum(r: MeasureResult) -> list[Fact]:
             "uniformity",
             "uniformity",
             figure,
-            f"log mean exp(-2 |x - y|^2), {pairs}{error}; collapse is 0",
+            f"log mean exp(-2 |x - y|^2), {pairs}; collapse is 0",
         ),
         (
             "near-duplicates",
@@ -358,23 +350,22 @@ def _variants(r: MeasureResult) -> Iterable[tuple[str, str, str, str]]:
         "neco": f"raw rows, out of distribution: {r.policy.ood}",
     }
     for family, remark in spaces.items():
-        if (values := getattr(r.variants, family)) is None:
-            continue
-        yield family, "", remark, f"variants.{family}"
-        for key, value in vars(values).items():
-            shown = count(value) if isinstance(value, int) else figure(value)
-            yield f"  {key.replace('_', ' ')}", shown, "", f"variants.{family}.{key}"
+        if (values := getattr(r.variants, family)) is not None:
+            yield family, "", remark, f"variants.{family}"
+            for key, value in vars(values).items():
+                shown = count(value) if isinstance(value, int) else figure(value)
+                yield f"  {key.replace('_', ' ')}", shown, "", f"variants.{family}.{key}"
 
 
 def _worst(rows: Sequence[ClassRow], verbose: bool) -> Table:
-    shares = {"accuracy": "accuracy", "margin": "min_margin"}
     columns: Columns = {
         "class": [class_name(c.label, c.name) for c in rows],
         "one-vs-rest": _column(rows, "one_vs_rest", lambda rho: proved(rho, 9)),
         "N": _column(rows, "count", count),
         "norm": _column(rows if verbose else (), "mean_norm", "{:.4f}".format),
         "spread": _column(rows if verbose else (), "spread", short),
-        **{name: _column(rows, key, "{:.4f}".format) for name, key in shares.items()},
+        "accuracy": _column(rows, "accuracy", "{:.4f}".format),
+        "margin": _column(rows, "min_margin", "{:.4f}".format),
         "cosine": _column(rows, "nearest_cosine", "{:.6f}".format),
         "nearest": [
             None if c.nearest is None else class_name(c.nearest, c.nearest_name) for c in rows
@@ -389,13 +380,12 @@ def _duplicates(pairs: Sequence[DuplicatePair], left: WithoutDuplicates) -> Tabl
         for p in pairs[:_PAIRS]
     ]
     notes = [f"... and {count(left.pairs - len(rows))} more"] if left.pairs > len(rows) else []
-    if left.gnc2 is None:
-        notes.append("one class is left without them, and no GNC2: raise the cosine")
-    else:
-        notes.append(
-            f"GNC2 without them {lower_end(left.gnc2, 12)}, {count(left.classes)} classes, "
-            f"{certified(left.gnc2)}"
-        )
+    notes.append(
+        "one class is left without them, and no GNC2: raise the cosine"
+        if left.gnc2 is None
+        else f"GNC2 without them {lower_end(left.gnc2, 12)}, {count(left.classes)} classes, "
+        f"{certified(left.gnc2)}"
+    )
     title = f"duplicates: {plural(left.pairs, 'pair')} of classes above {left.cosine:g}"
     return Table(title, ("cosine", "classes"), rows, notes, text=frozenset({1}))
 
@@ -410,20 +400,22 @@ def _reach(key: str, reach: ReachSummary, verbose: bool) -> Table:
         "not decided": ("undecided", reach.undecided, reach.undecided_rows),
     }
     why = f"with some feature{where}; after ReLU or LayerNorm maybe with none"
-    rows = [("can win", count(reach.can_win), why if reach.can_win else "", f"{key}.can_win")]
-    rows += [
-        (kind, count(int(n)), _some_of(named), f"{key}.{end}")
-        for kind, (end, n, named) in kinds.items()
-    ]
-    rows += [
-        ("" if place else "least margins", proved(row.margin, 6), _some_of([row]), "")
-        for place, row in enumerate(reach.hardest_rows[:_OF_A_KIND])
+    rows = [
+        ("can win", count(reach.can_win), why if reach.can_win else "", f"{key}.can_win"),
+        *(
+            (kind, count(int(n)), _some_of(named), f"{key}.{end}")
+            for kind, (end, n, named) in kinds.items()
+        ),
+        *(
+            ("" if place else "least margins", proved(row.margin, 6), _some_of([row]), "")
+            for place, row in enumerate(reach.hardest_rows[:_OF_A_KIND])
+        ),
     ]
     if reach.best_possible is not None:
         of = f"the most that the least margin of {count(reach.rivals)} unit rows can be"
         rows.append(("possible", f"{reach.best_possible:.6f}", of, f"{key}.best_possible"))
-    classes = f"{count(reach.subjects)} classes"
-    subjects = classes if key == "reach" else plural(reach.subjects, "set")
+    sets = plural(reach.subjects, "set")
+    subjects = f"{count(reach.subjects)} classes" if key == "reach" else sets
     title = f"reach of {subjects} against all {count(reach.rivals)} classes, features {ball}"
     return facts(title, rows, verbose=verbose)
 
@@ -513,28 +505,35 @@ def _series(series: MeasureSeries, verbose: bool) -> list[Table]:
         for r in rows
         if r.gnc2_reference is not None and (verbose or not prefixes)
     )
-    notes: list[Cell] = [(Styled("reference", "bold"), text) for text in references]
     others = dict.fromkeys(
         f": those of {r.policy.class_means['ncc']} for GNC1 and NCC"
         + (f" of split {r.split}" if r.split else "")
         for r in rows
         if r.policy.class_means is not None and r.policy.class_means["ncc"] != OWN
     )
-    notes += [(Styled("class means", "bold"), text) for text in others]
-    if any(r.accuracy is not None and "no bias" in _form(r) for r in rows):
-        notes.append((Styled("accuracy", "bold"), ": of weights without a bias"))
-    if any(row.policy.weights == STAND_IN for row in rows):
-        of = "* of the class means" if mixed else ": of the class means"
-        notes.append((Styled("GNC2", "bold"), f"{of}, as there are no weights"))
-    if any(r.gnc2_possible is not None for r in rows):
-        notes.append((Styled("possible", "bold"), ": rho*, the largest GNC2 of any K unit rows"))
-    if prefixes and _asks_classic(rows):
-        notes.append((Styled("NC2 angles, ETF", "bold"), ": no simplex where d < K - 1"))
-    notes += forms_note(series)
+    unbiased = any(r.accuracy is not None and "no bias" in _form(r) for r in rows)
+    stand_in = any(row.policy.weights == STAND_IN for row in rows)
+    bounded = any(r.gnc2_possible is not None for r in rows)
     plain = [k.upper() for k in forms if forms[k] == k and any(r.forms[k] != k for r in rows)]
-    if plain:
-        text = ": as the last row needs it; other rows need the centred form, which --csv has"
-        notes.append((Styled(" and ".join(plain), "bold"), text))
+    notes = [
+        *_notes_named("reference", *references),
+        *_notes_named("class means", *others),
+        *_notes_named("accuracy", unbiased and ": of weights without a bias"),
+        *_notes_named(
+            "GNC2",
+            stand_in and f"{'*' if mixed else ':'} of the class means, as there are no weights",
+        ),
+        *_notes_named("possible", bounded and ": rho*, the largest GNC2 of any K unit rows"),
+        *_notes_named(
+            "NC2 angles, ETF", prefixes and _asks_classic(rows) and ": no simplex where d < K - 1"
+        ),
+        *forms_note(series),
+        *_notes_named(
+            " and ".join(plain),
+            plain
+            and ": as the last row needs it; other rows need the centred form, which --csv has",
+        ),
+    ]
     return [*tables, Table(notes=[*notes, *_notes(rows, series.out, verbose)])]
 
 
@@ -562,17 +561,24 @@ def _ends(bracket: Bracket) -> str:
 def _notes(rows: Sequence[MeasureResult], out: str | None, verbose: bool) -> list[Cell]:
     """Return the policies (`verbose`), heads, notes on the reading of files, the file written."""
     policies = dict.fromkeys(policy_text(row.policy) for row in rows if verbose)
-    heads = dict.fromkeys(row.policy.head for row in rows if row.policy.head is not None)
-    written: list[Cell] = [] if out is None else [(Styled("written", "bold"), f"  {out}")]
-    chosen: list[Cell] = [(Styled("head", "bold"), f"  {head}") for head in heads]
-    notes = dict.fromkeys(note for row in rows for note in row.notes)
-    chosen += [(Styled("note", "bold"), f"  {note}") for note in notes]
-    return [*(Styled(f"policy: {policy}", "dim") for policy in policies), *chosen, *written]
+    heads = dict.fromkeys(f"  {row.policy.head}" for row in rows if row.policy.head is not None)
+    notes = dict.fromkeys(f"  {note}" for row in rows for note in row.notes)
+    return [
+        *(Styled(f"policy: {policy}", "dim") for policy in policies),
+        *_notes_named("head", *heads),
+        *_notes_named("note", *notes),
+        *_notes_named("written", out is not None and f"  {out}"),
+    ]
+
+
+def _notes_named(name: str, *texts: Any) -> list[Cell]:
+    """Return a note under a name for each text that is not false."""
+    return [(Styled(name, "bold"), text) for text in texts if text]
 
 
 def forms_note(result: Any) -> list[Cell]:
     """Why GNC1 or GNC3 is shown centred."""
-    return [(Styled("centred", "bold"), f": {why}")] if (why := result.why_centred) else []
+    return _notes_named("centred", result.why_centred and f": {result.why_centred}")
 
 
 def _of_weights(row: MeasureResult) -> bool:
@@ -586,17 +592,17 @@ def _asks_classic(rows: Sequence[MeasureResult]) -> bool:
 
 def _place(row: MeasureResult) -> dict[str, str]:
     """Epoch, step, layer and split, as far as the file says them."""
-    values = {key: getattr(row, key) for key in _PLACES}
     return {
         key: f"{value:g}" if isinstance(value, float) else str(value)
-        for key, value in values.items()
-        if value is not None
+        for key in _PLACES
+        if (value := getattr(row, key)) is not None
     }
 
 
 def _form(r: MeasureResult) -> str:
     """`, no bias`, `, cosine head` and the like; empty for W h + b and for logits."""
-    words = r.policy.spaces["accuracy"].replace("raw rows", "").replace(" of ", "").strip(", ")
+    decided = r.policy.spaces.get("accuracy", "")  # null rows have none
+    words = decided.replace("raw rows", "").replace(" of ", "").strip(", ")
     return f", {words}" if words not in ("", "logits") else ""
 
 

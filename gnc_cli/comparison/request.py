@@ -70,7 +70,7 @@ class Request(Call):
         mode = self.mode
         for field in fields(self):
             modes = _MODES.get(field.name, (mode,))
-            if mode not in modes and getattr(self, field.name) != field.default:
+            if mode not in modes and self.is_set(field.name):
                 raise requires(field.name, _named(modes, "or"), f"drop {spelled(field.name)}")
         if mode is Mode.FILES and self.d is not None and len(self.d) != 1:
             raise UsageError(f"{spelled('d')} takes one dimension beside files, not {len(self.d)}")

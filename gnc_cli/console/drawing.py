@@ -172,7 +172,7 @@ def draw_curves(
             label=curve.name,
         )
         if curve.upper is not None:
-            upper = np.asarray(curve.upper)[finite]
+            upper = np.asarray(curve.upper, dtype=float)[finite]
             ax.fill_between(x, y, upper, color=curve.colour, alpha=0.18, lw=0)
     ax.set_title(title)
     ax.grid()

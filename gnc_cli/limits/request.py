@@ -52,11 +52,13 @@ class Request(Call):
     plot: Path | None = None
 
     def __post_init__(self) -> None:
-        if self.verify is not None:
-            self._check_alone()
+        if self.verify is not None:  # a check of a certificate takes no question
+            for field in fields(self):
+                if field.name not in _OF_CHECKS and self.is_set(field.name):
+                    raise excludes("verify", spelled(field.name))
             return
-        names = ("margin", "arcface_m", "max_cosine")
-        targets = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+        names = filter(self.is_set, ("margin", "arcface_m", "max_cosine"))
+        targets = {name: getattr(self, name) for name in names}
         if len(targets) > 1:
             named = " and ".join(map(spelled, targets))
             raise UsageError(f"{named} exclude each other; keep one of them")
@@ -87,28 +89,23 @@ class Request(Call):
                 spelled("quantity", self.quantity),
                 f"give {spelled('max_cosine')} or {spelled('arcface_m')}",
             )
-        if self.export is not None and not ds == Ks == 1:
-            raise requires("export", "one pair", "give one d and one K")
-        if self.sdp and not ds * Ks:
-            raise requires("sdp", "pairs", f"give d and K, or drop {spelled('sdp')}")
-        if self.time_limit is not None and not (
-            self.lp or self.sdp or self.export is not None or self.is_small
-        ):
-            raise requires(
+        requirements = [
+            ("export", ds == Ks == 1, "one pair", "give one d and one K"),
+            ("sdp", ds * Ks > 0, "pairs", f"give d and K, or drop {spelled('sdp')}"),
+            (
                 "time_limit",
+                self.lp or self.sdp or self.export is not None or self.is_small,
                 f"{spelled('lp')}, {spelled('sdp')}, {spelled('verify')} or one pair with d up to "
                 f"{LP_DIMENSIONS}, as all else takes no time",
                 f"drop {spelled('time_limit')}",
-            )
+            ),
+        ]
+        for name, fulfilled, condition, advice in requirements:
+            if self.is_set(name) and not fulfilled:
+                raise requires(name, condition, advice)
         if self.target is not None and self.target < _LEAST:
             ((name, value),) = targets.items()
             raise UsageError(f"{spelled(name, value)} is too near to no distance at all")
-
-    def _check_alone(self) -> None:
-        """A check of a certificate takes no question."""
-        for field in fields(self):
-            if field.name not in _OF_CHECKS and getattr(self, field.name) != field.default:
-                raise excludes("verify", spelled(field.name))
 
     @property
     def is_small(self) -> bool:

@@ -185,16 +185,14 @@ def gnc2_detail(
         looked = np.union1d(sample, worst)
     lower, upper = search.ends()
     bracket = Bracket(float(lower.min()), float(upper.min()))
-    quantiles = loose = free = None
+    quantiles = None
     if not minimum_only:
         over = looked if every else sample
         quantiles = _quantiles(bracket, lower[over], upper[over], None if every else seed)
-    if cosines is not None:
-        loose = int(one_vs_one_rattlers(cosines, rattler_tolerance).sum())
+    single = None if cosines is None else one_vs_one_rattlers(cosines, rattler_tolerance)
     rattles = lower[looked] > bracket.upper + rattler_tolerance
     decided = rattles | (upper[looked] <= bracket.lower + rattler_tolerance)
-    if every and decided.all():
-        free = int(rattles.sum())
+    free = int(rattles.sum()) if every and decided.all() else None
     return Gnc2Detail(
         bracket=bracket,
         classes=looked,
@@ -204,7 +202,7 @@ def gnc2_detail(
         nearest=nearest,
         nearest_cosine=cosines,
         quantiles=quantiles,
-        rattlers=Rattlers(loose, free, rattler_tolerance),
+        rattlers=Rattlers(None if single is None else int(single.sum()), free, rattler_tolerance),
         rattles=rattles,
         decided=decided,
         undecided=every and free is None,

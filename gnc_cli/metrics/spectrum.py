@@ -102,17 +102,13 @@ def _read(
     return block.rows["raw"], block.norms, index, block.norms > _SHORTEST
 
 
-def moment_sums(rows: Rows, labels: np.ndarray, where: str) -> Callable[[int, int], ClassMoments]:
-    """Return what gives the moments of the raw rows from start to stop as one class, without zero
-    rows, in any thread; arguments as in `direction_sums`."""
-
-    def sums_of(start: int, stop: int) -> ClassMoments:
-        raw, _, _, nonzero = _read(rows, labels, where, start, stop)
-        moments = ClassMoments(rows.shape[1], 1)
-        moments.update(raw[nonzero], labels[start:stop][: nonzero.sum()])
-        return moments
-
-    return sums_of
+def moment_sums(rows: Rows, labels: np.ndarray, where: str, start: int, stop: int) -> ClassMoments:
+    """Return the moments of the raw rows from start to stop as one class, without zero rows, in any
+    thread; arguments as in `direction_sums`."""
+    raw, _, _, nonzero = _read(rows, labels, where, start, stop)
+    moments = ClassMoments(rows.shape[1], 1)
+    moments.update(raw[nonzero], labels[start:stop][: nonzero.sum()])
+    return moments
 
 
 def direction_sums(
@@ -184,9 +180,11 @@ def feature_spectrum(
         mean, scatter = total_moments(moments)
         own = _eigenvalues(scatter / moments.N)
         squares = _eigenvalues(scatter / moments.N + np.outer(mean, mean))[: moments.N]
-        values |= {"effective_rank": entropy_rank(np.sqrt(squares)), "eigenvalues": own}
-        if squares[0] > 0.0:
-            values["stable_rank"] = float(squares.sum() / squares[0])
+        values |= {
+            "effective_rank": entropy_rank(np.sqrt(squares)),
+            "stable_rank": float(squares.sum() / squares[0]) if squares[0] > 0.0 else None,
+            "eigenvalues": own,
+        }
         if own[0] > 0.0:
             own = own / own[0]
             values["first_share"] = float(1.0 / own.sum())

@@ -166,9 +166,9 @@ def neco(moments: ClassMoments, ood: ClassMoments) -> Neco:
         0.7
     """
     means, other = (_directions(m.means[m.present]) for m in (moments, ood))
-    known = means is not None and other is not None
-    deviation = float(np.abs(means @ other[0]).mean()) if known else None  # type: ignore[index]
-    return Neco(deviation, ood.N)
+    if means is None or other is None:
+        return Neco(None, ood.N)
+    return Neco(float(np.abs(means @ other[0]).mean()), ood.N)
 
 
 def _evenness(

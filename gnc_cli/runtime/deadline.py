@@ -56,6 +56,11 @@ class Call:
     """Set from outside, it ends the call early."""
     progress: Progress | None = None
 
+    def is_set(self, name: str) -> bool:
+        """Whether an argument differs from its default; arrays have the default None."""
+        value, default = getattr(self, name), getattr(type(self), name)
+        return value is not None and (default is None or value != default)
+
 
 class Deadline:
     """A clock that long computations poll at each step or block.

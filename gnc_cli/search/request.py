@@ -156,24 +156,22 @@ def _contradictions(r: Request) -> Iterator[UsageError]:
         yield UsageError(f"missing {' and '.join(missing)}; give both, such as {both}")
     ufm = r.problem == "ufm"
     if r.construction is not None:
-        unused = ["problem"] if ufm else []
-        unused += [name for name in _OF_A_SEARCH if _is_set(r, name)]
-        if unused:
+        if unused := [*["problem"] * ufm, *filter(r.is_set, _OF_A_SEARCH)]:
             yield excludes("construction", ", ".join(map(spelled, unused)), "drop these")
     if r.resume and PurePath(r.out or "").suffix.lower() not in (".h5", ".hdf5"):
         yield requires("resume", spelled("out", "code.h5"))
     if ufm and not r.tau and r.weight_decay is None:
         advice = f"add {spelled('tau', 0.1)} (or {spelled('weight_decay')})"
         yield UsageError(f"{spelled('problem', 'ufm')} requires a temperature; {advice}")
-    for name in ("tau", "weight_decay", "n"):
-        if not ufm and _is_set(r, name):
-            yield requires(name, spelled("problem", "ufm"))
-    for name in ("fixed", "symmetry", "target"):
-        if ufm and _is_set(r, name):
-            yield excludes(name, spelled("problem", "ufm"))
-    for name in ("fixed", "init"):
-        if r.symmetry is not None and _is_set(r, name):
-            yield excludes(name, spelled("symmetry"))
+    for name in filter(r.is_set, () if ufm else ("tau", "weight_decay", "n")):
+        yield requires(name, spelled("problem", "ufm"))
+    excluded = {
+        spelled("problem", "ufm"): ("fixed", "symmetry", "target") if ufm else (),
+        spelled("symmetry"): () if r.symmetry is None else ("fixed", "init"),
+    }
+    for other, names in excluded.items():
+        for name in filter(r.is_set, names):
+            yield excludes(name, other)
     if r.group is not None and r.group[1] > r.K:
         symmetry, least = spelled("symmetry", r.symmetry), spelled("K", r.K)
         yield UsageError(f"{symmetry} has orbits longer than {least}; lower it")
@@ -188,12 +186,6 @@ def _contradictions(r: Request) -> Iterator[UsageError]:
             option = spelled(name, r.problem if name == "problem" else None)
             reason = f"K up to {LARGE}, as K = {r.K} is one plain descent"
             yield UsageError(f"{option} requires {reason}; drop {option}")
-
-
-def _is_set(r: Request, name: str) -> bool:
-    """Whether an argument differs from its default; arrays have the default None."""
-    value, default = getattr(r, name), getattr(Request, name)
-    return value is not default and (default is None or value != default)
 
 
 def _unit_rows(argument: str, request: Request) -> np.ndarray | None:

@@ -245,11 +245,14 @@ def test_a_prefix_with_zero_rows_is_null_with_its_reason(
     hollow[role][1, :2] = 0.0
     null, *rows = prefixes(**hollow)
     assert (null.d, null.gnc1, null.gnc2) == (2, None, None)
+    assert "d = 2, K = 6" in printed(view(null, False), None)
     assert "all metrics are null" in null.warnings[0] and "zero row" in null.warnings[0]
     assert [row.d for row in rows] == [4, 12]
     for row in rows:
         alone = measure(**cut(hollow, row.d))
         assert isinstance(alone, MeasureResult) and row.gnc1 == alone.gnc1
+    series = measure(**hollow, prefix_dims=(2, 4))
+    assert isinstance(series, MeasureSeries) and series_figure(series).axes
     train = save(tmp_path / "train.h5", {k: hollow[k] for k in ("features", "labels")})
     first = prefixes(**wide, means_from=train, ood=wide["features"])[0]
     assert (first.gnc2 is None) == (role == "features")

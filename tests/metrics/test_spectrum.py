@@ -1,6 +1,7 @@
 """The spectrum of features against NumPy's singular values and loops over all pairs."""
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,7 @@ def measured(X: np.ndarray, workers: int = 1, seed: int = 0) -> FeatureSpectrum:
     """The figures of unlabelled rows."""
     rows, labels = ArrayRows(X), np.zeros(len(X), dtype=np.int64)
     how: dict[str, Any] = {"block": 7 if len(X) < 100 else 500, "workers": workers}
-    (moments,) = stream_deciders([moment_sums(rows, labels, "rows")], rows, **how)
+    (moments,) = stream_deciders([partial(moment_sums, rows, labels, "rows")], rows, **how)
     sums_of = direction_sums(rows, labels, "rows", total_moments(moments)[0], seed)
     (directions,) = stream_deciders([sums_of], rows, **how)
     return feature_spectrum(moments, directions, len(X), seed)
