@@ -217,6 +217,7 @@ def assemble(
         both = labels[weights.classes[[k, nearest[k]]]]
         warnings.append(_coincidence_warning(weights.of_classifier, sorted(both.tolist()), names))
     coherence = _coherence(request, weights.rows, deadline, left) if detail and unit else None
+    others = _of_others(request, statistics, weights, deadline, left)
     undecided = [
         *(key for keys in left.values() for key in keys),
         *["rattlers.one_vs_rest"] * distances.undecided,
@@ -253,7 +254,7 @@ def assemble(
         head_accuracies=_head_accuracies(decisions),
         ncc_agreement=_share(decisions, "agree"),
         **figures,
-        **_of_others(request, statistics, weights, deadline, left),
+        **others,
         sample_margins=_sample_margins(decisions),
         margins=_margins(distances, len(weights.rows)),
         max_cosine=None if cosines is None else float(cosines.max()),

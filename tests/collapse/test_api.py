@@ -534,3 +534,10 @@ def test_several_processes_share_the_rows(data: dict[str, np.ndarray], tmp_path:
         for name in one.keys() - {"seconds"}:
             same: Any = one[name]
             assert found[name] == (pytest.approx(same) if isinstance(same, float) else same), name
+
+
+def test_what_time_leaves_out_of_the_classic_metrics_is_undecided(
+    data: dict[str, np.ndarray],
+) -> None:
+    found = _one(**data, time_limit=1e-9, variants="classic")
+    assert found.nc1 is None and {"nc1", "variants.classic"} <= {*found.undecided}

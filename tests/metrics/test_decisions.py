@@ -106,12 +106,17 @@ def exactly(row: np.ndarray) -> list[Fraction]:
     return [Fraction(float(x)) for x in row]
 
 
-def largest(scores: list[Fraction | None], columns: list[list[Fraction]]) -> tuple[int, bool]:
-    """First of the largest; whether float64 can tell (equal columns it can, a close call not)."""
+def largest(
+    scores: list[Fraction | None], columns: list[list[Fraction]], least: Fraction = Fraction(0)
+) -> tuple[int, bool]:
+    """First of the largest; whether float64 can tell (equal columns it can, a close call not).
+
+    `least` is the size of the numbers whose difference the scores are.
+    """
     known = [s for s in scores if s is not None]
     best = max(known)
     first = scores.index(best)
-    size = max(abs(s) for s in known)
+    size = max(least, *(abs(s) for s in known))
     clear = all(
         s is None or best - s > Fraction(1e-13) * size or (s == best and column == columns[first])
         for s, column in zip(scores, columns, strict=True)
@@ -367,7 +372,10 @@ def test_three_forms_of_a_head_in_exact_arithmetic(case: Case) -> None:
         for x, label in zip(case.H, case.y, strict=True):
             if label >= 0:
                 columns = [exactly(row) for row in case.W]
-                first, clear = largest(form_scores(form, x, case.W, case.bias), columns)
+                # Distances are found from products and squares, which may be much larger.
+                terms = max(linear(row, row) for row in (exactly(x), *columns))
+                least = terms if form == "euclidean" else Fraction(0)
+                first, clear = largest(form_scores(form, x, case.W, case.bias), columns, least)
                 sure += clear and first == label
                 unclear += not clear
         assert sure <= right <= sure + unclear
