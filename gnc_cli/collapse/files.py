@@ -46,7 +46,7 @@ class File:
     name: str = ""
     """As results show it; empty for `path:key`."""
     head: Head | None = None
-    """Of a model whose key the user did not name."""
+    """The head of a model whose key the user did not name."""
     commit: str | None = None
     """Of a model of the hub."""
 

@@ -213,7 +213,7 @@ def other_matrices(entries: Mapping[str, Entry], K: int) -> list[tuple[str, str]
 
 
 def _fits(entry: Entry | None, K: Any, axis: int = 0) -> bool:
-    """Whether an axis has the length K, as far as both are known."""
+    """Return whether an axis has the length K, as far as both are known."""
     if entry is None or entry.problem is not None or not K:
         return True
     return entry.shape != () and bool(entry.shape[axis] == K)

@@ -306,7 +306,7 @@ def _moved(value: Any, device: torch.device, dtype: torch.dtype | None) -> Any:
 
 
 def _is_number(value: Any) -> bool:
-    """Whether nested lists begin with a number."""
+    """Return whether nested lists begin with a number."""
     if isinstance(value, list):
         return bool(value) and _is_number(value[0])
     return isinstance(value, (int, float))

@@ -452,10 +452,10 @@ class MeasureResult(Result):
     warnings: tuple[str, ...]
     """What to be careful about."""
     notes: tuple[str, ...] = ()
-    """How the files were read: what was left out, ignored, put together or assumed."""
+    """Notes on how the files were read: what was left out, ignored, put together or assumed."""
     features: FeatureSpectrum | None = None
-    """How many dimensions the features use; None without features, in `gnc train` and from
-    `GNCMetrics`."""
+    """Spectrum of the features: how many dimensions they use. None without features, in `gnc train`
+    and from `GNCMetrics`."""
     reach: ReachSummary | None = None
     """Which classes can win; None without `--reach`."""
     reach_sets: ReachSummary | None = None

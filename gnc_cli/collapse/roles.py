@@ -72,9 +72,9 @@ class Piece(NamedTuple):
     model: str | None = None
     """Of weights: the folder of the model that they are of."""
     note: str | None = None
-    """Of a model's head: steps beside W h + b that change no winner."""
+    """Steps of a model's head beside W h + b that change no winner."""
     tied: str | None = None
-    """Of a model's head: the input embedding of the file that config.json ties to it."""
+    """The input embedding of the file that config.json ties to a model's head."""
     named: bool = False
     """The user's key is the dataset."""
 
@@ -195,7 +195,7 @@ def roles_of_group(
 
 
 def feature_groups(catalogue: Catalogue) -> dict[str, str]:
-    """What the names begin with in each group that holds features, by the group's name.
+    """Return the prefix of the names in each group that holds features, by the group's name.
 
     Features are called so, or have a label for each row.
     """

@@ -230,7 +230,7 @@ def _turned(
     where: str,
     notes: list[str],
 ) -> bool:
-    """Whether weights, in parts of these shapes, are stored as (d, K), with a note that says so.
+    """Return whether weights, in parts of these shapes, are stored as (d, K); notes it.
 
     They are where the bias fits their columns alone, or where they are called `kernel`, unless the
     features have another d.

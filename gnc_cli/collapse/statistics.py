@@ -63,7 +63,7 @@ class Statistics:
     storage: str | None = None
     """Dtype of the features."""
     features: FeatureSpectrum | None = None
-    """How many dimensions the features use."""
+    """Spectrum of the features."""
 
 
 def read_statistics(

@@ -123,7 +123,7 @@ _LARGE = 1 << 26
 _TENSORFLOW = re.compile(r"(:\d+)?(:(bf16|int))?$")
 """TensorFlow's number of an output and the reading of 16-bit numbers, behind a name."""
 READINGS = ("bf16", "int")
-"""What 16-bit whole numbers are, in `FILE:KEY:bf16` and `FILE:KEY:int`."""
+"""Readings of 16-bit whole numbers, in `FILE:KEY:bf16` and `FILE:KEY:int`."""
 SIXTEEN_BITS = re.compile(r"u?int16|[<>=]?[iu]2")
 """Dtypes of 16-bit whole numbers."""
 _WORDS = re.compile(rf"[<>|]?[SU]\d*$|object|str|{WORDS}$")
@@ -207,7 +207,7 @@ class Catalogue:
     state: dict[str, Any] | None = None
     """Attributes of the group `/state` of an HDF5 file; None where there is none."""
     prefixes: dict[str, str] = field(default_factory=dict)
-    """What the names in a snapshot begin with, of snapshots that are groups with features."""
+    """Prefixes of the names in snapshots that are groups with features, by snapshot."""
 
     def where(self, name: str) -> str:
         """How messages name a dataset: `'a.h5': dataset 'features'`."""
@@ -307,7 +307,7 @@ def _as_read(entry: Entry, reading: str, name: str) -> Entry:
 
 
 def is_kernel(name: str) -> bool:
-    """Whether weights are (d, K) by their name, as those of Keras, Flax and TensorFlow.
+    """Return whether weights are (d, K) by their name, as in Keras, Flax and TensorFlow.
 
     >>> is_kernel("dense/kernel:0"), is_kernel("head.weight")
     (True, False)

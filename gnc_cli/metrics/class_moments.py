@@ -186,7 +186,7 @@ class ClassMoments:
 
     @property
     def has_spread(self) -> bool:
-        """Whether a class has a row beside the one that is its mean, or given centres."""
+        """Return whether a class has a second row, or its centre is given."""
         return self.centres is not None or bool((self.counts > 1).any())
 
     def spread(self) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""How many dimensions features use, with or without labels: dimensional collapse.
+"""Spectrum of features, with or without labels: dimensional collapse.
 
 Two passes. The first is that of the class moments; unlabelled rows are one class. Its scatter is
 about means, so that nothing cancels, and gives the covariance of all rows and the singular values
@@ -36,7 +36,7 @@ _SHORTEST, _LONGEST = 1e-150, 1e150
 
 @dataclass(frozen=True)
 class FeatureSpectrum:
-    """How many dimensions the features use, whatever their labels; zero rows are left out."""
+    """Spectrum of the features, whatever their labels; zero rows are left out."""
 
     effective_rank: float | None
     """`exp(entropy of the normalised singular values)` of the raw rows, not centred (RankMe of
@@ -70,7 +70,7 @@ class FeatureSpectrum:
     near_duplicate_cosine: float = NEAR_DUPLICATE
     """Cosine from which two rows nearly coincide: 0.999."""
     eigenvalues: Any = field(default=None, metadata=HIDDEN, repr=False, compare=False)
-    """Of the covariance, descending, float64, shape (d,); None where they are not known."""
+    """Eigenvalues of the covariance, descending, float64, shape (d,); None where not known."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -57,7 +57,7 @@ class Call:
     progress: Progress | None = None
 
     def is_set(self, name: str) -> bool:
-        """Whether an argument differs from its default; arrays have the default None."""
+        """Return whether an argument differs from its default, None of arrays."""
         value, default = getattr(self, name), getattr(type(self), name)
         return value is not None and (default is None or value != default)
 
