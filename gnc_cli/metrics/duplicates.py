@@ -121,6 +121,7 @@ def _join(parents: np.ndarray, i: np.ndarray, j: np.ndarray) -> None:
     # Only the groups that meet here are looked at, by their first rows.
     heads, places = np.unique(np.concatenate([a[apart], b[apart]]), return_inverse=True)
     n, m = len(heads), int(apart.sum())
+    places = places.astype(np.int32)  # SciPy before 1.12 joins no others
     graph = coo_array((np.ones(m, dtype=bool), (places[:m], places[m:])), shape=(n, n))
     groups = connected_components(graph, directed=False)[1]
     first = np.full(int(groups.max()) + 1, len(parents))
