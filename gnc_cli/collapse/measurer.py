@@ -94,8 +94,10 @@ class Measurer:
         """
         if samples.features is not None and not {"labels", "weights", "logits"} & {*samples.where}:
             return self._unlabelled(samples, source)
-        training = self._train.of(source)
-        prepared = prepare_samples(samples, self.request, self._train.classes(training))
+        least = 0
+        if samples.weights is None and samples.logits is None:
+            least = self._train.classes(self._train.of(source))
+        prepared = prepare_samples(samples, self.request, least)
         parts = cut_samples(prepared, self.request.prefix_dims)
         _check_memory(parts, self.request)
         null: list[MeasureResult] = []

@@ -339,7 +339,7 @@ def _missing_filter(dataset: Any) -> str:
 
 def _texts(dataset: Any, size: int, lock: threading.Lock) -> np.ndarray:
     """Words of a dataset. Many may be one place of the file, and each as long as the file: some are
-    read at a time, and all are held against its size."""
+    read at a time, and all are compared with its size."""
     fixed = dataset.dtype.kind == "S"
     step, total = len(dataset) if fixed else max(1, memory_limit() // 8 // size), 0
     words = np.empty(dataset.shape, dtype=object)
