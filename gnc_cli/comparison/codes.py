@@ -34,7 +34,8 @@ from gnc_cli.geometry.rounding import spacing
 from gnc_cli.geometry.sphere import angle_from_chord, chord, normalise
 from gnc_cli.io.arguments import check_apart
 from gnc_cli.known_codes.best import best, constructed
-from gnc_cli.known_codes.table import KnownCodes, stored_codes
+from gnc_cli.known_codes.stored import stored_codes
+from gnc_cli.known_codes.table import KnownCodes
 from gnc_cli.known_codes.verdict import TOLERANCE, ComparisonStatus, passes, verdict
 from gnc_cli.metrics.gnc2 import Rattlers
 from gnc_cli.metrics.rows import real_matrix

@@ -27,6 +27,10 @@ _BLOCK_BYTES = 64 << 20
 _COINCIDENT = 1e-6
 """Nearest neighbours of chord about 1e-3 and less are ranked by chords instead of cosines."""
 
+_CONTACT = 1e-3
+"""Pairs this near to the largest cosine, relative to 1 - max_cosine, are contacts: wide, for codes
+before their polish too."""
+
 
 def gram_tiles(
     rows: int, side: int, columns: int | None = None, deadline: Deadline | None = None
@@ -247,3 +251,21 @@ def _error32(d: int) -> float:
 def _side(entries: int) -> int:
     """Side of a tile that has at most this number of entries."""
     return max(1, min(_SIDE, math.isqrt(max(1, entries))))
+
+
+def contacts(W: np.ndarray) -> np.ndarray:
+    """Mark the pairs of unit rows (K, d) at the smallest distance, or nearly so; (K, K), bool."""
+    gram = W @ W.T
+    np.fill_diagonal(gram, -2.0)
+    return np.asarray(gram > gram.max() - _CONTACT * (1.0 - gram.max()))
+
+
+def without_contacts(W: np.ndarray, K: int) -> np.ndarray:
+    """Return K of the unit rows: those with the most contacts are left out, one after the other."""
+    touching, kept = contacts(W), np.ones(len(W), dtype=bool)
+    number = touching.sum(axis=1)
+    for _ in range(len(W) - K):
+        leaving = int(np.where(kept, number, -1).argmax())
+        kept[leaving] = False
+        number -= touching[leaving]
+    return W[kept]

@@ -18,7 +18,6 @@ from gnc_cli.known_codes.table import (
     KnownCode,
     KnownCodes,
     TableStamp,
-    data_folder,
     numerical_codes,
     our_copy,
     read_public_table,
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 
 Table = KnownCodes | str | os.PathLike[str] | None
 
-_AGREES = 1e-12
+SAME = 1e-12
 """Figures this near are one code: the public table rounds in the 12th decimal."""
 _DIGITS = 15
 """Decimals of a figure that are shown: those of a double."""
@@ -162,7 +161,7 @@ def best(d: int, K: int, table: Table = None) -> Reference | None:
     users = read_table(table)
     for candidate in _candidates(d, K, users):
         on_record |= candidate.own and bool(candidate.kind != "construction" or candidate.proven)
-        if leader is None or candidate.proven or candidate.max_cosine < leader.max_cosine - _AGREES:
+        if leader is None or candidate.proven or candidate.max_cosine < leader.max_cosine - SAME:
             leader = candidate
         if candidate.proven:
             break
@@ -172,7 +171,7 @@ def best(d: int, K: int, table: Table = None) -> Reference | None:
     if leader.stamp is not users.stamp and users.stamp.current:
         if entry is None:
             beside = f"no entry in {users.stamp.title}"
-        elif entry.max_cosine > leader.max_cosine + _AGREES:
+        elif entry.max_cosine > leader.max_cosine + SAME:
             beside = f"better than the {entry.figure} in {users.stamp.title}"
     return replace(leader, on_record=on_record, beside=beside)
 
@@ -228,14 +227,6 @@ def read_table(table: Table = None) -> KnownCodes:
 @lru_cache(maxsize=4)
 def _read(path: str, changed: int) -> KnownCodes:
     return read_public_table(path)
-
-
-def stored_cosine(d: int, K: int) -> float | None:
-    """The largest cosine of the coordinates of (d, K) that this version ships, where it does."""
-    if next((data_folder() / "coordinates").glob(f"{d}.{K}.*txt"), None) is None:
-        return None
-    entry = numerical_codes().find(d, K) or our_copy().find(d, K)
-    return None if entry is None else entry.max_cosine
 
 
 def _part(d: int, K: int, wanted_d: int, wanted_K: int) -> str:

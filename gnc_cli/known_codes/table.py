@@ -16,17 +16,13 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 from hashlib import sha256
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING
 
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.io.inputs import decoded, open_input
 
-if TYPE_CHECKING:
-    import numpy as np
-
 _DATE = "2026-11"
 """When the figures of our copy were compiled; see data/known_codes/SOURCES.md."""
-_NUMERICAL_DATE = "2026-11"
+NUMERICAL_DATE = "2026-11"
 """When our numerical codes were found."""
 _NUMERICAL_DIGITS = 1e-12
 """What the figures of our numerical codes are rounded to."""
@@ -228,29 +224,13 @@ def numerical_codes() -> KnownCodes:
             None,
             None,
             source,
-            _NUMERICAL_DATE,
+            NUMERICAL_DATE,
             "",
             _NUMERICAL_DIGITS,
             command=row["command"],
         )
-    stamp = TableStamp(len(entries), _NUMERICAL_DATE, sha256(data).hexdigest(), current=False)
+    stamp = TableStamp(len(entries), NUMERICAL_DATE, sha256(data).hexdigest(), current=False)
     return KnownCodes(stamp, entries, path=str(path))
-
-
-def stored_codes(d: int, K: int) -> "Iterator[tuple[str, np.ndarray]]":
-    """Our own coordinates of codes of (d, K), where we ship any: name and rows (K, d).
-
-    They lie beside the table, `coordinates/3.15.txt` and, for codes of the same largest cosine that
-    are not congruent to it, `coordinates/3.15.NAME.txt`.
-    """
-    from gnc_cli.io.codefile import read_points
-
-    files = (data_folder() / "coordinates").glob(f"{d}.{K}.*txt")
-    paths = {".".join(path.name.split(".")[2:-1]): path for path in files}
-    for name in sorted(paths):
-        finder = "found by gnc" if numerical_codes().find(d, K) else "best known"
-        plain = f"{finder} for d = {d}, K = {K}"
-        yield f"{plain} ({name})" if name else plain, read_points(paths[name]).weights
 
 
 def read_public_table(path: str | os.PathLike[str]) -> KnownCodes:

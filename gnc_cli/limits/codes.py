@@ -10,7 +10,8 @@ from functools import cached_property
 from gnc_cli.constructions.construction import Construction
 from gnc_cli.constructions.registry import find, largest_construction
 from gnc_cli.geometry.rounding import rounded_down, rounded_up
-from gnc_cli.known_codes.best import SEARCHED, constructed, stored_cosine
+from gnc_cli.known_codes.best import SEARCHED, constructed
+from gnc_cli.known_codes.stored import best_stored
 from gnc_cli.known_codes.table import (
     CLAIMED,
     SOLVED,
@@ -98,8 +99,8 @@ def _entry_command(entry: KnownCode, d: int, K: int) -> str | None:
     code = None if entry.status == SOLVED else constructed(entry.d, entry.K)
     if code is not None and abs(code.cosine.value - entry.max_cosine) <= _ONE_CODE:
         return _command(code, d, K)
-    stored = stored_cosine(entry.d, entry.K)
-    if stored is not None and abs(stored - entry.max_cosine) <= _ONE_CODE:
+    stored = best_stored(entry.d, entry.K)
+    if stored is not None and abs(stored.max_cosine - entry.max_cosine) <= _ONE_CODE:
         return f"gnc solve --d {entry.d} --K {entry.K} --construction known"
     return entry.command
 

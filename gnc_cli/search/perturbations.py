@@ -10,11 +10,10 @@ from collections.abc import Callable
 import numpy as np
 from scipy.linalg import expm
 
+from gnc_cli.geometry.gram import contacts
+
 _HOLES = 10
 """Deep holes of which one is filled, at most."""
-_CONTACT = 1e-3
-"""Pairs this near to the largest cosine, relative to 1 - max_cosine, are contacts: wide, for codes
-before their polish too."""
 
 Move = Callable[[np.random.Generator, np.ndarray, np.ndarray], np.ndarray]
 
@@ -87,12 +86,6 @@ def deep_holes(rng: np.random.Generator, code: np.ndarray) -> np.ndarray:
         if len(holes) < _HOLES and not near[i, holes].any():
             holes.append(i)
     return points[holes]
-
-
-def contacts(code: np.ndarray) -> np.ndarray:
-    """Which pairs of rows are at the smallest distance, or nearly so, shape (K, K), bool."""
-    gram = _cosines(code)
-    return np.asarray(gram > gram.max() - _CONTACT * (1.0 - gram.max()))
 
 
 def jitter(rng: np.random.Generator, code: np.ndarray, mate: np.ndarray) -> np.ndarray:

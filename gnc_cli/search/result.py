@@ -146,6 +146,18 @@ class Optimum:
 
 
 @dataclass(frozen=True)
+class Start:
+    """The code that was known when a search began, and what the search added."""
+
+    origin: str
+    """As in the result: `construction: ...` or `stored code: ...`."""
+    distance: float = field(metadata=HIGHER)
+    """Its certified one-vs-rest distance; of a Tammes code 1 - max_cosine."""
+    gain: float = field(metadata=HIGHER)
+    """What the search added to this distance; 0 where it found no better code."""
+
+
+@dataclass(frozen=True)
 class SolveResult(Result):
     """A code with its certificate: the result of `gnc solve`."""
 
@@ -197,6 +209,9 @@ class SolveResult(Result):
     """How far the code can be from the best possible one; None where no bound applies."""
     verdict: str | None
     """How good the code is, in a sentence: beside the best known and the best possible distance."""
+    start: Start | None
+    """The best code that gnc has without a search, beside which it searched; None without a search,
+    where gnc has none, and where a method, a start or rows were asked for."""
     seed: int
     """Seed of the search."""
     restarts: int = field(metadata=LOWER)

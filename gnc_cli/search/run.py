@@ -10,8 +10,11 @@ import numpy as np
 
 from gnc_cli.constructions.families.theorem_3_3 import closed_form
 from gnc_cli.constructions.registry import named_construction
-from gnc_cli.known_codes.best import constructed
+from gnc_cli.errors import UsageError
+from gnc_cli.known_codes.best import SAME, constructed
+from gnc_cli.known_codes.stored import best_stored
 from gnc_cli.limits.registry import possible_table
+from gnc_cli.parameters import spelled
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.threads import resolve_device
 from gnc_cli.search.request import STORED, Request
@@ -66,15 +69,22 @@ def run(request: Request) -> SolveResult | SolveSweep | ConstructionList:
 
 def choose_route(request: Request, start: np.ndarray | None = None, tasks: int = 0) -> Route:
     """The way to the code: a construction or stored code that is named, theorem 3.3, the feature
-    model, the best construction where no search is likely to do better, a search beside one, or a
-    search alone.
+    model, the best code that gnc has where no search is likely to do better, a search beside it, or
+    a search alone.
 
     Args:
         start: the code of an earlier call, and the number of tasks of a search that it did.
     """
     start = request.init if start is None else start
+    d, K = request.d, request.K
     if request.construction == STORED:
-        return StoredCode(request)
+        stored = best_stored(d, K)
+        if stored is None or (stored.d, stored.K) != (d, K):
+            raise UsageError(
+                f"no coordinates of d = {d:,}, K = {K:,} are stored; drop "
+                f"{spelled('construction', STORED)} to build or find a code"
+            )
+        return StoredCode(request, stored)
     if request.problem == "ufm":
         from gnc_cli.search.routes.ufm import FeatureModel
 
@@ -83,21 +93,26 @@ def choose_route(request: Request, start: np.ndarray | None = None, tasks: int =
         return Algebra(request, named_construction(request.construction, request.d, request.K))
     if request.method != "auto" or request.init is not None or request.restriction is not None:
         return _search(request, start, tasks)  # only a descent gives that
-    form = closed_form(request.d, request.K)
+    form = closed_form(d, K)
     if form is not None:
         return Theorem(request, form)
-    best = constructed(request.d, request.K)
-    if best is None:
-        return _search(request, start, tasks)
-    algebra = Algebra(request, best)
-    # A code of an earlier call may be better than the construction.
-    if not worth_a_search(request, best) and (start is None or streamed(best)):
-        return algebra
-    start = algebra.start_of_a_search if start is None else start
-    return SearchBeside(request, algebra, _search(request, start, tasks))
+    search = _search(request, start, tasks)
+    built, stored = constructed(d, K), best_stored(d, K)
+    known: Route
+    if stored is not None and (built is None or stored.max_cosine < built.cosine.value - SAME):
+        known, worth = StoredCode(request, stored), worth_a_search(request, stored)
+    elif built is not None:
+        known, worth = Algebra(request, built), worth_a_search(request, built)
+    else:
+        return search
+    # A code of an earlier call may be better than the known one.
+    resumed = start is not None and not (
+        isinstance(known, Algebra) and streamed(known.construction)
+    )
+    return SearchBeside(request, known, search) if worth or resumed else known
 
 
 def _search(request: Request, start: np.ndarray | None, tasks: int) -> Route:
     from gnc_cli.search.routes.search import LargeSearch, Search
 
-    return LargeSearch(request, start) if request.large else Search(request, start, tasks)
+    return LargeSearch(request, start) if request.large else Search(request, start, tasks=tasks)

@@ -12,10 +12,14 @@ Sources that improved the best code lately get more of the tasks (a bandit): eac
 and a credit that fades by the round. Those that start anew and those that go on from what was found
 share the tasks by their credits as well, but neither has less than a fifth: steps downhill are many
 and small, and would else crowd out the starts that lead to better basins.
+
+A known code beside the search (`SearchState.start`) takes no part in this until it is beaten: it
+stays out of the archive, where it would be the parent of most hops, often a rigid code that leads
+nowhere. Half of the hops and shakes start from it, and count where they improve on it.
 """
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -57,6 +61,8 @@ _NEAR = 1.5 * ESTIMATE
 _APART = 5e-4
 """Where d = 3, codes of the archive differ by this, relative to the scale: else variants of one
 code, by a contact or a rattler, would be all that hops start from."""
+_REALISED = 3
+"""Of the candidates of a task, those whose own value may be the best."""
 _SAME = 1e-10
 """Polished values this near are one."""
 
@@ -78,20 +84,23 @@ class SearchState:
     torch: bool = False
     """A task that needs torch has been begun."""
     best: Candidate | None = None
-    """The best of all: polished ones first."""
+    """The best code of all, with the value that its rows have, polished or not."""
     credit: dict[str, float] = field(default_factory=dict)
     """Per source of starts: improvements of late."""
     archive: list[Candidate] = field(default_factory=list)
     """The candidates that later tasks start from."""
+    start: Candidate | None = None
+    """A known code, until the archive has a better one."""
     history: list[tuple[int, float]] = field(default_factory=list)
     """Gradient steps so far and the best value, after each round."""
 
     def is_over(self, problem: Problem, effort: Effort, target_distance: float) -> bool:
         """All tasks are over, the target is met, the best value has not fallen for long, or it was
         found several times."""
-        if self.best is not None and self.best.polished:
+        if self.best is not None:
+            settled = self.idle >= effort.patience or self.hits >= effort.hits
             met = problem.distance(self.best.value) >= target_distance
-            if met or self.idle >= effort.patience or self.hits >= effort.hits:
+            if met or (settled and self.best.polished):
                 return True
         return self.tasks >= effort.tasks
 
@@ -129,7 +138,7 @@ def search(
             state.tasks += 1
             state.restarts += result.restarts
             state.steps += result.steps
-            state.best = _best_of([state.best, *result.candidates])
+            state.best = _best_of(problem, state.best, result.candidates)
             yield
         state.best = best
         _learn(problem, effort, state, r, [results[at] for at in sorted(results)])
@@ -172,17 +181,33 @@ def _tasks(
     sources = ["symmetric"]
     if symmetry is None:
         sources = _drawn(problem, effort, seed, r, state, size, deadline)
+    start, learning = state.start, 0
     for i in range(size):
         task = replace(plain, source=sources[i % len(sources)], seed=(seed, r, len(rough) + i))
-        tasks.append(replace(task, archive=tuple(good)) if task.source in _LEARNING else task)
+        if task.source in _LEARNING:
+            task = replace(task, archive=tuple(good))
+            learning += 1
+        moves = ("hop", "quick hop", "shake" if start and start.polished else "")
+        if start is not None and learning % 2 and task.source in moves:
+            task = replace(task, archive=(start,), below=start.value - _SAME)
+        tasks.append(task)
     state.torch = state.torch or not set(sources) <= _LIGHT
     return tasks[state.tasks - first :]
 
 
-def _best_of(candidates: Iterable[Candidate | None]) -> Candidate | None:
-    """The one of least value: polished ones first; None where there is none."""
-    there = [c for c in candidates if c is not None]
-    return min(there, key=lambda c: (not c.polished, c.value), default=None)
+def _best_of(
+    problem: Problem, best: Candidate | None, candidates: list[Candidate]
+) -> Candidate | None:
+    """Return the best code so far or the best of these, by the values that the rows have.
+
+    An estimate says where a basin leads. Where all polishes are left to the end, a polished code
+    and the estimates of better ones stand side by side: what counts is what each code has now.
+    """
+    for c in sorted(candidates, key=lambda c: c.value)[:_REALISED]:
+        value = c.value if c.polished else problem.value(c.whole)
+        if best is None or value < best.value:
+            best = replace(c, value=value)
+    return best
 
 
 def _round(task: int) -> tuple[int, int, int]:
@@ -247,9 +272,8 @@ def _drawn(
 
 def _front(effort: Effort, state: SearchState) -> float:
     """The best value so far: polished, or an estimate where a polish is dear."""
-    if effort.polishes:
-        return np.inf if state.best is None else state.best.value
-    return min((c.value for c in state.archive), default=np.inf)
+    values = (c.value for c in state.archive if c.polished or not effort.polishes)
+    return min(values, default=np.inf)
 
 
 def _once(candidates: list[Candidate], problem: Problem) -> list[Candidate]:
@@ -273,11 +297,13 @@ def _learn(
     kept = [c for c in state.archive if c.polished or c.value not in used]
     candidates = kept + [c for each in results for c in each.candidates]
     state.archive = best_distinct(_once(candidates, problem))
-    state.best = _best_of([*state.archive, state.best])
+    state.best = _best_of(problem, state.best, [c for each in results for c in each.candidates])
     state.batches += sum(each.independent for each in results)
     state.credit = {name: _FADING * value for name, value in state.credit.items()}
     if not state.archive:
         return
+    if state.start is not None and state.archive[0].value < state.start.value:
+        state.start = None
     best = _front(effort, state)
     # Where a polish is dear, most values are estimates.
     better = before - (_SAME if effort.polishes else ESTIMATE * problem.scale(best))

@@ -58,6 +58,7 @@ def solve_code(
     pool: Pool,
     *,
     init: np.ndarray | None = None,
+    origin: str = "",
     tasks: int = 0,
     target_distance: float = np.inf,
     device: str = "cpu",
@@ -69,6 +70,7 @@ def solve_code(
         deadline: polled at each step; time for the last polish and the certificate is kept.
         pool: the processes that work.
         init: a code (K, d), the first start; the result is never worse.
+        origin: of this start: a construction or a stored code; empty for the user's own.
         tasks: number of tasks that earlier calls have done with this seed.
         target_distance: stop at a code of this distance: 1 - max_cosine (Tammes), or rho (softmax).
         save: called after each task with the best code and the number of tasks done.
@@ -87,9 +89,11 @@ def solve_code(
     if init is None and request.separate:
         init = _around_given_rows(request, parametrisation, effort, searching, pool, device, state)
     if init is not None:
-        tenth = searching.within(0.1 * searching.remaining)
-        state.best = _start(request, problem, init, tenth)
-        state.archive.append(state.best)
+        state.best = _start(request, problem, init, origin, searching)
+        if origin:
+            state.start = state.best
+        else:
+            state.archive.append(state.best)
     _report(request, problem, effort, searching, state)
     for _ in search(
         problem,
@@ -110,7 +114,11 @@ def solve_code(
         points = problem.starts(np.random.default_rng([request.seed, 0]), 1)[0]
         best = Candidate(np.inf, problem.whole(points))
     best, second = settle(problem, best, deadline)
-    whole, order = _finish(problem, best, deadline)
+    order = None
+    if best.active is not None:
+        order = first_order(best.whole, *best.active, problem.movable(), deadline.remaining)
+    elif best.polished:  # refined, with no multipliers
+        order = FirstOrder(best.stationarity, np.nan)
     history = np.array([(step, _shown(request, problem, value)) for step, value in state.history])
     finished = not searching.expired or problem.distance(best.value) >= target_distance
     polished = order is not None and (
@@ -137,7 +145,7 @@ def solve_code(
         hits=state.hits or None,
         steps=state.steps,
         history=history.reshape(-1, 2),
-        weights=whole[: request.K],
+        weights=best.whole[: request.K],
         polished=polished,
         tasks=state.tasks,
     )
@@ -161,42 +169,43 @@ def _can_polish(problem: Problem, deadline: Deadline) -> bool:
 
 
 def _best(problem: Problem, state: SearchState, deadline: Deadline) -> Candidate | None:
-    """The best of all, after those whose estimates are better still have been polished too."""
+    """The best of all, after those that lead to a better code have been polished or refined."""
     best = state.best
-    if best is None or not _can_polish(problem, deadline):
-        return best
+    if best is None:
+        return None
+    polishes = _can_polish(problem, deadline)
     rough = sorted(state.archive, key=lambda c: c.value)
-    better = [c for c in rough if not c.polished and c.value < best.value and c is not best]
-    for candidate in [*better, best][:_LAST_POLISHES]:
+    better = [c for c in rough if not c.polished and c.value < best.value]
+    for candidate in [*better, best][: _LAST_POLISHES if polishes else 1]:
+        if deadline.expired:
+            break
         if candidate.active is None or candidate.stationarity > _STATIONARY:
-            if polish_is_dear(problem.coordinates, deadline.seconds):  # it may be cut short
+            if not polishes or polish_is_dear(problem.coordinates, deadline.seconds):
                 whole, order = _refine(problem, candidate, deadline)
                 candidate = replace(
                     candidate, whole=whole, active=None, stationarity=order.stationarity
                 )
-            done = _no_worse(problem, candidate, deadline)
-            true = problem.value(done.whole)
-            if not best.polished or true < best.value:
-                best = replace(done, value=true)
-        if deadline.expired:
-            break
+            done = _no_worse(problem, candidate, deadline) if polishes else candidate
+            value = problem.value(done.whole)
+            if value <= best.value:
+                best = replace(done, value=value)
     return best
 
 
-def _start(request: Request, problem: Problem, init: np.ndarray, deadline: Deadline) -> Candidate:
-    """A whole code as the first candidate, polished where that makes it no worse.
-
-    Its value is exact, so it counts as polished: nothing worse takes its place.
-    """
+def _start(
+    request: Request, problem: Problem, init: np.ndarray, origin: str, deadline: Deadline
+) -> Candidate:
+    """A whole code as the first candidate, polished where that is cheap and makes it no worse."""
     whole, restricted = problem.whole(problem.from_code(init)), None
     if request.group is not None:
         restricted = Tammes(_orbits_of(init, request.group[1]))
         whole = restricted.symmetric(init)
     if request.separate:
         whole = np.concatenate([init, one_vs_rest(init, deadline=deadline).directions])
-    start = Candidate(problem.value(whole), whole, restricted=restricted)
-    start = _no_worse(problem, start, deadline)
-    return start if start.polished else replace(start, stationarity=1.0)
+    start = Candidate(problem.value(whole), whole, restricted=restricted, origin=origin)
+    if polish_is_dear(problem.coordinates, deadline.seconds):
+        return start
+    return _no_worse(problem, start, deadline.within(0.1 * deadline.remaining))
 
 
 def _orbits_of(code: np.ndarray, order: int) -> Parametrisation:
@@ -229,19 +238,6 @@ def _no_worse(problem: Problem, candidate: Candidate, deadline: Deadline) -> Can
         return candidate
     # Where rounding made it worse, the rows stay as they were, with the multipliers found.
     return done if done.value <= value else replace(done, whole=candidate.whole, value=value)
-
-
-def _finish(
-    problem: Problem, best: Candidate, deadline: Deadline
-) -> tuple[np.ndarray, FirstOrder | None]:
-    """The best candidate's rows, refined where Newton cannot polish; how stationary they are."""
-    if best.active is not None:
-        return best.whole, first_order(
-            best.whole, *best.active, problem.movable(), deadline.remaining
-        )
-    if _can_polish(problem, deadline) or deadline.expired:
-        return best.whole, None
-    return _refine(problem, best, deadline)
 
 
 def _refine(

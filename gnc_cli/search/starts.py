@@ -21,7 +21,8 @@ import numpy as np
 
 from gnc_cli.constructions.construction import Construction
 from gnc_cli.constructions.registry import best_construction, cross_sections, in_dimension
-from gnc_cli.search.perturbations import contacts, deep_holes, unit
+from gnc_cli.geometry.gram import without_contacts
+from gnc_cli.search.perturbations import deep_holes, unit
 
 _MOST_ROWS = 40
 """Constructions of at most this many times K rows are cut."""
@@ -77,12 +78,7 @@ def resized(rng: np.random.Generator, code: np.ndarray, K: int) -> np.ndarray:
         return code[rng.permutation(len(code))[:K]]
     if way == 1:
         return _cut(rng, code, code.shape[1], K)
-    touching = contacts(code)
-    kept = np.ones(len(code), dtype=bool)
-    for _ in range(len(code) - K):
-        number = np.where(kept, touching[:, kept].sum(1) + rng.random(len(code)), -1.0)
-        kept[number.argmax()] = False
-    return code[kept]
+    return without_contacts(code[rng.permutation(len(code))], K)  # ties at random
 
 
 @lru_cache(maxsize=64)

@@ -74,6 +74,8 @@ class Task:
     """What earlier rounds found, best first; for sources that start from it."""
     bar: float = np.inf
     """The best polished value of earlier rounds: what is predicted to end above is left early."""
+    below: float = np.inf
+    """Only what is better counts: the value of a known code that the task starts from."""
     symmetry: tuple[str, int] | None = None
     """The user's own, of which each task draws a group."""
     device: str = "cpu"
@@ -189,9 +191,8 @@ class _Work:
             self.candidates.append(candidate)
 
     def result(self, *, independent: bool = False) -> TaskResult:
-        return TaskResult(
-            self.task.source, best_distinct(self.candidates), self.restarts, self.steps, independent
-        )
+        ends = best_distinct([c for c in self.candidates if c.value < self.task.below])
+        return TaskResult(self.task.source, ends, self.restarts, self.steps, independent)
 
 
 def best_distinct(candidates: list[Candidate]) -> list[Candidate]:

@@ -4,8 +4,8 @@ Of codes from algebra, those of K up to `LARGE` are certified like any code. Bey
 cosine is the one that the construction's own structure proves, and the rows are made only where
 they are looked at or written.
 
-Whether a construction is worth a search beside it is decided by yardsticks that cost nothing
-(`near_optimal`, `promising`). Neither is a proof, and none enters a result.
+Whether a search runs beside such a code is decided by a yardstick that costs nothing
+(`worth_a_search`). It is no proof, and enters no result.
 """
 
 import os
@@ -26,14 +26,14 @@ from gnc_cli.constructions.families.theorem_3_3 import ClosedForm
 from gnc_cli.constructions.registry import families, single_codes
 from gnc_cli.errors import UsageError
 from gnc_cli.geometry.one_vs_rest import one_vs_rest
-from gnc_cli.geometry.sphere import angle_from_chord, normalise
-from gnc_cli.known_codes.table import stored_codes
-from gnc_cli.limits.lines import welch
+from gnc_cli.geometry.sphere import angle_from_chord
+from gnc_cli.known_codes.stored import stored_part
+from gnc_cli.known_codes.table import NUMERICAL_DATE, KnownCode
 from gnc_cli.metrics.gnc2 import Rattlers
 from gnc_cli.parameters import spelled
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.memory import check_disk
-from gnc_cli.search.effort import LARGE, beyond_descents
+from gnc_cli.search.effort import beyond_descents
 from gnc_cli.search.request import STORED, Request
 from gnc_cli.search.result import (
     ConstructionList,
@@ -41,6 +41,7 @@ from gnc_cli.search.result import (
     Course,
     Outcome,
     SolveResult,
+    Start,
 )
 from gnc_cli.search.routes.route import TOLERANCE, Route, Save, record
 
@@ -59,10 +60,8 @@ _MOST_EXAMINED = 1500
 """K d up to which a code is polished for the multipliers of the second-order test."""
 _EXACT = 1e-12
 """Computed and exact cosine agree to this."""
-_BEHIND = 1e-9
-"""A best known code is better than a construction by more than this."""
-_PROMISING = 1.5
-"""A start this near to Welch's bound may lead somewhere."""
+_TIE = 1e-9
+"""Codes whose distances are this near are one: stored coordinates are rounded."""
 
 
 @dataclass(frozen=True)
@@ -88,22 +87,23 @@ class Theorem(Route):
 
 @dataclass(frozen=True)
 class StoredCode(Route):
-    """Coordinates from a file of ours, certified anew; UsageError where there are none."""
+    """Coordinates that gnc ships, of this size or a part of a larger code, certified anew."""
+
+    entry: KnownCode
 
     def solve(self, deadline: Deadline, save: Save | None) -> SolveResult:
-        request = self.request
-        code = next(stored_codes(request.d, request.K), None)
-        if code is None:
-            raise UsageError(
-                f"no coordinates of d = {request.d:,}, K = {request.K:,} are stored; drop "
-                f"{spelled('construction', STORED)} to build or find a code"
-            )
-        name, rows = code
-        weights = normalise(rows)
-        with request.limited_threads(2.0 * request.K**2 * request.d):
+        request, entry = self.request, self.entry
+        d, K = request.d, request.K
+        part = "" if entry.K == K else f"{K:,} points of "
+        size = "" if (entry.d, entry.K) == (d, K) else f"{part}({entry.d}, {entry.K}), "
+        weights = stored_part(entry, d, K)
+        with request.limited_threads(2.0 * K**2 * d):
             certificate = certify_code(weights, tolerance=TOLERANCE, deadline=deadline)
-        origin = f"stored code: {name.partition(' for d =')[0]}"
-        course = Course(origin=origin, outcome=Outcome.STORED, searched=False)
+        course = Course(
+            origin=f"stored code: {size}found by gnc {NUMERICAL_DATE}",
+            outcome=Outcome.STORED,
+            searched=False,
+        )
         return record(request, weights, certificate, course, deadline.elapsed)
 
 
@@ -148,13 +148,6 @@ class Algebra(Route):
         compressed = zlib.compress(values.view(np.uint8).reshape(-1, 4).T.tobytes(), 1)
         return 4.0 * K * d * len(compressed) / values.nbytes
 
-    @property
-    def start_of_a_search(self) -> np.ndarray | None:
-        """The rows, where they are near a good code's."""
-        whole = not self.construction.changes
-        near = not self.request.large and (whole or promising(self.construction))
-        return self.weights if near else None
-
     def solve(self, deadline: Deadline, save: Save | None) -> SolveResult:
         request, construction = self.request, self.construction
         second, bound = None, ""
@@ -172,15 +165,6 @@ class Algebra(Route):
             second=second,
         )
         return record(request, self.weights, certificate, course, deadline.elapsed)
-
-    def beaten_by(self, candidate: SolveResult) -> bool:
-        """Whether a search has found more than this code has, which is not certified yet: by its
-        exact cosine, or by an upper end of its one-vs-rest distance."""
-        cosine = self.construction.cosine
-        most = 1.0 - cosine.value
-        if candidate.problem == "softmax":
-            most = certified_margin(self.rows, cosine).upper
-        return candidate.distance > most + _EXACT
 
     def _second_order(self, deadline: Deadline) -> "SecondOrder | None":
         """Whether the code is a local minimum; None where it is proved optimal."""
@@ -226,45 +210,45 @@ class Algebra(Route):
 
 @dataclass(frozen=True)
 class SearchBeside(Route):
-    """A search, held against a construction that is not proved optimal."""
+    """A known code, certified at once, and a search for a better one, from there and elsewhere."""
 
-    algebra: Algebra
+    known: Route
     search: Route
 
     def check(self) -> None:
         self.search.check()
 
     def solve(self, deadline: Deadline, save: Save | None) -> SolveResult:
-        known, cosine, built = self.request.known, self.algebra.construction.cosine.value, None
-        # Where a better code is known, a search is likely to do better too: it comes first.
-        behind = known is not None and known.max_cosine < cosine - _BEHIND
-        if not self.request.resume and (self.request.target is not None or not behind):
-            built = self.algebra.solve(deadline, save)
-            if built.distance >= self.request.target_distance:
-                return built
-        candidate = self.search.solve(deadline, save)
+        known = self.known.solve(deadline, save)
+        assert isinstance(known, SolveResult), "no known code is a sweep"
+        if known.distance >= self.request.target_distance:
+            return known
+        if save is not None:
+            save(lambda: (known.weights, None))
+        candidate = self.search.beside(known).solve(deadline, save)
         assert isinstance(candidate, SolveResult), "no search for a code is a sweep"
-        if built is None and self.algebra.beaten_by(candidate):
-            return candidate
-        return better_code(built or self.algebra.solve(deadline, save), candidate)
+        return better_code(known, candidate)
 
 
-def better_code(constructed: SolveResult, candidate: SolveResult) -> SolveResult:
-    """The better code by the problem's own measure; a tie goes to algebra.
+def better_code(known: SolveResult, candidate: SolveResult) -> SolveResult:
+    """The better code by the problem's own measure, with what was known; a tie goes to that code.
 
     The time, and how a search ended, are those of the whole run.
     """
-    if candidate.distance > constructed.distance + _EXACT:
-        return candidate
+    gain = candidate.distance - known.distance
+    beside = Start(origin=known.origin, distance=known.distance, gain=max(0.0, gain))
+    if gain > _TIE:
+        return replace(candidate, start=beside)
     stopped = candidate.outcome in (Outcome.INTERRUPTED, Outcome.TIME_LIMIT)
     of_the_search = {key: candidate.extras.get(key) for key in ("history", "state")}
     return replace(
-        constructed,
-        outcome=candidate.outcome if stopped else constructed.outcome,
+        known,
+        outcome=candidate.outcome if stopped else known.outcome,
         restarts=candidate.restarts,
         steps=candidate.steps,
         seconds=candidate.seconds,
-        extras={**constructed.extras, **of_the_search},
+        start=replace(beside, gain=0.0),
+        extras={**known.extras, **of_the_search},
     )
 
 
@@ -296,22 +280,13 @@ def streamed(construction: Construction) -> bool:
     return construction.K * construction.d > _MOST_HELD
 
 
-def worth_a_search(request: Request, construction: Construction) -> bool:
-    """Whether a search runs beside it; a time limit or a target invites one, but not where descents
-    of that many points end far behind."""
-    if not near_optimal(construction):
+def worth_a_search(request: Request, known: Construction | KnownCode) -> bool:
+    """Whether a search runs beside a known code; a time limit or a target invites one, but not
+    where the code is proved optimal, or descents of that many points end far behind."""
+    own = (known.d, known.K) == (request.d, request.K)
+    if own and known.proven:
+        return False
+    cosine = known.cosine.value if isinstance(known, Construction) else known.max_cosine
+    if not beyond_descents(request.d, request.K, cosine):
         return True
-    invited = request.time_limit is not None or request.target is not None
-    return invited and not construction.proven and construction.K <= LARGE
-
-
-def near_optimal(construction: Construction) -> bool:
-    """No descent of a few minutes is likely to do better: proved, near Welch's bound, or huge."""
-    d, K = construction.d, construction.K
-    return construction.proven or beyond_descents(d, K, construction.cosine.value)
-
-
-def promising(construction: Construction) -> bool:
-    """Its cosine is so near to what codes of its size reach that a descent may start from it."""
-    d, K = construction.d, construction.K
-    return construction.cosine.value <= _PROMISING * max(welch(d, K), 1.0 / d)
+    return (request.time_limit is not None or request.target is not None) and not request.large

@@ -55,6 +55,10 @@ class Route(ABC):
         """
         check_memory(self.memory, self.description, self.advice)
 
+    def beside(self, known: SolveResult) -> "Route":
+        """The same way, beginning with a known code where it can."""
+        return self
+
     @abstractmethod
     def solve(self, deadline: Deadline, save: Save | None) -> SolveResult | SolveSweep:
         """Find the code and certify it."""
@@ -109,6 +113,7 @@ def record(
         gap=None,
         optimum=None,
         verdict=None,
+        start=None,
         seed=request.seed,
         restarts=course.restarts,
         batches=course.batches,

@@ -33,9 +33,16 @@ class Search(Route):
     advice = "lower --K, --d or --workers"
 
     start: np.ndarray | None = None
-    """The first start: the user's, rows of a construction, or the code of an earlier call."""
+    """The first start: the user's, a known code, or the code of an earlier call."""
+    origin: str = ""
+    """Of a known code."""
     tasks: int = 0
     """Number of tasks that earlier calls have done with this seed."""
+
+    def beside(self, known: SolveResult) -> Route:
+        if self.start is not None:  # the code of an earlier call
+            return self
+        return replace(self, start=known.weights, origin=known.origin.partition(": ")[2])
 
     @property
     def memory(self) -> float:
@@ -70,6 +77,7 @@ class Search(Route):
                 deadline,
                 pool,
                 init=self.start,
+                origin=self.origin,
                 target_distance=target_distance,
                 device=device,
                 tasks=self.tasks,

@@ -1,0 +1,57 @@
+"""Codes of which gnc ships the coordinates: text files, and the atlas of numerical codes.
+
+All were found by this project. `numerical_codes` has the figures of the atlas and of most files;
+some files hold codes of the table that gnc has found again.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from gnc_cli.geometry.gram import without_contacts
+from gnc_cli.geometry.sphere import normalise
+from gnc_cli.known_codes.table import KnownCode, data_folder, numerical_codes, our_copy
+
+ATLAS = "atlas.npz"
+"""Rows as integers, of any common scale, under keys `d.K`."""
+
+
+def stored_codes(d: int, K: int) -> Iterator[tuple[str, np.ndarray]]:
+    """Our own coordinates of codes of (d, K), where we ship any: name and unit rows (K, d).
+
+    Files are `coordinates/3.15.txt` and, for codes of the same largest cosine that are not
+    congruent to it, `coordinates/3.15.NAME.txt`.
+    """
+    from gnc_cli.io.codefile import read_points
+
+    finder = "found by gnc" if numerical_codes().find(d, K) else "best known"
+    plain = f"{finder} for d = {d}, K = {K}"
+    files = (data_folder() / "coordinates").glob(f"{d}.{K}.*txt")
+    paths = {".".join(path.name.split(".")[2:-1]): path for path in files}
+    for name in sorted(paths):
+        rows = normalise(read_points(paths[name]).weights)
+        yield f"{plain} ({name})" if name else plain, rows
+    path = data_folder() / ATLAS
+    if not paths and path.exists():
+        with np.load(path) as atlas:
+            if f"{d}.{K}" in atlas.files:
+                yield plain, normalise(atlas[f"{d}.{K}"].astype(np.float64))
+
+
+def best_stored(d: int, K: int) -> KnownCode | None:
+    """The best code with coordinates here that has K points or more in d dimensions or fewer."""
+    numerical, listed = numerical_codes().covering(d, K), our_copy().find(d, K)
+    if listed is None or next(stored_codes(d, K), None) is None:
+        return numerical
+    if numerical is None or listed.exact < numerical.exact:
+        return listed
+    return numerical
+
+
+def stored_part(entry: KnownCode, d: int, K: int) -> np.ndarray:
+    """Unit rows (K, d) of a stored code of K points or more in d dimensions or fewer.
+
+    Points with the most contacts are left out, one after the other; new coordinates are zero.
+    """
+    _, rows = next(stored_codes(entry.d, entry.K))
+    return np.pad(without_contacts(rows, K), ((0, 0), (0, d - entry.d)))
