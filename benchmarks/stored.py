@@ -34,7 +34,8 @@ from gnc_cli.geometry.gram import row_maxima
 from gnc_cli.geometry.sphere import normalise
 from gnc_cli.io.codefile import read_points
 from gnc_cli.known_codes.best import best
-from gnc_cli.known_codes.table import data_folder, stored_codes
+from gnc_cli.known_codes.stored import stored_codes
+from gnc_cli.known_codes.table import data_folder
 from gnc_cli.parsing import integers
 from gnc_cli.runtime.deadline import Deadline
 
@@ -121,6 +122,11 @@ def add(folder: Path, d: int, K: int, code: np.ndarray, rho: float, command: str
         command: what finds the code, or writes it.
     """
     np.savetxt(coordinates(folder, d, K), code, fmt="%.17g")
+    enter(folder, d, K, rho, command)
+
+
+def enter(folder: Path, d: int, K: int, rho: float, command: str) -> None:
+    """Write or replace the row of our numerical code of a pair in margins.csv."""
     margins = folder / "margins.csv"
     header, *lines = csv.reader(margins.read_text(encoding="utf-8").splitlines())
     listed = {(int(line[0]), int(line[1])): line for line in lines}

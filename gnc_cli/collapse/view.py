@@ -70,13 +70,17 @@ _UNLABELLED = {
 }
 """Columns of features without labels, by key."""
 _KINDS = {
-    "theorem": "best known",
+    "theorem": "optimal",
     "table": "best known",
-    "solved": "best known, our own code",
-    "construction": "best known, a construction",
+    "solved": "code found by gnc",
+    "construction": "construction",
     "file": "of a file",
     "pinned": "pinned",
 }
+_NEWS = "better than the code known to gnc"
+"""A ratio above 1: no record, where only gnc's own codes and constructions were compared."""
+_ROUNDING = 1e-9
+"""A ratio of 1 is computed to this."""
 
 
 def view(result: MeasureResult | MeasureSeries, verbose: bool) -> list[Table]:
@@ -142,8 +146,9 @@ def _sheet(r: MeasureResult, rows: Iterable[tuple[str, ...]]) -> Iterable[tuple[
     remarks = {"ncc_accuracy": nearest + decided, "accuracy": f"classifier{_form(r)}"}
     if r.gnc2_reference is not None:
         by_chance = "" if (v := r.gnc2_ratio_random) is None else f"; random {v:.2f}"
-        text = reference_text(r.gnc2_reference, 24 if by_chance else 34)
-        remarks["gnc2_ratio"] = f"of {r.gnc2_reference.value:.6g}, {text}{by_chance}"
+        text = reference_text(r.gnc2_reference, 24 if by_chance else 34) + by_chance
+        text = _NEWS if _above_one(r) else text
+        remarks["gnc2_ratio"] = f"of {r.gnc2_reference.value:.6g}, {text}"
     for name, value, remark, key in rows:
         if key == "classes.present" and r.classes is not None:
             remark = brief(remark, 48) or f"{count(r.classes.missing)} without samples"
@@ -187,7 +192,7 @@ def _collapse(r: MeasureResult) -> list[Fact]:
             "  ratio",
             "gnc2_ratio",
             lambda v: at_least(rho, v, share(v)),
-            "GNC2 / reference",
+            "GNC2 / reference" + f"; {_NEWS}" * _above_one(r),
         ),
         ("  of random rows", "gnc2_ratio_random", figure, "on average, of as many rows"),
         *(
@@ -517,6 +522,7 @@ def _series(series: MeasureSeries, verbose: bool) -> list[Table]:
     plain = [k.upper() for k in forms if forms[k] == k and any(r.forms[k] != k for r in rows)]
     notes = [
         *_notes_named("reference", *references),
+        *_notes_named("ratio", any(map(_above_one, rows)) and f" above 1: {_NEWS}"),
         *_notes_named("class means", *others),
         *_notes_named("accuracy", unbiased and ": of weights without a bias"),
         *_notes_named(
@@ -662,6 +668,11 @@ def reference_text(reference: Gnc2Reference, letters: int | None = None) -> str:
     parts.append(reference.source)
     version = f" ({reference.data_version})" if reference.data_version else ""
     return f"{kind}: {'; '.join(parts)}{version}"
+
+
+def _above_one(r: MeasureResult) -> bool:
+    """Whether the weights are better than the code that they are compared with."""
+    return r.gnc2_ratio is not None and r.gnc2_ratio > 1.0 + _ROUNDING
 
 
 def class_name(label: int, name: str | None) -> str:

@@ -24,6 +24,8 @@ MAX_UNKNOWNS = 5000
 _NEAR = {False: 1.45, True: 1.75}
 """Descents seldom come nearer to Welch's bound than this factor; those of more than `LARGE`
 points (True) stay farther away from it."""
+_NETWORKS = 10
+"""Up to so many times d rows, the sizes of networks, descents go below Welch's bound for lines."""
 _MOST_WORK = 2e10
 """K^2 d beyond which a descent of minutes only makes a beginning: a step takes seconds."""
 UNLIMITED = 10**9
@@ -116,7 +118,7 @@ def polish_is_dear(coordinates: int, seconds: float | None) -> bool:
 
 def beyond_descents(d: int, K: int, cosine: float) -> bool:
     """No descent of a few minutes is likely to do better than a code of this largest cosine."""
-    near = cosine <= _NEAR[K > LARGE] * welch(d, K)
+    near = K > _NETWORKS * d and cosine <= _NEAR[K > LARGE] * welch(d, K)
     return (near and K * d > MAX_UNKNOWNS) or float(K) * K * d > _MOST_WORK
 
 

@@ -178,10 +178,11 @@ def _tasks(
         for i, candidate in enumerate(rough)
     ]
     size -= len(rough)
-    sources = ["symmetric"]
+    sources, start, learning = ["symmetric"], state.start, 0
     if symmetry is None:
         sources = _drawn(problem, effort, seed, r, state, size, deadline)
-    start, learning = state.start, 0
+    if start is not None and r == 1:
+        sources[0] = "quick hop" if problem.K <= MOST_POINTS and not effort.counted else "hop"
     for i in range(size):
         task = replace(plain, source=sources[i % len(sources)], seed=(seed, r, len(rough) + i))
         if task.source in _LEARNING:

@@ -310,10 +310,12 @@ def _perturbed(work: _Work, count: int) -> tuple[np.ndarray, list[str]]:
     """Perturbed members of the archive, features on their weights; their origins."""
     rng, problem, archive = work.rng, work.problem, work.task.archive
     starts, origins = [], []
-    for _ in range(count):
+    for number in range(count):
         parent = _member(rng, archive)
         mate = archive[rng.integers(len(archive))]
-        code = perturb(rng, parent.whole[: problem.K], mate.whole[: problem.K])
+        code = parent.whole[: problem.K]
+        if number or np.isinf(work.task.below):  # a known code may lead somewhere as it is
+            code = perturb(rng, code, mate.whole[: problem.K])
         starts.append(problem.from_code(code))
         origins.append(parent.origin)
     return np.array(starts), origins

@@ -131,14 +131,19 @@ def _best_known(r: SolveResult, known: BestKnown, verbose: bool) -> tuple[str, .
 
 
 def _origin(r: SolveResult, verbose: bool) -> tuple[str, ...]:
-    """What found the code, and with which effort; of a construction the name."""
+    """What found the code, what a search added to the code known before, and with which effort."""
     kind, _, name = r.origin.partition(": ")
-    if not verbose:
+    if not verbose and not kind.endswith("stored code"):
         name = name.partition(",")[0].partition(" (")[0]
     steps = [plural(r.steps, "step")] if verbose else []
-    effort = [plural(r.restarts, "start"), *steps, f"seed {r.seed}"]
-    effort = effort if r.steps and r.searched else []
-    parts = [*([name] if name else []), *effort, duration(r.seconds)]
+    effort = [plural(r.restarts, "start"), *steps, f"seed {r.seed}"] if r.steps else []
+    parts = [name] if name else []
+    if r.start is not None and r.searched:
+        known = r.start.origin.partition(": ")[0]
+        parts.append(f"{r.start.gain:.2g} better than the {known}")
+    elif r.start is not None:
+        parts.append("no better in the search")
+    parts += [*effort, duration(r.seconds)]
     return "found by", kind, ", ".join(parts), "origin"
 
 

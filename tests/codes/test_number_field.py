@@ -10,7 +10,7 @@ import pytest
 from gnc_cli import solve
 from gnc_cli.codes.digits import Digits, MinimalPolynomial, many_digits, minimal_polynomial
 from gnc_cli.codes.number_field import DECIMALS, is_root
-from gnc_cli.known_codes.table import stored_codes
+from gnc_cli.known_codes.stored import stored_codes
 from gnc_cli.runtime.deadline import Deadline
 from tests.problems import antiprism, cell24, icosahedron, polygon, random_rotation, seven
 

@@ -10,7 +10,7 @@ from gnc_cli.codes.certify import certify_code
 from gnc_cli.codes.description import Jamming, Rigidity
 from gnc_cli.codes.rigidity import rigidity
 from gnc_cli.geometry.sphere import normalise, random_points
-from gnc_cli.known_codes.table import stored_codes
+from gnc_cli.known_codes.stored import stored_codes
 from gnc_cli.runtime.deadline import Deadline
 from tests.comparison.samples import built, turned
 

@@ -26,7 +26,7 @@ from gnc_cli.io.code import CodeFile
 from gnc_cli.io.codefile import write_code
 from gnc_cli.known_codes import best as known
 from gnc_cli.known_codes.best import Reference, read_table
-from gnc_cli.known_codes.table import stored_codes
+from gnc_cli.known_codes.stored import stored_codes
 from gnc_cli.known_codes.verdict import ComparisonStatus
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.search.result import SolveResult

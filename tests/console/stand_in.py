@@ -49,6 +49,7 @@ def code(**changes: Any) -> SolveResult:
         gap=None,
         optimum=Optimum(0.72, 0.085, False, "levenshtein", "Levenshtein 1979"),
         verdict="no code of this size is known; at most 8.5 % below the optimum",
+        start=None,
         seed=0,
         restarts=64,
         batches=1,

@@ -18,11 +18,11 @@ from gnc_cli import solve
 from gnc_cli.codes.certify import certify_code
 from gnc_cli.codes.congruence import congruence
 from gnc_cli.errors import DataError, UsageError
+from gnc_cli.known_codes.stored import stored_codes
 from gnc_cli.known_codes.table import (
     numerical_codes,
     our_copy,
     read_public_table,
-    stored_codes,
 )
 
 TABLE = Path(__file__).parents[2] / "data/known_codes/table.csv"

@@ -42,7 +42,7 @@ class Search(Route):
     def beside(self, known: SolveResult) -> Route:
         if self.start is not None:  # the code of an earlier call
             return self
-        return replace(self, start=known.weights, origin=known.origin.partition(": ")[2])
+        return replace(self, start=known.weights, origin=known.origin)
 
     @property
     def memory(self) -> float:

@@ -1,0 +1,239 @@
+"""The atlas: numerical codes on a grid of (d, K), which `bounds`, `measure` and `solve` know.
+
+    python -m benchmarks.atlas search --seconds 30             # the grid; the same again goes on
+    python -m benchmarks.atlas search --grid networks --seconds 60 --seed 1
+    python -m benchmarks.atlas thin --d 4..24                  # sizes between, from larger codes
+    python -m benchmarks.atlas write                           # into data/known_codes
+    python -m benchmarks.atlas list                            # what is not there yet
+
+The grid has ten sizes K for each d = 4 to 24, in geometric steps from 2 d to 512 (`steps`), and the
+sizes of networks (`networks`). A search is `gnc solve --problem tammes --workers 1 --seed S
+--time-limit T` in a process of its own. Between two sizes `thin` makes codes of a larger one: its
+points with the most contacts are left out, and what is left descends again from three sharpnesses.
+
+The best code of each pair is kept in benchmarks/work/atlas, and each attempt is a line of the
+ledger, records/atlas.jsonl. `write` stores the codes that neither a theorem, a construction, the
+table nor a part of another stored code equals: rows as integers in atlas.npz, 32 bits where the
+code is polished and 16 where it is not, and what their certified one-vs-rest distance is then, in
+margins.csv. Then run `python data/known_codes/check.py`.
+"""
+
+import argparse
+import json
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks import stored
+from benchmarks.solve import HERE, measure, rows
+from gnc_cli.codes.certify import certify_code
+from gnc_cli.geometry.gram import max_cosine, without_contacts
+from gnc_cli.geometry.sphere import normalise
+from gnc_cli.io.codefile import read_points
+from gnc_cli.known_codes.best import best
+from gnc_cli.known_codes.stored import ATLAS, best_stored, stored_part
+from gnc_cli.known_codes.table import data_folder, numerical_codes
+from gnc_cli.parsing import integers
+from gnc_cli.runtime.deadline import Deadline
+from gnc_cli.search.descent import quick_descents
+from gnc_cli.search.parametrisation import free
+from gnc_cli.search.problem import Candidate, Tammes
+from gnc_cli.search.refine import polish_candidate, refine
+
+Pair = tuple[int, int]
+
+FOLDER = HERE / "work" / "atlas"
+LEDGER = HERE / "records" / "atlas.jsonl"
+NETWORKS = (8, 10, 16, 20, 24, 32, 48, 64, 128), (50, 100, 128, 200, 256, 500, 512, 1000)
+_LARGEST, _SIZES = 512, 10
+_SHARPNESS, _END = (10.0, 30.0, 100.0), 1e4
+"""Of a code that is thinned, times its scale."""
+_REFINED = 100
+"""Steps of its refinement at each sharpness."""
+_POLISHED = 900
+"""Coordinates up to which it is polished."""
+_EQUAL = 1e-9
+"""A code this near to a known one is no news."""
+_BITS = {True: np.int32, False: np.int16}
+
+
+def grid(name: str) -> list[Pair]:
+    """The pairs of a grid, by dimension."""
+    if name == "networks":
+        return [(d, K) for d in NETWORKS[0] for K in NETWORKS[1] if K > 2 * d]
+    found = []
+    for d in range(4, 25):
+        sizes = np.geomspace(2 * d, _LARGEST, _SIZES + 1)[1:]
+        found += [(d, int(K)) for K in sizes.round()]
+    return found
+
+
+def between(d: int, share: float) -> list[int]:
+    """Sizes K in d dimensions, from 2 d to the largest, with steps of this share of rho: it falls
+    like K^(-2 / (d - 1)), about."""
+    sizes, K = [], 2.0 * d + 1.0
+    while K < _LARGEST:
+        sizes.append(round(K))
+        K = max(K + 1.0, K * (1.0 + share) ** ((d - 1) / 2))
+    return sizes
+
+
+def distance(path: Path) -> float:
+    """1 - the largest cosine of a code that is kept; 0 where there is none."""
+    return 1.0 - max_cosine(np.load(path)) if path.exists() else 0.0
+
+
+def keep(d: int, K: int, code: np.ndarray, **how: Any) -> None:
+    """Enter an attempt into the ledger, and its code into the folder where it is the best yet."""
+    path = FOLDER / f"{d}.{K}.npy"
+    value = 1.0 - max_cosine(code)
+    if value > distance(path):
+        np.save(path, code)
+    date = datetime.now(UTC).date().isoformat()
+    row = {"d": d, "K": K, "distance": value, **how, "date": date}
+    with LEDGER.open("a") as file:
+        file.write(json.dumps(row) + "\n")
+    print(f"({d}, {K})  {value:.9f}", *how.values(), flush=True)
+
+
+def search(wanted: Sequence[Pair], seconds: float, seed: int) -> None:
+    """Search for what this seed has not been tried on."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    done = {(row["d"], row["K"]) for row in rows(LEDGER) if row.get("seed") == seed}
+    for d, K in wanted:
+        if (d, K) in done:
+            continue
+        file = FOLDER / f"{d}.{K}.new.h5"
+        asked = f"--d {d} --K {K} --problem tammes --workers 1 --seed {seed} --time-limit {seconds}"
+        found = measure([*asked.split(), "--out", str(file), "--force"])
+        if "result" not in found:
+            print(f"({d}, {K}) exit {found['failed']}", found["stderr"])
+            continue
+        origin = found["result"]["origin"]
+        keep(d, K, read_points(file).weights, seed=seed, seconds=seconds, origin=origin)
+        file.unlink()
+
+
+def thin(dimensions: Sequence[int], share: float) -> None:
+    """Make codes of the sizes between from larger ones, from the largest size on."""
+    for d in dimensions:
+        parent: np.ndarray | None = None
+        done = {row["K"] for row in rows(LEDGER) if row["d"] == d and "parent" in row}
+        kept = {int(path.stem.split(".")[1]): path for path in FOLDER.glob(f"{d}.*.npy")}
+        wanted = {*kept, *between(d, share)}
+        for K in sorted(wanted, reverse=True):
+            own = _known(d, K, kept)
+            if parent is not None and K not in done and own is None:
+                code = relaxed(without_contacts(parent, K))
+                keep(d, K, code, parent=len(parent))
+                parent = code
+            elif own is not None or K in kept:
+                parent = np.load(kept[K]) if own is None else own
+
+
+def _known(d: int, K: int, kept: dict[int, Path]) -> np.ndarray | None:
+    """The code of this very size that is kept or stored."""
+    if K in kept:
+        return np.asarray(np.load(kept[K]))
+    entry = best_stored(d, K)
+    return stored_part(entry, d, K) if entry and (entry.d, entry.K) == (d, K) else None
+
+
+def relaxed(code: np.ndarray) -> np.ndarray:
+    """Descend from a code (K, d) at each of three sharpnesses; return the best end, refined."""
+    K, d = code.shape
+    problem, deadline = Tammes(free(d, K)), Deadline()
+    scale = 1.0 - max_cosine(code)
+    starts, first = np.array([code] * len(_SHARPNESS)), np.array(_SHARPNESS) / scale
+    ends, _, _ = quick_descents(problem.parametrisation, starts, first, _END / scale, deadline)
+    whole, _ = refine(problem, ends[0].rows, scale=scale, steps=_REFINED, deadline=deadline)
+    if problem.coordinates <= _POLISHED:
+        done = polish_candidate(problem, Candidate(problem.value(whole), whole), deadline)
+        whole = min(whole, done.whole, key=problem.value)
+    return whole
+
+
+def news(folder: Path) -> Iterator[tuple[int, int, np.ndarray, float]]:
+    """The codes that are better than all that is known, rounded, with what is certified of them."""
+    codes = {tuple(map(int, path.stem.split("."))): np.load(path) for path in FOLDER.glob("*.npy")}
+    held: list[tuple[int, int, float]] = []
+    # From few dimensions and many points on: what is a part of another comes after it.
+    for d, K in sorted(codes, key=lambda pair: (pair[0], -pair[1])):
+        code = codes[d, K]
+        value = 1.0 - max_cosine(code)
+        known = best(d, K)
+        bar = 0.0 if known is None else known.distance
+        bar = max([bar, *(rho for e, L, rho in held if e <= d and L >= K)])
+        if value <= bar + _EQUAL:
+            continue
+        rounded = _rounded(code, value)
+        rho = certify_code(normalise(rounded.astype(np.float64)), tolerance=1e-7).rho_one_vs_rest
+        if rho.lower > bar + _EQUAL:
+            held.append((d, K, rho.lower))
+            yield d, K, rounded, rho.lower
+
+
+def _rounded(code: np.ndarray, value: float) -> np.ndarray:
+    """Rows as integers; a polished code has the (d - 1) K contacts of a jammed one, or so."""
+    gram = np.triu(code @ code.T, 1)
+    polished = np.count_nonzero(gram > 1.0 - value - 1e-9) > len(code)
+    kind = _BITS[polished]
+    return (code * (np.iinfo(kind).max / np.abs(code).max())).round().astype(kind)
+
+
+def write(folder: Path) -> int:
+    """Store the news; how many codes there are."""
+    path = folder / ATLAS
+    codes: dict[str, np.ndarray] = {}
+    if path.exists():
+        with np.load(path) as file:
+            codes = {name: file[name] for name in file.files}
+    found = list(news(folder))
+    for d, K, rounded, rho in found:
+        codes[f"{d}.{K}"] = rounded
+        stored.enter(folder, d, K, rho, f"gnc solve --d {d} --K {K} --construction known")
+    with path.open("wb") as file:
+        np.savez(file, allow_pickle=False, **dict(sorted(codes.items())))
+    numerical_codes.cache_clear()
+    return len(found)
+
+
+def main() -> None:
+    """Parse and go."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    commands = parser.add_subparsers(dest="command", required=True)
+    for name in ("search", "list"):
+        command = commands.add_parser(name)
+        command.add_argument("--grid", default="steps", choices=["steps", "networks"])
+        command.add_argument("--d", type=integers, metavar="A..B", help="default: all of the grid")
+        command.add_argument("--seed", type=int, default=0)
+        command.add_argument("--seconds", type=float, default=30.0, help="time limit of each")
+    thinning = commands.add_parser("thin")
+    thinning.add_argument("--d", type=integers, default=range(4, 25), metavar="A..B")
+    thinning.add_argument("--share", type=float, default=0.01, help="of rho, from size to size")
+    commands.add_parser("write")
+    asked = parser.parse_args()
+    if asked.command == "write":
+        print(write(data_folder()), "codes written; run data/known_codes/check.py")
+    elif asked.command == "thin":
+        thin(asked.d, asked.share)
+    else:
+        pairs = [(d, K) for d, K in grid(asked.grid) if asked.d is None or d in asked.d]
+        # A theorem, a proof or a code of ours of this very size leaves nothing to do.
+        pairs = [pair for pair in pairs if not _settled(*pair)]
+        if asked.command == "search":
+            search(pairs, asked.seconds, asked.seed)
+        else:
+            print(len(pairs), "pairs:", *pairs)
+
+
+def _settled(d: int, K: int) -> bool:
+    known = best(d, K)
+    return known is not None and (known.proven is True or (known.kind == "solved" and known.own))
+
+
+if __name__ == "__main__":
+    main()
