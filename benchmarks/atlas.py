@@ -14,8 +14,8 @@ points with the most contacts are left out, and what is left descends again from
 The best code of each pair is kept in benchmarks/work/atlas, and each attempt is a line of the
 ledger, records/atlas.jsonl. `write` stores the codes that neither a theorem, a construction, the
 table nor a part of another stored code equals: rows as integers in atlas.npz, 32 bits where the
-code is polished and 16 where it is not, and what their certified one-vs-rest distance is then, in
-margins.csv. Then run `python data/known_codes/check.py`.
+code is polished and 16 where it is not, and 1 - the largest cosine of these rows in margins.csv: no
+one-vs-rest distance is less. Then run `python data/known_codes/check.py`.
 """
 
 import argparse
@@ -29,7 +29,6 @@ import numpy as np
 
 from benchmarks import stored
 from benchmarks.solve import HERE, measure, rows
-from gnc_cli.codes.certify import certify_code
 from gnc_cli.geometry.gram import max_cosine, without_contacts
 from gnc_cli.geometry.sphere import normalise
 from gnc_cli.io.codefile import read_points
@@ -157,7 +156,7 @@ def relaxed(code: np.ndarray) -> np.ndarray:
 
 
 def news(folder: Path) -> Iterator[tuple[int, int, np.ndarray, float]]:
-    """The codes that are better than all that is known, rounded, with what is certified of them."""
+    """The codes that are better than all that is known, rounded, with 1 - their largest cosine."""
     codes = {tuple(map(int, path.stem.split("."))): np.load(path) for path in FOLDER.glob("*.npy")}
     held: list[tuple[int, int, float]] = []
     # From few dimensions and many points on: what is a part of another comes after it.
@@ -166,14 +165,14 @@ def news(folder: Path) -> Iterator[tuple[int, int, np.ndarray, float]]:
         value = 1.0 - max_cosine(code)
         known = best(d, K)
         bar = 0.0 if known is None else known.distance
-        bar = max([bar, *(rho for e, L, rho in held if e <= d and L >= K)])
+        bar = max([bar, *(much for e, L, much in held if e <= d and L >= K)])
         if value <= bar + _EQUAL:
             continue
         rounded = _rounded(code, value)
-        rho = certify_code(normalise(rounded.astype(np.float64)), tolerance=1e-7).rho_one_vs_rest
-        if rho.lower > bar + _EQUAL:
-            held.append((d, K, rho.lower))
-            yield d, K, rounded, rho.lower
+        value = 1.0 - max_cosine(normalise(rounded.astype(np.float64)))
+        if value > bar + _EQUAL:
+            held.append((d, K, value))
+            yield d, K, rounded, value
 
 
 def _rounded(code: np.ndarray, value: float) -> np.ndarray:
@@ -192,9 +191,9 @@ def write(folder: Path) -> int:
         with np.load(path) as file:
             codes = {name: file[name] for name in file.files}
     found = list(news(folder))
-    for d, K, rounded, rho in found:
+    for d, K, rounded, value in found:
         codes[f"{d}.{K}"] = rounded
-        stored.enter(folder, d, K, rho, f"gnc solve --d {d} --K {K} --construction known")
+        stored.enter(folder, d, K, value, f"gnc solve --d {d} --K {K} --construction known")
     with path.open("wb") as file:
         np.savez(file, allow_pickle=False, **dict(sorted(codes.items())))
     numerical_codes.cache_clear()

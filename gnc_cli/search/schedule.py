@@ -308,7 +308,8 @@ def _learn(
     best = _front(effort, state)
     # Where a polish is dear, most values are estimates.
     better = before - (_SAME if effort.polishes else ESTIMATE * problem.scale(best))
-    state.idle = 0 if best < better else state.idle + len(results)
+    # A search that does not come up to a known code is idle.
+    state.idle = 0 if best < better and state.start is None else state.idle + len(results)
     for each in results if r >= _ALL_SOURCES else []:
         if any(c.value < better for c in each.candidates):
             state.credit[each.source] = state.credit.get(each.source, 0.0) + 1.0

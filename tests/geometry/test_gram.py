@@ -9,14 +9,16 @@ from gnc_cli.geometry import gram as module
 from gnc_cli.geometry.gram import (
     candidate_pairs,
     closest_pair,
+    contacts,
     max_abs_cosine,
     max_cosine,
     mean_square_cosine,
     row_maxima,
+    without_contacts,
 )
 from gnc_cli.geometry.sphere import normalise, pair_cosines, random_points
 from gnc_cli.runtime.deadline import Deadline
-from tests.problems import WITH_POINTS, Problem, orthoplex
+from tests.problems import WITH_POINTS, Problem, icosahedron, orthoplex
 
 BLOCKS = (1, 300, 5000, 1 << 16, 64 << 20)
 
@@ -114,3 +116,21 @@ def test_the_neighbours_on_a_circle_are_the_nearest_rows(
     monkeypatch.setattr(module, "_ON_THE_CIRCLE", -1.0)
     slow, _ = row_maxima(W)
     assert np.abs(maxima - slow).max() <= 4e-16
+
+
+@given(st.integers(2, 12), st.integers(0, 2**32 - 1))
+def test_rows_without_contacts_are_rows_and_no_closer(K: int, seed: int) -> None:
+    W = random_points(np.random.default_rng(seed), 12, 4)
+    part = without_contacts(W, K)
+    assert part.shape == (K, 4)
+    assert {tuple(row) for row in part} <= {tuple(row) for row in W}
+    assert reference(part).max() <= reference(W).max()
+    assert np.array_equal(without_contacts(W, 12), W)
+
+
+def test_the_rows_with_most_contacts_go_first() -> None:
+    """A crowded cap beside an orthoplex: it is thinned, and nothing else."""
+    crowd = normalise(orthoplex(4)[:1] + 0.1 * np.eye(4))
+    part = without_contacts(np.concatenate([orthoplex(4)[1:], crowd[1:]]), 8)
+    assert np.array_equal(part[:7], orthoplex(4)[1:])
+    assert contacts(icosahedron()).sum() == 60

@@ -8,10 +8,12 @@ import pytest
 from gnc_cli.geometry.sphere import random_points
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.parallel import Pool
+from gnc_cli.search import schedule
 from gnc_cli.search.effort import UNLIMITED, Effort, plan_effort
 from gnc_cli.search.parametrisation import cyclic_orbits, extending, free
-from gnc_cli.search.problem import Problem, SoftmaxCode, Tammes
+from gnc_cli.search.problem import Candidate, Problem, SoftmaxCode, Tammes
 from gnc_cli.search.schedule import SearchState, search
+from tests.problems import icosahedron
 
 EFFORT = Effort(
     tasks=4,
@@ -118,3 +120,51 @@ def test_the_planned_effort_is_within_reason(d: int, K: int) -> None:
     assert asked.steps == plan.steps and asked.counted and not plan.counted
     assert 100 <= asked.tasks * asked.batch < 100 + asked.batch
     assert plan_effort(problem, seconds=5.0).tasks == UNLIMITED
+
+
+def known(problem: Problem, code: np.ndarray) -> SearchState:
+    """A search beside a known code."""
+    start = Candidate(problem.value(code), code, origin="stored code: x")
+    return SearchState(best=start, start=start)
+
+
+def test_the_best_has_the_value_of_its_rows(rng: np.random.Generator) -> None:
+    """Estimates say where basins lead; what a search has is what its rows have."""
+    problem, code = Tammes(free(3, 9)), random_points(rng, 9, 3)
+    rough = Candidate(-0.9, code)
+    best = schedule._best_of(problem, None, [rough])
+    assert best is not None and best.value == problem.value(code)
+    better = Candidate(best.value - 1e-6, code, stationarity=0.0)
+    won = schedule._best_of(problem, best, [rough, better])
+    assert won is not None and won.value == better.value and won.polished
+    assert schedule._best_of(problem, better, [rough]) is better
+
+
+def test_a_known_code_takes_no_part_until_it_is_beaten() -> None:
+    """It is no parent in the archive, and hops that fall back to it do not count."""
+    problem = Tammes(free(3, 12))
+    state = run(problem, 31, known(problem, icosahedron()), steps=200)
+    assert state.start is not None and state.best is not None
+    assert state.best.value == state.start.value  # nothing is better
+    assert all(c.origin != "stored code: x" for c in state.archive)
+    assert state.idle == 31
+    # A poor one costs nothing, and is left as soon as a better one is there.
+    poor = run(problem, 7, known(problem, random_points(np.random.default_rng(0), 12, 3)))
+    assert poor.start is None and poor.archive[0].value < 0.45
+
+
+def test_half_of_the_hops_start_from_a_known_code(rng: np.random.Generator) -> None:
+    problem, code = Tammes(free(6, 40)), random_points(rng, 40, 6)
+    state = replace(known(problem, code), tasks=15)
+    state.archive = [Candidate(0.9, random_points(rng, 40, 6), stationarity=0.0)]
+    effort = replace(EFFORT, tasks=UNLIMITED, counted=False)
+    tasks = schedule._tasks(problem, effort, 3, state, None, "cpu", Deadline())
+    learning = [task for task in tasks if task.source in schedule._LEARNING]
+    ours = [task for task in learning if task.below < np.inf]
+    assert len(learning) > 2 and 0 < len(ours) <= (len(learning) + 1) // 2
+    assert all(task.archive == (state.start,) and task.source != "shake" for task in ours)
+    # At once, not only when the rounds of first starts are over.
+    (first, _) = schedule._tasks(
+        problem, effort, 3, replace(state, tasks=1), None, "cpu", Deadline()
+    )
+    assert (first.source, first.below < np.inf) == ("quick hop", True)

@@ -14,10 +14,12 @@ from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.parallel import Pool
 from gnc_cli.search import solver
 from gnc_cli.search.parametrisation import free
-from gnc_cli.search.problem import Tammes
+from gnc_cli.search.problem import Candidate, Tammes
 from gnc_cli.search.request import Request
 from gnc_cli.search.result import Outcome
+from gnc_cli.search.schedule import SearchState
 from gnc_cli.search.solver import SearchSolution, solve_code
+from tests.problems import icosahedron
 
 QUICK = {"restarts": 8}
 BOTH = pytest.mark.parametrize("problem", ["tammes", "softmax"])
@@ -164,3 +166,32 @@ def test_a_polish_that_a_time_limit_has_no_room_for_is_left_to_gradients() -> No
     assert solver._can_polish(problem, Deadline()) and solver._can_polish(problem, Deadline(10.0))
     assert not solver._can_polish(problem, Deadline(1.5))
     assert solver._reserve(problem, Deadline(10.0)) > 1.0 > solver._reserve(problem, Deadline(2.0))
+
+
+def test_a_better_estimate_is_refined_where_no_polish_can_be_afforded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A polished start is not the best for being polished: (16, 150) ended in 0.75, a construction,
+    with an estimate of 0.797 in hand."""
+    monkeypatch.setattr(solver, "_can_polish", lambda *_: False)
+    problem, rng = Tammes(free(3, 12)), np.random.default_rng(0)
+    worse = random_points(rng, 12, 3)
+    start = Candidate(problem.value(worse), worse, stationarity=0.0)
+    near = icosahedron() + 1e-3 * rng.standard_normal((12, 3))
+    near /= np.linalg.norm(near, axis=1, keepdims=True)
+    state = SearchState(best=start, archive=[start, Candidate(0.4475, near, origin="near")])
+    best = solver._best(problem, state, Deadline())
+    assert best is not None and best.origin == "near" and best.polished
+    assert best.value == pytest.approx(1.0 / np.sqrt(5.0), abs=1e-5)
+    assert problem.value(best.whole) == best.value < problem.value(near)
+
+
+def test_an_estimate_that_its_rows_do_not_keep_is_no_result(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(solver, "_can_polish", lambda *_: False)
+    problem = Tammes(free(3, 12))
+    start = Candidate(problem.value(icosahedron()), icosahedron(), stationarity=0.0)
+    poor = Candidate(0.1, random_points(np.random.default_rng(0), 12, 3))
+    best = solver._best(problem, SearchState(best=start, archive=[poor, start]), Deadline())
+    assert best is not None and best.value == start.value
