@@ -2,14 +2,16 @@
 
     python -m benchmarks.atlas search --seconds 30             # the grid; the same again goes on
     python -m benchmarks.atlas search --grid networks --seconds 60 --seed 1
+    python -m benchmarks.atlas search --grid tops --seconds 20
     python -m benchmarks.atlas thin --d 4..24                  # sizes between, from larger codes
     python -m benchmarks.atlas write                           # into data/known_codes
     python -m benchmarks.atlas list                            # what is not there yet
 
 The grid has ten sizes K for each d = 4 to 24, in geometric steps from 2 d to 512 (`steps`), and the
 sizes of networks (`networks`). A search is `gnc solve --problem tammes --workers 1 --seed S
---time-limit T` in a process of its own. Between two sizes `thin` makes codes of a larger one: its
-points with the most contacts are left out, and what is left descends again from three sharpnesses.
+--time-limit T` in a process of its own. Between these sizes `thin` makes codes of larger ones, from
+K = 614 on (`tops`): the points with the most contacts are left out, and what is left descends again
+from two sharpnesses.
 
 The best code of each pair is kept in benchmarks/work/atlas, and each attempt is a line of the
 ledger, records/atlas.jsonl. `write` stores the codes that neither a theorem, a construction, the
@@ -32,7 +34,7 @@ from benchmarks.solve import HERE, measure, rows
 from gnc_cli.geometry.gram import max_cosine, without_contacts
 from gnc_cli.geometry.sphere import normalise
 from gnc_cli.io.codefile import read_points
-from gnc_cli.known_codes.best import best
+from gnc_cli.known_codes.best import best, constructed
 from gnc_cli.known_codes.stored import ATLAS, best_stored, stored_part
 from gnc_cli.known_codes.table import data_folder, numerical_codes
 from gnc_cli.parsing import integers
@@ -48,12 +50,19 @@ FOLDER = HERE / "work" / "atlas"
 LEDGER = HERE / "records" / "atlas.jsonl"
 NETWORKS = (8, 10, 16, 20, 24, 32, 48, 64, 128), (50, 100, 128, 200, 256, 500, 512, 1000)
 _LARGEST, _SIZES = 512, 10
-_SHARPNESS, _END = (10.0, 30.0, 100.0), 1e4
-"""Of a code that is thinned, times its scale."""
-_REFINED = 100
+_HUNTED = 64
+"""Up to this size stored codes come from long searches."""
+_TOP = 614
+"""Size that the codes between begin with."""
+_SHARPNESS, _END = (5.0, 15.0), 1e4
+"""Of a code that is thinned, times its scale: a low one keeps its order and mends its gaps."""
+_STAGES, _STEPS = 12, 60
+_REFINED = 40
 """Steps of its refinement at each sharpness."""
 _POLISHED = 900
 """Coordinates up to which it is polished."""
+_FAR = 0.97
+"""A construction of this share of the distance of a larger code may lead to a better one."""
 _EQUAL = 1e-9
 """A code this near to a known one is no news."""
 _BITS = {True: np.int32, False: np.int16}
@@ -61,6 +70,8 @@ _BITS = {True: np.int32, False: np.int16}
 
 def grid(name: str) -> list[Pair]:
     """The pairs of a grid, by dimension."""
+    if name == "tops":
+        return [(d, _TOP) for d in range(4, 25)]
     if name == "networks":
         return [(d, K) for d in NETWORKS[0] for K in NETWORKS[1] if K > 2 * d]
     found = []
@@ -74,7 +85,7 @@ def between(d: int, share: float) -> list[int]:
     """Sizes K in d dimensions, from 2 d to the largest, with steps of this share of rho: it falls
     like K^(-2 / (d - 1)), about."""
     sizes, K = [], 2.0 * d + 1.0
-    while K < _LARGEST:
+    while K < _TOP:
         sizes.append(round(K))
         K = max(K + 1.0, K * (1.0 + share) ** ((d - 1) / 2))
     return sizes
@@ -116,38 +127,46 @@ def search(wanted: Sequence[Pair], seconds: float, seed: int) -> None:
         file.unlink()
 
 
-def thin(dimensions: Sequence[int], share: float) -> None:
-    """Make codes of the sizes between from larger ones, from the largest size on."""
+def thin(dimensions: Sequence[int], share: float, again: bool) -> None:
+    """Make codes of all sizes between, each from the next larger one or a construction."""
     for d in dimensions:
+        done = {row["K"] for row in rows(LEDGER) if row["d"] == d and "parent" in row and not again}
+        sizes = {int(path.stem.split(".")[1]) for path in FOLDER.glob(f"{d}.*.npy")}
+        sizes |= {K for e, K in numerical_codes().entries if e == d}
         parent: np.ndarray | None = None
-        done = {row["K"] for row in rows(LEDGER) if row["d"] == d and "parent" in row}
-        kept = {int(path.stem.split(".")[1]): path for path in FOLDER.glob(f"{d}.*.npy")}
-        wanted = {*kept, *between(d, share)}
-        for K in sorted(wanted, reverse=True):
-            own = _known(d, K, kept)
-            if parent is not None and K not in done and own is None:
-                code = relaxed(without_contacts(parent, K))
-                keep(d, K, code, parent=len(parent))
-                parent = code
-            elif own is not None or K in kept:
-                parent = np.load(kept[K]) if own is None else own
+        for K in sorted(sizes.union(between(d, share)), reverse=True):
+            held, path = best_stored(d, K), FOLDER / f"{d}.{K}.npy"
+            ours = held is not None and (held.d, held.K) == (d, K)
+            for name, start in (
+                () if K in done or (ours and K <= _HUNTED) else _larger(d, K, parent)
+            ):
+                keep(d, K, relaxed(start), parent=name)
+            if path.exists():
+                parent = np.load(path)
+            if held is not None and ours and 1.0 - held.max_cosine > distance(path):
+                parent = stored_part(held, d, K)
 
 
-def _known(d: int, K: int, kept: dict[int, Path]) -> np.ndarray | None:
-    """The code of this very size that is kept or stored."""
-    if K in kept:
-        return np.asarray(np.load(kept[K]))
-    entry = best_stored(d, K)
-    return stored_part(entry, d, K) if entry and (entry.d, entry.K) == (d, K) else None
+def _larger(d: int, K: int, parent: np.ndarray | None) -> Iterator[tuple[str, np.ndarray]]:
+    """Codes of K points, of larger ones that are not far behind: names and rows (K, d)."""
+    reached = 0.0
+    if parent is not None:
+        yield f"{len(parent)} points", without_contacts(parent, K)
+        reached = 1.0 - max_cosine(parent)
+    built = constructed(d, K)
+    if built is not None and 1.0 - built.cosine.value > _FAR * reached:
+        yield built.origin, normalise(np.asarray(built.build(), dtype=np.float64))
 
 
 def relaxed(code: np.ndarray) -> np.ndarray:
-    """Descend from a code (K, d) at each of three sharpnesses; return the best end, refined."""
+    """Descend from a code (K, d) at both sharpnesses; return the best end, refined."""
     K, d = code.shape
     problem, deadline = Tammes(free(d, K)), Deadline()
     scale = 1.0 - max_cosine(code)
     starts, first = np.array([code] * len(_SHARPNESS)), np.array(_SHARPNESS) / scale
-    ends, _, _ = quick_descents(problem.parametrisation, starts, first, _END / scale, deadline)
+    ends, _, _ = quick_descents(
+        problem.parametrisation, starts, first, _END / scale, deadline, _STAGES, _STEPS
+    )
     whole, _ = refine(problem, ends[0].rows, scale=scale, steps=_REFINED, deadline=deadline)
     if problem.coordinates <= _POLISHED:
         done = polish_candidate(problem, Candidate(problem.value(whole), whole), deadline)
@@ -206,19 +225,20 @@ def main() -> None:
     commands = parser.add_subparsers(dest="command", required=True)
     for name in ("search", "list"):
         command = commands.add_parser(name)
-        command.add_argument("--grid", default="steps", choices=["steps", "networks"])
+        command.add_argument("--grid", default="steps", choices=["steps", "tops", "networks"])
         command.add_argument("--d", type=integers, metavar="A..B", help="default: all of the grid")
         command.add_argument("--seed", type=int, default=0)
         command.add_argument("--seconds", type=float, default=30.0, help="time limit of each")
     thinning = commands.add_parser("thin")
     thinning.add_argument("--d", type=integers, default=range(4, 25), metavar="A..B")
     thinning.add_argument("--share", type=float, default=0.01, help="of rho, from size to size")
+    thinning.add_argument("--again", action="store_true", help="after searches, sizes done too")
     commands.add_parser("write")
     asked = parser.parse_args()
     if asked.command == "write":
         print(write(data_folder()), "codes written; run data/known_codes/check.py")
     elif asked.command == "thin":
-        thin(asked.d, asked.share)
+        thin(asked.d, asked.share, asked.again)
     else:
         pairs = [(d, K) for d, K in grid(asked.grid) if asked.d is None or d in asked.d]
         # A theorem, a proof or a code of ours of this very size leaves nothing to do.

@@ -94,9 +94,9 @@ def section(kept: list[dict[str, Any]], where: str) -> str:
     return "\n\n".join(
         [
             "## The default beside descent",
-            f"Machine: {where}. Pairs drawn by `benchmarks.default`; one worker each, two runs at a "
-            "time. Loss: share of the distance by which the default is below descent with the same "
-            "seed. Behind: share by which the lower end of `gnc bounds` is below the better one.",
+            f"Machine: {where}. Pairs drawn by `benchmarks.default`; one worker. Loss: share of "
+            "the distance by which the default is below descent with the same seed. Behind: share "
+            "by which the lower end of `gnc bounds` is below the better one.",
             table(
                 [
                     "T s",

@@ -67,6 +67,34 @@ def test_optimal_is_what_is_proved(result: MeasureResult) -> None:
     assert "optimal: theorem 3.3" in shown(replace(result, gnc2_reference=proved))
 
 
+def test_a_ratio_above_one_is_no_record(result: MeasureResult, series: MeasureSeries) -> None:
+    """The code that it is compared with is only the best that gnc knows."""
+    assert result.gnc2_reference is not None
+    above = replace(result, gnc2_ratio=1.02)
+    for text in (shown(above), shown(above, verbose=True), shown(replace(series, rows=(above,)))):
+        assert "better than the code known to gnc" in text and "record" not in text
+    for ratio in (0.98, 1.0 + 1e-12, None):
+        assert "better than" not in shown(replace(result, gnc2_ratio=ratio))
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("theorem", "optimal"),
+        ("table", "best known"),
+        ("solved", "code found by gnc"),
+        ("construction", "construction"),
+    ],
+)
+def test_the_ratio_names_the_kind_of_its_reference(
+    result: MeasureResult, kind: str, words: str
+) -> None:
+    assert result.gnc2_reference is not None
+    reference = replace(result.gnc2_reference, kind=kind, id="x", proven=kind == "theorem")
+    named = replace(result, gnc2_reference=reference, gnc2_ratio_random=None)
+    assert re.search(rf"^  ratio .* of [\d.]+, {words}: x$", shown(named), re.MULTILINE)
+
+
 def test_wide_brackets_are_marked_and_rounded_down(
     result: MeasureResult, series: MeasureSeries
 ) -> None:
