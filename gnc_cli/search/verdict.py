@@ -137,6 +137,8 @@ def _verdict(
         standing = f"{short} below the best known code{without}"
     elif missing >= -_MEET:
         standing = "ties the best known code"
+    elif known.kind == "solved" and known.own:
+        standing = f"{-missing:.2g} better than the code known to gnc"
     elif known.on_record:
         standing = f"beats the best known code by {-missing:.2g}"
     else:

@@ -88,6 +88,12 @@ def test_beside_what_is_known(cosine: float, words: str, status: ComparisonStatu
     assert found.gap == pytest.approx(0.7 - cosine, abs=1e-15)
 
 
+def test_better_than_a_code_of_gnc_is_no_record() -> None:
+    known = Reference(0.6, "solved", 10, 500, "found by gnc", own=True, figure="0.6")
+    found = beside(known, 0.5)
+    assert found.verdict.startswith("0.1 better than the code known to gnc; at most ")
+
+
 def test_better_than_a_part_of_a_larger_code_is_no_record() -> None:
     known = Reference(0.6, "table", 10, 600, "somebody", own=False, figure="0.6", on_record=False)
     found = beside(known, 0.5)

@@ -262,8 +262,8 @@ def list_constructions() -> ConstructionList:
     stored = ConstructionRow(
         STORED,
         "coordinates found by gnc, which it ships (give d and K)",
-        "3..19",
-        "up to 750",
+        "3..128",
+        "up to 1,000",
         "as found",
         None,
         "best known codes of compare --list that nothing else builds",
