@@ -18,6 +18,7 @@ from gnc_cli.cli import app
 from gnc_cli.codes.exact_cosine import ExactRows, verify_below
 from gnc_cli.geometry.gram import max_cosine
 from gnc_cli.known_codes import best as known_codes
+from gnc_cli.known_codes import stored as shipped
 from gnc_cli.known_codes import table
 from gnc_cli.known_codes.best import best
 from gnc_cli.known_codes.table import our_copy
@@ -109,8 +110,9 @@ def test_a_hunt_is_stored_once_and_in_order(
     header = "d,K,rho_one_vs_rest,command\n"
     (tmp_path / "margins.csv").write_text(header + "2,9,0.1,a\n3,9,0.65,b\n4,9,0.2,c\n")
     spoilt = known_codes.read_table(tmp_path / "table.csv")
-    for module in (table, known_codes, hunt):
+    for module in (table, shipped, hunt):
         monkeypatch.setattr(module, "data_folder", lambda: tmp_path)
+    for module in (table, known_codes, shipped, hunt):
         monkeypatch.setattr(module, "our_copy", lambda: spoilt)
     monkeypatch.setattr(known_codes, "constructed", lambda d, K: None)
     monkeypatch.setattr(hunt, "RECORDS", tmp_path)

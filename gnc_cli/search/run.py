@@ -100,16 +100,14 @@ def choose_route(request: Request, start: np.ndarray | None = None, tasks: int =
     built, stored = constructed(d, K), best_stored(d, K)
     known: Route
     if stored is not None and (built is None or stored.max_cosine < built.cosine.value - SAME):
-        known, worth = StoredCode(request, stored), worth_a_search(request, stored)
+        known, beside = StoredCode(request, stored), worth_a_search(request, stored)
     elif built is not None:
-        known, worth = Algebra(request, built), worth_a_search(request, built)
+        # A code of an earlier call may be better than the construction.
+        beside = worth_a_search(request, built) or (start is not None and not streamed(built))
+        known = Algebra(request, built)
     else:
         return search
-    # A code of an earlier call may be better than the known one.
-    resumed = start is not None and not (
-        isinstance(known, Algebra) and streamed(known.construction)
-    )
-    return SearchBeside(request, known, search) if worth or resumed else known
+    return SearchBeside(request, known, search) if beside else known
 
 
 def _search(request: Request, start: np.ndarray | None, tasks: int) -> Route:

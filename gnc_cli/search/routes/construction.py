@@ -157,7 +157,7 @@ class Algebra(Route):
                 bound = "" if attained else " (largest cosine: an upper bound)"
             else:
                 certificate = self._certified_by_pairs()
-                second = self._second_order(deadline)
+                second = self._second_order(deadline.within(0.1 * deadline.remaining))
         course = Course(
             origin=f"construction: {construction.origin}{bound}",
             outcome=Outcome.CONSTRUCTED,
@@ -239,6 +239,9 @@ def better_code(known: SolveResult, candidate: SolveResult) -> SolveResult:
     beside = Start(origin=known.origin, distance=known.distance, gain=max(0.0, gain))
     if gain > _TIE:
         return replace(candidate, start=beside)
+    if candidate.local_minimum and candidate.origin.endswith(known.origin):  # the same, polished
+        examined = ("stationarity", "first_order_gain", "local_minimum", "local_minimum_reason")
+        known = replace(known, **{name: getattr(candidate, name) for name in examined})
     stopped = candidate.outcome in (Outcome.INTERRUPTED, Outcome.TIME_LIMIT)
     of_the_search = {key: candidate.extras.get(key) for key in ("history", "state")}
     return replace(
