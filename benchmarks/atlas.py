@@ -241,7 +241,7 @@ def main() -> None:
         thin(asked.d, asked.share, asked.again)
     else:
         pairs = [(d, K) for d, K in grid(asked.grid) if asked.d is None or d in asked.d]
-        # A theorem, a proof or a code of ours of this very size leaves nothing to do.
+        # A theorem, a proof or a code of long searches leaves nothing to do.
         pairs = [pair for pair in pairs if not _settled(*pair)]
         if asked.command == "search":
             search(pairs, asked.seconds, asked.seed)
@@ -251,7 +251,8 @@ def main() -> None:
 
 def _settled(d: int, K: int) -> bool:
     known = best(d, K)
-    return known is not None and (known.proven is True or (known.kind == "solved" and known.own))
+    hunted = K <= _HUNTED and stored.coordinates(data_folder(), d, K).exists()
+    return hunted or (known is not None and known.proven is True)
 
 
 if __name__ == "__main__":
