@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gnc_cli.limits.lines import welch
+from gnc_cli.search.descent import long_step_seconds
 
 if TYPE_CHECKING:
     from gnc_cli.search.problem import Problem
@@ -33,6 +34,8 @@ _SECONDS = {"small": 14.0, "sphere": 70.0, "other": 60.0}
 """Budgets of the cost model: d = 3 up to K = 60, d = 3 beyond, everything else."""
 _TASK_SECONDS = 2.0
 """Length of a task, where its parts allow it: rounds of eight tasks keep two cores busy."""
+_LONG_SECONDS, _MOST_LONG_STEPS = 40.0, 12_000
+"""Length of a long descent, at most: longer ones end no lower."""
 _PER_PAIR = 3.0e-9
 _PER_PAIR_AND_DIMENSION = 2.0e-10
 _PER_STEP = 4e-4
@@ -94,6 +97,11 @@ def plan_effort(
         shakes = 0  # estimates choose, and the last polish is enough
     polishes = 4 if shakes == _MOST_SHAKES else 0
     per_task = 0.6 * steps * per_step + (polishes + shakes) / 4 * polish
+    if is_long(problem):
+        batch, one = 1, long_step_seconds(d, K)
+        most = _MOST_LONG_STEPS if seconds is not None else _LONG_SECONDS / one
+        steps = int(min(_MOST_LONG_STEPS, most))
+        per_task = steps * one
     counted = restarts is not None
     plan = Effort(UNLIMITED, batch, steps, counted, polishes, shakes, UNLIMITED, _HITS, per_task)
     if restarts is not None:
@@ -107,6 +115,12 @@ def plan_effort(
     budget = _SECONDS[kind] * min(1.0, coordinates / _MANY)
     tasks = max(2, min(400, round(budget / per_task)))
     return replace(plan, tasks=tasks, patience=24 if coordinates <= _MANY else max(48, tasks // 2))
+
+
+def is_long(problem: "Problem") -> bool:
+    """Return whether descents are long: every row is unknown, and they are too many to polish."""
+    plain = problem.parametrisation.is_free and not problem.relative
+    return plain and problem.coordinates > MAX_UNKNOWNS
 
 
 def polish_is_dear(coordinates: int, seconds: float | None) -> bool:

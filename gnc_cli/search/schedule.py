@@ -23,7 +23,7 @@ import numpy as np
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.parallel import Pool
 from gnc_cli.search.descent import MOST_POINTS
-from gnc_cli.search.effort import Effort
+from gnc_cli.search.effort import Effort, is_long
 from gnc_cli.search.problem import Candidate, Problem, Tammes
 from gnc_cli.search.tasks import ESTIMATE, NEAR, Task, TaskResult, best_distinct, perform
 
@@ -161,7 +161,9 @@ def _tasks(
         bar=bar,
         symmetry=symmetry,
         device=device,
-        share=1.0 if effort.counted or r >= len(_SHARES) else _SHARES[r],
+        share=_SHARES[r]
+        if r < (1 if is_long(problem) else len(_SHARES)) and not effort.counted
+        else 1.0,
         archive=tuple(good[:1]),
     )
     tasks = [
@@ -206,6 +208,8 @@ def _drawn(
 ) -> list[str]:
     """Sources of the tasks of round r, by prior and credit."""
     plain = problem.parametrisation.is_free and isinstance(problem, Tammes)
+    if is_long(problem):
+        return ["quick", "algebra"] if r else ["quick"]
     plain = plain and problem.K <= MOST_POINTS and not effort.counted
     loaded = state.torch or "torch" in sys.modules
     if plain and (r == 0 or deadline.remaining < _LOADING and not loaded):

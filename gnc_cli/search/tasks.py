@@ -30,11 +30,12 @@ from gnc_cli.search.descent import (
     anneal,
     descend_stage,
     estimate,
+    long_descent,
     number_of_starts,
     quick_descents,
     steps_of_a_stage,
 )
-from gnc_cli.search.effort import Effort
+from gnc_cli.search.effort import Effort, is_long
 from gnc_cli.search.parametrisation import free
 from gnc_cli.search.perturbations import perturb, shake
 from gnc_cli.search.problem import Candidate, Problem, Tammes, typical_scale
@@ -140,6 +141,16 @@ class _Work:
         scale = self.scale()
         sharpness = 10 ** self.rng.uniform(*decades, len(starts)) / scale
         origins = origins or [""] * len(starts)
+        if is_long(problem) and self.task.device == "cpu":
+            ends = []
+            for start, first, origin in zip(starts, sharpness, origins, strict=True):
+                steps = max(1, round(share * self.effort.steps))
+                rows, made = long_descent(start, first, _SHARP / scale, steps, self.deadline)
+                self.restarts, self.steps = self.restarts + 1, self.steps + made
+                ends.append(Candidate(problem.value(rows), rows, origin=origin))
+                if self.deadline.expired:
+                    break
+            return sorted(ends, key=lambda c: c.value)
         if self.quick:
             quick, begun, steps = quick_descents(
                 problem.parametrisation,
