@@ -69,9 +69,10 @@ _COARSE = 300.0
 """Below this sharpness float32 has the digits that exponents need, at half the time."""
 _COUNTED, _LISTED = 25.0, 40.0
 """Exponents below that of the nearest pair: of pairs that count, and of those that are listed."""
-_LISTED_FROM, _SHARP_ENOUGH, _FEW = 250, 100.0, 0.1
-"""Pairs are listed from this many rows and this sharpness on, where they are fewer than this share
-of all entries of the matrix: a step at (9, 786) takes a third of the time."""
+_LISTED_FROM, _LISTED_TO, _SHARP_ENOUGH, _FEW = 250, 24, 100.0, 0.1
+"""Pairs are listed from this many rows on, up to this many dimensions and from this sharpness on,
+where they are fewer than this share of all entries of the matrix: a step at (9, 786) takes a third
+of the time. In more dimensions the matrix product is faster, and the list takes gigabytes."""
 
 
 def geoopt() -> Any:
@@ -396,6 +397,7 @@ def smoothed_cosine(
 ) -> Callable[[np.ndarray], tuple[float, np.ndarray]]:
     """The smoothed largest cosine of unknown rows (M, d), with its Euclidean gradient."""
     listed = parametrisation.is_free and parametrisation.K >= _LISTED_FROM and beta >= _SHARP_ENOUGH
+    listed = listed and parametrisation.d <= _LISTED_TO
     near: NearPairs | None = None
 
     def value_and_gradient(rows: np.ndarray) -> tuple[float, np.ndarray]:

@@ -209,7 +209,7 @@ def _drawn(
     """Sources of the tasks of round r, by prior and credit."""
     plain = problem.parametrisation.is_free and isinstance(problem, Tammes)
     if is_long(problem):
-        return ["quick", "algebra"] if r else ["quick"]
+        return ["quick", "algebra", "quick hop"][: 3 if r >= _ALL_SOURCES else r + 1]
     plain = plain and problem.K <= MOST_POINTS and not effort.counted
     loaded = state.torch or "torch" in sys.modules
     if plain and (r == 0 or deadline.remaining < _LOADING and not loaded):
