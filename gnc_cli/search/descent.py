@@ -62,7 +62,6 @@ _LENGTH, _LONGEST = 0.5, 0.3
 _TAIL, _TAIL_SHARPER = 0.2, 100.0
 """Last share of its steps, in which the sharpness grows by this factor beyond the end: as good as
 300 steps of L-BFGS at higher sharpness, at a tenth of the time."""
-_LONG_STEP, _LONG_PER_PAIR, _LONG_PER_PAIR_AND_DIMENSION = 5e-5, 2.0e-9, 2.8e-11
 _NO_SIZE = 1e-20
 _FLOOR = -60.0
 _COARSE = 300.0
@@ -330,7 +329,6 @@ def long_descent(
     """
     (K, d), clock, made, share = rows.shape, deadline.within(np.inf), 0, 0.0
     whole, rows = free(d, K), rows.astype(np.float32)
-    first = max(first, np.sqrt(d))  # below, cosines of random rows have all the same weight
     course = np.log([first, end, _TAIL_SHARPER * end])
     momentum, size = np.zeros_like(rows), np.zeros((K, 1), dtype=np.float32)
     while share < 1.0 and not deadline.expired:
@@ -345,11 +343,6 @@ def long_descent(
         momentum = _tangent(rows, momentum)
         share = max(made / steps, clock.elapsed / clock.seconds)
     return unit(rows.astype(np.float64)), made
-
-
-def long_step_seconds(d: int, K: int) -> float:
-    """Return the time of one step of a long descent on one core, roughly."""
-    return _LONG_STEP + K**2 * (_LONG_PER_PAIR + d * _LONG_PER_PAIR_AND_DIMENSION)
 
 
 def _tangent(rows: np.ndarray, vectors: np.ndarray) -> np.ndarray:

@@ -9,8 +9,10 @@ a minute elsewhere; with a time limit the effort itself has no end.
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from gnc_cli.limits.lines import welch
-from gnc_cli.search.descent import long_step_seconds
+from gnc_cli.search.descent import evaluation_seconds
 
 if TYPE_CHECKING:
     from gnc_cli.search.problem import Problem
@@ -35,7 +37,10 @@ _SECONDS = {"small": 14.0, "sphere": 70.0, "other": 60.0}
 _TASK_SECONDS = 2.0
 """Length of a task, where its parts allow it: rounds of eight tasks keep two cores busy."""
 _LONG_SECONDS, _MOST_LONG_STEPS = 40.0, 12_000
-"""Length of a long descent, at most: longer ones end no lower."""
+"""Length of a long descent, at most: without a time limit, and with one. Longer ones end no lower.
+"""
+_LONG_STEP = 0.2
+"""Time of one of its steps, in evaluations of a quick descent."""
 _PER_PAIR = 3.0e-9
 _PER_PAIR_AND_DIMENSION = 2.0e-10
 _PER_STEP = 4e-4
@@ -98,8 +103,8 @@ def plan_effort(
     polishes = 4 if shakes == _MOST_SHAKES else 0
     per_task = 0.6 * steps * per_step + (polishes + shakes) / 4 * polish
     if is_long(problem):
-        batch, one = 1, long_step_seconds(d, K)
-        most = _MOST_LONG_STEPS if seconds is not None else _LONG_SECONDS / one
+        batch, one = 1, _LONG_STEP * evaluation_seconds(d, K, K)
+        most = np.inf if seconds is not None else _LONG_SECONDS / one
         steps = int(min(_MOST_LONG_STEPS, most))
         per_task = steps * one
     counted = restarts is not None

@@ -153,6 +153,7 @@ def _tasks(
     if r > _ALL_SOURCES and effort.shakes and not effort.polishes:
         near = [c for c in good if c.value < bar + NEAR * problem.scale(c.value)]
         rough = [c for c in near if not c.polished][: -(-size // 8)]
+    shares = _SHARES[:1] if is_long(problem) else _SHARES
     plain = Task(
         "fresh",
         (seed, r, 0),
@@ -161,9 +162,7 @@ def _tasks(
         bar=bar,
         symmetry=symmetry,
         device=device,
-        share=_SHARES[r]
-        if r < (1 if is_long(problem) else len(_SHARES)) and not effort.counted
-        else 1.0,
+        share=1.0 if effort.counted or r >= len(shares) else shares[r],
         archive=tuple(good[:1]),
     )
     tasks = [
