@@ -327,7 +327,8 @@ def long_descent(
     Returns:
         Unit rows, float64; the steps made.
     """
-    (K, d), clock, made, share = rows.shape, deadline.within(np.inf), 0, 0.0
+    (K, d), made, share = rows.shape, 0, 0.0
+    begun, seconds = deadline.elapsed, deadline.remaining
     whole, rows = free(d, K), rows.astype(np.float32)
     course = np.log([first, end, _TAIL_SHARPER * end])
     momentum, size = np.zeros_like(rows), np.zeros((K, 1), dtype=np.float32)
@@ -341,7 +342,7 @@ def long_descent(
         length = min(_LONGEST, _LENGTH * d**0.5 / beta) / (1.0 - _MOMENT**made) ** 0.5
         rows = unit(rows - length * momentum / (np.sqrt(size) + _NO_SIZE))
         momentum = _tangent(rows, momentum)
-        share = max(made / steps, clock.elapsed / clock.seconds)
+        share = max(made / steps, (deadline.elapsed - begun) / seconds)
     return unit(rows.astype(np.float64)), made
 
 
