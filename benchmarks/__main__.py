@@ -12,6 +12,8 @@ PARTS = (
     "held_out run --d 4..8 --seconds 600",
     "held_out run --d 9..24 --most 3 --seconds 120",
     "held_out report",
+    "regime run",
+    "regime report",
     "scaling run",
     "scaling report",
     "constructions leech isotropic-9",

@@ -11,6 +11,12 @@ and geoopt need not be loaded for it: the first candidates of a search come from
 are those of `geometry.smoothing`, of which this is the Tammes case in float64. Half-way, where the
 smallest distances already stand apart from the others, estimates have the order of the ends
 (correlation 0.99 at (10, 100)): the best quarter goes on, at nearly half the time for all.
+
+Long descents are Adam on rows in float32, while the sharpness grows with every step: for codes of
+many unknowns, whose ends differ little from start to start and fall with the length of the descent.
+One second moment per row, so that every row moves as far. At (100, 300) 1,000 steps take 0.45 s and
+end where 2,000 steps of L-BFGS do in 1.2 s; at (48, 100) all starts end at rho 0.9715, which L-BFGS
+misses from most.
 """
 
 import inspect
@@ -26,7 +32,8 @@ from scipy.sparse import csr_matrix
 from gnc_cli.errors import UnavailableError
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.threads import flush_denormals
-from gnc_cli.search.parametrisation import Parametrisation
+from gnc_cli.search.parametrisation import Parametrisation, free
+from gnc_cli.search.perturbations import unit
 from gnc_cli.search.problem import Problem
 
 _MOMENTS = (0.9, 0.95)
@@ -48,14 +55,23 @@ _SECONDS = 1.0
 _PER_PAIR, _PER_PAIR_AND_DIMENSION = 1.0e-8, 2.0e-10
 _PER_ENTRY = 1.2e-9
 """Of the matrices that make a code from its unknown rows."""
+_MOMENT = 0.95
+"""Memory of both moments of a long descent."""
+_LENGTH, _LONGEST = 0.5, 0.3
+"""Length of its steps: over `sharpness / sqrt(d)`, and at most, radians."""
+_TAIL, _TAIL_SHARPER = 0.2, 100.0
+"""Last share of its steps, in which the sharpness grows by this factor beyond the end: as good as
+300 steps of L-BFGS at higher sharpness, at a tenth of the time."""
+_NO_SIZE = 1e-20
 _FLOOR = -60.0
 _COARSE = 300.0
 """Below this sharpness float32 has the digits that exponents need, at half the time."""
 _COUNTED, _LISTED = 25.0, 40.0
 """Exponents below that of the nearest pair: of pairs that count, and of those that are listed."""
-_LISTED_FROM, _SHARP_ENOUGH, _FEW = 250, 100.0, 0.1
-"""Pairs are listed from this many rows and this sharpness on, where they are fewer than this share
-of all entries of the matrix: a step at (9, 786) takes a third of the time."""
+_LISTED_FROM, _LISTED_TO, _SHARP_ENOUGH, _FEW = 250, 24, 100.0, 0.1
+"""Pairs are listed from this many rows on, up to this many dimensions and from this sharpness on,
+where they are fewer than this share of all entries of the matrix: a step at (9, 786) takes a third
+of the time. In more dimensions the matrix product is faster, and the list takes gigabytes."""
 
 
 def geoopt() -> Any:
@@ -300,6 +316,41 @@ def quick_descents(
     return ends, len(half_way), total
 
 
+def long_descent(
+    rows: np.ndarray, first: float, end: float, steps: int, deadline: Deadline
+) -> tuple[np.ndarray, int]:
+    """Descend from unit rows (K, d) while the sharpness grows from `first` to `end` and beyond.
+
+    The growth follows the share of the steps made, or of the time left where that is larger: a
+    deadline shortens the descent, and its end is as sharp.
+
+    Returns:
+        Unit rows, float64; the steps made.
+    """
+    (K, d), made, share = rows.shape, 0, 0.0
+    begun, seconds = deadline.elapsed, deadline.remaining
+    whole, rows = free(d, K), rows.astype(np.float32)
+    course = np.log([first, end, _TAIL_SHARPER * end])
+    momentum, size = np.zeros_like(rows), np.zeros((K, 1), dtype=np.float32)
+    while share < 1.0 and not deadline.expired:
+        beta = float(np.exp(np.interp(share, (0.0, 1.0 - _TAIL, 1.0), course)))
+        _, _, _, weights = _weights(whole, rows, beta)
+        gradient = _tangent(rows, weights @ rows / weights.sum())
+        momentum += (1.0 - _MOMENT) * (gradient - momentum)
+        size += (1.0 - _MOMENT) * ((gradient**2).sum(axis=1, keepdims=True) - size)
+        made += 1
+        length = min(_LONGEST, _LENGTH * d**0.5 / beta) / (1.0 - _MOMENT**made) ** 0.5
+        rows = unit(rows - length * momentum / (np.sqrt(size) + _NO_SIZE))
+        momentum = _tangent(rows, momentum)
+        share = max(made / steps, (deadline.elapsed - begun) / seconds)
+    return unit(rows.astype(np.float64)), made
+
+
+def _tangent(rows: np.ndarray, vectors: np.ndarray) -> np.ndarray:
+    """Return the tangent part of vectors (K, d) at unit rows (K, d)."""
+    return vectors - np.einsum("kd,kd->k", rows, vectors)[:, None] * rows
+
+
 def steps_of_a_stage(share: float) -> int:
     """Steps at each sharpness for a share of the whole effort."""
     return max(1, round(max(_LEAST, share) * STEPS))
@@ -327,7 +378,8 @@ def _weights(
     gram = rows @ code.T
     gram[own] = -2.0
     top = float(gram.max())
-    weights = np.exp(np.maximum(beta * (gram - top), _FLOOR))
+    weights = beta * (gram - top)
+    np.exp(np.maximum(weights, _FLOOR, out=weights), out=weights)
     weights[own] = 0.0
     if parametrisation.source is not None:
         weights *= np.bincount(parametrisation.source)[:, None]
@@ -339,6 +391,7 @@ def smoothed_cosine(
 ) -> Callable[[np.ndarray], tuple[float, np.ndarray]]:
     """The smoothed largest cosine of unknown rows (M, d), with its Euclidean gradient."""
     listed = parametrisation.is_free and parametrisation.K >= _LISTED_FROM and beta >= _SHARP_ENOUGH
+    listed = listed and parametrisation.d <= _LISTED_TO
     near: NearPairs | None = None
 
     def value_and_gradient(rows: np.ndarray) -> tuple[float, np.ndarray]:

@@ -9,7 +9,10 @@ a minute elsewhere; with a time limit the effort itself has no end.
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from gnc_cli.limits.lines import welch
+from gnc_cli.search.descent import evaluation_seconds
 
 if TYPE_CHECKING:
     from gnc_cli.search.problem import Problem
@@ -35,6 +38,11 @@ _SECONDS = {"small": 14.0, "sphere": 70.0, "other": 60.0}
 """Budgets of the cost model: d = 3 up to K = 60, d = 3 beyond, everything else."""
 _TASK_SECONDS = 2.0
 """Length of a task, where its parts allow it: rounds of eight tasks keep two cores busy."""
+_LONG_SECONDS, _MOST_LONG_STEPS = 40.0, 12_000
+"""Length of a long descent, at most: without a time limit, and with one. Longer ones end no lower.
+"""
+_LONG_STEP = 0.2
+"""Time of one of its steps, in evaluations of a quick descent."""
 _PER_PAIR = 3.0e-9
 _PER_PAIR_AND_DIMENSION = 2.0e-10
 _PER_STEP = 4e-4
@@ -96,6 +104,11 @@ def plan_effort(
         shakes = 0  # estimates choose, and the last polish is enough
     polishes = 4 if shakes == _MOST_SHAKES else 0
     per_task = 0.6 * steps * per_step + (polishes + shakes) / 4 * polish
+    if is_long(problem):
+        batch, one = 1, _LONG_STEP * evaluation_seconds(d, K, K)
+        most = np.inf if seconds is not None else _LONG_SECONDS / one
+        steps = int(min(_MOST_LONG_STEPS, most))
+        per_task = steps * one
     counted = restarts is not None
     plan = Effort(UNLIMITED, batch, steps, counted, polishes, shakes, UNLIMITED, _HITS, per_task)
     if restarts is not None:
@@ -109,6 +122,12 @@ def plan_effort(
     budget = _SECONDS[kind] * min(1.0, coordinates / _MANY)
     tasks = max(2, min(400, round(budget / per_task)))
     return replace(plan, tasks=tasks, patience=24 if coordinates <= _MANY else max(48, tasks // 2))
+
+
+def is_long(problem: "Problem") -> bool:
+    """Return whether descents are long: every row is unknown, and they are too many to polish."""
+    plain = problem.parametrisation.is_free and not problem.relative
+    return plain and problem.coordinates > MAX_UNKNOWNS
 
 
 def polish_is_dear(coordinates: int, seconds: float | None) -> bool:

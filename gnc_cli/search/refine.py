@@ -22,6 +22,7 @@ from gnc_cli.geometry.polish import polish
 from gnc_cli.geometry.second_order import SecondOrder, second_order
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.search.descent import lbfgs, smoothed_cosine
+from gnc_cli.search.effort import is_long
 from gnc_cli.search.parametrisation import free
 from gnc_cli.search.problem import Candidate, Problem, Tammes
 
@@ -82,13 +83,15 @@ def refine(
     is an honest stationarity. When the deadline expires, the best point so far is returned.
     """
     points = problem.unknowns(whole)
-    for sharpness in _SHARPNESS:
+    # Long descents end at the last sharpness: no step of 300 gains 1e-6 there.
+    long = is_long(problem)
+    for sharpness in _SHARPNESS[-1:] if long else _SHARPNESS:
         smoothed = _smoothed(problem, sharpness / scale)
         points, _ = lbfgs(
             smoothed,
             points,
             on_sphere=True,
-            max_steps=steps,
+            max_steps=1 if long else steps,
             memory=20,
             tolerance=1e-12,
             deadline=deadline,

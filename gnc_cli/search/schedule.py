@@ -27,7 +27,7 @@ import numpy as np
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.parallel import Pool
 from gnc_cli.search.descent import MOST_POINTS
-from gnc_cli.search.effort import Effort
+from gnc_cli.search.effort import Effort, is_long
 from gnc_cli.search.problem import Candidate, Problem, Tammes
 from gnc_cli.search.tasks import ESTIMATE, NEAR, Task, TaskResult, best_distinct, perform
 
@@ -162,6 +162,7 @@ def _tasks(
     if r > _ALL_SOURCES and effort.shakes and not effort.polishes:
         near = [c for c in good if c.value < bar + NEAR * problem.scale(c.value)]
         rough = [c for c in near if not c.polished][: -(-size // 8)]
+    shares = _SHARES[:1] if is_long(problem) else _SHARES
     plain = Task(
         "fresh",
         (seed, r, 0),
@@ -170,7 +171,7 @@ def _tasks(
         bar=bar,
         symmetry=symmetry,
         device=device,
-        share=1.0 if effort.counted or r >= len(_SHARES) else _SHARES[r],
+        share=1.0 if effort.counted or r >= len(shares) else shares[r],
         archive=tuple(good[:1]),
     )
     tasks = [
@@ -232,6 +233,8 @@ def _drawn(
 ) -> list[str]:
     """Sources of the tasks of round r, by prior and credit."""
     plain = problem.parametrisation.is_free and isinstance(problem, Tammes)
+    if is_long(problem):
+        return ["quick", "algebra", "quick hop"][: 3 if r >= _ALL_SOURCES else r + 1]
     plain = plain and problem.K <= MOST_POINTS and not effort.counted
     loaded = state.torch or "torch" in sys.modules
     if plain and (r == 0 or deadline.remaining < _LOADING and not loaded):

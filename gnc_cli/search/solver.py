@@ -21,6 +21,7 @@ from gnc_cli.search.effort import (
     MAX_UNKNOWNS,
     UNLIMITED,
     Effort,
+    is_long,
     plan_effort,
     polish_is_dear,
     polish_seconds,
@@ -155,7 +156,8 @@ def _reserve(problem: Problem, deadline: Deadline) -> float:
     """Seconds of a time limit kept for the last polish and the certificate: a third at most."""
     if deadline.seconds is None:
         return 0.0
-    last = _REFINE_STEPS / 3 * evaluation_seconds(problem.d, problem.K, problem.K)
+    steps = 1 if is_long(problem) else _REFINE_STEPS / 3
+    last = steps * evaluation_seconds(problem.d, problem.K, problem.K)
     if _can_polish(problem, deadline):
         last += polish_seconds(problem.coordinates)
     return min(deadline.seconds / 3, 0.2 + 2e-3 * problem.K + last)

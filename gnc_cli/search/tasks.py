@@ -4,7 +4,7 @@ A task knows its seed, the problem and what earlier rounds found, and nothing el
 same candidates wherever and beside whatever it runs. Sources of starts:
 
 - `quick`: random starts descended by L-BFGS (`quick_descents`), which needs no torch: the first of
-  all. `quick hop` is `hop` by the same;
+  all. `quick hop` is `hop` by the same. Codes of many unknowns have a `long_descent` in its place;
 - `fresh`: random starts, sharpness 1 to 20 over the scale of the problem;
 - `symmetric`: orbits of random finite groups (`symmetric`); the polish that follows is free;
 - `neighbour`: codes of a few points more, less these, or of fewer with others in deep holes;
@@ -30,11 +30,12 @@ from gnc_cli.search.descent import (
     anneal,
     descend_stage,
     estimate,
+    long_descent,
     number_of_starts,
     quick_descents,
     steps_of_a_stage,
 )
-from gnc_cli.search.effort import Effort
+from gnc_cli.search.effort import Effort, is_long
 from gnc_cli.search.parametrisation import free
 from gnc_cli.search.perturbations import perturb, shake
 from gnc_cli.search.problem import Candidate, Problem, Tammes, typical_scale
@@ -52,6 +53,9 @@ ESTIMATE = 2e-5
 """Error of the estimates at the final sharpness, relative to the scale."""
 _FRESH, _HOP, _NEXT = (0.0, 1.3), (0.6, 1.8), (1.0, 2.0)
 """Start sharpness times scale is drawn between these powers of ten."""
+_LONG_RANGE = 0.3
+"""Long descents from random rows begin at a sharpness of sqrt(d), at which the cosines of random
+rows begin to differ in weight, or up to this power of ten above."""
 _LOOK, _LOOK_STEPS = 20.0, 80
 """The first stage of codes from algebra: sharpness times scale, and steps."""
 _LOOKS = 8
@@ -142,6 +146,14 @@ class _Work:
         scale = self.scale()
         sharpness = 10 ** self.rng.uniform(*decades, len(starts)) / scale
         origins = origins or [""] * len(starts)
+        if is_long(problem):
+            ends = []
+            for start, first, origin in zip(starts, sharpness, origins, strict=True):
+                steps = max(1, round(share * self.effort.steps))
+                rows, made = long_descent(start, first, _SHARP / scale, steps, self.deadline)
+                self.restarts, self.steps = self.restarts + 1, self.steps + made
+                ends.append(Candidate(problem.value(rows), rows, origin=origin))
+            return sorted(ends, key=lambda c: c.value)
         if self.quick:
             quick, begun, steps = quick_descents(
                 problem.parametrisation,
@@ -210,8 +222,11 @@ def best_distinct(candidates: list[Candidate]) -> list[Candidate]:
 
 
 def _fresh(work: _Work) -> TaskResult:
-    starts = work.problem.starts(work.rng, work.batch)
-    work.admit(work.descend(work.problem, starts, _FRESH, work.task.share))
+    starts, decades = work.problem.starts(work.rng, work.batch), _FRESH
+    if is_long(work.problem):
+        least = np.log10(work.problem.d**0.5 * work.scale())
+        decades = least, least + _LONG_RANGE
+    work.admit(work.descend(work.problem, starts, decades, work.task.share))
     return work.result(independent=True)
 
 

@@ -16,8 +16,9 @@ from gnc_cli.search.solver import solve_code
 from gnc_cli.search.verdict import proved_upper_end
 
 _OF_A_POLISH = ("stationarity", "first_order_gain", "local_minimum")
-_QUICK = 500
-"""Up to this K the certificate takes a moment and is made whole, whatever the time limit."""
+_QUICK, _QUICK_NUMBERS = 500, 20_000
+"""Up to this K and K d the certificate takes a moment and is made whole, whatever the time limit.
+"""
 _PROVED_DIGITS = 1e-11
 """What proved figures and the values of a search agree to."""
 _PROCESS = 250e6
@@ -69,6 +70,7 @@ class Search(Route):
             if save is not None:
                 save(lambda: (weights, {"seed": request.seed, "starts": tasks}))
 
+        quick = request.K <= _QUICK and request.K * request.d <= _QUICK_NUMBERS
         # This process alone feeds a GPU.
         pool = Pool(self._workers, request.cluster) if device == "cpu" else Pool(1)
         with request.limited_threads(request.K**2 * request.d), pool:
@@ -86,7 +88,7 @@ class Search(Route):
             certificate = certify_code(
                 solution.weights,
                 tolerance=TOLERANCE if solution.polished else TOLERANCE_ROUGH,
-                deadline=deadline if request.K > _QUICK else None,
+                deadline=None if quick else deadline,
             )
         result = record(request, solution.weights, certificate, solution, deadline.elapsed)
         stopped = result.outcome in (Outcome.TIME_LIMIT, Outcome.INTERRUPTED)
