@@ -56,7 +56,7 @@ _FRESH, _HOP, _NEXT = (0.0, 1.3), (0.6, 1.8), (1.0, 2.0)
 _CROWDED, _LONG_RANGES = 2.5, {True: (0.0, 0.3), False: (0.3, 0.5)}
 """Long descents from random rows begin at a sharpness between these powers of ten times sqrt(d), at
 which the cosines of random rows begin to differ in weight, by whether there are so many rows per
-dimension: with fewer, softer starts end 0.1 % lower at (96, 220)."""
+dimension: with fewer, softer starts end 0.04 % lower at (96, 220)."""
 _LOOK, _LOOK_STEPS = 20.0, 80
 """The first stage of codes from algebra: sharpness times scale, and steps."""
 _LOOKS = 8
