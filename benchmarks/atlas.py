@@ -16,8 +16,9 @@ from two sharpnesses.
 The best code of each pair is kept in benchmarks/work/atlas, and each attempt is a line of the
 ledger, records/atlas.jsonl. `write` stores the codes that neither a theorem, a construction, the
 table nor a part of another stored code equals: rows as integers in atlas.npz, 32 bits where the
-code is polished and 16 where it is not, and 1 - the largest cosine of these rows in margins.csv: no
-one-vs-rest distance is less. Then run `python data/known_codes/check.py`.
+code is polished and 16 where it is not, and 1 - the largest cosine of these rows in margins.csv,
+with twelve decimals or four: no one-vs-rest distance is less. Then run
+`python data/known_codes/check.py`.
 """
 
 import argparse
@@ -65,7 +66,9 @@ _FAR = 0.97
 """A construction of this share of the distance of a larger code may lead to a better one."""
 _EQUAL = 1e-9
 """A code this near to a known one is no news."""
-_BITS = {True: np.int32, False: np.int16}
+_BITS, _DECIMALS = {True: np.int32, False: np.int16}, {True: 12, False: 4}
+"""Of the integers, and of the distance in margins.csv: of polished codes, and of others, whose
+one-vs-rest distance is up to 5e-5 larger than 1 - their largest cosine."""
 
 
 def grid(name: str) -> list[Pair]:
@@ -212,7 +215,9 @@ def write(folder: Path) -> int:
     found = list(news(folder))
     for d, K, rounded, value in found:
         codes[f"{d}.{K}"] = rounded
-        stored.enter(folder, d, K, value, f"gnc solve --d {d} --K {K} --construction known")
+        decimals = _DECIMALS[rounded.dtype == np.int32]
+        command = f"gnc solve --d {d} --K {K} --construction known"
+        stored.enter(folder, d, K, value, command, decimals)
     with path.open("wb") as file:
         np.savez(file, allow_pickle=False, **dict(sorted(codes.items())))
     numerical_codes.cache_clear()

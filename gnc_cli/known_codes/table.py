@@ -24,8 +24,6 @@ _DATE = "2026-11"
 """When the figures of our copy were compiled; see data/known_codes/SOURCES.md."""
 NUMERICAL_DATE = "2026-11"
 """When our numerical codes were found."""
-_NUMERICAL_DIGITS = 1e-12
-"""What the figures of our numerical codes are rounded to."""
 _OURS = 1e-13
 """What the figures of our copy are good to, where they have that many digits."""
 _PUBLIC = 1e-12
@@ -211,7 +209,9 @@ def numerical_codes() -> KnownCodes:
     entries = {}
     for row in csv.DictReader(data.decode("utf-8").splitlines()):
         d, K = int(row["d"]), int(row["K"])
-        figure = f"{1.0 - float(row['rho_one_vs_rest']):.12f}"
+        # Codes that are not polished have fewer decimals, which are rounded down.
+        decimals = _decimals(row["rho_one_vs_rest"])
+        figure = f"{1.0 - float(row['rho_one_vs_rest']):.{decimals}f}"
         listed, source = our_copy().find(d, K), "found by gnc, not compared with a published value"
         if listed is not None:
             better = "better" if Fraction(figure) < listed.exact else "no better"
@@ -226,7 +226,7 @@ def numerical_codes() -> KnownCodes:
             source,
             NUMERICAL_DATE,
             "",
-            _NUMERICAL_DIGITS,
+            10.0**-decimals,
             command=row["command"],
         )
     stamp = TableStamp(len(entries), NUMERICAL_DATE, sha256(data).hexdigest(), current=False)

@@ -125,8 +125,8 @@ def plan_effort(
 
 
 def is_long(problem: "Problem") -> bool:
-    """Return whether descents are long: every row is unknown, and they are too many to polish."""
-    plain = problem.parametrisation.is_free and not problem.relative
+    """Return whether descents are long: on the CPU, of unknown rows alone, too many to polish."""
+    plain = problem.parametrisation.is_free and not problem.relative and problem.device == "cpu"
     return plain and problem.coordinates > MAX_UNKNOWNS
 
 

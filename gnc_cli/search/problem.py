@@ -27,6 +27,8 @@ class Problem(ABC):
     """Rows of `whole` per class: 1, or 2 with features."""
     relative: bool
     """A value is a difference to the value of the row's own column: a margin."""
+    device: str = "cpu"
+    """Where torch descends; long descents are made without torch, on the CPU alone."""
 
     def __init__(self, parametrisation: Parametrisation) -> None:
         self.parametrisation = parametrisation

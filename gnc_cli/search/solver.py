@@ -81,6 +81,7 @@ def solve_code(
     """
     parametrisation = _parametrisation(request)
     problem: Problem = (SoftmaxCode if request.separate else Tammes)(parametrisation)
+    problem.device = device
     searching = deadline.reserving(_reserve(problem, deadline))
     effort = plan_effort(problem, request.restarts, deadline.seconds)
     if min(effort.tasks * effort.seconds, searching.remaining) <= WORTH_PROCESSES:

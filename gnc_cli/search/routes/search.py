@@ -19,6 +19,8 @@ _OF_A_POLISH = ("stationarity", "first_order_gain", "local_minimum")
 _QUICK, _QUICK_NUMBERS = 500, 20_000
 """Up to this K and K d the certificate takes a moment and is made whole, whatever the time limit.
 """
+_CERTIFICATE = 30.0
+"""Most seconds of the certificate of a larger code."""
 _PROVED_DIGITS = 1e-11
 """What proved figures and the values of a search agree to."""
 _PROCESS = 250e6
@@ -88,7 +90,7 @@ class Search(Route):
             certificate = certify_code(
                 solution.weights,
                 tolerance=TOLERANCE if solution.polished else TOLERANCE_ROUGH,
-                deadline=None if quick else deadline,
+                deadline=None if quick else deadline.within(_CERTIFICATE),
             )
         result = record(request, solution.weights, certificate, solution, deadline.elapsed)
         stopped = result.outcome in (Outcome.TIME_LIMIT, Outcome.INTERRUPTED)
