@@ -215,6 +215,7 @@ def write(folder: Path) -> int:
     found = list(news(folder))
     for d, K, rounded, value in found:
         codes[f"{d}.{K}"] = rounded
+        stored.coordinates(folder, d, K).unlink(missing_ok=True)  # of a code that was worse
         decimals = _DECIMALS[rounded.dtype == np.int32]
         command = f"gnc solve --d {d} --K {K} --construction known"
         stored.enter(folder, d, K, value, command, decimals)
