@@ -16,9 +16,8 @@ from two sharpnesses.
 The best code of each pair is kept in benchmarks/work/atlas, and each attempt is a line of the
 ledger, records/atlas.jsonl. `write` stores the codes that neither a theorem, a construction, the
 table nor a part of another stored code equals: rows as integers in atlas.npz, 32 bits where the
-code is polished and 16 where it is not, and 1 - the largest cosine of these rows in margins.csv,
-with twelve decimals or four: no one-vs-rest distance is less. Then run
-`python data/known_codes/check.py`.
+code is polished and 16 where it is not, and the certified one-vs-rest distance of these rows in
+margins.csv. Then run `python data/known_codes/check.py`.
 """
 
 import argparse
@@ -32,6 +31,7 @@ import numpy as np
 
 from benchmarks import stored
 from benchmarks.solve import HERE, measure, rows
+from gnc_cli.codes.certify import certify_code
 from gnc_cli.geometry.gram import max_cosine, without_contacts
 from gnc_cli.geometry.sphere import normalise
 from gnc_cli.io.codefile import read_points
@@ -66,9 +66,8 @@ _FAR = 0.97
 """A construction of this share of the distance of a larger code may lead to a better one."""
 _EQUAL = 1e-9
 """A code this near to a known one is no news."""
-_BITS, _DECIMALS = {True: np.int32, False: np.int16}, {True: 12, False: 4}
-"""Of the integers, and of the distance in margins.csv: of polished codes, and of others, whose
-one-vs-rest distance is up to 5e-5 larger than 1 - their largest cosine."""
+_CERTIFICATE = 20.0
+"""Seconds of the certificate of a code: its lower end is there at once."""
 
 
 def grid(name: str) -> list[Pair]:
@@ -178,30 +177,31 @@ def relaxed(code: np.ndarray) -> np.ndarray:
 
 
 def news(folder: Path) -> Iterator[tuple[int, int, np.ndarray, float]]:
-    """The codes that are better than all that is known, rounded, with 1 - their largest cosine."""
+    """The codes that are better than all that is known, rounded, with their distances."""
     codes = {tuple(map(int, path.stem.split("."))): np.load(path) for path in FOLDER.glob("*.npy")}
-    held: list[tuple[int, int, float]] = []
+    kept: list[tuple[int, int, float]] = []
     # From few dimensions and many points on: what is a part of another comes after it.
     for d, K in sorted(codes, key=lambda pair: (pair[0], -pair[1])):
         code = codes[d, K]
         value = 1.0 - max_cosine(code)
         known = best(d, K)
         bar = 0.0 if known is None else known.distance
-        bar = max([bar, *(much for e, L, much in held if e <= d and L >= K)])
+        bar = max([bar, *(rho for e, L, rho in kept if e <= d and L >= K)])
         if value <= bar + _EQUAL:
             continue
         rounded = _rounded(code, value)
-        value = 1.0 - max_cosine(normalise(rounded.astype(np.float64)))
-        if value > bar + _EQUAL:
-            held.append((d, K, value))
-            yield d, K, rounded, value
+        rows, deadline = normalise(rounded.astype(np.float64)), Deadline(_CERTIFICATE)
+        rho = certify_code(rows, tolerance=1e-7, deadline=deadline).rho_one_vs_rest.lower
+        if rho > bar + _EQUAL:
+            kept.append((d, K, rho))
+            yield d, K, rounded, rho
 
 
 def _rounded(code: np.ndarray, value: float) -> np.ndarray:
     """Rows as integers; a polished code has the (d - 1) K contacts of a jammed one, or so."""
     gram = np.triu(code @ code.T, 1)
     polished = np.count_nonzero(gram > 1.0 - value - 1e-9) > len(code)
-    kind = _BITS[polished]
+    kind = np.int32 if polished else np.int16
     return (code * (np.iinfo(kind).max / np.abs(code).max())).round().astype(kind)
 
 
@@ -213,12 +213,10 @@ def write(folder: Path) -> int:
         with np.load(path) as file:
             codes = {name: file[name] for name in file.files}
     found = list(news(folder))
-    for d, K, rounded, value in found:
+    for d, K, rounded, rho in found:
         codes[f"{d}.{K}"] = rounded
         stored.coordinates(folder, d, K).unlink(missing_ok=True)  # of a code that was worse
-        decimals = _DECIMALS[rounded.dtype == np.int32]
-        command = f"gnc solve --d {d} --K {K} --construction known"
-        stored.enter(folder, d, K, value, command, decimals)
+        stored.enter(folder, d, K, rho, f"gnc solve --d {d} --K {K} --construction known")
     with path.open("wb") as file:
         np.savez(file, allow_pickle=False, **dict(sorted(codes.items())))
     numerical_codes.cache_clear()

@@ -1,7 +1,7 @@
 """The default of `gnc solve` beside `--method descent`, and beside the lower end of `gnc bounds`.
 
     python -m benchmarks.default run --seconds 5 20 60        # forty drawn pairs; can be resumed
-    python -m benchmarks.default run --seconds 20 --most 10 --seeds 0 1 2
+    python -m benchmarks.default run --seconds 20 --pairs 10 --seeds 0 1 2
     python -m benchmarks.default run --seconds 20 --before ../before    # another checkout's default
     python -m benchmarks.default report                       # into RESULTS.md; or show
 
@@ -68,7 +68,8 @@ def section(kept: list[dict[str, Any]], where: str) -> str:
             values.setdefault(at, {})[row["method"]] = row["result"]
     summary, lines = [], []
     for limit in sorted({at[2] for at in values}):
-        pairs = [each for at, each in values.items() if at[2] == limit and "descent" in each]
+        both = {"auto", "descent"}
+        pairs = [each for at, each in values.items() if at[2] == limit and both <= each.keys()]
         losses = [_loss(each) for each in pairs]
         summary.append(
             [
@@ -77,7 +78,7 @@ def section(kept: list[dict[str, Any]], where: str) -> str:
                 str(sum(loss < -_TIE for loss in losses)),
                 str(sum(abs(loss) <= _TIE for loss in losses)),
                 str(sum(loss > _TIE for loss in losses)),
-                f"{100 * max(losses):.2g} %",
+                f"{100 * max(losses, default=0.0):.2g} %",
                 f"{100 * median(_short(at, each) for at, each in values.items()):.2g} %",
                 f"{100 * max(_short(at, each) for at, each in values.items()):.2g} %",
             ]

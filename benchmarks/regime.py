@@ -3,9 +3,9 @@
     python -m benchmarks.regime run --seconds 15 60 600 [--pairs 64,200 256,600]
     python -m benchmarks.regime report
 
-One run a pair and a time, with one worker and the default method, as a user would start it. Rows
-are kept in benchmarks/work/regime.jsonl; a case that is there already is not run again. `report`
-writes the section between the markers of benchmarks/RESULTS.md.
+One run per pair and time limit, with one worker and the default method, as a user would start it.
+Rows are kept in benchmarks/work/regime.jsonl; a case that is there already is not run again.
+`report` writes the section between the markers of benchmarks/RESULTS.md.
 """
 
 import argparse

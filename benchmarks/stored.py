@@ -125,20 +125,15 @@ def add(folder: Path, d: int, K: int, code: np.ndarray, rho: float, command: str
     enter(folder, d, K, rho, command)
 
 
-def enter(folder: Path, d: int, K: int, rho: float, command: str, decimals: int = 12) -> None:
+def enter(folder: Path, d: int, K: int, rho: float, command: str) -> None:
     """Write or replace the row of our numerical code of a pair in margins.csv, rounded down."""
     margins = folder / "margins.csv"
     header, *lines = csv.reader(margins.read_text(encoding="utf-8").splitlines())
     listed = {(int(line[0]), int(line[1])): line for line in lines}
-    listed[d, K] = [str(d), str(K), rounded_down(rho, decimals), command]
+    listed[d, K] = [str(d), str(K), f"{math.floor(rho * 1e12) / 1e12:.12f}", command]
     with margins.open("w", newline="", encoding="utf-8") as file:
         lines = [listed[pair] for pair in sorted(listed)]
         csv.writer(file, lineterminator="\n").writerows([header, *lines])
-
-
-def rounded_down(rho: float, decimals: int) -> str:
-    """A distance with so many decimals, none too large."""
-    return f"{math.floor(rho * 10**decimals) / 10**decimals:.{decimals}f}"
 
 
 def coordinates(folder: Path, d: int, K: int) -> Path:

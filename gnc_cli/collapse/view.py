@@ -77,7 +77,7 @@ _KINDS = {
     "file": "of a file",
     "pinned": "pinned",
 }
-_NEWS = "better than the code known to gnc"
+_ABOVE_REFERENCE = "better than the code known to gnc"
 """A ratio above 1: no record, where only gnc's own codes and constructions were compared."""
 _ROUNDING = 1e-9
 """A ratio of 1 is computed to this."""
@@ -147,7 +147,7 @@ def _sheet(r: MeasureResult, rows: Iterable[tuple[str, ...]]) -> Iterable[tuple[
     if r.gnc2_reference is not None:
         by_chance = "" if (v := r.gnc2_ratio_random) is None else f"; random {v:.2f}"
         text = reference_text(r.gnc2_reference, 24 if by_chance else 34) + by_chance
-        text = _NEWS if _above_one(r) else text
+        text = _ABOVE_REFERENCE if _above_one(r) else text
         remarks["gnc2_ratio"] = f"of {r.gnc2_reference.value:.6g}, {text}"
     for name, value, remark, key in rows:
         if key == "classes.present" and r.classes is not None:
@@ -192,7 +192,7 @@ def _collapse(r: MeasureResult) -> list[Fact]:
             "  ratio",
             "gnc2_ratio",
             lambda v: at_least(rho, v, share(v)),
-            "GNC2 / reference" + f"; {_NEWS}" * _above_one(r),
+            "GNC2 / reference" + f"; {_ABOVE_REFERENCE}" * _above_one(r),
         ),
         ("  of random rows", "gnc2_ratio_random", figure, "on average, of as many rows"),
         *(
@@ -522,7 +522,7 @@ def _series(series: MeasureSeries, verbose: bool) -> list[Table]:
     plain = [k.upper() for k in forms if forms[k] == k and any(r.forms[k] != k for r in rows)]
     notes = [
         *_notes_named("reference", *references),
-        *_notes_named("ratio", any(map(_above_one, rows)) and f" above 1: {_NEWS}"),
+        *_notes_named("ratio", any(map(_above_one, rows)) and f" above 1: {_ABOVE_REFERENCE}"),
         *_notes_named("class means", *others),
         *_notes_named("accuracy", unbiased and ": of weights without a bias"),
         *_notes_named(
@@ -671,8 +671,10 @@ def reference_text(reference: Gnc2Reference, letters: int | None = None) -> str:
 
 
 def _above_one(r: MeasureResult) -> bool:
-    """Whether the weights are better than the code that they are compared with."""
-    return r.gnc2_ratio is not None and r.gnc2_ratio > 1.0 + _ROUNDING
+    """Whether the weights are better than the code known to gnc that they are compared with."""
+    kind = None if r.gnc2_reference is None else r.gnc2_reference.kind
+    known = kind in ("table", "solved", "construction")
+    return known and r.gnc2_ratio is not None and r.gnc2_ratio > 1.0 + _ROUNDING
 
 
 def class_name(label: int, name: str | None) -> str:

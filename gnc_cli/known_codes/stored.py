@@ -38,14 +38,16 @@ def stored_codes(d: int, K: int) -> Iterator[tuple[str, np.ndarray]]:
                 yield plain, normalise(atlas[f"{d}.{K}"].astype(np.float64))
 
 
+def stored_entry(d: int, K: int) -> KnownCode | None:
+    """Return the entry of the code of this very size whose coordinates are here; None without."""
+    entry = numerical_codes().find(d, K) or our_copy().find(d, K)
+    return None if next(stored_codes(d, K), None) is None else entry
+
+
 def best_stored(d: int, K: int) -> KnownCode | None:
     """The best code with coordinates here that has K points or more in d dimensions or fewer."""
-    numerical, listed = numerical_codes().covering(d, K), our_copy().find(d, K)
-    if listed is None or next(stored_codes(d, K), None) is None:
-        return numerical
-    if numerical is None or listed.exact < numerical.exact:
-        return listed
-    return numerical
+    some = (stored_entry(d, K), numerical_codes().covering(d, K))
+    return min(filter(None, some), key=lambda entry: entry.exact, default=None)
 
 
 def stored_part(entry: KnownCode, d: int, K: int) -> np.ndarray:

@@ -24,6 +24,8 @@ _DATE = "2026-11"
 """When the figures of our copy were compiled; see data/known_codes/SOURCES.md."""
 NUMERICAL_DATE = "2026-11"
 """When our numerical codes were found."""
+_NUMERICAL_DIGITS = 1e-12
+"""What the figures of our numerical codes are rounded to."""
 _OURS = 1e-13
 """What the figures of our copy are good to, where they have that many digits."""
 _PUBLIC = 1e-12
@@ -209,9 +211,7 @@ def numerical_codes() -> KnownCodes:
     entries = {}
     for row in csv.DictReader(data.decode("utf-8").splitlines()):
         d, K = int(row["d"]), int(row["K"])
-        # Codes that are not polished have fewer decimals, which are rounded down.
-        decimals = _decimals(row["rho_one_vs_rest"])
-        figure = f"{1.0 - float(row['rho_one_vs_rest']):.{decimals}f}"
+        figure = f"{1.0 - float(row['rho_one_vs_rest']):.12f}"
         listed, source = our_copy().find(d, K), "found by gnc, not compared with a published value"
         if listed is not None:
             better = "better" if Fraction(figure) < listed.exact else "no better"
@@ -226,7 +226,7 @@ def numerical_codes() -> KnownCodes:
             source,
             NUMERICAL_DATE,
             "",
-            10.0**-decimals,
+            _NUMERICAL_DIGITS,
             command=row["command"],
         )
     stamp = TableStamp(len(entries), NUMERICAL_DATE, sha256(data).hexdigest(), current=False)

@@ -6,10 +6,9 @@ kernels), aimed at about a quarter of a minute for K <= 60 on the sphere in thre
 a minute elsewhere; with a time limit the effort itself has no end.
 """
 
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from gnc_cli.limits.lines import welch
 from gnc_cli.search.descent import evaluation_seconds
@@ -106,7 +105,7 @@ def plan_effort(
     per_task = 0.6 * steps * per_step + (polishes + shakes) / 4 * polish
     if is_long(problem):
         batch, one = 1, _LONG_STEP * evaluation_seconds(d, K, K)
-        most = np.inf if seconds is not None else _LONG_SECONDS / one
+        most = math.inf if seconds is not None else _LONG_SECONDS / one
         steps = int(min(_MOST_LONG_STEPS, most))
         per_task = steps * one
     counted = restarts is not None
@@ -120,14 +119,15 @@ def plan_effort(
     kind = "other" if d != 3 else "small" if K <= 60 else "sphere"
     # Few unknowns have few local optima: one turn through all sources finds them.
     budget = _SECONDS[kind] * min(1.0, coordinates / _MANY)
-    tasks = max(2, min(400, round(budget / per_task)))
+    least = 3 if is_long(problem) else 2
+    tasks = max(least, min(400, round(budget / per_task)))
     return replace(plan, tasks=tasks, patience=24 if coordinates <= _MANY else max(48, tasks // 2))
 
 
 def is_long(problem: "Problem") -> bool:
     """Return whether descents are long: on the CPU, of unknown rows alone, too many to polish."""
     plain = problem.parametrisation.is_free and not problem.relative and problem.device == "cpu"
-    return plain and problem.coordinates > MAX_UNKNOWNS
+    return plain and problem.d > 3 and problem.coordinates > MAX_UNKNOWNS
 
 
 def polish_is_dear(coordinates: int, seconds: float | None) -> bool:

@@ -12,7 +12,7 @@ from gnc_cli.constructions.families.theorem_3_3 import closed_form
 from gnc_cli.constructions.registry import named_construction
 from gnc_cli.errors import UsageError
 from gnc_cli.known_codes.best import SAME, constructed
-from gnc_cli.known_codes.stored import best_stored
+from gnc_cli.known_codes.stored import best_stored, stored_entry
 from gnc_cli.limits.registry import possible_table
 from gnc_cli.parameters import spelled
 from gnc_cli.runtime.deadline import Deadline
@@ -78,8 +78,8 @@ def choose_route(request: Request, start: np.ndarray | None = None, tasks: int =
     start = request.init if start is None else start
     d, K = request.d, request.K
     if request.construction == STORED:
-        stored = best_stored(d, K)
-        if stored is None or (stored.d, stored.K) != (d, K):
+        stored = stored_entry(d, K)
+        if stored is None:
             raise UsageError(
                 f"no coordinates of d = {d:,}, K = {K:,} are stored; drop "
                 f"{spelled('construction', STORED)} to build or find a code"
@@ -98,16 +98,16 @@ def choose_route(request: Request, start: np.ndarray | None = None, tasks: int =
         return Theorem(request, form)
     search = _search(request, start, tasks)
     built, stored = constructed(d, K), best_stored(d, K)
-    known: Route
+    # A code of an earlier call may be better than the known one.
     if stored is not None and (built is None or stored.max_cosine < built.cosine.value - SAME):
-        known, beside = StoredCode(request, stored), worth_a_search(request, stored)
-    elif built is not None:
-        # A code of an earlier call may be better than the construction.
-        beside = worth_a_search(request, built) or (start is not None and not streamed(built))
-        known = Algebra(request, built)
-    else:
+        known = StoredCode(request, stored)
+        return known if stored.proven and start is None else SearchBeside(request, known, search)
+    if built is None:
         return search
-    return SearchBeside(request, known, search) if beside else known
+    algebra = Algebra(request, built)
+    if worth_a_search(request, built) or (start is not None and not streamed(built)):
+        return SearchBeside(request, algebra, search)
+    return algebra
 
 
 def _search(request: Request, start: np.ndarray | None, tasks: int) -> Route:

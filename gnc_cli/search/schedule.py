@@ -29,7 +29,15 @@ from gnc_cli.runtime.parallel import Pool
 from gnc_cli.search.descent import MOST_POINTS
 from gnc_cli.search.effort import Effort, is_long
 from gnc_cli.search.problem import Candidate, Problem, Tammes
-from gnc_cli.search.tasks import ESTIMATE, NEAR, Task, TaskResult, best_distinct, perform
+from gnc_cli.search.tasks import (
+    ESTIMATE,
+    NEAR,
+    Task,
+    TaskResult,
+    best_distinct,
+    looks_seconds,
+    perform,
+)
 
 _FIRST = (1, 2, 4)
 """Tasks of the first rounds; then `_ROUND` of them, twice as many every eighth round."""
@@ -49,6 +57,8 @@ _LIGHT = {"quick", "quick hop", "symmetric", "symmetric hop", "algebra", "shake"
 """Sources of tasks that can do without torch."""
 _ALL_SOURCES = 2
 """The round from which all sources compete; before, there is nothing to start from."""
+_LOOKING = 10.0
+"""Long searches have starts from algebra where these are looked at in fewer seconds."""
 _LOADING = 4.0
 """With fewer seconds left, torch and geoopt are not loaded any more: that takes three."""
 _FADING = 0.7
@@ -234,7 +244,8 @@ def _drawn(
     """Sources of the tasks of round r, by prior and credit."""
     plain = problem.parametrisation.is_free and isinstance(problem, Tammes)
     if is_long(problem):
-        return ["quick", "algebra", "quick hop"][: 3 if r >= _ALL_SOURCES else r + 1]
+        algebra = ["algebra"] * (looks_seconds(problem.d, problem.K) < _LOOKING)
+        return ["quick", *algebra, "quick hop"][: 3 if r >= _ALL_SOURCES else r + 1]
     plain = plain and problem.K <= MOST_POINTS and not effort.counted
     loaded = state.torch or "torch" in sys.modules
     if plain and (r == 0 or deadline.remaining < _LOADING and not loaded):
@@ -306,7 +317,7 @@ def _learn(
     state.credit = {name: _FADING * value for name, value in state.credit.items()}
     if not state.archive:
         return
-    if state.start is not None and state.archive[0].value < state.start.value:
+    if state.start and state.best and state.best.value < state.start.value:
         state.start = None
     best = _front(effort, state)
     # Where a polish is dear, most values are estimates.
@@ -316,10 +327,11 @@ def _learn(
     for each in results if r >= _ALL_SOURCES else []:
         if any(c.value < better for c in each.candidates):
             state.credit[each.source] = state.credit.get(each.source, 0.0) + 1.0
+    reached = best if state.start is None else min(best, state.start.value)
     again = sum(
         each.independent
-        and any(c.polished and abs(c.value - best) <= _SAME for c in each.candidates)
+        and any(c.polished and abs(c.value - reached) <= _SAME for c in each.candidates)
         for each in results
     )
     state.hits = again + (0 if best < before - _SAME else state.hits)
-    state.history.append((state.steps, best))
+    state.history.append((state.steps, reached))

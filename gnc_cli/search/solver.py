@@ -38,6 +38,8 @@ _LAST_POLISHES = 2
 _REFINE_STEPS = 300
 _POLISH_SHARE = 1 / 3
 """Of a time limit, for the last polish at most."""
+_POLISH = 10.0
+"""Seconds of the polish of a start, and a tenth of a time limit, at most."""
 _STATIONARY = 1e-9
 """A candidate less stationary than this, from a search cut short, is polished once more."""
 
@@ -118,7 +120,8 @@ def solve_code(
     best, second = settle(problem, best, deadline)
     order = None
     if best.active is not None:
-        order = first_order(best.whole, *best.active, problem.movable(), deadline.remaining)
+        left = 0.0 if deadline.expired else deadline.remaining
+        order = first_order(best.whole, *best.active, problem.movable(), left)
     elif best.polished:  # refined, with no multipliers
         order = FirstOrder(best.stationarity, np.nan)
     history = np.array([(step, _shown(request, problem, value)) for step, value in state.history])
@@ -208,7 +211,7 @@ def _start(
     start = Candidate(problem.value(whole), whole, restricted=restricted, origin=origin)
     if polish_is_dear(problem.coordinates, deadline.seconds):
         return start
-    return _no_worse(problem, start, deadline.within(0.1 * deadline.remaining))
+    return _no_worse(problem, start, deadline.within(min(_POLISH, 0.1 * deadline.remaining)))
 
 
 def _orbits_of(code: np.ndarray, order: int) -> Parametrisation:

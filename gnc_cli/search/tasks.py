@@ -30,6 +30,7 @@ from gnc_cli.search.descent import (
     anneal,
     descend_stage,
     estimate,
+    evaluation_seconds,
     long_descent,
     number_of_starts,
     quick_descents,
@@ -53,10 +54,11 @@ ESTIMATE = 2e-5
 """Error of the estimates at the final sharpness, relative to the scale."""
 _FRESH, _HOP, _NEXT = (0.0, 1.3), (0.6, 1.8), (1.0, 2.0)
 """Start sharpness times scale is drawn between these powers of ten."""
-_CROWDED, _LONG_RANGES = 2.5, {True: (0.0, 0.3), False: (0.3, 0.5)}
-"""Long descents from random rows begin at a sharpness between these powers of ten times sqrt(d), at
-which the cosines of random rows begin to differ in weight, by whether there are so many rows per
-dimension: with fewer, softer starts end 0.04 % lower at (96, 220)."""
+_CROWDED = 2.5
+"""Rows per dimension from which long descents from random rows begin softly."""
+_SOFT, _SHARPER = (0.0, 0.3), (0.3, 0.5)
+"""Their first sharpness over sqrt(d), between powers of ten: there the cosines of random rows begin
+to differ in weight. With fewer rows, soft starts end 0.04 % lower at (96, 220)."""
 _LOOK, _LOOK_STEPS = 20.0, 80
 """The first stage of codes from algebra: sharpness times scale, and steps."""
 _LOOKS = 8
@@ -124,7 +126,7 @@ class _Work:
         algebra = self.task.source == "algebra"
         self.quick = algebra or self.task.source.startswith("quick")
         self.stages, self.batch = STAGES, self.effort.batch
-        if self.quick and not self.effort.counted:
+        if self.quick and not self.effort.counted and not is_long(self.problem):
             self.batch = number_of_starts(self.problem.d, self.problem.K, self.task.share)
         if algebra:  # its starts are near to where they lead
             self.stages //= 2
@@ -208,6 +210,11 @@ class _Work:
         return TaskResult(self.task.source, ends, self.restarts, self.steps, independent)
 
 
+def looks_seconds(d: int, K: int) -> float:
+    """Return the time of the first stages of one task of starts from algebra, roughly."""
+    return _LOOKS * _LOOK_STEPS * evaluation_seconds(d, K, K)
+
+
 def best_distinct(candidates: list[Candidate]) -> list[Candidate]:
     """The best `ARCHIVE_SIZE`, sorted; of equal values (polished ones agree to rounding) the one
     that was found first."""
@@ -226,7 +233,8 @@ def _fresh(work: _Work) -> TaskResult:
     starts, decades = work.problem.starts(work.rng, work.batch), _FRESH
     if is_long(work.problem):
         d, K = work.problem.d, work.problem.K
-        low, high = np.log10(d**0.5 * work.scale()) + _LONG_RANGES[K >= _CROWDED * d]
+        decades = _SOFT if K >= _CROWDED * d else _SHARPER
+        low, high = np.log10(d**0.5 * work.scale()) + decades
         decades = float(low), float(high)
     work.admit(work.descend(work.problem, starts, decades, work.task.share))
     return work.result(independent=True)

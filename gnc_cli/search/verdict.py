@@ -129,13 +129,13 @@ def _verdict(
     possible = f"at most {_percent(optimum.shortfall)} below the optimum{without}"
     if known is None:
         return f"no code of this size is known; {possible}"
-    missing, tie = known.distance - distance, max(_MEET, known.rounding)
+    missing = known.distance - distance
     short = "at most " * is_open + _percent(missing / known.distance)
     if known.proven:
         return f"{short} below the optimum{without}, which is known"
-    if missing > tie:
+    if missing > _MEET:
         standing = f"{short} below the best known code{without}"
-    elif missing >= -tie:
+    elif missing >= -_MEET:
         standing = "ties the best known code"
     elif known.kind == "solved" and known.own:
         standing = f"{-missing:.2g} better than the code known to gnc"

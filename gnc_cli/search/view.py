@@ -141,7 +141,7 @@ def _origin(r: SolveResult, verbose: bool) -> tuple[str, ...]:
     if r.start is not None and r.searched:
         known = r.start.origin.partition(": ")[0]
         parts.append(f"{r.start.gain:.2g} better than the {known}")
-    elif r.start is not None:
+    elif r.start is not None and r.steps:
         parts.append("no better in the search")
     parts += [*effort, duration(r.seconds)]
     return "found by", kind, ", ".join(parts), "origin"

@@ -28,7 +28,7 @@ from gnc_cli.errors import UsageError
 from gnc_cli.geometry.one_vs_rest import one_vs_rest
 from gnc_cli.geometry.sphere import angle_from_chord
 from gnc_cli.known_codes.stored import stored_part
-from gnc_cli.known_codes.table import NUMERICAL_DATE, KnownCode
+from gnc_cli.known_codes.table import NUMERICAL_DATE, SOLVED, KnownCode
 from gnc_cli.metrics.gnc2 import Rattlers
 from gnc_cli.parameters import spelled
 from gnc_cli.runtime.deadline import Deadline
@@ -44,6 +44,7 @@ from gnc_cli.search.result import (
     Start,
 )
 from gnc_cli.search.routes.route import TOLERANCE, Route, Save, record
+from gnc_cli.search.verdict import proved_upper_end
 
 if TYPE_CHECKING:
     from gnc_cli.geometry.second_order import SecondOrder
@@ -60,6 +61,8 @@ _MOST_EXAMINED = 1500
 """K d up to which a code is polished for the multipliers of the second-order test."""
 _EXACT = 1e-12
 """Computed and exact cosine agree to this."""
+_FIRST = 1.0
+"""Seconds of the certificate of a known code beside which a search runs, or 5 % of the time."""
 _TIE = 1e-9
 """Codes whose distances are this near are one: stored coordinates are rounded."""
 
@@ -96,11 +99,12 @@ class StoredCode(Route):
         d, K = request.d, request.K
         part = "" if entry.K == K else f"{K:,} points of "
         size = "" if (entry.d, entry.K) == (d, K) else f"{part}({entry.d}, {entry.K}), "
+        again = "" if entry.status == SOLVED else "best known, coordinates "
         weights = stored_part(entry, d, K)
         with request.limited_threads(2.0 * K**2 * d):
             certificate = certify_code(weights, tolerance=TOLERANCE, deadline=deadline)
         course = Course(
-            origin=f"stored code: {size}found by gnc {NUMERICAL_DATE}",
+            origin=f"stored code: {size}{again}found by gnc {NUMERICAL_DATE}",
             outcome=Outcome.STORED,
             searched=False,
         )
@@ -156,7 +160,7 @@ class Algebra(Route):
                 certificate, attained = self._certified_by_algebra()
                 bound = "" if attained else " (largest cosine: an upper bound)"
             else:
-                certificate = self._certified_by_pairs()
+                certificate = self._certified_by_pairs(deadline)
                 second = self._second_order(deadline.within(0.1 * deadline.remaining))
         course = Course(
             origin=f"construction: {construction.origin}{bound}",
@@ -179,13 +183,15 @@ class Algebra(Route):
             )
         return examine(self.weights, deadline)
 
-    def _certified_by_pairs(self) -> Certificate:
+    def _certified_by_pairs(self, deadline: Deadline) -> Certificate:
         """All pairs of the rows as they are; the upper end of rho from a few classes of large
         codes."""
         (K, d), cosine, upper = self.weights.shape, self.construction.cosine, None
         if K * K * d > _EVERY_CLASS:
             upper = certified_margin(self.rows, cosine).upper
-        certificate = certify_code(self.weights, tolerance=TOLERANCE, upper_end=upper)
+        certificate = certify_code(
+            self.weights, tolerance=TOLERANCE, deadline=deadline, upper_end=upper
+        )
         exact = abs(certificate.max_cosine - cosine.value) <= _EXACT
         return replace(certificate, max_cosine=cosine.value) if exact else certificate
 
@@ -219,14 +225,19 @@ class SearchBeside(Route):
         self.search.check()
 
     def solve(self, deadline: Deadline, save: Save | None) -> SolveResult:
-        known = self.known.solve(deadline, save)
+        d, K = self.request.d, self.request.K
+        known = self.known.solve(deadline.within(max(_FIRST, 0.05 * deadline.remaining)), save)
         assert isinstance(known, SolveResult), "no known code is a sweep"
-        if known.distance >= self.request.target_distance:
-            return known
+        optimal = proved_upper_end(d, K) - _EXACT
+        if known.distance >= min(self.request.target_distance, optimal):
+            return replace(known, seconds=deadline.elapsed)
         if save is not None:
             save(lambda: (known.weights, None))
         candidate = self.search.beside(known).solve(deadline, save)
         assert isinstance(candidate, SolveResult), "no search for a code is a sweep"
+        if known.undecided and candidate.distance <= known.distance:
+            known = self.known.solve(deadline, save)
+            assert isinstance(known, SolveResult), "no known code is a sweep"
         return better_code(known, candidate)
 
 
@@ -236,21 +247,22 @@ def better_code(known: SolveResult, candidate: SolveResult) -> SolveResult:
     The time, and how a search ended, are those of the whole run.
     """
     gain = candidate.distance - known.distance
-    beside = Start(origin=known.origin, distance=known.distance, gain=max(0.0, gain))
+    start = Start(origin=known.origin, distance=known.distance, gain=gain if gain > _TIE else 0.0)
     if gain > _TIE:
-        return replace(candidate, start=beside)
-    if candidate.local_minimum and candidate.origin.endswith(known.origin):  # the same, polished
-        examined = ("stationarity", "first_order_gain", "local_minimum", "local_minimum_reason")
-        known = replace(known, **{name: getattr(candidate, name) for name in examined})
+        return replace(candidate, start=start)
     stopped = candidate.outcome in (Outcome.INTERRUPTED, Outcome.TIME_LIMIT)
+    outcome = candidate.outcome if stopped else known.outcome
+    if known.outcome is Outcome.STORED and gain >= 0.0:  # the same code with more digits
+        candidate = replace(candidate, origin=known.origin, searched=False, hits=0, batches=0)
+        return replace(candidate, outcome=outcome, start=start)
     of_the_search = {key: candidate.extras.get(key) for key in ("history", "state")}
     return replace(
         known,
-        outcome=candidate.outcome if stopped else known.outcome,
+        outcome=outcome,
         restarts=candidate.restarts,
         steps=candidate.steps,
         seconds=candidate.seconds,
-        start=replace(beside, gain=0.0),
+        start=start,
         extras={**known.extras, **of_the_search},
     )
 
@@ -283,13 +295,11 @@ def streamed(construction: Construction) -> bool:
     return construction.K * construction.d > _MOST_HELD
 
 
-def worth_a_search(request: Request, known: Construction | KnownCode) -> bool:
-    """Whether a search runs beside a known code; a time limit or a target invites one, but not
-    where the code is proved optimal, or descents of that many points end far behind."""
-    own = (known.d, known.K) == (request.d, request.K)
-    if own and known.proven:
+def worth_a_search(request: Request, construction: Construction) -> bool:
+    """Whether a search runs beside a construction; a time limit or a target invites one, but not
+    where it is proved optimal, or where descents of that many points end far behind."""
+    if construction.proven:
         return False
-    cosine = known.cosine.value if isinstance(known, Construction) else known.max_cosine
-    if not beyond_descents(request.d, request.K, cosine):
+    if not beyond_descents(request.d, request.K, construction.cosine.value):
         return True
     return (request.time_limit is not None or request.target is not None) and not request.large

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gnc_cli.codes.certify import certify_code
+from gnc_cli.geometry.gram import max_cosine
 from gnc_cli.geometry.second_order import UNDECIDED
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.parallel import Pool, processes
@@ -19,6 +20,8 @@ _OF_A_POLISH = ("stationarity", "first_order_gain", "local_minimum")
 _QUICK, _QUICK_NUMBERS = 500, 20_000
 """Up to this K and K d the certificate takes a moment and is made whole, whatever the time limit.
 """
+_SAME = 1e-9
+"""Distances this near are those of one code."""
 _CERTIFICATE = 30.0
 """Most seconds of the certificate of a larger code."""
 _PROVED_DIGITS = 1e-11
@@ -43,8 +46,8 @@ class Search(Route):
     """Number of tasks that earlier calls have done with this seed."""
 
     def beside(self, known: SolveResult) -> Route:
-        if self.start is not None:  # the code of an earlier call
-            return self
+        if self.start is not None and 1.0 - max_cosine(self.start) > known.distance + _SAME:
+            return self  # an earlier call came further
         return replace(self, start=known.weights, origin=known.origin)
 
     @property
