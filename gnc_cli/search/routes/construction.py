@@ -231,8 +231,9 @@ class SearchBeside(Route):
         optimal = proved_upper_end(d, K) - _EXACT
         if known.distance >= min(self.request.target_distance, optimal):
             return replace(known, seconds=deadline.elapsed)
+        weights = known.weights
         if save is not None:
-            save(lambda: (known.weights, None))
+            save(lambda: (weights, None))
         candidate = self.search.beside(known).solve(deadline, save)
         assert isinstance(candidate, SolveResult), "no search for a code is a sweep"
         if known.undecided and candidate.distance <= known.distance:
