@@ -59,7 +59,7 @@ def test_a_result_prints_its_figures_alone() -> None:
     text = repr(code())
     assert text.startswith("SolveResult(d=10, K=100, rho_one_vs_rest in [0.66, 0.67]: ")
     assert "array" not in text and "None" not in text and len(text) < 160
-    told = "K=1000, sufficient=11, necessary=8"
+    told = "K=1000, sufficient=10, necessary=8"
     assert repr(bounds(K=1000, margin=0.3)) == f"BoundsResult(one-vs-rest, margin 0.3: {told})"
     assert "lower=0.2769" in repr(bounds(3, 24)) and "2 pairs" in repr(bounds([3, 4], 24))
     assert repr(sweep([1.0, 0.1])).endswith("2 rows)")

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gnc_cli.limits.lines import welch
-from gnc_cli.search.descent import evaluation_seconds
 
 if TYPE_CHECKING:
     from gnc_cli.search.problem import Problem
@@ -92,6 +91,8 @@ def plan_effort(
         restarts: descents in all, where the user fixes them.
         seconds: the user's time limit, which takes the place of the planned effort.
     """
+    from gnc_cli.search.descent import evaluation_seconds  # with NumPy
+
     d, K, coordinates = problem.d, problem.K, problem.coordinates
     pairs = problem.pair_rows * K
     batch = batch_size(d, pairs)

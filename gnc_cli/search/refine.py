@@ -83,22 +83,19 @@ def refine(
     is an honest stationarity. When the deadline expires, the best point so far is returned.
     """
     points = problem.unknowns(whole)
-    # Long descents end at the last sharpness: no step of 300 gains 1e-6 there.
-    long = is_long(problem)
-    for sharpness in _SHARPNESS[-1:] if long else _SHARPNESS:
-        smoothed = _smoothed(problem, sharpness / scale)
+    for sharpness in () if is_long(problem) else _SHARPNESS:  # long descents end at the last
         points, _ = lbfgs(
-            smoothed,
+            _smoothed(problem, sharpness / scale),
             points,
             on_sphere=True,
-            max_steps=1 if long else steps,
+            max_steps=steps,
             memory=20,
             tolerance=1e-12,
             deadline=deadline,
         )
         if deadline.expired:
             break
-    _, gradient = smoothed(points)
+    _, gradient = _smoothed(problem, _SHARPNESS[-1] / scale)(points)
     tangent = gradient - (gradient * points).sum(1, keepdims=True) * points
     return problem.whole(points), FirstOrder(float(np.abs(tangent).max()), np.nan)
 

@@ -104,7 +104,9 @@ def _code(r: SolveResult, verbose: bool) -> Table:
     rows = [row for row in rows if row[1] != "-" or r.searched]
     rows = [row for row in rows if verbose or row[3] in _BRIEF]
     notes: list[Cell] = [] if r.verdict is None else [(Styled("verdict", "bold"), f": {r.verdict}")]
-    if r.optimum is None or not r.optimum.proved or r.searched:
+    settled = r.optimum is not None and r.optimum.proved and not r.searched
+    found_before = r.start is not None and r.outcome in (Outcome.STORED, Outcome.CONSTRUCTED)
+    if not (settled or found_before):
         ended = Styled(
             r.outcome.value.replace("_", " "), f"bold {_COLOURS.get(r.outcome, 'yellow')}"
         )
@@ -133,17 +135,18 @@ def _best_known(r: SolveResult, known: BestKnown, verbose: bool) -> tuple[str, .
 def _origin(r: SolveResult, verbose: bool) -> tuple[str, ...]:
     """What found the code, what a search added to the code known before, and with which effort."""
     kind, _, name = r.origin.partition(": ")
-    if not verbose and not kind.endswith("stored code"):
-        name = name.partition(",")[0].partition(" (")[0]
-    steps = [plural(r.steps, "step")] if verbose else []
-    effort = [plural(r.restarts, "start"), *steps, f"seed {r.seed}"] if r.steps else []
+    if not verbose and kind != "stored code":
+        name = "" if kind.endswith("stored code") else name.partition(",")[0].partition(" (")[0]
     parts = [name] if name else []
+    starts, steps = plural(r.restarts, "start"), [plural(r.steps, "step")] if verbose else []
     if r.start is not None and r.searched:
         known = r.start.origin.partition(": ")[0]
         parts.append(f"{r.start.gain:.2g} better than the {known}")
     elif r.start is not None and r.steps:
-        parts.append("no better in the search")
-    parts += [*effort, duration(r.seconds)]
+        parts.append(f"no better from {starts}")
+    if r.searched and r.steps:
+        parts += [starts, *steps, f"seed {r.seed}"]
+    parts.append(duration(r.seconds))
     return "found by", kind, ", ".join(parts), "origin"
 
 

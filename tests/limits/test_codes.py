@@ -28,7 +28,8 @@ def limits_of(table: KnownCodes | None = None) -> list[Limit]:
 KNOWN, SOLVED, BUILT, OPTIMAL = limits_of()
 LIMITS = dict(zip(NAMES, (KNOWN, SOLVED, BUILT, OPTIMAL), strict=True))
 TARGETS = [Fraction(n, 60) for n in range(6, 66)]
-DIMENSIONS = sorted({*range(2, 40), *(e for d, _ in our_copy().entries for e in (d, d + 1))})
+_LISTED = {d for codes in (our_copy(), numerical_codes()) for d, _ in codes.entries}
+DIMENSIONS = sorted({*range(2, 40), *(e for d in _LISTED for e in (d, d + 1))})
 """Between them no list of codes changes."""
 PAIRS = st.tuples(st.integers(2, 80), st.integers(2, 3000))
 

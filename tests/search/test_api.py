@@ -138,7 +138,7 @@ def test_targets(problem: str, target: float) -> None:
     ids=["softmax", "tammes", "ufm", "symmetry", "fixed", "large"],
 )
 def test_no_time_at_all_is_a_normal_end(options: dict[str, Any]) -> None:
-    options = {"d": 3, "K": 14} | options
+    options = {"d": 3, "K": 40} | options
     result = solve(**options, time_limit=1e-6)
     assert isinstance(result, SolveResult)
     consistent(result)

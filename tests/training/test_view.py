@@ -48,7 +48,7 @@ NCC accuracy       0.9947    training set, by its class means
 test NCC accuracy  0.9481    by the same means
 GNC1               0.003333  from 0.278 after epoch 1
 GNC2               0.332119  certified
-  ratio            0.4964    of 0.669012, best known, our own code
+  ratio            0.4964    of 0.669012, code found by gnc
 GNC3               0.06452   from 0.918 after epoch 1
 
 run: 60 epochs in 2 min 42 s, runs/2026-11-21-1530-glyphs-cnn
