@@ -15,7 +15,8 @@ and small, and would else crowd out the starts that lead to better basins.
 
 A known code beside the search (`SearchState.start`) takes no part in this until it is beaten: it
 stays out of the archive, where it would be the parent of most hops, often a rigid code that leads
-nowhere. Half of the hops and shakes start from it, and count where they improve on it.
+nowhere. The search descends from it once, before the first round, and half of the hops and shakes
+start from it; they count where they improve on it.
 """
 
 import sys
@@ -137,6 +138,12 @@ def search(
         target_distance: stop once the best polished code has this distance.
         symmetry: every task draws its group of this kind; None for the mixture of sources.
     """
+    if state.start is not None and not effort.counted:
+        task = Task("quick hop", (seed,), problem, effort, share=_SHARES[0], device=device)
+        first = perform(_from_known(task, state.start), deadline)
+        state.restarts, state.steps = state.restarts + first.restarts, state.steps + first.steps
+        _learn(problem, effort, state, 0, [first])
+        yield
     while not (deadline.expired or state.is_over(problem, effort, target_distance)):
         r, best = _round(state.tasks)[0], state.best
         tasks = _tasks(problem, effort, seed, state, symmetry, device, deadline)
@@ -192,8 +199,6 @@ def _tasks(
     sources, start, learning = ["symmetric"], state.start, 0
     if symmetry is None:
         sources = _drawn(problem, effort, seed, r, state, size, deadline)
-    if start is not None and r == 1:
-        sources[0] = "quick hop" if problem.K <= MOST_POINTS and not effort.counted else "hop"
     for i in range(size):
         task = replace(plain, source=sources[i % len(sources)], seed=(seed, r, len(rough) + i))
         if task.source in _LEARNING:
@@ -201,10 +206,15 @@ def _tasks(
             learning += 1
         moves = ("hop", "quick hop", "shake" if start and start.polished else "")
         if start is not None and learning % 2 and task.source in moves:
-            task = replace(task, archive=(start,), below=start.value - _SAME)
+            task = _from_known(task, start)
         tasks.append(task)
     state.torch = state.torch or not set(sources) <= _LIGHT
     return tasks[state.tasks - first :]
+
+
+def _from_known(task: Task, start: Candidate) -> Task:
+    """The task from a known code; only what is better counts."""
+    return replace(task, archive=(start,), below=start.value - _SAME)
 
 
 def _best_of(

@@ -165,8 +165,14 @@ def test_half_of_the_hops_start_from_a_known_code(rng: np.random.Generator) -> N
     ours = [task for task in learning if task.below < np.inf]
     assert len(learning) > 2 and 0 < len(ours) <= (len(learning) + 1) // 2
     assert all(task.archive == (state.start,) and task.source != "shake" for task in ours)
-    # At once, not only when the rounds of first starts are over.
-    (first, _) = schedule._tasks(
-        problem, effort, 3, replace(state, tasks=1), None, "cpu", Deadline()
-    )
-    assert (first.source, first.below < np.inf) == ("quick hop", True)
+
+
+def test_a_search_first_descends_from_a_known_code() -> None:
+    """A part of a code leads further by itself; the tasks of the rounds are those without it."""
+    problem, moved = Tammes(free(3, 12)), icosahedron() + 0.05 * np.eye(12, 3)
+    state = known(problem, moved / np.linalg.norm(moved, axis=1, keepdims=True))
+    effort = replace(EFFORT, counted=False)
+    next(search(problem, effort, 3, state, deadline=Deadline(), pool=Pool()))
+    assert state.tasks == 0 and state.restarts > 0 and state.start is None
+    assert state.best is not None and state.best.origin == "stored code: x"
+    assert state.best.value == pytest.approx(1.0 / np.sqrt(5.0), abs=1e-3)
