@@ -228,8 +228,10 @@ class SearchBeside(Route):
         d, K = self.request.d, self.request.K
         known = self.known.solve(deadline.within(max(_FIRST, 0.05 * deadline.remaining)), save)
         assert isinstance(known, SolveResult), "no known code is a sweep"
-        optimal = proved_upper_end(d, K) - _EXACT
-        if known.distance >= min(self.request.target_distance, optimal):
+        best, optimal = self.request.known, proved_upper_end(d, K)
+        if best is not None and best.proven:
+            optimal = min(optimal, best.distance)
+        if known.distance >= min(self.request.target_distance, optimal - _TIE):
             return replace(known, seconds=deadline.elapsed)
         weights = known.weights
         if save is not None:
