@@ -43,9 +43,8 @@ def test_the_atlas_holds_the_codes_of_its_rows() -> None:
         assert entry is not None and rows.shape == (K, d) and rows.dtype.kind == "i"
         ((name, unit),) = stored_codes(d, K)
         assert name == f"found by gnc for d = {d}, K = {K}"
-        # By rounding to 16 bits the distance is more than 1 - the largest cosine.
-        slack = 1e-9 if rows.dtype == np.int32 else 1e-4
-        assert -2e-12 <= max_cosine(unit) - entry.max_cosine < slack
+        # Where a code is not polished, its distance is more than 1 - the largest cosine.
+        assert -2e-12 <= max_cosine(unit) - entry.max_cosine < 1e-4
 
 
 def test_every_numerical_code_has_coordinates() -> None:
