@@ -138,7 +138,7 @@ def search(
         target_distance: stop once the best polished code has this distance.
         symmetry: every task draws its group of this kind; None for the mixture of sources.
     """
-    if state.start is not None and not effort.counted:
+    if state.start is not None and not effort.counted and not state.tasks:
         task = Task("quick hop", (seed,), problem, effort, share=_SHARES[0], device=device)
         first = perform(_from_known(task, state.start), deadline)
         state.restarts, state.steps = state.restarts + first.restarts, state.steps + first.steps
