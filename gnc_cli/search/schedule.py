@@ -179,7 +179,9 @@ def _tasks(
     if r > _ALL_SOURCES and effort.shakes and not effort.polishes:
         near = [c for c in good if c.value < bar + NEAR * problem.scale(c.value)]
         rough = [c for c in near if not c.polished][: -(-size // 8)]
-    shares = _SHARES[:1] if is_long(problem) else _SHARES
+    shares = _SHARES
+    if is_long(problem):  # one short descent, from a known code or random rows, then whole ones
+        shares = _SHARES[: 0 if state.start or state.archive else 1]
     plain = Task(
         "fresh",
         (seed, r, 0),
