@@ -43,7 +43,7 @@ from gnc_cli.search.tasks import (
 _FIRST = (1, 2, 4)
 """Tasks of the first rounds; then `_ROUND` of them, twice as many every eighth round."""
 _ROUND, _MOST = 8, 64
-_SHARES = (0.1, 0.25, 0.5)
+_SHARES: tuple[float, ...] = (0.1, 0.25, 0.5)
 """Share of the steps of a descent in the first rounds, so that a first code is found soon."""
 _NEW = {"fresh": 0.5, "quick": 0.5, "symmetric": 4.0, "neighbour": 0.5, "algebra": 0.5}
 _MANY_PARTS = 9
