@@ -58,6 +58,8 @@ _LIGHT = {"quick", "quick hop", "symmetric", "symmetric hop", "algebra", "shake"
 """Sources of tasks that can do without torch."""
 _ALL_SOURCES = 2
 """The round from which all sources compete; before, there is nothing to start from."""
+_KNOWN_SHARE = 0.25
+"""Of a time limit, for the descent from a known code before the rounds, at most."""
 _LOOKING = 10.0
 """Long searches have starts from algebra where these are looked at in fewer seconds."""
 _LOADING = 4.0
@@ -140,7 +142,8 @@ def search(
     """
     if state.start is not None and not effort.counted and not state.tasks:
         task = Task("quick hop", (seed,), problem, effort, share=_SHARES[0], device=device)
-        first = perform(_from_known(task, state.start), deadline)
+        some = deadline.within(_KNOWN_SHARE * deadline.remaining)
+        first = perform(_from_known(task, state.start), some)
         state.restarts, state.steps = state.restarts + first.restarts, state.steps + first.steps
         _learn(problem, effort, state, 0, [first])
         yield
