@@ -128,8 +128,8 @@ def solve(
     method: Annotated[
         str,
         Parameter(
-            "auto: theorems and constructions first, then search; descent: search "
-            "always. Default auto.",
+            "auto: begin with the best code of theorems, constructions and codes stored "
+            "with gnc; descent: search without these. Default auto.",
             one_of(Method),
             _SEARCH,
         ),
