@@ -128,8 +128,8 @@ def solve(
     method: Annotated[
         str,
         Parameter(
-            "auto: begin with the best code of theorems, constructions and codes stored "
-            "with gnc; descent: search without these. Default auto.",
+            "auto: begin with the best code that gnc has (theorem, construction, stored "
+            "code); descent: search at once, constructions only as starts. Default auto.",
             one_of(Method),
             _SEARCH,
         ),

@@ -203,6 +203,8 @@ class Candidate:
     """Active pairs of the polish and their multipliers."""
     origin: str = ""
     """The group or construction that its first start was made with; empty for a random one."""
+    sharp: bool = False
+    """A long descent ended in these rows, at the last sharpness of a refinement."""
     draw: int | None = None
     """The seed of the random group over whose orbits it was descended; None for others."""
 

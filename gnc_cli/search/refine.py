@@ -22,7 +22,6 @@ from gnc_cli.geometry.polish import polish
 from gnc_cli.geometry.second_order import SecondOrder, second_order
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.search.descent import lbfgs, smoothed_cosine
-from gnc_cli.search.effort import is_long
 from gnc_cli.search.parametrisation import free
 from gnc_cli.search.problem import Candidate, Problem, Tammes
 
@@ -75,15 +74,24 @@ def polish_candidate(
 
 
 def refine(
-    problem: Problem, whole: np.ndarray, *, scale: float, steps: int, deadline: Deadline
+    problem: Problem,
+    whole: np.ndarray,
+    *,
+    scale: float,
+    steps: int,
+    deadline: Deadline,
+    sharp: bool = False,
 ) -> tuple[np.ndarray, FirstOrder]:
     """L-BFGS on the smoothed maximum at sharpness 1e4, 1e5, 1e6 / scale, where Newton is too large.
 
     The softmax weights at the last sharpness estimate the multipliers, so the gradient's size there
     is an honest stationarity. When the deadline expires, the best point so far is returned.
+
+    Args:
+        sharp: the rows are the end of a descent to the last sharpness, and stay as they are.
     """
     points = problem.unknowns(whole)
-    for sharpness in () if is_long(problem) else _SHARPNESS:  # long descents end at the last
+    for sharpness in () if sharp else _SHARPNESS:
         points, _ = lbfgs(
             _smoothed(problem, sharpness / scale),
             points,

@@ -81,7 +81,7 @@ def choose_route(request: Request, start: np.ndarray | None = None, tasks: int =
         stored = stored_entry(d, K)
         if stored is None:
             raise UsageError(
-                f"no coordinates of d = {d:,}, K = {K:,} are stored; drop "
+                f"no coordinates of exactly d = {d:,}, K = {K:,} are stored; drop "
                 f"{spelled('construction', STORED)} to build or find a code"
             )
         return StoredCode(request, stored)

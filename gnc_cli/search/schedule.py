@@ -103,7 +103,7 @@ class SearchState:
     archive: list[Candidate] = field(default_factory=list)
     """The candidates that later tasks start from."""
     start: Candidate | None = None
-    """A known code, until the archive has a better one."""
+    """A known code, until the search has a better one."""
     history: list[tuple[int, float]] = field(default_factory=list)
     """Gradient steps so far and the best value, after each round."""
 
@@ -137,11 +137,12 @@ def search(
         seed: with the number of a task it decides every random choice.
         deadline: polled at each step; tasks that it cuts short count with what they have.
         pool: the processes that work; the first task is done here.
-        target_distance: stop once the best polished code has this distance.
+        target_distance: stop once the best code has this distance.
         symmetry: every task draws its group of this kind; None for the mixture of sources.
     """
     if state.start is not None and not effort.counted and not state.tasks:
-        task = Task("quick hop", (seed,), problem, effort, share=_SHARES[0], device=device)
+        source = "quick hop" if problem.K <= MOST_POINTS or is_long(problem) else "hop"
+        task = Task(source, (seed,), problem, effort, share=_SHARES[0], device=device)
         some = deadline.within(_KNOWN_SHARE * deadline.remaining)
         first = perform(_from_known(task, state.start), some)
         state.restarts, state.steps = state.restarts + first.restarts, state.steps + first.steps
@@ -207,11 +208,13 @@ def _tasks(
     for i in range(size):
         task = replace(plain, source=sources[i % len(sources)], seed=(seed, r, len(rough) + i))
         if task.source in _LEARNING:
-            task = replace(task, archive=tuple(good))
             learning += 1
-        moves = ("hop", "quick hop", "shake" if start and start.polished else "")
-        if start is not None and learning % 2 and task.source in moves:
-            task = _from_known(task, start)
+            moves = ("hop", "quick hop", "shake" if start and start.polished else "")
+            if start is not None and task.source in moves and (learning % 2 or not good):
+                task = _from_known(task, start)
+            else:  # a resumed search has nothing to go on from at first
+                source = task.source if good else "fresh"
+                task = replace(task, source=source, archive=tuple(good))
         tasks.append(task)
     state.torch = state.torch or not set(sources) <= _LIGHT
     return tasks[state.tasks - first :]
@@ -230,7 +233,8 @@ def _best_of(
     An estimate says where a basin leads. Where all polishes are left to the end, a polished code
     and the estimates of better ones stand side by side: what counts is what each code has now.
     """
-    for c in sorted(candidates, key=lambda c: c.value)[:_REALISED]:
+    rough = sorted((c for c in candidates if not c.polished), key=lambda c: c.value)
+    for c in [*(c for c in candidates if c.polished), *rough[:_REALISED]]:
         value = c.value if c.polished else problem.value(c.whole)
         if best is None or value < best.value:
             best = replace(c, value=value)
@@ -327,7 +331,8 @@ def _learn(
     kept = [c for c in state.archive if c.polished or c.value not in used]
     candidates = kept + [c for each in results for c in each.candidates]
     state.archive = best_distinct(_once(candidates, problem))
-    state.best = _best_of(problem, state.best, [c for each in results for c in each.candidates])
+    for each in results:
+        state.best = _best_of(problem, state.best, each.candidates)
     state.batches += sum(each.independent for each in results)
     state.credit = {name: _FADING * value for name, value in state.credit.items()}
     if not state.archive:

@@ -249,13 +249,19 @@ def _no_worse(problem: Problem, candidate: Candidate, deadline: Deadline) -> Can
 def _refine(
     problem: Problem, candidate: Candidate, deadline: Deadline
 ) -> tuple[np.ndarray, FirstOrder]:
-    """A candidate's rows after L-BFGS at higher sharpness."""
+    """A candidate's rows after L-BFGS at higher sharpness.
+
+    Where long descents need none, little time is kept: half of it, that the certificate has some.
+    """
+    if is_long(problem):
+        deadline = deadline.within(0.5 * deadline.remaining)
     return refine(
         candidate.restricted or problem,
         candidate.whole,
         scale=problem.scale(candidate.value),
         steps=_REFINE_STEPS,
         deadline=deadline,
+        sharp=candidate.sharp,
     )
 
 

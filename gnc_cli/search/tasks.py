@@ -155,7 +155,7 @@ class _Work:
                 steps = max(1, round(share * self.effort.steps))
                 rows, made = long_descent(start, first, _SHARP / scale, steps, self.deadline)
                 self.restarts, self.steps = self.restarts + 1, self.steps + made
-                ends.append(Candidate(problem.value(rows), rows, origin=origin))
+                ends.append(Candidate(problem.value(rows), rows, origin=origin, sharp=True))
             return sorted(ends, key=lambda c: c.value)
         if self.quick:
             quick, begun, steps = quick_descents(

@@ -135,8 +135,11 @@ def _best_known(r: SolveResult, known: BestKnown, verbose: bool) -> tuple[str, .
 def _origin(r: SolveResult, verbose: bool) -> tuple[str, ...]:
     """What found the code, what a search added to the code known before, and with which effort."""
     kind, _, name = r.origin.partition(": ")
-    if not verbose and kind != "stored code":
-        name = "" if kind.endswith("stored code") else name.partition(",")[0].partition(" (")[0]
+    if not verbose:
+        named = name.partition(",")[0].partition(" (")[0]
+        if kind.endswith("stored code"):  # of which the best known code says where it is from
+            named = name.partition(", found by")[0] if kind == "stored code" else ""
+        name = named
     parts = [name] if name else []
     starts, steps = plural(r.restarts, "start"), [plural(r.steps, "step")] if verbose else []
     if r.start is not None and r.searched:

@@ -60,7 +60,7 @@ def test_a_part_is_no_worse_and_certified(d: int, K: int) -> None:
     assert entry is not None
     part = stored_part(entry, d, K)
     assert part.shape == (K, d)
-    assert minimum_one_vs_rest(part).lower >= 1.0 - entry.max_cosine - 1e-15
+    assert minimum_one_vs_rest(part).lower >= 1.0 - entry.max_cosine - 1e-8
 
 
 def test_a_part_of_fewer_dimensions_has_zeros() -> None:
@@ -84,7 +84,7 @@ def test_solve_is_never_below_bounds_where_there_are_coordinates(d: int, K: int)
     result = route.solve(Deadline(), None)
     assert isinstance(result, SolveResult)
     if known is not None and known.kind != "table":
-        assert result.distance >= row.lower - 1e-12
+        assert result.distance >= row.lower - 1e-8
     elif stored_entry(d, K) is not None:  # a published figure whose code gnc has found again
         assert result.distance >= row.lower - 1e-12
 

@@ -13,6 +13,7 @@ from gnc_cli.search.effort import UNLIMITED, Effort, plan_effort
 from gnc_cli.search.parametrisation import cyclic_orbits, extending, free
 from gnc_cli.search.problem import Candidate, Problem, SoftmaxCode, Tammes
 from gnc_cli.search.schedule import SearchState, search
+from gnc_cli.search.tasks import TaskResult
 from tests.problems import icosahedron
 
 EFFORT = Effort(
@@ -176,3 +177,25 @@ def test_a_search_first_descends_from_a_known_code() -> None:
     assert state.tasks == 0 and state.restarts > 0 and state.start is None
     assert state.best is not None and state.best.origin == "stored code: x"
     assert state.best.value == pytest.approx(1.0 / np.sqrt(5.0), abs=1e-3)
+
+
+@pytest.mark.parametrize(("d", "K"), [(5, 40), (64, 200)])
+@pytest.mark.parametrize("done", [1, 3, 7, 12])
+def test_a_resumed_search_has_a_known_code_and_no_archive(d: int, K: int, done: int) -> None:
+    """Its hops start from the known code, or anew: from nothing they cannot."""
+    problem, code = Tammes(free(d, K)), random_points(np.random.default_rng(0), K, d)
+    for state in (known(problem, code), SearchState()):
+        effort = plan_effort(problem, seconds=5.0)
+        state.tasks = done
+        tasks = schedule._tasks(problem, effort, 0, state, None, "cpu", Deadline(5.0))
+        assert tasks and all(task.archive for task in tasks if task.source in schedule._LEARNING)
+
+
+def test_a_polished_code_is_not_hidden_by_estimates(rng: np.random.Generator) -> None:
+    problem, code = Tammes(free(3, 9)), random_points(rng, 9, 3)
+    rough = [Candidate(0.1 + 0.01 * i, code) for i in range(5)]
+    polished = Candidate(0.2, code, stationarity=0.0)
+    state = SearchState()
+    results = [TaskResult("fresh", [each]) for each in [*rough, polished]]
+    schedule._learn(problem, EFFORT, state, 3, results)
+    assert state.best is not None and state.best.value == 0.2

@@ -204,3 +204,10 @@ def test_an_estimate_that_its_rows_do_not_keep_is_no_result(
     poor = Candidate(0.1, random_points(np.random.default_rng(0), 12, 3))
     best = solver._best(problem, SearchState(best=start, archive=[poor, start]), Deadline())
     assert best is not None and best.value == start.value
+
+
+def test_a_given_start_is_refined_where_descents_are_long() -> None:
+    """`restarts=0` only polishes: random rows of (64, 200) came back as they were."""
+    start = random_points(np.random.default_rng(0), 110, 52)
+    done = found("tammes", 52, 110, restarts=0, init=start)
+    assert max_cosine(done.weights) < 0.7 * max_cosine(start)

@@ -234,7 +234,7 @@ class SearchBeside(Route):
         if known.distance >= min(self.request.target_distance, optimal - _TIE):
             return replace(known, seconds=deadline.elapsed)
         weights = known.weights
-        if save is not None:
+        if save is not None and not self.request.resume:
             save(lambda: (weights, None))
         candidate = self.search.beside(known).solve(deadline, save)
         assert isinstance(candidate, SolveResult), "no search for a code is a sweep"
@@ -250,13 +250,14 @@ def better_code(known: SolveResult, candidate: SolveResult) -> SolveResult:
     The time, and how a search ended, are those of the whole run.
     """
     gain = candidate.distance - known.distance
-    start = Start(origin=known.origin, distance=known.distance, gain=gain if gain > _TIE else 0.0)
-    if gain > _TIE:
+    tie = _TIE if known.outcome is Outcome.STORED else _EXACT
+    start = Start(origin=known.origin, distance=known.distance, gain=gain if gain > tie else 0.0)
+    if gain > tie:
         return replace(candidate, start=start)
     stopped = candidate.outcome in (Outcome.INTERRUPTED, Outcome.TIME_LIMIT)
     outcome = candidate.outcome if stopped else known.outcome
     if known.outcome is Outcome.STORED and gain >= 0.0:  # the same code with more digits
-        candidate = replace(candidate, origin=known.origin, searched=False, hits=0, batches=0)
+        candidate = replace(candidate, origin=known.origin, searched=False)
         return replace(candidate, outcome=outcome, start=start)
     of_the_search = {key: candidate.extras.get(key) for key in ("history", "state")}
     return replace(

@@ -18,16 +18,19 @@ from gnc_cli.constructions.registry import names
 from gnc_cli.errors import UsageError
 from gnc_cli.geometry.gram import max_cosine
 from gnc_cli.io.codefile import read_code
-from gnc_cli.known_codes.table import NUMERICAL_DATE, our_copy
+from gnc_cli.known_codes.table import NUMERICAL_DATE
 from gnc_cli.limits.lines import welch
 from gnc_cli.records import Bracket
 from gnc_cli.search.request import Request
 from gnc_cli.search.result import Outcome, SolveResult
 from gnc_cli.search.routes import construction as module
 from gnc_cli.search.routes.construction import (
+    SearchBeside,
+    StoredCode,
     better_code,
     worth_a_search,
 )
+from gnc_cli.search.run import choose_route
 
 FOUND = f"found by gnc {NUMERICAL_DATE}"
 VALIDATOR = jsonschema.Draft202012Validator(schemas.load("solve"))
@@ -77,11 +80,15 @@ def test_a_named_construction_whole_in_part_and_wider() -> None:
     )
 
 
-@pytest.mark.parametrize(("d", "K"), [(4, 9), (3, 13)])
-def test_a_stored_code_is_certified_and_said_to_be_one(tmp_path: Path, d: int, K: int) -> None:
+@pytest.mark.parametrize(
+    ("d", "K", "by"), [(4, 9, FOUND), (3, 13, f"best known, coordinates {FOUND}")]
+)
+def test_a_stored_code_is_certified_and_said_to_be_one(
+    tmp_path: Path, d: int, K: int, by: str
+) -> None:
     path = tmp_path / "code.h5"
     result = solved(d, K, construction="known", out=path)
-    assert (result.origin, result.outcome) == (f"stored code: {FOUND}", Outcome.STORED)
+    assert (result.origin, result.outcome) == (f"stored code: {by}", Outcome.STORED)
     assert result.steps == result.restarts == 0 and result.best_known is not None
     assert result.max_cosine == pytest.approx(result.best_known.max_cosine, abs=2e-12)
     # A second witness of the certificate: all pairs, and the bisector theorem.
@@ -149,8 +156,10 @@ def test_the_better_code_wins() -> None:
     won = better_code(built, lower)
     assert won.start is not None and won.start.origin == "construction: smith"
     assert won.start.gain == pytest.approx(1e-6, rel=1e-6) and replace(won, start=None) == lower
-    tie = better_code(built, replace(found, max_cosine=built.max_cosine - 1e-10)).start
-    assert tie is not None and tie.gain == 0.0  # stored coordinates are rounded
+    shipped = replace(built, outcome=Outcome.STORED, origin="stored code: x")
+    tie = better_code(shipped, replace(found, max_cosine=built.max_cosine - 1e-10))
+    assert tie.start is not None and tie.start.gain == 0.0  # stored coordinates are rounded
+    assert (tie.origin, tie.searched, tie.steps) == ("stored code: x", False, 9)
     assert better_code(built, replace(found, max_cosine=0.9)).max_cosine == built.max_cosine
     stopped = replace(found, outcome=Outcome.INTERRUPTED)
     assert better_code(built, stopped).outcome is Outcome.INTERRUPTED
@@ -222,10 +231,9 @@ def test_what_needs_no_search() -> None:
     assert worth(named(64, 200, 1 / 17)) and worth(named(512, 2048, 512**-0.5))
 
 
-def test_a_part_of_a_proved_code_is_searched_beside() -> None:
-    (entry,) = our_copy().select([3], [24])
-    assert not worth_a_search(Request(d=3, K=24), entry)
-    assert worth_a_search(Request(d=3, K=23), entry) and worth_a_search(Request(d=4, K=24), entry)
+def test_a_proved_code_with_coordinates_needs_no_search() -> None:
+    assert isinstance(choose_route(Request(d=3, K=13)), StoredCode)
+    assert isinstance(choose_route(Request(d=3, K=19)), SearchBeside)
 
 
 @pytest.mark.parametrize(("d", "K", "searches"), [(32, 1000, True), (64, 100_000, False)])
