@@ -671,7 +671,7 @@ def reference_text(reference: Gnc2Reference, letters: int | None = None) -> str:
 
 
 def _above_one(r: MeasureResult) -> bool:
-    """Whether the weights are better than the code known to gnc that they are compared with."""
+    """Return whether the weights are better than the code of gnc that they are compared with."""
     kind = None if r.gnc2_reference is None else r.gnc2_reference.kind
     known = kind in ("table", "solved", "construction")
     return known and r.gnc2_ratio is not None and r.gnc2_ratio > 1.0 + _ROUNDING

@@ -40,8 +40,11 @@ def stored_codes(d: int, K: int) -> Iterator[tuple[str, np.ndarray]]:
 
 def stored_entry(d: int, K: int) -> KnownCode | None:
     """Return the entry of the code of this very size whose coordinates are here; None without."""
-    entry = numerical_codes().find(d, K) or our_copy().find(d, K)
-    return None if next(stored_codes(d, K), None) is None else entry
+    solved = numerical_codes().find(d, K)  # each of these has coordinates
+    if solved is not None:
+        return solved
+    file = next((data_folder() / "coordinates").glob(f"{d}.{K}.*txt"), None)
+    return None if file is None else our_copy().find(d, K)
 
 
 def best_stored(d: int, K: int) -> KnownCode | None:

@@ -28,7 +28,7 @@ class Problem(ABC):
     relative: bool
     """A value is a difference to the value of the row's own column: a margin."""
     device: str = "cpu"
-    """Where torch descends; long descents are made without torch, on the CPU alone."""
+    """Device on which torch descends; long descents are made without torch, on the CPU alone."""
 
     def __init__(self, parametrisation: Parametrisation) -> None:
         self.parametrisation = parametrisation

@@ -59,7 +59,7 @@ _LIGHT = {"quick", "quick hop", "symmetric", "symmetric hop", "algebra", "shake"
 _ALL_SOURCES = 2
 """The round from which all sources compete; before, there is nothing to start from."""
 _KNOWN_SHARE = 0.25
-"""Of a time limit, for the descent from a known code before the rounds, at most."""
+"""Largest share of a time limit for the descent from a known code before the rounds."""
 _LOOKING = 10.0
 """Long searches have starts from algebra where these are looked at in fewer seconds."""
 _LOADING = 4.0
@@ -75,7 +75,7 @@ _APART = 5e-4
 """Where d = 3, codes of the archive differ by this, relative to the scale: else variants of one
 code, by a contact or a rattler, would be all that hops start from."""
 _REALISED = 3
-"""Of the candidates of a task, those whose own value may be the best."""
+"""Estimates of a task whose rows are looked at: their own value may be the best."""
 _SAME = 1e-10
 """Polished values this near are one."""
 

@@ -120,8 +120,8 @@ def solve_code(
     best, second = settle(problem, best, deadline)
     order = None
     if best.active is not None:
-        left = 0.0 if deadline.expired else deadline.remaining
-        order = first_order(best.whole, *best.active, problem.movable(), left)
+        seconds = 0.0 if deadline.expired else deadline.remaining
+        order = first_order(best.whole, *best.active, problem.movable(), seconds)
     elif best.polished:  # refined, with no multipliers
         order = FirstOrder(best.stationarity, np.nan)
     history = np.array([(step, _shown(request, problem, value)) for step, value in state.history])

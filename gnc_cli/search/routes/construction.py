@@ -300,7 +300,7 @@ def streamed(construction: Construction) -> bool:
 
 
 def worth_a_search(request: Request, construction: Construction) -> bool:
-    """Whether a search runs beside a construction; a time limit or a target invites one, but not
+    """Return whether a search runs beside a construction; a limit or a target invites one, but not
     where it is proved optimal, or where descents of that many points end far behind."""
     if construction.proven:
         return False

@@ -41,7 +41,7 @@ class Search(Route):
     start: np.ndarray | None = None
     """The first start: the user's, a known code, or the code of an earlier call."""
     origin: str = ""
-    """Of a known code."""
+    """Origin of a known code; empty for others."""
     tasks: int = 0
     """Number of tasks that earlier calls have done with this seed."""
 
