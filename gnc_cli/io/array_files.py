@@ -22,12 +22,11 @@ from gnc_cli.io.catalogue import (
     WORDS,
     Catalogue,
     Entry,
-    most_unpacked,
     translated,
 )
 from gnc_cli.io.code import CodeFile, provenance_text
 from gnc_cli.io.file_rows import BFLOAT16, FlatArray, native
-from gnc_cli.io.inputs import file_size
+from gnc_cli.io.inputs import excess, file_size
 
 _HEADERS = {
     (1, 0): np.lib.format.read_array_header_1_0,
@@ -152,11 +151,8 @@ def write_safetensors(file: IO[bytes], code: CodeFile) -> None:
 
 def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Entry:
     """One array of the archive, by its header alone."""
-    if member.file_size > most_unpacked(member.compress_size):
-        raise ValueError(
-            f"it claims {member.file_size} bytes from {member.compress_size} compressed ones, more "
-            "than is unpacked; save it uncompressed, with numpy.savez"
-        )
+    if problem := excess(member.file_size, member.compress_size):
+        raise ValueError(f"it {problem}; save it uncompressed, with numpy.savez")
     with archive.open(member) as file:
         shape, _, dtype = _npy_header(file, member.file_size)
 

@@ -337,14 +337,6 @@ def label_columns(names: Sequence[str]) -> list[str]:
     return [name for name in names if name.lower() in called]
 
 
-def most_unpacked(packed: int) -> int:
-    """The most bytes that honest data of `packed` compressed bytes has, or a little more.
-
-    Deflate can stand for a thousandfold, which is what a bomb of zeros does.
-    """
-    return 100 * packed + (64 << 20)
-
-
 @contextlib.contextmanager
 def translated(path: str, what: str) -> Iterator[None]:
     """Turn whatever a file library raises inside the block into one DataError about `path`.

@@ -31,12 +31,11 @@ from gnc_cli.io.catalogue import (
     WORDS,
     Catalogue,
     Entry,
-    most_unpacked,
     translated,
 )
 from gnc_cli.io.code import CodeFile, creation_time, provenance_text
 from gnc_cli.io.file_rows import BFLOAT16, FlatArray, native
-from gnc_cli.io.inputs import file_size, memory_limit
+from gnc_cli.io.inputs import excess, file_size, memory_limit
 from gnc_cli.parameters import spelled
 
 FORMAT = 1
@@ -347,8 +346,8 @@ def _texts(dataset: Any, size: int, lock: threading.Lock) -> np.ndarray:
         with lock:
             texts = dataset[start : start + step].tolist()
         total += sum(map(len, texts))
-        if total > most_unpacked(size):
-            raise ValueError(f"its texts have more than {most_unpacked(size)} bytes")
+        if problem := excess(total, size):
+            raise ValueError(f"it {problem}")
         words[start : start + step] = [text.decode(errors="backslashreplace") for text in texts]
     return words
 
@@ -417,11 +416,8 @@ def _shape_warning(dataset: Any, axis: int, size: int) -> str | None:
             f"{_AGAIN}"
         )
     chunk = math.prod(dataset.chunks) * itemsize
-    if expected * chunk > most_unpacked(stored):
-        return (
-            f"{claim}, from {stored} stored bytes, more than is unpacked; store it without "
-            "compression"
-        )
+    if problem := excess(expected * chunk, stored):
+        return f"{problem}; store it without compression"
     band = max(chunk, dataset.chunks[axis] * declared // shape[axis])
     if _KEPT_BANDS * band > memory_limit():
         return (

@@ -35,6 +35,26 @@ def memory_limit() -> int:
     return total_memory() // 2
 
 
+def most_unpacked(stored: int) -> int:
+    """Return the most bytes that honest data of `stored` bytes in a file has, or a little more.
+
+    Deflate can stand for a thousandfold, which is what a bomb of zeros does.
+    """
+    return 100 * stored + (64 << 20)
+
+
+def excess(declared: int, stored: int) -> str | None:
+    """Return why data of `stored` bytes in a file cannot have the bytes that it declares; None
+    where it can. Every reader asks this before it unpacks anything.
+
+    >>> excess(1 << 40, 1000)
+    'declares 1,099,511,627,776 bytes, of which 1,000 are stored: more than is unpacked'
+    """
+    if declared <= most_unpacked(stored):
+        return None
+    return f"declares {declared:,} bytes, of which {stored:,} are stored: more than is unpacked"
+
+
 def split_key(path: str) -> tuple[str, str | None]:
     """`FILE:key` into file and key; a file of that very name comes first. The key may have colons.
 

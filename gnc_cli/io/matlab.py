@@ -14,8 +14,8 @@ from typing import IO
 import numpy as np
 
 from gnc_cli.errors import DataError
-from gnc_cli.io.catalogue import Catalogue, Entry, most_unpacked, translated
-from gnc_cli.io.inputs import file_size
+from gnc_cli.io.catalogue import Catalogue, Entry, translated
+from gnc_cli.io.inputs import excess, file_size
 
 CLASSES = {"double": "float64", "single": "float32", "logical": "uint8"}
 CLASSES |= {name: name for bits in (8, 16, 32, 64) for name in (f"int{bits}", f"uint{bits}")}
@@ -32,11 +32,8 @@ def mat(file: IO[bytes], path: str) -> Iterator[Catalogue]:
     def variable(name: str, shape: tuple[int, ...], kind: str) -> Entry:
         if kind not in CLASSES:
             return refused(kind)
-        if 8 * math.prod(shape) > most_unpacked(size):
-            return Entry.refused(
-                f"declares shape {shape}, in a file of {size} bytes, more than is unpacked",
-                "save it with -v7.3",
-            )
+        if problem := excess(8 * math.prod(shape), size):
+            return Entry.refused(problem, "save it with -v7.3")
 
         def load() -> np.ndarray:
             with lock:

@@ -25,10 +25,9 @@ from gnc_cli.io.catalogue import (
     Catalogue,
     Entry,
     label_column,
-    most_unpacked,
     translated,
 )
-from gnc_cli.io.inputs import file_size, open_input, read_json
+from gnc_cli.io.inputs import excess, file_size, open_input, read_json
 from gnc_cli.parsing import shown
 
 _BATCH_BYTES = 4 << 20
@@ -176,11 +175,8 @@ def _entry(
         rows = (row for batch in scan(batch_size=4096, columns=names) for row in batch[names[0]])
         shape = (N, len(next((row for row in rows if row.is_valid), ())))
     row_bytes, width = 8 * max((1, *shape[1:])), shape[1:] if is_list else ()
-    if N * row_bytes > most_unpacked(size):
-        return Entry.refused(
-            f"declares shape {shape}, in a file of {size} bytes, more than is unpacked",
-            "store it without compression or dictionaries",
-        )
+    if problem := excess(N * row_bytes, size):
+        return Entry.refused(problem, "store it without compression or dictionaries")
 
     def decoded() -> Iterator[tuple[int, np.ndarray]]:
         begin = 0

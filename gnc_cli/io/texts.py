@@ -23,11 +23,10 @@ from gnc_cli.io.catalogue import (
     Entry,
     label_column,
     label_columns,
-    most_unpacked,
     translated,
 )
 from gnc_cli.io.expressions import MARKS, nearest_float
-from gnc_cli.io.inputs import decoded, file_size, memory_limit
+from gnc_cli.io.inputs import decoded, file_size, memory_limit, most_unpacked
 from gnc_cli.parsing import shown
 
 _MOST_EXACT = 4_000_000

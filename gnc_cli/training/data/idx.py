@@ -23,8 +23,8 @@ from typing import IO
 import numpy as np
 
 from gnc_cli.errors import DataError
-from gnc_cli.io.catalogue import most_unpacked, translated
-from gnc_cli.io.inputs import GZIP_SIGNATURE, file_size, memory_limit, open_input
+from gnc_cli.io.catalogue import translated
+from gnc_cli.io.inputs import GZIP_SIGNATURE, file_size, memory_limit, most_unpacked, open_input
 from gnc_cli.parsing import listed
 from gnc_cli.training.data.image_set import (
     ImageData,
