@@ -64,7 +64,7 @@ _MOST_PRODUCTS = 1e12
 """Contacts are counted up to this K^2 d, which takes one core about a minute."""
 _FIGURES = ("max_cosine", "min_angle_deg", "rho_one_vs_rest", "rattlers", "contacts")
 """Keys of a row that need every pair of points."""
-_OF_ALL_PAIRS = (
+OF_ALL_PAIRS = (
     "max_cosine",
     "min_angle_deg",
     "gap",
@@ -241,7 +241,7 @@ def judge_code(code: Code, table: KnownCodes, request: Request, deadline: Deadli
     known = best(d, K, table)
     equal = pairs = rattles = None
     figures: dict[str, Any] = dict.fromkeys(_FIGURES)
-    undecided: tuple[str, ...] = _OF_ALL_PAIRS
+    undecided: tuple[str, ...] = OF_ALL_PAIRS
     known_as = Recognised(None, "undecided")
     with limit_threads(threads_for(2.0 * K * K * d, request.threads)):
         with contextlib.suppress(TimeoutError):

@@ -194,7 +194,7 @@ def compare_solves(
 def solve_pair(job: PairJob, deadline: Deadline) -> SolvedRow | None:
     """Solve one pair on one thread, beside the best known code; None where the deadline cut it."""
     from gnc_cli.codes.exact_cosine import verify_below
-    from gnc_cli.comparison.codes import Recognised, recognise
+    from gnc_cli.comparison.codes import OF_ALL_PAIRS, Recognised, recognise
     from gnc_cli.search.api import solve
 
     method = "auto" if closed_form(job.d, job.K) is not None else "descent"
@@ -219,9 +219,9 @@ def solve_pair(job: PairJob, deadline: Deadline) -> SolvedRow | None:
     W = result.weights
     rattles = result.extras.get("rattlers_one_vs_one")
     known_as = Recognised(None, None)
-    if rattles is not None:
+    if rattles is not None and result.max_cosine is not None:
         known_as = recognise(W, result.max_cosine, rattles, Deadline(_RECOGNISING))
-    undecided = [key for key in result.undecided if key.startswith("rattlers")]
+    undecided = [key for key in result.undecided if key.split(".")[0] in OF_ALL_PAIRS]
     return SolvedRow(
         d=job.d,
         K=job.K,

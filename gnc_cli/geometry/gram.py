@@ -3,7 +3,7 @@
 Large K goes through in square tiles of float32 products, each pair of rows once. A float32 inner
 product of unit vectors is off by a proved `gamma(d + 3)`, so the tile maxima name the few places
 where the true maximum can be; those alone are computed again in float64, and the winners a last
-time through their chords.
+time through their chords. In up to six dimensions a k-d tree finds the nearest rows instead.
 """
 
 import math
@@ -18,8 +18,8 @@ from gnc_cli.runtime.deadline import Deadline
 
 _DENSE = 1024
 """Up to this many rows the Gram matrix (8 MB) is formed at once."""
-_ON_THE_CIRCLE = 1e-14
-"""Squared norms in the plane this near to 1: the neighbours by angle are those by distance."""
+FEW_DIMENSIONS = 6
+"""Up to this d a k-d tree finds the nearest of more rows than that faster than tiles do."""
 _SIDE = 1024
 """Side of a tile: its float32 entries (4 MB) and factors stay in cache."""
 _BLOCK_BYTES = 64 << 20
@@ -49,8 +49,8 @@ def gram_tiles(
     count = rows if columns is None else columns
     for r in range(0, rows, side):
         for c in range(r if columns is None else 0, count, side):
-            if deadline is not None and deadline.expired:
-                raise TimeoutError("the deadline expired before every pair of rows was seen")
+            if deadline is not None:
+                deadline.check()
             yield slice(r, min(rows, r + side)), slice(c, min(count, c + side))
 
 
@@ -75,8 +75,8 @@ def row_maxima(W: np.ndarray, *, deadline: Deadline | None = None) -> tuple[np.n
         np.fill_diagonal(gram, -np.inf)
         best = gram.argmax(axis=1)
         coarse = gram[np.arange(K), best]
-    elif W.shape[1] == 2 and np.abs(np.einsum("kd,kd->k", W, W) - 1.0).max() <= _ON_THE_CIRCLE:
-        best = _circle_neighbours(W)
+    elif W.shape[1] <= FEW_DIMENSIONS:
+        best = _tree_neighbours(W, deadline)
         return pair_cosines(W, np.arange(K), best), best
     else:
         coarse, best = _tiled_maxima(W, deadline)
@@ -85,16 +85,16 @@ def row_maxima(W: np.ndarray, *, deadline: Deadline | None = None) -> tuple[np.n
     return pair_cosines(W, np.arange(K), best), best
 
 
-def _circle_neighbours(W: np.ndarray) -> np.ndarray:
-    """The nearest other row of each row on the circle, by angle, shape (K,)."""
-    K = len(W)
-    order = np.argsort(np.arctan2(W[:, 1], W[:, 0]), kind="stable")
-    # Two to either side: angles that rounding makes equal may stand in any order.
-    beside = np.stack([np.roll(order, turn) for turn in (1, -1, 2, -2)])
-    chords = np.stack([pair_chords(W, order, others) for others in beside])
-    best = np.empty(K, dtype=np.intp)
-    best[order] = beside[chords.argmin(axis=0), np.arange(K)]
-    return best
+def _tree_neighbours(W: np.ndarray, deadline: Deadline | None) -> np.ndarray:
+    """Return the nearest other row of each row by chords, shape (K,), from a k-d tree."""
+    from scipy.spatial import cKDTree
+
+    tree, nearest = cKDTree(W), np.empty(len(W), dtype=np.intp)
+    for rows, _ in gram_tiles(len(W), _SIDE, 1, deadline):
+        first, second = tree.query(W[rows], k=2)[1].T
+        # The first is the row itself, or one equal to it.
+        nearest[rows] = np.where(first == np.arange(rows.start, rows.stop), second, first)
+    return nearest
 
 
 def closest_pair(

@@ -84,6 +84,7 @@ class Deadline:
         self._interrupt = interrupt
         self._clock = clock
         self._start = clock()
+        self._least = 0.0
 
     @classmethod
     def of_call(cls, seconds: float | None, interrupt: threading.Event | None) -> "Deadline":
@@ -119,11 +120,26 @@ class Deadline:
     @property
     def expired(self) -> bool:
         """Time is up, or interrupted."""
-        return self.interrupted or self.remaining <= 0.0
+        return (self.interrupted or self.remaining <= 0.0) and self.elapsed >= self._least
+
+    def check(self) -> None:
+        """Stop work of which a part is worth nothing.
+
+        Raises:
+            TimeoutError: it expired.
+        """
+        if self.expired:
+            raise TimeoutError("the deadline expired before every pair of rows was seen")
 
     def within(self, seconds: float) -> "Deadline":
         """A deadline at most `seconds` from now and no later than this one, same interruption."""
         return Deadline(min(seconds, self.remaining), self._interrupt, self._clock)
+
+    def no_sooner(self, seconds: float) -> "Deadline":
+        """The same deadline put off until `seconds` from now; so is an interruption."""
+        later = Deadline(max(seconds, self.remaining), self._interrupt, self._clock)
+        later._least = seconds
+        return later
 
     def reserving(self, seconds: float) -> "Deadline":
         """The same deadline brought forward by `seconds`, to keep time for what must follow."""

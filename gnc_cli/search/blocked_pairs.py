@@ -19,6 +19,7 @@ two cores: about 1 s in float32, 0.3 s where bfloat16 products are native (see `
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import torch
@@ -26,6 +27,7 @@ import torch
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.threads import ThreadTeam
 
+_NONE = Deadline()
 _CHUNK = 4096
 """Pairs gathered at a time on a CPU: their rows stay in the second-level cache."""
 
@@ -74,10 +76,10 @@ def log_sum_exp(
     shift: float | None = None,
     frozen: int = 0,
     half: bool = False,
-    deadline: Deadline | None = None,
+    deadline: Deadline = _NONE,
     block: tuple[int, int] | None = None,
-) -> Smoothed | None:
-    """L(W) and its gradient over all pairs, or None when the deadline passed on the way.
+) -> Smoothed:
+    """L(W) and its gradient over all pairs.
 
     Args:
         W: rows, shape (K, d), float32 or float64, of any norm.
@@ -88,6 +90,9 @@ def log_sum_exp(
             that pairs near the maximum keep their weight: about 0.4% a weight at any sharpness
             below 300, and unbiased.
         block: rows and columns of a block.
+
+    Raises:
+        TimeoutError: the deadline passed on the way, of any function here.
     """
     rows = W.to(torch.bfloat16) if half else W
     if shift is None:
@@ -102,7 +107,7 @@ def log_sum_exp(
     height, width = block or _block_shape(W.device)
     panels = list(_panels(len(W), frozen, height))
 
-    def work(thread: int) -> tuple[float, float, torch.Tensor] | None:
+    def work(thread: int) -> tuple[float, float, torch.Tensor]:
         """Sum and maximum of exp(beta c + bias) over pairs, and the gradient times that sum."""
         gradient = torch.zeros_like(W)
         total = torch.zeros((), dtype=torch.float64, device=W.device)
@@ -114,8 +119,7 @@ def log_sum_exp(
                 continue
             top, bottom, left = panels[at]
             for start in range(left, len(W), width):
-                if deadline is not None and deadline.expired:
-                    return None
+                deadline.check()
                 a, b = rows[top:bottom], rows[start : min(start + width, len(W))]
                 p = _exp_in_place(torch.addmm(bias, a, b.T, alpha=sharpness))
                 if start < bottom and left == top:
@@ -127,9 +131,7 @@ def log_sum_exp(
                 gradient[start : start + width] += p.T @ a
         return float(total), float(largest), gradient
 
-    parts = [part for part in team.map(work) if part is not None]
-    if len(parts) < team.count:
-        return None
+    parts = team.map(work)
     gradient = parts[0][2]
     for _, _, more in parts[1:]:
         gradient += more
@@ -141,7 +143,7 @@ def log_sum_exp(
     coarse = log_sum_exp(
         W, sharpness / 2, team, frozen=frozen, half=half, deadline=deadline, block=block
     )
-    if coarse is None or not math.isfinite(coarse.loss):
+    if not math.isfinite(coarse.loss):
         return coarse
     return log_sum_exp(
         W,
@@ -156,7 +158,13 @@ def log_sum_exp(
 
 
 def sparse_log_sum_exp(
-    W: torch.Tensor, neighbours: Neighbours, sharpness: float, team: ThreadTeam, *, shift: float
+    W: torch.Tensor,
+    neighbours: Neighbours,
+    sharpness: float,
+    team: ThreadTeam,
+    *,
+    shift: float,
+    deadline: Deadline = _NONE,
 ) -> Smoothed:
     """`log_sum_exp` over the listed pairs only.
 
@@ -169,6 +177,7 @@ def sparse_log_sum_exp(
     def work(thread: int) -> tuple[float, float]:
         total, largest = 0.0, 0.0
         for top, bottom in _chunks(neighbours.starts, edges[thread], edges[thread + 1], W.device):
+            deadline.check()
             first, last = int(neighbours.starts[top]), int(neighbours.starts[bottom])
             if first == last:
                 continue
@@ -195,10 +204,11 @@ def sparse_log_sum_exp(
         return smoothed
     # Out of range, as in `log_sum_exp`: half of the sharpness finds the way back.
     near = min(1.0, max(-1.0, shift))
-    coarse = sparse_log_sum_exp(W, neighbours, sharpness / 2, team, shift=near)
+    again = partial(sparse_log_sum_exp, W, neighbours, team=team, deadline=deadline)
+    coarse = again(sharpness=sharpness / 2, shift=near)
     if not math.isfinite(coarse.loss):
         return coarse
-    return sparse_log_sum_exp(W, neighbours, sharpness, team, shift=coarse.loss)
+    return again(sharpness=sharpness, shift=coarse.loss)
 
 
 def _normalised(
@@ -249,10 +259,10 @@ def pairs_above(
     limit: int = 20_000_000,
     frozen: int = 0,
     half: bool = False,
-    deadline: Deadline | None = None,
+    deadline: Deadline = _NONE,
     block: tuple[int, int] | None = None,
-) -> Neighbours | None:
-    """All pairs of unit rows whose cosine exceeds `threshold`; None when the deadline passed.
+) -> Neighbours:
+    """All pairs of unit rows whose cosine exceeds `threshold`.
 
     Args:
         limit: pairs kept at most (16 bytes each while searching, 32 after); when there are more,
@@ -272,7 +282,7 @@ def pairs_above(
     panels = list(_panels(K, frozen, height))
     share = max(1, limit // team.count)
 
-    def work(thread: int) -> tuple[list[torch.Tensor], bool] | None:
+    def work(thread: int) -> tuple[list[torch.Tensor], bool]:
         pairs = [torch.zeros((2, 0), dtype=torch.int64, device=W.device)]
         count = 0
         # Made once: blocks that come and go between the small lists that stay would each leave a
@@ -281,8 +291,7 @@ def pairs_above(
         marks = np.empty(height * width, dtype=bool) if W.device.type == "cpu" else None
         for top, bottom, left in panels[thread :: team.count]:
             for start in range(left, K, width):
-                if deadline is not None and deadline.expired:
-                    return None
+                deadline.check()
                 stop = min(start + width, K)
                 gram = products[: (bottom - top) * (stop - start)].view(bottom - top, -1)
                 torch.mm(searched[top:bottom], searched[start:stop].T, out=gram)
@@ -301,9 +310,7 @@ def pairs_above(
                 count += len(i)
         return pairs, True
 
-    parts = [part for part in team.map(work) if part is not None]
-    if len(parts) < team.count:
-        return None
+    parts = team.map(work)
     upper = torch.cat([pair for part in parts for pair in part[0]], dim=1)
     rows = torch.cat([upper[0], upper[1]])
     columns = torch.cat([upper[1], upper[0]])
@@ -315,7 +322,9 @@ def pairs_above(
     return Neighbours(starts, rows, columns[order], threshold, complete)
 
 
-def listed_row_maxima(W: torch.Tensor, neighbours: Neighbours, team: ThreadTeam) -> torch.Tensor:
+def listed_row_maxima(
+    W: torch.Tensor, neighbours: Neighbours, team: ThreadTeam, *, deadline: Deadline = _NONE
+) -> torch.Tensor:
     """Each row's largest cosine over the list, (K,), -inf for rows without; with a complete list a
     value above the threshold is the maximum over all rows."""
     best = torch.full((len(W),), -math.inf, dtype=W.dtype, device=W.device)
@@ -323,6 +332,7 @@ def listed_row_maxima(W: torch.Tensor, neighbours: Neighbours, team: ThreadTeam)
 
     def work(thread: int) -> None:
         for top, bottom in _chunks(neighbours.starts, edges[thread], edges[thread + 1], W.device):
+            deadline.check()
             first, last = int(neighbours.starts[top]), int(neighbours.starts[bottom])
             rows, columns = neighbours.rows[first:last], neighbours.columns[first:last]
             best.scatter_reduce_(0, rows, _cosines(W, rows, columns), "amax")
@@ -332,7 +342,11 @@ def listed_row_maxima(W: torch.Tensor, neighbours: Neighbours, team: ThreadTeam)
 
 
 def row_maxima(
-    W: torch.Tensor, team: ThreadTeam, *, block: tuple[int, int] | None = None
+    W: torch.Tensor,
+    team: ThreadTeam,
+    *,
+    deadline: Deadline = _NONE,
+    block: tuple[int, int] | None = None,
 ) -> torch.Tensor:
     """Each row's largest cosine with another row, (K,): exact to a few ulps of W. K^2 d flops."""
     K = len(W)
@@ -343,6 +357,7 @@ def row_maxima(
         best = torch.full((K,), -math.inf, dtype=W.dtype, device=W.device)
         for top, bottom, left in panels[thread :: team.count]:
             for start in range(left, K, width):
+                deadline.check()
                 stop = min(start + width, K)
                 gram = W[top:bottom] @ W[start:stop].T
                 if start < bottom:

@@ -13,17 +13,21 @@ falls along a cosine; both are scaled to the angle that K points can have in R^d
 (64, 1000), (100, 2000) and (64, 100000): a sharper start costs 2% of the cosine, a first rate of
 0.02 instead of 0.1 costs 7%.
 
-At the end one exact pass in float64 certifies the best rows and rho_one_vs_rest >= 1 - max_cosine.
+At the end one exact pass in float64 certifies the best rows and rho_one_vs_rest >= 1 - max_cosine;
+where time is up, or a signal comes, before its end, the rows are returned without a certificate.
 """
 
 import math
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 
+from gnc_cli.geometry import gram
+from gnc_cli.geometry.gram import FEW_DIMENSIONS
 from gnc_cli.runtime.deadline import Deadline, StageProgress
 from gnc_cli.runtime.threads import ThreadTeam
 from gnc_cli.search.blocked_pairs import (
@@ -53,19 +57,24 @@ _SHORTEST_LIFE = 3
 """Steps that a list serves at least."""
 PER_PAIR = 85.0
 """Bytes of a pair while its list is made."""
+_GRACE = 2.0
+"""Seconds that the exact pass has whatever the time limit, and after a signal."""
+_PER_QUERY = 1e-6
+"""Seconds by which the nearest of K rows is found twice in few dimensions, over 2^d, at most."""
 _WORK = 3e13
 """Multiply-adds that a run without any limit may spend, roughly."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class LargeSolution(Course):
-    """A code with many points, certified from below by its own largest cosine; it ended with
-    MAX_STEPS_REACHED, TARGET_REACHED, TIME_LIMIT, INTERRUPTED or NONFINITE."""
+    """A code with many points, certified from below by its own largest cosine where every pair was
+    seen; it ended with MAX_STEPS_REACHED, TARGET_REACHED, TIME_LIMIT, INTERRUPTED or NONFINITE."""
 
     weights: np.ndarray
     """Unit rows, shape (K, d), float64; given rows come first, as they were given."""
-    row_maxima: np.ndarray
-    """Each row's largest cosine with another row, shape (K,): exact, from a float64 pass."""
+    row_maxima: np.ndarray | None
+    """Each row's largest cosine with another row, shape (K,): exact, from a float64 pass; None
+    where the deadline came before its end."""
 
 
 def solve_large(
@@ -89,8 +98,9 @@ def solve_large(
         init: start, unit rows, shape (K, d) or, beside `fixed`, its last K - len(fixed) rows.
         steps: descent steps; None for a number by size, or, with a time limit, as many as fit.
         target_distance: 1 - max_cosine at which the descent stops.
-        deadline: the solution, its exact pass included, is returned before it expires; only that
-            pass itself, about K^2 d flops, is never left out.
+        deadline: the solution, its exact pass included, is returned before it expires; that pass,
+            in more than six dimensions about K^2 d flops, is left out where two seconds more
+            would not be enough.
         threads: on a CPU; None for all cores.
         progress: called with percent done, 100 and the present largest cosine after each step.
         fixed: unit rows that stay where they are, shape (F, d), F < K.
@@ -103,6 +113,7 @@ def solve_large(
         start /= np.linalg.norm(start, axis=1, keepdims=True)
     else:
         start = init[len(init) - (K - len(fixed_rows)) :]
+    deadline = deadline or Deadline()
     with ThreadTeam(threads, device) as team:
         descent = _Descent(np.concatenate([fixed_rows, start]), len(fixed_rows), seed, team)
 
@@ -110,8 +121,10 @@ def solve_large(
             if save is not None and math.isfinite(descent.best_cosine):
                 save(lambda: (descent.exact(descent.best, fixed_rows).cpu().numpy(), None))
 
-        outcome = descent.run(steps, target_distance, deadline or Deadline(), progress, step_done)
-        weights, maxima = descent.certified_best(fixed_rows)
+        outcome = descent.run(steps, target_distance, deadline, progress, step_done)
+        weights, maxima = descent.certified_best(fixed_rows, deadline.no_sooner(_GRACE))
+    if maxima is None:
+        outcome = _stopped(deadline)
     history = np.array(descent.history, dtype=np.float64).reshape(-1, 2)
     return LargeSolution(
         origin="large-scale descent",
@@ -130,6 +143,10 @@ def _lists(d: int, K: int) -> tuple[int, bool]:
     per_row = min(max(few, d), many, max(1, 2 * MAX_PAIRS // K), K - 1)
     cheap = min(1.0, max(1.0 / 3.0, d / 32.0))
     return per_row, K > cheap * _LISTS_FROM * per_row
+
+
+def _stopped(deadline: Deadline) -> Outcome:
+    return Outcome.INTERRUPTED if deadline.interrupted else Outcome.TIME_LIMIT
 
 
 def _default_steps(d: int, K: int) -> int:
@@ -189,9 +206,10 @@ class _Descent:
             if by_time:
                 whole = max((search.seconds or 0.0) - began, 1e-9)
                 done = (deadline.elapsed - began) / whole
-            smoothed = None if search.expired else self._evaluate(done, search)
-            if smoothed is None:
-                return Outcome.INTERRUPTED if deadline.interrupted else Outcome.TIME_LIMIT
+            try:
+                smoothed = self._evaluate(done, search)
+            except TimeoutError:
+                return _stopped(deadline)
             if not math.isfinite(smoothed.loss):
                 return Outcome.NONFINITE
             self._step(smoothed, done)
@@ -208,15 +226,25 @@ class _Descent:
         """What rounding may change in a largest cosine: more in bfloat16."""
         return 1e-3 if self.half and not self.uses_lists else 1e-6
 
-    def certified_best(self, fixed_rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The better of the last and the best rows seen, (K, d), and their exact row maxima."""
-        last = self._certify(self.W, fixed_rows)
-        # Rounding may have made an earlier iterate look better than it is.
-        if last is not None and last[1].max() <= self.best_cosine + self._rounding:
-            return last
-        best = self._certify(self.best, fixed_rows)
-        assert best is not None, "the best iterate is finite by construction"
-        return best if last is None or best[1].max() < last[1].max() else last
+    def certified_best(
+        self, fixed_rows: np.ndarray, deadline: Deadline
+    ) -> tuple[np.ndarray, np.ndarray | None]:
+        """The better of the last and the best rows seen, (K, d), and their exact row maxima; None
+        where the deadline came first."""
+        codes: list[tuple[float, np.ndarray, np.ndarray | None]] = []
+        for W in (self.W, self.best):  # of which the best are finite by construction
+            rows = self.exact(W, fixed_rows)
+            if not bool(torch.isfinite(rows).all()):
+                continue
+            largest, maxima = math.inf, None
+            with suppress(TimeoutError):
+                maxima = self._row_maxima(rows, deadline)
+                largest = float(maxima.max())
+            codes.append((largest, rows.cpu().numpy(), maxima))
+            # Rounding may have made an earlier iterate look better than it is.
+            if largest <= self.best_cosine + self._rounding:
+                break
+        return min(reversed(codes), key=lambda code: code[0])[1:]
 
     @staticmethod
     def exact(W: torch.Tensor, fixed_rows: np.ndarray) -> torch.Tensor:
@@ -226,19 +254,16 @@ class _Descent:
         exact[: len(fixed_rows)] = torch.from_numpy(fixed_rows).to(W.device)
         return exact
 
-    def _certify(
-        self, W: torch.Tensor, fixed_rows: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray] | None:
-        """W as float64 unit rows and exact row maxima; None when W is not finite."""
-        exact = self.exact(W, fixed_rows)
-        if not bool(torch.isfinite(exact).all()):
-            return None
-        maxima = self._listed_maxima(exact) if self.uses_lists else None
+    def _row_maxima(self, exact: torch.Tensor, deadline: Deadline) -> np.ndarray:
+        """Exact row maxima of float64 unit rows; TimeoutError where the deadline came first."""
+        if self.d <= FEW_DIMENSIONS:
+            return gram.row_maxima(exact.cpu().numpy(), deadline=deadline)[0]
+        maxima = self._listed_maxima(exact, deadline) if self.uses_lists else None
         if maxima is None:
-            maxima = row_maxima(exact, self.team)
-        return exact.cpu().numpy(), maxima.cpu().numpy()
+            maxima = row_maxima(exact, self.team, deadline=deadline)
+        return maxima.cpu().numpy()
 
-    def _listed_maxima(self, exact: torch.Tensor) -> torch.Tensor | None:
+    def _listed_maxima(self, exact: torch.Tensor, deadline: Deadline) -> torch.Tensor | None:
         """Exact row maxima from a list: a third of the full pass; None when it cannot be complete.
 
         A row with a listed pair has its maximum in the list. The list was decided in float32, so
@@ -247,23 +272,29 @@ class _Descent:
         rounded = exact.to(torch.float32)
         threshold = choose_threshold(rounded, self.per_row / 2, generator=self.generator)
         pairs = pairs_above(
-            rounded, threshold, self.team, limit=MAX_PAIRS, half=self._search_half(threshold)
+            rounded,
+            threshold,
+            self.team,
+            limit=MAX_PAIRS,
+            half=self._search_half(threshold),
+            deadline=deadline,
         )
-        assert pairs is not None, "without a deadline the search is complete"
         if not pairs.complete:
             return None
-        maxima = listed_row_maxima(exact, pairs, self.team)
+        maxima = listed_row_maxima(exact, pairs, self.team, deadline=deadline)
         unlisted = torch.nonzero(maxima <= threshold + (self.d + 4) * 2.0**-23).flatten()
         if len(unlisted) > self.K // 16:
             return None
         for some in unlisted.split(max(1, 2**23 // self.K)):
-            gram = exact[some] @ exact.T
-            gram[torch.arange(len(some), device=gram.device), some] = -math.inf
-            maxima[some] = gram.amax(1)
+            deadline.check()
+            products = exact[some] @ exact.T
+            products[torch.arange(len(some), device=products.device), some] = -math.inf
+            maxima[some] = products.amax(1)
         return maxima
 
-    def _evaluate(self, done: float, deadline: Deadline) -> Smoothed | None:
-        """Loss and gradient at the present rows; None when the deadline passed."""
+    def _evaluate(self, done: float, deadline: Deadline) -> Smoothed:
+        """Loss and gradient at the present rows; TimeoutError when the deadline passed."""
+        deadline.check()
         began = time.monotonic()
         growth = self.last_sharpness / self.first_sharpness
         sharpness = self.first_sharpness * growth ** min(1.0, done)
@@ -284,14 +315,13 @@ class _Descent:
             )
         else:
             fresh = self.near is None or (self.travel_left <= 0.0 and self.life >= _SHORTEST_LIFE)
-            if fresh and not self._renew_list(deadline):
-                return None
-            assert self.near is not None
+            if fresh or self.near is None:
+                self.near = self._renewed_list(deadline)
             shift = self.near.threshold if self.loss is None else self.loss
-            smoothed = sparse_log_sum_exp(self.W, self.near, sharpness, self.team, shift=shift)
+            smoothed = sparse_log_sum_exp(
+                self.W, self.near, sharpness, self.team, shift=shift, deadline=deadline
+            )
             self.life += 1
-        if smoothed is None:
-            return None
         if fresh:
             # Only now has every pair been seen: time such a pass, and judge the rows.
             self.pass_seconds = time.monotonic() - began
@@ -307,11 +337,11 @@ class _Descent:
         self.loss = smoothed.loss
         return smoothed
 
-    def _renew_list(self, deadline: Deadline) -> bool:
-        """List the close pairs of the present rows; False when the deadline passed."""
+    def _renewed_list(self, deadline: Deadline) -> Neighbours:
+        """The close pairs of the present rows."""
         threshold = choose_threshold(self.W, self.per_row, generator=self.generator)
-        self.near = None  # the old list's memory goes to the new one
-        self.near = pairs_above(
+        self.near, self.life = None, 0  # the old list's memory goes to the new one
+        return pairs_above(
             self.W,
             threshold,
             self.team,
@@ -320,8 +350,6 @@ class _Descent:
             half=self._search_half(threshold),
             deadline=deadline,
         )
-        self.life = 0
-        return self.near is not None
 
     def _search_half(self, threshold: float) -> bool:
         """Whether to search in bfloat16: its error of 0.006 must be small beside the distances."""
@@ -346,4 +374,6 @@ class _Descent:
 
     def _closing_seconds(self) -> float:
         """Time kept for what follows the search: two exact passes at worst, and the copies."""
+        if self.d <= FEW_DIMENSIONS:
+            return 0.5 + _PER_QUERY * 2.0**self.d * self.K
         return 0.5 + (2.5 if self.uses_lists else 4.0) * self.pass_seconds

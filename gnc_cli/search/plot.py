@@ -1,5 +1,6 @@
 """The picture of `gnc solve --plot`: the code itself where it can be seen, and its numbers."""
 
+import math
 import os
 from typing import Any
 
@@ -66,8 +67,9 @@ def plot_solve(result: SolveResult | SolveSweep, path: str | os.PathLike[str]) -
 
 def code_figure(result: SolveResult) -> Any:
     W, extras = normalise(np.asarray(result.weights)), result.extras
-    levels = [(result.max_cosine, "largest", ORANGE)]
-    if (known := result.best_known) is not None and known.max_cosine < result.max_cosine - 5e-5:
+    cosine = math.inf if result.max_cosine is None else result.max_cosine
+    levels = [(cosine, "largest", ORANGE)] if cosine < math.inf else []
+    if (known := result.best_known) is not None and known.max_cosine < cosine - 5e-5:
         levels.append((known.max_cosine, "best known", GREEN))
     if (optimum := result.optimum) is not None and not optimum.proved:
         levels.append((1.0 - optimum.upper, "proved lower bound", PURPLE))
@@ -88,7 +90,7 @@ def code_figure(result: SolveResult) -> Any:
     draw_cosines(right[0], W, levels)
     if differ:
         free = extras.get("rattlers_one_vs_rest", np.zeros(result.K, dtype=bool))
-        floor = (result.rho_one_vs_rest.lower, "certified minimum", GREEN)
+        floor = (float(lower.min()), "certified minimum", GREEN)
         draw_distances(right[1], lower, extras.get("one_vs_rest_upper", lower), free, [floor])
     if len(history) > 1:
         curve = Curve("", history[:, 0].tolist(), history[:, 1].tolist(), BLUE)
@@ -133,13 +135,14 @@ def plane_figure(result: SolveResult) -> Any:
 
 def sweep_figure(sweep: SolveSweep) -> Any:
     """Largest cosine and one-vs-rest distance against tau, beside those of the best known code."""
-    taus = [row.ufm.tau for row in sweep.rows if row.ufm is not None]
+    measures = [row.ufm for row in sweep.rows if row.ufm is not None]
+    taus = [each.tau for each in measures]
     facts = f"{count(len(taus))} temperatures from {min(taus):g} to {max(taus):g}"
     title = f"UFM optimum: d = {sweep.d}, K = {count(sweep.K)}"
     figure = new_figure(11.5, 4.8, title, facts if len(taus) > 1 else rf"$\tau$ = {taus[0]:g}")
     known = best(sweep.d, sweep.K)
     cosines = [row.max_cosine for row in sweep.rows]
-    distances = [row.rho_one_vs_rest.lower for row in sweep.rows]
+    distances = [each.gnc2.lower for each in measures]
     for ax, values, title in zip(
         figure.subplots(1, 2),
         (cosines, distances),
@@ -165,6 +168,8 @@ def _heading(result: SolveResult) -> tuple[str, str]:
     if result.ufm is not None:
         title += f", \N{GREEK SMALL LETTER TAU} = {result.ufm.tau:g}"
     rho = result.rho_one_vs_rest
+    if rho is None:
+        return title, result.verdict or ""
     if rho.width <= 1e-6:
         bracket = f"{rho.lower:.9g}, certified to {max(rho.width, 1e-16):.0e}"
     else:

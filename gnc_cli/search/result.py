@@ -1,5 +1,6 @@
 """Results of `gnc solve`: codes, sweeps, and the list of constructions."""
 
+import math
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any
@@ -171,15 +172,16 @@ class SolveResult(Result):
     a construction), `large-scale descent`."""
     outcome: Outcome = field(metadata=WORD)
     """How it ended; with a target, whether that was reached."""
-    max_cosine: float = field(metadata=LOWER)
-    """Largest cosine of two rows."""
-    min_angle_deg: float = field(metadata=HIGHER)
+    max_cosine: float | None = field(metadata=LOWER)
+    """Largest cosine of two rows; None, like all figures that follow from it, where a large code's
+    search was stopped before every pair of rows was seen."""
+    min_angle_deg: float | None = field(metadata=HIGHER)
     """The minimal angle between two rows, in degrees."""
-    rho_one_vs_one: float = field(metadata=HIGHER)
+    rho_one_vs_one: float | None = field(metadata=HIGHER)
     """The smallest distance between two rows, at most 2."""
-    rho_one_vs_rest: Bracket = field(metadata=HIGHER)
+    rho_one_vs_rest: Bracket | None = field(metadata=HIGHER)
     """Smallest distance of a row from the convex hull of the others, certified."""
-    rattlers: Rattlers = field(metadata=LOWER)
+    rattlers: Rattlers | None = field(metadata=LOWER)
     """How many rows are free to move."""
     contacts: int | None
     """Pairs at the smallest distance, within the rattler tolerance."""
@@ -194,7 +196,7 @@ class SolveResult(Result):
     `undecided`: neither was shown. Rotations and rattlers do not count. None where not examined."""
     local_minimum_reason: str | None
     """What decided `local_minimum`, or why nothing did."""
-    margins: Margins = field(metadata=HIGHER)
+    margins: Margins | None = field(metadata=HIGHER)
     """The largest margins that losses on the sphere can satisfy with this classifier."""
     best_known: BestKnown | None
     """The best known code of (d, K), or one that holds a code of that size; None where there is
@@ -247,14 +249,16 @@ class SolveResult(Result):
 
     def __repr__(self) -> str:
         """The size, the certified distance, and how good the code is."""
-        rho = f"[{self.rho_one_vs_rest.lower!r}, {self.rho_one_vs_rest.upper!r}]"
-        quality = self.verdict or self.outcome.value
-        return f"SolveResult(d={self.d}, K={self.K}, rho_one_vs_rest in {rho}: {quality})"
+        rho, quality = self.rho_one_vs_rest, self.verdict or self.outcome.value
+        ends = "" if rho is None else f", rho_one_vs_rest in [{rho.lower!r}, {rho.upper!r}]"
+        return f"SolveResult(d={self.d}, K={self.K}{ends}: {quality})"
 
     @property
     def distance(self) -> float:
         """What the problem maximises: the certified one-vs-rest distance of a Softmax Code,
-        1 - max_cosine of a Tammes code."""
+        1 - max_cosine of a Tammes code; NaN where not every pair was seen."""
+        if self.rho_one_vs_rest is None or self.max_cosine is None:
+            return math.nan
         softmax = self.problem == "softmax"
         return self.rho_one_vs_rest.lower if softmax else 1.0 - self.max_cosine
 
@@ -268,7 +272,7 @@ class SolveResult(Result):
         done = end in (Outcome.CONVERGED, Outcome.CONSTRUCTED, Outcome.STORED)
         if done and self.optimum is not None and self.optimum.proved:
             return "nothing to improve"
-        behind = self.K > LARGE and beyond_descents(self.d, self.K, self.max_cosine)
+        behind = self.K > LARGE and beyond_descents(self.d, self.K, self.max_cosine or 0.0)
         if end is Outcome.CONSTRUCTED and behind:
             return "built from algebra; a descent of minutes ends far behind"
         advice, hits = end.advice, self.hits or 0

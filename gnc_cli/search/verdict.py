@@ -25,6 +25,7 @@ _MEET = 1e-9
 _CLOSED = 1e-6
 """A wider bracket is open: the search was cut short, and the distance may be far above its lower
 end."""
+_OPEN = "undecided: the search was stopped before every pair of points was compared"
 _ROUNDING = 1e-12
 """What bounds and figures are good to, relatively."""
 
@@ -35,6 +36,9 @@ def add_verdict(request: Request, result: SolveResult) -> SolveResult:
     if request.problem == "ufm":
         return result
     known, distance, rho = request.known, result.distance, result.rho_one_vs_rest
+    reference = None if known is None else known.record()
+    if result.max_cosine is None or rho is None:
+        return replace(result, best_known=reference, verdict=_OPEN)
 
     def verified(t: Fraction) -> bool:
         from gnc_cli.codes.exact_cosine import verify_below
@@ -67,7 +71,7 @@ def add_verdict(request: Request, result: SolveResult) -> SolveResult:
         outcome=outcome,
         local_minimum=minimum[0],
         local_minimum_reason=minimum[1],
-        best_known=None if known is None else known.record(),
+        best_known=reference,
         status=comparison_status(cosine, known, verified),
         gap=None if known is None else known.gap(cosine),
         optimum=optimum,

@@ -46,11 +46,42 @@ def view(result: SolveResult | SolveSweep | ConstructionList, verbose: bool) -> 
 
 
 def _code(r: SolveResult, verbose: bool) -> Table:
-    free, ufm, softmax = r.rattlers, r.ufm, r.problem == "softmax"
-    loose = f"{count(free.one_vs_rest)} one-vs-rest, {count(free.one_vs_one)} one-vs-one"
+    ufm = r.ufm
     known = [] if r.best_known is None else [_best_known(r, r.best_known, verbose)]
-    rho = r.rho_one_vs_rest
-    rows = [
+    rows = _figures(r, known)
+    if r.optimum is not None:
+        most = f"at most {rounded(r.optimum.upper, up=True, digits=15)}"
+        rows.append(("optimal distance", most, r.optimum.source, "optimum"))
+    rows.append(_origin(r, verbose))
+    if r.out not in (None, "-"):
+        rows.append(("written", str(r.out), "", "out"))
+    rows = [row for row in rows if row[1] != "-" or r.searched]
+    rows = [row for row in rows if verbose or row[3] in _BRIEF]
+    notes: list[Cell] = [] if r.verdict is None else [(Styled("verdict", "bold"), f": {r.verdict}")]
+    settled = r.optimum is not None and r.optimum.proved and not r.searched
+    found_before = r.start is not None and r.outcome in (Outcome.STORED, Outcome.CONSTRUCTED)
+    if not (settled or found_before):
+        ended = Styled(
+            r.outcome.value.replace("_", " "), f"bold {_COLOURS.get(r.outcome, 'yellow')}"
+        )
+        notes.append((ended, f": {r.advice}"))
+    if verbose and r.undecided:
+        notes.append(f"not decided in the time given: {', '.join(r.undecided)}")
+    title = f"{TITLES[r.problem]}   d = {count(r.d)}, K = {count(r.K)}"
+    if ufm is not None and not verbose:
+        title += f", tau = {ufm.tau:.6g}"
+    return facts(title, rows, notes, verbose=verbose)
+
+
+def _figures(r: SolveResult, known: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """The figures of a code; one line where it is too large to have any yet."""
+    free, ufm, softmax = r.rattlers, r.ufm, r.problem == "softmax"
+    rho, margins = r.rho_one_vs_rest, r.margins
+    if rho is None or free is None or margins is None:
+        reason = "not every pair of points was compared"
+        return [("one-vs-rest distance", "undecided", reason, "rho_one_vs_rest"), *known]
+    loose = f"{count(free.one_vs_rest)} one-vs-rest, {count(free.one_vs_one)} one-vs-one"
+    return [
         ("one-vs-rest distance", lower_end(rho), certified(rho), "rho_one_vs_rest"),
         *(known if softmax else []),
         ("one-vs-one distance", decimals(r.rho_one_vs_one), "smallest chord", "rho_one_vs_one"),
@@ -64,13 +95,13 @@ def _code(r: SolveResult, verbose: bool) -> Table:
         *([] if ufm is None else _feature_model(ufm)),
         (
             "CosFace margin",
-            decimals(r.margins.cosface),
+            decimals(margins.cosface),
             "largest m that every class can satisfy",
             "margins.cosface",
         ),
         (
             "ArcFace margin",
-            decimals(r.margins.arcface_rad),
+            decimals(margins.arcface_rad),
             "minimal angle of two weights, radians",
             "margins.arcface_rad",
         ),
@@ -95,28 +126,6 @@ def _code(r: SolveResult, verbose: bool) -> Table:
             "local_minimum",
         ),
     ]
-    if r.optimum is not None:
-        most = f"at most {rounded(r.optimum.upper, up=True, digits=15)}"
-        rows.append(("optimal distance", most, r.optimum.source, "optimum"))
-    rows.append(_origin(r, verbose))
-    if r.out not in (None, "-"):
-        rows.append(("written", str(r.out), "", "out"))
-    rows = [row for row in rows if row[1] != "-" or r.searched]
-    rows = [row for row in rows if verbose or row[3] in _BRIEF]
-    notes: list[Cell] = [] if r.verdict is None else [(Styled("verdict", "bold"), f": {r.verdict}")]
-    settled = r.optimum is not None and r.optimum.proved and not r.searched
-    found_before = r.start is not None and r.outcome in (Outcome.STORED, Outcome.CONSTRUCTED)
-    if not (settled or found_before):
-        ended = Styled(
-            r.outcome.value.replace("_", " "), f"bold {_COLOURS.get(r.outcome, 'yellow')}"
-        )
-        notes.append((ended, f": {r.advice}"))
-    if verbose and r.undecided:
-        notes.append(f"not decided in the time given: {', '.join(r.undecided)}")
-    title = f"{TITLES[r.problem]}   d = {count(r.d)}, K = {count(r.K)}"
-    if ufm is not None and not verbose:
-        title += f", tau = {ufm.tau:.6g}"
-    return facts(title, rows, notes, verbose=verbose)
 
 
 def _best_known(r: SolveResult, known: BestKnown, verbose: bool) -> tuple[str, ...]:
@@ -174,7 +183,7 @@ def _sweep(sweep: SolveSweep) -> Table:
         rows.append(
             (
                 f"{r.ufm.tau:.6g}",
-                lower_end(r.rho_one_vs_rest, 8),
+                lower_end(r.ufm.gnc2, 8),
                 decimals(r.max_cosine, 8),
                 short(r.ufm.gnc1),
                 short(r.ufm.gnc3),

@@ -150,8 +150,7 @@ def _solve_code(d: int, K: int, seed: int, request: Request, deadline: Deadline)
             "end, and nothing is written; allow more time, or solve it first: gnc solve "
             f"--d {d} --K {K} --out code.h5, then {spelled('head', 'fixed:code.h5')}"
         )
-    rho = result.rho_one_vs_rest.lower
-    return np.asarray(result.weights), f"{result.origin}, rho {rho:.6g}"
+    return np.asarray(result.weights), f"{result.origin}, rho {result.distance:.6g}"
 
 
 def _read_placement(path: str, K: int) -> np.ndarray:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.spatial.distance import cdist
 
 from gnc_cli.geometry import gram as module
 from gnc_cli.geometry.gram import (
@@ -50,7 +51,7 @@ def test_any_block_size(K: int, d: int, block_bytes: int, seed: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "_BLOCK_BYTES", block_bytes)
         patch.setattr(module, "_DENSE", 0 if block_bytes < 1 << 16 else 1024)
-        patch.setattr(module, "_ON_THE_CIRCLE", -1.0)  # every d by blocks
+        patch.setattr(module, "FEW_DIMENSIONS", 0)  # every d by blocks
         cosines, best = row_maxima(W)
         threshold = float(np.quantile(gram[gram > -2], 0.7)) + 1e-12
         pairs = pairs_above(W, threshold)
@@ -66,6 +67,7 @@ def test_any_block_size(K: int, d: int, block_bytes: int, seed: int) -> None:
 
 def test_tiles_of_the_large_path(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
     """More rows than one tile, with float32 rounding that hides the true order of near ties."""
+    monkeypatch.setattr(module, "FEW_DIMENSIONS", 0)
     base = random_points(rng, 700, 6)
     W = np.concatenate([base, normalise(base + 1e-4 * random_points(rng, 700, 6)), orthoplex(6)])
     gram = reference(W)
@@ -104,18 +106,23 @@ def test_deadline_gives_no_partial_answer(rng: np.random.Generator) -> None:
         list(candidate_pairs(W, 0.5, deadline=Deadline(0.0)))
 
 
-@pytest.mark.parametrize("K", [1025, 3000])
-def test_the_neighbours_on_a_circle_are_the_nearest_rows(
-    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch, K: int
-) -> None:
-    """Also where angles nearly coincide; the tiles that look at every pair agree."""
-    angles = rng.uniform(0.0, 2.0 * np.pi, K)
-    angles[1::3] = angles[: len(angles[1::3])] + 1e-12 * rng.normal(size=len(angles[1::3]))
-    W = np.stack([np.cos(angles), np.sin(angles)], axis=1)
-    maxima, _ = row_maxima(W)
-    monkeypatch.setattr(module, "_ON_THE_CIRCLE", -1.0)
-    slow, _ = row_maxima(W)
-    assert np.abs(maxima - slow).max() <= 4e-16
+@given(st.integers(2, 6), st.integers(2, 60), st.integers(1, 60), st.integers(0, 2**32 - 1))
+def test_a_tree_finds_the_nearest_rows(d: int, K: int, step: int, seed: int) -> None:
+    """Also where rows are equal or nearly so, beside the matrix of all chords."""
+    rng = np.random.default_rng(seed)
+    W = random_points(rng, K, d)
+    W[::3] = W[rng.integers(K, size=len(W[::3]))]
+    W[1::4] = normalise(W[1::4] + 10.0 ** rng.integers(-14, 0) * rng.normal(size=W[1::4].shape))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_DENSE", 0)
+        patch.setattr(module, "_SIDE", step)
+        cosines, best = row_maxima(W)
+    chords = cdist(W, W)
+    np.fill_diagonal(chords, np.inf)
+    assert (best != np.arange(K)).all()
+    nearest = chords.min(axis=1)
+    assert np.abs(chords[np.arange(K), best] - nearest).max() <= 1e-15 * nearest.max()
+    assert np.abs(cosines - (1.0 - nearest**2 / 2.0)).max() <= 1e-15
 
 
 @given(st.integers(2, 12), st.integers(0, 2**32 - 1))

@@ -1,8 +1,11 @@
 """The deadline of a call: from when its time counts."""
 
+import threading
 import time
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gnc_cli.runtime.deadline import Deadline, SaveTimes
 
@@ -44,3 +47,30 @@ def test_a_slow_save_is_made_less_often(monkeypatch: pytest.MonkeyPatch) -> None
                 saved.append(now[0])
                 now[0] += 0.5 if len(saved) < 3 else 50.0
     assert saved == [130.0, 161.0, 192.0, 1242.0, 2292.0]
+
+
+@given(
+    st.none() | st.floats(0.0, 9.0),
+    st.floats(0.0, 9.0),
+    st.floats(0.0, 9.0),
+    st.floats(0.0, 20.0),
+    st.booleans(),
+)
+def test_a_deadline_that_is_put_off_expires_no_sooner(
+    seconds: float | None, spent: float, more: float, later: float, interrupted: bool
+) -> None:
+    now, signal = [0.0], threading.Event()
+    deadline = Deadline(seconds, signal, clock=lambda: now[0])
+    now[0] = spent
+    off = deadline.no_sooner(more)
+    if interrupted:
+        signal.set()
+    now[0] = spent + later
+    assert not (off.expired and later < more - 1e-9)
+    assert off.expired or not deadline.expired or later <= more + 1e-9
+    assert deadline.expired or not off.expired
+    if off.expired:
+        with pytest.raises(TimeoutError):
+            off.check()
+    else:
+        off.check()

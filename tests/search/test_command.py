@@ -10,10 +10,12 @@ import jsonschema
 import pytest
 from typer.testing import CliRunner
 
-from gnc_cli import schemas
+from gnc_cli import compare, measure, schemas
 from gnc_cli.cli import app
 from gnc_cli.errors import UsageError
+from gnc_cli.geometry.gram import row_maxima
 from gnc_cli.io.codefile import read_code
+from gnc_cli.search import large_scale
 from gnc_cli.search.result import Outcome
 from tests import golden
 from tests.console.stand_in import code
@@ -75,6 +77,40 @@ def test_every_outcome_is_valid() -> None:
     for outcome in Outcome:
         VALIDATOR.validate(code(outcome=outcome, ending=outcome).to_json())
     VALIDATOR.validate(code(contacts=None, first_order_gain=float("nan")).to_json())
+
+
+def test_a_code_whose_pairs_were_not_all_seen_is_undecided(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No figure of it is a number: not in JSON, the table, a picture, a gate or the file."""
+    monkeypatch.setattr(large_scale, "_GRACE", 0.0)
+    out, picture = tmp_path / "open.h5", tmp_path / "open.png"
+    words = ("--d", 7, "--K", 3000, "--method", "descent", "--time-limit", "0.001")
+    result = solved(*words, "--out", out, "--plot", picture)
+    assert result["outcome"] == "time_limit" and picture.stat().st_size > 0
+    figures = ("max_cosine", "min_angle_deg", "rho_one_vs_one", "rho_one_vs_rest", "rattlers")
+    figures += ("contacts", "margins", "status", "gap", "optimum")
+    assert {name: result[name] for name in figures} == dict.fromkeys(figures)
+    assert result["undecided"] == list(figures)
+    run = gnc(*words)
+    (row,) = [line for line in run.stdout.splitlines() if "distance  " in line]
+    assert "undecided" in row and "0." not in row
+    for gate in (
+        "--min=max_cosine=-1",
+        "--max=margins.cosface=9",
+        "--check=rattlers.one_vs_one>=0",
+    ):
+        assert gnc(*words, gate).exit_code == 4, gate
+    assert gnc(*words, "--target", "0.1").exit_code == 4
+    stored = read_code(out)
+    assert stored.provenance["result"]["max_cosine"] is None
+    row, measured = compare(out).rows[0], measure(weights=out)
+    top = row_maxima(stored.weights)[0].max()
+    assert row.max_cosine == pytest.approx(top, abs=1e-15)
+    assert measured.max_cosine == pytest.approx(top, abs=1e-15)
+    (solve,) = compare(solve=True, d=7, K=3000, budget=0.001).rows
+    assert solve.max_cosine is None and solve.passed is None
+    assert {"max_cosine", "rho_one_vs_rest", "status"} <= {*solve.undecided}
 
 
 @pytest.mark.parametrize(

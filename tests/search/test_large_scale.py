@@ -1,9 +1,15 @@
 """The large path, on small codes: exact in what it claims, far better than its start, in time."""
 
+import threading
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from gnc_cli.geometry import gram as gram_module
 from gnc_cli.geometry.sphere import normalise, random_points
+from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.search import large_scale
 from gnc_cli.search.large_scale import LargeSolution, solve_large
 from gnc_cli.search.result import Outcome
@@ -27,6 +33,7 @@ def assert_exact(solution: LargeSolution) -> None:
 def mode(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Either kind of step, whatever the size suggests."""
     monkeypatch.setattr(large_scale, "_LISTS_FROM", 0 if request.param == "lists" else 10**9)
+    monkeypatch.setattr(large_scale, "FEW_DIMENSIONS", 0)
     return str(request.param)
 
 
@@ -85,6 +92,47 @@ def test_rows_far_from_all_others_are_exact_too(monkeypatch: pytest.MonkeyPatch)
     solution = solve_large(10, 400, seed=0, steps=0, init=normalise(init))
     assert_exact(solution)
     assert abs(solution.row_maxima[[7, 311]]).max() < 1e-7
+
+
+@pytest.mark.parametrize("d", [3, 9])
+@pytest.mark.parametrize("lists", [True, False])
+@given(polls=st.integers(0, 40))
+def test_an_exact_pass_is_whole_or_left_out(d: int, lists: bool, polls: int) -> None:
+    """The deadline expires at the n-th look at it, in whatever loop over pairs that is."""
+
+    class Counted(Deadline):
+        looks = 0
+
+        @property
+        def expired(self) -> bool:
+            self.looks += 1
+            return self.looks > polls
+
+        def no_sooner(self, seconds: float) -> Deadline:
+            return self
+
+    deadline = Counted()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(large_scale, "_LISTS_FROM", 0 if lists else 10**9)
+        patch.setattr(gram_module, "_DENSE", 0)
+        patch.setattr(gram_module, "_SIDE", 16)
+        solution = solve_large(d, 60, seed=0, steps=4, deadline=deadline, threads=1)
+    if solution.row_maxima is None:
+        assert deadline.looks > polls and solution.outcome is Outcome.TIME_LIMIT
+    else:
+        assert_exact(solution)
+    np.testing.assert_allclose(np.linalg.norm(solution.weights, axis=1), 1.0, atol=1e-15)
+
+
+def test_a_pass_over_many_pairs_hears_the_signal() -> None:
+    """A full pass takes minutes here: the rows come back at once, without a certificate."""
+    interrupt = threading.Event()
+    interrupt.set()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(large_scale, "_GRACE", 0.0)
+        solution = solve_large(16, 200_000, seed=0, deadline=Deadline(None, interrupt), threads=1)
+    assert solution.outcome is Outcome.INTERRUPTED
+    assert solution.row_maxima is None and solution.weights.shape == (200_000, 16)
 
 
 def test_a_target_stops_the_descent() -> None:

@@ -238,7 +238,7 @@ class SearchBeside(Route):
             save(lambda: (weights, None))
         candidate = self.search.beside(known).solve(deadline, save)
         assert isinstance(candidate, SolveResult), "no search for a code is a sweep"
-        if known.undecided and candidate.distance <= known.distance:
+        if known.undecided and not candidate.distance > known.distance:
             known = self.known.solve(deadline, save)
             assert isinstance(known, SolveResult), "no known code is a sweep"
         return better_code(known, candidate)

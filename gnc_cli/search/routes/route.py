@@ -21,6 +21,12 @@ TOLERANCE = 1e-7
 TOLERANCE_ROUGH = 1e-4
 """Where nothing was polished."""
 
+_OF_ALL_PAIRS = [
+    *("max_cosine", "min_angle_deg", "rho_one_vs_one", "rho_one_vs_rest", "rattlers", "contacts"),
+    "margins",
+]
+"""Figures that need a look at every pair of points."""
+
 Save = Callable[[Callable[[], tuple[np.ndarray, dict[str, int] | None]]], None]
 """Called often with what makes the best code so far, with its seed and number of tasks;
 keeps them now and then."""
@@ -67,7 +73,7 @@ class Route(ABC):
 def record(
     request: Request,
     weights: Any,
-    certificate: Certificate,
+    certificate: Certificate | None,
     course: Course,
     seconds: float,
     *,
@@ -77,18 +83,32 @@ def record(
     """The result, with what there is to say of the code.
 
     Args:
+        certificate: None where the search was stopped before every pair was seen.
         features: in place of the certificate's.
     """
-    second = course.second
-    gain, pairs, classes = course.first_order_gain, certificate.contact_pairs, certificate.classes
-    extras = {
-        "history": course.history,
-        "one_vs_rest_lower": None if classes is None else classes.lower,
-        "one_vs_rest_upper": None if classes is None else classes.upper,
-        "contact_pairs": pairs,
-        "rattlers_one_vs_one": certificate.rattles_one_vs_one,
-        "rattlers_one_vs_rest": None if classes is None else classes.rattles,
-    }
+    second, gain, extras = course.second, course.first_order_gain, {"history": course.history}
+    figures: dict[str, Any] = dict.fromkeys(_OF_ALL_PAIRS)
+    undecided = (*_OF_ALL_PAIRS, "status", "gap", "optimum")
+    if certificate is not None:
+        classes, rho = certificate.classes, certificate.rho_one_vs_rest
+        extras |= {
+            "one_vs_rest_lower": None if classes is None else classes.lower,
+            "one_vs_rest_upper": None if classes is None else classes.upper,
+            "contact_pairs": certificate.contact_pairs,
+            "rattlers_one_vs_one": certificate.rattles_one_vs_one,
+            "rattlers_one_vs_rest": None if classes is None else classes.rattles,
+        }
+        figures = {
+            "max_cosine": certificate.max_cosine,
+            "min_angle_deg": float(np.degrees(certificate.min_angle)),
+            "rho_one_vs_one": certificate.rho_one_vs_one,
+            "rho_one_vs_rest": rho,
+            "rattlers": certificate.rattlers,
+            "contacts": certificate.contacts,
+            "margins": Margins(rho.lower, certificate.min_angle),
+        }
+        undecided = ("rattlers.one_vs_rest",) if certificate.undecided else ()
+        features = certificate.features if features is None else features
     result = SolveResult(
         seconds=seconds,
         version=__version__,
@@ -97,17 +117,10 @@ def record(
         K=request.K,
         origin=course.origin,
         outcome=course.outcome,
-        max_cosine=certificate.max_cosine,
-        min_angle_deg=float(np.degrees(certificate.min_angle)),
-        rho_one_vs_one=certificate.rho_one_vs_one,
-        rho_one_vs_rest=certificate.rho_one_vs_rest,
-        rattlers=certificate.rattlers,
-        contacts=certificate.contacts,
         stationarity=course.stationarity,
         first_order_gain=None if gain is None or np.isnan(gain) else gain,
         local_minimum=None if second is None else second.local_minimum,
         local_minimum_reason=None if second is None else second.reason,
-        margins=Margins(certificate.rho_one_vs_rest.lower, certificate.min_angle),
         best_known=None,
         status=None,
         gap=None,
@@ -121,8 +134,9 @@ def record(
         steps=course.steps,
         out=None,
         weights=weights,
-        features=certificate.features if features is None else features,
-        undecided=("rattlers.one_vs_rest",) if certificate.undecided else (),
+        features=features,
+        undecided=undecided,
+        **figures,
         ufm=ufm,
         searched=course.searched,
         extras={k: v for k, v in extras.items() if v is not None},

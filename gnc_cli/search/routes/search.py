@@ -142,10 +142,12 @@ class LargeSearch(Route):
             fixed=request.fixed,
             save=save,
         )
-        certificate = certify_code(
-            solution.weights,
-            tolerance=TOLERANCE_ROUGH,
-            row_max=solution.row_maxima,
-            deadline=deadline,
-        )
+        certificate = None
+        if solution.row_maxima is not None:
+            certificate = certify_code(
+                solution.weights,
+                tolerance=TOLERANCE_ROUGH,
+                row_max=solution.row_maxima,
+                deadline=deadline,
+            )
         return record(request, solution.weights, certificate, solution, deadline.elapsed)
