@@ -77,6 +77,8 @@ class Parameter:
         Raises:
             UsageError: names the parameter as its caller wrote it.
         """
+        if isinstance(value, (bytes, bytearray)):  # sequences of whole numbers to Python
+            raise self.mistaken(name, value)
         if value is None or self.kind is None:
             return value
         try:
@@ -88,7 +90,7 @@ class Parameter:
 
     def mistaken(self, name: str, value: object) -> UsageError:
         """The error of a value of another type."""
-        noun = "a value" if self.kind is None else self.kind.noun
+        noun = "a text or an array" if self.kind is None else self.kind.noun
         advice = "; arrays have names: measure(features=X, labels=y)" if self.argument else ""
         return UsageError(f"{self.named(name)} must be {noun}, got {parsing.shown(value)}{advice}")
 
@@ -165,7 +167,7 @@ def _words(value: Any) -> str:
 
 
 def _path(value: Any) -> Any:
-    _not_empty(os.fspath(value))
+    _words(os.fspath(value))
     return value
 
 

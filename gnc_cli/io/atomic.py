@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from gnc_cli.errors import OutputError
-from gnc_cli.runtime.system import AS_STORED, AT_ONCE, RENAMES_OPEN, lock
+from gnc_cli.runtime.system import AS_STORED, AT_ONCE, RENAMES_OPEN, check_current_folder, lock
 
 _PIECE = 1 << 20
 """Bytes written to stdout at once."""
@@ -137,9 +137,10 @@ def check_writable(
             which counts as an existing file.
 
     Raises:
-        OutputError: the folder is missing or not writable, the target is a folder or a device, or
-            it exists with neither `force` nor `resume`.
+        OutputError: the folder is missing or not writable, the target is a folder or a device, it
+            exists with neither `force` nor `resume`, or the current folder was deleted.
     """
+    check_current_folder(path)
     try:
         # os.stat, not Path.exists: the latter hides a name that is too long or a loop of links.
         if follow:

@@ -1,8 +1,9 @@
 """Rows of a long run, one JSON object per line, each safe on disk before the next one begins.
 
-A kill loses only the row being written: a line that was cut short is dropped by the next row. Rows
-that replace those of a file are written to `FILE.part` beside it, which takes its name at the end
-of the run. A run that fails or is killed before its first row leaves the file as it was.
+A kill loses only the row being written: a line that was cut short is dropped by the next row. The
+first row is written atomically, so that a file whose first line is not a whole row is none of ours.
+Rows that replace those of a file are written to `FILE.part` beside it, which takes its name at the
+end of the run. A run that fails or is killed before its first row leaves the file as it was.
 """
 
 import contextlib
@@ -106,10 +107,13 @@ class Ledger(contextlib.AbstractContextManager["Ledger"], Generic[_Row]):
             return
         row = row if self._bare else {**row, "options": self.options}
         line = (json.dumps(row, allow_nan=False) + "\n").encode()
+        if not self._ends:
+            self._rewrite([line])
+            return
         before = self._cut()
         with self._refusing():
-            os.lseek(self._file, max(0, before - 1), os.SEEK_SET)
-            if before and os.read(self._file, 1) != b"\n":
+            os.lseek(self._file, before - 1, os.SEEK_SET)
+            if os.read(self._file, 1) != b"\n":
                 line = b"\n" + line
             try:
                 written = 0
@@ -140,11 +144,7 @@ class Ledger(contextlib.AbstractContextManager["Ledger"], Generic[_Row]):
         kept = [line for number, line in enumerate(lines) if number not in numbers]
         if self._path != self._target:
             self.take_name()
-        if not RENAMES_OPEN:
-            self._held.close()
-        with atomic_file(self._target, force=True) as target:
-            target.write(b"".join(kept))
-        self._ends, self._file = [*accumulate(map(len, kept))], self._open()
+        self._rewrite(kept)
 
     def take_name(self) -> None:
         """Replace the file by the rows that are here now; later ones are appended to it."""
@@ -171,9 +171,23 @@ class Ledger(contextlib.AbstractContextManager["Ledger"], Generic[_Row]):
     def __exit__(self, *exception: object) -> None:
         self.close()
 
+    def _rewrite(self, lines: list[bytes]) -> None:
+        """Replace the rows of the file by others in one step."""
+        if not RENAMES_OPEN:
+            self._held.close()
+        with self._refusing(), atomic_file(self._path, force=True) as file:
+            file.write(b"".join(lines))
+        self._ends, self._file = [*accumulate(map(len, lines))], self._open()
+
     def _is_foreign(self, part: Path) -> bool:
+        """Whether it begins with anything but a whole row, made with whatever options."""
         with self._refusing(), open(part, "rb") as file:
-            return not self._head.startswith(file.read(len(self._head)))
+            line = file.readline(_MOST_LINE)
+        try:
+            self._parse(line)
+        except ValueError:
+            return line != b""
+        return not (line.startswith(self._head) and line.endswith(b"\n"))
 
     def _open(self, how: int = 0) -> int:
         """The file at `_path`, open and locked until this is closed."""
@@ -205,17 +219,20 @@ class Ledger(contextlib.AbstractContextManager["Ledger"], Generic[_Row]):
                 end += len(line)
                 known = line[: len(self._head)] == self._head[: len(line)]
                 whole = line.endswith(b"\n") or len(line) == _MOST_LINE or _is_json(line)
-                if known and not whole:
+                if known and not whole and self.rows:
                     return  # a row of ours that was cut short
                 self.rows.append(self._row(len(self.rows) + 1, line))
                 self._ends.append(end)
 
     def _row(self, number: int, line: bytes) -> _Row:
         """The row of a line."""
-        row = json.loads(line) if _is_json(line) else None
-        made = {} if self._bare or not isinstance(row, dict) else row.pop("options", None)
-        if not isinstance(row, dict) or not isinstance(made, dict):
-            raise self._foreign(number, "is no row of an earlier run")
+        try:
+            row, made = self._parse(line)
+        except ValueError as error:
+            raise DataError(
+                f"{self._name!r}, line {number}, {error}; name another file, or use --force to "
+                "start anew"
+            ) from error
         for key in sorted({*self.options, *made}):
             if made.get(key) != self.options.get(key):
                 raise DataError(
@@ -223,16 +240,15 @@ class Ledger(contextlib.AbstractContextManager["Ledger"], Generic[_Row]):
                     f"not {self.options.get(key)}; resume with equal options, or use --force "
                     "to start anew"
                 )
-        try:
-            return self._read_row(row)
-        except ValueError as error:
-            raise self._foreign(number, str(error)) from error
+        return row
 
-    def _foreign(self, number: int, reason: str) -> DataError:
-        return DataError(
-            f"{self._name!r}, line {number}, {reason}; name another file, or use --force to start "
-            "anew"
-        )
+    def _parse(self, line: bytes) -> tuple[_Row, dict[str, Any]]:
+        """The row of a line and its options; ValueError says what is wrong."""
+        row = json.loads(line) if _is_json(line) else None
+        made = {} if self._bare or not isinstance(row, dict) else row.pop("options", None)
+        if not isinstance(row, dict) or not isinstance(made, dict):
+            raise ValueError("is no row of an earlier run")
+        return self._read_row(row), made
 
     @contextlib.contextmanager
     def _refusing(self) -> Iterator[None]:
