@@ -11,7 +11,7 @@ from gnc_cli.console.expose import expose
 from gnc_cli.console.options import refuse_words
 from gnc_cli.console.process import check_address_space, note, open_streams, report_error
 from gnc_cli.errors import ExitCode, UsageError
-from gnc_cli.runtime.system import check_current_folder
+from gnc_cli.parameters import check_current_folder
 
 COMMANDS = {
     "solve": ("gnc solve --d 10 --K 100 --out code.h5", "starting"),

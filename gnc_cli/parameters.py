@@ -21,7 +21,7 @@ from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
 from gnc_cli import parsing
-from gnc_cli.errors import UsageError
+from gnc_cli.errors import OutputError, UsageError
 
 _without_option: ContextVar[frozenset[str] | None] = ContextVar("without_option", default=None)
 """In a shell, the parameters that are no options of the command; None in Python."""
@@ -168,6 +168,7 @@ def _words(value: Any) -> str:
 
 def _path(value: Any) -> Any:
     _words(os.fspath(value))
+    check_current_folder(value)
     return value
 
 
@@ -393,6 +394,20 @@ def check_suffix(path: Path, suffixes: Collection[str], option: str = "", why: s
             f"{', '.join(suffixes)}".lstrip()
         )
     return suffix
+
+
+def check_current_folder(path: Path = "") -> None:
+    """Refuse a relative path where the current folder was deleted.
+
+    Raises:
+        OutputError: there is no current folder any more.
+    """
+    try:
+        os.path.isabs(path) or os.getcwd()
+    except FileNotFoundError as error:
+        raise OutputError(
+            "the current folder was deleted; change to another one (cd), and start again there"
+        ) from error
 
 
 def is_page(path: Path | None) -> bool:

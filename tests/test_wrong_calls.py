@@ -1,6 +1,7 @@
 """Calls from Python with arguments of the wrong kind end in gnc's own errors, in Python's words."""
 
 import contextlib
+import inspect
 import io
 import re
 from collections.abc import Callable
@@ -9,9 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gnc_cli import GNCMetrics, bounds, compare, measure, solve, train
-from gnc_cli.errors import GncError
+from gnc_cli.errors import GncError, UsageError
+from gnc_cli.parameters import declared
 
 E, LABELS = np.eye(3), np.arange(3)
 NAN, LARGEST = float("nan"), 2**63 - 1
@@ -198,3 +202,13 @@ def test_ipython_prints_that_line() -> None:
         shell.run_cell("import gnc_cli; gnc_cli.bounds()")
     assert printed.getvalue().startswith("UsageError: give two of d, K and a margin")
     assert "\n" not in printed.getvalue().strip()
+
+
+@pytest.mark.parametrize("function", [solve, measure, bounds, train, compare])
+@given(data=st.data(), value=st.binary() | st.binary().map(bytearray))
+def test_bytes_are_no_argument(function: Callable[..., Any], data: Any, value: Any) -> None:
+    """To Python they are whole numbers, and a path to `os`: every parameter names itself."""
+    parameters = declared(inspect.unwrap(function))
+    name = data.draw(st.sampled_from(sorted(parameters)))
+    with pytest.raises(UsageError, match=f"^{name} must be .*, got byte|^{name} must be .*, got b"):
+        function(value) if parameters[name].argument else function(**{name: value})

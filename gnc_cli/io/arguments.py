@@ -20,7 +20,6 @@ from gnc_cli.parameters import (
     spelled,
 )
 from gnc_cli.runtime.calls import default_settings
-from gnc_cli.runtime.system import check_current_folder
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -136,12 +135,10 @@ def check_apart(written: Mapping[str, Any], read: Mapping[str, Any] | None = Non
 
     Raises:
         UsageError: an output is another output or an input, by whatever name.
-        OutputError: an output is to be in a current folder that was deleted.
     """
     outputs = [(option, name) for option, path in written.items() for name in _names(path)]
     inputs = [(option, name) for option, value in (read or {}).items() for name in _names(value)]
     for at, (option, path) in enumerate(outputs):
-        check_current_folder(path)
         for other, earlier in outputs[:at]:
             if _same(path, earlier):
                 raise UsageError(f"{other} and {option} both write {path!r}; give each its own")

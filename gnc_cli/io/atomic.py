@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from gnc_cli.errors import OutputError
-from gnc_cli.runtime.system import AS_STORED, AT_ONCE, RENAMES_OPEN, check_current_folder, lock
+from gnc_cli.parameters import check_current_folder
+from gnc_cli.runtime.system import AS_STORED, AT_ONCE, RENAMES_OPEN, lock
 
 _PIECE = 1 << 20
 """Bytes written to stdout at once."""

@@ -84,7 +84,6 @@ class Deadline:
         self._interrupt = interrupt
         self._clock = clock
         self._start = clock()
-        self._least = 0.0
 
     @classmethod
     def of_call(cls, seconds: float | None, interrupt: threading.Event | None) -> "Deadline":
@@ -120,7 +119,7 @@ class Deadline:
     @property
     def expired(self) -> bool:
         """Time is up, or interrupted."""
-        return (self.interrupted or self.remaining <= 0.0) and self.elapsed >= self._least
+        return self.interrupted or self.remaining <= 0.0
 
     def check(self) -> None:
         """Stop work of which a part is worth nothing.
@@ -136,10 +135,12 @@ class Deadline:
         return Deadline(min(seconds, self.remaining), self._interrupt, self._clock)
 
     def no_sooner(self, seconds: float) -> "Deadline":
-        """The same deadline put off until `seconds` from now; so is an interruption."""
-        later = Deadline(max(seconds, self.remaining), self._interrupt, self._clock)
-        later._least = seconds
-        return later
+        """The same deadline, at least `seconds` from now, also where it was interrupted before."""
+        return Deadline(
+            max(seconds, 0.0 if self.expired else self.remaining),
+            None if self.interrupted else self._interrupt,
+            self._clock,
+        )
 
     def reserving(self, seconds: float) -> "Deadline":
         """The same deadline brought forward by `seconds`, to keep time for what must follow."""
@@ -148,6 +149,10 @@ class Deadline:
         earlier = Deadline(self.seconds - seconds, self._interrupt, self._clock)
         earlier._start = self._start
         return earlier
+
+
+UNLIMITED = Deadline()
+"""Never expires."""
 
 
 class SaveTimes:

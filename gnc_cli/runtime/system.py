@@ -19,8 +19,6 @@ import sys
 from pathlib import Path
 from typing import IO, Any
 
-from gnc_cli.errors import OutputError
-
 SIGNALS = tuple(
     getattr(signal, name)
     for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")
@@ -41,20 +39,6 @@ GPU_DRIVERS = (
 )
 """Files that the drivers of NVIDIA (Linux, Windows Subsystem for Linux) and AMD put there, and that
 of NVIDIA on Windows."""
-
-
-def check_current_folder(path: str | os.PathLike[str] = "") -> None:
-    """Refuse a relative path where the current folder was deleted.
-
-    Raises:
-        OutputError: there is no current folder any more.
-    """
-    try:
-        os.path.isabs(path) or os.getcwd()
-    except FileNotFoundError as error:
-        raise OutputError(
-            "the current folder was deleted; change to another one (cd), and start again there"
-        ) from error
 
 
 def process_cores() -> int:

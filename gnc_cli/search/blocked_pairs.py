@@ -19,15 +19,13 @@ two cores: about 1 s in float32, 0.3 s where bfloat16 products are native (see `
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 import torch
 
-from gnc_cli.runtime.deadline import Deadline
+from gnc_cli.runtime.deadline import UNLIMITED, Deadline
 from gnc_cli.runtime.threads import ThreadTeam
 
-_NONE = Deadline()
 _CHUNK = 4096
 """Pairs gathered at a time on a CPU: their rows stay in the second-level cache."""
 
@@ -76,7 +74,7 @@ def log_sum_exp(
     shift: float | None = None,
     frozen: int = 0,
     half: bool = False,
-    deadline: Deadline = _NONE,
+    deadline: Deadline = UNLIMITED,
     block: tuple[int, int] | None = None,
 ) -> Smoothed:
     """L(W) and its gradient over all pairs.
@@ -164,7 +162,7 @@ def sparse_log_sum_exp(
     team: ThreadTeam,
     *,
     shift: float,
-    deadline: Deadline = _NONE,
+    deadline: Deadline = UNLIMITED,
 ) -> Smoothed:
     """`log_sum_exp` over the listed pairs only.
 
@@ -204,11 +202,10 @@ def sparse_log_sum_exp(
         return smoothed
     # Out of range, as in `log_sum_exp`: half of the sharpness finds the way back.
     near = min(1.0, max(-1.0, shift))
-    again = partial(sparse_log_sum_exp, W, neighbours, team=team, deadline=deadline)
-    coarse = again(sharpness=sharpness / 2, shift=near)
+    coarse = sparse_log_sum_exp(W, neighbours, sharpness / 2, team, shift=near, deadline=deadline)
     if not math.isfinite(coarse.loss):
         return coarse
-    return again(sharpness=sharpness, shift=coarse.loss)
+    return sparse_log_sum_exp(W, neighbours, sharpness, team, shift=coarse.loss, deadline=deadline)
 
 
 def _normalised(
@@ -259,7 +256,7 @@ def pairs_above(
     limit: int = 20_000_000,
     frozen: int = 0,
     half: bool = False,
-    deadline: Deadline = _NONE,
+    deadline: Deadline = UNLIMITED,
     block: tuple[int, int] | None = None,
 ) -> Neighbours:
     """All pairs of unit rows whose cosine exceeds `threshold`.
@@ -323,7 +320,7 @@ def pairs_above(
 
 
 def listed_row_maxima(
-    W: torch.Tensor, neighbours: Neighbours, team: ThreadTeam, *, deadline: Deadline = _NONE
+    W: torch.Tensor, neighbours: Neighbours, team: ThreadTeam, *, deadline: Deadline = UNLIMITED
 ) -> torch.Tensor:
     """Each row's largest cosine over the list, (K,), -inf for rows without; with a complete list a
     value above the threshold is the maximum over all rows."""
@@ -345,7 +342,7 @@ def row_maxima(
     W: torch.Tensor,
     team: ThreadTeam,
     *,
-    deadline: Deadline = _NONE,
+    deadline: Deadline = UNLIMITED,
     block: tuple[int, int] | None = None,
 ) -> torch.Tensor:
     """Each row's largest cosine with another row, (K,): exact to a few ulps of W. K^2 d flops."""

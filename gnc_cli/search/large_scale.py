@@ -27,8 +27,7 @@ import numpy as np
 import torch
 
 from gnc_cli.geometry import gram
-from gnc_cli.geometry.gram import FEW_DIMENSIONS
-from gnc_cli.runtime.deadline import Deadline, StageProgress
+from gnc_cli.runtime.deadline import UNLIMITED, Deadline, StageProgress
 from gnc_cli.runtime.threads import ThreadTeam
 from gnc_cli.search.blocked_pairs import (
     Neighbours,
@@ -59,8 +58,6 @@ PER_PAIR = 85.0
 """Bytes of a pair while its list is made."""
 _GRACE = 2.0
 """Seconds that the exact pass has whatever the time limit, and after a signal."""
-_PER_QUERY = 1e-6
-"""Seconds by which the nearest of K rows is found twice in few dimensions, over 2^d, at most."""
 _WORK = 3e13
 """Multiply-adds that a run without any limit may spend, roughly."""
 
@@ -85,7 +82,7 @@ def solve_large(
     init: np.ndarray | None = None,
     steps: int | None = None,
     target_distance: float = math.inf,
-    deadline: Deadline | None = None,
+    deadline: Deadline = UNLIMITED,
     device: str = "cpu",
     threads: int | None = None,
     progress: StageProgress | None = None,
@@ -113,7 +110,6 @@ def solve_large(
         start /= np.linalg.norm(start, axis=1, keepdims=True)
     else:
         start = init[len(init) - (K - len(fixed_rows)) :]
-    deadline = deadline or Deadline()
     with ThreadTeam(threads, device) as team:
         descent = _Descent(np.concatenate([fixed_rows, start]), len(fixed_rows), seed, team)
 
@@ -123,8 +119,8 @@ def solve_large(
 
         outcome = descent.run(steps, target_distance, deadline, progress, step_done)
         weights, maxima = descent.certified_best(fixed_rows, deadline.no_sooner(_GRACE))
-    if maxima is None:
-        outcome = _stopped(deadline)
+    if maxima is None or outcome is Outcome.TIME_LIMIT:
+        outcome = Outcome.INTERRUPTED if deadline.interrupted else Outcome.TIME_LIMIT
     history = np.array(descent.history, dtype=np.float64).reshape(-1, 2)
     return LargeSolution(
         origin="large-scale descent",
@@ -143,10 +139,6 @@ def _lists(d: int, K: int) -> tuple[int, bool]:
     per_row = min(max(few, d), many, max(1, 2 * MAX_PAIRS // K), K - 1)
     cheap = min(1.0, max(1.0 / 3.0, d / 32.0))
     return per_row, K > cheap * _LISTS_FROM * per_row
-
-
-def _stopped(deadline: Deadline) -> Outcome:
-    return Outcome.INTERRUPTED if deadline.interrupted else Outcome.TIME_LIMIT
 
 
 def _default_steps(d: int, K: int) -> int:
@@ -209,7 +201,7 @@ class _Descent:
             try:
                 smoothed = self._evaluate(done, search)
             except TimeoutError:
-                return _stopped(deadline)
+                return Outcome.TIME_LIMIT
             if not math.isfinite(smoothed.loss):
                 return Outcome.NONFINITE
             self._step(smoothed, done)
@@ -234,16 +226,13 @@ class _Descent:
         codes: list[tuple[float, np.ndarray, np.ndarray | None]] = []
         for W in (self.W, self.best):  # of which the best are finite by construction
             rows = self.exact(W, fixed_rows)
-            if not bool(torch.isfinite(rows).all()):
-                continue
-            largest, maxima = math.inf, None
-            with suppress(TimeoutError):
+            if bool(torch.isfinite(rows).all()):
                 maxima = self._row_maxima(rows, deadline)
-                largest = float(maxima.max())
-            codes.append((largest, rows.cpu().numpy(), maxima))
-            # Rounding may have made an earlier iterate look better than it is.
-            if largest <= self.best_cosine + self._rounding:
-                break
+                largest = math.inf if maxima is None else float(maxima.max())
+                codes.append((largest, rows.cpu().numpy(), maxima))
+                # Rounding may have made an earlier iterate look better than it is.
+                if largest <= self.best_cosine + self._rounding:
+                    break
         return min(reversed(codes), key=lambda code: code[0])[1:]
 
     @staticmethod
@@ -254,14 +243,16 @@ class _Descent:
         exact[: len(fixed_rows)] = torch.from_numpy(fixed_rows).to(W.device)
         return exact
 
-    def _row_maxima(self, exact: torch.Tensor, deadline: Deadline) -> np.ndarray:
-        """Exact row maxima of float64 unit rows; TimeoutError where the deadline came first."""
-        if self.d <= FEW_DIMENSIONS:
-            return gram.row_maxima(exact.cpu().numpy(), deadline=deadline)[0]
-        maxima = self._listed_maxima(exact, deadline) if self.uses_lists else None
-        if maxima is None:
-            maxima = row_maxima(exact, self.team, deadline=deadline)
-        return maxima.cpu().numpy()
+    def _row_maxima(self, exact: torch.Tensor, deadline: Deadline) -> np.ndarray | None:
+        """Exact row maxima of float64 unit rows; None where the deadline came first."""
+        with suppress(TimeoutError):
+            if self.d <= gram.FEW_DIMENSIONS:
+                return gram.row_maxima(exact.cpu().numpy(), deadline=deadline)[0]
+            maxima = self._listed_maxima(exact, deadline) if self.uses_lists else None
+            if maxima is None:
+                maxima = row_maxima(exact, self.team, deadline=deadline)
+            return maxima.cpu().numpy()
+        return None
 
     def _listed_maxima(self, exact: torch.Tensor, deadline: Deadline) -> torch.Tensor | None:
         """Exact row maxima from a list: a third of the full pass; None when it cannot be complete.
@@ -374,6 +365,6 @@ class _Descent:
 
     def _closing_seconds(self) -> float:
         """Time kept for what follows the search: two exact passes at worst, and the copies."""
-        if self.d <= FEW_DIMENSIONS:
-            return 0.5 + _PER_QUERY * 2.0**self.d * self.K
+        if self.d <= gram.FEW_DIMENSIONS:  # a tree takes 3 us a row in the space, 30 us for d = 6
+            return 0.5 + 1e-6 * 2.0**self.d * self.K
         return 0.5 + (2.5 if self.uses_lists else 4.0) * self.pass_seconds

@@ -1,6 +1,5 @@
 """The picture of `gnc solve --plot`: the code itself where it can be seen, and its numbers."""
 
-import math
 import os
 from typing import Any
 
@@ -67,9 +66,9 @@ def plot_solve(result: SolveResult | SolveSweep, path: str | os.PathLike[str]) -
 
 def code_figure(result: SolveResult) -> Any:
     W, extras = normalise(np.asarray(result.weights)), result.extras
-    cosine = math.inf if result.max_cosine is None else result.max_cosine
-    levels = [(cosine, "largest", ORANGE)] if cosine < math.inf else []
-    if (known := result.best_known) is not None and known.max_cosine < cosine - 5e-5:
+    cosine, known = result.max_cosine, result.best_known
+    levels = [] if cosine is None else [(cosine, "largest", ORANGE)]
+    if known is not None and (cosine is None or known.max_cosine < cosine - 5e-5):
         levels.append((known.max_cosine, "best known", GREEN))
     if (optimum := result.optimum) is not None and not optimum.proved:
         levels.append((1.0 - optimum.upper, "proved lower bound", PURPLE))
@@ -135,14 +134,13 @@ def plane_figure(result: SolveResult) -> Any:
 
 def sweep_figure(sweep: SolveSweep) -> Any:
     """Largest cosine and one-vs-rest distance against tau, beside those of the best known code."""
-    measures = [row.ufm for row in sweep.rows if row.ufm is not None]
-    taus = [each.tau for each in measures]
+    taus = [row.ufm.tau for row in sweep.rows if row.ufm is not None]
     facts = f"{count(len(taus))} temperatures from {min(taus):g} to {max(taus):g}"
     title = f"UFM optimum: d = {sweep.d}, K = {count(sweep.K)}"
     figure = new_figure(11.5, 4.8, title, facts if len(taus) > 1 else rf"$\tau$ = {taus[0]:g}")
     known = best(sweep.d, sweep.K)
     cosines = [row.max_cosine for row in sweep.rows]
-    distances = [each.gnc2.lower for each in measures]
+    distances = [row.ufm.gnc2.lower for row in sweep.rows if row.ufm is not None]
     for ax, values, title in zip(
         figure.subplots(1, 2),
         (cosines, distances),

@@ -1,6 +1,5 @@
 """Results of `gnc solve`: codes, sweeps, and the list of constructions."""
 
-import math
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any
@@ -258,7 +257,7 @@ class SolveResult(Result):
         """What the problem maximises: the certified one-vs-rest distance of a Softmax Code,
         1 - max_cosine of a Tammes code; NaN where not every pair was seen."""
         if self.rho_one_vs_rest is None or self.max_cosine is None:
-            return math.nan
+            return float("nan")
         softmax = self.problem == "softmax"
         return self.rho_one_vs_rest.lower if softmax else 1.0 - self.max_cosine
 

@@ -25,7 +25,6 @@ _MEET = 1e-9
 _CLOSED = 1e-6
 """A wider bracket is open: the search was cut short, and the distance may be far above its lower
 end."""
-_OPEN = "undecided: the search was stopped before every pair of points was compared"
 _ROUNDING = 1e-12
 """What bounds and figures are good to, relatively."""
 
@@ -36,9 +35,12 @@ def add_verdict(request: Request, result: SolveResult) -> SolveResult:
     if request.problem == "ufm":
         return result
     known, distance, rho = request.known, result.distance, result.rho_one_vs_rest
-    reference = None if known is None else known.record()
     if result.max_cosine is None or rho is None:
-        return replace(result, best_known=reference, verdict=_OPEN)
+        return replace(
+            result,
+            best_known=None if known is None else known.record(),
+            verdict="undecided: the search was stopped before every pair of points was compared",
+        )
 
     def verified(t: Fraction) -> bool:
         from gnc_cli.codes.exact_cosine import verify_below
@@ -71,7 +73,7 @@ def add_verdict(request: Request, result: SolveResult) -> SolveResult:
         outcome=outcome,
         local_minimum=minimum[0],
         local_minimum_reason=minimum[1],
-        best_known=reference,
+        best_known=None if known is None else known.record(),
         status=comparison_status(cosine, known, verified),
         gap=None if known is None else known.gap(cosine),
         optimum=optimum,

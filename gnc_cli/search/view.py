@@ -46,9 +46,64 @@ def view(result: SolveResult | SolveSweep | ConstructionList, verbose: bool) -> 
 
 
 def _code(r: SolveResult, verbose: bool) -> Table:
-    ufm = r.ufm
+    free, ufm, softmax = r.rattlers, r.ufm, r.problem == "softmax"
+    rho, margins, reason = r.rho_one_vs_rest, r.margins, "not every pair of points was compared"
     known = [] if r.best_known is None else [_best_known(r, r.best_known, verbose)]
-    rows = _figures(r, known)
+    rows: list[tuple[str, ...]] = [
+        ("distances", "undecided", reason, "rho_one_vs_rest"),
+        *known,
+    ]
+    if rho is not None and free is not None and margins is not None:
+        rows = [
+            ("one-vs-rest distance", lower_end(rho), certified(rho), "rho_one_vs_rest"),
+            *(known if softmax else []),
+            ("one-vs-one distance", decimals(r.rho_one_vs_one), "smallest chord", "rho_one_vs_one"),
+            (
+                "largest cosine",
+                decimals(r.max_cosine),
+                f"minimal angle {r.min_angle_deg:.8f} degrees",
+                "max_cosine",
+            ),
+            *([] if softmax else known),
+            *([] if ufm is None else _feature_model(ufm)),
+            (
+                "CosFace margin",
+                decimals(margins.cosface),
+                "largest m that every class can satisfy",
+                "margins.cosface",
+            ),
+            (
+                "ArcFace margin",
+                decimals(margins.arcface_rad),
+                "minimal angle of two weights, radians",
+                "margins.arcface_rad",
+            ),
+            (
+                "rattlers",
+                f"{count(free.one_vs_rest)} one-vs-rest, {count(free.one_vs_one)} one-vs-one",
+                above_minimum(free.tolerance),
+                "rattlers",
+            ),
+            ("contacts", count(r.contacts), "pairs at the smallest distance", "contacts"),
+            (
+                "stationarity",
+                short(r.stationarity),
+                "largest residual of the first-order equations",
+                "stationarity",
+            ),
+            (
+                "first-order gain",
+                short(r.first_order_gain),
+                "what small moves could still gain; 0 where stationary",
+                "first_order_gain",
+            ),
+            (
+                "local minimum",
+                r.local_minimum or "-",
+                r.local_minimum_reason or "not examined",
+                "local_minimum",
+            ),
+        ]
     if r.optimum is not None:
         most = f"at most {rounded(r.optimum.upper, up=True, digits=15)}"
         rows.append(("optimal distance", most, r.optimum.source, "optimum"))
@@ -71,61 +126,6 @@ def _code(r: SolveResult, verbose: bool) -> Table:
     if ufm is not None and not verbose:
         title += f", tau = {ufm.tau:.6g}"
     return facts(title, rows, notes, verbose=verbose)
-
-
-def _figures(r: SolveResult, known: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """The figures of a code; one line where it is too large to have any yet."""
-    free, ufm, softmax = r.rattlers, r.ufm, r.problem == "softmax"
-    rho, margins = r.rho_one_vs_rest, r.margins
-    if rho is None or free is None or margins is None:
-        reason = "not every pair of points was compared"
-        return [("one-vs-rest distance", "undecided", reason, "rho_one_vs_rest"), *known]
-    loose = f"{count(free.one_vs_rest)} one-vs-rest, {count(free.one_vs_one)} one-vs-one"
-    return [
-        ("one-vs-rest distance", lower_end(rho), certified(rho), "rho_one_vs_rest"),
-        *(known if softmax else []),
-        ("one-vs-one distance", decimals(r.rho_one_vs_one), "smallest chord", "rho_one_vs_one"),
-        (
-            "largest cosine",
-            decimals(r.max_cosine),
-            f"minimal angle {r.min_angle_deg:.8f} degrees",
-            "max_cosine",
-        ),
-        *([] if softmax else known),
-        *([] if ufm is None else _feature_model(ufm)),
-        (
-            "CosFace margin",
-            decimals(margins.cosface),
-            "largest m that every class can satisfy",
-            "margins.cosface",
-        ),
-        (
-            "ArcFace margin",
-            decimals(margins.arcface_rad),
-            "minimal angle of two weights, radians",
-            "margins.arcface_rad",
-        ),
-        ("rattlers", loose, above_minimum(free.tolerance), "rattlers"),
-        ("contacts", count(r.contacts), "pairs at the smallest distance", "contacts"),
-        (
-            "stationarity",
-            short(r.stationarity),
-            "largest residual of the first-order equations",
-            "stationarity",
-        ),
-        (
-            "first-order gain",
-            short(r.first_order_gain),
-            "what small moves could still gain; 0 where stationary",
-            "first_order_gain",
-        ),
-        (
-            "local minimum",
-            r.local_minimum or "-",
-            r.local_minimum_reason or "not examined",
-            "local_minimum",
-        ),
-    ]
 
 
 def _best_known(r: SolveResult, known: BestKnown, verbose: bool) -> tuple[str, ...]:

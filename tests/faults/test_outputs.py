@@ -2,19 +2,24 @@
 
 import errno
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from gnc_cli import bounds, compare, measure, solve, train
+from gnc_cli.cli import app
 from gnc_cli.errors import OutputError
-from gnc_cli.io.atomic import atomic_file
+from gnc_cli.io.atomic import atomic_file, write_text
 from gnc_cli.io.codefile import write_streamed
 from gnc_cli.io.ledger import Ledger
+from tests.conftest import runner
 from tests.faults.world import Case, check, inside, put
 
 CODE = "1 0\n0 1\n-1 0\n0 -1\n"
+PAIRS = "compare --solve --d 3 --K 4,5 --out r.jsonl"
 CASES = [
     Case(
         "compare coordinates.txt --export . --force",
@@ -75,6 +80,13 @@ CASES = [
         3,
         "a device or a pipe",
     ),
+    *(
+        Case(f"{PAIRS} {how}", lambda begun=begun: (begun(), put("r.jsonl", b"")()), 3, said)
+        for how in ("--force", "--resume")
+        for text in ('{"d": "my own notes"}\n', '{"d": 3, "K": 4}', "{")
+        for begun, said in [(put("r.jsonl.part", text), "'r.jsonl.part' is in the way")]
+    ),
+    Case(f"{PAIRS} --resume", put("r.jsonl", "{"), 3, "line 1, is no row of an earlier run"),
     Case(
         "bounds --d 2 --K 4 --out a.csv --report a.md",
         lambda: (put("a.csv", "mine")(), put("a.md", "mine")()),
@@ -187,3 +199,67 @@ def test_the_first_failed_write_ends_a_stream(
     with pytest.raises(OutputError, match="No space left"):
         write_streamed(tmp_path / "a.h5", (1 << 20, 16), block, {}, entries=1 << 18)
     assert len(made) < 20 and os.listdir(tmp_path) == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a current folder cannot be deleted there")
+@pytest.mark.parametrize(
+    "words",
+    [
+        "solve --d 3 --K 6 --out x.h5",
+        "solve --d 3 --K 6 --out x.h5 --resume",
+        "solve --d 3 --K 6 --plot x.png",
+        "solve --d 3 --K 6 --report x.md",
+        "measure CODE --out x.json",
+        "measure CODE --out x.jsonl",
+        "measure CODE --plot x.png",
+        "measure CODE --per-class x.csv",
+        "compare CODE --export folder",
+        "compare CODE --plot x.png",
+        "compare CODE --report x.xml",
+        "compare --solve --d 3 --K 4 --out x.jsonl --force",
+        "bounds --d 3 --K 6 --export x.json",
+        "bounds --d 3 --K 6 --out x.csv",
+        "bounds --d 3 --K 6 --plot x.png",
+        "bounds --verify x.json",
+        "train --out run",
+        "train --plot x.png",
+        "train",
+    ],
+)
+def test_a_deleted_current_folder_is_named(
+    words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code, gone = tmp_path / "code.txt", tmp_path / "gone"
+    code.write_text(CODE)
+    gone.mkdir()
+    with monkeypatch.context() as patch:
+        patch.chdir(gone)
+        gone.rmdir()
+        run = runner(app)(*words.replace("CODE", str(code)).split())
+    assert run.exit_code == 3 and run.stderr.count("\n") == 1, (run.stderr, run.exception)
+    assert "the current folder was deleted" in run.stderr
+    assert os.listdir(tmp_path) == ["code.txt"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a current folder cannot be deleted there")
+def test_a_current_folder_that_was_deleted_later_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also in Python, and on writing; absolute paths are written all the same."""
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    with monkeypatch.context() as patch:
+        patch.chdir(gone)
+        gone.rmdir()
+        for call in (
+            lambda: write_text("x.txt", "mine"),
+            lambda: solve(3, 6, out="x.h5"),
+            lambda: measure(weights=np.eye(3), plot="x.png"),
+            lambda: bounds(3, 6, export="x.json"),
+            lambda: compare(np.eye(3), export="folder"),
+            lambda: train(out="run"),
+        ):
+            with pytest.raises(OutputError, match="the current folder was deleted"):
+                call()
+        solve(3, 4, out=tmp_path / "x.npy")
+    assert os.listdir(tmp_path) == ["x.npy"]

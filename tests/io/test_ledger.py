@@ -1,11 +1,16 @@
 """Rows that outlive their run: appended, read back, refused."""
 
+import contextlib
 import json
 import os
+import tempfile
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gnc_cli.errors import DataError, OutputError
 from gnc_cli.io.ledger import Ledger
@@ -241,3 +246,81 @@ def test_other_names_of_a_file_keep_what_it_was(tmp_path: Path, how: str) -> Non
         with pytest.raises(OutputError, match="another run"):
             Ledger(path, dict, "d", OPTIONS, resume=True)
     assert backup.read_bytes() == before != path.read_bytes()
+
+
+def strict(row: dict[str, Any]) -> dict[str, Any]:
+    """A row of ours has these two fields."""
+    if {*row} != {"d", "x"} or not isinstance(row["d"], int):
+        raise ValueError("is no row of ours")
+    return row
+
+
+ROW = b'{"d": 3, "x": 0.5, "options": {"budget": 2.0, "seed": 0}}\n'
+FOREIGN = st.one_of(
+    st.binary(),
+    st.integers(0, len(ROW) - 1).map(lambda end: ROW[:end]),
+    st.dictionaries(st.sampled_from(["d", "x", "options"]), st.text() | st.integers()).map(
+        lambda row: json.dumps(row).encode() + b"\n"
+    ),
+    st.tuples(st.integers(0, len(ROW) - 1), st.binary(max_size=1)).map(
+        lambda change: ROW[: change[0]] + change[1] + ROW[change[0] + 1 :]
+    ),
+)
+
+
+@given(
+    place=st.sampled_from(["rows.jsonl", "rows.jsonl.part"]),
+    text=FOREIGN,
+    how=st.sampled_from(["resume", "force"]),
+    beside=st.booleans(),
+)
+def test_no_byte_of_others_is_lost(place: str, text: bytes, how: str, beside: bool) -> None:
+    """A file is gone on from, and a `.part` replaced, where it begins with a whole row; the file
+    itself is replaced where the user says so."""
+    with tempfile.TemporaryDirectory() as folder:
+        path, file = Path(folder, "rows.jsonl"), Path(folder, place)
+        if beside:
+            path.touch()
+        file.write_bytes(text)
+        first, _, _ = text.partition(b"\n")
+        ours = False
+        with contextlib.suppress(ValueError):
+            row = json.loads(first)
+            row = row if isinstance(row, dict) else {}
+            ours = isinstance(row.pop("options", None), dict) and bool(strict(row))
+        try:
+            with Ledger(path, strict, "d", OPTIONS, **{how: True}) as ledger:
+                before = len(ledger.rows)
+                ledger.append({"d": 4, "x": 1})
+        except (DataError, OutputError):
+            assert file.read_bytes() == text
+            return
+        assert ours or not text or (how, place) == ("force", "rows.jsonl")
+        rows = [json.loads(line) for line in path.read_bytes().splitlines()]
+        assert len(rows) == before + 1 and rows[-1]["d"] == 4
+        assert before == 0 or path.read_bytes().startswith(first)
+
+
+def test_a_kill_within_the_first_row_leaves_nothing_in_the_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "rows.jsonl"
+    with Ledger(path, strict, "d", OPTIONS) as ledger:
+        ledger.append({"d": 3, "x": 0})
+    before = path.read_bytes()
+
+    def killed(*names: object) -> None:
+        raise KeyboardInterrupt
+
+    for how in ("force", "resume"):
+        ledger = Ledger(path, strict, "d", OPTIONS, **{how: True})
+        ledger.keep(0)
+        before = path.read_bytes()
+        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+            patch.setattr(os, "replace", killed)
+            ledger.append({"d": 4, "x": 0})
+        ledger._held.close()  # as a kill does
+        assert path.read_bytes() == before
+        with Ledger(path, strict, "d", OPTIONS, resume=True) as again:
+            again.append({"d": 5, "x": 0})
+        assert json.loads(path.read_text().splitlines()[-1])["d"] == 5

@@ -33,7 +33,7 @@ def assert_exact(solution: LargeSolution) -> None:
 def mode(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Either kind of step, whatever the size suggests."""
     monkeypatch.setattr(large_scale, "_LISTS_FROM", 0 if request.param == "lists" else 10**9)
-    monkeypatch.setattr(large_scale, "FEW_DIMENSIONS", 0)
+    monkeypatch.setattr(gram_module, "FEW_DIMENSIONS", 0)
     return str(request.param)
 
 

@@ -108,7 +108,6 @@ def record(
             "margins": Margins(rho.lower, certificate.min_angle),
         }
         undecided = ("rattlers.one_vs_rest",) if certificate.undecided else ()
-        features = certificate.features if features is None else features
     result = SolveResult(
         seconds=seconds,
         version=__version__,
@@ -134,7 +133,7 @@ def record(
         steps=course.steps,
         out=None,
         weights=weights,
-        features=features,
+        features=certificate.features if certificate and features is None else features,
         undecided=undecided,
         **figures,
         ufm=ufm,

@@ -142,12 +142,14 @@ class LargeSearch(Route):
             fixed=request.fixed,
             save=save,
         )
-        certificate = None
-        if solution.row_maxima is not None:
-            certificate = certify_code(
+        certificate = (
+            None
+            if solution.row_maxima is None
+            else certify_code(
                 solution.weights,
                 tolerance=TOLERANCE_ROUGH,
                 row_max=solution.row_maxima,
                 deadline=deadline,
             )
+        )
         return record(request, solution.weights, certificate, solution, deadline.elapsed)
