@@ -84,7 +84,7 @@ CASES = [
         Case(f"{PAIRS} {how}", lambda begun=begun: (begun(), put("r.jsonl", b"")()), 3, said)
         for how in ("--force", "--resume")
         for text in ('{"d": "my own notes"}\n', '{"d": 3, "K": 4}', "{")
-        for begun, said in [(put("r.jsonl.part", text), "'r.jsonl.part' is in the way")]
+        for begun, said in [(put("r.jsonl.part", text), "r.jsonl.part' is in the way")]
     ),
     Case(f"{PAIRS} --resume", put("r.jsonl", "{"), 3, "line 1, is no row of an earlier run"),
     Case(
