@@ -10,6 +10,13 @@ from typing import Any
 
 _MARKDOWN = re.compile(r"[\\`*\[\]<>|~&$]|(?<!\w)_|_(?!\w)")
 """Signs that Markdown, HTML or a formula would act on. An underscore within a word does nothing."""
+_REFERENCE = re.compile(
+    r"@(?=\w)|#(?=\d)|:(?=//|[-+\w]+:)|www(?=\.)|(?<![a-z\d])"
+    r"(gh-(?=\d)|(?!\d{1,39}e?(?![a-z\d]))[a-f\d]{7,40}(?![a-z\d]))",
+    re.IGNORECASE,
+)
+"""The first part of what GitHub makes a link or a picture, also after a backslash: `@user`, `#1`,
+`owner/name#1`, `GH-1`, addresses, `:tada:`; and commits. Numbers as `1234567e-3` are none."""
 _FORMULA = re.compile(r"\s*(?![-+]?[\d.]+$)[=+\-@\uff1d\uff0b\uff0d\uff20]")
 """What a spreadsheet would compute; a number is none."""
 
@@ -37,10 +44,12 @@ def in_html(text: str) -> str:
 def in_markdown(text: str) -> str:
     """For a report: one line of plain words, also in a cell of a table.
 
-    >>> print(in_markdown("[a](b) max_cosine"))
-    \\[a\\](b) max_cosine
+    >>> print(in_markdown("[a](b) max_cosine of @user"))
+    \\[a\\](b) max_cosine of @<!-- -->user
     """
-    return _MARKDOWN.sub(r"\\\g<0>", " ".join(visible(text).split()))
+    escaped = _MARKDOWN.sub(r"\\\g<0>", " ".join(visible(text).split()))
+    # GitHub looks for references between tags; of a commit seven digits are enough.
+    return _REFERENCE.sub(lambda part: re.sub(".{1,6}", r"\g<0><!-- -->", part[0]), escaped)
 
 
 def in_csv(value: Any) -> Any:

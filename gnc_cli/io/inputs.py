@@ -194,7 +194,7 @@ def decoded(file: IO[bytes], path: str, advice: str, most: int = sys.maxsize) ->
     size, most = file_size(file), min(most, memory_limit() // 8)
     if size > most:
         raise DataError(
-            f"{path!r} has {size / 1e9:.3g} GB, more than the {most / 1e9:.3g} GB of text that "
+            f"{path!r} has {size / 1e6:.6g} MB, more than the {most / 1e6:.6g} MB of text that "
             f"are read; {advice}"
         )
     try:

@@ -57,6 +57,8 @@ _OF_THE_CALLER = ("force", "resume")
 _EXCLUDING = (("classes", "classes_subset"), ("backbone_weights", "init_from"))
 _PAGE_SNAPSHOTS = 8
 """Snapshots of a run that a page shows."""
+_MAX_CONFIG, _MAX_LINE = 64_000, 1000
+"""Bytes and letters of a line: of a key `a.b.c`, tomllib keeps every beginning."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -317,7 +319,12 @@ def with_config(request: Request, config: Path, declared: Mapping[str, Parameter
     """
     name = os.fspath(config)
     with open_input(name) as file:
-        text = decoded(file, name, "expected TOML")
+        text = decoded(file, name, "expected options of gnc train as TOML", _MAX_CONFIG)
+    if (letters := max(map(len, text.split("\n")))) > _MAX_LINE:
+        raise DataError(
+            f"{name!r} has a line of {letters:,} letters, more than {_MAX_LINE:,}; write a long "
+            "list in several lines"
+        )
     try:
         stored = tomllib.loads(text)
     except (ValueError, RecursionError) as error:

@@ -24,7 +24,7 @@ SNAPSHOTS = [
     "<img src=x onerror=alert(1)>",
     "[x](javascript:alert(1)) | `b` | *c*",
     "@SUM(1)\x1b]0;title\x07",
-    " +1+1 $a$ $b",
+    " +1+1 $a$ $b @user #1",
     '\u202e-2+3\\"',
 ]
 FILE = "<b>$x^{$ \x1b[2J|.h5"
@@ -63,7 +63,8 @@ def test_reports_show_names_as_they_are(place: Path, file: str) -> None:
     kinds = {child.type for token in tokens for child in token.children or ()}
     assert kinds <= {"text", "text_special", "strong_open", "strong_close", "html_inline"}, kinds
     inline = [c.content for t in tokens for c in t.children or () if c.type == "html_inline"]
-    assert inline == ["<sub>", "</sub>"]  # our own
+    assert [x for x in inline if x != "<!-- -->"] == ["<sub>", "</sub>"]  # our own
+    assert "@<!-- -->user" in text or file != FILE
     rows = [line for line in text.splitlines() if line.startswith("|")]
     assert "table_open" in {token.type for token in tokens}
     widths = {len(re.findall(r"(?<!\\)\|", row)) for row in rows}
@@ -109,15 +110,69 @@ def test_a_page_of_any_names(place: Path) -> None:
     assert json.loads(block)["names"][0] == "&lt;/script&gt;&lt;!--&lt;script&gt;"
 
 
-@given(st.text(), st.text())
-def test_any_text_is_a_cell_of_markdown(left: str, right: str) -> None:
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+REFERENCES = re.compile(
+    r"@[a-z\d]|(^|[^a-z\d])(gh-\d|[a-f\d]{7,40}($|[^a-z\d]))|#\d|(https?|ftp)://\w|www\.\w|:[-+\w]+:",
+    re.IGNORECASE,
+)
+"""A part of what GitHub links, mentions or draws in the texts between the tags of a page."""
+PIECES = st.sampled_from(
+    [
+        "@ada",
+        "#1",
+        "o/r#1",
+        "GH-7",
+        "gh-7",
+        COMMIT,
+        "0badcafe",
+        "1" * 40,
+        "https://a.b/c",
+        "WWW.a.b",
+    ]
+    + [
+        "ftp://a.b",
+        "a@b.cd",
+        ":tada:",
+        ":+1:",
+        "_",
+        "*",
+        "|",
+        "-",
+        ".",
+        " ",
+        "x",
+        "\\",
+        "&#64;x",
+        "1e",
+    ]
+)
+
+
+def cells(left: str, right: str) -> list[list[str]]:
+    """The texts of two cells, each divided where a comment is."""
     row = f"| x{in_markdown(left)} | {in_markdown(right)} |"
     tokens = MARKDOWN.parse(f"| a | b |\n|---|---|\n{row}")
     shown = [t.children for t in tokens if t.type == "inline"][2:]
-    assert len(shown) == 2
-    texts = ["".join(child.content for child in children or ()) for children in shown]
+    return ["".join(c.content for c in some or ()).split("<!-- -->") for some in shown]
+
+
+@given(st.text(), st.text())
+def test_any_text_is_a_cell_of_markdown(left: str, right: str) -> None:
     one_line = [" ".join(visible(text).split()) for text in (left, right)]
-    assert texts == [f"x{one_line[0]}", one_line[1]]
+    assert ["".join(parts) for parts in cells(left, right)] == [f"x{one_line[0]}", one_line[1]]
+
+
+@given(st.lists(PIECES, max_size=6).map("".join))
+def test_no_name_is_a_reference_of_github(name: str) -> None:
+    for parts in cells(name, name):
+        assert not any(map(REFERENCES.search, parts)), parts
+
+
+@pytest.mark.parametrize(
+    "text", ["0.1234567", "1.234567e-05", "1234567e-3", "12:30", "gnc2:", "a: b"]
+)
+def test_numbers_are_no_references(text: str) -> None:
+    assert in_markdown(text) == text
 
 
 @pytest.mark.parametrize("text", ["=1", "+a", "-a", "@a", "\t=1", " =1", "\n=1", "\uff1d1"])

@@ -132,13 +132,13 @@ BOMBS = [
         "measure a.index.json",
         put("a.index.json", bytes(60_000_000)),
         3,
-        "GB of text that are read",
+        "MB of text that are read",
     ),
     Case(
         "compare a.txt --allow gap=0 --baseline b.json",
         lambda: (put("a.txt", CODE)(), put("b.json", "")(), os.truncate("b.json", 1 << 26)),
         3,
-        "0.0671 GB, more than the 0.05 GB of text that are read",
+        "67.1089 MB, more than the 50 MB of text that are read",
     ),
     Case("compare a.npz", lambda: bomb("a.npz", 1 << 40), 3, "its header declares"),
     Case("measure --weights a.npz", lambda: bomb("a.npz", 1 << 33), 3, "its header declares"),
@@ -148,13 +148,13 @@ BOMBS = [
         "compare a.txt",
         lambda: (put("a.txt", "")(), os.truncate("a.txt", 1 << 40)),
         3,
-        "GB of text that are read",
+        "MB of text that are read",
     ),
     Case(
         "compare a.txt --allow gap=0 --baseline b.json",
         lambda: (put("a.txt", CODE)(), put("b.json", "")(), os.truncate("b.json", 1 << 40)),
         3,
-        "GB of text that are read",
+        "MB of text that are read",
     ),
     Case(
         "compare a.txt --allow gap=0 --baseline b.json",
@@ -168,8 +168,27 @@ BOMBS = [
         3,
         "is not JSON (a number of 400 digits)",
     ),
-    Case("train --config a.toml", put("a.toml", "seed = " + "9" * 5000), 3, "is not TOML"),
-    Case("train --config a.toml", put("a.toml", "milestones = " + "[" * 5000), 3, "is not TOML"),
+    Case(
+        "train --config a.toml", put("a.toml", "seed = " + "9" * 5000), 3, "line of 5,007 letters"
+    ),
+    Case(
+        "train --config a.toml",
+        put("a.toml", ".".join(["a"] * 30_000) + " = 1"),
+        3,
+        "line of 60,003 letters, more than 1,000; write a long list in several lines",
+    ),
+    Case(
+        "train --config a.toml",
+        put("a.toml", ".".join(["a"] * 100_000) + " = 1"),
+        3,
+        "0.200003 MB, more than the 0.064 MB of text that are read",
+    ),
+    Case(
+        "train --config a.toml",
+        put("a.toml", "milestones = " + "\n".join(["[" * 500] * 10)),
+        3,
+        "is not TOML",
+    ),
     Case(
         "measure --weights a.txt --classes b.txt",
         lambda: (put("a.txt", CODE)(), put("b.txt", "9" * 5000)()),
