@@ -175,6 +175,8 @@ def _path(value: Any) -> Any:
 def _not_empty(value: str) -> str:
     if not value:
         raise UsageError("'' is empty; name something or leave it out")
+    if "\0" in value:
+        raise UsageError(f"{parsing.shown(value)} has a NUL character, which no name may have")
     return value
 
 

@@ -232,8 +232,8 @@ class RunFolder(contextlib.AbstractContextManager["RunFolder"]):
 def check_free(path: str, *, force: bool = False) -> None:
     """Refuse a folder with any file of a name that a run writes, whoever made it."""
     folder = Path(path)
-    series = sorted(folder.glob("assignment-[0-9]*"))
-    taken = [file for place in (folder, *series) for file in own_files(place)]
+    places = [folder, *sorted(folder.glob("assignment-[0-9]*"))] if os.path.isdir(folder) else []
+    taken = [file for place in places for file in own_files(place)]
     if taken and not force:
         raise OutputError(
             f"{path!r} holds {str(taken[0].relative_to(folder))!r} already; go on with "
@@ -339,11 +339,12 @@ def own_files(folder: Path) -> list[Path]:
     """What bears a name that a run writes, links that lead nowhere included."""
     snapshots = folder / SNAPSHOTS
     named = [folder / name for name in RUN_FILES]
-    if snapshots.is_symlink() or not snapshots.is_dir():
+    if os.path.islink(snapshots) or not os.path.isdir(snapshots):
         named.append(snapshots)
     else:
         named += map(Path, snapshot_files(str(snapshots)))
-    return [*filter(os.path.lexists, named), *folder.glob(_EVENTS)]
+    named += folder.glob(_EVENTS) if os.path.isdir(folder) else ()
+    return [*filter(os.path.lexists, named)]
 
 
 def _dated_folder(label: str) -> Path:

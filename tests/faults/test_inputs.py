@@ -108,6 +108,31 @@ def many_tensors(name: str) -> None:
     Path(name).write_bytes(len(header).to_bytes(8, "little") + header + bytes(4))
 
 
+LONG = "n" * 5000
+NAMES = [
+    Case(f"train --out {LONG}", lambda: None, 3, "File name too long; choose another place"),
+    Case(f"train --fonts {LONG}", lambda: None, 3, "is not a folder; name one with .ttf"),
+    *(
+        Case(f"train --data {kind}:{LONG}", lambda: None, 3, said)
+        for kind, said in (
+            ("folder", "does not exist; write folder:PATH"),
+            ("glyphs", "is not a folder"),
+            ("idx", "is no folder; write idx:DIR"),
+            ("cifar10", "File name too long"),
+            ("npz", "File name too long"),
+        )
+    ),
+    Case("train --data folder:~nobody/x", lambda: None, 3, "does not exist; write folder:PATH"),
+    Case("train --config a.toml", put("a.toml", 'out = "\\u0000"'), 2, "has a NUL character"),
+]
+
+
+@pytest.mark.parametrize("case", NAMES, ids=lambda case: case.words[:30])
+def test_names_that_no_file_can_have(case: Case, tmp_path: Path) -> None:
+    with inside(tmp_path):
+        check(case)
+
+
 BOMBS = [
     Case("measure --weights a.h5", lambda: packed_chunks("a.h5"), 3, "more than is unpacked"),
     Case("train --data npz:a.npz", lambda: zeros("a.npz"), 3, "more than is unpacked"),

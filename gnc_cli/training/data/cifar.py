@@ -8,6 +8,7 @@ Source of the data: A. Krizhevsky, Learning multiple layers of features from tin
 
 import hashlib
 import io
+import os
 import pickle
 import tarfile
 import warnings
@@ -131,8 +132,8 @@ class _Unpickler(pickle.Unpickler):
 
 def _find(layout: CifarLayout, path: str | None) -> Path:
     """The folder of the batches, or the tar file."""
-    places = data_folders() if path is None else [Path(path).expanduser()]
-    if path is not None and not places[0].is_dir():
+    places = data_folders() if path is None else [Path(os.path.expanduser(path))]
+    if path is not None and not os.path.isdir(places[0]):
         with open_input(str(places[0])):  # says what is wrong where it cannot be opened
             return places[0]
     for place in places:

@@ -6,6 +6,7 @@ is respected, transparency dropped, 16 bits are cut to 8.
 
 import contextlib
 import io
+import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gnc_cli.errors import DataError
-from gnc_cli.io.inputs import open_regular
+from gnc_cli.io.inputs import file_size, open_regular
 from gnc_cli.runtime.distributed import on_this_machine
 from gnc_cli.runtime.system import process_cores
 
@@ -23,6 +24,13 @@ if TYPE_CHECKING:
 
 _MOST_PIXELS = 89_478_485
 """Beyond these Pillow warns of a decompression bomb."""
+_MAX_HEIGHT = 65_535
+"""Rows of pixels, each of which takes memory of its own."""
+_MAX_BYTES = 1 << 28
+"""Of a file."""
+_LARGE = 1 << 23
+"""Pixels beyond which one picture is decoded at a time."""
+_ONE_LARGE = threading.Lock()
 _AT_ONCE = 32
 """Files that a thread takes at a time."""
 _MOST_THREADS = 16
@@ -140,21 +148,27 @@ def _decode(path: str, channels: int, size: int) -> np.ndarray:
 
     # In one piece: Pillow reads a few bytes at a time, and each costs a call of the system.
     with open_regular(path) as file:
+        if (length := file_size(file)) > _MAX_BYTES:
+            raise ValueError(f"it has {length:,} bytes, more than {_MAX_BYTES:,}")
         data = io.BytesIO(file.read())
     with Image.open(data) as picture:
         _size(picture)
         picture.draft(None, (2 * size, 2 * size))  # JPEG: an eighth to a half, if that is enough
-        ImageOps.exif_transpose(picture, in_place=True)
-        plain = _converted(picture, channels)
-        square = ImageOps.fit(plain, (size, size), Image.Resampling.BILINEAR)
+        width, height = picture.size
+        with _ONE_LARGE if width * height > _LARGE else contextlib.nullcontext():
+            ImageOps.exif_transpose(picture, in_place=True)
+            plain = _converted(picture, channels)
+            square = ImageOps.fit(plain, (size, size), Image.Resampling.BILINEAR)
     pixels = np.asarray(square)
     return pixels[None] if channels == 1 else pixels.transpose(2, 0, 1)
 
 
 def _size(picture: "Image.Image") -> tuple[int, int]:
     width, height = picture.size
-    if width * height > _MOST_PIXELS:
-        raise ValueError(f"it claims {width} x {height} pixels, more than {_MOST_PIXELS}")
+    if width * height > _MOST_PIXELS or height > _MAX_HEIGHT:
+        raise ValueError(
+            f"it claims {width} x {height} pixels, more than {_MOST_PIXELS}, or {_MAX_HEIGHT} rows"
+        )
     return width, height
 
 

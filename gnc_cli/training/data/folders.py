@@ -110,7 +110,7 @@ def read_folder_test(
 
 def folder_name(path: str) -> str:
     """What a folder is called in reports: `folder:tiny`."""
-    return f"folder:{Path(path).expanduser().resolve().name}"
+    return f"folder:{os.path.basename(os.path.realpath(os.path.expanduser(path)))}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +154,7 @@ def _read(
         "unreadable_images": len(broken),
         "decoded": "once to find broken ones, then when asked for" if lazily else "into memory",
     }
-    root = Path(path).expanduser()
+    root = Path(os.path.expanduser(path))
     named = [f"{Path(file).relative_to(root)} ({reason})" for file, reason in broken.items()]
     line = f"{len(broken)} image(s) cannot be read and are left out: {listed(named, 3)}"
     return sets, facts, (line,) if broken else ()
@@ -181,9 +181,9 @@ class _Layout:
 
 def _find_layout(path: str, choose: Choose) -> _Layout:
     """The chosen classes of a folder, in their order; their images in sorted order."""
-    root = Path(path).expanduser()
-    if not root.is_dir():
-        what = "is a file, not a folder" if root.exists() else "does not exist"
+    root = Path(os.path.expanduser(path))
+    if not os.path.isdir(root):
+        what = "is a file, not a folder" if os.path.exists(root) else "does not exist"
         raise DataError(f"{path!r} {what}; write folder:PATH with one folder per class in it")
     with translated(path, "a folder of images"):
         return _class_layout(root, choose)

@@ -67,7 +67,7 @@ def find_fonts(folder: str | None) -> tuple[Path, list[str]]:
         root = Path(spec.submodule_search_locations[0], "mpl-data", "fonts", "ttf")
         return root, sorted(_DEJAVU)
     root = Path(folder)
-    if not root.is_dir():
+    if not os.path.isdir(root):
         raise DataError(f"fonts: {folder!r} is not a folder; name one with .ttf, .otf, .ttc files")
     files = sorted(
         Path(place, name).relative_to(root).as_posix()
@@ -166,6 +166,9 @@ def _read_face(root: Path, name: str, index: int) -> Face:
     characters = frozenset(code for code, glyph in glyphs.items() if glyph != ".notdef")
     if not characters:
         raise ValueError("no Unicode characters")
+    if len(characters) * _count_faces(root / name) > os.path.getsize(path):
+        # A table of 16 bytes may claim all of Unicode, and a collection do so for each face.
+        raise ValueError(f"it claims {len(characters):,} characters, more than it has bytes for")
     return Face(path, index, f"{family} {style}", order, characters)
 
 

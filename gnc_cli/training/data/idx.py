@@ -152,8 +152,8 @@ def _find(name: str, path: str | None) -> tuple[Path, str, _Files]:
     known = IDX_SETS.get(name)
     inner = known.folders if known else ()
     if path is not None:
-        base = Path(path).expanduser()
-        if not base.is_dir():
+        base = Path(os.path.expanduser(path))
+        if not os.path.isdir(base):
             raise DataError(f"{path!r} is no folder; write {name}:DIR with that of the IDX files")
         places = [base, *(base / part for part in inner)]
     else:

@@ -192,4 +192,4 @@ def data_folders() -> list[Path]:
     """Where data sets are looked for: ./data, $GNC_DATA, the user's cache directory."""
     cache = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     places = ["data", os.environ.get("GNC_DATA"), os.path.join(cache, "gnc")]
-    return [Path(place).expanduser() for place in places if place]
+    return [Path(os.path.expanduser(place)) for place in places if place]

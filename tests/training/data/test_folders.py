@@ -1,5 +1,7 @@
 """Folders of images: layouts, what cannot be read, sizes, channels, in memory or when asked for."""
 
+import os
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +10,7 @@ import pytest
 from PIL import Image
 
 from gnc_cli.errors import DataError
-from gnc_cli.training.data import image_set
+from gnc_cli.training.data import decoding, image_set
 from gnc_cli.training.data.folders import read_folder, read_folder_test
 from gnc_cli.training.data.image_set import chooser
 
@@ -139,15 +141,18 @@ def test_broken_images_are_counted_and_named(
         (root / "c" / f"{i}.png").write_bytes(b"\x89PNG")
         (root / "empty" / f"{i}.png").unlink()
     (root / "a" / "bomb.ppm").write_bytes(b"P6 10000 10000 255\n")
+    (root / "d" / "tall.pgm").write_bytes(b"P5 1 80000000 255\n")
+    (root / "d" / "vast.png").write_bytes(b"")
+    os.truncate(root / "d" / "vast.png", 1 << 40)
     data = read_folder(str(root))
     assert data.class_names == ("a", "b", "d")
     assert data.train.labels.tolist() == [0, 1, 1, 1, 2, 2, 2]
     assert colours(data.train.images) == [RED] + [GREEN] * 3 + [BLUE] * 3
     broken, absent = data.warnings
-    assert broken.startswith("7 image(s) cannot be read and are left out: a/0.png (")
-    assert "a/bomb.ppm (it claims 10000 x 10000 pixels" in broken and "and 4 more" in broken
+    assert broken.startswith("9 image(s) cannot be read and are left out: a/0.png (")
+    assert "a/bomb.ppm (it claims 10000 x 10000 pixels" in broken and "and 6 more" in broken
     assert absent == "2 class(es) without training images are left out: 'c', 'empty'"
-    assert data.facts["unreadable_images"] == 7
+    assert data.facts["unreadable_images"] == 9
 
 
 def test_both_ways_give_the_same_pixels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -214,3 +219,31 @@ def test_one_channel_only_where_all_are_grey(tmp_path: Path) -> None:
     palette.save(tmp_path / "b" / "5.png", transparency=b"\x00")
     coloured = read_folder(str(tmp_path)).train.images
     assert set(colours(coloured)) == {(100, 100, 100)} and coloured.shape[1] == 3
+
+
+def test_large_pictures_are_decoded_one_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Memory is that of one, however many threads decode."""
+    threads, most = 0, 0
+    guard, convert = threading.Lock(), decoding._converted
+
+    def counted(picture: Any, channels: int) -> Any:
+        nonlocal threads, most
+        with guard:
+            threads += 1
+            most = max(most, threads)
+        together.wait(0.05)
+        with guard:
+            threads -= 1
+        return convert(picture, channels)
+
+    root = fill(tmp_path, {"a": RED, "b": GREEN}, 64)
+    monkeypatch.setattr(decoding, "_converted", counted)
+    counts = []
+    for large in (1 << 23, 16):
+        together, most = threading.Event(), 0
+        monkeypatch.setattr(decoding, "_LARGE", large)
+        read_folder(str(root), threads=4)
+        counts.append(most)
+    assert counts[0] > 1 == counts[1]

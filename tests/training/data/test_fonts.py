@@ -1,11 +1,13 @@
 """Faces: matplotlib's twelve styles, folders with all sorts of files in them, and the split."""
 
+import struct
 from pathlib import Path
 
 import numpy as np
 from fontTools.fontBuilder import FontBuilder
 from fontTools.pens.ttGlyphPen import TTGlyphPen
 from fontTools.ttLib import TTCollection, TTFont
+from fontTools.ttLib.tables.DefaultTable import DefaultTable
 
 from gnc_cli.training.data.fonts import find_fonts, read_faces, split_faces
 from gnc_cli.training.data.glyphs import glyph_images
@@ -157,3 +159,20 @@ def test_one_picture_of_those_that_are_equal(tmp_path: Path) -> None:
     assert data.test is not None and data.facts["test_styles"] == ["Tiny Style 3"]
     names = [data.class_names[label] for label in data.test.labels]
     assert names == ["각"] and len(data.train.labels) == 12 and data.facts["repeated"] == 3
+
+
+def test_fonts_that_claim_more_characters_than_bytes_are_skipped(tmp_path: Path) -> None:
+    """A small font can map all of Unicode to its glyphs, and a collection do so for each face."""
+    for number in range(3):
+        make_font(tmp_path / f"{number}.ttf", f"Style {number}", LETTERS)
+    font = TTFont(tmp_path / "2.ttf")
+    font["cmap"] = DefaultTable("cmap")  # one group: all from 0x4e00 to 0x9fff are glyph 1
+    font["cmap"].data = struct.pack(
+        ">4HI2H6I", *(0, 1, 3, 10, 12), *(13, 0, 28, 0, 1), 0x4E00, 0x9FFF, 1
+    )
+    font.save(tmp_path / "2.ttf")
+    faces, warnings = read_faces(*find_fonts(str(tmp_path)))
+    assert [face.name for face in faces] == ["Tiny Style 0", "Tiny Style 1"]
+    assert warnings == [
+        "2.ttf skipped: not a usable font (it claims 20,992 characters, more than it has bytes for)"
+    ]
