@@ -47,9 +47,11 @@ def in_markdown(text: str) -> str:
     >>> print(in_markdown("[a](b) max_cosine of @user"))
     \\[a\\](b) max_cosine of @<!-- -->user
     """
-    escaped = _MARKDOWN.sub(r"\\\g<0>", " ".join(visible(text).split()))
-    # GitHub looks for references between tags; of a commit seven digits are enough.
-    return _REFERENCE.sub(lambda part: re.sub(".{1,6}", r"\g<0><!-- -->", part[0]), escaped)
+    return _REFERENCE.sub(
+        # GitHub looks for references between tags; of a commit seven digits are enough.
+        lambda part: re.sub(".{1,6}", r"\g<0><!-- -->", part[0]),
+        _MARKDOWN.sub(r"\\\g<0>", " ".join(visible(text).split())),
+    )
 
 
 def in_csv(value: Any) -> Any:

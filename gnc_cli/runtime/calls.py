@@ -2,12 +2,13 @@
 
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from importlib import import_module
 from typing import Any
 
 _CHANGED = threading.Lock()
+_GENERATOR = threading.RLock()
 _RUNNING: set[threading.Thread] = set()
 """The threads with a call at work."""
 _callers_dtype: Any = None
@@ -46,6 +47,15 @@ def default_settings() -> Iterator[None]:
                 stack.enter_context(torch.autocast(device, enabled=False))
             if torch.get_default_device().type != "cpu":  # it slows every operation down
                 stack.enter_context(torch.device("cpu"))
+        yield
+
+
+@contextmanager
+def exclusive_generator(gpus: Sequence[Any] = ()) -> Iterator[None]:
+    """Let one thread at a time seed torch's own generators and draw from them; restore them."""
+    import torch
+
+    with _GENERATOR, torch.random.fork_rng(devices=gpus):
         yield
 
 

@@ -343,8 +343,10 @@ def own_files(folder: Path) -> list[Path]:
         named.append(snapshots)
     else:
         named += map(Path, snapshot_files(str(snapshots)))
-    named += folder.glob(_EVENTS) if os.path.isdir(folder) else ()
-    return [*filter(os.path.lexists, named)]
+    return [
+        *filter(os.path.lexists, named),
+        *(folder.glob(_EVENTS) if os.path.isdir(folder) else ()),
+    ]
 
 
 def _dated_folder(label: str) -> Path:

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -74,6 +75,33 @@ def test_a_training_is_the_same_under_the_callers_settings(tmp_path: Path) -> No
             stack.enter_context(SETTINGS[name]())
         found = trained("a")
     assert found == trained("b")
+
+
+DROPOUT = """
+import torch
+from torch import nn
+
+def build(channels, image_size, feature_dim):
+    size = channels * image_size**2
+    return nn.Sequential(nn.Flatten(), nn.Dropout(0.5), nn.Linear(size, feature_dim))
+"""
+
+
+def test_trainings_at_once_are_those_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All threads share torch's generator, from which first values and dropout are drawn."""
+    (tmp_path / "dropping.py").write_text(DROPOUT)
+    monkeypatch.syspath_prepend(tmp_path)
+    before = torch.get_rng_state()
+
+    def trained(name: int) -> list[float | None]:
+        out = str(tmp_path / str(name))
+        run = train(model="dropping:build", classes=4, feature_dim=3, epochs=4, out=out, threads=1)
+        return [row.loss for row in run.history]
+
+    alone = trained(0)
+    with ThreadPoolExecutor(3) as pool:
+        assert [*pool.map(trained, range(1, 4))] == [alone] * 3
+    assert torch.equal(torch.get_rng_state(), before)
 
 
 def test_the_last_of_several_calls_restores_what_all_threads_share() -> None:

@@ -154,8 +154,7 @@ def _decode(path: str, channels: int, size: int) -> np.ndarray:
     with Image.open(data) as picture:
         _size(picture)
         picture.draft(None, (2 * size, 2 * size))  # JPEG: an eighth to a half, if that is enough
-        width, height = picture.size
-        with _ONE_LARGE if width * height > _LARGE else contextlib.nullcontext():
+        with _ONE_LARGE if picture.width * picture.height > _LARGE else contextlib.nullcontext():
             ImageOps.exif_transpose(picture, in_place=True)
             plain = _converted(picture, channels)
             square = ImageOps.fit(plain, (size, size), Image.Resampling.BILINEAR)

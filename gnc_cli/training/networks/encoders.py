@@ -20,6 +20,7 @@ from gnc_cli.collapse.model import in_eval_mode
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.parameters import spelled
 from gnc_cli.parsing import listed
+from gnc_cli.runtime.calls import exclusive_generator
 from gnc_cli.training.networks.architectures import (
     CNN,
     DenseNet121,
@@ -71,7 +72,7 @@ def build_encoder(
     `model` is one of `ENCODERS` or `package.module:factory`. First
     values come from `seed` alone; PyTorch's global random numbers stay where they are.
     """
-    with torch.random.fork_rng(devices=[]):
+    with exclusive_generator():
         # Not torch.manual_seed, which would seed the accelerators too.
         torch.default_generator.manual_seed(seed)
         if ":" in model:

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from gnc_cli.errors import DataError, UnavailableError
 from gnc_cli.parameters import spelled
+from gnc_cli.runtime.calls import exclusive_generator
 from gnc_cli.runtime.distributed import Processes
 from gnc_cli.training.networks.batches import Batch, Batches, seed_at
 from gnc_cli.training.networks.encoders import (
@@ -158,12 +159,10 @@ class Training:
         self._shared.train()
         gpus = [self.device] if self.device.type == "cuda" else []
         began = time.perf_counter()
-        with (
-            torch.random.fork_rng(devices=gpus),
-            closing(self.batches.epoch(self.epoch, self.step)) as batches,
-        ):
+        with closing(self.batches.epoch(self.epoch, self.step)) as batches:
             for batch in batches:
-                self._descend(batch)
+                with exclusive_generator(gpus):
+                    self._descend(batch)
                 self.step += 1
                 due = self.device.type == "cpu" or self.step % _CHECK_EVERY == 1
                 if not due and self.step < self.batches.steps:
