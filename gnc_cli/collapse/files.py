@@ -27,7 +27,6 @@ Wanted = str | float | Collection[Any]
 
 _NUMBERS = ("epoch", "step")
 _NOT_OF_THE_ROW = ("gnc_format", "kind")
-_LONGEST = 16
 _DIGITS = re.compile(r"(\d+)", re.ASCII)
 SNAPSHOTS = "snapshots"
 """The folder inside a run's that holds its snapshots, one file for each epoch and split."""
@@ -237,10 +236,9 @@ def _values(rows: Sequence[Mapping[str, Any]], key: str) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """A text, a number, a short list of these; None for anything else."""
+    """A text, a number, a list of numbers; None for anything else."""
     if isinstance(value, tuple):
-        short = len(value) <= _LONGEST and all(isinstance(part, (int, float)) for part in value)
-        return list(value) if short else None
+        return list(value) if all(isinstance(part, (int, float)) for part in value) else None
     return value if isinstance(value, (str, int, float, list)) else None
 
 

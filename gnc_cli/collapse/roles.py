@@ -431,7 +431,9 @@ def _roles_by_name(name: str) -> set[str]:
 
 
 def _members(catalogue: Catalogue, group: str) -> Iterable[tuple[str, Entry]]:
-    apart = ("state/", "snapshots/", *map(catalogue.snapshot_prefix, catalogue.snapshots))
+    covered = catalogue.snapshots_in == "snapshots/" and not catalogue.prefixes
+    elsewhere = () if covered else map(catalogue.snapshot_prefix, catalogue.snapshots)
+    apart = ("state/", "snapshots/", *elsewhere)
     for name, entry in catalogue.entries.items():
         if name.startswith(group) and not name.removeprefix(group).startswith(apart):
             yield name, entry

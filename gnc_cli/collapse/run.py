@@ -18,7 +18,7 @@ from gnc_cli.errors import DataError
 from gnc_cli.io.inputs import read_lines
 from gnc_cli.parameters import is_page, requires, spelled
 from gnc_cli.records import read_plain
-from gnc_cli.runtime.deadline import Deadline
+from gnc_cli.runtime.deadline import Deadline, begin_work
 from gnc_cli.runtime.distributed import Processes, in_all
 
 if TYPE_CHECKING:
@@ -118,6 +118,7 @@ def _measure_all(
                 continue
             with source.open() as samples:
                 measured = measurer.measure(samples, source)
+                begin_work()
         except TimeoutError:
             interrupted = True
             break

@@ -355,7 +355,7 @@ def _left_out(
 ) -> list[str]:
     """A note on groups that hold features, and matrices with an integer for each row, that are of
     no row of the result."""
-    measured = [*map(catalogue.snapshot_prefix, catalogue.snapshots)]
+    measured = {*map(catalogue.snapshot_prefix, catalogue.snapshots)}
     others = [
         name
         for name, prefix in groups.items()

@@ -13,7 +13,8 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from io import TextIOWrapper
 from types import FrameType, MappingProxyType
 from typing import Any
@@ -23,7 +24,7 @@ import typer
 from gnc_cli.errors import ExitCode, GncError, OutputError, UnavailableError, UsageError
 from gnc_cli.escaping import visible
 from gnc_cli.records import Result, plain
-from gnc_cli.runtime.deadline import end_wait
+from gnc_cli.runtime.deadline import DEFAULT_SIGNALS, begin_work, end_wait
 from gnc_cli.runtime.distributed import is_rank_zero
 from gnc_cli.runtime.system import ADDRESS_SPACE, SIGNALS
 
@@ -97,6 +98,18 @@ def note(text: str) -> None:
 
 
 @contextlib.contextmanager
+def _handled(numbers: Sequence[int], handler: Any) -> Iterator[None]:
+    """Handle these signals so within the block. No other thread than the main one can do so."""
+    main = threading.current_thread() is threading.main_thread()
+    earlier = {number: signal.signal(number, handler) for number in numbers if main}
+    try:
+        yield
+    finally:
+        for number, old in earlier.items():
+            signal.signal(number, old)
+
+
+@contextlib.contextmanager
 def interruptible(quiet: bool = False) -> Iterator[threading.Event]:
     """An event that the first of these signals sets; the second raises KeyboardInterrupt.
 
@@ -104,6 +117,8 @@ def interruptible(quiet: bool = False) -> Iterator[threading.Event]:
     away inside a linear algebra call. So a thread of its own reads the wake-up file that the
     interpreter's C handler writes at once; it sets the event, and after a second signal leaves the
     process if the main thread has not done so itself.
+
+    In `fatal_signals` each has its default effect, until `begin_work`.
     """
     import socket
 
@@ -140,14 +155,14 @@ def interruptible(quiet: bool = False) -> Iterator[threading.Event]:
 
     watcher = threading.Thread(target=watch, name="gnc-signals", daemon=True)
     old_wakeup = signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
-    old_handlers = {number: signal.signal(number, handle) for number in caught}
+    DEFAULT_SIGNALS.append(partial(_handled, caught, signal.SIG_DFL))
     watcher.start()
     try:
-        yield event
+        with _handled(caught, handle):
+            yield event
     finally:
         done.set()
-        for number, handler in old_handlers.items():
-            signal.signal(number, handler)
+        begin_work()
         signal.set_wakeup_fd(old_wakeup)
         writer.close()
         watcher.join()

@@ -37,11 +37,17 @@ from gnc_cli.io.code import CodeFile, creation_time, provenance_text
 from gnc_cli.io.file_rows import BFLOAT16, FlatArray, native
 from gnc_cli.io.inputs import excess, file_size, memory_limit
 from gnc_cli.parameters import spelled
+from gnc_cli.parsing import shown
+from gnc_cli.runtime.deadline import fatal_signals
 
 FORMAT = 1
 """Version of the layout, attribute `gnc_format`."""
 _LISTING_SECONDS = 10.0
 """Of processor time; 50,000 objects take them."""
+_LONGEST_PATH = 1000
+"""Letters of the path of an object: names of many objects may begin with one long name."""
+_MOST_NUMBERS = 16
+"""Numbers of an attribute that describes a row: `layer_widths`, say."""
 _KEPT_BANDS = 2
 """Bands of chunks that stay decompressed: blocks may overlap two, in either order."""
 _EPOCH_OR_STEP = re.compile(
@@ -78,10 +84,10 @@ def open_hdf5(file: IO[bytes], path: str) -> Iterator[Catalogue]:
     """
     import h5py
 
-    with translated(path, "HDF5"):
+    with fatal_signals(), translated(path, "HDF5"):
         h5 = h5py.File(file, "r")
     try:
-        with translated(path, "HDF5"):
+        with fatal_signals(), translated(path, "HDF5"):
             catalogue = _catalogue(h5, file, path)
         version = catalogue.attrs.get("gnc_format", FORMAT)
         if not isinstance(version, int) or version > FORMAT:
@@ -96,18 +102,23 @@ def open_hdf5(file: IO[bytes], path: str) -> Iterator[Catalogue]:
 def _catalogue(h5: Any, file: IO[bytes], path: str) -> Catalogue:
     size = file_size(file)
     count = _counter(path, size)
-    attrs, entries = _attributes(h5, size, count), _entries(h5, file, path, size, count)
-    place = "snapshots/" if _is_group(h5, "snapshots") else ""
-    parent = h5[place or "/"]
+    attrs, (entries, groups) = _attributes(h5, size, count), _objects(h5, file, path, size, count)
+    place = "snapshots/" if "snapshots" in groups else ""
+    names = [group.removeprefix(place) for group in groups if group.startswith(place)]
     snapshots = {
-        name: epoch_or_step(name) | _attributes(parent[name], size, count)
-        for name in parent  # links to groups are other names of these
-        if (place or epoch_or_step(name)) and _is_group(parent, name)
+        name: epoch_or_step(name) | _attributes(h5[place + name], size, count)
+        for name in names
+        if "/" not in name and (place or epoch_or_step(name))
     }
-    state = _attributes(h5["state"], size, count) if _is_group(h5, "state") else None
+    if len(attrs) * len(snapshots) > 10 * MOST_ENTRIES:
+        raise DataError(
+            f"{path!r} has {len(attrs):,} attributes, and {len(snapshots):,} snapshots, which each "
+            "have all of these; copy the snapshots into a file with fewer attributes"
+        )
+    state = _attributes(h5["state"], size, count) if "state" in groups else None
 
     def attributes_of(group: str) -> dict[str, Any]:
-        with translated(path, "HDF5"):
+        with fatal_signals(), translated(path, "HDF5"):
             return _attributes(h5[group], size, count)
 
     return Catalogue(path, entries, attrs, snapshots, place, attributes_of, state)
@@ -163,26 +174,52 @@ def _write_arrays(h5: Any, code: CodeFile) -> None:
             h5.create_dataset(name, data=np.asarray(array, dtype=dtype), track_times=False)
 
 
-def _entries(
+def _objects(
     h5: Any, file: IO[bytes], path: str, size: int, count: Callable[[int], None]
-) -> dict[str, Entry]:
-    links: dict[str, str] = {}
+) -> tuple[dict[str, Entry], list[str]]:
+    """List every object of a file by path, and the paths of its groups, without soft links to one.
+
+    An object is opened once: further hard links to a dataset are other names of its entry, those to
+    a group, which may contain itself, lead to no further names.
+    """
+    import h5py
+
     file.seek(0)
     turned = file.read(6) == b"MATLAB" or path.lower().endswith(".mat")
     entry = partial(_dataset_entry, file=file, size=size, lock=threading.Lock(), turned=turned)
-    entries = dict(_walk(h5, "", set(), links, entry, count))
+    group_entry, entries, links = Entry.refused(GROUP), dict[str, Entry](), dict[str, str]()
+    known = {h5py.h5o.get_info(h5.id).addr: group_entry}
+
+    def walk(group: Any, prefix: str) -> None:
+        for name in group:
+            count(0)
+            path, link = prefix + name, group.id.links.get_info(name.encode())
+            if "/" in name or len(path) > _LONGEST_PATH:
+                problem = f"has a slash in its name, or a path of more than {_LONGEST_PATH} letters"
+                entries[path[:_LONGEST_PATH]] = Entry.refused(problem, "rename it")
+            elif link.type == h5py.h5l.TYPE_EXTERNAL:
+                outside = shown(group.get(name, getlink=True).filename)
+                problem = f"is a link to another file, {outside}, and is refused"
+                entries[path] = Entry.refused(problem)
+            elif link.type == h5py.h5l.TYPE_SOFT:
+                target = group.get(name, getlink=True).path
+                links[path] = ("" if target.startswith("/") else prefix) + target.strip("/")
+            elif link.u in known:
+                entries[path] = known[link.u]
+            elif isinstance(member := group[name], h5py.Group):
+                entries[path] = known[link.u] = group_entry
+                walk(member, path + "/")
+            elif isinstance(member, h5py.Dataset):
+                entries[path] = known[link.u] = entry(member)
+            else:
+                entries[path] = Entry.refused("is a named type, not a dataset")
+
+    walk(h5, "")
+    groups = [name for name, each in entries.items() if each is group_entry]
     for name, target in links.items():
-        missing = Entry.refused(f"is a link to {target!r}, which is no dataset of this file")
+        missing = Entry.refused(f"is a link to {shown(target)}, which is no dataset of this file")
         entries[name] = entries.get(target, missing)
-    return {name: each for name, each in entries.items() if not (turned and name[0] == "#")}
-
-
-def _is_group(parent: Any, name: str) -> bool:
-    """Whether `parent` has a group of this name, and no link to one."""
-    import h5py
-
-    hard = name in parent and isinstance(parent.get(name, getlink=True), h5py.HardLink)
-    return hard and parent.get(name, getclass=True) is h5py.Group
+    return {n: each for n, each in entries.items() if not (turned and n[0] == "#")}, groups
 
 
 def epoch_or_step(name: str) -> dict[str, int]:
@@ -195,46 +232,12 @@ def epoch_or_step(name: str) -> dict[str, int]:
     return {} if match is None else {"epoch" if match["epoch"] else "step": int(match[3])}
 
 
-def _walk(
-    group: Any,
-    prefix: str,
-    seen: set[int],
-    links: dict[str, str],
-    entry: Callable[[Any], Entry],
-    count: Callable[[int], None],
-) -> Iterator[tuple[str, Entry]]:
-    """Each object under `group` by path; soft links go into `links`, by path, with their target."""
-    import h5py
-
-    address = h5py.h5o.get_info(group.id).addr
-    if address in seen:
-        return  # a group that contains itself
-    seen.add(address)
-    for name in group:
-        count(0)
-        path = prefix + name
-        link = group.get(name, getlink=True)
-        kind = group.get(name, getclass=True) if isinstance(link, h5py.HardLink) else None
-        if isinstance(link, h5py.ExternalLink):
-            outside = f"is a link to another file, {link.filename!r}, and is refused"
-            yield path, Entry.refused(outside)
-        elif isinstance(link, h5py.SoftLink):
-            links[path] = ("" if link.path.startswith("/") else prefix) + link.path.strip("/")
-        elif kind is h5py.Group:
-            yield path, Entry.refused(GROUP)
-            yield from _walk(group[name], path + "/", seen, links, entry, count)
-        elif kind is h5py.Dataset:
-            yield path, entry(group[name])
-        else:
-            yield path, Entry.refused("is a named type, not a dataset")
-
-
 def _attributes(group: Any, size: int, count: Callable[[int], None]) -> dict[str, Any]:
-    """The attributes of a group that are text or numbers, as Python has them; others are left.
+    """The attributes of a group that are texts, numbers, or up to `_MOST_NUMBERS` of these, as
+    Python has them; others are left.
 
-    Arrays are tuples: an array cannot be asked whether it equals a text. The texts of one are
-    known when they are read, not before, and each may be as long as the file; so an array of many
-    texts in a large file is left.
+    The texts of an array are known when they are read, not before, and each may be as long as the
+    file; so an array of many texts in a large file is left.
     """
     from h5py import h5t
 
@@ -243,13 +246,19 @@ def _attributes(group: Any, size: int, count: Callable[[int], None]) -> dict[str
         with contextlib.suppress(TypeError):  # a type of HDF5 that NumPy lacks
             attribute = group.attrs.get_id(name)
             kind, numbers = attribute.get_type(), math.prod(attribute.shape or ())
-            texts = isinstance(kind, h5t.TypeStringID) and kind.is_variable_str()
-            most = (numbers - 1) * size if texts else numbers * kind.get_size()
-            plain = (h5t.TypeIntegerID, h5t.TypeFloatID, h5t.TypeStringID, h5t.TypeEnumID)
-            if not isinstance(kind, plain) or most > memory_limit() // 8:
+            texts, length = isinstance(kind, h5t.TypeStringID), numbers * kind.get_size()
+            varying = texts and kind.is_variable_str()
+            most = (numbers - 1) * size if varying else length
+            plain = texts or (
+                isinstance(kind, (h5t.TypeIntegerID, h5t.TypeFloatID, h5t.TypeEnumID))
+                and numbers <= _MOST_NUMBERS
+            )
+            if not plain or most > memory_limit() // 8:
+                count(0)
                 continue
             value = group.attrs[name]
-            count(sum(map(len, np.ravel(np.asarray(value, dtype=object)))) if texts else 0)
+            text = np.ravel(np.asarray(value, dtype=object)) if varying else ()
+            count(length + sum(map(len, text)))
             if isinstance(value, bytes):
                 value = value.decode("utf-8", "replace")
             value = value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
@@ -343,7 +352,7 @@ def _texts(dataset: Any, size: int, lock: threading.Lock) -> np.ndarray:
     step, total = len(dataset) if fixed else max(1, memory_limit() // 8 // size), 0
     words = np.empty(dataset.shape, dtype=object)
     for start in range(0, len(words), step):
-        with lock:
+        with lock, fatal_signals():
             texts = dataset[start : start + step].tolist()
         total += sum(map(len, texts))
         if problem := excess(total, size):

@@ -17,6 +17,7 @@ from typing import Any, Generic, TypeVar
 
 from gnc_cli.errors import DataError, OutputError
 from gnc_cli.io.atomic import atomic_file, check_writable, unshare
+from gnc_cli.runtime.deadline import begin_work
 from gnc_cli.runtime.system import AS_STORED, RENAMES_OPEN, lock
 
 _Row = TypeVar("_Row")
@@ -72,6 +73,7 @@ class Ledger(contextlib.AbstractContextManager["Ledger"], Generic[_Row]):
         self._name = "" if path is None else os.fspath(path)
         if path is None:
             return
+        begin_work()
         self._target = self._path = check_writable(path, force=force, resume=resume)
         part = check_writable(f"{self._target}.part", force=force, resume=resume, follow=False)
         there, apart = self._target.exists(), part.exists()

@@ -5,6 +5,7 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -20,6 +21,22 @@ _SAVE_SHARE = 20.0
 """Saves are at least this many times their own duration apart."""
 _WAITS: list[str] = []
 """What the main thread waits for and cannot poll: a pipe whose writer has stalled, a download."""
+DEFAULT_SIGNALS: list[Callable[[], AbstractContextManager[None]]] = []
+"""Gives the signals that a command catches their default effect for a block; empty elsewhere, and
+once there is something to lose."""
+
+
+def fatal_signals() -> AbstractContextManager[None]:
+    """Let a signal end a command while the block runs, if nothing is lost by that.
+
+    A library in C that hangs holds the interpreter, and no handler of Python's would be called.
+    """
+    return DEFAULT_SIGNALS[-1]() if DEFAULT_SIGNALS else contextlib.nullcontext()
+
+
+def begin_work() -> None:
+    """Note that something has been computed or written, which no signal may throw away."""
+    DEFAULT_SIGNALS.clear()
 
 
 @contextlib.contextmanager
