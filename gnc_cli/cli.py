@@ -27,7 +27,8 @@ COMMANDS = {
 
 _EPILOG = (
     "Exit codes: 0 done, 1 a bug, 2 usage, 3 bad data or unwritable output, 4 target missed or "
-    "gate undecided, 5 gate failed, 6 device, package, memory or disk missing, 130 interrupted."
+    "gate undecided, 5 gate failed, 6 device, package, memory or disk missing, 130 interrupted "
+    "(143 by SIGTERM, 129 by SIGHUP while the structure of an HDF5 file is read)."
 )
 
 

@@ -29,7 +29,8 @@ class ExitCode(IntEnum):
     UNAVAILABLE = 6
     """A device, an optional package, or enough memory or disk space, is missing."""
     INTERRUPTED = 130
-    """Ctrl-C, SIGTERM or SIGHUP: the best so far was written and can be resumed."""
+    """Ctrl-C, SIGTERM or SIGHUP: the best so far was written and can be resumed. While the
+    structure of an HDF5 file is read, nothing was written, and a shell shows 130, 143 or 129."""
 
 
 class GncError(Exception):

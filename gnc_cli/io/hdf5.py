@@ -194,8 +194,8 @@ def _objects(
         for name in group:
             count(0)
             path, link = prefix + name, group.id.links.get_info(name.encode())
-            if "/" in name or len(path) > _LONGEST_PATH:
-                problem = f"has a slash in its name, or a path of more than {_LONGEST_PATH} letters"
+            if len(path) > _LONGEST_PATH:
+                problem = f"has a path of {len(path):,} letters, more than {_LONGEST_PATH:,}"
                 entries[path[:_LONGEST_PATH]] = Entry.refused(problem, "rename it")
             elif link.type == h5py.h5l.TYPE_EXTERNAL:
                 outside = shown(group.get(name, getlink=True).filename)

@@ -48,7 +48,7 @@ def test_attributes_of_every_plain_kind_are_read(tmp_path: Path) -> None:
     """Others are left: nothing says how long they are before they are read."""
     plain = {"a": "text", "b": 3, "c": 0.5, "d": True, "e": np.arange(3), "f": ["x", "y"]}
     with h5py.File(tmp_path / "a.h5", "w") as h5:
-        h5.attrs.update(plain | {"bytes": np.bytes_(b"z")})
+        h5.attrs.update(plain | {"bytes": np.bytes_(b"z"), "long": np.arange(17)})
         lists = np.empty(1, object)
         lists[0] = np.arange(3, dtype="i4")
         h5.attrs.create("lists", lists, dtype=h5py.vlen_dtype("i4"))
@@ -68,3 +68,72 @@ def test_a_limit_of_the_listing_is_named(
     monkeypatch.setattr(hdf5, limit, 20 if limit == "MOST_ENTRIES" else 0.0)
     with inside(tmp_path):
         check(Case("measure a.h5", many, 3, "a.h5' has too much to list"))
+
+
+def test_attributes_of_a_group_count_for_each_of_its_names(tmp_path: Path) -> None:
+    def linked() -> None:
+        with h5py.File("a.h5", "w", libver="latest") as h5:
+            group = h5.create_group("snapshots/epoch_1")
+            group.attrs["sizes"] = np.arange(16.0)
+            for k in range(2, 300):
+                h5[f"snapshots/epoch_{k}"] = group
+
+    with inside(tmp_path):
+        check(Case("measure a.h5", linked, 3, "a.h5' has too much to list"))
+
+
+def test_long_attributes_of_linked_groups_are_not_read(tmp_path: Path) -> None:
+    path = str(tmp_path / "a.h5")
+    with h5py.File(path, "w", libver="latest") as h5:
+        group = h5.create_group("snapshots/epoch_1")
+        group.attrs["z"] = np.zeros(1_000_000, "u2")
+        for k in range(2, 60):
+            h5[f"snapshots/epoch_{k}"] = group
+    with open(path, "rb") as file, open_hdf5(file, path) as catalogue:
+        assert catalogue.snapshots == {f"epoch_{k}": {"epoch": k} for k in range(1, 60)}
+
+
+def test_attributes_of_the_root_count_for_each_snapshot(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def many() -> None:
+        with h5py.File("a.h5", "w") as h5:
+            h5.attrs.update({f"a{k}": k for k in range(40)})
+            for k in range(30):
+                h5.create_group(f"epoch_{k}")
+
+    monkeypatch.setattr(hdf5, "MOST_ENTRIES", 100)
+    with inside(tmp_path):
+        check(Case("measure a.h5", many, 3, "a.h5' has 40 attributes, and 30 snapshots"))
+
+
+def test_further_hard_links_are_names_of_one_entry(tmp_path: Path) -> None:
+    """The group that contains itself is listed once."""
+    path = str(tmp_path / "a.h5")
+    rows = np.random.default_rng(0).normal(size=(7, 3))
+    with h5py.File(path, "w") as h5:
+        h5["inner/first"] = rows
+        h5["inner/itself"] = h5["inner"]
+        h5["weights"] = h5["inner/first"]
+        h5["inner/root"] = h5
+        h5["soft"] = h5py.SoftLink("/weights")
+    with open(path, "rb") as file, open_hdf5(file, path) as catalogue:
+        names = ["inner", "inner/first", "inner/itself", "inner/root", "weights", "soft"]
+        assert [*catalogue.entries] == names
+        first, weights, soft = (catalogue.entries[n] for n in ("inner/first", "weights", "soft"))
+        assert first is weights is soft and np.array_equal(weights.load(), rows)
+
+
+def test_paths_beyond_a_thousand_letters_are_left_out(tmp_path: Path) -> None:
+    """Two long names would stand before each of many others."""
+    path, rows = str(tmp_path / "a.h5"), np.random.default_rng(0).normal(size=(7, 3))
+    with h5py.File(path, "w", libver="latest") as h5:
+        inner = h5.create_group("a" * 60_000).create_group("a" * 60_000)
+        h5["weights"] = rows
+        h5["b" * 1000] = rows
+        for k in range(1000):
+            inner[f"l{k}"] = h5["weights"]
+    with open(path, "rb") as file, open_hdf5(file, path) as catalogue:
+        assert [*catalogue.entries] == ["a" * 1000, "b" * 1000, "weights"]
+        assert "a path of 60,000 letters, more than 1,000" in str(catalogue.entries["a" * 1000])
+        assert np.array_equal(catalogue.entries["weights"].load(), rows)

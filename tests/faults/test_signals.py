@@ -3,21 +3,25 @@
 import array
 import fcntl
 import os
+import re
 import signal
 import subprocess
 import sys
 import termios
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
 
+import h5py
 import numpy as np
 import pytest
 
 import gnc_cli
 from gnc_cli import solve
+from gnc_cli.console.process import interruptible
 from gnc_cli.errors import DataError, StoppedError
-from gnc_cli.runtime.deadline import end_wait, waiting
+from gnc_cli.runtime.deadline import begin_work, end_wait, fatal_signals, waiting
 
 ROOT = Path(gnc_cli.__file__).parent.parent
 FINISHING = "gnc: finishing with the best so far; interrupt again to stop at once\n"
@@ -157,6 +161,96 @@ def test_a_signal_before_the_work_has_begun(number: signal.Signals, moment: floa
     code, _, said = ended(process)
     # Python itself handles nothing yet in its first moments.
     assert code in (130, -number) and "gnc_cli" not in said
+
+
+def hanging(path: Path) -> None:
+    """A file with a free object of size 0 in its global heap, which libhdf5 reads for ever."""
+    sound(path)
+    data = bytearray(path.read_bytes())
+    data[data.find(b"GCOL") + 0x30] = 0
+    path.write_bytes(data)
+
+
+def sound(path: Path) -> None:
+    with h5py.File(path, "w") as h5:
+        h5["weights"] = np.random.default_rng(0).normal(size=(7, 3))
+        h5.attrs["note"] = "x"
+
+
+def default_signals(process: subprocess.Popen[str]) -> bool:
+    """Whether a process has loaded HDF5 and leaves SIGTERM to the system."""
+    place = Path("/proc", str(process.pid))
+    caught = re.search(r"^SigCgt:\s*(\w+)$", (place / "status").read_text(), re.MULTILINE)
+    assert caught is not None
+    loaded = "libhdf5" in (place / "maps").read_text()
+    return loaded and not int(caught[1], 16) >> (signal.SIGTERM - 1) & 1
+
+
+@pytest.mark.parametrize(
+    "number", [signal.SIGTERM, *(pytest.param(n, marks=pytest.mark.slow) for n in SIGNALS[::2])]
+)
+@pytest.mark.parametrize(
+    "words",
+    [
+        "measure sound.h5 hanging.h5 --out rows.jsonl",
+        *(
+            pytest.param(words, marks=pytest.mark.slow)
+            for words in (
+                "compare sound.h5 hanging.h5",
+                "measure sound.h5 --means-from hanging.h5 --out rows.jsonl",
+                "measure sound.h5 --ood hanging.h5 --out rows.jsonl",
+                "solve --d 3 --K 7 --init hanging.h5 --out code.h5",
+                "solve --d 3 --K 9 --fixed hanging.h5",
+                "solve --d 3 --K 7 --resume --out hanging.h5",
+                "train --data h5:hanging.h5 --out run",
+                "train --head code:hanging.h5 --out run",
+                "train --backbone-weights hanging.h5 --out run",
+            )
+        ),
+    ],
+)
+def test_a_signal_ends_a_listing_that_hangs(
+    words: str, number: signal.Signals, tmp_path: Path
+) -> None:
+    sound(tmp_path / "sound.h5")
+    hanging(tmp_path / "hanging.h5")
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*")}
+    process = started(*words.split(), cwd=tmp_path)
+    until(lambda: default_signals(process))
+    process.send_signal(number)
+    code, out, _ = ended(process)
+    assert (code, out) == (-number, "")
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*")} == before
+
+
+def test_signals_are_fatal_until_work_has_begun() -> None:
+    """Only those that the command caught, and in its main thread."""
+    hangup = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with interruptible(quiet=True):
+            ours = signal.getsignal(signal.SIGTERM)
+            with fatal_signals():
+                assert [*map(signal.getsignal, SIGNALS)] == [
+                    signal.SIG_DFL,
+                    signal.SIG_DFL,
+                    signal.SIG_IGN,
+                ]
+            seen = []
+
+            def read() -> None:
+                with fatal_signals():
+                    seen.append(signal.getsignal(signal.SIGTERM))
+
+            thread = threading.Thread(target=read)
+            thread.start()
+            thread.join()
+            begin_work()
+            with fatal_signals():
+                seen.append(signal.getsignal(signal.SIGTERM))
+            assert seen == [ours, ours]
+        assert signal.getsignal(signal.SIGTERM) != ours
+    finally:
+        signal.signal(signal.SIGHUP, hangup)
 
 
 def test_a_wait_ends_where_it_is_stopped() -> None:
