@@ -174,6 +174,7 @@ def hanging(path: Path) -> None:
 def sound(path: Path) -> None:
     with h5py.File(path, "w") as h5:
         h5["weights"] = np.random.default_rng(0).normal(size=(7, 3))
+        h5["images"], h5["labels"] = np.zeros((14, 28, 28), "u1"), np.arange(14) % 7
         h5.attrs["note"] = "x"
 
 
@@ -203,8 +204,8 @@ def default_signals(process: subprocess.Popen[str]) -> bool:
                 "solve --d 3 --K 9 --fixed hanging.h5",
                 "solve --d 3 --K 7 --resume --out hanging.h5",
                 "train --data h5:hanging.h5 --out run",
-                "train --head code:hanging.h5 --out run",
-                "train --backbone-weights hanging.h5 --out run",
+                "train --data h5:sound.h5 --head fixed:hanging.h5 --out run",
+                "train --data h5:sound.h5 --backbone-weights hanging.h5 --out run",
             )
         ),
     ],
@@ -216,8 +217,10 @@ def test_a_signal_ends_a_listing_that_hangs(
     hanging(tmp_path / "hanging.h5")
     before = {path: path.read_bytes() for path in tmp_path.rglob("*")}
     process = started(*words.split(), cwd=tmp_path)
-    until(lambda: default_signals(process))
-    process.send_signal(number)
+    try:
+        until(lambda: default_signals(process))
+    finally:
+        process.send_signal(number)
     code, out, _ = ended(process)
     assert (code, out) == (-number, "")
     assert {path: path.read_bytes() for path in tmp_path.rglob("*")} == before
