@@ -193,7 +193,8 @@ def _objects(
     def walk(group: Any, prefix: str) -> None:
         for name in group:
             count(0)
-            path, link = prefix + name, group.id.links.get_info(name.encode("utf-8", "surrogateescape"))
+            path, stored = prefix + name, name.encode(errors="surrogateescape")
+            link = group.id.links.get_info(stored)
             if len(path) > _LONGEST_PATH:
                 problem = f"has a path of {len(path):,} letters, more than {_LONGEST_PATH:,}"
                 entries[path[:_LONGEST_PATH]] = Entry.refused(problem, "rename it")
