@@ -191,9 +191,10 @@ def _objects(
     known = {h5py.h5o.get_info(h5.id).addr: group_entry}
 
     def walk(group: Any, prefix: str) -> None:
-        for name in group:
+        for name in group:  # bytes, where it is no UTF-8
             count(0)
-            path, stored = prefix + name, name.encode(errors="surrogateescape")
+            stored = name if isinstance(name, bytes) else name.encode()
+            path = prefix + stored.decode(errors="backslashreplace")
             link = group.id.links.get_info(stored)
             if len(path) > _LONGEST_PATH:
                 problem = f"has a path of {len(path):,} letters, more than {_LONGEST_PATH:,}"

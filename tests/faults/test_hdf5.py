@@ -7,6 +7,8 @@ import h5py
 import numpy as np
 import pytest
 
+from gnc_cli import measure
+from gnc_cli.errors import DataError
 from gnc_cli.io import hdf5
 from gnc_cli.io.hdf5 import open_hdf5
 from tests.faults.world import Case, check, inside
@@ -137,3 +139,13 @@ def test_paths_beyond_a_thousand_letters_are_left_out(tmp_path: Path) -> None:
         assert [*catalogue.entries] == ["a" * 1000, "b" * 1000, "weights"]
         assert "a path of 60,000 letters, more than 1,000" in str(catalogue.entries["a" * 1000])
         assert np.array_equal(catalogue.entries["weights"].load(), rows)
+
+
+def test_a_name_that_is_no_text_is_listed(tmp_path: Path) -> None:
+    path = tmp_path / "a.h5"
+    with h5py.File(path, "w") as h5:
+        h5["weights"] = np.eye(4)
+        h5py.h5g.create(h5.id, b"b\xff")
+    assert measure(f"{path}:weights").K == 4
+    with pytest.raises(DataError, match="no dataset 'head'; it holds 'weights'"):
+        measure(f"{path}:head")
