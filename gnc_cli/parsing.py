@@ -32,6 +32,8 @@ _LONGEST = 100_000
 """Values in a list."""
 _SHOWN = 60
 """Characters of a value that a message quotes."""
+_LISTED = 240
+"""Characters of each text of a list in a message."""
 
 
 def number(
@@ -221,13 +223,15 @@ def shown(value: Any) -> str:
 
 
 def listed(texts: Sequence[str], most: int = 8) -> str:
-    """The first few of some texts in a message, and how many there are more.
+    """The first few of some texts in a message, and how many there are more; the middle of a long
+    one is left out.
 
     >>> listed(["a", "b", "c"], most=2)
     'a, b and 1 more'
     """
     more = f" and {len(texts) - most} more" if len(texts) > most else ""
-    return ", ".join(texts[:most]) + more
+    short = [t if len(t) <= _LISTED else f"{t[:160]} ... {t[-60:]}" for t in texts[:most]]
+    return ", ".join(short) + more
 
 
 def _bare(value: Any) -> str:

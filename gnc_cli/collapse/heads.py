@@ -277,11 +277,12 @@ def only_head(catalogue: Catalogue, members: Mapping[str, Entry]) -> str | None:
         and name not in repeated
     ]
     called = [name for name in single if _WORDS.search(name)]
-    taken = Counter(entry.shape[1] for entry in real.values())
+    taken = Counter(str(entry.shape[1]) for entry in real.values())  # hashes of numbers may collide
     heads = [
         name
         for name in called or single
-        if taken[(shape := real[name].shape)[0]] == (shape[0] == shape[1])  # square: counts itself
+        if taken[str((shape := real[name].shape)[0])]
+        == (shape[0] == shape[1])  # square: counts itself
     ] or called
     if len(heads) > 1:
         raise _several(catalogue.path, {name: real[name].shape for name in heads})
@@ -299,7 +300,7 @@ def _several(path: str, shapes: Mapping[str, tuple[int, ...] | None]) -> DataErr
 
 def stacked(shapes: Mapping[str, tuple[int, ...]]) -> set[str]:
     """The names that differ from others of equal shape in a number alone: repeated layers."""
-    kinds = {name: (_NUMBER.sub("#", name), shape) for name, shape in shapes.items()}
+    kinds = {name: (_NUMBER.sub("#", name), str(shape)) for name, shape in shapes.items()}
     counts = Counter(kinds.values())
     return {name for name, kind in kinds.items() if counts[kind] > 1}
 

@@ -256,7 +256,9 @@ def _unnamed_pair(catalogue: Catalogue, group: str) -> dict[str, str] | None:
     if (
         len(vectors) > 1
         or len(values) != rows
-        or not (whole and 1 < len({*values.tolist()}) < rows)
+        or not (
+            whole and 1 < len({*values} if values.dtype == object else np.unique(values)) < rows
+        )
     ):
         return None
     note = f"taken as the labels of {matrices[0]!r}, as no name says what it is"
@@ -408,7 +410,7 @@ def _find_unnamed_features(
     elif len(rest) > 1:
         raise DataError(
             f"{catalogue.path!r}{_place(group)} has several matrices that may be features: "
-            f"{', '.join(map(repr, rest))}; choose with "
+            f"{listed([*map(repr, rest)])}; choose with "
             f"{spelled('features', catalogue.path + ':KEY')}"
         )
 

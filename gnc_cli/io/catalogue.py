@@ -211,7 +211,7 @@ class Catalogue:
 
     def where(self, name: str) -> str:
         """How messages name a dataset: `'a.h5': dataset 'features'`."""
-        return f"{self.path!r}: dataset {name!r}"
+        return f"{self.path!r}: dataset {listed([repr(name)])}"
 
     def snapshot_prefix(self, snapshot: str) -> str:
         """Return what the names of a snapshot's datasets begin with."""
@@ -245,7 +245,7 @@ class Catalogue:
                 f"{self.path!r} has several datasets whose names end in {key!r}: "
                 f"{listed([*map(repr, matches)], _LISTED)}; write the whole name"
             )
-        raise DataError(f"{self.path!r} has no dataset {key!r}; it holds {self}")
+        raise DataError(f"{self.path!r} has no dataset {listed([repr(key)])}; it holds {self}")
 
     def find_code(self, key: str | None) -> str:
         """The name of the code: `key`, else `weights`, else `W`, else the only 2-D dataset.
@@ -387,7 +387,9 @@ def checked(
             or the weight of a quantised layer.
     """
     if name not in catalogue.entries:
-        raise DataError(f"{catalogue.path!r} has no dataset {name!r}; it holds {catalogue}")
+        raise DataError(
+            f"{catalogue.path!r} has no dataset {listed([repr(name)])}; it holds {catalogue}"
+        )
     entry, where = catalogue.entries[name], catalogue.where(name)
     if entry.problem == GROUP:
         raise DataError(f"{where} {entry.problem}; the file holds {catalogue}")

@@ -391,8 +391,8 @@ def joined_labels(
     """
     joined: list[np.ndarray] = []
     flat = [values for values, *_ in parts if values.dtype.kind in "iuf" and values.ndim == 1]
-    present = {value for values in flat for value in np.unique(values).tolist()}
-    if present == {-1, 1} and [*ignored].count("-1") < 2:  # the second is the user's
+    present = np.unique(np.concatenate([[], *map(np.unique, flat)]))
+    if np.array_equal(present, [-1, 1]) and [*ignored].count("-1") < 2:  # the second is the user's
         raise DataError(
             f"{parts[0][1]} has the labels -1 and 1 alone, and -1 marks samples to leave out; of "
             f"two classes number them 0 and 1: (labels + 1) // 2; else "

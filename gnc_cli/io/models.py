@@ -3,7 +3,7 @@
 import contextlib
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from gnc_cli.errors import (
@@ -73,36 +73,42 @@ def read_model_config(folder: str) -> dict[str, Any]:
 
 def class_names(folder: str, K: int) -> list[str] | None:
     """The names of the K classes of a model's head, by `id2label` of its config.json, or the tokens
-    of a language model by its tokenizer.json; None where these name no such number, or otherwise.
+    of a language model by its tokenizer.json; None where these name another number of classes.
 
     Rows beyond the tokens, which fill up the head, are `(no token)`.
 
     Raises:
         DataError: a file of these is no JSON.
     """
-    named: dict[int, str] = {}
     with contextlib.suppress(AttributeError, KeyError, TypeError, ValueError):  # of another layout
         labels = read_model_config(folder).get("id2label") or {}
-        named = {int(k): str(name) for k, name in labels.items()}
+        named = _by_number(labels.items(), K)
         if len(named) != K or all(name == f"LABEL_{k}" for k, name in named.items()):
-            named = _tokens(folder)
-    if not K / 2 < len(named) <= K:
-        return None
-    return [named.get(k, "(no token)") for k in range(K)]
+            named = _by_number(_tokens(folder), K)
+        if len(named) > K / 2:
+            return [named.get(k, "(no token)") for k in range(K)]
+    return None
 
 
-def _tokens(folder: str) -> dict[int, str]:
-    """The tokens of a tokenizer by their numbers; none where the folder has no tokenizer."""
+def _by_number(pairs: Iterable[tuple[Any, Any]], K: int) -> dict[int, str]:
+    """Return names by their numbers, none where a number is that of no class: as keys of a
+    dictionary, numbers of a stranger's choice may all have one hash."""
+    names = [(int(k), str(name)) for k, name in pairs]
+    return dict(names) if all(0 <= k < K for k, _ in names) else {}
+
+
+def _tokens(folder: str) -> list[tuple[Any, Any]]:
+    """Return the numbers and tokens of a tokenizer; none where the folder has no tokenizer."""
     path = os.path.join(folder, "tokenizer.json")
     if not os.path.exists(path):
-        return {}
+        return []
     tokenizer = read_json(path, "a tokenizer")
     vocabulary = tokenizer["model"]["vocab"]
     if isinstance(vocabulary, list):  # of (token, score), as unigram models have it
-        vocabulary = {token: k for k, (token, _) in enumerate(vocabulary)}
-    return {int(k): str(token) for token, k in vocabulary.items()} | {
-        int(token["id"]): str(token["content"]) for token in tokenizer.get("added_tokens", ())
-    }
+        tokens = [(k, token) for k, (token, _) in enumerate(vocabulary)]
+    else:
+        tokens = [(k, token) for token, k in vocabulary.items()]
+    return tokens + [(token["id"], token["content"]) for token in tokenizer.get("added_tokens", ())]
 
 
 def model_file(folder: str) -> str | None:

@@ -14,7 +14,7 @@ import pickle
 import re
 import zipfile
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from itertools import product
 from typing import IO, Any, ClassVar
@@ -23,8 +23,9 @@ import numpy as np
 
 from gnc_cli.errors import DataError
 from gnc_cli.io.catalogue import NAMES, WORDS, Catalogue, Entry, translated
-from gnc_cli.io.inputs import file_size
+from gnc_cli.io.inputs import excess, file_size
 from gnc_cli.io.texts import listed_values
+from gnc_cli.parsing import shown
 
 _MOST_ITEMS = 1_000_000
 _MOST_STEPS = 10_000_000
@@ -32,10 +33,14 @@ _MOST_STEPS = 10_000_000
 _DEEPEST = 100
 _LONGEST = 1000
 """Of a name. Dictionaries that hold themselves, or each other many times over, have no end."""
+_ENTRY_BYTES = 1000
+"""Memory of an entry without its name."""
 _MOST_AXES = 64
 _BEFORE_ARCHIVES = (0x1950A86A20F9469CFC6C).to_bytes(10, "little")
 """The number that such files of torch begin with, behind four bytes of the pickle."""
 _PLAIN = (str, int, float)
+_NUMBERS = range(1 << 16)
+"""Keys of dictionaries that stay numbers: those of an optimizer's state."""
 _STEPS = [
     pickle.PROTO,
     pickle.GLOBAL,
@@ -88,6 +93,8 @@ _STORAGES = {
     "QInt32": "int32",
     "QInt8": "int8",
     "QUInt8": "uint8",
+    "QUInt4x2": "uint8",
+    "QUInt2x4": "uint8",
     "Untyped": "uint8",
 }
 _BATCHED = {n for role in ("features", "labels", "logits") for tier in NAMES[role] for n in tier}
@@ -96,6 +103,15 @@ _OF_A_MODEL = {n for role in ("weights", "bias") for tier in NAMES[role] for n i
 _OF_A_MODEL |= {"epoch", "step"}
 """Names in dictionaries that are snapshots or models, not batches of one set."""
 _NOT_DENSE = "is no plain dense tensor"
+_REMEDIES = {
+    "_rebuild_sparse_tensor": "save tensor.to_dense()",
+    "_rebuild_qtensor": "save tensor.dequantize()",
+    "_rebuild_nested_tensor": "save torch.cat(tensor.unbind())",
+    "_rebuild_njt": "save torch.cat(tensor.unbind())",
+    "_rebuild_meta_tensor_no_storage": "load its numbers, and save it then",
+    "DTensor": "save tensor.full_tensor()",
+}
+"""The next step by the function or class that torch.load would call."""
 _OF_TORCH = re.compile(r"torch\.((bfloat|float|u?int|complex)\d+(_e\dm\d\w*)?|bool|device)")
 _NUMPY_DTYPE = re.compile(r"[biufc]\d{1,2}")
 _IGNORED = re.compile(
@@ -114,7 +130,13 @@ def tensors(file: IO[bytes], path: str) -> Iterator[Catalogue]:
     """
     with translated(path, ".pt with plain tensors"):
         loaded = load_plain(file, path)
-        entries = _entries(loaded)
+        size, declared, entries = file_size(file), 0, {}
+        for name, entry in _listed(loaded):
+            # What is shared counts under each of its names; a number has a byte or more.
+            declared += _ENTRY_BYTES + len(name) + math.prod(entry.shape)
+            if problem := excess(declared, size):
+                raise DataError(f"{path!r} {problem}; save each tensor once, and clones of views")
+            entries[name] = entry
         top = loaded if isinstance(loaded, dict) else {}
         attrs = {str(key): value for key, value in top.items() if isinstance(value, _PLAIN)}
     yield Catalogue(path, entries, attrs)
@@ -220,6 +242,8 @@ class _Unpickler(pickle._Unpickler):
         find: of a storage's key and length in bytes makes its buffer and its place there.
     """
 
+    memo: dict[int, Any]
+    read: Callable[[int], bytes]
     stack: list[Any]
     pop_mark: Callable[[], list[Any]]
 
@@ -252,16 +276,18 @@ class _Unpickler(pickle._Unpickler):
         if known := _FUNCTIONS.get(full) or methods.get(full):
             return known
         if full.startswith("torch._utils._rebuild_"):
-            return lambda *_: Entry.refused(_NOT_DENSE)
+            return lambda *_: Entry.refused(_NOT_DENSE, _REMEDIES.get(name, "save tensor.cpu()"))
         if _IGNORED.fullmatch(full):
             return lambda *_: None
         pairs = zip(self.stack[::2], self.stack[1::2], strict=False)
         key = next((key for key, value in pairs if isinstance(value, dict) and value), None)
-        alone = "model.state_dict()" if key is None else f"checkpoint[{key!r}]"
+        alone = "model.state_dict()" if key is None else f"checkpoint[{shown(key)}]"
+        if any(value is _tensor_of for value in self.stack):  # and its class comes next
+            alone = "tensor.as_subclass(torch.Tensor)"
         raise DataError(
             f"{self._path!r} holds a Python object, {full.removeprefix('__builtin__.')[:100]}, "
-            "beside tensors; it could run code and is refused; save the tensors alone: "
-            f"torch.save({alone}, FILE)"
+            "beside tensors; it could run code and is refused; "
+            + _REMEDIES.get(name, f"save the tensors alone: torch.save({alone}, FILE)")
         )
 
     def persistent_load(self, pid: Any) -> Any:
@@ -286,7 +312,7 @@ class _Unpickler(pickle._Unpickler):
 
     def _ordered(self, items: Any = ()) -> OrderedDict[Any, Any]:
         self.charge(64 * len(items))
-        return OrderedDict((key, value) for key, value in items if isinstance(key, _PLAIN))
+        return OrderedDict(_with_plain_keys(items))
 
     def charge(self, count: int) -> None:
         """Refuse what takes more than the file, or is copied many times."""
@@ -304,17 +330,36 @@ class _Unpickler(pickle._Unpickler):
             raise pickle.UnpicklingError("an object has a state")
 
     def _set(self, items: list[Any]) -> None:
-        """Other keys are dropped: tuples of tuples may take for ever to be hashed, or written."""
-        pairs = zip(items[::2], items[1::2], strict=True)
-        self.stack[-1].update((key, value) for key, value in pairs if isinstance(key, _PLAIN))
+        self.stack[-1].update(_with_plain_keys(zip(items[::2], items[1::2], strict=True)))
+
+    def _remember(self) -> None:
+        """Store the top of the stack in the memo, whose places are taken in order."""
+        place = int.from_bytes(self.read(4), "little")
+        if place > len(self.memo):
+            raise ValueError(f"its pickle has place {place} of {len(self.memo)} in the memo")
+        self.memo[place] = self.stack[-1]
 
     dispatch: ClassVar[dict[int, Any]] = {
         **{step[0]: pickle._Unpickler.dispatch[step[0]] for step in _STEPS},
         pickle.NEWOBJ[0]: pickle._Unpickler.dispatch[pickle.REDUCE[0]],
         pickle.BUILD[0]: _load_build,
+        pickle.LONG_BINPUT[0]: _remember,
         pickle.SETITEM[0]: lambda self: self._set([self.stack.pop(-2), self.stack.pop()]),
         pickle.SETITEMS[0]: lambda self: self._set(self.pop_mark()),
     }
+
+
+def _with_plain_keys(pairs: Iterable[tuple[Any, Any]]) -> Iterator[tuple[str | int, Any]]:
+    """Return pairs for a dictionary, numbers beyond `_NUMBERS` as texts: Python's hashes of numbers
+    are not secret, so that a file can choose ones that collide.
+
+    Other keys are dropped: tuples of tuples may take for ever to be hashed, or written.
+    """
+    return (
+        (key if type(key) is int and key in _NUMBERS else str(key), value)
+        for key, value in pairs
+        if isinstance(key, _PLAIN)
+    )
 
 
 def _tensor_of(
@@ -326,7 +371,8 @@ def _tensor_of(
     __: Any = None,
     metadata: Any = None,
 ) -> Any:
-    """Part of a storage; torch refuses what lies outside. `metadata`: it is stored negated."""
+    """Part of a storage; torch refuses what lies outside. `metadata`: its numbers are the negative
+    or the conjugate of the stored ones."""
     import torch
 
     if len(size) > _MOST_AXES:
@@ -339,7 +385,10 @@ def _tensor_of(
             "same numbers again and again",
             "save tensor.contiguous()",
         )
-    return Entry.refused(_NOT_DENSE) if metadata else tensor
+    if not set(metadata := metadata or {}) <= {"conj", "neg"}:
+        return Entry.refused(_NOT_DENSE, "save tensor.clone()")
+    tensor = tensor.conj() if metadata.get("conj") else tensor
+    return torch._neg_view(tensor) if metadata.get("neg") else tensor
 
 
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
@@ -362,44 +411,48 @@ for _core in ("core", "_core"):  # of NumPy 1 and 2
     )
 
 
-def _entries(loaded: Any) -> dict[str, Entry]:
-    """List the tensors and arrays of nested dictionaries and lists, by the path to them."""
+def _listed(loaded: Any) -> Iterator[tuple[str, Entry]]:
+    """Yield the tensors and arrays of nested dictionaries and lists, by the path to them."""
     import torch
 
-    entries: dict[str, Entry] = {}
     kept = (Entry, torch.Tensor, _Array, dict, list, tuple)
-    waiting = [("", loaded, 0)] if isinstance(loaded, kept) else []
+    known: dict[tuple[int, str], dict[str, Entry]] = {}
     left = _MOST_ITEMS
-    while waiting:
-        name, value, depth = waiting.pop()
-        if isinstance(value, (Entry, torch.Tensor, _Array)):
-            kind = "array" if isinstance(value, _Array) else "tensor"
-            entries[name or kind] = value if isinstance(value, Entry) else _entry(value)
+
+    def visit(name: str, value: Any, depth: int) -> Iterator[tuple[str, Entry]]:
+        nonlocal left
+        if isinstance(value, kept[:3]):
+            name = name or ("array" if isinstance(value, _Array) else "tensor")
+            yield name, value if isinstance(value, Entry) else _entry(value)
         elif depth <= _DEEPEST:
             left -= len(value)
             if left < 0:
                 raise ValueError(f"it holds more than {_MOST_ITEMS} items")
-            dot = f"{name}." if name else ""
-            if not isinstance(value, dict) and (columns := _columns(name, value)):
-                entries |= {(dot + key if key else name): e for key, e in columns.items()}
-                continue
-            items = list(value.items() if isinstance(value, dict) else enumerate(value))
-            waiting += [
-                (f"{dot}{key}", item, depth + 1)
-                for key, item in reversed(items)
-                if isinstance(item, kept) and len(dot) + len(str(key)) <= _LONGEST
-            ]
-    return entries
+            dot, last = f"{name}." if name else "", name.rpartition(".")[2]
+            place = id(value), last if last in _BATCHED or not name else "other"
+            if place not in known:
+                known[place] = {} if isinstance(value, dict) else _columns(place[1], value)
+            for key, entry in known[place].items():
+                yield dot + key if key else name, entry
+            if not known[place]:
+                for step, item in value.items() if isinstance(value, dict) else enumerate(value):
+                    if isinstance(item, kept) and len(dot) + len(str(step)) <= _LONGEST:
+                        yield from visit(f"{dot}{step}", item, depth + 1)
+
+    return visit("", loaded, 0) if isinstance(loaded, kept) else iter(())
 
 
-def _columns(name: str, rows: Any) -> dict[str, Entry]:
+def _columns(role: str, rows: Any) -> dict[str, Entry]:
     """Put together a list of batches or samples: tensors, dictionaries, pairs.
 
     Lists of tensors are batches at the top and under the names of features, labels and logits;
     dictionaries are where they have such a name, and neither weights nor the epoch of a snapshot. A
     pair, or a list of pairs, is features and labels in either order. Nothing for other lists.
+
+    Args:
+        role: last part of the list's name, if it is one of these; empty at the top, else `other`.
+        rows: a list or tuple.
     """
-    last = name.rpartition(".")[2]
     if len(rows) and all(isinstance(row, dict) for row in rows):
         keys = [str(key) for key in rows[0]]
         if not _BATCHED & {*keys} or _OF_A_MODEL & {*keys} or len(keys) * len(rows) > _MOST_ITEMS:
@@ -416,10 +469,10 @@ def _columns(name: str, rows: Any) -> dict[str, Entry]:
                 continue
             if H.real and (y.dtype == WORDS or "int" in y.dtype):
                 return {"features": H, "labels": y}
-    joined = _joined(last, rows) if last in _BATCHED or not name else None
+    joined = _joined(role, rows) if role != "other" else None
     if joined is None:
         return {}
-    return {"" if name else "labels" if len(joined.shape) == 1 else "features": joined}
+    return {"" if role else "labels" if len(joined.shape) == 1 else "features": joined}
 
 
 def _joined(name: str, parts: Any) -> Entry | None:
@@ -432,14 +485,15 @@ def _joined(name: str, parts: Any) -> Entry | None:
         return None if column.problem or (name and name not in _BATCHED) else column
     if not all(isinstance(part, (torch.Tensor, _Array)) for part in parts):
         return None
-    entries = [*map(_entry, parts)]
-    kinds = {(e.dtype, e.real, len(e.shape), e.shape[1:], e.problem) for e in entries}
-    if len(kinds) != 1 or entries[0].problem:
+    known = {key: _entry(part) for key, part in {id(part): part for part in parts}.items()}
+    entries = [known[id(part)] for part in parts]
+    kinds = [(e.dtype, e.real, len(e.shape), e.shape[1:], e.problem) for e in known.values()]
+    if any(kind != kinds[0] for kind in kinds) or not parts or entries[0].problem:
         return None
     axes = len(entries[0].shape)
     flat = name in _LABELS or (name not in _BATCHED and "int" in entries[0].dtype)
     stacked = axes == 0 or (axes == 1 and not flat)
-    if stacked and len({e.shape for e in entries}) != 1:
+    if stacked and any(entry.shape != entries[0].shape for entry in known.values()):
         return None
     if len(parts) == 1 and not stacked:
         return replace(entries[0], note="of a pair of features and labels")
@@ -466,7 +520,8 @@ def _entry(value: Any) -> Entry:
 
     def read(*rows: int) -> np.ndarray:
         part = value[slice(*rows)] if rows else value
-        return np.asarray((part if alike else part.float()).numpy())
+        return np.asarray((part if alike else part.float()).numpy(force=True))
 
-    real, shape = floating or dtype.startswith(("int", "uint")), tuple(value.shape)
+    real = floating and "x2" not in dtype  # two numbers in a byte
+    real, shape = real or dtype.startswith(("int", "uint")), tuple(value.shape)
     return Entry(shape, dtype, real, read, read=read if shape else None)

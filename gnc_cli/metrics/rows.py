@@ -83,7 +83,13 @@ def to_numpy(value: Any, name: str = "the array", *, texts: bool = False) -> np.
         float16 = sys.modules["torch"].float16
         if value.is_floating_point() and value.element_size() < 4 and value.dtype != float16:
             value = value.float()
-        value = value.cpu().numpy()
+        try:
+            value = value.numpy(force=True)
+        except RuntimeError:  # of torch.func, a DTensor, a masked or a fake tensor
+            raise DataError(
+                f"{name} must be a dense tensor of numbers, got {type(value).__name__}; give a "
+                "plain tensor: full_tensor() of a DTensor, what torch.func returns, not its inputs"
+            ) from None
     if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
         count = int(np.ma.count_masked(value))
         raise DataError(f"{name}: {count} masked values; leave their rows out or fill them")
@@ -123,13 +129,21 @@ def _stacked(rows: np.ndarray, name: str) -> np.ndarray:
 
 
 def checked_tensor(value: Any, name: str) -> Any:
-    """A torch tensor that holds its numbers one by one; DataError where it is sparse, nested,
-    quantized or on the meta device."""
-    strided = sys.modules["torch"].strided
-    if value.is_nested or value.is_meta or value.is_quantized or value.layout != strided:
-        raise DataError(
-            f"{name} must be a dense tensor of numbers, got {value.layout}, {value.dtype}"
-        )
+    """A torch tensor that holds its numbers one by one; DataError where it is complex, sparse,
+    nested, quantized or on the meta device."""
+    steps = {
+        "a complex one": (
+            value.is_complex(),
+            f"give {name}.real, or real and imaginary parts as columns",
+        ),
+        "one on the meta device": (value.is_meta, "load its numbers first"),
+        "a nested one": (value.is_nested, f"give torch.cat({name}.unbind())"),
+        "a quantized one": (value.is_quantized, f"give {name}.dequantize()"),
+        "a sparse one": (value.layout != sys.modules["torch"].strided, f"give {name}.to_dense()"),
+    }
+    for kind, (wrong, step) in steps.items():
+        if wrong:
+            raise DataError(f"{name} must be a dense tensor of numbers, got {kind}; {step}")
     return value
 
 
