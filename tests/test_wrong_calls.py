@@ -25,6 +25,20 @@ LONG_TEXT = "1" * 50_000
 ARRAYS: dict[str, tuple[Callable[[], Any], str]] = {
     "complex": (lambda: E * (1 + 2j), "must be an array of real numbers, got dtype complex128"),
     "sparse tensor": (lambda: torch.eye(3).to_sparse(), "must be a dense tensor of numbers"),
+    "conjugate": (lambda: (torch.eye(3) * 1j).conj(), "got a complex one; give weights.real"),
+    "nested tensor": (
+        lambda: torch.nested.nested_tensor([torch.eye(3)], layout=torch.jagged),
+        r"got a nested one; give torch.cat\(weights.unbind\(\)\)",
+    ),
+    "quantised tensor": (
+        lambda: torch.quantize_per_tensor(torch.eye(3), 0.1, 0, torch.qint8),
+        r"got a quantized one; give weights.dequantize\(\)",
+    ),
+    "meta tensor": (lambda: torch.eye(3, device="meta"), "got one on the meta device"),
+    "tensor without storage": (
+        lambda: torch._subclasses.FakeTensorMode().from_tensor(torch.eye(3)),
+        "must be a dense tensor of numbers, got FakeTensor; give a plain tensor",
+    ),
     "ragged": (lambda: [[1, 2], [3]], "must be rows of one length"),
     "words": (lambda: [["a", "b"], ["c", "d"]], "must be an array of real numbers"),
     "truth values": (lambda: E > 0, "must be an array of real numbers, got dtype bool"),

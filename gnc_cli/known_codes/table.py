@@ -358,8 +358,9 @@ def _rounding(figure: str, current: bool) -> float:
 
 
 def _count(text: str, where: str, least: int) -> int:
-    if not re.fullmatch(r"\d{1,18}", text, re.ASCII) or int(text) < least:
-        raise DataError(f"{where} is {_cut(text)!r}; expected a whole number of at least {least}")
+    # Of larger numbers a stranger's table can choose pairs that have one hash.
+    if not re.fullmatch(r"\d{1,10}", text, re.ASCII) or int(text) < least:
+        raise DataError(f"{where} is {_cut(text)!r}; expected {least} to 9999999999")
     return int(text)
 
 

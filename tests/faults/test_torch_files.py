@@ -6,17 +6,21 @@ import struct
 import subprocess
 import sys
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gnc_cli.errors import DataError
 from gnc_cli.io import torch_file
+from gnc_cli.io.catalogue import Catalogue, checked
 from gnc_cli.io.codefile import read_points
-from gnc_cli.io.torch_file import tensors
+from gnc_cli.io.torch_file import load_plain, tensors
 from gnc_cli.training.checkpoints import read_checkpoint
 from tests.faults.world import Case, check, inside
 
@@ -132,6 +136,30 @@ HOSTILE = {
     + b"q\x02"
     + 2000 * b"}h\x01h\x02s"
     + b"e",
+    "a shared list": b"}("
+    + plain("k" * 950)
+    + listed(
+        listed(tensor(1, 0, (1, 1), (1, 1)) + b"q\x01", 989 * b"h\x01") + b"q\x02", 999 * b"h\x02"
+    )
+    + b"u",
+    "one tensor a million times": listed(
+        tensor(4, 0, (2, 2), (2, 1)) + b"q\x01", 900_000 * b"h\x01"
+    ),
+    "a shared list of pairs": b"}("
+    + plain("k")
+    + listed(
+        listed(b"(" + tensor(4, 0, (2, 2), (2, 1)) + plain(3) + b"tq\x01", 900 * b"h\x01")
+        + b"q\x02",
+        900 * b"h\x02",
+    )
+    + b"u",
+    "keys of one hash": b"}("
+    + b"".join(
+        b"\x8a\x0c" + (i * ((1 << 61) - 1)).to_bytes(12, "little") + b"K\x00"
+        for i in range(1, 100_000)
+    )
+    + b"u",
+    "places in the memo": b"N" + b"".join(b"r" + struct.pack("<I", i << 12) for i in range(9999)),
     "a long class": name("x" * 1_000_000, "y"),
     "a function's state": name("torch._utils", "_rebuild_tensor_v2") + plain({"a": 1}) + b"b",
 }
@@ -232,3 +260,156 @@ def test_what_numpy_itself_writes(tmp_path: Path) -> None:
         assert catalogue.entries["none"].shape == (0, 3)
         assert "texts" in str(catalogue.entries["texts"])
     assert np.array_equal(read_points(tmp_path / "a.pt").weights, W)
+
+
+def listing(value: Any, path: Path) -> Catalogue:
+    """Save a value and list it; its entries hold what they read after the file is closed."""
+    torch.save(value, path)
+    with open(path, "rb") as file, tensors(file, path.name) as catalogue:
+        return catalogue
+
+
+@st.composite
+def shared_structures(draw: st.DrawFn) -> dict[str, Any]:
+    """Dictionaries and lists, each part of any later ones."""
+    parts: list[Any] = [torch.full((2, 3), float(i)) for i in range(3)]
+    for _ in range(draw(st.integers(1, 6))):
+        chosen = st.sampled_from(parts)
+        keys = st.one_of(st.sampled_from(["a", "b.c", "d" * 40]), st.integers(-3, 3), st.booleans())
+        kind = st.one_of(
+            st.lists(chosen, max_size=4),
+            st.lists(chosen, max_size=3).map(tuple),
+            st.dictionaries(keys, st.one_of(chosen, st.just("text")), max_size=4),
+        )
+        parts.append(draw(kind))
+    return {f"part{i}": part for i, part in enumerate(parts)}
+
+
+def walked(name: str, value: Any) -> dict[str, torch.Tensor]:
+    if isinstance(value, torch.Tensor):
+        return {name: value}
+    items = value.items() if isinstance(value, dict) else enumerate(value)
+    parts = [walked(f"{name}.{k}", v) for k, v in items if not isinstance(v, str)]
+    return {key: tensor for part in parts for key, tensor in part.items()}
+
+
+@given(shared_structures())
+def test_shared_parts_have_all_their_names(tmp_path_factory: Any, value: dict[str, Any]) -> None:
+    found = listing(value, tmp_path_factory.getbasetemp() / "shared.pt").entries
+    wanted = {k: t for name, part in value.items() for k, t in walked(name, part).items()}
+    assert [*found] == [*wanted]
+    assert all(np.array_equal(found[name].load(), tensor) for name, tensor in wanted.items())
+
+
+def test_tied_weights_can_be_named_either_way(tmp_path: Path) -> None:
+    state = {"embed.weight": torch.from_numpy(W)}
+    state["head.weight"] = state["embed.weight"]
+    torch.save({"model": state, "ema": state}, tmp_path / "a.pt")
+    for key in ("model.embed.weight", "model.head.weight", "ema.head.weight"):
+        assert np.array_equal(read_points(f"{tmp_path}/a.pt:{key}").weights, W)
+
+
+def test_what_is_shared_is_looked_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls, entry = [], torch_file._entry
+    monkeypatch.setattr(torch_file, "_entry", lambda value: calls.append(1) or entry(value))
+    pair = (torch.from_numpy(W), torch.arange(4))
+    shared = [pair] * 500
+    found = listing({f"set{i}": shared for i in range(100)}, tmp_path / "a.pt").entries
+    assert found["set99.features"].shape == (2000, 3) and len(found) == 200
+    assert len(calls) < 10
+
+
+def test_more_names_than_a_file_can_have_are_refused(tmp_path: Path) -> None:
+    shared = {"k" * 950: [[torch.zeros(1, 1)] * 990] * 1000}
+    with pytest.raises(DataError, match=r"stored: more than is unpacked; save each tensor once"):
+        listing(shared, tmp_path / "a.pt")
+    many = {f"{'k' * 900}{i}": torch.zeros(3, 3) for i in range(30)}
+    torch.save(many, tmp_path / "b.pt")
+    with pytest.raises(DataError, match=r"'k{159} \.\.\. k+11' \(3, 3\) float32 and 18") as refused:
+        read_points(tmp_path / "b.pt")
+    assert len(str(refused.value)) < 4000
+
+
+KEYS = st.one_of(
+    st.text("ab", min_size=1), st.integers(-(2**80), 2**80), st.floats(), st.booleans()
+)
+
+
+@given(st.dictionaries(KEYS, st.integers(0, 9)))
+def test_keys_are_texts_or_small_numbers(tmp_path_factory: Any, value: dict[Any, int]) -> None:
+    path = tmp_path_factory.getbasetemp() / "keys.pt"
+    torch.save(value, path)
+    with open(path, "rb") as file:
+        found = load_plain(file, path.name)
+    assert all(type(key) is str or key in range(1 << 16) for key in found)
+    assert {str(key): item for key, item in found.items()} == {
+        str(key): item for key, item in value.items()
+    }
+
+
+COMPLEX = torch.complex(torch.from_numpy(W), torch.from_numpy(W[::-1].copy()))
+VIEWS: dict[str, Callable[[], torch.Tensor]] = {
+    "imaginary part of a conjugate": lambda: COMPLEX.conj().imag,
+    "its rows": lambda: COMPLEX.conj().imag[1:3],
+    "its transpose": lambda: COMPLEX.conj().imag.T,
+    "real part, turned": lambda: COMPLEX.conj().real.T,
+    "negative": lambda: torch._neg_view(torch.from_numpy(W)),
+    "negative bfloat16": lambda: torch._neg_view(torch.from_numpy(W).bfloat16()),
+    "negative half": lambda: COMPLEX.to(torch.complex32).conj().imag,
+    "negative integers": lambda: torch._neg_view(torch.arange(12).reshape(4, 3)),
+    "a parameter": lambda: torch.nn.Parameter(torch._neg_view(torch.from_numpy(W))),
+    "overlapping": lambda: torch.as_strided(torch.from_numpy(W), (4, 3), (1, 1)),
+}
+
+
+@pytest.mark.filterwarnings("ignore:ComplexHalf")
+@pytest.mark.parametrize("what", VIEWS)
+def test_views_have_the_numbers_that_torch_gives(what: str, tmp_path: Path) -> None:
+    catalogue = listing({"weights": VIEWS[what]()}, tmp_path / "a.pt")
+    wanted = torch.load(tmp_path / "a.pt")["weights"].detach().resolve_neg().double().numpy()
+    entry = checked(catalogue, "weights")
+    assert entry.read is not None
+    assert np.array_equal(entry.load(), wanted) and np.array_equal(entry.read(1, 2), wanted[1:2])
+    assert np.array_equal(read_points(tmp_path / "a.pt").weights, wanted)
+
+
+class Subclass(torch.Tensor):
+    """A tensor of another class, as torchvision has them."""
+
+
+DENSE = torch.from_numpy(W)
+OTHERS: dict[str, Callable[[], torch.Tensor]] = {
+    "expanded": lambda: DENSE[:1].clone().expand(4, 3),
+    "coo": lambda: DENSE.to_sparse(),
+    "csr": lambda: DENSE.to_sparse_csr(),
+    "quantised": lambda: torch.quantize_per_tensor(DENSE.float(), 0.1, 0, torch.qint8),
+    "of 4 bits": lambda: torch.quantize_per_tensor(DENSE.float(), 0.1, 8, torch.quint4x2),
+    "nested": lambda: torch.nested.nested_tensor([DENSE, DENSE[:2]]),
+    "jagged": lambda: torch.nested.nested_tensor([DENSE, DENSE[:2]], layout=torch.jagged),
+    "subclass": lambda: DENSE.as_subclass(Subclass),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("what", OTHERS)
+def test_the_step_for_other_tensors_works(what: str, tmp_path: Path) -> None:
+    tensor, path = OTHERS[what](), tmp_path / "a.pt"
+    torch.save({"weights": tensor}, path)
+    with pytest.raises(DataError) as refused:
+        read_points(path)
+    step = str(refused.value).rpartition("; save ")[2].removeprefix("the tensors alone: ")
+    step = step.removeprefix("torch.save(").removesuffix(", FILE)")
+    made = eval(step, {"torch": torch, "tensor": tensor})
+    torch.save({"weights": made}, path)
+    assert np.array_equal(read_points(path).weights, made.double().numpy())
+
+
+def test_complex_and_empty_tensors_are_refused(tmp_path: Path) -> None:
+    for tensor, reason in (
+        (COMPLEX.conj(), "dtype complex128; expected real numbers"),
+        (DENSE.to("meta"), "load its numbers"),
+        (torch.zeros(4, 3, dtype=torch.uint8).view(torch.float4_e2m1fn_x2), "expected real num"),
+    ):
+        torch.save({"weights": tensor}, tmp_path / "a.pt")
+        with pytest.raises(DataError, match=reason):
+            read_points(tmp_path / "a.pt")
