@@ -12,6 +12,7 @@ import math
 import mmap
 import pickle
 import re
+import struct
 import zipfile
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
@@ -39,6 +40,7 @@ _MOST_AXES = 64
 _BEFORE_ARCHIVES = (0x1950A86A20F9469CFC6C).to_bytes(10, "little")
 """The number that such files of torch begin with, behind four bytes of the pickle."""
 _PLAIN = (str, int, float)
+_PLACE = struct.Struct("<I").unpack
 _NUMBERS = range(1 << 16)
 """Keys of dictionaries that stay numbers: those of an optimizer's state."""
 _STEPS = [
@@ -334,7 +336,7 @@ class _Unpickler(pickle._Unpickler):
 
     def _remember(self) -> None:
         """Store the top of the stack in the memo, whose places are taken in order."""
-        place = int.from_bytes(self.read(4), "little")
+        (place,) = _PLACE(self.read(4))
         if place > len(self.memo):
             raise ValueError(f"its pickle has place {place} of {len(self.memo)} in the memo")
         self.memo[place] = self.stack[-1]
@@ -356,7 +358,7 @@ def _with_plain_keys(pairs: Iterable[tuple[Any, Any]]) -> Iterator[tuple[str | i
     Other keys are dropped: tuples of tuples may take for ever to be hashed, or written.
     """
     return (
-        (key if type(key) is int and key in _NUMBERS else str(key), value)
+        (key if type(key) is str or (type(key) is int and key in _NUMBERS) else str(key), value)
         for key, value in pairs
         if isinstance(key, _PLAIN)
     )
