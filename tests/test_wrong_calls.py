@@ -70,6 +70,7 @@ TAKE_ARRAYS: dict[str, Callable[[Any], Any]] = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:torch.quantize:UserWarning")
 @pytest.mark.parametrize(
     ("name", "kind"),
     [*(("weights", kind) for kind in ARRAYS), *((name, "complex") for name in TAKE_ARRAYS)],

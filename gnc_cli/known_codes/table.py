@@ -360,7 +360,10 @@ def _rounding(figure: str, current: bool) -> float:
 def _count(text: str, where: str, least: int) -> int:
     # Of larger numbers a stranger's table can choose pairs that have one hash.
     if not re.fullmatch(r"\d{1,10}", text, re.ASCII) or int(text) < least:
-        raise DataError(f"{where} is {_cut(text)!r}; expected {least} to 9999999999")
+        raise DataError(
+            f"{where} is {_cut(text)!r}; expected a whole number of at least {least} and at most "
+            "ten digits"
+        )
     return int(text)
 
 
