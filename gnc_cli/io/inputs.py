@@ -24,6 +24,8 @@ _DESCRIPTORS = ("/dev/fd/", "/proc/self/fd/", "/dev/stdin")
 _PIECE = 1 << 20
 _MOST_JSON = 50_000_000
 """Bytes of JSON; as Python has it, they may take thirty times as many."""
+_LONGEST_LINE = 10_000_000
+"""Bytes of a line of numbers; as Python has its cells, they may take sixty times as many."""
 GZIP_SIGNATURE = b"\x1f\x8b"
 """First bytes of what gzip has packed."""
 HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
@@ -191,18 +193,36 @@ def decoded(file: IO[bytes], path: str, advice: str, most: int = sys.maxsize) ->
         DataError: other bytes, or more than `most`, or than an eighth of the memory that a dataset
             may take.
     """
-    size, most = file_size(file), min(most, memory_limit() // 8)
-    if size > most:
+    return "".join(pieces(file, path, advice, min(most, memory_limit() // 8), -1))
+
+
+def pieces(file: IO[bytes], path: str, advice: str, most: int, size: int = _PIECE) -> Iterator[str]:
+    """The text of a UTF-8 file in pieces of about `size` bytes, each of whole lines.
+
+    Raises:
+        DataError: other bytes, more than `most`, or a line longer than `_LONGEST_LINE`.
+    """
+    total, start = file_size(file), 0
+    if total > most:
         raise DataError(
-            f"{path!r} has {size / 1e6:.6g} MB, more than the {most / 1e6:.6g} MB of text that "
+            f"{path!r} has {total / 1e6:.6g} MB, more than the {most / 1e6:.6g} MB of text that "
             f"are read; {advice}"
         )
-    try:
-        return file.read().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise DataError(
-            f"{path!r} is no text file (byte {error.start} is not UTF-8); {advice}"
-        ) from error
+    while piece := file.read(size):
+        line = file.readline(_LONGEST_LINE)
+        if len(line) == _LONGEST_LINE:
+            raise DataError(
+                f"{path!r} has a line of {_LONGEST_LINE:,} bytes or more, behind byte "
+                f"{start + len(piece)}; write one point on each line, or save a table as .npy"
+            )
+        try:
+            text = (piece + line).decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise DataError(
+                f"{path!r} is no text file (byte {start + error.start} is not UTF-8); {advice}"
+            ) from error
+        yield text if start else text.removeprefix("\ufeff")
+        start += len(piece) + len(line)
 
 
 def file_size(file: IO[bytes]) -> int:

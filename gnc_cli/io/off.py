@@ -6,6 +6,8 @@ would mean homogeneous coordinates in space. Reference: Geomview Manual, OFF Fil
 
 import contextlib
 import re
+from array import array
+from collections import Counter
 from collections.abc import Iterator
 from typing import IO
 
@@ -14,12 +16,10 @@ import numpy as np
 from gnc_cli.io.catalogue import Catalogue, Entry, translated
 from gnc_cli.io.code import CodeFile
 from gnc_cli.io.expressions import PLAIN
-from gnc_cli.io.inputs import decoded
+from gnc_cli.io.inputs import memory_limit, pieces
 
 _COUNT = re.compile(r"[0-9]{1,18}")
-_HEADER = re.compile(
-    r"\s*(?:OFF|nOFF\s+(\d{1,18}))\s+(\d{1,18})\s+(\d{1,18})\s+\d{1,18}[ \t]*(?:\n|$)", re.ASCII
-)
+_HEADER = re.compile(r"(?:OFF|nOFF (\d{1,18})) (\d{1,18}) (\d{1,18}) \d{1,18}", re.ASCII)
 _COPLANAR = 1e-7
 """Neighbouring triangles are one face if the numbers of their planes differ by less."""
 
@@ -30,28 +30,29 @@ def off(file: IO[bytes], path: str) -> Iterator[Catalogue]:
 
     Each face has a line of its own, which may end in a colour.
     """
-    text = decoded(file, path, "binary OFF files are not read")
+    text = pieces(file, path, "binary OFF files are not read", memory_limit() // 8)
     with translated(path, "OFF"):
-        text = re.sub("#.*", "", "\n".join(text.splitlines()))
-        header = _HEADER.match(text)
+        split = (line.partition("#")[0].split() for piece in text for line in piece.splitlines())
+        lines, head = filter(None, split), list[str]()
+        while len(head) < 4 + (head[:1] == ["nOFF"]) and (words := next(lines, None)):
+            head += words
+        header = _HEADER.fullmatch(" ".join(head))
         if header is None:
             raise ValueError(
                 "it does not begin with OFF and the numbers of points, faces and edges"
             )
         d, K, faces = (int(size or 3) for size in header.groups())
-        lines = [line.split() for line in text[header.end() :].splitlines() if line.strip()]
-        at = max(0, len(lines) - faces)
-        numbers = [word for line in lines[:at] for word in line]
-        if (
-            not len(numbers) == K * d > 0
-            or not all(map(PLAIN.fullmatch, numbers))
-            or not all(_is_face(line, K) for line in lines[at:])
-        ):
+        numbers, plain = array("d"), True
+        while plain and len(numbers) < K * d and (words := next(lines, None)):
+            plain = all(map(PLAIN.fullmatch, words))
+            numbers.extend(map(float, words if plain else ()))
+        checks = Counter(_is_face(line, K) for line in lines)
+        if not len(numbers) == K * d > 0 or checks != Counter({True: faces}):
             raise ValueError(
                 f"expected {K} points of {d} coordinates, without colours, then {faces} faces, one "
                 "a line: how many corners, and their points from 0"
             )
-        points = np.array(numbers, dtype=np.float64).reshape(K, d)
+        points = np.frombuffer(numbers).reshape(K, d)
     yield Catalogue(path, {"points": Entry(points.shape, "float64", True, lambda: points)})
 
 

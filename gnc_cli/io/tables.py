@@ -7,12 +7,13 @@ features may exceed the memory.
 
 import contextlib
 import os
+import struct
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 from pathlib import PurePath
 from typing import IO, Any
 
@@ -32,6 +33,11 @@ from gnc_cli.parsing import shown
 
 _BATCH_BYTES = 4 << 20
 """Of the rows that are decoded at once, as float64."""
+_LONGEST_WORD = 1000
+"""Letters of a word."""
+_DICTIONARIES, _ROWS = 2, 3
+"""Kinds of messages of Arrow, and the fields that list them at the end of a file."""
+_Table = tuple[Any, int, Callable[..., Iterator[Any]], Callable[[str], int]]
 _KEPT = 4 * ((os.cpu_count() or 1) + 2)
 """Batches that stay, for threads that ask for their rows later than others: a block of rows has
 four, and a block per thread and two more are read at once."""
@@ -64,15 +70,20 @@ def _listed(files: list[IO[bytes]], path: str) -> Catalogue:
     """The columns of tables below each other, and those that together are features."""
     pyarrow, listed = import_extra("pyarrow", repr(path), "parquet"), Catalogue(path, {})
     lock, tables = threading.Lock(), [_table(pyarrow, file) for file in files]
-    schema, N = tables[0][0], sum(rows for _, rows, _ in tables)
-    if not all(other.equals(schema) for other, _, _ in tables):
+    schema, N = tables[0][0], sum(rows for _, rows, *_ in tables)
+    if not all(other.equals(schema) for other, *_ in tables):
         raise ValueError("its files have different columns")
 
     def scan(**options: Any) -> Iterator[Any]:
-        return chain.from_iterable(each(**options) for _, _, each in tables)
+        return chain.from_iterable(each(**options) for _, _, each, _ in tables)
+
+    def declared(name: str) -> int:
+        return sum(each(name) for *_, each in tables)
 
     size = sum(map(file_size, files))
-    entry = partial(_entry, types=pyarrow.types, N=N, size=size, scan=scan, lock=lock)
+    entry = partial(
+        _entry, types=pyarrow.types, N=N, size=size, scan=scan, declared=declared, lock=lock
+    )
     fields = list(schema)[:MOST_ENTRIES]
     listed.entries.update((f.name, entry(listed.where(f.name), [f])) for f in fields)
     label = label_column(schema.names)
@@ -93,24 +104,108 @@ def _listed(files: list[IO[bytes]], path: str) -> Catalogue:
     return listed
 
 
-def _table(pyarrow: Any, file: IO[bytes]) -> tuple[Any, int, Callable[..., Iterator[Any]]]:
-    """The schema of a table, its number of rows, and what gives batches of columns in order."""
+def _table(pyarrow: Any, file: IO[bytes]) -> _Table:
+    """The schema of a table, its number of rows, what gives batches of columns in order, and the
+    bytes that a column declares beyond those of its rows."""
     from pyarrow import parquet
 
     size, start = file_size(file), file.read(6)
     if start.startswith(b"PAR1"):
-        table = parquet.ParquetFile(file, pre_buffer=False, buffer_size=1 << 20)
-        batches = partial(table.iter_batches, use_threads=False)
-        return table.schema_arrow, table.metadata.num_rows, batches
+        opened = partial(parquet.ParquetFile, file, pre_buffer=False, buffer_size=1 << 20)
+        schema, metadata = (table := opened()).schema_arrow, table.metadata
+        words = [field.name for field in schema if _are_words(pyarrow.types, field.type)]
+        table = opened(metadata=metadata, read_dictionary=words)
+        scan = partial(table.iter_batches, use_threads=False)
+        return schema, metadata.num_rows, scan, partial(_declared, metadata)
 
     def stream(**options: Any) -> Any:  # each reader has a place of its own in the file
         segment = pyarrow.PythonFile(file, mode="r").get_stream(0, size)
         return pyarrow.ipc.open_stream(segment, **options)
 
-    opened = partial(pyarrow.ipc.open_file, file) if start == b"ARROW1" else stream
-    schema = opened().schema
-    scan = partial(_arrow_batches, pyarrow.ipc, opened, schema)
-    return schema, sum(map(len, scan(batch_size=_BATCH_BYTES, columns=schema.names[-1:]))), scan
+    messages = [*(_listed_messages if start == b"ARROW1" else _messages)(file, size)]
+    unpacked = sum(bytes for rows, bytes in messages if rows is None)
+    unpacked += max((bytes for rows, bytes in messages if rows is not None), default=0)
+    if problem := excess(unpacked, size):
+        raise ValueError(f"it {problem}; store it without compression")
+    reader = partial(pyarrow.ipc.open_file, file) if start == b"ARROW1" else stream
+    schema = reader().schema
+    scan = partial(_arrow_batches, pyarrow.ipc, reader, schema)
+    return schema, sum(rows or 0 for rows, _ in messages), scan, lambda name: 0
+
+
+def _declared(metadata: Any, name: str) -> int:
+    """The bytes of a column of Parquet: 8 for each number in lists, words without compression."""
+    paths = (metadata.schema.column(index).path for index in range(metadata.num_columns))
+    columns = [index for index, path in enumerate(paths) if f"{path}.".startswith(f"{name}.")]
+    groups = map(metadata.row_group, range(metadata.num_row_groups))
+    chunks = (group.column(index) for group in groups for index in columns)
+    return sum(max(8 * chunk.num_values, chunk.total_uncompressed_size) for chunk in chunks)
+
+
+def _messages(file: IO[bytes], size: int, begin: int = 0) -> Iterator[tuple[int | None, int]]:
+    """The rows of each message of an Arrow stream, None of those that have none, and the bytes that
+    its buffers declare where they are compressed. Nothing is unpacked.
+
+    Reference: Arrow Columnar Format, Message.fbs.
+    """
+    while begin < size:
+        file.seek(begin)
+        length = int.from_bytes(file.read(4), "little")
+        if length == 0xFFFFFFFF:  # before the length since Arrow 0.15
+            length = int.from_bytes(file.read(4), "little")
+        if not length:
+            return
+        message = file.read(length)
+        root, body = _follow(message, 0), file.tell()
+        kind, batch = _number(message, root, 1, "<B"), _follow(message, _place(message, root, 2))
+        begin = body + _number(message, root, 3, "<Q")
+        if kind == _DICTIONARIES:
+            batch = _follow(message, _place(message, batch, 1))
+        unpacked = 0
+        if kind in (_DICTIONARIES, _ROWS) and _place(message, batch, 3):
+            for offset, stored in _vector(message, batch, 2, "<QQ"):
+                file.seek(body + offset)
+                prefix = int.from_bytes(file.read(8), "little", signed=True) if stored else 0
+                unpacked += max(0, prefix)
+        yield _number(message, batch, 0, "<q") if kind == _ROWS else None, unpacked
+
+
+def _listed_messages(file: IO[bytes], size: int) -> Iterator[tuple[int | None, int]]:
+    """The same for the messages that the end of an Arrow file lists."""
+    file.seek(size - 10)
+    length = int.from_bytes(file.read(4), "little")
+    file.seek(size - 10 - length)
+    footer = file.read(length)
+    for field in (_DICTIONARIES, _ROWS):
+        for begin, *_ in _vector(footer, _follow(footer, 0), field, "<qi4xq"):
+            yield from islice(_messages(file, size, begin), 1)
+
+
+def _vector(message: bytes, table: int, field: int, form: str) -> Iterator[tuple[int, ...]]:
+    """The items of a field of a table of FlatBuffers."""
+    if place := _place(message, table, field):
+        begin = _follow(message, place)
+        count = struct.unpack_from("<I", message, begin)[0]
+        yield from struct.iter_unpack(form, message[begin + 4 :][: count * struct.calcsize(form)])
+
+
+def _place(message: bytes, table: int, field: int) -> int:
+    """The place of a field of a table of FlatBuffers; 0 where it has its default."""
+    entry = table - struct.unpack_from("<i", message, table)[0]
+    size = struct.unpack_from("<H", message, entry)[0]
+    within = 4 + 2 * field < size
+    offset = struct.unpack_from("<H", message, entry + 4 + 2 * field)[0] if within else 0
+    return offset and table + offset
+
+
+def _follow(message: bytes, place: int) -> int:
+    """The place that the number at a place points to."""
+    return int(place + struct.unpack_from("<I", message, place)[0])
+
+
+def _number(message: bytes, table: int, field: int, form: str) -> int:
+    place = _place(message, table, field)
+    return int(struct.unpack_from(form, message, place)[0]) if place else 0
 
 
 def _arrow_batches(
@@ -130,6 +225,10 @@ def _arrow_batches(
             yield batch.slice(start, batch_size)
 
 
+def _are_words(types: Any, kind: Any) -> bool:
+    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
+
+
 def _entry(
     where: str,
     fields: list[Any],
@@ -138,6 +237,7 @@ def _entry(
     N: int,
     size: int,
     scan: Callable[..., Any],
+    declared: Callable[[str], int],
     lock: threading.Lock,
 ) -> Entry:
     """A column as a dataset; one of lists is a matrix, as wide as its first list, and so are
@@ -150,15 +250,17 @@ def _entry(
         N: rows of the table.
         size: bytes of the file.
         scan: gives the batches of columns.
+        declared: gives the bytes that a column declares, or fewer.
         lock: of the file.
     """
     names, kind = [field.name for field in fields], fields[0].type
     is_list = types.is_fixed_size_list(kind) or types.is_list(kind) or types.is_large_list(kind)
     item = kind.value_type if is_list or types.is_dictionary(kind) else kind
     shape: tuple[int, ...] = (N,)
-    if not is_list and (
-        types.is_string(item) or types.is_large_string(item) or types.is_string_view(item)
-    ):
+    remedy = "store it without compression or dictionaries"
+    if problem := excess(declared(names[0]), size):
+        return Entry.refused(problem, remedy)
+    if not is_list and _are_words(types, item):
         dtype = WORDS
     elif types.is_boolean(kind):
         dtype = "bool"
@@ -172,11 +274,11 @@ def _entry(
     elif types.is_fixed_size_list(kind):
         shape = (N, kind.list_size)
     elif is_list:
-        rows = (row for batch in scan(batch_size=4096, columns=names) for row in batch[names[0]])
+        rows = (row for batch in scan(batch_size=16, columns=names) for row in batch[names[0]])
         shape = (N, len(next((row for row in rows if row.is_valid), ())))
     row_bytes, width = 8 * max((1, *shape[1:])), shape[1:] if is_list else ()
     if problem := excess(N * row_bytes, size):
-        return Entry.refused(problem, "store it without compression or dictionaries")
+        return Entry.refused(problem, remedy)
 
     def decoded() -> Iterator[tuple[int, np.ndarray]]:
         begin = 0
@@ -193,7 +295,15 @@ def _decoded(where: str, begin: int, piece: Any, dtype: str, d: int | None = Non
     """A piece of a column, or of one of lists of d numbers; `begin` is its first row. What is
     missing is NaN, or None among words."""
     if dtype == WORDS:
-        return np.array(piece.to_pylist(), dtype=object)
+        piece = piece if hasattr(piece, "dictionary") else piece.dictionary_encode()
+        words = np.array([*piece.dictionary.to_pylist(), None], dtype=object)
+        longest = max((len(word) for word in words if word is not None), default=0)
+        if longest > _LONGEST_WORD:
+            raise DataError(
+                f"{where} has a word of {longest:,} letters, at most {_LONGEST_WORD:,} are read; "
+                "store class numbers"
+            )
+        return words[piece.indices.fill_null(len(words) - 1).to_numpy(zero_copy_only=False)]
     if d is not None:
         wrong = np.flatnonzero(piece.value_lengths().to_numpy(zero_copy_only=False) != d)
         if wrong.size:

@@ -1,6 +1,6 @@
 """Texts: one point per line, in columns; objects of JSON, one per line; either packed by gzip.
 
-All of a file is in the memory, which bounds its size.
+Numbers are collected in arrays, a piece of the text at a time.
 """
 
 import contextlib
@@ -8,9 +8,12 @@ import csv
 import gzip
 import io
 import json
+import math
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import lru_cache, partial
+from itertools import chain, islice
 from pathlib import PurePath
 from typing import IO, Any
 
@@ -26,7 +29,7 @@ from gnc_cli.io.catalogue import (
     translated,
 )
 from gnc_cli.io.expressions import MARKS, nearest_float
-from gnc_cli.io.inputs import decoded, file_size, memory_limit, most_unpacked
+from gnc_cli.io.inputs import excess, file_size, memory_limit, most_unpacked, pieces
 from gnc_cli.parsing import shown
 
 _MOST_EXACT = 4_000_000
@@ -48,36 +51,39 @@ def txt(file: IO[bytes], path: str) -> Iterator[Catalogue]:
     Raises:
         DataError: no text, no numbers, or rows of unequal length; names the line.
     """
-    text = decoded(file, path, "if it is another format, give it that format's suffix")
-    lines = [_COMMENT.sub("", line).strip() for line in text.splitlines()]
-    first = next((line for line in lines if line), None)
-    if first is None:
+    lines = partial(_lines, file, path)
+    begin, first = next(((n, line) for n, line in enumerate(lines(), start=1) if line), (0, ""))
+    if not first:
         raise DataError(f"{path!r} holds no numbers; expected one point a line")
     tabs = path.lower().endswith((".tsv", ".tsv.gz"))
     delimiter = "," if "," in first else "\t" if tabs else None
     words = [word.strip().strip('"') for word in first.split(delimiter)]
-    counted = len(words) > 2 and words == [str(at) for at in range(len(words))]
-    counted = counted and ("," in first or "." in text)  # else a permutation
-    rest = [line for line in lines[lines.index(first) + 1 :] if line]
-    named = [word for word in words if _WORD.match(word)]
+    counted = len(words) > 2 and words == [str(index) for index in range(len(words))]
+    counted = counted and ("," in first or any("." in line for line in lines()))  # a permutation
+    named = {word for word in words if _WORD.match(word)}
     counts = [word for word in words if not _WORD.match(word)]
-    if named and counts in ([str(at + k) for at in range(len(counts))] for k in (0, 1)):
-        cells = {cell.strip().strip('"') for line in rest for cell in line.split(delimiter)}
-        counted = cells.isdisjoint(named)  # pandas: 0, 1, 2, label
+    rest = partial(_lines, file, path, begin)
+    if named and counts in ([str(k + start) for k in range(len(counts))] for start in (0, 1)):
+        cells = (cell.strip().strip('"') for line in rest() for cell in line.split(delimiter))
+        counted = named.isdisjoint(cells)  # pandas: 0, 1, 2, label
     header = words if counted or not counts else []
-    if not rest or (
-        len(header) == 1 and label_column(header) is None and all(map(_WORD.match, rest))
+    if not any(rest()) or (
+        len(header) == 1
+        and label_column(header) is None
+        and all(map(_WORD.match, filter(None, rest())))
     ):
         header = []  # the only line, or a file of words, one per line
-    lines[lines.index(first)] = "" if header else first
+    lines = rest if header else lines
     try:
-        entries = _columns(lines, delimiter, header)
-    except ValueError as error:
+        entries = _columns(lines, delimiter, header, file_size(file))
+    except DataError:
+        raise
+    except (ValueError, csv.Error) as error:
         reason = str(error).partition("; use `usecols`")[0].rstrip(".")
         row = re.search(r" at row (\d+)(, column \d+|)$", reason)
         if row is not None:  # NumPy counts rows of numbers, and from 1 where their length changes
-            numbers = [number for number, line in enumerate(lines, start=1) if line]
-            number_of_line = numbers[int(row[1]) - (not row[2])]
+            numbers = (number for number, line in enumerate(lines(), start=1) if line)
+            number_of_line = next(islice(numbers, int(row[1]) - (not row[2]), None))
             # The cause is what `nearest_float` says.
             reason = f"{error.__cause__ or reason[: row.start()]} in line {number_of_line}{row[2]}"
         raise DataError(
@@ -88,37 +94,43 @@ def txt(file: IO[bytes], path: str) -> Iterator[Catalogue]:
     yield Catalogue(path, entries)
 
 
-def _columns(lines: list[str], delimiter: str | None, header: list[str]) -> dict[str, Entry]:
+def _lines(file: IO[bytes], path: str, begin: int = 0) -> Iterator[str]:
+    """The lines of a file, stripped, without comments; the first `begin` are empty."""
+    advice = "if it is another format, give it that format's suffix"
+    text = pieces(file, path, advice, memory_limit() // 8)
+    for number, line in enumerate(chain.from_iterable(map(str.splitlines, text))):
+        if number < begin:
+            yield ""
+        else:
+            yield (_COMMENT.sub("", line) if "#" in line else line).strip()
+
+
+def _columns(
+    lines: Callable[[], Iterator[str]], delimiter: str | None, header: list[str], size: int
+) -> dict[str, Entry]:
     """Read columns: those of numbers as one matrix, labels, and words by the name of their column.
 
     Without a header one column of words is that of the labels.
 
     Raises:
         ValueError: other cells hold no numbers; NumPy says which.
+        csv.Error: a quotation mark has no end.
     """
     called = label_columns(header)
     label = header.index(called[0]) if len(called) == 1 else None
-    apart = {at for at, name in enumerate(header) if name in called}
-    if len({header[at] for at in apart}) < len(apart):
+    apart = {index for index, name in enumerate(header) if name in called}
+    if len({header[index] for index in apart}) < len(apart):
         raise ValueError(f"two columns are called {called[0]!r}")
     words: dict[int, np.ndarray] = {}
     try:
-        table = _numbers("\n".join(lines), delimiter)
+        table = _numbers(lines, delimiter, size)
     except ValueError:
-        kept = [*filter(None, lines)]
-        rows = [*csv.reader(kept, delimiter=delimiter)] if delimiter else [*map(str.split, kept)]
-        if len({len(row) for row in rows}) != 1 or len(header) not in (0, len(rows[0])):
+        columns = _word_columns(_rows(lines, delimiter), apart, len(header))
+        if columns is None or not (header or len(columns) == 1):
             raise
-        cells = np.array([[cell.strip() for cell in row] for row in rows], dtype=object)
-        for column in range(cells.shape[1]):
-            if all(map(_WORD.match, filter(None, cells[:, column]))) or (
-                column in apart and not _are_numbers(cells[:, column])
-            ):
-                words[column] = np.array([cell or None for cell in cells[:, column]], dtype=object)
-                cells[:, column] = "0"
-        if not header and len(words) != 1:
-            raise
-        table = _numbers("\n".join(map((delimiter or " ").join, cells.tolist())), delimiter)
+        cells: dict[int, list[str | None]] = {column: [] for column in columns}
+        table = _numbers(partial(_without_words, lines, delimiter, cells), delimiter, size)
+        words = {column: np.array(values, dtype=object) for column, values in cells.items()}
     if header and table.shape[1] != len(header):
         raise ValueError(
             f"the first line has {len(header)} names, the others have {table.shape[1]} columns"
@@ -133,7 +145,7 @@ def _columns(lines: list[str], delimiter: str | None, header: list[str]) -> dict
             )
     apart |= {*words, *([] if label is None else [label])}
     numbers = [column for column in range(table.shape[1]) if column not in apart]
-    matrix = listed_values(table[:, numbers])
+    matrix = _stored(table[:, numbers] if apart else table)
     if header and apart:
         named = ", ".join(header[column] for column in numbers)
         matrix = replace(matrix, note=f"{len(numbers)} columns of numbers: {shown(named)}")
@@ -141,19 +153,59 @@ def _columns(lines: list[str], delimiter: str | None, header: list[str]) -> dict
     if not apart and len(stems) != 1:  # x1, x2, ...: the user says that all are coordinates
         matrix = replace(matrix, question=_question(table))
     entries = {
-        header[column]: listed_values(words.get(column, table[:, column]))
+        header[column]: _stored(words.get(column, table[:, column]))
         for column in sorted(apart)
         if header
     }
     if label is not None:
         entries.pop(header[label] if header else "", None)
-        entries["labels"] = listed_values(words.get(label, table[:, label]))
+        entries["labels"] = _stored(words.get(label, table[:, label]))
     return entries | ({"features" if apart else "table": matrix} if numbers else {})
 
 
-def _are_numbers(cells: Any) -> bool:
+def _rows(lines: Callable[[], Iterator[str]], delimiter: str | None) -> Iterator[list[str]]:
+    """The cells of each line that is not empty."""
+    kept = filter(None, lines())
+    for row in csv.reader(kept, delimiter=delimiter) if delimiter else map(str.split, kept):
+        yield [cell.strip() for cell in row]
+
+
+def _word_columns(rows: Iterator[list[str]], apart: set[int], width: int) -> set[int] | None:
+    """Find the columns of words, and those of labels that are not all numbers.
+
+    None where a row has another length than the first, or than `width` unless this is 0.
+    """
+    words, numbers = None, [*apart]
+    for row in rows:
+        if words is None:
+            width = width or len(row)
+            words = [*range(width)]
+        if len(row) != width:
+            return None
+        words = [column for column in words if not row[column] or _WORD.match(row[column])]
+        numbers = [column for column in numbers if _is_number(row[column])]
+    return None if words is None else {*words, *apart.difference(numbers)}
+
+
+def _without_words(
+    lines: Callable[[], Iterator[str]],
+    delimiter: str | None,
+    words: dict[int, list[str | None]],
+) -> Iterator[str]:
+    """The lines with 0 in place of words, which join the lists of their columns."""
+    shared = lru_cache(1 << 16)(lambda cell: cell or None)  # of equal words one object
+    for values in words.values():
+        values.clear()
+    for row in _rows(lines, delimiter):
+        for column, values in words.items():
+            values.append(shared(row[column]))
+            row[column] = "0"
+        yield (delimiter or " ").join(row)
+
+
+def _is_number(cell: str) -> bool:
     try:
-        return bool(np.isfinite(cells.astype(np.float64)).all())
+        return math.isfinite(float(cell))
     except ValueError:
         return False
 
@@ -175,27 +227,43 @@ def _question(table: np.ndarray) -> str | None:
     )
 
 
-def _numbers(text: str, delimiter: str | None) -> np.ndarray:
-    """Decimal numbers, as fast as NumPy reads them; or some that are expressions."""
+def _numbers(lines: Callable[[], Iterator[str]], delimiter: str | None, size: int) -> np.ndarray:
+    """Decimal numbers, as fast as NumPy reads them; or some that are expressions, in a file of a
+    few million bytes."""
+    read = partial(np.loadtxt, delimiter=delimiter, ndmin=2)
     try:
-        return np.loadtxt(io.StringIO(text), delimiter=delimiter, ndmin=2)
+        return read(lines())
     except ValueError:
-        if len(text) > _MOST_EXACT or MARKS.search(text) is None:
+        if size > _MOST_EXACT or not any(map(MARKS.search, lines())):
             raise
-    return np.loadtxt(
-        io.StringIO(text), delimiter=delimiter, ndmin=2, converters=nearest_float, encoding=None
-    )
+    return read(lines(), converters=nearest_float, encoding=None)
 
 
-def listed_values(values: Any) -> Entry:
+def _stored(array: np.ndarray) -> Entry:
+    dtype = WORDS if array.dtype == object else str(array.dtype)
+    return Entry(array.shape, dtype, array.dtype.kind in "iuf", lambda: array)
+
+
+def listed_values(values: list[Any]) -> Entry:
     """Numbers, lists of numbers or words, one per line; None among words is refused later."""
-    kinds = {*map(type, values)}
-    words = str in kinds and kinds <= {str, type(None)}
+    return _joined([_array(values)])
+
+
+def _array(values: list[Any]) -> np.ndarray:
+    """Words as objects, or numbers; without dimensions where they are something else."""
+    words = {*map(type, values)} <= {str, type(None)}
     with contextlib.suppress(ValueError):  # lists of several lengths
         array = np.array(values, dtype=object if words else None)
         if words or array.dtype.kind in "iufb":
-            dtype = WORDS if words else str(array.dtype)
-            return Entry(array.shape, dtype, array.dtype.kind in "iuf", lambda: array)
+            return array
+    return np.array(None)
+
+
+def _joined(arrays: list[np.ndarray]) -> Entry:
+    """Numbers or words that lie below each other, one per line."""
+    with contextlib.suppress(ValueError):  # of several shapes, or without dimensions
+        if len({array.dtype == object for array in arrays}) == 1:
+            return _stored(np.concatenate(arrays))
     return Entry.refused(
         "is not a number, a word or a list of one length in every line", "leave such lines out"
     )
@@ -203,17 +271,34 @@ def listed_values(values: Any) -> Entry:
 
 @contextlib.contextmanager
 def jsonl(file: IO[bytes], path: str) -> Iterator[Catalogue]:
-    """Objects of JSON, one per line: each key of the first is a dataset."""
+    """Objects of JSON, one per line: each key is a dataset."""
     advice = "expected one object of JSON per line; a table, say .parquet, may be larger"
-    # As Python has it, JSON may take twenty times as many bytes.
-    lines = decoded(file, path, advice, memory_limit() // 16).strip().split("\n")
+    size, count, N = file_size(file), 0, 0
+    columns: dict[str, list[np.ndarray]] = {}
     with translated(path, "objects of JSON, one per line"):
-        rows = json.loads("[" + ",\n".join(lines) + "]")
-        columns = {
-            key: [row.get(key) for row in rows]
-            for key in dict.fromkeys(key for row in rows for key in row)
-        }
-    yield Catalogue(path, {str(key): listed_values(values) for key, values in columns.items()})
+        for piece in pieces(file, path, advice, memory_limit() // 8):
+            numbered = [*enumerate(piece.removesuffix("\n").split("\n"), start=count + 1)]
+            rows = [_json_object(line, number) for number, line in numbered if line.strip()]
+            count += len(numbered)
+            keys = dict.fromkeys([*columns, *chain.from_iterable(rows)])
+            if problem := excess(8 * len(keys) * (N + len(rows)), size):
+                raise ValueError(f"with its {len(keys)} keys in each line it {problem}")
+            for key in keys:
+                block = _array([row.get(key) for row in rows])
+                columns.setdefault(key, [np.full(N, None)] if N else []).append(block)
+            N += len(rows)
+    yield Catalogue(path, {key: _joined(arrays) for key, arrays in columns.items()})
+
+
+def _json_object(line: str, number: int) -> dict[str, Any]:
+    """The object of a line, by its number."""
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{str(error).partition(';')[0]} in line {number}") from error
+    if not isinstance(row, dict):
+        raise ValueError(f"no object in line {number}")
+    return row
 
 
 TEXTS = {".txt": txt, ".csv": txt, ".tsv": txt, ".jsonl": jsonl, ".ndjson": jsonl}
