@@ -163,8 +163,8 @@ def device(text: str) -> str:
     Raises:
         UsageError: anything else.
     """
-    if not re.fullmatch(r"auto|cpu|cuda(:\d+)?", text, re.ASCII):
-        raise UsageError(f"{text!r} is not a device; give auto, cpu, cuda or cuda:1")
+    if not re.fullmatch(r"auto|cpu|cuda(:\d{1,9})?", text, re.ASCII):
+        raise UsageError(f"{shown(text)} is not a device; give auto, cpu, cuda or cuda:1")
     return text
 
 

@@ -153,13 +153,13 @@ def _columns(
     if not apart and len(stems) != 1:  # x1, x2, ...: the user says that all are coordinates
         matrix = replace(matrix, question=_question(table))
     entries = {
-        header[column]: _stored(words.get(column, table[:, column]))
+        header[column]: _joined([words.get(column, table[:, column])])
         for column in sorted(apart)
         if header
     }
     if label is not None:
         entries.pop(header[label] if header else "", None)
-        entries["labels"] = _stored(words.get(label, table[:, label]))
+        entries["labels"] = _joined([words.get(label, table[:, label])])
     return entries | ({"features" if apart else "table": matrix} if numbers else {})
 
 
@@ -262,8 +262,10 @@ def _array(values: list[Any]) -> np.ndarray:
 def _joined(arrays: list[np.ndarray]) -> Entry:
     """Numbers or words that lie below each other, one per line."""
     with contextlib.suppress(ValueError):  # of several shapes, or without dimensions
-        if len({array.dtype == object for array in arrays}) == 1:
-            return _stored(np.concatenate(arrays))
+        joined = np.concatenate(arrays)
+        kinds = {array.dtype == object for array in arrays}
+        if kinds == {False} or (kinds == {True} and any(word is not None for word in joined)):
+            return _stored(joined)
     return Entry.refused(
         "is not a number, a word or a list of one length in every line", "leave such lines out"
     )

@@ -315,9 +315,11 @@ def _entry(
 ) -> KnownCode:
     d, K = (_count(named[name], f"{where}: {name}", least=2) for name in ("d", "K"))
     figure = named["max_cosine"]
-    number = r"[-+]?(\d{1,9}/[1-9]\d{0,8}|(\d+\.?\d*|\.\d+)([eE][-+]?\d{1,3})?)"
+    number = r"(?=.{1,400}$)[-+]?(\d{1,9}/[1-9]\d{0,8}|(\d+\.?\d*|\.\d+)([eE][-+]?\d{1,3})?)"
     if not re.fullmatch(number, figure, re.ASCII):
-        raise DataError(f"{where}: cosine {_cut(figure)!r} is no decimal number")
+        raise DataError(
+            f"{where}: cosine {_cut(figure)!r} is no decimal number of 400 digits or fewer"
+        )
     # No K unit vectors do better than the simplex (Rankin 1955); a typing error may.
     if not -1.0 / (K - 1) - 1e-11 <= Fraction(figure) < 1:
         raise DataError(

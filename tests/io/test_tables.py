@@ -140,6 +140,67 @@ def test_what_unpacks_to_far_more_is_refused(tmp_path: Path) -> None:
         read_points(f"{path}:H")
 
 
+def write_stream(table: Any, path: str) -> None:
+    """An Arrow stream whose buffers are compressed."""
+    options = pyarrow.ipc.IpcWriteOptions(compression="zstd")
+    with pyarrow.ipc.new_stream(path, table.schema, options=options) as stream:
+        stream.write_table(table)
+
+
+BOMBS: dict[str, Any] = {
+    "one list": lambda n: pyarrow.ListArray.from_arrays(
+        pyarrow.array([0, n], pyarrow.int32()), pyarrow.array(np.zeros(n, "i1"))
+    ),
+    "large list": lambda n: pyarrow.LargeListArray.from_arrays(
+        pyarrow.array([0, n], pyarrow.int64()), pyarrow.array(np.zeros(n, "i1"))
+    ),
+    "fixed list": lambda n: pyarrow.FixedSizeListArray.from_arrays(np.zeros(n, "i1"), n),
+    "nested": lambda n: pyarrow.FixedSizeListArray.from_arrays(BOMBS["one list"](n), 1),
+    "dictionary": lambda n: pyarrow.array(["a" * n]).dictionary_encode(),
+    "word": lambda n: pyarrow.array(["a" * n]),
+    "view": lambda n: pyarrow.array(["a" * n], pyarrow.string_view()),
+}
+WRITERS_OF_BOMBS = {
+    "a.parquet": WRITERS["packed.parquet"],
+    "a.feather": lambda table, path: feather.write_feather(table, path, compression="zstd"),
+    "a.arrow": write_stream,
+}
+
+
+@pytest.mark.parametrize("name", WRITERS_OF_BOMBS)
+@pytest.mark.parametrize("kind", BOMBS)
+def test_sizes_are_read_before_anything_is_unpacked(tmp_path: Path, name: str, kind: str) -> None:
+    path = str(tmp_path / name)
+    array = BOMBS[kind](80_000_000)
+    WRITERS_OF_BOMBS[name](pyarrow.table({"features": array, "labels": [0]}), path)
+    del array
+    before = pyarrow.total_allocated_bytes()
+    pool = pyarrow.default_memory_pool()
+    allocated = pool.total_bytes_allocated()
+    with pytest.raises(DataError, match=r"declares [\d,]+ bytes|dtype Arrow's") as caught:
+        measure(path)
+    assert name in str(caught.value) and "\n" not in str(caught.value)
+    assert pool.total_bytes_allocated() - allocated < 20_000_000
+    assert pyarrow.total_allocated_bytes() <= before
+
+
+@pytest.mark.parametrize("name", WRITERS_OF_BOMBS)
+@pytest.mark.parametrize("kind", ["string", "large_string", "string_view", "dictionary"])
+def test_words_have_a_thousand_letters_and_are_shared(tmp_path: Path, name: str, kind: str) -> None:
+    words: Any = ["a" * 1000, None, "b"] * 700
+    array = pyarrow.array(words, kind if kind != "dictionary" else "string")
+    array = array.dictionary_encode() if kind == "dictionary" else array
+    path = str(tmp_path / name)
+    WRITERS_OF_BOMBS[name](pyarrow.table({"words": array}), path)
+    held = entries(path)["words"]
+    assert held.tolist() == words
+    assert len({*map(id, held.tolist())}) == 3
+    longer = pyarrow.array(["a" * 1001, "b"], kind if kind != "dictionary" else "string")
+    longer = longer.dictionary_encode() if kind == "dictionary" else longer
+    WRITERS_OF_BOMBS[name](pyarrow.table({"words": longer}), path)
+    assert "has a word of 1,001 letters, at most 1,000 are read" in entries(path)["words"]
+
+
 @pytest.mark.parametrize(
     "name", ["plain.parquet", "packed.parquet", "packed.feather", "plain.arrow"]
 )
