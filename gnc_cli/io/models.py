@@ -104,11 +104,13 @@ def _tokens(folder: str) -> list[tuple[Any, Any]]:
         return []
     tokenizer = read_json(path, "a tokenizer")
     vocabulary = tokenizer["model"]["vocab"]
-    if isinstance(vocabulary, list):  # of (token, score), as unigram models have it
-        tokens = [(k, token) for k, (token, _) in enumerate(vocabulary)]
-    else:
-        tokens = [(k, token) for token, k in vocabulary.items()]
-    return tokens + [(token["id"], token["content"]) for token in tokenizer.get("added_tokens", ())]
+    tokens = (
+        [(token, k) for k, (token, _) in enumerate(vocabulary)]  # and scores, in unigram models
+        if isinstance(vocabulary, list)
+        else vocabulary.items()
+    )
+    added = tokenizer.get("added_tokens", ())
+    return [(k, token) for token, k in tokens] + [(t["id"], t["content"]) for t in added]
 
 
 def model_file(folder: str) -> str | None:

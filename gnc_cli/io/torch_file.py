@@ -12,12 +12,12 @@ import math
 import mmap
 import pickle
 import re
-import struct
 import zipfile
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from itertools import product
+from struct import unpack
 from typing import IO, Any, ClassVar
 
 import numpy as np
@@ -40,7 +40,6 @@ _MOST_AXES = 64
 _BEFORE_ARCHIVES = (0x1950A86A20F9469CFC6C).to_bytes(10, "little")
 """The number that such files of torch begin with, behind four bytes of the pickle."""
 _PLAIN = (str, int, float)
-_PLACE = struct.Struct("<I").unpack
 _NUMBERS = range(1 << 16)
 """Keys of dictionaries that stay numbers: those of an optimizer's state."""
 _STEPS = [
@@ -336,7 +335,7 @@ class _Unpickler(pickle._Unpickler):
 
     def _remember(self) -> None:
         """Store the top of the stack in the memo, whose places are taken in order."""
-        (place,) = _PLACE(self.read(4))
+        (place,) = unpack("<I", self.read(4))
         if place > len(self.memo):
             raise ValueError(f"its pickle has place {place} of {len(self.memo)} in the memo")
         self.memo[place] = self.stack[-1]
@@ -424,8 +423,8 @@ def _listed(loaded: Any) -> Iterator[tuple[str, Entry]]:
     def visit(name: str, value: Any, depth: int) -> Iterator[tuple[str, Entry]]:
         nonlocal left
         if isinstance(value, kept[:3]):
-            name = name or ("array" if isinstance(value, _Array) else "tensor")
-            yield name, value if isinstance(value, Entry) else _entry(value)
+            kind = "array" if isinstance(value, _Array) else "tensor"
+            yield name or kind, value if isinstance(value, Entry) else _entry(value)
         elif depth <= _DEEPEST:
             left -= len(value)
             if left < 0:
@@ -524,6 +523,5 @@ def _entry(value: Any) -> Entry:
         part = value[slice(*rows)] if rows else value
         return np.asarray((part if alike else part.float()).numpy(force=True))
 
-    real = floating and "x2" not in dtype  # two numbers in a byte
-    real, shape = real or dtype.startswith(("int", "uint")), tuple(value.shape)
-    return Entry(shape, dtype, real, read, read=read if shape else None)
+    real = "x2" not in dtype and (floating or dtype.startswith(("int", "uint")))  # 2 in a byte
+    return Entry(tuple(value.shape), dtype, real, read, read=read if value.ndim else None)
