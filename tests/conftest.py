@@ -1,12 +1,16 @@
 """One suite for any device: `pytest --device cuda`. Random numbers come from one seeded stream.
 
 Tests marked slow wait for `pytest --slow`: what a faster test covers in small, in full. It also
-tries laws on eight times as many examples. With `--no-skips` a test that skips fails.
+tries laws on eight times as many examples. With `--no-skips` a test that skips fails. Certificates
+that a test has gnc write must satisfy `plain_verifier` as well, or it fails.
 """
 
+import gzip
 import os
 import sys
+import zlib
 from collections.abc import Callable, Generator
+from pathlib import Path
 from typing import Any
 
 # Before anything loads a BLAS: two workers with two threads each wait for each other.
@@ -16,6 +20,8 @@ import numpy as np
 import pytest
 from hypothesis import settings
 from typer.testing import CliRunner
+
+from tests import plain_verifier
 
 # No test reads a clock: the machine may be busy.
 settings.register_profile("gnc", deadline=None, max_examples=25)
@@ -30,7 +36,10 @@ NOT_ON_WINDOWS = (
     "faults/test_inputs.py",
     "faults/test_outputs.py",
     "faults/test_process.py",
+    "faults/forked.py",
+    "faults/sequences.py",
     "faults/test_records.py",
+    "faults/test_sequences.py",
     "faults/test_signals.py",
     "io/test_atomic.py",
     "io/test_formats.py",
@@ -74,6 +83,56 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, Any]:
 @pytest.hookimpl(wrapper=True)
 def pytest_make_collect_report(collector: pytest.Collector) -> Generator[None, Any, Any]:
     return _without_skip((yield), collector.config)
+
+
+class Certificates:
+    """The certificates that take their names in this process, as every file of gnc does."""
+
+    def __init__(self) -> None:
+        self.checked: dict[bytes, str] = {}
+        """What each proves, by its bytes."""
+        self.wrong: list[str] = []
+        self._replace = os.replace
+
+    def replace(self, old: Any, new: Any, **options: Any) -> None:
+        """Rename a file, and check it if it is a certificate."""
+        self._replace(old, new, **options)
+        path = Path(new)
+        content = path.read_bytes() if path.is_file() and path.stat().st_size < 1 << 20 else b""
+        if content not in self.checked and _is_certificate(content):
+            place = path.parent if path.name == "verified.txt" else path
+            try:
+                self.checked[content] = plain_verifier.claim_of(str(place))
+            except plain_verifier.PROVES_NOTHING as error:
+                self.wrong.append(f"{new}: {error}")
+
+
+def _is_certificate(content: bytes) -> bool:
+    """Whether it is an upper end, or the lower end of a code of at most a hundred points."""
+    if content[:2] == b"\x1f\x8b":
+        try:
+            content = gzip.decompress(content)
+        except (OSError, EOFError, zlib.error):
+            return False
+    if b"sha256_of_coordinates" in content:
+        return int(content.partition(b"\npoints ")[2].split()[0]) <= 100
+    return content.startswith(b'{"certificate": "gnc/1"')
+
+
+@pytest.fixture(scope="session")
+def _all_certificates() -> Generator[Certificates]:
+    found = Certificates()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "replace", found.replace)
+        yield found
+
+
+@pytest.fixture(autouse=True)
+def certificates(_all_certificates: Certificates) -> Generator[Certificates]:
+    """Those of this process; a test that has one written which proves nothing fails."""
+    _all_certificates.wrong.clear()
+    yield _all_certificates
+    assert not _all_certificates.wrong
 
 
 @pytest.fixture

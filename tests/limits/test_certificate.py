@@ -19,14 +19,17 @@ from flint import fmpq, fmpq_poly
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gnc_cli import bounds, schemas
+from gnc_cli import bounds, compare, schemas, solve
+from gnc_cli.comparison import files
 from gnc_cli.errors import DataError, OutputError, UsageError
 from gnc_cli.limits import certificate as frame
 from gnc_cli.limits.certificate import verify
 from gnc_cli.limits.delsarte import DelsarteLP
 from gnc_cli.limits.delsarte_certificate import expansion, nonpositive
+from gnc_cli.records import plain
 from gnc_cli.runtime.deadline import Deadline
 from tests import plain_verifier
+from tests.conftest import Certificates
 
 SCHEMA = jsonschema.Draft202012Validator(schemas.load("certificate"))
 Run = Callable[..., Any]
@@ -101,6 +104,26 @@ def test_an_exported_certificate_proves_the_bound(d: int, K: int, tmp_path: Path
     assert Fraction(answer.upper) >= 1 - Fraction(answer.cosine)
     assert answer.upper <= bound * (1 + 1e-15)
     assert plain_status(str(path))
+
+
+def test_what_the_tests_have_written_is_checked_by_the_plain_verifier(
+    certificates: Certificates, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """That the fixture looks at every kind of file, and sees one digit too many."""
+    certificates.checked.clear()
+    bounds(8, 240, export=tmp_path / "a.json")
+    bounds(8, 240, export=tmp_path / "a.json.gz")
+    solve(3, 4, out=tmp_path / "a.h5")
+    compare(tmp_path / "a.h5", export=tmp_path / "a")
+    assert len(certificates.checked) == 3 and not certificates.wrong
+    said = files._statement
+    monkeypatch.setattr(frame, "plain", lambda record: plain(record) | {"strict": True})
+    monkeypatch.setattr(files, "_statement", lambda W, _, tight: said(W, "-0.34", tight))
+    bounds(8, 240, export=tmp_path / "b.json")
+    compare(tmp_path / "a.h5", export=tmp_path / "b")
+    names = [Path(line.partition(":")[0]).name for line in certificates.wrong]
+    assert names == ["b.json", "verified.txt"]
+    certificates.wrong.clear()
 
 
 def test_one_programme_gives_the_bound_and_its_certificate(
