@@ -1,15 +1,24 @@
 """The readers that `benchmarks.fuzz` feeds with bytes, and the small valid files that it begins at.
 
 A target is one format: every public function by which a command reads it gets the bytes as a file,
-and must give a result, or refuse in words of its own.
+and must give a result, or refuse in words of its own. What it takes must be right where a second
+reader can say so: tensors are those of torch, and what a certificate claims is proved by
+`tests/plain_verifier.py`.
 """
 
+import contextlib
+import gzip
+import io
 import json
 import os
 import shutil
+import tempfile
 import threading
-from collections.abc import Callable
+import warnings
+import zipfile
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -30,18 +39,27 @@ from gnc_cli.console.options import GateOptions
 from gnc_cli.errors import DataError, OutputError, UsageError
 from gnc_cli.io.codefile import CodeFile, read_code, write_code
 from gnc_cli.io.ledger import Ledger
+from gnc_cli.io.torch_file import load_plain
 from gnc_cli.known_codes.table import read_public_table
+from gnc_cli.limits.certificate import verify
 from gnc_cli.parameters import Parameter, declared
 from gnc_cli.records import read_plain
+from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.training.checkpoints import read_checkpoint, read_tensors
 from gnc_cli.training.data.idx import read_idx
 from gnc_cli.training.data.stored import read_stored
 from gnc_cli.training.result import EpochRow
 from gnc_cli.training.run_folder import read_stored_run
+from tests import plain_verifier
 
 REFUSALS = (UsageError, DataError, OutputError)
 """What a reader may raise."""
+CERTIFICATES = Path(__file__).parents[1] / "data" / "known_codes" / "certificates"
 _ROWS = 4096
+_RECORDS = 10
+"""Storages of a PyTorch file, of 256 bytes each."""
+_PROOF = 2.0
+"""Seconds of a check."""
 _COMMANDS = ("solve", "measure", "bounds", "train", "compare")
 
 
@@ -108,6 +126,111 @@ def rows(path: str, record: type) -> None:
     first = {MeasureResult: "schema", EpochRow: "epoch"}.get(record, "d")
     with Ledger(path, partial(read_plain, record), first, None, resume=True):
         pass
+
+
+def stored(path: str) -> None:
+    """As a PyTorch file is read, of which the bytes are the pickle; its numbers are torch's."""
+    archive = os.path.join(os.path.dirname(path), "a.pt")
+    with zipfile.ZipFile(archive, "w") as file:
+        file.write(path, "a/data.pkl")
+        file.writestr("a/version", "3\n")
+        file.writestr("a/byteorder", "little")
+        for number in range(_RECORDS):
+            file.writestr(f"a/data/{number}", bytes(range(256)))
+    try:
+        with open(archive, "rb") as opened:
+            loaded = load_plain(opened, archive)
+    except REFUSALS:
+        loaded = None
+    if isinstance(loaded, dict):
+        _agree(loaded, archive)
+    for read in (read_published, measured, read_tensors):
+        with contextlib.suppress(*REFUSALS):
+            read(archive)
+
+
+def _agree(loaded: dict[Any, Any], archive: str) -> None:
+    """Compare tensors with those that torch loads, where it does."""
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            theirs = torch.load(archive, weights_only=True)
+    except Exception:
+        return
+    for key, value in loaded.items():
+        other = theirs.get(key) if isinstance(theirs, dict) else None
+        if isinstance(value, torch.Tensor) and isinstance(other, torch.Tensor):
+            same = value.shape == other.shape and value.dtype == other.dtype
+            with contextlib.suppress(NotImplementedError, RuntimeError):  # of rare types
+                same = same and torch.equal(value.nan_to_num(), other.resolve_neg().nan_to_num())
+            assert same, f"{key!r} is {value}, not {other}"
+
+
+def certified(path: str) -> None:
+    """As `gnc bounds --verify` reads; what it proves the plain verifier proves as well."""
+    answer = verify(path, Deadline(_PROOF))
+    if answer.status == "proved":
+        try:
+            claim = plain_verifier.claim_of(path)
+        except plain_verifier.PROVES_NOTHING as error:
+            raise AssertionError(f"a false certificate: {error}") from error
+        relation = ">" if answer.strict else ">="
+        said = f"{answer.K} points in {answer.d} dimensions: some cosine {relation} "
+        assert claim.startswith(said), f"{claim}, not {said}"
+
+
+def proof(path: str) -> None:
+    """As that; the bytes say which certificate, and which of its numbers are changed, and how."""
+    data = Path(path).read_bytes()
+    text = _proofs()[data[0] % len(_proofs())] if data else _proofs()[0]
+    document = json.loads(text)
+    places = [*_numbers(document)]
+    for k in range(1, len(data) - 3, 4):
+        first, second, how, by = data[k : k + 4]
+        holder, key = places[(first << 8 | second) % len(places)]
+        holder[key] = _changed(holder[key], how, by)
+    changed = os.path.join(os.path.dirname(path), "changed.json")
+    Path(changed).write_text(json.dumps(document))
+    certified(changed)
+
+
+def _numbers(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Where the numbers of a document are, those of the claim first."""
+    for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+        if isinstance(item, (dict, list)):
+            yield from _numbers(item)
+        elif key not in ("certificate", "kind"):
+            yield value, key
+
+
+def _changed(value: Any, how: int, by: int) -> Any:
+    """A number, a fraction as a text or a truth value, changed in one of a few ways."""
+    if isinstance(value, bool):
+        return not value
+    number = Fraction(value)
+    ways = (
+        number + by,
+        number - by,
+        -number,
+        number * by,
+        number / (by + 1),
+        number + Fraction(by, 10**12),
+        number - Fraction(by, 10**12),
+        Fraction(0),
+    )
+    new = ways[how % len(ways)]
+    return str(new) if isinstance(value, str) else int(new)
+
+
+@cache
+def _proofs() -> list[bytes]:
+    """Small certificates of both kinds, unpacked."""
+    found = sorted(CERTIFICATES.glob("*.json.gz"), key=lambda path: path.stat().st_size)
+    texts = [gzip.decompress(path.read_bytes()) for path in found[:2]]
+    with tempfile.TemporaryDirectory() as folder:
+        for d, K in ((8, 240), (5, 50), (3, 4)):
+            gnc_cli.bounds(d, K, export=os.path.join(folder, "a.json"), force=True)
+            texts.append(Path(folder, "a.json").read_bytes())
+    return texts
 
 
 def baseline(path: str) -> None:
@@ -202,6 +325,7 @@ TARGETS = {
     "npy": Target("a.npy", (read_published, measured)),
     "safetensors": Target("a.safetensors", (read_published, measured, read_tensors)),
     "pt": Target("a.pt", (read_published, measured, read_tensors, read_checkpoint)),
+    "storages": Target("data.pkl", (stored,)),
     "text": Target(
         "pack.3.4.txt",
         (
@@ -219,6 +343,8 @@ TARGETS = {
         tuple(partial(rows, record=r) for r in (MeasureResult, SolvedRow, EpochRow)),
     ),
     "json": Target("a.json", (baseline, run_folder, shards)),
+    "certificates": Target("a.json", (certified,)),
+    "proofs": Target("a.changes", (proof,)),
     "idx": Target("a.idx", (partial(images, at="images"), partial(images, at="labels"))),
     "toml": Target("a.toml", (configured,)),
     "gates": Target("a.words", (gates,)),
@@ -276,10 +402,44 @@ def seeds(folder: Path) -> dict[str, list[bytes]]:
         (folder / name).write_text("\n".join(text) + "\n")
     for name, files in _FILES.items():
         made[name] += [(folder / file).read_bytes() for file in files]
+    made["storages"] = [_pickle_of(value) for value in _tensors()]
+    made["certificates"] = [text for text in _proofs() if len(text) < 1 << 14]
+    made["proofs"] = [bytes([k, *change]) for k in range(5) for change in _CHANGES]
     made["toml"] = [text.encode() for text in _CONFIGS]
     made["gates"] = [text.encode() for text in _GATES]
     made["options"] = [text.encode() for text in _OPTION_TEXTS]
     return made
+
+
+def _tensors() -> list[dict[str, Any]]:
+    """Weights of every storage, and views of one that are not as they lie there."""
+    W = torch.arange(1, 13, dtype=torch.float32).reshape(4, 3)
+    kinds = ("float64 float32 float16 bfloat16 int64 int32 int16 int8 uint8 bool complex64").split()
+    kinds += ["float8_e4m3fn", "float8_e5m2", "uint16"]
+    whole = torch.arange(16, dtype=torch.float32)
+    views = (
+        W.T,
+        whole[2:14].reshape(4, 3),
+        whole.as_strided((4, 3), (1, 4), 1),
+        whole[:3].expand(4, 3),
+        torch.nn.Parameter(W),
+        torch._neg_view(W),
+        torch.view_as_complex(whole.reshape(4, 2, 2)).conj(),
+        torch.quantize_per_tensor(W, 0.1, 0, torch.qint8),
+        W.to_sparse(),
+    )
+    few = {kind: W.reshape(-1)[:3].to(getattr(torch, kind)) for kind in kinds[:8]}
+    single = [{"weights": W[:, :2].contiguous().to(getattr(torch, kind))} for kind in kinds]
+    return [few, *single, *({"weights": view, "labels": torch.arange(4)} for view in views)]
+
+
+def _pickle_of(value: Any) -> bytes:
+    """The pickle in a PyTorch file."""
+    with io.BytesIO() as file, warnings.catch_warnings(action="ignore"):
+        torch.save(value, file)
+        with zipfile.ZipFile(file) as archive:
+            name = next(n for n in archive.namelist() if n.endswith("data.pkl"))
+            return archive.read(name)
 
 
 def _without_network(path: Path) -> None:
@@ -303,6 +463,7 @@ _FILES = {
     "json": ("result.json", "run/config.json", "index.json"),
     "idx": ("labels.idx", "images.idx"),
 }
+_CHANGES = (b"", b"\0\0\0\1", b"\0\1\0\1", b"\0\2\5\1", b"\0\7\1\1\0\x20\3\2", b"\0\3\0\0")
 _CONFIGS = (
     'epochs = 3\nlr = 0.1\nmilestones = [1, 2]\nhead = "cmf"\nbeta = 0.5\n',
     'preset = "fig4"\nseed = 1\naugment = ["crop", "flip"]\n',
