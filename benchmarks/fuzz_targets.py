@@ -137,11 +137,9 @@ def stored(path: str) -> None:
         file.writestr("a/byteorder", "little")
         for number in range(_RECORDS):
             file.writestr(f"a/data/{number}", bytes(range(256)))
-    try:
-        with open(archive, "rb") as opened:
-            loaded = load_plain(opened, archive)
-    except REFUSALS:
-        loaded = None
+    loaded = None
+    with contextlib.suppress(Exception), open(archive, "rb") as opened:
+        loaded = load_plain(opened, archive)  # the readers below say it in their own words
     if isinstance(loaded, dict):
         _agree(loaded, archive)
     for read in (read_published, measured, read_tensors):

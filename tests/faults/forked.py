@@ -199,7 +199,7 @@ def _become(order: Order, folder: str, streams: Path, stamp: mmap.mmap) -> None:
     if order.file_size is not None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (order.file_size,) * 2)
     if order.open_files is not None:
-        most = max(map(int, os.listdir("/proc/self/fd"))) + order.open_files
+        most = max(map(int, os.listdir("/dev/fd"))) + order.open_files
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     if order.memory is not None:
         pages = int(Path("/proc/self/statm").read_text().split()[0])

@@ -54,6 +54,8 @@ INPUTS = ("a.npz", "b.h5", "c.txt", "f.csv", "images.npz")
 CODES = ("s.h5", "s.npz", "s.npy", "s.safetensors", "s.pt", "s.txt", "s.off")
 OUTPUTS = (*CODES, "m.jsonl", "j.jsonl", "o.csv", "o.h5", "u.json", "s.svg", "m.md", "run", "e")
 _WRITES = ("--out", "--plot", "--report", "--export", "--per-class")
+_ASIDE = {"--plot", "--report", "--per-class", "--check", "--min", "--max"}
+"""Options that change no row."""
 _RUN = ("best.pt", "last.pt", "config.json", "log.txt", "metrics.jsonl", "result.json", "snapshots")
 
 
@@ -181,6 +183,22 @@ def files_of(folder: Path) -> Files:
     return found
 
 
+def _permit(folder: Path) -> None:
+    """Let everything in it be written."""
+    for path in (folder, *folder.rglob("*")):
+        if path.exists() and not path.is_symlink():
+            path.chmod(0o755 if path.is_dir() else 0o644)
+
+
+def _remove(folder: Path) -> None:
+    _permit(folder)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_temporary(name: str) -> bool:
+    return Path(name).name.startswith(_stem())
+
+
 @cache
 def furnished() -> Path:
     """A folder with the inputs."""
@@ -296,9 +314,8 @@ class Sequences(RuleBasedStateMachine):
         self._count("sequences")
 
     def teardown(self) -> None:
-        self._permit()
-        shutil.rmtree(self.place, ignore_errors=True)
-        shutil.rmtree(self.streams, ignore_errors=True)
+        for folder in (self.place, self.streams):
+            _remove(folder)
 
     # Steps
 
@@ -328,7 +345,7 @@ class Sequences(RuleBasedStateMachine):
     def go_on(self) -> None:
         """Run the command that a signal has ended, here and where it had not been."""
         assert self.ended is not None
-        order, before = self.ended, self.streams / "before"
+        order, before = self.ended, self.streams / "before" / "in"
         if not {"--force", "--resume"} & {*order.words}:
             order = replace(order, words=(*order.words, "--force"))
         order = replace(order, signal=0, line=0)
@@ -412,9 +429,7 @@ class Sequences(RuleBasedStateMachine):
         self._permit()
 
     def _permit(self) -> None:
-        for path in (self.folder, *self.folder.rglob("*")):
-            if not path.is_symlink():
-                path.chmod(0o755 if path.is_dir() else 0o644)
+        _permit(self.folder)
 
     def _changed(self, words: str) -> None:
         self.story.append(words)
@@ -428,8 +443,8 @@ class Sequences(RuleBasedStateMachine):
             return End(0, b"", "", 0, False, 0.0)
         self.story.append(" ".join(["gnc", *order.words, *_trouble(order)]))
         if order.signal:
-            shutil.rmtree(self.streams / "before", ignore_errors=True)
-            shutil.copytree(self.folder, self.streams / "before", symlinks=True)
+            _remove(self.streams / "before")
+            shutil.copytree(self.folder, self.streams / "before" / "in", symlinks=True)
         before = files_of(self.folder)
         with self._filled(order) as order:
             end = self.server.run(order, self.folder, self.streams)
@@ -482,7 +497,8 @@ class Sequences(RuleBasedStateMachine):
         self._demand(end.peak < _MEMORY, "memory", f"{end.peak / 1e9:.1f} GB")
         self._demand(end.after < _SECONDS, "late end", f"{end.after:.1f} s after the signal")
         other = [line for line in end.said.splitlines() if not line.startswith("gnc: ")]
-        self._demand(not other or "--help" in end.said, "words of others", tail)
+        shown = "-" in order.words  # the result is then on stderr
+        self._demand(not other or shown, "words of others", tail)
 
     def _judge_streams(self, order: Order, end: End) -> None:
         shape = {"--json", "--jsonl"} & {*order.words}
@@ -504,7 +520,7 @@ class Sequences(RuleBasedStateMachine):
     def _judge_files(self, order: Order, end: End, before: Files, after: Files) -> None:
         changed = {name for name in {*before, *after} if before.get(name) != after.get(name)}
         outputs = self._outputs(order)
-        stale = {name for name in changed if Path(name).name.startswith(_stem())}
+        stale = {name for name in changed if _is_temporary(name)}
         if end.code >= 0:
             left = sorted(name for name in stale if name in after and name not in before)
             self._demand(not left, "temporary file", str(left))
@@ -519,8 +535,12 @@ class Sequences(RuleBasedStateMachine):
             self._demand(bool(may) or name not in before, "replaced without --force", what)
             if name in after and not isinstance(after[name], str):
                 self._judge_whole(name, after)
-        self.damaged -= {name for name in changed if name in after and not name.endswith("l")}
+        fresh = "--force" in order.words
+        self.damaged -= {name for name in changed if fresh or not name.endswith(".jsonl")}
         if end.code == 0:
+            atomic = {Path(name).parent for name in changed - stale if name[-6:] != ".jsonl"}
+            left = [name for name in after if _is_temporary(name) and Path(name).parent in atomic]
+            self._demand(not left, "temporary file of a killed process", str(left))
             for name in self._written(order):
                 there = (self.folder / name).exists()
                 self._demand(there, "no output", f"{name} is missing")
@@ -588,20 +608,8 @@ class Longer(Sequences):
 
 def _alone(words: tuple[str, ...]) -> tuple[str, ...]:
     """The words without what has no part in the rows."""
-    kept = []
-    for before, word in zip(("", *words), words, strict=False):
-        named = before in ("--plot", "--report", "--per-class", "--min", "--max", "--check")
-        if not named and word not in (
-            "--resume",
-            "--plot",
-            "--report",
-            "--per-class",
-            "--min",
-            "--max",
-            "--check",
-        ):
-            kept.append(word)
-    return tuple(kept)
+    pairs = zip(("", *words), words, strict=False)
+    return tuple(b for a, b in pairs if not {a, b} & _ASIDE and b != "--resume")
 
 
 def _trouble(order: Order) -> list[str]:
