@@ -335,9 +335,12 @@ class Sequences(RuleBasedStateMachine):
     def close(self, words: tuple[str, ...], count: int) -> None:
         self._step(Order(words, open_files=count))
 
-    @rule(words=st.one_of(SOLVE, MEASURE, BOUNDS, COMPARE), megabytes=st.integers(1, 160))
+    @rule(words=st.one_of(SOLVE, MEASURE, BOUNDS, COMPARE), megabytes=st.integers(32, 192))
     def starve(self, words: tuple[str, ...], megabytes: int) -> None:
-        """Not of a training: torch itself ends the process where its kernels get no memory."""
+        """Leave little memory, but not of a training: torch ends a process whose kernels get none.
+
+        With less than this, CPython waits for ever for a thread that has no memory to start.
+        """
         self._step(Order(words, memory=megabytes << 20))
 
     @precondition(lambda self: self.ended is not None)
