@@ -5,7 +5,7 @@
     python -m benchmarks.sequences report                # into RESULTS.md; or show
 
 The steps and what must hold after each are those of `tests/faults/sequences.py`, of which the tests
-run two hundred; here commands that take long are stopped too, and every part has another seed. A
+run some; here commands that take long are stopped too, and every part has another seed. A
 find is printed as the shortest sequence of commands that shows it, and does not stop the others:
 from then on a sequence in which its kind comes up ends there. With `--disk` the disk that is full
 is a real one; its file system is filled but for 4 to 256 KB:
