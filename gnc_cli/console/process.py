@@ -6,6 +6,7 @@ Ctrl-C, SIGTERM and SIGHUP: the first asks the computation to finish with its be
 for input; the second aborts.
 """
 
+import _thread
 import contextlib
 import errno
 import json
@@ -49,9 +50,9 @@ _NO_MEMORY = (
     "not enough memory",  # of torch, on Linux and elsewhere
     "failed to map segment",
     "annot allocate memory",
-    "can't start new thread",
+    "could not create a primitive",
 )
-"""In an error of torch, of Python, of the loader or of the system."""
+"""In an error of torch, of its products, of the loader or of the system."""
 ABORTED = threading.Event()
 """A second signal has come: what a library makes of the interrupt is no bug."""
 _PATIENCE = 1.0
@@ -139,7 +140,7 @@ def interruptible(quiet: bool = False) -> Iterator[threading.Event]:
 
     reader, writer = socket.socketpair()
     writer.setblocking(False)
-    done = threading.Event()
+    done, watched = threading.Event(), threading.Event()
 
     def watch() -> None:
         count = 0
@@ -152,11 +153,12 @@ def interruptible(quiet: bool = False) -> Iterator[threading.Event]:
                 note("finishing with the best so far; interrupt again to stop at once")
             if count > 1 and not done.wait(_PATIENCE):
                 os._exit(ExitCode.INTERRUPTED)
+        watched.set()
 
-    watcher = threading.Thread(target=watch, name="gnc-signals", daemon=True)
     old_wakeup = signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
     DEFAULT_SIGNALS.append(partial(_handled, caught, signal.SIG_DFL))
-    watcher.start()
+    # Where memory is short a thread may die as it begins, and Thread.start() waits for it for ever.
+    _thread.start_new_thread(watch, ())
     try:
         with _handled(caught, handle):
             yield event
@@ -165,7 +167,7 @@ def interruptible(quiet: bool = False) -> Iterator[threading.Event]:
         begin_work()
         signal.set_wakeup_fd(old_wakeup)
         writer.close()
-        watcher.join()
+        watched.wait(_PATIENCE)
         reader.close()
 
 
@@ -241,9 +243,10 @@ def refusal(error: Exception) -> GncError | None:
     text, number = str(error), error.errno if isinstance(error, OSError) else None
     if number in (errno.EMFILE, errno.ENFILE):
         return UnavailableError("too many open files; raise the limit (ulimit -n)")
-    if number == errno.EAGAIN:
+    if number == errno.EAGAIN or "can't start new thread" in text:
         return UnavailableError(
-            "no further process may start; raise the limit (ulimit -u), or give --workers 1"
+            "no further process or thread may start; raise the limit (ulimit -u, ulimit -v), or "
+            "give --workers 1 --threads 1"
         )
     if isinstance(error, MemoryError) or any(words in text for words in _NO_MEMORY):
         place = "GPU" if "CUDA" in text else "machine"

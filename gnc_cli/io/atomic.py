@@ -50,9 +50,10 @@ def atomic_file(
         temporary, descriptor = _temporary(target)
     except OSError as error:
         raise _refusal(path, error) from error
-    kept = os.dup(descriptor) if RENAMES_OPEN else None  # the lock outlives `file`, to the renaming
-    file = os.fdopen(descriptor, "w+b")
+    file, kept = os.fdopen(descriptor, "w+b"), None
     try:
+        if RENAMES_OPEN:  # the lock outlives `file`, to the renaming
+            kept = os.dup(descriptor)
         yield file
         file.flush()
         os.fsync(file.fileno())
