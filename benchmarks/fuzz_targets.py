@@ -28,7 +28,7 @@ import numpy as np
 import torch
 
 import gnc_cli
-from gnc_cli.collapse.request import Request
+from gnc_cli.collapse.conventions import Conventions, Selection
 from gnc_cli.collapse.result import MeasureResult
 from gnc_cli.collapse.samples import prepare_samples
 from gnc_cli.collapse.sources import resolve
@@ -75,9 +75,9 @@ class Target:
 
 def measured(path: str, **options: Any) -> None:
     """As `gnc measure` reads a file: roles, labels and weights, then the features by rows."""
-    for source in resolve(Request(files=[path])):
+    for source in resolve(Selection(files=(path,))):
         with source.open() as samples:
-            prepared = prepare_samples(samples, Request(**options))
+            prepared = prepare_samples(samples, Selection(), Conventions(**options))
             for rows in (prepared.features, prepared.logits):
                 if rows is not None:
                     rows.read(0, min(rows.shape[0], _ROWS))

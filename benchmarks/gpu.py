@@ -50,7 +50,7 @@ def loop() -> dict[str, Any]:
     from gnc_cli.training.networks.heads import SphereHead
     from gnc_cli.training.networks.losses import make_loss
     from gnc_cli.training.networks.training import Training
-    from gnc_cli.training.request import Recipe
+    from gnc_cli.training.recipe import Recipe
 
     gpu, generator, size = torch.device("cuda", 0), np.random.default_rng(0), 512
     images = generator.integers(0, 256, (100 * size, 1, 32, 32), dtype=np.uint8)
@@ -157,7 +157,7 @@ def b4(asked: argparse.Namespace) -> dict[str, Any]:
     from gnc_cli.training.head import HeadPlan
     from gnc_cli.training.measure import NetworkMeasurer
     from gnc_cli.training.network import build_training, precision_on, threads_of
-    from gnc_cli.training.request import Request, settings_of
+    from gnc_cli.training.settings import settings_of
 
     answers: dict[str, Any] = {}
 
@@ -186,7 +186,7 @@ def b4(asked: argparse.Namespace) -> dict[str, Any]:
         "measure_every": asked.measure_every,
         "device": asked.device,
     }
-    device, settings = resolve_device(asked.device), settings_of(Request(**options))
+    device, settings = resolve_device(asked.device), settings_of(options)
     # As `train` does for itself: the same network, before its first step.
     recipe = replace(
         settings, augment=("crop", "rotate"), precision=precision_on(device, settings.precision)

@@ -21,7 +21,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 
-from gnc_cli.collapse.request import Request
+from gnc_cli.collapse.conventions import Selection
 from gnc_cli.collapse.sources import resolve
 from gnc_cli.geometry.sphere import row_norms
 from gnc_cli.metrics.class_moments import stream_moments
@@ -49,7 +49,7 @@ def write(file: Path, N: int, K: int) -> None:
 
 def ours(file: Path) -> tuple[float, float]:
     """GNC1 and GNC3 from the file."""
-    with resolve(Request(files=[str(file)]))[0].open() as samples:
+    with resolve(Selection(files=(str(file),)))[0].open() as samples:
         assert samples.features is not None and samples.labels is not None
         assert samples.weights is not None
         K, cores = len(samples.weights), available_cores()

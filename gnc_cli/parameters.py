@@ -1,12 +1,16 @@
-"""How a parameter of a public function is declared: once, in its annotated signature.
+"""The declaration of a parameter: once, in a field of the call of its command.
 
-    @validated
-    def solve(d: Annotated[int | None, Parameter("Dimension of the space.", whole(2))] = None): ...
+    @dataclass(frozen=True)
+    class Solve(Call):
+        d: Annotated[int | None, Parameter("Dimension of the space.", whole(2))] = None
 
-`io/arguments.py` reads and checks every argument by its declaration, so that Python callers and
-shells meet the same checks; `console/expose.py` makes the options of a command from the same
-declarations. Errors name a parameter as its caller wrote it: `--time-limit` in a shell,
-`time_limit` in Python.
+    @entry(Solve)
+    def solve(call: Solve) -> SolveResult: ...
+
+`io/arguments.py` makes the public function, which reads and checks every argument by its
+declaration, so that Python callers and shells meet the same checks; `console/expose.py` makes the
+options of a command from the same declarations. Errors name a parameter as its caller wrote it:
+`--time-limit` in a shell, `time_limit` in Python.
 """
 
 import contextlib
@@ -18,11 +22,23 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import PurePath
 from types import UnionType
-from typing import Annotated, Any, Union, get_args, get_origin
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Generic,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    overload,
+)
 
 from gnc_cli import parsing
 from gnc_cli.errors import OutputError, UsageError
 
+_In = TypeVar("_In")
+_Out = TypeVar("_Out")
 _without_option: ContextVar[frozenset[str] | None] = ContextVar("without_option", default=None)
 """In a shell, the parameters that are no options of the command; None in Python."""
 
@@ -70,6 +86,8 @@ class Parameter:
     """Names files that are read."""
     writes: tuple[str, ...] = ()
     """Names a file that is written, with one of these suffixes."""
+    belongs_to: tuple[str, ...] = ()
+    """Subjects of a call that it is about, by `Of` beside it."""
 
     def read(self, name: str, value: Any) -> Any:
         """The value that the function works with; None and arrays pass as they are.
@@ -103,6 +121,47 @@ class Parameter:
         """The option of the parameter called `name`; of a pair `--a/--b` the one for `value`."""
         on, _, off = (self.flag or f"--{name.replace('_', '-')}").partition("/")
         return off if value is False and off else on
+
+
+if TYPE_CHECKING:
+
+    class Read(Generic[_In, _Out]):
+        """The type of a field whose value is read from a wider one: `Read[In, Out]`.
+
+        Callers may pass an `In`, the code reads an `Out`; `Read(default)` is its default.
+        """
+
+        def __init__(self, default: _In) -> None: ...
+
+        @overload
+        def __get__(self, instance: None, owner: type) -> _In: ...
+        @overload
+        def __get__(self, instance: object, owner: type) -> _Out: ...
+        def __get__(self, instance: object | None, owner: type) -> Any: ...
+
+        def __set__(self, instance: object, value: _In) -> None: ...
+
+else:
+
+    class Read:
+        """What a type checker alone sees: an annotation is the wider type, a value itself."""
+
+        def __class_getitem__(cls, types):
+            return types[0]
+
+        def __new__(cls, default):
+            return default
+
+
+class Of(tuple[str, ...]):
+    """The subjects of a call that a parameter is about, beside its `Parameter`.
+
+    >>> Annotated[int, Parameter("Starts."), Of("search")].__metadata__[1]
+    ('search',)
+    """
+
+    def __new__(cls, *subjects: str) -> "Of":
+        return super().__new__(cls, subjects)
 
 
 def whole(least: int | None = None, most: int | None = None) -> Kind:
@@ -167,9 +226,19 @@ def _words(value: Any) -> str:
 
 
 def _path(value: Any) -> Any:
-    _words(os.fspath(value))
-    check_current_folder(value)
+    _path_text(value)
     return value
+
+
+def _path_text(value: Any) -> str:
+    text = _words(os.fspath(value))
+    check_current_folder(text)
+    return text
+
+
+def _paths(value: Any) -> tuple[str, ...]:
+    several = [value] if isinstance(value, (str, os.PathLike)) else value
+    return tuple(map(_path_text, several))
 
 
 def _not_empty(value: str) -> str:
@@ -213,9 +282,12 @@ def _types(annotation: Any) -> set[Any]:
 
 
 def _table(value: Any) -> Any:
-    return value if hasattr(value, "entries") else _path(value)
+    return value if hasattr(value, "entries") else _path_text(value)
 
 
+PATH_TEXT = Kind(None, _path_text, noun="the path of a file or folder")
+"""A path as a text."""
+PATHS = Kind("FILES", _paths, noun="the path of a file, or several")
 TABLE = Kind(None, _table, noun="a table of known codes or the path of one")
 
 
@@ -228,7 +300,7 @@ class Lines:
 
 def _lines(value: Any) -> Any:
     if isinstance(value, (str, os.PathLike)):
-        return _path(value)
+        return _path_text(value)
     return Lines(tuple(map(str, value)))
 
 
@@ -329,14 +401,27 @@ PlotOrPage = Annotated[
 ]
 
 
+def annotations(function: Callable[..., Any]) -> dict[str, Any]:
+    """The annotations of a function, of a class with those of its bases, or of the call from which
+    `entry` made a function."""
+    owner: Any = getattr(function, "declaration", function)
+    owners = reversed(owner.__mro__) if isinstance(owner, type) else [owner]
+    return {
+        name: annotation
+        for each in owners
+        for name, annotation in inspect.get_annotations(each).items()
+    }
+
+
 def declared(function: Callable[..., Any]) -> dict[str, Parameter]:
     """The declared parameters of a function, or the declared fields of a class, by name."""
     parameters = {}
-    for name, annotation in inspect.get_annotations(function).items():
+    for name, annotation in annotations(function).items():
         if get_origin(annotation) is Annotated:
             parameter = next(a for a in get_args(annotation) if isinstance(a, Parameter))
             kind = parameter.kind or implied_kind(annotation)
-            parameters[name] = replace(parameter, kind=kind)
+            subjects = next((a for a in get_args(annotation) if isinstance(a, Of)), ())
+            parameters[name] = replace(parameter, kind=kind, belongs_to=subjects)
     return parameters
 
 

@@ -195,17 +195,17 @@ def pair(text: str) -> tuple[str, str]:
     return key, value
 
 
-def symmetry(text: str) -> str:
-    """`antipodal` or `cyclic:n` with n >= 2.
+def symmetry(text: str) -> tuple[str, int]:
+    """Read a symmetry as its kind and its order: `antipodal` (2), or `cyclic:n` with n >= 2.
 
     Raises:
         UsageError: anything else.
     """
     kind, _, order = text.partition(":")
     if text == "antipodal":
-        return text
+        return text, 2
     if kind == "cyclic" and re.fullmatch(r"\d{1,9}", order, re.ASCII) and int(order) >= 2:
-        return f"cyclic:{int(order)}"
+        return kind, int(order)
     raise UsageError(f"{text!r} is not a symmetry; give antipodal or cyclic:n with n >= 2")
 
 

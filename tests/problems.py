@@ -17,8 +17,13 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
+
+from gnc_cli.search.request import Solve
+from gnc_cli.search.routes.route import Route
+from gnc_cli.search.run import choose_route, instance_of
 
 __all__ = [
     "PROBLEMS",
@@ -306,3 +311,9 @@ PROBLEMS: tuple[Problem, ...] = (
 
 WITH_POINTS: tuple[Problem, ...] = tuple(p for p in PROBLEMS if p.points is not None)
 """Those that come with coordinates."""
+
+
+def route_of(**options: Any) -> Route:
+    """The way that `solve` takes with these options."""
+    call = Solve(**options)
+    return choose_route(call, instance_of(call), call.init, 0)

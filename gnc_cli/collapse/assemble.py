@@ -14,8 +14,8 @@ import numpy as np
 
 from gnc_cli import __version__
 from gnc_cli.collapse.class_rows import ClassRows
+from gnc_cli.collapse.conventions import NONZERO, OWN, Conventions
 from gnc_cli.collapse.reference import possible_gnc2, random_gnc2
-from gnc_cli.collapse.request import NONZERO, OWN, Request
 from gnc_cli.collapse.result import (
     CLASSIC,
     NO_ETF,
@@ -132,7 +132,7 @@ def mean_weights(moments: ClassMoments, *, unit: bool) -> Weights:
 
 
 def assemble(
-    request: Request,
+    conventions: Conventions,
     statistics: Statistics,
     weights: Weights,
     *,
@@ -143,6 +143,7 @@ def assemble(
     place: Mapping[str, Any] = _NOWHERE,
     head: str | None = None,
     detail: bool = True,
+    device: str = "cpu",
     deadline: Deadline | None = None,
     started: float,
 ) -> MeasureResult:
@@ -179,7 +180,7 @@ def assemble(
         if weights.of_classifier:
             figures |= gnc3_forms(weights.rows[moments.present], means)
         warnings += [
-            _floor_warning(moments, str(statistics.storage), request.unit),
+            _floor_warning(moments, str(statistics.storage), conventions.unit),
             _noise_warning(
                 ones if between is moments else gnc1_forms(between.within_cov(), centres), between
             )
@@ -189,12 +190,12 @@ def assemble(
     unit = weights.unit
     left: dict[str, tuple[str, ...]] = {}
     pairs, without, merge_list = None, None, None
-    if request.duplicates is not None and unit:  # asked for by name: before the quantiles
+    if conventions.duplicates is not None and unit:  # asked for by name: before the quantiles
         of_rows = labels[weights.classes]  # class means leave out the classes without samples
         counts = None if moments is None else moments.counts[weights.classes]
         pairs, without, merge_list = _in_time(
             lambda: _duplicates(
-                request.duplicates or 0.0, weights.rows, of_rows, counts, names, deadline
+                conventions.duplicates or 0.0, weights.rows, of_rows, counts, names, deadline
             ),
             spelled("duplicates"),
             ("duplicates", "without_duplicates"),
@@ -203,21 +204,23 @@ def assemble(
         ) or (None, None, None)
     distances = gnc2_detail(
         weights.rows,
-        every_class=request.per_class is not None or None,
-        seed=request.seed,
+        every_class=conventions.every_class or None,
+        seed=conventions.seed,
         deadline=deadline,
-        device=request.device,
+        device=device,
         minimum_only=not detail,
         unit=unit,
     )
     rho, cosines = distances.bracket, distances.nearest_cosine
-    nearest = distances.nearest if request.duplicates is None and rho.upper <= _COINCIDE else None
+    nearest = (
+        distances.nearest if conventions.duplicates is None and rho.upper <= _COINCIDE else None
+    )
     if nearest is not None and cosines is not None:
         k = int(cosines.argmax())
         both = labels[weights.classes[[k, nearest[k]]]]
         warnings.append(_coincidence_warning(weights.of_classifier, sorted(both.tolist()), names))
-    coherence = _coherence(request, weights.rows, deadline, left) if detail and unit else None
-    others = _of_others(request, statistics, weights, deadline, left)
+    coherence = _coherence(conventions, weights.rows, deadline, left) if detail and unit else None
+    others = _of_others(conventions, statistics, weights, deadline, left)
     undecided = [
         *(key for keys in left.values() for key in keys),
         *["rattlers.one_vs_rest"] * distances.undecided,
@@ -264,7 +267,7 @@ def assemble(
         worst_classes=rows.worst(_LISTED),
         duplicates=pairs,
         without_duplicates=without,
-        policy=_policy(request, statistics, weights, left_out, head),
+        policy=_policy(conventions, statistics, weights, left_out, head),
         warnings=(
             *(each for each in warnings if each),
             *_form_warning(decisions),
@@ -324,7 +327,7 @@ def assemble_null(
     return MeasureResult(**(values | dict(place)))
 
 
-def of_prefix(result: MeasureResult, whole: int, K: int, request: Request) -> MeasureResult:
+def of_prefix(result: MeasureResult, whole: int, K: int, conventions: Conventions) -> MeasureResult:
     """The result of the first `result.d` of `whole` dimensions: without the figures of an ETF of
     the K rows where there is none, and beside GNC2 what is possible."""
     masked: dict[str, Any] = {}
@@ -332,7 +335,7 @@ def of_prefix(result: MeasureResult, whole: int, K: int, request: Request) -> Me
     if K > result.d + 1:
         masked = dict.fromkeys(marked(MeasureResult, "etf"))
         warnings += (f"{NO_ETF} K = {K} classes in fewer than K - 1 dimensions",)
-    possible = possible_gnc2(result.d, K, request.table) if request.unit else None
+    possible = possible_gnc2(result.d, K, conventions.table) if conventions.unit else None
     return replace(result, prefix_of=whole, gnc2_possible=possible, warnings=warnings, **masked)
 
 
@@ -398,7 +401,7 @@ def _duplicates(
 
 
 def _coherence(
-    request: Request,
+    conventions: Conventions,
     W: np.ndarray,
     deadline: Deadline | None,
     left: dict[str, tuple[str, ...]],
@@ -407,7 +410,7 @@ def _coherence(
     from gnc_cli.limits.lines import least_coherence, least_mean_square  # not for a training
 
     (K, d), largest = W.shape, None
-    thorough = request.classic or request.per_class is not None
+    thorough = conventions.classic or conventions.every_class
     if thorough or float(K) * K * d <= _PRODUCTS_OF_PAIRS:
         largest = _in_time(
             lambda: max_abs_cosine(W, deadline=deadline),
@@ -421,7 +424,7 @@ def _coherence(
 
 
 def _of_others(
-    request: Request,
+    conventions: Conventions,
     statistics: Statistics,
     weights: Weights,
     deadline: Deadline | None,
@@ -433,8 +436,8 @@ def _of_others(
         return figures
     W, by = weights.raw if weights.of_classifier else None, statistics.raw_train or raw
     even, ood = None, statistics.ood
-    how: dict[str, Any] = {"seed": request.seed, "deadline": deadline}
-    if request.wants_classic(raw.d, raw.K):
+    how: dict[str, Any] = {"seed": conventions.seed, "deadline": deadline}
+    if conventions.wants_classic(raw.d, raw.K):
         figures |= (
             _in_time(
                 lambda: classic(raw, W, means_of=statistics.raw_train, **how),
@@ -445,9 +448,9 @@ def _of_others(
             )
             or {}
         )
-        right = "agree_raw" if request.unit else "agree"
+        right = "agree_raw" if conventions.unit else "agree"
         figures["nc4"] = _share(statistics.decisions, right)
-    if request.classic:
+    if conventions.classic:
         even = _in_time(
             lambda: evenness(by.means[by.present], W, **how),
             spelled("variants", "classic"),
@@ -492,22 +495,26 @@ def _counts(moments: ClassMoments | None, labels: np.ndarray) -> ClassCounts:
 
 
 def _policy(
-    request: Request, statistics: Statistics, weights: Weights, left_out: int, head: str | None
+    conventions: Conventions,
+    statistics: Statistics,
+    weights: Weights,
+    left_out: int,
+    head: str | None,
 ) -> Policy:
     """What was done."""
-    own, means = "unit rows" if request.unit else "raw rows", None
+    own, means = "unit rows" if conventions.unit else "raw rows", None
     if statistics.moments is not None:
         source = statistics.means_of
         judge = statistics.judge or source
         means = {"gnc1": source, "ncc": judge, "classic": source, "gnc3": OWN}
     return Policy(
-        normalize=request.normalize,
+        normalize="auto" if conventions.unit else "off",
         spaces={
             "gnc1": own,
             "gnc2": own,
             "gnc3": own,
             "ncc": own,
-            "sample_margins": statistics.accuracy if request.head else "unit rows",
+            "sample_margins": statistics.accuracy if conventions.head else "unit rows",
             "accuracy": statistics.accuracy,
             "classic": "raw rows",
             "energies": "unit rows",
@@ -517,14 +524,14 @@ def _policy(
         class_means=means,
         classes=(
             "list"
-            if isinstance(request.classes, Lines)
-            else request.classes and os.path.basename(request.classes)
+            if isinstance(conventions.classes, Lines)
+            else conventions.classes and os.path.basename(conventions.classes)
         ),
-        min_count=request.min_count,
+        min_count=conventions.min_count,
         classes_left_out=left_out,
         precision=Precision(statistics.storage),
         ood=statistics.ood_name,
-        variants=request.variants,
+        variants="classic" if conventions.classic else "none",
     )
 
 

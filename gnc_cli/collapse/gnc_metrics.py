@@ -23,8 +23,8 @@ from gnc_cli.collapse.batches import (
     on_cuda,
     raw_weights,
 )
+from gnc_cli.collapse.conventions import Conventions, Variants
 from gnc_cli.collapse.reference import gnc2_reference
-from gnc_cli.collapse.request import Request, Variants
 from gnc_cli.collapse.result import Gnc2Reference, MeasureResult
 from gnc_cli.collapse.statistics import Statistics
 from gnc_cli.errors import DataError, UsageError
@@ -89,11 +89,11 @@ class GNCMetrics:
         ] = None,
     ) -> None:
         self.d, self.K, self.normalize = d, K, normalize
-        self._request = Request(
-            normalize="auto" if normalize else "off", variants=variants, reference=reference
+        self._conventions = Conventions(
+            unit=normalize, classic=variants == Variants.CLASSIC, reference=reference
         )
         self._references: dict[int, Gnc2Reference | None] = {}
-        self.spaces = self._request.spaces(d, K)
+        self.spaces = self._conventions.spaces(d, K)
         check_memory(
             len(self.spaces) * (32.0 * K * d + 40.0 * d * d),
             f"moments of K={K} classes in d={d}",
@@ -330,12 +330,13 @@ class GNCMetrics:
         m = len(rows.rows)
         with limit_threads(threads_for(2.0 * m * m * self.d)):
             result = assemble(
-                replace(self._request, device=device),
+                self._conventions,
                 statistics,
                 rows,
                 labels=labels,
                 reference=self._held_against(m),
                 detail=detail,
+                device=device,
                 deadline=deadline,
                 started=started,
             )
@@ -349,5 +350,5 @@ class GNCMetrics:
         if not self.normalize:
             return None
         if K not in self._references:
-            self._references[K] = gnc2_reference(self.d, K, self._request.reference)
+            self._references[K] = gnc2_reference(self.d, K, self._conventions.reference)
         return self._references[K]

@@ -6,7 +6,6 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cache
-from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -20,8 +19,8 @@ from gnc_cli.collapse.assemble import (
     mean_weights,
     of_prefix,
 )
+from gnc_cli.collapse.conventions import OWN, Budget, Conventions, Selection
 from gnc_cli.collapse.reference import gnc2_reference
-from gnc_cli.collapse.request import OF_ONE_SET, OWN, ROW_PARAMETERS, Request
 from gnc_cli.collapse.result import MeasureResult
 from gnc_cli.collapse.samples import (
     Prepared,
@@ -49,28 +48,28 @@ from gnc_cli.runtime.threads import limit_threads, threads_for
 
 _CLOSED = 1e-6
 """Share of the upper end that a bracket of GNC2 may leave open without a word."""
-_OF_SAMPLES = ("means_from", "ood", "variants", "labels_are", "ignore_label")
-"""Options that mean nothing where there are only weights; `head`, too, but for `--reach`."""
-_OF_LABELS = sorted(
-    {*ROW_PARAMETERS, "bias", "ood", *OF_ONE_SET} - {"prefix_dims", "seed", "table"}
-)
-"""Options that mean nothing for features without labels."""
 
 
 class Measurer:
-    """Measures sets one after the other with one request; keeps what they share."""
+    """Measures sets one after the other by the same conventions; keeps what they share."""
 
-    def __init__(self, request: Request, processes: Processes) -> None:
-        self.request, self.processes = request, processes
-        self.ood = (
-            None
-            if request.ood is None
-            else resolve_features(request.ood, request.transpose_features)
-        )
-        self._train = _TrainingMeans(request, processes)
+    def __init__(
+        self,
+        selection: Selection,
+        conventions: Conventions,
+        budget: Budget,
+        processes: Processes,
+    ) -> None:
+        self.selection, self.conventions = selection, conventions
+        self.budget, self.processes = budget, processes
+        ood = conventions.ood
+        self.ood = None if ood is None else resolve_features(ood, selection.transpose_features)
+        self._train = _TrainingMeans(selection, conventions, budget, processes)
         self._ood_moments: list[ClassMoments] | None = None
         self._reference = cache(
-            lambda d, K: gnc2_reference(d, K, request.reference, request.deadline(), request.table)
+            lambda d, K: gnc2_reference(
+                d, K, conventions.reference, budget.deadline(), conventions.table
+            )
         )
 
     @property
@@ -80,8 +79,7 @@ class Measurer:
 
     def stamp(self, source: Source) -> str:
         """Changes when the set does, or a file beside it that the numbers depend on."""
-        beside = attrgetter("classes", "class_names", "reference", "sets", "table")(self.request)
-        files = [file_stamp(path) for path in beside if isinstance(path, str)]
+        files = map(file_stamp, self.conventions.files)
         ood = "" if self.ood is None else self.ood.stamp()
         return "|".join([source.stamp(), self._train.stamp(source), ood, *files])
 
@@ -97,9 +95,9 @@ class Measurer:
         least = 0
         if samples.weights is None and samples.logits is None:
             least = self._train.classes(self._train.of(source))
-        prepared = prepare_samples(samples, self.request, least)
-        parts = cut_samples(prepared, self.request.prefix_dims)
-        _check_memory(parts, self.request)
+        prepared = prepare_samples(samples, self.selection, self.conventions, least)
+        parts = cut_samples(prepared, self.conventions.prefix_dims)
+        _check_memory(parts, self.conventions)
         null: list[MeasureResult] = []
         while True:
             started = time.monotonic()
@@ -115,9 +113,9 @@ class Measurer:
                 reason = f"all metrics are null: {error}"
                 policy = replace(
                     row.policy,
-                    normalize=self.request.normalize,
+                    normalize="auto" if self.conventions.unit else "off",
                     weights="none" if prepared.weights is None else "given",
-                    min_count=self.request.min_count,
+                    min_count=self.conventions.min_count,
                     classes_left_out=prepared.K_in_file - prepared.K,
                 )
                 null.append(replace(row, prefix_of=prepared.d, policy=policy, warnings=(reason,)))
@@ -132,14 +130,14 @@ class Measurer:
         started: float,
     ) -> list[MeasureResult]:
         """The result of each part; arguments and errors as in `measure`, and ZeroRowsError."""
-        request = self.request
-        reaches = request.reach or request.sets is not None
+        conventions, budget = self.conventions, self.budget
+        reaches = conventions.reach or conventions.sets is not None
         # Weights that cannot be used are refused before hours are spent on the features.
         heads = [
             None
             if part.weights is None
             else classifier_weights(
-                part.weights, unit=request.unit, labels=part.kept, where=part.where["weights"]
+                part.weights, unit=conventions.unit, labels=part.kept, where=part.where["weights"]
             )
             for part in parts
         ]
@@ -149,7 +147,8 @@ class Measurer:
             training = self._train.of(source)
             read = read_statistics(
                 parts,
-                request,
+                conventions,
+                budget,
                 self.processes,
                 self._train.moments(training, prepared, [part.d for part in parts]),
                 self._train.name(training),
@@ -159,38 +158,35 @@ class Measurer:
                 for each, ood in zip(read, oods, strict=True)
             ]
         else:
-            names = _OF_SAMPLES if reaches else (*_OF_SAMPLES, "head")
-            _refuse_options(request, names, "samples, and there are only weights")
+            _refuse(conventions.given.get("samples", ()), "samples, and there are only weights")
         reach: dict[str, Any] = {}
         late = False
         if reaches:  # asked for by name: before GNC2
             from gnc_cli.collapse.reach import reach_of
 
-            limit, work = request.deadline(), 2.0 * prepared.K_in_file**2 * prepared.d
-            threads = threads_for(work, request.threads)
+            limit, work = budget.deadline(), 2.0 * prepared.K_in_file**2 * prepared.d
+            threads = threads_for(work, budget.threads)
             with limit_threads(threads):
-                reach = reach_of(request, samples, prepared, limit, threads)
+                reach = reach_of(conventions, samples, prepared, limit, threads, budget.progress)
             late = limit.expired
         rows = []
         for part, weights, of_part in zip(parts, heads, statistics, strict=True):
             if weights is None:
                 assert of_part.moments is not None
-                weights = mean_weights(of_part.moments, unit=request.unit)
-            row = self._row(
-                part, of_part, weights, source, _about_labels(samples, request), started
-            )
-            if request.prefix_dims is not None:
-                row = of_prefix(row, prepared.d, len(weights.rows), request)
+                weights = mean_weights(of_part.moments, unit=conventions.unit)
+            about = _about_labels(samples, self.selection.ignore_label)
+            row = self._row(part, of_part, weights, source, about, started)
+            if conventions.prefix_dims is not None:
+                row = of_prefix(row, prepared.d, len(weights.rows), conventions)
             rows.append(replace(row, **reach, cut_short=row.cut_short or late))
         return rows
 
     def _unlabelled(self, samples: Samples, source: Source) -> list[MeasureResult]:
         """Return the result of features without labels, weights and logits; with `--prefix-dims`
         those of its prefixes, each read by itself."""
-        started, request = time.monotonic(), self.request
-        _refuse_options(
-            request,
-            _OF_LABELS,
+        started, conventions = time.monotonic(), self.conventions
+        _refuse(
+            conventions.given.get("labels", ()),
             f"labels, and {samples.where['features']} has none",
             f"drop it, or add {spelled('labels', 'F:KEY')}",
         )
@@ -200,10 +196,15 @@ class Measurer:
             f"measuring features in d={d}",
             f"give the first dimensions alone: {spelled('prefix_dims', min(d, 1024))}",
         )
-        place = _place(source) | {"prefix_of": d if request.prefix_dims else None}
+        place = _place(source) | {"prefix_of": d if conventions.prefix_dims else None}
         return [
-            assemble_features(*read_spectrum(part, request, self.processes), part, place, started)
-            for part in cut_samples(whole, request.prefix_dims)
+            assemble_features(
+                *read_spectrum(part, self.budget, self.processes, conventions.seed),
+                part,
+                place,
+                started,
+            )
+            for part in cut_samples(whole, conventions.prefix_dims)
         ]
 
     def _row(
@@ -216,19 +217,20 @@ class Measurer:
         started: float,
     ) -> MeasureResult:
         """The result of one set, or of a prefix, from what its samples said; `about` its labels."""
-        request = self.request
-        deadline, (K, d) = request.deadline(), weights.rows.shape
-        with limit_threads(threads_for(2.0 * K * K * d, request.threads)):
+        conventions, budget = self.conventions, self.budget
+        deadline, (K, d) = budget.deadline(), weights.rows.shape
+        with limit_threads(threads_for(2.0 * K * K * d, budget.threads)):
             result = assemble(
-                request,
+                conventions,
                 statistics,
                 weights,
                 labels=prepared.kept,
                 left_out=prepared.K_in_file - prepared.K,
                 names=prepared.names,
-                reference=self._reference(d, K) if request.unit else None,
+                reference=self._reference(d, K) if conventions.unit else None,
                 place=_place(source),
                 head=source.head,
+                device=budget.device,
                 deadline=deadline,
                 started=started,
             )
@@ -236,7 +238,7 @@ class Measurer:
         lacking = doubt = None
         if prepared.features is not None:
             lacking = self._train.lacking(source)
-            if prepared.weights is None and request.K is None:
+            if prepared.weights is None and conventions.K is None:
                 doubt = self._train.doubt(self._train.of(source))
         texts = [text for text in (wide, lacking, *about, doubt) if text is not None]
         return replace(
@@ -257,8 +259,8 @@ class Measurer:
         if self._ood_moments is None:
             with self.ood.open() as samples:
                 whole, (_, self._ood_d) = _of_one_class(samples)
-                parts = cut_samples(whole, self.request.prefix_dims)
-                read = read_moments(parts, self.request, self.processes, ("raw",))
+                parts = cut_samples(whole, self.conventions.prefix_dims)
+                read = read_moments(parts, self.budget, self.processes, ("raw",))
                 self._ood_moments = [each["raw"] for each in read]
         if self._ood_d != d:
             raise DataError(
@@ -277,14 +279,14 @@ def _of_one_class(samples: Samples) -> tuple[Prepared, tuple[int, int]]:
     return Prepared(**one_class, kept=zeros[:1], K_in_file=1, d=d), (N, d)
 
 
-def _check_memory(parts: list[Prepared], request: Request) -> None:
+def _check_memory(parts: list[Prepared], conventions: Conventions) -> None:
     """Refuse classes and dimensions whose float64 sums, covariances and rows cannot fit."""
     samples = parts[-1]
     d, K, rows, spaces = samples.d, samples.K, samples.K, 0
     if samples.labels is not None:
-        spaces = len(request.spaces(parts[0].d, K))
+        spaces = len(conventions.spaces(parts[0].d, K))
         rows = K if samples.weights is not None else min(K, len(samples.labels))
-    copies = 60.0 if request.per_class is not None or rows <= EVERY_CLASS else 28.0
+    copies = 60.0 if conventions.every_class or rows <= EVERY_CLASS else 28.0
     sums = sum(16.0 * (K + rows) * part.d + 40.0 * part.d**2 for part in parts)
     check_memory(
         spaces * sums + copies * rows * d + 80.0 * K,
@@ -293,23 +295,21 @@ def _check_memory(parts: list[Prepared], request: Request) -> None:
     )
 
 
-def _refuse_options(
-    request: Request, names: Iterable[str], condition: str, step: str | None = None
-) -> None:
+def _refuse(names: Iterable[str], condition: str, step: str | None = None) -> None:
     """Refuse options that mean nothing without `condition`; the next step is to drop them, or
     `step`."""
-    for name in filter(request.is_set, names):
+    for name in names:
         raise requires(name, condition, step or f"drop {spelled(name)}")
 
 
-def _about_labels(samples: Samples, request: Request) -> list[str | None]:
+def _about_labels(samples: Samples, ignored: tuple[str, ...]) -> list[str | None]:
     """Warnings about labels that may not be meant so, and of samples that are left out."""
     if samples.labels is None:
         return []
     alone = samples.weights is samples.logits is samples.names is None
     missing, left = np.count_nonzero(samples.labels < 0), None
-    if missing or request.ignore_label:
-        *marks, last = (*IGNORED, *request.ignore_label)
+    if missing or ignored:
+        *marks, last = (*IGNORED, *ignored)
         left = (
             f"{missing} of {len(samples.labels)} samples have label {', '.join(marks)} or {last}: "
             "left out"
@@ -342,24 +342,28 @@ class _TrainingMeans:
     """Whose class means count: those of `--means-from FILE`, else of the training split of the same
     moment of a run, else the set's own. A training set is read once where rows share it."""
 
-    def __init__(self, request: Request, processes: Processes) -> None:
-        self._request, self._processes = request, processes
+    def __init__(
+        self,
+        selection: Selection,
+        conventions: Conventions,
+        budget: Budget,
+        processes: Processes,
+    ) -> None:
+        self._selection, self._conventions = selection, conventions
+        self._budget, self._processes = budget, processes
         self._last: tuple[Any, list[dict[str, ClassMoments]]] | None = None
         self._counted: tuple[Source, int, str | None] | None = None
-        named = [] if request.means_from in (None, OWN) else [str(request.means_from)]
-        self._sources = [
-            source
-            for name in named
-            for source in resolve(
-                Request(
-                    files=(name,),
-                    transpose_features=request.transpose_features,
-                    labels_are=request.labels_are,
-                    ignore_label=request.ignore_label,
-                    class_names=request.class_names,
+        self._sources: list[Source] = []
+        if conventions.means_from not in (None, OWN):
+            self._sources = resolve(
+                Selection(
+                    files=(str(conventions.means_from),),
+                    transpose_features=selection.transpose_features,
+                    labels_are=selection.labels_are,
+                    ignore_label=selection.ignore_label,
+                    class_names=selection.class_names,
                 )
             )
-        ]
 
     def stamp(self, source: Source) -> str:
         """Changes when the training set does."""
@@ -371,7 +375,7 @@ class _TrainingMeans:
         None where its own means count."""
         if self._sources:
             return self._matching(source)
-        return None if self._request.means_from == OWN else source.training
+        return None if self._conventions.means_from == OWN else source.training
 
     def classes(self, training: Source | None) -> int:
         """Return the number of classes of a training set; 0 where there is none."""
@@ -395,13 +399,13 @@ class _TrainingMeans:
         """What messages and the policy call it."""
         if training is None:
             return OWN
-        named = self._request.means_from
+        named = self._conventions.means_from
         return f"split {TRAINING}" if named is None else short_name(named)
 
     def lacking(self, source: Source) -> str | None:
         """A warning where a snapshot of test data goes by its own class means, unasked."""
         split = source.attrs.get("split", TRAINING)
-        named = self._request.means_from is not None
+        named = self._conventions.means_from is not None
         if named or source.snapshot is None or split == TRAINING or source.training is not None:
             return None
         return (
@@ -418,11 +422,12 @@ class _TrainingMeans:
             return None
         key = training, prepared.K_in_file, prepared.kept.tolist(), dims
         if self._last is None or self._last[0] != key:
-            request = replace(
-                self._request, K=prepared.K_in_file, head=None, classes=None, min_count=None
+            conventions = replace(
+                self._conventions, K=prepared.K_in_file, head=None, classes=None, min_count=None
             )
+            class_names = self._selection.class_names
             with training.open() as samples:
-                by_words = prepared.weights is prepared.logits is request.class_names is None
+                by_words = prepared.weights is prepared.logits is class_names is None
                 if samples.names != prepared.names and (by_words or samples.names is not None):
                     raise DataError(
                         f"the labels of {self.name(training)!r} and those measured are other "
@@ -430,7 +435,7 @@ class _TrainingMeans:
                         "all classes"
                     )
                 features = replace(samples, weights=None, bias=None, logits=None)
-                train = prepare_samples(features, request)
+                train = prepare_samples(features, self._selection, conventions)
                 assert train.labels is not None
                 train = replace(train, kept=prepared.kept, labels=prepared.numbered(train.labels))
                 if train.d != prepared.d:
@@ -438,9 +443,9 @@ class _TrainingMeans:
                         f"{self.name(training)} has features of dimension {train.d}, not "
                         f"{prepared.d}; give the training set of the same network"
                     )
-                spaces = request.spaces(dims[0], train.K)
+                spaces = conventions.spaces(dims[0], train.K)
                 parts = cut_samples(train, dims)
-                read = read_moments(parts, request, self._processes, spaces)
+                read = read_moments(parts, self._budget, self._processes, spaces)
             self._last = key, read
         return self._last[1]
 
@@ -457,6 +462,6 @@ class _TrainingMeans:
         if len(fit) == 1:
             return fit[0]
         raise DataError(
-            f"{self._request.means_from!r} has {len(fit)} training sets of the epoch of what is "
-            f"measured; name one: {spelled('means_from', 'FILE:snapshots/NAME')}"
+            f"{self._conventions.means_from!r} has {len(fit)} training sets of the epoch of what "
+            f"is measured; name one: {spelled('means_from', 'FILE:snapshots/NAME')}"
         )

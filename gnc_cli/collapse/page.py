@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from gnc_cli.collapse.conventions import Selection
 from gnc_cli.collapse.files import SNAPSHOTS, snapshot_files
-from gnc_cli.collapse.request import Request
 from gnc_cli.collapse.result import NAMES
 from gnc_cli.collapse.samples import Samples
 from gnc_cli.collapse.sources import TRAINING, Source, resolve
@@ -97,7 +97,7 @@ def write_run(
     rows = {row.epoch: row for row in history}
     write_snapshots(
         path,
-        drawn_sources(path, resolve(Request(files=files))),
+        drawn_sources(path, resolve(Selection(files=tuple(files)))),
         config["class_names"],
         lambda source: rows.get(source.attrs.get("epoch")),
         forms,

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gnc_cli.collapse.request import NONZERO, Request
+from gnc_cli.collapse.conventions import NONZERO, Conventions
 from gnc_cli.collapse.result import ReachRow, ReachSummary
 from gnc_cli.collapse.samples import Prepared, Samples, class_of
 from gnc_cli.errors import DataError, UsageError
@@ -23,7 +23,7 @@ from gnc_cli.metrics.rows import Rows, block_rows, blocks
 from gnc_cli.parameters import Lines, spelled
 from gnc_cli.parsing import integer, shown
 from gnc_cli.records import Bracket
-from gnc_cli.runtime.deadline import Deadline
+from gnc_cli.runtime.deadline import Deadline, Progress
 
 _LISTED = 10
 """Of the classes that win by the least."""
@@ -35,7 +35,12 @@ _RANDOM = re.compile(r"random:(\d{1,9}):(\d{1,9}|\d{1,3}[kM])", re.ASCII)
 
 
 def reach_of(
-    request: Request, samples: Samples, prepared: Prepared, deadline: Deadline, threads: int
+    conventions: Conventions,
+    samples: Samples,
+    prepared: Prepared,
+    deadline: Deadline,
+    threads: int,
+    report: Progress | None = None,
 ) -> dict[str, Any]:
     """The fields of the result that `--reach` and `--sets` ask for.
 
@@ -51,21 +56,21 @@ def reach_of(
             f"{spelled('reach')} and {spelled('sets')} require a classifier, and there is none; "
             f"name it with {spelled('weights', 'F:KEY')}"
         )
-    W, bias = equivalent_head(request.head, samples.weights, samples.bias)
-    rivals = prepared.kept if request.classes == NONZERO else np.arange(len(W))
-    norm = request.feature_norm or math.inf
-    if request.feature_norm is None and samples.features is not None:
+    W, bias = equivalent_head(conventions.head, samples.weights, samples.bias)
+    rivals = prepared.kept if conventions.classes == NONZERO else np.arange(len(W))
+    norm = conventions.feature_norm or math.inf
+    if conventions.feature_norm is None and samples.features is not None:
         assert samples.labels is not None
         norm = _largest_norm(samples.features, samples.labels)
     head = Head(W[rivals], None if bias is None else bias[rivals], norm, deadline, threads)
     answers: dict[str, Answers] = {}
-    if request.reach:
+    if conventions.reach:
         positions = np.searchsorted(rivals, prepared.kept)
-        progress = request.progress and partial(request.progress, "reach")
+        progress = report and partial(report, "reach")
         answers["reach"] = {(k,): reach for k, reach in head.all(positions, progress).items()}
-    if request.sets is not None:
-        sets = _sets(request.sets, request.seed, rivals, prepared.K_in_file, prepared.names)
-        progress = request.progress and partial(request.progress, "reach of sets")
+    if conventions.sets is not None:
+        sets = _sets(conventions.sets, conventions.seed, rivals, prepared.K_in_file, prepared.names)
+        progress = report and partial(report, "reach of sets")
         answers["reach_sets"] = dict(zip(sets, head.each(sets, progress), strict=True))
     fields: dict[str, Any] = {"witnesses": {}, "notes": ()}
     if len(rivals) < len(W):

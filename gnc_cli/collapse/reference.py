@@ -17,7 +17,8 @@ from gnc_cli.console.numbers import cited
 from gnc_cli.errors import DataError
 from gnc_cli.geometry.one_vs_rest import minimum_one_vs_rest
 from gnc_cli.geometry.sphere import normalise
-from gnc_cli.known_codes.best import Reference, Table, best
+from gnc_cli.known_codes.best import Reference, Table, best, read_table
+from gnc_cli.known_codes.table import KnownCodes
 from gnc_cli.parameters import spelled
 from gnc_cli.records import Bracket
 from gnc_cli.runtime.deadline import Deadline
@@ -69,10 +70,10 @@ def gnc2_reference(
     return _certified(os.fspath(reference), d, K, deadline)
 
 
-def checked_table(table: Table) -> Table:
+def checked_table(table: Table) -> KnownCodes | None:
     """The user's table of known codes, of which no entry is better than a theorem allows; None
     where there is none but ours."""
-    if not (table or os.environ.get("GNC_TABLE")):
+    if not read_table(table).stamp.current:
         return None
     from gnc_cli.limits.registry import possible_table  # loads every theorem
 
@@ -86,11 +87,10 @@ def possible_gnc2(d: int, K: int, table: Table = None) -> Bracket:
         >>> possible_gnc2(3, 4)
         Bracket(lower=1.3333333333333333, upper=1.3333333333333333)
     """
-    from gnc_cli.limits.request import Request
-    from gnc_cli.limits.run import run
+    from gnc_cli.limits.answers import possible_interval
+    from gnc_cli.limits.registry import possible_table
 
-    (best_bounds,) = run(Request(d=(d,), K=(K,), table=table)).best
-    return Bracket(best_bounds.lower, best_bounds.upper)
+    return possible_interval(d, K, possible_table(table))
 
 
 @cache

@@ -1,133 +1,455 @@
-"""One call of `measure`: its arguments, held against each other before any work."""
+"""A call of `measure`: the declaration of its arguments, and which of them go together."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
-from enum import StrEnum
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from gnc_cli.parameters import Lines, Path, excludes, is_page, requires, spelled
-from gnc_cli.runtime.deadline import Call, Deadline
+from gnc_cli import parsing
+from gnc_cli.collapse.conventions import HeadForm, LabelForm, Normalize, Variants
+from gnc_cli.errors import UsageError
+from gnc_cli.io.arguments import Call
+from gnc_cli.parameters import (
+    DURATION,
+    LINES,
+    MOST_CLASSES,
+    PATH_TEXT,
+    PATHS,
+    Device,
+    Force,
+    Kind,
+    Lines,
+    Of,
+    Parameter,
+    Path,
+    PlotOrPage,
+    PublicTable,
+    Read,
+    Threads,
+    excludes,
+    is_page,
+    one_of,
+    real,
+    requires,
+    spelled,
+    whole,
+)
 
 if TYPE_CHECKING:
     from gnc_cli.collapse.result import MeasureResult
 
-OWN = "own"
-"""In place of a file in `--means-from`: the class means of the set itself."""
-MOST_CLASSIC = 5000
-"""Classes and dimensions up to which NC1 to NC4 cost little beside the rest; beyond, they are
-computed with `--variants classic`."""
-NONZERO = "nonzero"
-"""In place of a file in `--classes`: those whose weight is not zero."""
-ROLES = ("features", "labels", "weights", "bias", "logits")
-"""What a set may have, by the names of the parameters that give each alone."""
-OF_ONE_SET = ("per_class", "merge_list")
-"""Files of one set."""
-ROW_PARAMETERS = (
-    "K",
-    "labels_are",
-    "ignore_label",
-    "head",
-    "normalize",
-    "means_from",
-    "prefix_dims",
-    "variants",
-    "reference",
-    "table",
-    "duplicates",
-    "classes",
-    "min_count",
-    "class_names",
-    "reach",
-    "feature_norm",
-    "sets",
-    "seed",
-)
-"""Parameters that decide the numbers of a row."""
+
+def _selection(value: Any) -> list[tuple[str, Any]]:
+    """Pairs of a key and what it must be, from a dictionary, pairs, or texts of `KEY=VALUE`."""
+    items = value.items() if isinstance(value, Mapping) else value
+    pairs = [parsing.pair(item) if isinstance(item, str) else item for item in items]
+    return [(key, _wanted(wanted)) for key, wanted in pairs]
 
 
-class HeadForm(StrEnum):
-    """Functions of a head's stored weights and bias that decide the class."""
-
-    LINEAR = "linear"
-    COSINE = "cosine"
-    EUCLIDEAN = "euclidean"
-
-
-class Normalize(StrEnum):
-    """Which rows are made unit."""
-
-    AUTO = "auto"
-    OFF = "off"
+def _wanted(value: Any) -> Any:
+    """The values that `0..100..10`, `1,5` or `train,test` stand for; others as they are."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return parsing.integers(value) if ".." in value else [w.strip() for w in value.split(",")]
+    except UsageError:
+        return value
 
 
-class LabelForm(StrEnum):
-    """How classes are numbered."""
+def _reference(value: Any) -> float | str:
+    """`0.66` is a distance; a file of that name is `./0.66`."""
+    try:
+        distance = parsing.number(value)
+    except UsageError:
+        return os.fspath(value)
+    if not 0.0 < distance <= 2.0:
+        raise UsageError(f"{distance:g} is no one-vs-rest distance; give one above 0, up to 2")
+    return distance
 
-    ZERO_BASED = "zero-based"
-    ONE_BASED = "one-based"
-    ONE_HOT = "one-hot"
+
+def _dims(value: Any) -> tuple[int, ...]:
+    """Numbers of dimensions, ascending."""
+    items = value.split(",") if isinstance(value, str) else list(value)
+    dims = sorted(d for item in items for d in parsing.integers(item, least=2))
+    if not dims or len({*dims}) < len(dims):
+        raise UsageError(f"{parsing.shown(value)}: give each prefix once, such as 8,16,32")
+    return tuple(dims)
 
 
-class Variants(StrEnum):
-    """Which metrics of others are added to the paper's."""
+def _sets(value: Any) -> Any:
+    """The path of a file, or what draws sets; sets of Python as its lines."""
+    if isinstance(value, (str, os.PathLike)):
+        return os.fspath(value)
+    return Lines(tuple(", ".join(map(str, classes)) for classes in value))
 
-    NONE = "none"
-    CLASSIC = "classic"
+
+def _marks(value: Any) -> tuple[str, ...]:
+    """Labels as texts, from one or several numbers or words."""
+    items = value if isinstance(value, Iterable) and not isinstance(value, str) else [value]
+    marks = tuple(str(item).strip() for item in items)
+    if not all(marks):
+        raise UsageError("'' is empty; give a label, such as 255")
+    return marks
+
+
+_WHAT = "What to measure"
+_HOW = "Conventions"
+_GNC2 = "Classifier and margin"
+_REACH = "Which classes can win"
+_OUTPUT = "Output"
 
 
 @dataclass(frozen=True, eq=False)
-class Request(Call):
-    """The arguments of `measure`, each in range; see there.
+class Measure(Call):
+    """A call of `measure`.
 
     Raises:
         UsageError: an argument contradicts another.
     """
 
-    files: Sequence[Path] = ()
-    features: Any = None
-    labels: Any = None
-    weights: Any = None
-    bias: Any = None
-    logits: Any = None
-    shards: bool = False
-    transpose_weights: bool = False
-    transpose_features: bool = False
-    labels_are: str = "zero-based"
-    ignore_label: tuple[str, ...] = ()
-    K: int | None = None
-    head: str | None = None
-    select: Sequence[tuple[str, Any]] | None = None
-    normalize: str = "auto"
-    means_from: str | None = None
-    prefix_dims: tuple[int, ...] | None = None
-    variants: str = "none"
-    ood: Any = None
-    reference: float | str | None = None
-    table: str | None = None
-    duplicates: float | None = None
-    classes: str | Lines | None = None
-    min_count: int | None = None
-    class_names: str | Lines | None = None
-    reach: bool = False
-    feature_norm: float | None = None
-    sets: str | Lines | None = None
-    seed: int = 0
-    time_limit: float | None = None
-    device: str = "cpu"
-    threads: int | None = None
-    out: Path | None = None
-    resume: bool = False
-    per_class: Path | None = None
-    merge_list: Path | None = None
-    plot: Path | None = None
+    files: Annotated[
+        Read[Path | Sequence[Path], tuple[str, ...]],
+        Parameter(
+            "Features, labels and weights, or a code, in one file each: .h5, .hdf5, .npz, .npy, "
+            ".safetensors (or its .index.json), .pt, .pth, .ckpt, .mat, .csv, .txt, .jsonl, "
+            ".parquet, .arrow. Or the folder of a run of gnc train, or of a Hugging Face model "
+            "(hf:org/name@revision from its hub). One row of the result per file and snapshot; "
+            "'-' is HDF5 on stdin.",
+            PATHS,
+            _WHAT,
+            argument=True,
+            repeatable=True,
+            reads=True,
+        ),
+    ] = Read(())
+    _: KW_ONLY
+    features: Annotated[
+        Any,
+        Parameter(
+            "Features (N, d): a file, or its dataset KEY; with one FILES a dataset of it. "
+            "Repeatable; several files and globs are shards of one set.",
+            group=_WHAT,
+            metavar="F[:KEY]",
+            repeatable=True,
+            reads=True,
+        ),
+    ] = None
+    labels: Annotated[
+        Any,
+        Parameter(
+            "Labels (N,), whole numbers 0..K-1, booleans or words. As --features.",
+            group=_WHAT,
+            metavar="F[:KEY]",
+            repeatable=True,
+            reads=True,
+        ),
+    ] = None
+    weights: Annotated[
+        Any,
+        Parameter(
+            "Classifier (K, d), one row per class. Repeatable; globs such as 'rank_*.pt' "
+            "are joined.",
+            group=_WHAT,
+            metavar="F[:KEY]",
+            repeatable=True,
+            reads=True,
+        ),
+    ] = None
+    bias: Annotated[
+        Any,
+        Parameter(
+            "Bias (K,) of the classifier, for accuracy. Repeatable.",
+            group=_WHAT,
+            metavar="F[:KEY]",
+            repeatable=True,
+            reads=True,
+        ),
+        Of("labels"),
+    ] = None
+    logits: Annotated[
+        Any,
+        Parameter(
+            "Logits (N, K) for accuracy, in place of weights and bias. Repeatable.",
+            group=_WHAT,
+            metavar="F[:KEY]",
+            repeatable=True,
+            reads=True,
+        ),
+    ] = None
+    shards: Annotated[
+        bool, Parameter("All FILES are parts of one set of features.", group=_WHAT)
+    ] = False
+    transpose_weights: Annotated[
+        bool, Parameter("The classifier is stored as (d, K).", group=_WHAT)
+    ] = False
+    transpose_features: Annotated[
+        bool,
+        Parameter("Features are stored as (d, N), and so are those of other files.", group=_WHAT),
+    ] = False
+    labels_are: Annotated[
+        str,
+        Parameter(
+            "zero-based: 0 to K - 1; one-based: 1 to K; one-hot: (N, K), one 1 in each row. "
+            "Default zero-based.",
+            one_of(LabelForm),
+            _WHAT,
+        ),
+        Of("row", "samples", "labels"),
+    ] = LabelForm.ZERO_BASED
+    ignore_label: Annotated[
+        Read[Any, tuple[str, ...]],
+        Parameter(
+            "Leave out the samples of this label, a number or a word as stored, such as 255. "
+            "Repeatable; -1 and -100 are always left out.",
+            Kind("LABEL", _marks, noun="a label or a list of labels"),
+            _WHAT,
+            repeatable=True,
+        ),
+        Of("row", "samples", "labels"),
+    ] = Read(())
+    head: Annotated[
+        str | None,
+        Parameter(
+            "linear: W h + b; cosine: the largest cosine; euclidean: the nearest row of W. Decides "
+            "accuracy, agreement, NC4, sample margins and --reach. Default: linear, and margins of "
+            "unit rows.",
+            one_of(HeadForm),
+            _WHAT,
+        ),
+        Of("row", "labels"),
+    ] = None
+    K: Annotated[
+        int | None,
+        Parameter(
+            "Number of classes; an error if the files have another. Default: that of the files.",
+            whole(2, MOST_CLASSES),
+            _WHAT,
+            short="-K",
+        ),
+        Of("row", "labels"),
+    ] = None
+    select: Annotated[
+        Read[Mapping[str, Any] | Iterable[Any] | None, list[tuple[str, Any]] | None],
+        Parameter(
+            "Only snapshots whose attribute KEY has this value, one of these values or lies "
+            "in this range: split=test, epoch=10,20, epoch=0..100..10. Repeatable.",
+            Kind("KEY=VALUE", _selection, noun="a dictionary or pairs of a key and values"),
+            _WHAT,
+            repeatable=True,
+        ),
+    ] = Read(None)
+    normalize: Annotated[
+        str,
+        Parameter(
+            "auto: unit rows where the metric needs them; off: use rows as stored (sample margins "
+            "still use unit rows; there is no reference or ratio). Default auto.",
+            one_of(Normalize),
+            _HOW,
+        ),
+        Of("row", "labels"),
+    ] = Normalize.AUTO
+    means_from: Annotated[
+        Read[Path | None, str | None],
+        Parameter(
+            "Take the class means of this set (train.h5) for GNC1, NCC, agreement and NC1 to NC4 "
+            "of test data; own: those of the set itself. Default: own, but for the other splits "
+            "of a run those of split train.",
+            PATH_TEXT,
+            _HOW,
+            metavar="FILE",
+            reads=True,
+        ),
+        Of("row", "samples", "labels"),
+    ] = Read(None)
+    prefix_dims: Annotated[
+        Read[Sequence[int] | None, tuple[int, ...] | None],
+        Parameter(
+            "Measure the first 8, 16, 32, ... dimensions of the rows, each scaled to norm 1 anew, "
+            "one row of the result per prefix.",
+            Kind("P,P,...", _dims, noun="whole numbers"),
+            _HOW,
+        ),
+        Of("row"),
+    ] = Read(None)
+    variants: Annotated[
+        str,
+        Parameter(
+            "classic: show NC1 to NC4 and CDNV, compute them for more than 5000 classes too, "
+            "and add energies and effective ranks. Default none.",
+            one_of(Variants),
+            _HOW,
+        ),
+        Of("row", "samples", "labels"),
+    ] = Variants.NONE
+    ood: Annotated[
+        Any,
+        Parameter(
+            "Features of other data (out of distribution), for NECO's orthogonality "
+            "deviation. Repeatable, as --features.",
+            group=_HOW,
+            metavar="F[:KEY]",
+            repeatable=True,
+            reads=True,
+        ),
+        Of("samples", "labels"),
+    ] = None
+    reference: Annotated[
+        Read[float | Path | None, float | str | None],
+        Parameter(
+            "Compare GNC2 with this code, or this distance. Default: the best known for d and K.",
+            Kind("FILE|NUMBER", _reference, noun="a number or the path of a file"),
+            _GNC2,
+            reads=True,
+        ),
+        Of("row", "labels"),
+    ] = Read(None)
+    table: Annotated[PublicTable, Of("row")] = None
+    duplicates: Annotated[
+        float | None,
+        Parameter(
+            "List pairs of classes above this cosine, and GNC2 without them.",
+            real(-1.0, 1.0),
+            _GNC2,
+            metavar="COS",
+        ),
+        Of("row", "labels"),
+    ] = None
+    classes: Annotated[
+        Read[Path | Sequence[int | str] | None, str | Lines | None],
+        Parameter(
+            "Only these classes: one label, or one name of --class-names, per line; nonzero: "
+            "those whose weight is not zero.",
+            LINES,
+            group=_GNC2,
+            metavar="FILE",
+            reads=True,
+        ),
+        Of("row", "labels"),
+    ] = Read(None)
+    min_count: Annotated[
+        int | None,
+        Parameter("Only classes with at least this many samples. Default none.", whole(1), _GNC2),
+        Of("row", "labels"),
+    ] = None
+    class_names: Annotated[
+        Read[Path | Sequence[str] | None, str | Lines | None],
+        Parameter(
+            "Names for tables and pictures, one per line in the order of the labels.",
+            LINES,
+            group=_GNC2,
+            metavar="FILE",
+            reads=True,
+        ),
+        Of("row", "labels"),
+    ] = Read(None)
+    reach: Annotated[
+        bool,
+        Parameter(
+            "Prove which classes can win, with the strictly largest logit for some feature, and "
+            "which cannot; --classes FILE chooses some. --out rows.h5 has the proofs.",
+            group=_REACH,
+        ),
+        Of("row", "labels"),
+    ] = False
+    feature_norm: Annotated[
+        float | None,
+        Parameter(
+            "The largest norm of a feature for --reach and --sets. Default: the largest among the "
+            "features, without features infinite.",
+            real(above=0.0),
+            _REACH,
+        ),
+        Of("row", "labels"),
+    ] = None
+    sets: Annotated[
+        Read[Path | Sequence[Sequence[int | str]] | None, str | Lines | None],
+        Parameter(
+            "Which sets of classes can win together: labels or names, one set per line, or "
+            "random:K:N, N sets of K classes.",
+            Kind("FILE|random:K:N", _sets, noun="a list of sets, or the path of a file"),
+            _REACH,
+            reads=True,
+        ),
+        Of("row", "labels"),
+    ] = Read(None)
+    seed: Annotated[
+        int,
+        Parameter(
+            "Seed of random sets and, for large K, of the sample of classes for quantiles of "
+            "GNC2. Default 0.",
+            whole(0),
+            "Effort and machine",
+        ),
+        Of("row"),
+    ] = 0
+    time_limit: Annotated[
+        float | None,
+        Parameter(
+            "Wall time after which GNC2 of a row, and --reach, stop with wider brackets; all "
+            "samples are read. Default none.",
+            DURATION,
+            "Effort and machine",
+        ),
+    ] = None
+    device: Device = "auto"
+    threads: Threads = None
+    out: Annotated[
+        Path | None,
+        Parameter(
+            "Write the rows: .csv, .json (as --json prints it), .h5 or .parquet; .jsonl gets each "
+            "row as soon as it is ready.",
+            group=_OUTPUT,
+            metavar="FILE",
+            writes=(".csv", ".json", ".h5", ".parquet", ".jsonl"),
+        ),
+    ] = None
+    resume: Annotated[
+        bool,
+        Parameter(
+            "Go on with --out rows.jsonl: rows that it has already are not measured again.",
+            group=_OUTPUT,
+        ),
+    ] = False
+    per_class: Annotated[
+        Path | None,
+        Parameter(
+            "Write one row per class: .csv, .h5 or .parquet. Count, mean norm, spread, one-vs-rest "
+            "bracket, nearest class, rattler, accuracy, margin.",
+            group=_OUTPUT,
+            metavar="FILE",
+            writes=(".csv", ".h5", ".parquet"),
+        ),
+        Of("labels", "one set"),
+    ] = None
+    merge_list: Annotated[
+        Path | None,
+        Parameter(
+            "With --duplicates: write one row per class to merge, .csv. In each group joined by "
+            "such pairs the class with most samples is kept, else the lowest label.",
+            group=_OUTPUT,
+            metavar="FILE",
+            writes=(".csv",),
+        ),
+        Of("labels", "one set"),
+    ] = None
+    force: Force = False
+    plot: PlotOrPage = None
     on_row: "Callable[[MeasureResult], None] | None" = None
 
     def __post_init__(self) -> None:
         contradictions = [
-            (spelled("normalize", "off"), not self.unit, ("duplicates", "reference")),
-            (spelled("out", self.out), self.keeps_rows, OF_ONE_SET),
-            (spelled("prefix_dims"), self.prefix_dims is not None, (*OF_ONE_SET, "reach", "sets")),
+            (
+                spelled("normalize", "off"),
+                self.normalize == Normalize.OFF,
+                ("duplicates", "reference"),
+            ),
+            (spelled("out", self.out), self.keeps_rows, self.chosen("one set")),
+            (
+                spelled("prefix_dims"),
+                self.prefix_dims is not None,
+                (*self.chosen("one set"), "reach", "sets"),
+            ),
             (spelled("logits"), self.logits is not None, ("head",)),
         ]
         for other, applies, names in contradictions:
@@ -145,38 +467,6 @@ class Request(Call):
                 raise requires(name, condition)
 
     @property
-    def unit(self) -> bool:
-        """Whether the GNC metrics are of unit rows."""
-        return self.normalize != "off"
-
-    @property
-    def classic(self) -> bool:
-        """Whether the classic metrics are asked for by name."""
-        return self.variants == "classic"
-
-    @property
     def keeps_rows(self) -> bool:
         """Whether `out` keeps rows as JSON lines, each as soon as it is there."""
         return self.out is not None and PurePath(self.out).suffix.lower() == ".jsonl"
-
-    def wants_classic(self, d: int, K: int) -> bool:
-        """Whether NC1 to NC4 are computed."""
-        return self.classic or max(d, K) <= MOST_CLASSIC
-
-    def spaces(self, d: int, K: int) -> tuple[str, ...]:
-        """In which rows the moments are needed, that of the GNC metrics first."""
-        if not self.unit:
-            return ("raw",)
-        both = self.ood is not None or self.wants_classic(d, K)
-        return ("unit", "raw") if both else ("unit",)
-
-    def deadline(self) -> Deadline:
-        """For GNC2 of a row, from now on."""
-        return Deadline(self.time_limit, self.interrupt)
-
-    def identity(self, ood: str | None) -> dict[str, Any]:
-        """What must be equal for two rows to stand in one file; `ood` names the features of
-        `--ood`."""
-        values = ((name, getattr(self, name)) for name in ROW_PARAMETERS)
-        options = {name: asdict(v) if isinstance(v, Lines) else v for name, v in values}
-        return options | {"ood": ood, "every_class": self.per_class is not None}

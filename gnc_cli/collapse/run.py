@@ -4,19 +4,20 @@ import os
 import time
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from gnc_cli import __version__
 from gnc_cli.collapse.class_rows import write_merges, write_per_class
+from gnc_cli.collapse.conventions import ROLES, Budget, Conventions, Normalize, Selection, Variants
 from gnc_cli.collapse.measurer import Measurer
 from gnc_cli.collapse.reference import checked_table
-from gnc_cli.collapse.request import OF_ONE_SET, Request
+from gnc_cli.collapse.request import Measure
 from gnc_cli.collapse.result import MeasureResult, MeasureSeries
 from gnc_cli.collapse.sources import Source, resolve
 from gnc_cli.errors import DataError
 from gnc_cli.io.inputs import read_lines
-from gnc_cli.parameters import is_page, requires, spelled
+from gnc_cli.parameters import Lines, declared, is_page, requires, spelled
 from gnc_cli.records import read_plain
 from gnc_cli.runtime.deadline import Deadline, begin_work
 from gnc_cli.runtime.distributed import Processes, in_all
@@ -25,34 +26,41 @@ if TYPE_CHECKING:
     from gnc_cli.io.ledger import Ledger
 
 
-def run(request: Request) -> MeasureResult | MeasureSeries:
-    """Measure every row of a request, and write what it asks for; see `api.measure`."""
+def run(call: Measure) -> MeasureResult | MeasureSeries:
+    """Measure every row of a call, and write what it asks for; see `api.measure`."""
     started = time.monotonic()
-    checked_table(request.table)  # a line of it that is wrong is known before anything is read
-    sources = resolve(request)
-    for name in OF_ONE_SET:
-        if getattr(request, name) is not None and len(sources) != 1:
+    selection, conventions = selection_of(call), conventions_of(call)
+    budget = Budget(
+        time_limit=call.time_limit,
+        device=call.device,
+        threads=call.threads,
+        interrupt=call.interrupt,
+        progress=call.progress,
+    )
+    sources = resolve(selection)
+    for name in call.chosen("one set"):
+        if len(sources) != 1:
             raise requires(
                 name, f"one set, and there are {len(sources)}", f"{spelled('select')} one"
             )
     drawn: list[Source] = []
-    if request.plot is not None and is_page(request.plot):
+    if call.plot is not None and is_page(call.plot):
         from gnc_cli.collapse.page import drawn_sources
 
-        drawn = drawn_sources(request.plot, sources)
+        drawn = drawn_sources(call.plot, sources)
     with Processes.current() as processes:
-        measurer = Measurer(request, processes)
-        with in_all(processes, lambda: _ledger(measurer)) as ledger:
-            series, failure = _measure_all(sources, measurer, ledger)
-        one = len(series.rows) == len(sources) == 1 and request.prefix_dims is None
-        result = series.rows[0] if one and not request.keeps_rows else series
-        out = None if request.out is None else os.fspath(request.out)
+        measurer = Measurer(selection, conventions, budget, processes)
+        with in_all(processes, lambda: _ledger(call, measurer)) as ledger:
+            series, failure = _measure_all(call, sources, measurer, ledger)
+        one = len(series.rows) == len(sources) == 1 and call.prefix_dims is None
+        result = series.rows[0] if one and not call.keeps_rows else series
+        out = None if call.out is None else os.fspath(call.out)
         result = replace(result, seconds=time.monotonic() - started, out=out)
         if failure is not None:
             failure.partial = result
             raise failure
         if processes.first and series.rows:
-            _write(result, request, drawn)
+            _write(result, call, drawn)
     return result
 
 
@@ -72,24 +80,83 @@ class _KeptRow:
         return read_plain(cls, {**line, "row": line})
 
 
-def _ledger(measurer: Measurer) -> "AbstractContextManager[Ledger[_KeptRow] | None]":
+def selection_of(call: Measure) -> Selection:
+    """Return the datasets that are measured, and how they are read."""
+    given = {role: getattr(call, role) for role in ROLES}
+    return Selection(
+        files=call.files,
+        roles={role: value for role, value in given.items() if value is not None},
+        shards=call.shards,
+        transpose_weights=call.transpose_weights,
+        transpose_features=call.transpose_features,
+        labels_are=call.labels_are,
+        ignore_label=call.ignore_label,
+        class_names=call.class_names,
+        select=call.select,
+        proves=call.reach or call.sets is not None,
+    )
+
+
+def conventions_of(call: Measure) -> Conventions:
+    """Return how the numbers of a row are formed; a wrong line of the table is known before
+    anything is read."""
+    beside = (call.classes, call.class_names, call.reference, call.sets)
+    proves = call.reach or call.sets is not None
+    of_samples = call.chosen("samples") + (["head"] if call.head and not proves else [])
+    return Conventions(
+        unit=call.normalize != Normalize.OFF,
+        classic=call.variants == Variants.CLASSIC,
+        head=call.head,
+        K=call.K,
+        classes=call.classes,
+        min_count=call.min_count,
+        means_from=call.means_from,
+        prefix_dims=call.prefix_dims,
+        ood=call.ood,
+        reference=call.reference,
+        table=checked_table(call.table),
+        duplicates=call.duplicates,
+        every_class=call.per_class is not None,
+        reach=call.reach,
+        feature_norm=call.feature_norm,
+        sets=call.sets,
+        seed=call.seed,
+        files=tuple(file for file in beside if isinstance(file, str)),
+        given={"samples": tuple(of_samples), "labels": tuple(sorted(call.chosen("labels")))},
+    )
+
+
+def _ledger(call: Measure, measurer: Measurer) -> "AbstractContextManager[Ledger[_KeptRow] | None]":
     """The rows of `--out rows.jsonl`, which the first process keeps."""
-    request = measurer.request
-    if not (request.keeps_rows and measurer.processes.first):
+    if not (call.keeps_rows and measurer.processes.first):
         return nullcontext()
     from gnc_cli.io.ledger import Ledger
 
     return Ledger(
-        request.out,
+        call.out,
         _KeptRow.read,
         "schema",
-        request.identity(measurer.ood_name),
-        resume=request.resume,
-        force=request.force,
+        _identity(call, measurer),
+        resume=call.resume,
+        force=call.force,
     )
 
 
+def _identity(call: Measure, measurer: Measurer) -> dict[str, Any]:
+    """Return what must be equal for two rows to stand in one file."""
+    names = [name for name, p in declared(Measure).items() if "row" in p.belongs_to]
+    values = ((name, getattr(call, name)) for name in names)
+    options = {name: asdict(v) if isinstance(v, Lines) else v for name, v in values}
+    table = measurer.conventions.table
+    return options | {
+        "table": None if table is None else table.stamp.sha256,
+        "ood": measurer.ood_name,
+        "every_class": call.per_class is not None,
+    }
+
+
 def _measure_all(
+    call: Measure,
     sources: Sequence[Source],
     measurer: Measurer,
     ledger: "Ledger[_KeptRow] | None",
@@ -99,8 +166,8 @@ def _measure_all(
     Returns:
         The series, and the DataError that ended it, if one did.
     """
-    request, processes = measurer.request, measurer.processes
-    limit, interruption = request.time_limit, Deadline(None, request.interrupt)
+    processes = measurer.processes
+    limit, interruption = call.time_limit, Deadline(None, call.interrupt)
     kept_rows = [] if ledger is None else ledger.rows
     earlier = {kept.row.key: kept for kept in kept_rows}
     written = [kept.row.key for kept in kept_rows]
@@ -110,9 +177,9 @@ def _measure_all(
     fresh: list[MeasureResult] = []
     interrupted, skipped, failure = False, 0, None
     for at, source in enumerate(sources):
-        keys = [(source.file, source.snapshot, d) for d in request.prefix_dims or (None,)]
+        keys = [(source.file, source.snapshot, d) for d in call.prefix_dims or (None,)]
         try:
-            stamp = measurer.stamp(source) if request.keeps_rows else ""
+            stamp = measurer.stamp(source) if call.keeps_rows else ""
             if all(_is_done(done.get(key), stamp, limit) for key in keys):
                 skipped += len(keys)
                 continue
@@ -138,10 +205,10 @@ def _measure_all(
                 cut_short = limit if row.cut_short else None
                 ledger.append(row.to_json() | {"stamp": stamp, "cut_short": cut_short})
                 written.append(row.key)
-            if request.on_row is not None:
-                request.on_row(row)
-        if request.progress is not None and len(sources) > 1:
-            request.progress("rows", at + 1, len(sources), (at + 1) / len(sources))
+            if call.on_row is not None:
+                call.on_row(row)
+        if call.progress is not None and len(sources) > 1:
+            call.progress("rows", at + 1, len(sources), (at + 1) / len(sources))
     last = {key: number for number, key in enumerate(written)}
     if ledger is not None and len(last) < len(written):
         ledger.drop({*range(len(written))} - {*last.values()})
@@ -165,17 +232,13 @@ def _is_done(row: tuple[str, float | None] | None, stamp: str, limit: float | No
     return known == stamp and (cut_by is None or (limit is not None and limit <= cut_by))
 
 
-def _write(
-    result: MeasureResult | MeasureSeries, request: Request, drawn: Sequence[Source]
-) -> None:
+def _write(result: MeasureResult | MeasureSeries, call: Measure, drawn: Sequence[Source]) -> None:
     """The files asked for; the rows of a ledger are in it already."""
-    if result.out is not None and not request.keeps_rows:
+    if result.out is not None and not call.keeps_rows:
         from gnc_cli.io.row_files import write_rows
 
-        write_rows(
-            result.out, result, beside=getattr(result, "witnesses", None), force=request.force
-        )
-    if request.per_class is not None and isinstance(result, MeasureResult):
+        write_rows(result.out, result, beside=getattr(result, "witnesses", None), force=call.force)
+    if call.per_class is not None and isinstance(result, MeasureResult):
         made = {
             "command": "gnc measure",
             "file": result.file,
@@ -183,22 +246,22 @@ def _write(
             "policy": result.policy,
             "result": {"gnc1": result.gnc1, "gnc2": result.gnc2},
         }
-        write_per_class(request.per_class, result.per_class, force=request.force, provenance=made)
+        write_per_class(call.per_class, result.per_class, force=call.force, provenance=made)
     if (
-        request.merge_list is not None
+        call.merge_list is not None
         and isinstance(result, MeasureResult)
         and result.merges is not None  # else time came first, which a warning says
     ):
-        write_merges(request.merge_list, result.merges, force=request.force)
-    if drawn and request.plot is not None:
+        write_merges(call.merge_list, result.merges, force=call.force)
+    if drawn and call.plot is not None:
         from gnc_cli.collapse.page import write_snapshots
 
-        names = [] if request.class_names is None else read_lines(request.class_names)
+        names = [] if call.class_names is None else read_lines(call.class_names)
         measured = {(r.file, r.snapshot): r for r in getattr(result, "rows", [result])}
         write_snapshots(
-            request.plot, drawn, names, lambda s: measured.get((s.file, s.snapshot)), result.forms
+            call.plot, drawn, names, lambda s: measured.get((s.file, s.snapshot)), result.forms
         )
-    elif request.plot is not None:
+    elif call.plot is not None:
         from gnc_cli.collapse.plot import plot_measure
 
-        plot_measure(result, request.plot)
+        plot_measure(result, call.plot)

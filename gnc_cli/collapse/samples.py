@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from gnc_cli.collapse.conventions import NONZERO, ROLES, Conventions, HeadForm, Selection
 from gnc_cli.collapse.heads import other_matrices
-from gnc_cli.collapse.request import NONZERO, ROLES, HeadForm, Request
 from gnc_cli.collapse.roles import Piece, unused_vectors
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.io.catalogue import Catalogue, check_entry, is_kernel, translated
@@ -126,7 +126,7 @@ def file_stamp(name: str) -> str:
 @contextlib.contextmanager
 def open_samples(
     inputs: Inputs,
-    request: Request,
+    selection: Selection,
     pieces: Mapping[str, Sequence[Piece]],
     *,
     copies: bool,
@@ -153,7 +153,7 @@ def open_samples(
             role: [(files[p.path], files[p.path].named(p.name)) for p in pieces.get(role, ())]
             for role in ROLES
         }
-        transpose = {"features": request.transpose_features, "logits": False}
+        transpose = {"features": selection.transpose_features, "logits": False}
         shards = {
             role: [FileRows(*piece, transpose=transpose[role]) for piece in datasets[role]]
             for role in transpose
@@ -180,13 +180,13 @@ def open_samples(
             parts = [FileRows(*piece, least=1) for piece in datasets["weights"]]
             shapes = [part.shape for part in (parts[:1] if copies else parts)]
             kernel = all(is_kernel(name) for _, name in datasets["weights"])
-            turned = request.transpose_weights or _turned(
+            turned = selection.transpose_weights or _turned(
                 shapes, kernel, bias, features, where["weights"], notes
             )
             weights = _weights(parts, turned, copies)
             for piece in pieces["weights"][: 1 if copies else None]:
                 used = {p.name for of_role in pieces.values() for p in of_role}
-                notes += _about_head(files[piece.path], piece, weights, bias, used, request)
+                notes += _about_head(files[piece.path], piece, weights, bias, used, selection)
         models = [piece.model for piece in pieces.get("weights", ()) if piece.model is not None]
         names = class_names(models[0], len(weights)) if models and weights is not None else None
         labels = None
@@ -195,7 +195,7 @@ def open_samples(
             more = len(stored) - 1
             where["labels"] += f" and {more} more file(s)" if more else ""
             lengths = [(part.where, part.shape[0]) for part in shards.get("features", ())]
-            labels, names = _classes(stored, lengths, where, request, names, notes)
+            labels, names = _classes(stored, lengths, where, selection, names, notes)
         for file, name in datasets["features"] if labels is None else ():
             if question := file.entries[name].question:
                 raise DataError(f"{file.where(name)}: {question}")
@@ -209,16 +209,16 @@ def _classes(
     labels: Sequence[tuple[np.ndarray, str, str]],
     rows: Sequence[tuple[str, int]],
     where: Mapping[str, str],
-    request: Request,
+    selection: Selection,
     names: list[str] | None,
     notes: list[str],
 ) -> tuple[np.ndarray, list[str] | None]:
     """Class numbers of labels, of files or of the caller, and the names of the classes."""
-    ignored = (*IGNORED, *request.ignore_label)
-    joined = joined_labels(labels, rows, request.labels_are, ignored, notes)
+    ignored = (*IGNORED, *selection.ignore_label)
+    joined = joined_labels(labels, rows, selection.labels_are, ignored, notes)
     if joined.dtype != object:
         return joined, names
-    known = request.class_names or (None if names is None else Lines(tuple(names)))
+    known = selection.class_names or (None if names is None else Lines(tuple(names)))
     return numbered(joined, known, where, ignored)
 
 
@@ -266,7 +266,7 @@ def _about_head(
     weights: np.ndarray,
     bias: np.ndarray | None,
     used: Collection[str],
-    request: Request,
+    selection: Selection,
 ) -> tuple[str, ...]:
     """Return what the file has beside W and b that may be of the head, and what its model does.
 
@@ -275,10 +275,12 @@ def _about_head(
             the matrix.
     """
     shape, entries = catalogue.entries[piece.name].shape, catalogue.entries
-    K = len(weights) if len(weights) in shape else shape[request.transpose_weights]
+    K = len(weights) if len(weights) in shape else shape[selection.transpose_weights]
     vectors = [
         name
-        for name in ([] if request.bias else unused_vectors(catalogue, piece.name, K, used))
+        for name in (
+            [] if "bias" in selection.roles else unused_vectors(catalogue, piece.name, K, used)
+        )
         if bias is None or not np.array_equal(load_numbers(catalogue, name).reshape(-1), bias)
     ]
     doubts = [
@@ -287,7 +289,7 @@ def _about_head(
     ]
     step = f"give {spelled('bias', f'{piece.path}:{vectors[0]}')} if it is, or " if doubts else ""
     doubts += [f"{catalogue.where(name)}: {use}" for name, use in other_matrices(entries, K)]
-    if doubts and not piece.named and (request.reach or request.sets is not None):
+    if doubts and not piece.named and selection.proves:
         raise DataError(
             f"{doubts[0]}, so nothing is proved of the network; {step}"
             f"{spelled('weights', f'{piece.path}:{piece.name}')} for this layer alone"
@@ -309,7 +311,7 @@ def _about_head(
 # Arrays -------------------------------------------------------------------------------------------
 
 
-def samples_of_arrays(values: Mapping[str, Any], request: Request) -> Samples:
+def samples_of_arrays(values: Mapping[str, Any], selection: Selection) -> Samples:
     """Features, labels, weights, bias, logits as the caller gave them, checked."""
     arrays = {name: to_numpy(v, name, texts=name == "labels") for name, v in values.items()}
     where: dict[str, str] = {name: name for name in arrays}
@@ -319,7 +321,7 @@ def samples_of_arrays(values: Mapping[str, Any], request: Request) -> Samples:
         array = arrays.pop("labels")
         dtype = str(getattr(values["labels"], "dtype", array.dtype)).removeprefix("torch.")
         stored = (array, "labels", dtype)
-        labels, names = _classes([stored], (), where, request, None, notes)
+        labels, names = _classes([stored], (), where, selection, None, notes)
     for name, array in arrays.items():
         rank = 1 if name == "bias" else 2
         step = ""
@@ -328,7 +330,7 @@ def samples_of_arrays(values: Mapping[str, Any], request: Request) -> Samples:
             if len(shape) == 2:
                 notes.append(f"{name}: shape {array.shape} read as {shape}")
                 arrays[name] = array = array.reshape(shape)
-        if name == "features" and request.transpose_features:
+        if name == "features" and selection.transpose_features:
             arrays[name] = array = array.T
         narrow = array.ndim == rank and min(array.shape[1:], default=2) < 2
         if array.ndim != rank or narrow:
@@ -345,7 +347,7 @@ def samples_of_arrays(values: Mapping[str, Any], request: Request) -> Samples:
     rows = {name: ArrayRows(arrays[name]) for name in ("features", "logits") if name in arrays}
     features = rows.get("features")
     if weights is not None and (
-        request.transpose_weights
+        selection.transpose_weights
         or _turned([weights.shape], False, bias, features, "weights", notes)
     ):
         weights = weights.T
@@ -414,11 +416,13 @@ class Prepared(Samples):
         return place[labels]
 
 
-def prepare_samples(samples: Samples, request: Request, least: int = 0) -> Prepared:
+def prepare_samples(
+    samples: Samples, selection: Selection, conventions: Conventions, least: int = 0
+) -> Prepared:
     """Check one set of arrays and leave out the classes that are not asked for; without a
     classifier there are at least `least` classes."""
-    if request.head is not None:
-        samples = _of_form(samples, request.head)
+    if conventions.head is not None:
+        samples = _of_form(samples, conventions.head)
     features, labels, weights = samples.features, samples.labels, samples.weights
     bias, logits, where = samples.bias, samples.logits, samples.where
     if features is not None:
@@ -433,12 +437,12 @@ def prepare_samples(samples: Samples, request: Request, least: int = 0) -> Prepa
         advice = "give the classifier of these features"
         if weights.shape[0] == d:
             other = spelled("transpose_weights", True)
-            advice = f"drop {other}" if request.transpose_weights else f"{advice}, or {other}"
+            advice = f"drop {other}" if selection.transpose_weights else f"{advice}, or {other}"
         raise DataError(
             f"{where['weights']} has shape {weights.shape}, but features have d = {d}; expected "
             f"(K, {d}): {advice}"
         )
-    K = number_of_classes(samples, labels, request.K, least)
+    K = number_of_classes(samples, labels, conventions.K, least)
     if labels is not None:
         check_range(labels, K, where["labels"])
     if bias is not None and (weights is None or bias.shape != (K,)):
@@ -451,11 +455,11 @@ def prepare_samples(samples: Samples, request: Request, least: int = 0) -> Prepa
         labels = None
     counts = None if labels is None else np.bincount(labels[labels >= 0], minlength=K)
     names = samples.names
-    if request.class_names is not None:
-        names = read_lines(request.class_names)
+    if selection.class_names is not None:
+        names = read_lines(selection.class_names)
         if len(names) != K:
             raise DataError(
-                f"{shown(request.class_names)} has {len(names)} names for {K} classes; give one "
+                f"{shown(selection.class_names)} has {len(names)} names for {K} classes; give one "
                 "per line, in order"
             )
     if counts is not None and np.count_nonzero(counts) < 2 and weights is None and logits is None:
@@ -463,7 +467,7 @@ def prepare_samples(samples: Samples, request: Request, least: int = 0) -> Prepa
             f"{where['labels']}: every sample has label {counts.argmax()}; at least two classes "
             "are needed: check the labels, or give the classifier"
         )
-    kept = _chosen_classes(K, request, names, counts, weights)
+    kept = _chosen_classes(K, conventions, names, counts, weights)
     if counts is not None and not counts[kept].any():
         raise DataError("no sample belongs to the classes measured; check the labels")
     whole = Prepared(
@@ -586,13 +590,13 @@ def number_of_classes(
 
 def _chosen_classes(
     K: int,
-    request: Request,
+    conventions: Conventions,
     names: list[str] | None,
     counts: np.ndarray | None,
     weights: np.ndarray | None,
 ) -> np.ndarray:
     """The classes that `--classes` and `--min-count` leave; `counts` are samples, shape (K,)."""
-    classes, min_count = request.classes, request.min_count
+    classes, min_count = conventions.classes, conventions.min_count
     kept = np.ones(K, dtype=bool)
     if classes == NONZERO:
         kept[:] = True if weights is None else weights.any(axis=1)

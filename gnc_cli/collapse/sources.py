@@ -14,8 +14,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
+from gnc_cli.collapse.conventions import ROLES, Selection
 from gnc_cli.collapse.files import SNAPSHOT, File, attributes, expand, natural_key, order, selects
-from gnc_cli.collapse.request import ROLES, Request
 from gnc_cli.collapse.roles import (
     Piece,
     add_sets,
@@ -62,8 +62,8 @@ class Source:
     """The snapshot of the training split at the same moment of the same run, if this is another."""
 
 
-def resolve(request: Request) -> list[Source]:
-    """The rows of a request, in order of epoch, step, layer, split and name.
+def resolve(selection: Selection) -> list[Source]:
+    """The rows of a selection, in order of epoch, step, layer, split and name.
 
     Each file is a row, and each of its snapshots; what has an option of its own comes from there
     for every row. Without files, the files of `features` are shards of one row; a bare `FILE` there
@@ -76,8 +76,8 @@ def resolve(request: Request) -> list[Source]:
         UsageError: there is nothing to measure, files and arrays are mixed, or a key is selected
             that no row has.
     """
-    values = {role: v for role in ROLES if (v := getattr(request, role)) is not None}
-    if request.shards and not request.files:
+    values = {role: selection.roles[role] for role in ROLES if role in selection.roles}
+    if selection.shards and not selection.files:
         raise UsageError(
             f"{spelled('shards')} puts files together; several {spelled('features')} are shards"
         )
@@ -85,49 +85,47 @@ def resolve(request: Request) -> list[Source]:
     arrays = [role for role in values if role not in paths]
     if arrays and isinstance(values.get("labels"), (list, tuple)):
         paths.pop("labels", None)  # words
-    if arrays and (request.files or paths):
+    if arrays and (selection.files or paths):
         raise UsageError(
             f"{', '.join(arrays)} given as arrays beside files; give arrays for all, or files"
         )
     if arrays:
-        samples = samples_of_arrays(values, request)
+        samples = samples_of_arrays(values, selection)
         return [Source(lambda: nullcontext(samples))]
-    keys = [role for role, names in paths.items() if request.files and _is_key(names)]
-    if keys and len(request.files) > 1 and not request.shards:
+    keys = [role for role, names in paths.items() if selection.files and _is_key(names)]
+    if keys and len(selection.files) > 1 and not selection.shards:
         raise UsageError(
             f"{spelled(keys[0], paths[keys[0]][0])} is a dataset of one file; add "
             f"{spelled('shards')}, or name FILE:KEY"
         )
-    files = expand([os.fspath(file) for file in request.files])
+    files = expand(selection.files)
     if keys and len(files) > 1:
-        request = replace(request, shards=True)
+        selection = replace(selection, shards=True)
     if "features" in keys:
         files = [replace(f, name=f"{f.path}:{paths['features'][0]}") for f in files]
-    paths |= {role: [f"{os.fspath(f)}:{paths[role][0]}" for f in request.files] for role in keys}
+    paths |= {role: [f"{file}:{paths[role][0]}" for file in selection.files] for role in keys}
     named = {role: expand(names) for role, names in paths.items()}
-    finder = _Finder(request, files, named, keys)
+    finder = _Finder(selection, files, named, keys)
     sources = [replace(s, training=finder.training_set(s)) for s in finder.sources()]
     sources.sort(key=lambda s: order(s.attrs, s.file or "", s.snapshot))
     facts = [s.attrs | {"file": s.file, "snapshot": s.snapshot} for s in sources]
-    chosen = selects(facts, request.select or ())
+    chosen = selects(facts, selection.select or ())
     return [source for source, wanted in zip(sources, chosen, strict=True) if wanted]
 
 
 def resolve_features(value: Any, transpose: bool) -> Source:
     """Features alone: `FILE`, `FILE:key`, globs, several of these, or an array; the source's file
     is what results call them. `transpose`: they are stored as (d, N)."""
-    names = _paths(value)
+    names, selection = _paths(value), Selection(transpose_features=transpose)
     if names is None:
-        samples = samples_of_arrays({"features": value}, Request(transpose_features=transpose))
+        samples = samples_of_arrays({"features": value}, selection)
         return Source(lambda: nullcontext(samples), "array")
-    source = _Finder(
-        Request(transpose_features=transpose), [], {"features": expand(names)}
-    ).in_options()
+    source = _Finder(selection, [], {"features": expand(names)}).in_options()
     return replace(source, file=", ".join(map(short_name, names)))
 
 
 class _Finder:
-    """Makes the sources of one request.
+    """Makes the sources of one selection.
 
     Args:
         files: each of them, and each of their snapshots, is a row.
@@ -136,13 +134,14 @@ class _Finder:
 
     def __init__(
         self,
-        request: Request,
+        selection: Selection,
         files: Sequence[File],
         options: Mapping[str, Sequence[File]],
         keys: Collection[str] = (),
     ) -> None:
         self.keys = keys
-        self.request, self.files, self.options, self.inputs = request, files, options, Inputs()
+        self.selection, self.files, self.options = selection, files, options
+        self.inputs = Inputs()
         self._training: dict[tuple[Any, ...], Source] = {}
         self.named = {role: self._named_pieces(role) for role in options}
         """The datasets that options name, which come before those of the files."""
@@ -151,7 +150,7 @@ class _Finder:
 
     def sources(self) -> list[Source]:
         """One per row, in the order of the files."""
-        if self.request.shards:
+        if self.selection.shards:
             return [self.in_shards(self.files)]
         if self.files:
             return [source for file in self.files for source in self.in_file(file)]
@@ -280,7 +279,7 @@ class _Finder:
         opened = partial(
             open_samples,
             self.inputs,
-            self.request,
+            self.selection,
             pieces,
             copies=copies,
             counted=counted,
@@ -290,7 +289,8 @@ class _Finder:
         attrs = attributes(catalogue, snapshot)
         moment = [attrs.get(name) for name in ("epoch", "step", "layer", "split")]
         facts = catalogue.snapshots.get(str(snapshot), catalogue.attrs), moment
-        how = places, self.request.transpose_weights, self.request.transpose_features, facts
+        turned = self.selection.transpose_weights, self.selection.transpose_features
+        how = places, *turned, facts
         stamp = partial(_stamp, self.inputs, repr(how), [p for ps in places.values() for p in ps])
         heads = [piece.head for piece in pieces.get("weights", ()) if piece.head is not None]
         source = Source(opened, shown, snapshot, attrs, stamp, heads[0] if heads else None)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gnc_cli.collapse.request import OWN, HeadForm, Request
+from gnc_cli.collapse.conventions import OWN, Budget, Conventions, HeadForm
 from gnc_cli.collapse.samples import Prepared
 from gnc_cli.errors import DataError
 from gnc_cli.metrics.class_moments import ClassMoments, stream_moments
@@ -68,7 +68,8 @@ class Statistics:
 
 def read_statistics(
     parts: Sequence[Prepared],
-    request: Request,
+    conventions: Conventions,
+    budget: Budget,
     processes: Processes,
     train: Sequence[dict[str, ClassMoments]] | None,
     means_of: str,
@@ -90,17 +91,17 @@ def read_statistics(
         replace(part, features=ColumnRows(_data(part)[0], slice(None), threading.local()))
         for part in parts
     ]
-    widest, space = parts[-1], "unit" if request.unit else "raw"
+    widest, space = parts[-1], "unit" if conventions.unit else "raw"
     rows, _ = _data(widest)
     if train is not None:
         _check_train(train[-1][space], widest, means_of)
-    spaces = request.spaces(parts[0].d, widest.K)
-    own = read_moments(parts, request, processes, spaces, train)
-    seen = _read_decisions(parts, request, processes, train or own, own)
+    spaces = conventions.spaces(parts[0].d, widest.K)
+    own = read_moments(parts, budget, processes, spaces, train)
+    seen = _read_decisions(parts, conventions, budget, processes, train or own, own)
     accuracy = "none" if widest.logits is None else "logits"
     if widest.logits is None and widest.weights is not None:
-        without = widest.bias is None and request.head in (None, HeadForm.LINEAR)
-        form = "" if request.head is None else f"{request.head} head of "
+        without = widest.bias is None and conventions.head in (None, HeadForm.LINEAR)
+        form = "" if conventions.head is None else f"{conventions.head} head of "
         accuracy = f"{form}raw rows{', no bias' if without else ''}"
     statistics = []
     for part, moments, others, of_part, sums in zip(
@@ -111,9 +112,9 @@ def read_statistics(
         seen[len(parts) :],
         strict=True,
     ):
-        with limit_threads(threads_for(float(part.d) ** 3, request.threads)):
+        with limit_threads(threads_for(float(part.d) ** 3, budget.threads)):
             raw = moments.get("raw")
-            spectrum = feature_spectrum(raw, sums, rows.shape[0], request.seed)
+            spectrum = feature_spectrum(raw, sums, rows.shape[0], conventions.seed)
         statistics.append(
             Statistics(
                 moments=moments[space],
@@ -132,7 +133,7 @@ def read_statistics(
 
 def read_moments(
     parts: Sequence[Prepared],
-    request: Request,
+    budget: Budget,
     processes: Processes,
     spaces: tuple[str, ...],
     train: Sequence[dict[str, ClassMoments]] | None = None,
@@ -152,7 +153,7 @@ def read_moments(
                 spaces,
                 centres,
                 [part.where["features"] for part in parts],
-                **_effort(widest, request, processes, sum(part.d for part in parts)),
+                **_effort(widest, budget, processes, sum(part.d for part in parts)),
             ),
         )
     by_part = zip(*processes.each(moments), strict=True)
@@ -163,7 +164,7 @@ def read_moments(
 
 
 def read_spectrum(
-    samples: Prepared, request: Request, processes: Processes
+    samples: Prepared, budget: Budget, processes: Processes, seed: int
 ) -> tuple[FeatureSpectrum, int]:
     """Return the figures of features without labels, and the number of rows that are not zero.
 
@@ -172,7 +173,7 @@ def read_spectrum(
         TimeoutError: interrupted.
     """
     (rows, labels), where = _data(samples), samples.where["features"]
-    how = {"where": where, **_effort(samples, request, processes, samples.d)}
+    how = {"where": where, **_effort(samples, budget, processes, samples.d)}
 
     def total(sums_of: Decider, stage: str) -> Any:
         with limit_threads(1):
@@ -185,9 +186,9 @@ def read_spectrum(
     if not moments.N:
         raise DataError(f"{where} holds zero rows alone; give features that are not zero")
     mean = total_moments(moments)[0]
-    directions = total(direction_sums(rows, labels, where, mean, request.seed), "directions")
-    with limit_threads(threads_for(float(samples.d) ** 3, request.threads)):
-        return feature_spectrum(moments, directions, rows.shape[0], request.seed), moments.N
+    directions = total(direction_sums(rows, labels, where, mean, seed), "directions")
+    with limit_threads(threads_for(float(samples.d) ** 3, budget.threads)):
+        return feature_spectrum(moments, directions, rows.shape[0], seed), moments.N
 
 
 def _data(samples: Prepared) -> tuple[Rows, np.ndarray]:
@@ -202,7 +203,8 @@ def _joined(parts: Iterable[Any]) -> Any:
 
 def _read_decisions(
     parts: Sequence[Prepared],
-    request: Request,
+    conventions: Conventions,
+    budget: Budget,
     processes: Processes,
     judges: Sequence[Mapping[str, ClassMoments]],
     own: Sequence[Mapping[str, ClassMoments]],
@@ -210,20 +212,20 @@ def _read_decisions(
     """Decisions by class means, by part, then the sums over directions, by part; `judges` are `own`
     where the means are the samples' own."""
     widest = parts[-1]
-    target = accelerator(request.device, worthwhile=False)  # where a GPU is asked for by name
+    target = accelerator(budget.device, worthwhile=False)  # where a GPU is asked for by name
 
     def decide() -> list[Any]:
         deciders = [
             _decider(
-                part, by_space, request, judges is own, None if target is None else str(target)
+                part, by_space, conventions, judges is own, None if target is None else str(target)
             )
             for part, by_space in zip(parts, judges, strict=True)
         ]
         for part, by_space in zip(parts, own, strict=True):
             mean = total_moments(by_space["raw"])[0] if "raw" in by_space else None
             where = part.where["features"]
-            deciders.append(direction_sums(*_data(part), where, mean, request.seed))
-        effort = _effort(widest, request, processes, widest.K * len(parts))
+            deciders.append(direction_sums(*_data(part), where, mean, conventions.seed))
+        effort = _effort(widest, budget, processes, widest.K * len(parts))
         return stream_deciders(deciders, _data(widest)[0], where=where, **effort)
 
     with limit_threads(1):
@@ -234,14 +236,14 @@ def _read_decisions(
 def _decider(
     samples: Prepared,
     judges: Mapping[str, ClassMoments],
-    request: Request,
+    conventions: Conventions,
     own: bool,
     device: str | None,
 ) -> Decider:
     """What decides by class means, by space."""
-    unit, weights, bias = request.unit, samples.weights, samples.bias
+    unit, weights, bias = conventions.unit, samples.weights, samples.bias
     if weights is not None:
-        weights, bias = equivalent_head(request.head, weights, bias)
+        weights, bias = equivalent_head(conventions.head, weights, bias)
     answered = weights is not None or samples.logits is not None
     judge = judges["unit" if unit else "raw"]
     raw = judges.get("raw") if unit and answered else None
@@ -257,13 +259,13 @@ def _decider(
         unit=unit,
         where=samples.where["features"],
         device=device,
-        raw_margins=request.head in (HeadForm.LINEAR, HeadForm.EUCLIDEAN),
-        compared=request.head is None and samples.logits is None,
+        raw_margins=conventions.head in (HeadForm.LINEAR, HeadForm.EUCLIDEAN),
+        compared=conventions.head is None and samples.logits is None,
     )
 
 
 def _effort(
-    samples: Prepared, request: Request, processes: Processes, columns: int
+    samples: Prepared, budget: Budget, processes: Processes, columns: int
 ) -> dict[str, Any]:
     """Arguments that both passes share; threads for products of this many columns. No time limit
     counts here: samples are read to their end or not at all."""
@@ -271,9 +273,9 @@ def _effort(
     work = 2.0 * block_rows(rows) * rows.shape[1] * columns
     return {
         "span": share(rows.shape[0], processes.rank, processes.size, rows.step),
-        "workers": threads_for(work, request.threads),
-        "deadline": Deadline(None, request.interrupt),
-        "progress": request.progress,
+        "workers": threads_for(work, budget.threads),
+        "deadline": Deadline(None, budget.interrupt),
+        "progress": budget.progress,
     }
 
 

@@ -5,7 +5,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from gnc_cli.collapse.request import OWN
+from gnc_cli.collapse.conventions import OWN
 from gnc_cli.collapse.result import (
     CLASSIC,
     MAIN,

@@ -18,13 +18,9 @@ from gnc_cli.codes.congruence import Undecided, congruence, fingerprint
 from gnc_cli.codes.description import Description
 from gnc_cli.codes.exact_cosine import ExactRows, verify_below
 from gnc_cli.comparison.files import (
-    NAMES,
-    export_code,
-    export_folders,
     read_decimals,
     read_published,
 )
-from gnc_cli.comparison.request import Request
 from gnc_cli.comparison.result import FileRow, PolishedCosine, Polynomial
 from gnc_cli.constructions.registry import find, in_dimension
 from gnc_cli.errors import DataError
@@ -32,14 +28,12 @@ from gnc_cli.geometry.gram import closest_pair, gram_tiles, row_maxima
 from gnc_cli.geometry.one_vs_rest import one_vs_rest
 from gnc_cli.geometry.rounding import spacing
 from gnc_cli.geometry.sphere import angle_from_chord, chord, normalise
-from gnc_cli.io.arguments import check_apart
 from gnc_cli.known_codes.best import best, constructed
 from gnc_cli.known_codes.stored import stored_codes
 from gnc_cli.known_codes.table import KnownCodes
-from gnc_cli.known_codes.verdict import TOLERANCE, ComparisonStatus, passes, verdict
+from gnc_cli.known_codes.verdict import ComparisonStatus, verdict
 from gnc_cli.metrics.gnc2 import Rattlers
 from gnc_cli.metrics.rows import real_matrix
-from gnc_cli.parameters import spelled
 from gnc_cli.records import Bracket
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.threads import limit_threads, threads_for
@@ -182,53 +176,7 @@ def _problem(name: Any) -> str | None:
     return name if isinstance(name, str) and name in _PROBLEMS else None
 
 
-def compare_files(request: Request, table: KnownCodes, deadline: Deadline) -> list[Judged]:
-    """Each file in its order; further digits; files for other programs.
-
-    All files are read before the first is measured: a bad file costs no waiting.
-    """
-    dimension = None if request.d is None else request.d[0]
-    codes = [load_code(source, dimension) for source in request.files]
-    folders = []
-    if request.export is not None:
-        folders = export_folders(request.export, [code.file for code in codes], request.force)
-        written = [folder / name for folder in folders for name in NAMES]
-        read = {"FILES": request.files, spelled("table"): request.table}
-        check_apart({spelled("export"): written}, read)
-    judged: list[Judged] = []
-    for at, code in enumerate(codes):
-        if deadline.interrupted:
-            break
-        result = judge_code(code, table, request, deadline)
-        if result.row.status is None and deadline.interrupted:
-            break
-        with limit_threads(threads_for(float(code.rows.size) ** 3, request.threads)):
-            row, digits = result.row, None
-            if request.digits is not None:
-                polished, digits = polished_cosine(result, request.digits, deadline)
-                row = replace(row, digits=polished)
-            if request.describe:
-                row = described(row, result, code.precision, deadline)
-            if folders:
-                exported, left_out = export_code(
-                    result.weights,
-                    result.contact_pairs,
-                    digits,
-                    folders[at],
-                    deadline,
-                    force=request.force,
-                )
-                row = replace(row, exported=exported, left_out=left_out)
-        judged.append(replace(result, row=row))
-        if request.on_row is not None:
-            request.on_row(row)
-        if request.progress is not None:
-            gap = max((j.row.gap for j in judged if j.row.gap is not None), default=math.nan)
-            request.progress("codes, largest gap", len(judged), len(codes), gap)
-    return judged
-
-
-def judge_code(code: Code, table: KnownCodes, request: Request, deadline: Deadline) -> Judged:
+def judge_code(code: Code, table: KnownCodes, deadline: Deadline, threads: int | None) -> Judged:
     """Measure a code and compare it with the best known one.
 
     The cosine of an improvement, `proved_cosine`, is proved in rational arithmetic: for the floats
@@ -243,7 +191,7 @@ def judge_code(code: Code, table: KnownCodes, request: Request, deadline: Deadli
     figures: dict[str, Any] = dict.fromkeys(_FIGURES)
     undecided: tuple[str, ...] = OF_ALL_PAIRS
     known_as = Recognised(None, "undecided")
-    with limit_threads(threads_for(2.0 * K * K * d, request.threads)):
+    with limit_threads(threads_for(2.0 * K * K * d, threads)):
         with contextlib.suppress(TimeoutError):
             figures, undecided, pairs, rattles = _measure(code, deadline)
             cosine = figures["max_cosine"]
@@ -282,10 +230,6 @@ def judge_code(code: Code, table: KnownCodes, request: Request, deadline: Deadli
         **figures,
         **fields,
     )
-    # A limit that nobody gave asks no more of a file than its numbers can say.
-    tolerance = request.tolerance
-    allowed = max(tolerance, code.precision) if tolerance == TOLERANCE else tolerance
-    row = replace(row, passed=passes(row, allowed, request.require_entry))
     return Judged(row, code.unit, pairs, rattles, code.names)
 
 

@@ -1,81 +1,215 @@
-"""A call of `compare`: its arguments, which of its modes is meant, and what goes together."""
+"""A call of `compare`: the declaration of its arguments, and which of them go together."""
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING, Annotated, Any
 
-from gnc_cli.comparison.result import CompareRow, Mode
 from gnc_cli.errors import UsageError
-from gnc_cli.known_codes.best import Table
+from gnc_cli.io.arguments import Call
 from gnc_cli.known_codes.verdict import TOLERANCE
-from gnc_cli.parameters import MOST_PAIRS, Path, is_page, requires, spelled
-from gnc_cli.runtime.deadline import Call
-from gnc_cli.runtime.parallel import processes
+from gnc_cli.parameters import (
+    DURATION,
+    MOST_DIMENSIONS,
+    MOST_PAIRS,
+    MOST_POINTS,
+    Cluster,
+    Force,
+    Kind,
+    Of,
+    Parameter,
+    Path,
+    PlotOrPage,
+    PublicTable,
+    Read,
+    Seed,
+    Threads,
+    Workers,
+    declared,
+    is_page,
+    real,
+    requires,
+    spelled,
+    whole,
+    wholes,
+)
 
-_FILES, _LIST, _SOLVE = Mode.FILES, Mode.LIST, Mode.SOLVE
-_MODES = {
-    "K": (_LIST, _SOLVE),
-    "proven": (_LIST,),
-    "digits": (_FILES,),
-    "describe": (_FILES,),
-    "export": (_FILES,),
-    "budget": (_SOLVE,),
-    "seed": (_SOLVE,),
-    "time_limit": (_FILES, _SOLVE),
-    "threads": (_FILES,),
-    "workers": (_SOLVE,),
-    "cluster": (_SOLVE,),
-    "out": (_SOLVE,),
-    "resume": (_SOLVE,),
-    "tolerance": (_FILES, _SOLVE),
-    "require_entry": (_FILES, _SOLVE),
-}
-"""The modes of each argument that not all modes take."""
+if TYPE_CHECKING:
+    from gnc_cli.comparison.result import CompareRow
 
 
-@dataclass(frozen=True, kw_only=True)
-class Request(Call):
-    """A call of `compare`; each argument by itself has been checked.
+def _codes(value: Any) -> tuple[Any, ...]:
+    """Read one code or several: a list of rows of numbers is one, any other list has several."""
+    if not isinstance(value, (list, tuple)):
+        return (value,)
+    first = value[0] if value else None
+    rows = isinstance(first, (list, tuple)) and not isinstance(first[0], (list, tuple))
+    return (value,) if rows or getattr(first, "ndim", 0) == 1 else tuple(value)
+
+
+_COMPARE = "What to compare"
+_SOLVES = "Fresh solves"
+_GATES = "Gates for CI"
+
+
+@dataclass(frozen=True, eq=False)
+class Compare(Call):
+    """A call of `compare`.
 
     Raises:
         UsageError: no mode or several, or an argument that the mode does not take or lacks.
     """
 
-    files: tuple[Any, ...] = ()
-    """Files, arrays and results."""
-    list: bool = False
-    solve: bool = False
-    d: tuple[int, ...] | None = None
-    K: tuple[int, ...] | None = None
-    proven: bool = False
-    table: Table = None
-    digits: int | None = None
-    describe: bool = False
-    export: Path | None = None
-    budget: float | None = None
-    seed: int = 0
-    time_limit: float | None = None
-    threads: int | None = None
-    workers: int | None = None
-    cluster: str | None = None
-    out: Path | None = None
-    resume: bool = False
-    plot: Path | None = None
-    tolerance: float = TOLERANCE
-    require_entry: bool = False
-    on_row: Callable[[CompareRow], None] | None = None
+    files: Annotated[
+        Read[Any, tuple[Any, ...]],
+        Parameter(
+            "Codes: .h5, .npz, .npy, .safetensors, .pt, .off, .csv, .txt (one point per line, "
+            "or one coordinate per line, as in Sloane's tables; numbers may be 1/3 or "
+            "sqrt(5)/5); :KEY after a file's name picks a dataset; '-' is HDF5 on stdin.",
+            Kind("FILES", _codes, noun="files, arrays or results"),
+            _COMPARE,
+            argument=True,
+            repeatable=True,
+            reads=True,
+        ),
+    ] = Read(())
+    _: KW_ONLY
+    list: Annotated[bool, Parameter("List the table; --d and --K restrict it.", group=_COMPARE)] = (
+        False
+    )
+    solve: Annotated[
+        bool, Parameter("Solve every pair of --d and --K, and compare the codes.", group=_COMPARE)
+    ] = False
+    d: Annotated[
+        Read[Any, tuple[int, ...] | None],
+        Parameter(
+            "Dimensions: 3, 3,5 or 3..8; also the dimension of a file that lists one "
+            "coordinate per line.",
+            wholes(2, MOST_DIMENSIONS),
+            _COMPARE,
+            short="-d",
+        ),
+    ] = Read(None)
+    K: Annotated[
+        Read[Any, tuple[int, ...] | None],
+        Parameter(
+            "Numbers of points: 24, 2..100 or 10..100..10.",
+            wholes(2, MOST_POINTS),
+            _COMPARE,
+            short="-K",
+        ),
+        Of("list", "solve"),
+    ] = Read(None)
+    proven: Annotated[bool, Parameter("List only proved optima.", group=_COMPARE)] = False
+    table: PublicTable = None
+    digits: Annotated[
+        int | None,
+        Parameter(
+            "Polish each file's code until its cosine has this many decimals, and find its "
+            "minimal polynomial: proved where the exact code is found, else proposed.",
+            whole(1, 1000),
+            _COMPARE,
+        ),
+        Of("files"),
+    ] = None
+    describe: Annotated[
+        bool,
+        Parameter(
+            "Describe each file's code: symmetry group, strength as a design, covering radius, "
+            "energies, and whether its contacts hold it in place.",
+            group=_COMPARE,
+        ),
+        Of("files"),
+    ] = False
+    export: Annotated[
+        Path | None,
+        Parameter(
+            "Write coordinates (text and OFF), Gram matrix, contact graph (graph6) and inner "
+            "products of each file's code there.",
+            group="Output",
+            metavar="DIR",
+        ),
+        Of("files"),
+    ] = None
+    budget: Annotated[
+        float | None,
+        Parameter(
+            "Time limit of each solve, 90 (seconds) or 2m. Default 10.",
+            DURATION,
+            _SOLVES,
+        ),
+        Of("solve"),
+    ] = None
+    seed: Annotated[Seed, Of("solve")] = 0
+    time_limit: Annotated[
+        float | None,
+        Parameter(
+            "Time limit of the whole run, 90 (seconds), 15m or 2h; the rows so far are kept. "
+            "Default none.",
+            DURATION,
+            "Effort and machine",
+        ),
+        Of("files", "solve"),
+    ] = None
+    threads: Annotated[Threads, Of("files")] = None
+    workers: Annotated[Workers, Of("solve")] = None
+    cluster: Annotated[Cluster, Of("solve")] = None
+    out: Annotated[
+        Path | None,
+        Parameter(
+            "With --solve: keep the rows, each as it is ready: .jsonl.",
+            group=_SOLVES,
+            metavar="FILE",
+            writes=(".jsonl",),
+        ),
+        Of("solve"),
+    ] = None
+    resume: Annotated[
+        bool,
+        Parameter(
+            "With --solve: go on from the rows in the --out file.",
+            group=_SOLVES,
+        ),
+        Of("solve"),
+    ] = False
+    force: Force = False
+    plot: PlotOrPage = None
+    tolerance: Annotated[
+        float,
+        Parameter(
+            "Exit 5 if the largest cosine exceeds the best known by more than this. "
+            "Default 1e-9, or the precision of the file.",
+            real(0.0),
+            _GATES,
+        ),
+        Of("files", "solve"),
+    ] = TOLERANCE
+    require_entry: Annotated[
+        bool,
+        Parameter("Exit 5 also where (d, K) is not on record (status no_entry).", group=_GATES),
+        Of("files", "solve"),
+    ] = False
+    on_row: "Callable[[CompareRow], None] | None" = None
 
     def __post_init__(self) -> None:
         mode = self.mode
-        for field in fields(self):
-            modes = _MODES.get(field.name, (mode,))
-            if mode not in modes and self.is_set(field.name):
-                raise requires(field.name, _named(modes, "or"), f"drop {spelled(field.name)}")
-        if mode is Mode.FILES and self.d is not None and len(self.d) != 1:
-            raise UsageError(f"{spelled('d')} takes one dimension beside files, not {len(self.d)}")
-        if mode is Mode.SOLVE:
-            self._check_pairs()
+        for name, parameter in declared(type(self)).items():
+            modes = parameter.belongs_to
+            if modes and mode not in modes and self.is_set(name):
+                raise requires(name, _named(modes, "or"), f"drop {spelled(name)}")
+        d, K = self.d or (), self.K or ()
+        if mode == "files" and len(d) > 1:
+            raise UsageError(f"{spelled('d')} takes one dimension beside files, not {len(d)}")
+        if mode == "solve":
+            examples = {"d": "3..5", "K": "2..40"}
+            missing = [spelled(n, text) for n, text in examples.items() if not getattr(self, n)]
+            if missing:
+                raise requires("solve", " and ".join(missing))
+            if len(d) * len(K) > MOST_PAIRS:
+                raise UsageError(
+                    f"{len(d):,} dimensions and {len(K):,} sizes make more than {MOST_PAIRS:,} "
+                    "pairs; use larger steps"
+                )
         if self.resume and self.out is None:
             raise requires("resume", spelled("out", "rows.jsonl"))
         if self.plot is not None and is_page(self.plot) and len(self.files) != 1:
@@ -85,9 +219,9 @@ class Request(Call):
             )
 
     @property
-    def mode(self) -> Mode:
-        """The one that was asked for."""
-        choices = {Mode.LIST: self.list, Mode.SOLVE: self.solve, Mode.FILES: bool(self.files)}
+    def mode(self) -> str:
+        """`list`, `solve` or `files`: the one that was asked for."""
+        choices = {"list": self.list, "solve": self.solve, "files": bool(self.files)}
         modes = tuple(mode for mode in choices if choices[mode])
         if not modes:
             raise UsageError(
@@ -98,31 +232,6 @@ class Request(Call):
             raise UsageError(f"{_named(modes)} exclude each other; keep one of them")
         return modes[0]
 
-    @property
-    def processes(self) -> int:
-        """How many solve side by side on this machine."""
-        return processes(self.workers, self.cluster)
 
-    @property
-    def pairs(self) -> tuple[tuple[int, int], ...]:
-        """All (d, K), by dimension, then size."""
-        return tuple((d, K) for d in sorted(self.d or ()) for K in sorted(self.K or ()))
-
-    def _check_pairs(self) -> None:
-        examples = {"d": "3..5", "K": "2..40"}
-        missing = [
-            spelled(name, text) for name, text in examples.items() if not getattr(self, name)
-        ]
-        if missing:
-            raise requires("solve", " and ".join(missing))
-        sizes = len(self.d or ()), len(self.K or ())
-        if sizes[0] * sizes[1] > MOST_PAIRS:
-            raise UsageError(
-                f"{sizes[0]:,} dimensions and {sizes[1]:,} sizes make more than {MOST_PAIRS:,} "
-                "pairs; use larger steps"
-            )
-        processes(self.workers, self.cluster)
-
-
-def _named(modes: tuple[Mode, ...], joint: str = "and") -> str:
-    return f" {joint} ".join("files" if m is Mode.FILES else spelled(m.value) for m in modes)
+def _named(modes: tuple[str, ...], joint: str = "and") -> str:
+    return f" {joint} ".join(mode if mode == "files" else spelled(mode) for mode in modes)

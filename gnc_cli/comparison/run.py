@@ -9,20 +9,24 @@ from math import nan
 from typing import TYPE_CHECKING, Any, cast
 
 from gnc_cli import __version__
-from gnc_cli.comparison.request import Request
+from gnc_cli.comparison.request import Compare
 from gnc_cli.comparison.result import CompareResult, ListedRow, Mode, SolvedRow
 from gnc_cli.constructions.families.theorem_3_3 import closed_form
+from gnc_cli.io.arguments import check_apart
 from gnc_cli.io.ledger import Ledger
 from gnc_cli.known_codes.best import Reference, best
 from gnc_cli.known_codes.table import KnownCode, KnownCodes, TableStamp, numerical_codes, our_copy
-from gnc_cli.known_codes.verdict import passes, verdict
+from gnc_cli.known_codes.verdict import TOLERANCE, passes, verdict
 from gnc_cli.limits.registry import possible_table
 from gnc_cli.metrics.gnc2 import Rattlers
+from gnc_cli.parameters import spelled
 from gnc_cli.records import plain, read_plain
 from gnc_cli.runtime.deadline import Deadline
-from gnc_cli.runtime.parallel import WORTH_PROCESSES, Pool
+from gnc_cli.runtime.parallel import WORTH_PROCESSES, Pool, processes
+from gnc_cli.runtime.threads import limit_threads, threads_for
 
 if TYPE_CHECKING:
+    from gnc_cli.comparison.codes import Judged
     from gnc_cli.search.result import SolveResult
 
 PROBLEM = "tammes"
@@ -32,47 +36,46 @@ _RECOGNISING = 2.0
 """Time limit for recognising a code, seconds."""
 
 
-def run(request: Request) -> CompareResult:
+def run(call: Compare) -> CompareResult:
     """Answer a call; see `api.compare`."""
     started = time.monotonic()
-    table = possible_table(request.table)
-    deadline = Deadline.of_call(request.time_limit, request.interrupt)
+    table = possible_table(call.table)
+    deadline = Deadline.of_call(call.time_limit, call.interrupt)
+    mode = Mode(call.mode)
     codes: Sequence[Any] = ()
     rows: Sequence[Any]
-    match request.mode:
+    match mode:
         case Mode.LIST:
-            rows = list_codes(request, table)
+            rows = list_codes(call, table)
         case Mode.FILES:
-            from gnc_cli.comparison.codes import compare_files
-
-            codes = compare_files(request, table, deadline)
+            codes = compare_files(call, table, deadline)
             rows = [code.row for code in codes]
         case Mode.SOLVE:
-            rows = compare_solves(request, table, deadline)
+            rows = compare_solves(call, table, deadline)
     result = CompareResult(
         seconds=time.monotonic() - started,
         version=__version__,
         rows=tuple(rows),
         table=table.stamp,
-        mode=request.mode,
+        mode=mode,
         interrupted=deadline.interrupted,
-        unfinished=request.mode is Mode.SOLVE and len(rows) < len(request.pairs),
+        unfinished=mode is Mode.SOLVE and len(rows) < len(call.d or ()) * len(call.K or ()),
         codes=tuple(codes),
     )
-    if request.plot is not None:
+    if call.plot is not None:
         from gnc_cli.comparison.plot import plot_compare
 
-        plot_compare(result, request.plot)
+        plot_compare(result, call.plot)
     return result
 
 
-def list_codes(request: Request, table: KnownCodes) -> list[ListedRow]:
+def list_codes(call: Compare, table: KnownCodes) -> list[ListedRow]:
     """The best entry of each pair: of our copy, of the table, or of our numerical codes."""
     listed = our_copy().merged(table).merged(numerical_codes())
-    rows = [_entry(e) for e in listed.select(request.d, request.K, proven=request.proven)]
-    if request.on_row is not None:
+    rows = [_entry(e) for e in listed.select(call.d, call.K, proven=call.proven)]
+    if call.on_row is not None:
         for row in rows:
-            request.on_row(row)
+            call.on_row(row)
     return rows
 
 
@@ -93,6 +96,62 @@ def _entry(entry: KnownCode) -> ListedRow:
         record=entry.status,
         note=entry.note,
     )
+
+
+# Files
+
+
+def compare_files(call: Compare, table: KnownCodes, deadline: Deadline) -> "list[Judged]":
+    """Each file in its order; further digits; files for other programs.
+
+    All files are read before the first is measured: a bad file costs no waiting.
+    """
+    from gnc_cli.comparison.codes import described, judge_code, load_code, polished_cosine
+    from gnc_cli.comparison.files import NAMES, export_code, export_folders
+
+    dimension = None if call.d is None else call.d[0]
+    codes = [load_code(source, dimension) for source in call.files]
+    folders = []
+    if call.export is not None:
+        folders = export_folders(call.export, [code.file for code in codes], call.force)
+        written = [folder / name for folder in folders for name in NAMES]
+        read = {"FILES": call.files, spelled("table"): call.table}
+        check_apart({spelled("export"): written}, read)
+    judged: list[Judged] = []
+    for at, code in enumerate(codes):
+        if deadline.interrupted:
+            break
+        result = judge_code(code, table, deadline, call.threads)
+        if result.row.status is None and deadline.interrupted:
+            break
+        with limit_threads(threads_for(float(code.rows.size) ** 3, call.threads)):
+            row, digits = result.row, None
+            if call.digits is not None:
+                polished, digits = polished_cosine(result, call.digits, deadline)
+                row = replace(row, digits=polished)
+            if call.describe:
+                row = described(row, result, code.precision, deadline)
+            if folders:
+                exported, left_out = export_code(
+                    result.weights,
+                    result.contact_pairs,
+                    digits,
+                    folders[at],
+                    deadline,
+                    force=call.force,
+                )
+                row = replace(row, exported=exported, left_out=left_out)
+        # A limit that nobody gave asks no more of a file than its numbers can say.
+        tolerance = call.tolerance
+        allowed = max(tolerance, code.precision) if tolerance == TOLERANCE else tolerance
+        row = replace(row, passed=passes(row, allowed, call.require_entry))
+        judged.append(replace(result, row=row))
+        if call.on_row is not None:
+            call.on_row(row)
+        if call.progress is not None:
+            gap = max((j.row.gap for j in judged if j.row.gap is not None), default=nan)
+            call.progress("codes, largest gap", len(judged), len(codes), gap)
+    return judged
 
 
 # Fresh solves
@@ -126,7 +185,7 @@ class _DeadlineFlag:
 
 
 def compare_solves(
-    request: Request,
+    call: Compare,
     table: KnownCodes,
     deadline: Deadline,
 ) -> list[SolvedRow]:
@@ -138,57 +197,55 @@ def compare_solves(
     from. `gnc solve --problem tammes --method descent --seed SEED --time-limit BUDGET` repeats a
     row. One that a time limit cut depends on how far a process got.
 
-    With `request.out` every row is kept as soon as it is there; with `request.resume` the rows in
-    that file are taken and the others made.
+    With `out` every row is kept as soon as it is there; with `resume` the rows in that file are
+    taken and the others made.
     """
-    budget = request.budget or _BUDGET
-    jobs = [
-        PairJob(d, K, budget, request.seed, best(d, K, table), table.stamp)
-        for d, K in request.pairs
-    ]
+    budget = call.budget or _BUDGET
+    pairs = [(d, K) for d in sorted(call.d or ()) for K in sorted(call.K or ())]
+    jobs = [PairJob(d, K, budget, call.seed, best(d, K, table), table.stamp) for d, K in pairs]
     # What the rows of one ledger have in common.
     options = {
         "mode": "solve",
         "problem": PROBLEM,
         "budget": budget,
-        "seed": request.seed,
+        "seed": call.seed,
         "table": table.stamp.sha256,
     }
     rows: dict[tuple[int, int], SolvedRow] = {}
 
     def add(row: SolvedRow) -> None:
-        good = passes(row, request.tolerance, request.require_entry)
+        good = passes(row, call.tolerance, call.require_entry)
         rows[row.d, row.K] = row = replace(row, passed=good)
-        if request.on_row is not None:
-            request.on_row(row)
+        if call.on_row is not None:
+            call.on_row(row)
 
     def done(row: SolvedRow) -> None:
         # Whether a row passes is a matter of each run's own tolerance.
         ledger.append({key: value for key, value in plain(row).items() if key != "passed"})
         add(row)
-        if request.progress is not None:
+        if call.progress is not None:
             gap = max((r.gap for r in rows.values() if r.gap is not None), default=nan)
-            request.progress("pairs, largest gap", len(rows), len(jobs), gap)
+            call.progress("pairs, largest gap", len(rows), len(jobs), gap)
 
     with Ledger(
-        request.out,
+        call.out,
         partial(read_plain, SolvedRow),
         "d",
         options,
-        resume=request.resume,
-        force=request.force,
+        resume=call.resume,
+        force=call.force,
     ) as ledger:
-        pairs = {*request.pairs}
+        wanted = {*pairs}
         for row in ledger.rows:
-            if (row.d, row.K) in pairs:
+            if (row.d, row.K) in wanted:
                 add(row)
         missing = [job for job in jobs if (job.d, job.K) not in rows]
         worth = len(missing) * budget > WORTH_PROCESSES
-        with Pool(request.processes if worth else 1, request.cluster) as pool:
+        with Pool(processes(call.workers, call.cluster) if worth else 1, call.cluster) as pool:
             for _, row in pool.run(solve_pair, missing, deadline):
                 if row is not None:
                     done(row)
-    return [rows[pair] for pair in request.pairs if pair in rows]
+    return [rows[pair] for pair in pairs if pair in rows]
 
 
 def solve_pair(job: PairJob, deadline: Deadline) -> SolvedRow | None:

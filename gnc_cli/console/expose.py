@@ -25,7 +25,7 @@ from gnc_cli.console.process import interruptible, print_line
 from gnc_cli.console.progress import conversation, progress_on_terminal
 from gnc_cli.errors import GncError
 from gnc_cli.io.arguments import check_files
-from gnc_cli.parameters import Parameter, declared, in_shell
+from gnc_cli.parameters import Parameter, annotations, declared, in_shell
 from gnc_cli.records import Result
 
 
@@ -137,17 +137,15 @@ def expose(function: Callable[..., Result], first: str = "starting") -> Callable
 
     command.__name__ = function.__name__
     command.__doc__ = (inspect.getdoc(function) or "").partition("\n\nArgs:")[0]
-    annotations = inspect.get_annotations(function) | {
-        name: annotation
-        for group in groups
-        for name, annotation in inspect.get_annotations(group).items()
-    }
+    types = annotations(function)
+    for group in groups:
+        types |= annotations(group)
     parameters = [
         inspect.Parameter(
             name,
             inspect.Parameter.KEYWORD_ONLY,
             default=_option(name, parameter),
-            annotation=_shell_type(annotations[name], parameter),
+            annotation=_shell_type(types[name], parameter),
         )
         for name, parameter in all_options.items()
     ]

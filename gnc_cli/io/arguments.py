@@ -1,11 +1,17 @@
-"""The arguments of a public function, read and checked by their declarations before it runs."""
+"""The arguments of a public function, read and checked by their declarations before it runs.
+
+`entry` makes the function of a command from its call, a record whose fields are the declaration;
+`validated` is for other functions, which are declared in their signature.
+"""
 
 import functools
 import glob
 import inspect
 import os
 import re
+import threading
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib.util import find_spec
 from typing import Any, ParamSpec, TypeVar
@@ -20,8 +26,10 @@ from gnc_cli.parameters import (
     spelled,
 )
 from gnc_cli.runtime.calls import default_settings
+from gnc_cli.runtime.deadline import Progress
 
 _P = ParamSpec("_P")
+_Q = TypeVar("_Q")
 _R = TypeVar("_R")
 _NEEDS = {
     ".html": ("plotly", "viewer", ".png or .svg"),
@@ -30,46 +38,116 @@ _NEEDS = {
 """By suffix of an output: the package that it takes, its extra, and what to write instead."""
 
 
-def validated(function: Callable[_P, _R]) -> Callable[_P, _R]:
-    """Let every declared argument be read and every file be checked before `function` runs.
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Call:
+    """A call of a public function: what its caller said, each argument read by its declaration."""
+
+    interrupt: threading.Event | None = None
+    """Set from outside, it ends the call early."""
+    progress: Progress | None = None
+
+    def is_set(self, name: str) -> bool:
+        """Return whether an argument differs from its default, None of arrays."""
+        value, default = getattr(self, name), getattr(type(self), name)
+        return value is not None and (default is None or value != default)
+
+    def chosen(self, subject: str) -> list[str]:
+        """Return the arguments that belong to a subject and differ from their defaults."""
+        parameters = declared(type(self))
+        return [n for n, p in parameters.items() if subject in p.belongs_to and self.is_set(n)]
+
+
+def entry(request: Callable[_P, _Q]) -> Callable[[Callable[[_Q], _R]], Callable[_P, _R]]:
+    """Make the public function of a command from its call.
 
     Files: no output may be another output or an input, and all must be writable; existing ones
     need a true `force` or `resume` among the arguments. None passes where it is the default.
-    """
-    parameters = declared(function)
-    signature = inspect.signature(function)
-    called = function.__qualname__.removesuffix(".__init__")
 
-    def read(name: str, value: Any) -> Any:
-        """One value, or one of those that a parameter like `*files` gathers."""
-        parameter = parameters[name]
-        if value is None and signature.parameters[name].default is not None:
-            raise parameter.mistaken(name, value)
-        return parameter.read(name, value)
+    Args:
+        request: the class of the call, a frozen dataclass with declared fields (`Parameter`). It
+            is made of the arguments as they were read, and checks them against each other.
+    """
+    parameters, signature = declared(request), inspect.signature(request)
+
+    def made(function: Callable[[_Q], _R]) -> Callable[_P, _R]:
+        @functools.wraps(function)
+        def called(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+            bound = _read(function.__name__, signature, parameters, args, kwargs)
+            return function(request(*bound.args, **bound.kwargs))
+
+        _describe(called, function, parameters, signature)
+        called.declaration = request  # type: ignore[attr-defined]
+        return default_settings()(called)
+
+    return made
+
+
+def validated(function: Callable[_P, _R]) -> Callable[_P, _R]:
+    """Let every declared argument be read and every file be checked before `function` runs."""
+    parameters, signature = declared(function), inspect.signature(function)
+    name = function.__qualname__.removesuffix(".__init__")
 
     @functools.wraps(function)
-    def checked(*args: _P.args, **kwargs: _P.kwargs) -> _R:
-        for unknown in kwargs.keys() - signature.parameters.keys():
-            from gnc_cli.io.catalogue import NAMES
-
-            close = [role for role, tiers in NAMES.items() if unknown in sum(tiers, ())]
-            close = [name for name in close if name in signature.parameters]
-            close = close or get_close_matches(unknown, signature.parameters, 1)
-            hint = f"did you mean {close[0]}?" if close else f"see help({called})"
-            raise UsageError(f"{called}() has no argument {unknown!r}; {hint}")
-        bound = signature.bind(*args, **kwargs)
-        for name in [name for name in bound.arguments if name in parameters]:
-            value, several = bound.arguments[name], parameters[name].argument
-            bound.arguments[name] = (
-                tuple(read(name, each) for each in value) if several else read(name, value)
-            )
-        check_files(parameters, bound.arguments)
+    def called(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+        bound = _read(name, signature, parameters, args, kwargs)
         return function(*bound.args, **bound.kwargs)
 
-    checked.__doc__ = _with_arguments(function.__doc__ or "", parameters)
-    checked.__signature__ = plain_signature(signature)  # type: ignore[attr-defined]
+    _describe(called, function, parameters, signature)
     # A network with its loader is the caller's, and runs under the caller's settings.
-    return checked if "loader" in signature.parameters else default_settings()(checked)
+    return called if "loader" in signature.parameters else default_settings()(called)
+
+
+def _read(
+    called: str,
+    signature: inspect.Signature,
+    parameters: Mapping[str, Parameter],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> inspect.BoundArguments:
+    """Read the arguments of a call by their declarations, and check its files.
+
+    Raises:
+        UsageError: an argument has no such name, or is not of its kind; see `check_files`.
+    """
+    for unknown in kwargs.keys() - signature.parameters.keys():
+        from gnc_cli.io.catalogue import NAMES
+
+        close = [role for role, tiers in NAMES.items() if unknown in sum(tiers, ())]
+        close = [name for name in close if name in signature.parameters]
+        close = close or get_close_matches(unknown, signature.parameters, 1)
+        hint = f"did you mean {close[0]}?" if close else f"see help({called})"
+        raise UsageError(f"{called}() has no argument {unknown!r}; {hint}")
+    names = [p.name for p in signature.parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
+    bound = signature.bind(*args[: len(names)], **kwargs)
+    for name, value in bound.arguments.items():
+        if name in parameters:
+            if value is None and signature.parameters[name].default is not None:
+                raise parameters[name].mistaken(name, value)
+            bound.arguments[name] = parameters[name].read(name, value)
+    if len(args) > len(names):
+        raise UsageError(
+            f"{called}() takes {' and '.join(names)} by position; name the others, and give "
+            "several of one as a list"
+        )
+    check_files(parameters, bound.arguments)
+    return bound
+
+
+def _describe(
+    called: Callable[..., Any],
+    function: Callable[..., Any],
+    parameters: Mapping[str, Parameter],
+    signature: inspect.Signature,
+) -> None:
+    """Give a public function its signature, and a docstring with all of its parameters."""
+    called.__doc__ = _with_arguments(function.__doc__ or "", parameters)
+    result = inspect.signature(function).return_annotation
+    ordered = sorted(  # those by name: declared parameters first, in their order
+        signature.parameters.values(),
+        key=lambda p: (p.kind, p.kind is p.KEYWORD_ONLY and p.name not in parameters),
+    )
+    plain = signature.replace(parameters=ordered, return_annotation=result)
+    called.__signature__ = plain_signature(plain)  # type: ignore[attr-defined]
 
 
 def _with_arguments(text: str, parameters: Mapping[str, Parameter]) -> str:

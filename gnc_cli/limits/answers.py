@@ -12,6 +12,8 @@ from typing import Any
 
 from gnc_cli.geometry.sphere import angle_from_chord
 from gnc_cli.known_codes.best import BestKnown
+from gnc_cli.known_codes.table import KnownCodes
+from gnc_cli.limits.delsarte import DelsarteLP
 from gnc_cli.limits.limit import (
     LARGEST_D,
     ROUNDING,
@@ -23,7 +25,8 @@ from gnc_cli.limits.limit import (
     least_excluded,
     loosened,
 )
-from gnc_cli.limits.request import Request
+from gnc_cli.limits.question import Question, is_small
+from gnc_cli.limits.registry import all_limits, unproved_limits
 from gnc_cli.limits.result import (
     BestBounds,
     BoundRow,
@@ -38,6 +41,7 @@ from gnc_cli.limits.result import (
 )
 from gnc_cli.metrics.scale import adacos_scale, least_scale
 from gnc_cli.records import Bracket
+from gnc_cli.runtime.deadline import Deadline, StageProgress
 
 _SAME_ANGLE = 1e-9
 """Angles that differ by less, relatively, count as equal. Near 1 cosines hardly differ, angles
@@ -64,14 +68,43 @@ def _fields(
     }
 
 
+def limits_of(
+    question: Question,
+    codes: KnownCodes,
+    *,
+    lp: bool = False,
+    sdp: bool = False,
+    deadline: Deadline | None = None,
+    progress: StageProgress | None = None,
+) -> list[Limit]:
+    """The bounds that a question is put to, in their order.
+
+    Args:
+        lp: with Delsarte's linear programme, which otherwise is asked of one pair of few
+            dimensions alone.
+        sdp: with the three-point bound where none is stored.
+    """
+    limits = all_limits(question.subject, codes, sdp=sdp, deadline=deadline, progress=progress)
+    if lp or is_small(question.d, question.K):
+        limits.append(DelsarteLP(deadline=deadline, only_open=not lp))
+    return limits + unproved_limits(codes)
+
+
 # How far apart
+
+
+def possible_interval(d: int, K: int, codes: KnownCodes) -> Bracket:
+    """The best proved interval of rho*(d, K), as `gnc bounds` has it."""
+    question = Question(d=(d,), K=(K,))
+    _, best = pair_answer(d, K, limits_of(question, codes), question, None, None)
+    return Bracket(best.lower, best.upper)
 
 
 def pair_answer(
     d: int,
     K: int,
     limits: Sequence[Limit],
-    request: Request,
+    question: Question,
     best_known: BestKnown | None,
     least: DimensionBest | None,
 ) -> tuple[list[BoundRow], BestBounds]:
@@ -84,14 +117,14 @@ def pair_answer(
         ArithmeticError: a lower end above an upper one by more than rounding: one is wrong.
     """
     findings = [limit.at(d, K) for limit in limits]
-    rows = _pair_rows(d, K, limits, findings, request.subject)
-    best = _pair_best(rows, request, best_known, least)
+    rows = _pair_rows(d, K, limits, findings, question.subject)
+    best = _pair_best(rows, question, best_known, least)
     for at in reversed(range(len(limits))):  # the linear programme comes before the slower one
         new = None if best.exact else limits[at].solve(d, K)
         if new is not None:
             findings[at] = new
-            rows = _pair_rows(d, K, limits, findings, request.subject)
-            best = _pair_best(rows, request, best_known, least)
+            rows = _pair_rows(d, K, limits, findings, question.subject)
+            best = _pair_best(rows, question, best_known, least)
     return rows, best
 
 
@@ -126,7 +159,7 @@ def _pair_rows(
 
 def _pair_best(
     rows: Sequence[BoundRow],
-    request: Request,
+    question: Question,
     best_known: BestKnown | None,
     least: DimensionBest | None,
 ) -> BestBounds:
@@ -135,7 +168,7 @@ def _pair_best(
     # Of equal ends one that is not attained says more.
     excluding = (row for row in bounds if not row.exists)
     limit = min(excluding, key=lambda row: (row.margin, not row.strict))
-    rest = request.subject is Quantity.ONE_VS_REST
+    rest = question.subject is Quantity.ONE_VS_REST
     low, high = (code, limit) if rest else (limit, code)
     # Digits to which distances are good, decimals to which cosines are.
     if low.value > high.value + ROUNDING * (low.value if rest else 1.0):
@@ -147,12 +180,12 @@ def _pair_best(
     if low.angle_deg is not None and high.angle_deg is not None:
         lower_deg, upper_deg = high.angle_deg, max(low.angle_deg, high.angle_deg)
         exact = upper - lower <= ROUNDING and upper_deg - lower_deg <= _SAME_ANGLE * upper_deg
-    status = _status(code, bounds, request)
-    scale = request.scale(math.log(low.K - 1), code.margin)
+    status = _status(code, bounds, question)
+    scale = question.scale(math.log(low.K - 1), code.margin)
     return BestBounds(
         d=low.d,
         K=low.K,
-        quantity=request.subject,
+        quantity=question.subject,
         lower=lower,
         upper=upper,
         lower_name=low.name,
@@ -164,22 +197,24 @@ def _pair_best(
         status=status,
         scale=None if status == "excluded" else scale,
         margins=_margins(
-            low.K, Bracket(code.margin, max(code.margin, limit.margin)), request, least
+            low.K, Bracket(code.margin, max(code.margin, limit.margin)), question, least
         ),
     )
 
 
-def _margins(K: int, rho: Bracket, request: Request, least: DimensionBest | None) -> LargestMargins:
+def _margins(
+    K: int, rho: Bracket, question: Question, least: DimensionBest | None
+) -> LargestMargins:
     """The interval of rho* as a classifier's margins and scales."""
     angle = Bracket(*(angle_from_chord(math.sqrt(2.0 * end)) for end in (rho.lower, rho.upper)))
     share = scale = None
-    if request.target is not None:
-        wanted, largest = float(request.target), rho
-        if request.arcface_m is not None:
-            wanted, largest = request.arcface_m, angle
+    if question.target is not None:
+        wanted, largest = float(question.target), rho
+        if question.arcface_m is not None:
+            wanted, largest = question.arcface_m, angle
         share = Bracket(wanted / largest.upper, wanted / largest.lower)
-    if request.scale_probability is not None:
-        scale = least_scale(K, request.scale_probability, rho)
+    if question.scale_probability is not None:
+        scale = least_scale(K, question.scale_probability, rho)
     return LargestMargins(
         share=share,
         cosface=rho,
@@ -191,11 +226,11 @@ def _margins(K: int, rho: Bracket, request: Request, least: DimensionBest | None
     )
 
 
-def _status(code: BoundRow, bounds: Sequence[BoundRow], request: Request) -> Status | None:
+def _status(code: BoundRow, bounds: Sequence[BoundRow], question: Question) -> Status | None:
     """Whether a code with what was asked for exists."""
-    if request.target is None:
+    if question.target is None:
         return None
-    target = loosened(request.target)
+    target = loosened(question.target)
     if code.margin >= target:
         return "exists"
     # What is not attained is excluded itself.
@@ -208,20 +243,20 @@ def _status(code: BoundRow, bounds: Sequence[BoundRow], request: Request) -> Sta
 
 
 def dimension_answer(
-    request: Request, limits: Sequence[Limit], sizes: Iterable[int]
+    question: Question, limits: Sequence[Limit], sizes: Iterable[int]
 ) -> DimensionAnswer:
     """For every K: a row per bound, and the interval of dimensions.
 
     Args:
-        sizes: the K of the request; an interruption leaves out those that follow.
+        sizes: the K of the question; an interruption leaves out those that follow.
     """
     rows: list[DimensionRow] = []
     best: list[DimensionBest] = []
     for K in sizes:
-        of_K = [_dimension_row(K, limit, request) for limit in limits]
+        of_K = [_dimension_row(K, limit, question) for limit in limits]
         rows += of_K
         best.append(_dimension_best(K, of_K))
-    whole = len(best) == len(request.K)
+    whole = len(best) == len(question.K)
     enough = [b.sufficient for b in best if b.sufficient is not None]
     needed = [b.necessary for b in best if b.necessary is not None]
     return DimensionAnswer(
@@ -229,18 +264,18 @@ def dimension_answer(
         best=tuple(best),
         sufficient=max(enough) if whole and len(enough) == len(best) else None,
         necessary=max(needed) if whole and len(needed) == len(best) else None,
-        scale=request.scale(math.log(max(request.K) - 1)),
+        scale=question.scale(math.log(max(question.K) - 1)),
     )
 
 
-def _dimension_row(K: int, limit: Limit, request: Request) -> DimensionRow:
-    assert request.target is not None
-    reach = limit.dimension(K, loosened(request.target))
+def _dimension_row(K: int, limit: Limit, question: Question) -> DimensionRow:
+    assert question.target is not None
+    reach = limit.dimension(K, loosened(question.target))
     d = LARGEST_D + 1 if reach.ending is Ending.BEYOND and not limit.exists else reach.d
     # What excludes the dimensions below d is what it says of the last of them.
     decisive = (d or 0) if limit.exists else (d or 0) - 1
     finding = limit.at(decisive, K) if decisive >= 2 else None
-    return DimensionRow(ending=reach.ending, **_fields(limit, request.subject, finding, d, K))
+    return DimensionRow(ending=reach.ending, **_fields(limit, question.subject, finding, d, K))
 
 
 def _dimension_best(K: int, rows: Sequence[DimensionRow]) -> DimensionBest:
@@ -254,22 +289,25 @@ def _dimension_best(K: int, rows: Sequence[DimensionRow]) -> DimensionBest:
 # How many points
 
 
-def classes_answer(request: Request, limits: Sequence[Limit], dims: Iterable[int]) -> ClassesAnswer:
+def classes_answer(
+    question: Question, limits: Sequence[Limit], dims: Iterable[int]
+) -> ClassesAnswer:
     """For every d: a row per bound, and the interval of numbers of points.
 
     Args:
-        dims: the d of the request; an interruption leaves out those that follow.
+        dims: the d of the question; an interruption leaves out those that follow.
     """
     rows: list[ClassesRow] = []
     best: list[ClassesBest] = []
     largest: list[Count | None] = []
     excluded: list[Count] = []
+    subject = question.subject
     for d in dims:
-        counts = [(limit, _count(d, limit, request)) for limit in limits]
+        counts = [(limit, _count(d, limit, question)) for limit in limits]
         rows += [
             ClassesRow(
                 log10_K=None if count is None else count.log10,
-                **_fields(limit, request.subject, count, d, None if count is None else count.exact),
+                **_fields(limit, subject, count, d, None if count is None else count.exact),
             )
             for limit, count in counts
         ]
@@ -281,11 +319,11 @@ def classes_answer(request: Request, limits: Sequence[Limit], dims: Iterable[int
         excluded += [] if first is None else [first]
     # Guaranteed in every d asked; excluded in some d asked.
     sure = [count for count in largest if count is not None]
-    most = min(sure, key=_size) if sure and len(sure) == len(request.d) else None
+    most = min(sure, key=_size) if sure and len(sure) == len(question.d) else None
     scale = None
     if most is not None:
         log_others = math.log(most.exact - 1) if most.exact else most.log10 * math.log(10.0)
-        scale = request.scale(log_others)
+        scale = question.scale(log_others)
     return ClassesAnswer(
         rows=tuple(rows),
         best=tuple(best),
@@ -308,17 +346,17 @@ def _interval(most: Count | None, first: Count | None) -> dict[str, Any]:
     return fields
 
 
-def _count(d: int, limit: Limit, request: Request) -> Count | None:
+def _count(d: int, limit: Limit, question: Question) -> Count | None:
     """What a bound says of a target: the largest K that has it, or the smallest that has not.
 
     A value that is printed in full and given back counts as reached, which the loosened target
     sees to. Above a million points the values of a formula at neighbouring K are nearer to each
     other than that; those of codes are not.
     """
-    assert request.target is not None
-    count = limit.points(d, loosened(request.target))
+    assert question.target is not None
+    count = limit.points(d, loosened(question.target))
     if count is not None and not limit.listed and (count.exact or math.inf) > _FEW:
-        count = limit.points(d, request.target)
+        count = limit.points(d, question.target)
     if count is not None and count.exact is not None and not limit.exists:
         # The smallest number that is excluded, from the largest that is not.
         count = Count.of(count.exact + 1, count.source)

@@ -1,74 +1,202 @@
-"""A call of `bounds`: its arguments, the target that they state, and what goes together."""
+"""A call of `bounds`: the declaration of its arguments, and which of them go together."""
 
-from dataclasses import dataclass, fields
-from decimal import Decimal
-from fractions import Fraction
-from functools import cached_property
-from math import cos, sin
+from collections.abc import Iterable
+from dataclasses import KW_ONLY, dataclass
+from math import pi
+from typing import TYPE_CHECKING, Annotated
 
 from gnc_cli.errors import UsageError
-from gnc_cli.known_codes.best import Table
+from gnc_cli.io.arguments import Call
 from gnc_cli.limits.limit import Quantity
-from gnc_cli.metrics.scale import softmax_scale
-from gnc_cli.parameters import MOST_PAIRS, Path, excludes, requires, spelled
-from gnc_cli.runtime.deadline import Call
+from gnc_cli.limits.question import LP_DIMENSIONS, is_small
+from gnc_cli.parameters import (
+    DURATION,
+    MOST_PAIRS,
+    Force,
+    Parameter,
+    Path,
+    Plot,
+    PublicTable,
+    Read,
+    declared,
+    excludes,
+    one_of,
+    real,
+    requires,
+    spelled,
+    wholes,
+)
 
-LP_DIMENSIONS = 8
-"""Dimensions up to which Delsarte's linear programme is solved where nobody asked for it."""
+if TYPE_CHECKING:
+    pass
+
+_MOST_D, _MOST_K = 10**5, 10**18
 _MOST_ANSWERS = 10_000
-_PROBABILITY = 0.9
-"""That the scale is for, where d, K and a margin are given and no probability is."""
-_OF_CHECKS = ("verify", "time_limit", "force", "interrupt", "progress")
-"""What goes together with a certificate to check."""
-_LEAST = Fraction(1, 10**30)
-"""Smallest target: far below the distances of 10^18 points."""
+_OF_A_CHECK = ("verify", "time_limit", "force")
+"""Options that go together with a certificate to check."""
+_QUESTION = "Problem"
+_CERTIFICATES = "Certificates"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Request(Call):
-    """A call of `bounds`; each argument by itself has been checked.
+@dataclass(frozen=True, eq=False)
+class Bounds(Call):
+    """A call of `bounds`.
 
     Raises:
         UsageError: arguments are missing or contradict each other.
     """
 
-    d: tuple[int, ...] = ()
-    """Empty where the dimension is sought."""
-    K: tuple[int, ...] = ()
-    """Empty where the number of points is sought."""
-    margin: float | None = None
-    arcface_m: float | None = None
-    max_cosine: float | None = None
-    quantity: Quantity | None = None
-    probability: float | None = None
-    lp: bool = False
-    sdp: bool = False
-    table: Table = None
-    verify: Path | None = None
-    export: Path | None = None
-    time_limit: float | None = None
-    best: bool = False
-    out: Path | None = None
-    plot: Path | None = None
+    d: Annotated[
+        Read[int | Iterable[int] | str | None, tuple[int, ...] | None],
+        Parameter(
+            "Dimensions, 2 to 1e5: 512, 128,256,512 or 2..512.",
+            wholes(2, _MOST_D),
+            _QUESTION,
+            short="-d",
+        ),
+    ] = Read(None)
+    K: Annotated[
+        Read[int | Iterable[int] | str | None, tuple[int, ...] | None],
+        Parameter(
+            "Numbers of classes or points, 2 to 1e18: 1e6 or 10572,85742,360232.",
+            wholes(2, _MOST_K),
+            _QUESTION,
+            short="-K",
+        ),
+    ] = Read(None)
+    _: KW_ONLY
+    margin: Annotated[
+        float | None,
+        Parameter(
+            "One-vs-rest distance wanted (CosFace's margin), above 0, up to 2. With --K: "
+            "which d; with --d: how many K; with both: which share of the largest margin it is, "
+            "and which scale softmax needs.",
+            real(above=0.0, most=2.0),
+            _QUESTION,
+        ),
+    ] = None
+    arcface_m: Annotated[
+        float | None,
+        Parameter(
+            "Minimal angle between two points in radians (ArcFace's margin), in place of --margin.",
+            real(above=0.0, most=pi),
+            _QUESTION,
+            metavar="RADIANS",
+        ),
+    ] = None
+    max_cosine: Annotated[
+        float | None,
+        Parameter(
+            "Largest cosine allowed between two points, in place of --margin; --d 8 "
+            "--max-cosine 0.5 is the kissing problem.",
+            real(least=-1.0, below=1.0),
+            _QUESTION,
+        ),
+    ] = None
+    quantity: Annotated[
+        Read[str | None, Quantity | None],
+        Parameter(
+            "one-vs-rest (margins), or one-vs-one: cosine and angle of spherical codes. "
+            "Default one-vs-rest; one-vs-one with --arcface-m or --max-cosine.",
+            one_of(Quantity),
+            _QUESTION,
+        ),
+    ] = Read(None)
+    probability: Annotated[
+        float | None,
+        Parameter(
+            "Print the scale s = 1/tau that is enough for probability P on every class. Default "
+            "0.9 where d, K and a margin are given, else none.",
+            real(above=0.0, below=1.0),
+            _QUESTION,
+            metavar="P",
+        ),
+    ] = None
+    lp: Annotated[
+        bool,
+        Parameter(
+            "Add Delsarte's linear programme, verified in exact arithmetic: about a second "
+            "per pair, for d up to 1000, K up to 10^9 and polynomials of degree 40. For one pair "
+            "with d up to 8 it is added anyway, where it can help.",
+            group=_QUESTION,
+        ),
+    ] = False
+    sdp: Annotated[
+        bool,
+        Parameter(
+            "Compute Bachoc and Vallentin's three-point bound for pairs without a stored one where "
+            "the other bounds leave a gap, proved in whole numbers: about ten seconds per pair.",
+            group=_QUESTION,
+        ),
+    ] = False
+    table: PublicTable = None
+    verify: Annotated[
+        Path | None,
+        Parameter(
+            "Check a certificate, .json or .json.gz, in exact arithmetic, and say what it proves; "
+            "exit 5 if its claim does not follow from the file, 4 if that is not decided.",
+            group=_CERTIFICATES,
+            metavar="FILE",
+            reads=True,
+        ),
+    ] = None
+    export: Annotated[
+        Path | None,
+        Parameter(
+            "Write the certificate of the best bound from above that has one: .json or .gz.",
+            group=_CERTIFICATES,
+            metavar="FILE",
+            writes=(".json", ".gz"),
+        ),
+    ] = None
+    time_limit: Annotated[
+        float | None,
+        Parameter(
+            "Wall time for linear and semidefinite programmes, --export and --verify; bounds that "
+            "are not ready by then are left out. Default none, of a check 5 minutes.",
+            DURATION,
+            "Effort and machine",
+        ),
+    ] = None
+    best: Annotated[
+        bool,
+        Parameter(
+            "In --csv, --jsonl and --out write one row per (d, K), d or K with the best "
+            "bounds, not one per bound.",
+            group="Output",
+        ),
+    ] = False
+    out: Annotated[
+        Path | None,
+        Parameter(
+            "Write the rows: .csv, .json, .h5 or .parquet.",
+            group="Output",
+            metavar="FILE",
+            writes=(".csv", ".json", ".h5", ".parquet"),
+        ),
+    ] = None
+    force: Force = False
+    plot: Plot = None
 
     def __post_init__(self) -> None:
         if self.verify is not None:  # a check of a certificate takes no question
-            for field in fields(self):
-                if field.name not in _OF_CHECKS and self.is_set(field.name):
-                    raise excludes("verify", spelled(field.name))
+            for name in declared(type(self)):
+                if name not in _OF_A_CHECK and self.is_set(name):
+                    raise excludes("verify", spelled(name))
             return
         names = filter(self.is_set, ("margin", "arcface_m", "max_cosine"))
         targets = {name: getattr(self, name) for name in names}
         if len(targets) > 1:
             named = " and ".join(map(spelled, targets))
             raise UsageError(f"{named} exclude each other; keep one of them")
-        if bool(self.d) + bool(self.K) + len(targets) < 2:
+        if (self.d is not None) + (self.K is not None) + len(targets) < 2:
             raise UsageError(
                 f"give two of {spelled('d')}, {spelled('K')} and a margin, such as "
                 f"{spelled('d', 10)} and {spelled('K', 100)}, or {spelled('d', 512)} and "
                 f"{spelled('margin', 0.3)}"
             )
-        ds, Ks = len(self.d), len(self.K)
+        d, K = self.d or (), self.K or ()
+        ds, Ks = len(d), len(K)
         if ds * Ks > MOST_PAIRS:
             raise UsageError(
                 f"{ds:,} dimensions and {Ks:,} sizes make more than {MOST_PAIRS:,} pairs; "
@@ -78,7 +206,8 @@ class Request(Call):
             raise UsageError(
                 f"{ds + Ks:,} values are more than {_MOST_ANSWERS:,}; use a larger step"
             )
-        if self._of_angles and self.quantity is Quantity.ONE_VS_REST:
+        is_angle = self.arcface_m is not None or self.max_cosine is not None
+        if is_angle and self.quantity is Quantity.ONE_VS_REST:
             quantity = spelled("quantity", self.quantity)
             raise excludes(
                 next(iter(targets)), quantity, f"drop {quantity}, or give {spelled('margin')}"
@@ -94,7 +223,7 @@ class Request(Call):
             ("sdp", ds * Ks > 0, "pairs", f"give d and K, or drop {spelled('sdp')}"),
             (
                 "time_limit",
-                self.lp or self.sdp or self.export is not None or self.is_small,
+                self.lp or self.sdp or self.export is not None or is_small(d, K),
                 f"{spelled('lp')}, {spelled('sdp')}, {spelled('verify')} or one pair with d up to "
                 f"{LP_DIMENSIONS}, as all else takes no time",
                 f"drop {spelled('time_limit')}",
@@ -103,56 +232,3 @@ class Request(Call):
         for name, fulfilled, condition, advice in requirements:
             if self.is_set(name) and not fulfilled:
                 raise requires(name, condition, advice)
-        if self.target is not None and self.target < _LEAST:
-            ((name, value),) = targets.items()
-            raise UsageError(f"{spelled(name, value)} is too near to no distance at all")
-
-    @property
-    def is_small(self) -> bool:
-        """Whether it is about one pair of few dimensions."""
-        return len(self.d) == len(self.K) == 1 and self.d[0] <= LP_DIMENSIONS
-
-    @property
-    def subject(self) -> Quantity:
-        """What is bounded: `quantity`, or what the target is about."""
-        implied = Quantity.ONE_VS_ONE if self._of_angles else Quantity.ONE_VS_REST
-        return self.quantity or implied
-
-    @cached_property
-    def target(self) -> Fraction | None:
-        """The margin, one-vs-rest; 1 - the largest cosine, one-vs-one; decimals as written."""
-        if self.margin is not None:
-            return Fraction(Decimal(repr(self.margin)))
-        if self.max_cosine is not None:
-            return 1 - Fraction(Decimal(repr(self.max_cosine)))
-        if self.arcface_m is not None:
-            return Fraction(2.0 * sin(self.arcface_m / 2.0) ** 2)  # not lost in 1 - cos
-        return None
-
-    @property
-    def largest_cosine(self) -> float | None:
-        """The target as a cosine, one-vs-one."""
-        return self.max_cosine if self.arcface_m is None else cos(self.arcface_m)
-
-    @property
-    def scale_probability(self) -> float | None:
-        """The softmax probability that scales are for; None where none is shown."""
-        if self.probability is None and self.d and self.K and self.target is not None:
-            return _PROBABILITY
-        return self.probability
-
-    def scale(self, log_others: float, margin: float | None = None) -> float | None:
-        """The softmax scale that is enough for `scale_probability`, if there is one.
-
-        Args:
-            log_others: ln(K - 1).
-            margin: of a code, for calls without a target.
-        """
-        margin = margin if self.target is None else float(self.target)
-        if self.scale_probability is None or not margin:
-            return None
-        return softmax_scale(log_others, self.scale_probability, margin)
-
-    @property
-    def _of_angles(self) -> bool:
-        return self.arcface_m is not None or self.max_cosine is not None

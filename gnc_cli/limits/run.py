@@ -10,10 +10,12 @@ from typing import TypeVar
 
 from gnc_cli import __version__
 from gnc_cli.known_codes.best import best as best_code
-from gnc_cli.limits.answers import classes_answer, dimension_answer, pair_answer
+from gnc_cli.limits.answers import classes_answer, dimension_answer, limits_of, pair_answer
 from gnc_cli.limits.delsarte import DelsarteLP
-from gnc_cli.limits.registry import all_limits, possible_table, unproved_limits
-from gnc_cli.limits.request import Request
+from gnc_cli.limits.limit import Quantity
+from gnc_cli.limits.question import Question, Target
+from gnc_cli.limits.registry import possible_table
+from gnc_cli.limits.request import Bounds
 from gnc_cli.limits.result import BestBounds, BoundRow, BoundsResult
 from gnc_cli.parameters import Path
 from gnc_cli.runtime.deadline import Deadline
@@ -21,23 +23,23 @@ from gnc_cli.runtime.deadline import Deadline
 T = TypeVar("T")
 
 
-def run(request: Request) -> BoundsResult:
+def run(call: Bounds) -> BoundsResult:
     """Answer a call; see `api.bounds`."""
     started = time.monotonic()
-    deadline = Deadline.of_call(request.time_limit, request.interrupt)
-    if request.verify is not None:
-        return _check_certificate(request.verify, request, deadline, started)
-    codes = possible_table(request.table)
-    progress = None if request.progress is None else partial(request.progress, "three-point bound")
-    quick = all_limits(
-        request.subject, codes, sdp=request.sdp, deadline=deadline, progress=progress
+    deadline = Deadline.of_call(call.time_limit, call.interrupt)
+    if call.verify is not None:
+        return _check_certificate(call.verify, deadline, started)
+    target, question = question_of(call)
+    codes = possible_table(call.table)
+    limits = limits_of(
+        question,
+        codes,
+        lp=call.lp or call.export is not None,
+        sdp=call.sdp,
+        deadline=deadline,
+        progress=None if call.progress is None else partial(call.progress, "three-point bound"),
     )
-    unproved = unproved_limits(codes)
-    limits = quick + unproved
-    lp = request.lp or request.export is not None
-    if lp or request.is_small:
-        limits = [*quick, DelsarteLP(deadline=deadline, only_open=not lp), *unproved]
-    total = max(1, len(request.d)) * max(1, len(request.K))
+    total = max(1, len(question.d)) * max(1, len(question.K))
     done = 0
 
     def each(values: Iterable[T]) -> Iterator[T]:
@@ -48,75 +50,90 @@ def run(request: Request) -> BoundsResult:
                 return
             yield value
             done += 1
-            if request.progress is not None and total > 1:
-                request.progress("bounds", done, total, nan)
+            if call.progress is not None and total > 1:
+                call.progress("bounds", done, total, nan)
 
     rows: list[BoundRow] = []
     pairs: list[BestBounds] = []
     dimension = classes = None
-    if not request.d:
-        dimension = dimension_answer(request, limits, each(request.K))
-    elif not request.K:
-        classes = classes_answer(request, limits, each(request.d))
+    if not question.d:
+        dimension = dimension_answer(question, limits, each(question.K))
+    elif not question.K:
+        classes = classes_answer(question, limits, each(question.d))
     least = None
-    if len(request.d) == len(request.K) == 1 and request.target is not None:
+    if len(question.d) == len(question.K) == 1 and question.target is not None:
         # A programme takes a second or more for each dimension that is tried.
-        (least,) = dimension_answer(request, quick + unproved, request.K).best
-    for K, d in each(product(request.K, request.d)):
+        quick = [limit for limit in limits if not isinstance(limit, DelsarteLP)]
+        (least,) = dimension_answer(question, quick, question.K).best
+    for K, d in each(product(question.K, question.d)):
         known = best_code(d, K, codes)
-        at_pair, best = pair_answer(d, K, limits, request, known.record() if known else None, least)
+        best_known = None if known is None else known.record()
+        at_pair, best = pair_answer(d, K, limits, question, best_known, least)
         rows += at_pair
         pairs.append(best)
     declined = any(limit.declined for limit in limits)
     stopped = done < total or (declined and deadline.interrupted)
     exported = None
-    if request.export is not None and rows:
+    if call.export is not None and rows:
         from gnc_cli.limits.certificate import export
 
-        exported = export(request.export, limits, rows, deadline, force=request.force)
+        exported = export(call.export, limits, rows, deadline, force=call.force)
     result = BoundsResult(
         seconds=time.monotonic() - started,
         version=__version__,
-        quantity=request.subject,
-        margin=request.margin,
-        max_cosine=request.largest_cosine,
-        arcface_m=request.arcface_m,
-        probability=request.scale_probability,
+        quantity=question.subject,
+        margin=target.margin,
+        max_cosine=target.cosine,
+        arcface_m=target.arcface_m,
+        probability=question.scale_probability,
         outcome="interrupted" if stopped else "time_limit" if declined else "complete",
         rows=tuple(rows),
         best=tuple(pairs),
         dimension=dimension,
         classes=classes,
         exported=exported,
-        best_rows=request.best,
-        lp=request.lp,
+        best_rows=call.best,
+        lp=call.lp,
         silent=sum(limit.silent for limit in limits),
     )
-    if request.out is not None:
+    if call.out is not None:
         from gnc_cli.io.row_files import write_rows
 
         names = ("d", "K", "lp", "best", "margin", "arcface_m", "max_cosine", "probability")
-        options = {name: getattr(request, name) for name in names}
-        options |= {"quantity": request.subject, "table": codes.stamp.title}
-        write_rows(request.out, result, options=options, force=request.force)
-    if request.plot is not None and result.answer.best:
+        options = {name: getattr(call, name) for name in names}
+        options |= {"d": question.d, "K": question.K}
+        options |= {"quantity": question.subject, "table": codes.stamp.title}
+        write_rows(call.out, result, options=options, force=call.force)
+    if call.plot is not None and result.answer.best:
         from gnc_cli.limits.plot import plot_bounds
 
-        plot_bounds(result, request.plot)
+        plot_bounds(result, call.plot)
     return result
 
 
-def _check_certificate(
-    path: Path, request: Request, deadline: Deadline, started: float
-) -> BoundsResult:
-    """What the certificate in a file proves."""
+def question_of(call: Bounds) -> tuple[Target, Question]:
+    """Return what is wanted of a code, as the user gave it, and the question about it."""
+    target = Target(margin=call.margin, arcface_m=call.arcface_m, max_cosine=call.max_cosine)
+    implied = Quantity.ONE_VS_REST if target.cosine is None else Quantity.ONE_VS_ONE
+    return target, Question(
+        d=call.d or (),
+        K=call.K or (),
+        subject=call.quantity or implied,
+        target=target.distance,
+        arcface_m=call.arcface_m,
+        probability=call.probability,
+    )
+
+
+def _check_certificate(path: Path, deadline: Deadline, started: float) -> BoundsResult:
+    """Return what the certificate in a file proves."""
     from gnc_cli.limits.certificate import verify
 
     certificate = verify(os.fspath(path), deadline)
     return BoundsResult(
         seconds=time.monotonic() - started,
         version=__version__,
-        quantity=request.subject,
+        quantity=Quantity.ONE_VS_REST,
         margin=None,
         max_cosine=None,
         arcface_m=None,

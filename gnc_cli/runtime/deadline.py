@@ -6,7 +6,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import ClassVar
 
 from gnc_cli.errors import StoppedError
@@ -63,22 +62,6 @@ def end_wait() -> None:
         raise StoppedError(f"interrupted while waiting for {_WAITS[-1]}; nothing was done")
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Call:
-    """The arguments of every call of the library, whatever it computes."""
-
-    force: bool = False
-    """Existing files may be replaced."""
-    interrupt: threading.Event | None = None
-    """Set from outside, it ends the call early."""
-    progress: Progress | None = None
-
-    def is_set(self, name: str) -> bool:
-        """Return whether an argument differs from its default, None of arrays."""
-        value, default = getattr(self, name), getattr(type(self), name)
-        return value is not None and (default is None or value != default)
-
-
 class Deadline:
     """A clock that long computations poll at each step or block.
 
@@ -98,7 +81,7 @@ class Deadline:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.seconds = seconds
-        self._interrupt = interrupt
+        self.interrupt = interrupt
         self._clock = clock
         self._start = clock()
 
@@ -119,7 +102,7 @@ class Deadline:
     @property
     def interrupted(self) -> bool:
         """Interrupted from outside."""
-        return self._interrupt is not None and self._interrupt.is_set()
+        return self.interrupt is not None and self.interrupt.is_set()
 
     @property
     def elapsed(self) -> float:
@@ -149,7 +132,7 @@ class Deadline:
 
     def within(self, seconds: float) -> "Deadline":
         """A deadline at most `seconds` from now and no later than this one, same interruption."""
-        return Deadline(min(seconds, self.remaining), self._interrupt, self._clock)
+        return Deadline(min(seconds, self.remaining), self.interrupt, self._clock)
 
     def no_sooner(self, seconds: float) -> "Deadline":
         """The same deadline, at least `seconds` from now, also where it was interrupted before."""
@@ -163,7 +146,7 @@ class Deadline:
         """The same deadline brought forward by `seconds`, to keep time for what must follow."""
         if self.seconds is None:
             return self
-        earlier = Deadline(self.seconds - seconds, self._interrupt, self._clock)
+        earlier = Deadline(self.seconds - seconds, self.interrupt, self._clock)
         earlier._start = self._start
         return earlier
 

@@ -4,7 +4,6 @@ import logging
 import os
 from collections.abc import Callable
 from dataclasses import replace
-from hashlib import sha256
 from importlib.metadata import version
 from typing import Any
 
@@ -13,56 +12,63 @@ import numpy as np
 from gnc_cli.errors import DataError
 from gnc_cli.io.code import CodeFile
 from gnc_cli.io.codefile import read_code, write_code, write_streamed
-from gnc_cli.parameters import spelled
+from gnc_cli.parameters import Path, spelled
 from gnc_cli.runtime.deadline import SaveTimes
-from gnc_cli.search.request import Request, apart
+from gnc_cli.search.given_rows import apart
+from gnc_cli.search.instance import Instance
 from gnc_cli.search.result import SolveSweep
 
 _log = logging.getLogger(__name__)
 
 
 class OutFile:
-    """What one call goes on from and writes: the code, its provenance, its seed and the number of
-    tasks done, which the file calls starts."""
+    """The file of a code: its rows, its provenance, its seed and the number of tasks done, which
+    the file calls starts.
 
-    def __init__(self, request: Request) -> None:
-        assert request.out is not None
-        self._request, self._out = request, request.out
-        self._force = request.force or request.resume
-        """The file that is there may be replaced: also after it was written here."""
+    Args:
+        path: of the file; `-` for stdout.
+        instance: the code that is sought, which that of the file must be.
+        provenance: what the file says of its making, beside the instance, the seed and the
+            versions of libraries.
+        force: the file that is there may be replaced.
+    """
+
+    def __init__(
+        self, path: Path, instance: Instance, seed: int, provenance: dict[str, Any], *, force: bool
+    ) -> None:
+        self._out, self._instance, self._seed, self._force = path, instance, seed, force
+        self._made = provenance
         self._times = SaveTimes()
 
     def read_start(self) -> tuple[np.ndarray | None, int]:
-        """The code that a search goes on from, where the user asks for that and there is a file;
-        and the number of tasks that were done with this seed.
+        """Return the code that a search goes on from, if the file exists, and the number of tasks
+        that were done with this seed.
 
         Raises:
             DataError: the file holds no code of this size, or one that was made with other options.
         """
-        request, name = self._request, os.fspath(self._out)
-        if not request.resume:
-            return None, 0
+        instance, name = self._instance, os.fspath(self._out)
         if not os.path.exists(name):
             _log.warning("%r does not exist yet; starting anew", name)
             return None, 0
         code = read_code(name)
         identity = code.provenance.get("identity")
         if isinstance(identity, dict):  # else a code that is no result of a search
-            for key, value in _identity(request).items():
+            for key, value in instance.identity.items():
                 if identity.get(key) != value:
                     before, after = (str(part) or "none" for part in (identity.get(key), value))
                     raise DataError(
                         f"{name!r} was made with {key} = {before}, not {after}; "
                         f"resume with equal options, or use {spelled('force')} to start anew"
                     )
-        if code.weights.shape != (request.K, request.d):
+        if code.weights.shape != (instance.K, instance.d):
             raise DataError(
                 f"{name!r} holds a code of shape {code.weights.shape}, not "
-                f"{(request.K, request.d)}; use {spelled('force')} to start anew"
+                f"{(instance.K, instance.d)}; use {spelled('force')} to start anew"
             )
         state = code.state or {}
-        tasks = max(0, state.get("starts", 0)) if state.get("seed") == request.seed else 0
-        return apart(code.weights, request.seed), tasks
+        tasks = max(0, state.get("starts", 0)) if state.get("seed") == self._seed else 0
+        return apart(code.weights, self._seed), tasks
 
     def save(self, make: Callable[[], tuple[np.ndarray, dict[str, int] | None]]) -> None:
         """Write the best so far where it is time, so that a kill loses little."""
@@ -97,22 +103,8 @@ class OutFile:
     def _provenance(self) -> dict[str, Any]:
         libraries = {name: version(name) for name in ("numpy", "scipy", "torch", "geoopt")}
         return {
-            "identity": _identity(self._request),
-            "method": self._request.method,
-            "seed": self._request.seed,
-            "command": self._request.command_line,
+            "identity": self._instance.identity,
+            "seed": self._seed,
             "libraries": libraries,
+            **self._made,
         }
-
-
-def _identity(request: Request) -> dict[str, Any]:
-    """What must agree for a search to be gone on with."""
-    rows = b"" if request.fixed is None else np.ascontiguousarray(request.fixed).tobytes()
-    return {
-        **{name: getattr(request, name) for name in ("problem", "d", "K")},
-        "weight_decay": request.weight_decay,
-        "n": request.n,
-        "tau": ", ".join(map(str, request.tau)),
-        "symmetry": ":".join(map(str, request.group or ())),
-        "fixed": sha256(rows).hexdigest()[:16] if rows else "",
-    }

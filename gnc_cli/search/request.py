@@ -1,249 +1,290 @@
-"""A call of `solve`: its arguments, checked against each other before any work."""
+"""A call of `solve`: the declaration of its arguments, and which of them go together."""
 
-import math
-import os
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
-from functools import cached_property, partial
+from dataclasses import KW_ONLY, dataclass
+from enum import StrEnum
 from pathlib import PurePath
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
-
-from gnc_cli.constructions.registry import named_construction
-from gnc_cli.errors import DataError, UsageError
-from gnc_cli.geometry.sphere import random_points
-from gnc_cli.known_codes.best import Reference, best
-from gnc_cli.metrics.rows import real_matrix
-from gnc_cli.parameters import Path, excludes, requires, spelled
-from gnc_cli.runtime.deadline import Call, StageProgress
-from gnc_cli.runtime.threads import limit_threads, threads_for
+from gnc_cli import parsing
+from gnc_cli.errors import UsageError
+from gnc_cli.io.arguments import Call
+from gnc_cli.parameters import (
+    CODE_SUFFIXES,
+    MOST_DIMENSIONS,
+    MOST_POINTS,
+    MOST_SAMPLES,
+    Cluster,
+    Device,
+    Force,
+    Kind,
+    Of,
+    Parameter,
+    Path,
+    PlotOrPage,
+    PublicTable,
+    Read,
+    Seed,
+    Threads,
+    TimeLimit,
+    Workers,
+    excludes,
+    one_of,
+    real,
+    reals,
+    requires,
+    spelled,
+    whole,
+)
 from gnc_cli.search.effort import LARGE
 
+if TYPE_CHECKING:
+    pass
+
+
+class ProblemName(StrEnum):
+    """What is optimised."""
+
+    SOFTMAX = "softmax"
+    TAMMES = "tammes"
+    UFM = "ufm"
+
+
+class Method(StrEnum):
+    """How a code is found."""
+
+    AUTO = "auto"
+    DESCENT = "descent"
+
+
 STORED = "known"
-"""What `construction` takes for coordinates that this project ships."""
-_OF_A_SEARCH = (
-    "tau",
-    "weight_decay",
-    "n",
-    "fixed",
-    "symmetry",
-    "method",
-    "init",
-    "restarts",
-    "steps",
-    "resume",
-    "time_limit",
-    "workers",
-    "cluster",
-)
-"""The arguments that have no meaning for a construction."""
-_UNIT = 1e-14
-"""Rows this near to unit length are not touched."""
-_EQUAL = 1e-12
-"""Rows that differ by no more coincide."""
-_ROUNDING = 1e-12
-"""A target within this of a certified value is met: 0.2 by 0.20000000000000018."""
+"""Name of a construction: coordinates that gnc ships."""
+_PROBLEM = "Problem"
+_SEARCH = "Search"
 
 
-@dataclass(frozen=True)
-class Request(Call):
-    """The arguments of `solve`, each read by its declaration already.
-
-    Where it is made, files of rows are read, and a named construction gives the size that is 0.
+@dataclass(frozen=True, eq=False)
+class Solve(Call):
+    """A call of `solve`.
 
     Raises:
         UsageError: an argument is missing or contradicts another.
-        DataError: a start or fixed file cannot be used.
     """
 
-    d: int = 0
-    K: int = 0
-    problem: str = "softmax"
-    """`tammes`, `softmax` or `ufm`."""
-    tau: tuple[float, ...] = ()
-    weight_decay: float | None = None
-    n: int = 1
-    fixed: np.ndarray | None = None
-    """Unit rows that stay, shape (F, d)."""
-    symmetry: str | None = None
-    method: str = "auto"
-    construction: str | None = None
-    list_constructions: bool = False
-    init: np.ndarray | None = None
-    """Unit rows, shape (K, d)."""
-    restarts: int | None = None
-    steps: int | None = None
-    target: float | None = None
-    """Stop at this value: largest cosine (Tammes), or rho (softmax)."""
-    resume: bool = False
-    table: Any = None
-    """Known codes, or their file, that the code is compared with."""
-    seed: int = 0
-    time_limit: float | None = None
-    device: str = "auto"
-    threads: int | None = None
-    workers: int | None = None
-    cluster: str | None = None
-    out: Path | None = None
-    plot: Path | None = None
+    d: Annotated[
+        Read[int | None, int],
+        Parameter(
+            "Dimension of the space, at least 2. Needed unless --construction is given.",
+            whole(2, MOST_DIMENSIONS),
+            _PROBLEM,
+            short="-d",
+        ),
+    ] = Read(None)
+    K: Annotated[
+        Read[int | None, int],
+        Parameter(
+            "Number of points or classes, at least 2. Needed unless --construction is given.",
+            whole(2, MOST_POINTS),
+            _PROBLEM,
+            short="-K",
+        ),
+    ] = Read(None)
+    _: KW_ONLY
+    problem: Annotated[
+        str,
+        Parameter(
+            "softmax: maximise the one-vs-rest distance; tammes: maximise the minimal angle; "
+            "ufm: minimise the cross-entropy (needs --tau or --weight-decay). Default softmax.",
+            one_of(ProblemName),
+            _PROBLEM,
+        ),
+    ] = ProblemName.SOFTMAX
+    tau: Annotated[
+        Read[float | list[float] | str | None, tuple[float, ...] | None],
+        Parameter(
+            "ufm: temperature, logits are cosines / tau. Several make a sweep: 1,0.5,0.1 or "
+            "1..0.001/13 (13 geometric points).",
+            reals(above=0.0, longest=1000),
+            _PROBLEM,
+        ),
+        Of("search", "ufm"),
+    ] = Read(None)
+    weight_decay: Annotated[
+        float | None,
+        Parameter(
+            "ufm: free lengths in place of unit lengths: mean cross-entropy + LAMBDA/2 times "
+            "the squared lengths.",
+            real(above=0.0),
+            _PROBLEM,
+            metavar="LAMBDA",
+        ),
+        Of("search", "ufm"),
+    ] = None
+    n: Annotated[
+        int,
+        Parameter(
+            "ufm: samples per class. Default 1.",
+            whole(1, MOST_SAMPLES),
+            _PROBLEM,
+        ),
+        Of("search", "ufm"),
+    ] = 1
+    fixed: Annotated[
+        Any,
+        Parameter(
+            "Keep the rows of FILE, scaled to norm 1, as the first of the --K rows, and place only "
+            "the others; a bias is ignored ('-': HDF5 on stdin).",
+            group=_PROBLEM,
+            metavar="FILE",
+            reads=True,
+        ),
+        Of("search"),
+    ] = None
+    symmetry: Annotated[
+        Read[str | None, tuple[str, int] | None],
+        Parameter(
+            "antipodal: codes with -w for every w. cyclic:n: codes invariant under an "
+            "orthogonal map g with g^n = 1; n at most K.",
+            Kind("GROUP", parsing.symmetry),
+            _PROBLEM,
+        ),
+        Of("search"),
+    ] = Read(None)
+    method: Annotated[
+        str,
+        Parameter(
+            "auto: begin with the best code that gnc has (theorem, construction, stored "
+            "code); descent: search at once, constructions only as starts. Default auto.",
+            one_of(Method),
+            _SEARCH,
+        ),
+        Of("search"),
+    ] = Method.AUTO
+    construction: Annotated[
+        str | None,
+        Parameter(
+            "Build this known code (leech, gold-9), or its first --K rows, without a "
+            "search; see --list-constructions. known: the stored code of --d and --K.",
+            group=_SEARCH,
+            metavar="NAME",
+        ),
+    ] = None
+    list_constructions: Annotated[
+        bool,
+        Parameter("List the constructions with size, cosine and source, and stop.", group=_SEARCH),
+    ] = False
+    init: Annotated[
+        Any,
+        Parameter(
+            "Start from the rows of FILE ('-': HDF5 on stdin); rows that coincide start at "
+            "random points.",
+            group=_SEARCH,
+            metavar="FILE",
+            reads=True,
+        ),
+        Of("search"),
+    ] = None
+    restarts: Annotated[
+        int | None,
+        Parameter(
+            f"Number of starts, for K up to {LARGE}; 0 only polishes --init. Default "
+            "adapts to d and K.",
+            whole(0, MOST_SAMPLES),
+            _SEARCH,
+        ),
+        Of("search"),
+    ] = None
+    steps: Annotated[
+        int | None,
+        Parameter(
+            f"Descent steps, for K beyond {LARGE} and ufm; others have --restarts. Default "
+            "adapts to d and K.",
+            whole(1, MOST_SAMPLES),
+            _SEARCH,
+        ),
+        Of("search"),
+    ] = None
+    target: Annotated[
+        float | None,
+        Parameter(
+            "Stop at a one-vs-rest distance of at least this (softmax), or at most this "
+            "largest cosine (tammes). Exit 4 if it is missed.",
+            real(),
+            _SEARCH,
+        ),
+    ] = None
+    resume: Annotated[
+        bool,
+        Parameter(
+            "Go on from the code in the --out file (.h5), with the next start.",
+            group=_SEARCH,
+        ),
+        Of("search"),
+    ] = False
+    table: PublicTable = None
+    seed: Seed = 0
+    time_limit: Annotated[TimeLimit, Of("search")] = None
+    device: Device = "auto"
+    threads: Threads = None
+    workers: Annotated[Workers, Of("search")] = None
+    cluster: Annotated[Cluster, Of("search")] = None
+    out: Annotated[
+        Path | None,
+        Parameter(
+            "Write the code: .h5 (or .hdf5), .npz, .npy, .safetensors, .pt, .txt or .off; "
+            "'-' writes HDF5 to stdout and the table to stderr.",
+            group="Output",
+            metavar="FILE",
+            writes=CODE_SUFFIXES,
+        ),
+    ] = None
+    force: Force = False
+    plot: PlotOrPage = None
     command_line: str | None = None
 
     def __post_init__(self) -> None:
-        if self.construction is not None and self.construction != STORED:
-            built = named_construction(self.construction, self.d, self.K)
-            self._complete(d=built.d, K=built.K)
-        if self.list_constructions:
-            return
-        for contradiction in _contradictions(self):
-            raise contradiction
-        fixed, init = (_unit_rows(name, self) for name in ("fixed", "init"))
-        self._complete(fixed=fixed, init=init if init is None else apart(init, self.seed))
-        _check_sizes(self)
-
-    def _complete(self, **values: Any) -> None:
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
-
-    @property
-    def group(self) -> tuple[str, int] | None:
-        """The symmetry: `("antipodal", 2)` or `("cyclic", n)`."""
-        kind, _, order = (self.symmetry or "").partition(":")
-        return (kind, int(order or 2)) if kind else None
-
-    @property
-    def separate(self) -> bool:
-        """Weights and features are separate unknowns of a search: some weights are given."""
-        return self.problem == "softmax" and self.fixed is not None
-
-    @property
-    def restriction(self) -> str | None:
-        """What keeps a search from most codes."""
-        return "fixed rows" if self.fixed is not None else "symmetry" if self.symmetry else None
-
-    @property
-    def large(self) -> bool:
-        """Too large for K x K matrices."""
-        return self.K > LARGE
-
-    @property
-    def target_distance(self) -> float:
-        """The target as a distance, rho or 1 - max_cosine, easier by what rounding may take away;
-        infinite without one."""
-        if self.target is None:
-            return math.inf
-        return (self.target if self.problem == "softmax" else 1.0 - self.target) - _ROUNDING
-
-    @cached_property
-    def known(self) -> Reference | None:
-        """The best known code of this size."""
-        return best(self.d, self.K, self.table)
-
-    def limited_threads(self, flops_per_call: float) -> AbstractContextManager[object]:
-        """The user's number of threads, or one that suits calls of this size."""
-        return limit_threads(threads_for(flops_per_call, self.threads))
-
-    def stage(self, name: str) -> StageProgress | None:
-        """Progress of one stage: `(done, total, best)`."""
-        return None if self.progress is None else partial(self.progress, name)
+        if not self.list_constructions:
+            for contradiction in _contradictions(self):
+                raise contradiction
 
 
-def _contradictions(r: Request) -> Iterator[UsageError]:
-    """What does not go together, each with the next step."""
-    if missing := [spelled(name) for name in ("d", "K") if not getattr(r, name)]:
+def _contradictions(call: Solve) -> Iterator[UsageError]:
+    """Yield the error of each pair of arguments that contradict each other, with the next step."""
+    ufm, size = call.problem == "ufm", (call.d, call.K)
+    if call.construction is not None:
+        if unused := [*["problem"] * ufm, *call.chosen("search")]:
+            yield excludes("construction", ", ".join(map(spelled, unused)), "drop these")
+    if call.construction in (None, STORED) and None in size:
+        missing = [spelled(name) for name in ("d", "K") if getattr(call, name) is None]
         both = f"{spelled('d', 3)} and {spelled('K', 24)}"
         yield UsageError(f"missing {' and '.join(missing)}; give both, such as {both}")
-    ufm = r.problem == "ufm"
-    if r.construction is not None:
-        if unused := [*["problem"] * ufm, *filter(r.is_set, _OF_A_SEARCH)]:
-            yield excludes("construction", ", ".join(map(spelled, unused)), "drop these")
-    if r.resume and PurePath(r.out or "").suffix.lower() not in (".h5", ".hdf5"):
+    if call.resume and PurePath(call.out or "").suffix.lower() not in (".h5", ".hdf5"):
         yield requires("resume", spelled("out", "code.h5"))
-    if ufm and not r.tau and r.weight_decay is None:
+    if ufm and not call.tau and call.weight_decay is None:
         advice = f"add {spelled('tau', 0.1)} (or {spelled('weight_decay')})"
         yield UsageError(f"{spelled('problem', 'ufm')} requires a temperature; {advice}")
-    for name in filter(r.is_set, () if ufm else ("tau", "weight_decay", "n")):
+    for name in () if ufm else call.chosen("ufm"):
         yield requires(name, spelled("problem", "ufm"))
     excluded = {
         spelled("problem", "ufm"): ("fixed", "symmetry", "target") if ufm else (),
-        spelled("symmetry"): () if r.symmetry is None else ("fixed", "init"),
+        spelled("symmetry"): () if call.symmetry is None else ("fixed", "init"),
     }
     for other, names in excluded.items():
-        for name in filter(r.is_set, names):
+        for name in filter(call.is_set, names):
             yield excludes(name, other)
-    if r.group is not None and r.group[1] > r.K:
-        symmetry, least = spelled("symmetry", r.symmetry), spelled("K", r.K)
-        yield UsageError(f"{symmetry} has orbits longer than {least}; lower it")
-    if r.steps is not None and not (ufm or r.large):
+    if call.symmetry is not None and call.symmetry[1] > call.K:
+        symmetry = spelled("symmetry", ":".join(map(str, call.symmetry)))
+        yield UsageError(f"{symmetry} has orbits longer than {spelled('K', call.K)}; lower it")
+    is_large = call.construction is None and call.K > LARGE
+    if call.steps is not None and not (ufm or is_large):
         condition = f"K > {LARGE} or {spelled('problem', 'ufm')}"
         yield requires("steps", condition, f"set the effort with {spelled('restarts')}")
-    if r.restarts == 0 and r.init is None:
+    if call.restarts == 0 and call.init is None:
         init = spelled("init")
         yield UsageError(f"{spelled('restarts', 0)} requires {init}; add {init}")
-    for name, value in {"symmetry": r.symmetry, "problem": ufm, "restarts": r.restarts}.items():
-        if r.large and value not in (None, False):
-            option = spelled(name, r.problem if name == "problem" else None)
-            reason = f"K up to {LARGE}, as K = {r.K} is one plain descent"
+    plain_descent = {"symmetry": call.symmetry, "problem": ufm, "restarts": call.restarts}
+    for name, value in plain_descent.items():
+        if is_large and value not in (None, False):
+            option = spelled(name, call.problem if name == "problem" else None)
+            reason = f"K up to {LARGE}, as K = {call.K} is one plain descent"
             yield UsageError(f"{option} requires {reason}; drop {option}")
-
-
-def _unit_rows(argument: str, request: Request) -> np.ndarray | None:
-    """Unit rows (m, d), float64, of an array or a file."""
-    source: Any = getattr(request, argument)
-    if source is None:
-        return None
-    name, d = spelled(argument), request.d
-    if isinstance(source, (str, os.PathLike)):
-        from gnc_cli.io.codefile import read_points
-
-        name = f"{name} {os.fspath(source)!r}"
-        source = read_points(source).weights
-    rows = real_matrix(source, name)
-    if rows.shape[1] != d:
-        hint = "; it looks transposed" if rows.shape[0] == d else ""
-        raise DataError(
-            f"{name} has shape {rows.shape}; expected rows of length {spelled('d', d)}{hint}"
-        )
-    norms = np.linalg.norm(rows, axis=1, keepdims=True)
-    bad = np.flatnonzero(~(np.isfinite(norms) & (norms > 0.0)))
-    if len(bad):
-        raise DataError(f"{name}: row {bad[0]} is zero or not finite; remove or mend it")
-    # Unit rows stay as they are, bit for bit: dividing by a rounded 1 would change them.
-    return np.where(np.abs(norms - 1.0) <= _UNIT, rows, rows / norms)
-
-
-def _check_sizes(r: Request) -> None:
-    """Refuse rows that coincide, or of another number than K allows."""
-    if r.fixed is not None:
-        if len(r.fixed) >= r.K:
-            raise UsageError(
-                f"{spelled('fixed')} holds {len(r.fixed)} rows and K = {r.K}; ask for more points"
-            )
-        if len(at := np.flatnonzero(_coinciding(r.fixed))):
-            raise DataError(
-                f"{spelled('fixed')}: row {at[0]} coincides with another, so that every code with "
-                "these rows has distance 0; remove it"
-            )
-    if r.init is not None and len(r.init) != r.K:
-        raise DataError(f"{spelled('init')} holds {len(r.init)} rows, K = {r.K}; they must agree")
-
-
-def apart(W: np.ndarray, seed: int) -> np.ndarray:
-    """Unit rows, of which those that coincide with another are random points: no gradient would
-    tell them which way to go. The same array where all are apart."""
-    equal = np.flatnonzero(_coinciding(W))
-    if not len(equal):
-        return W
-    moved = W.copy()
-    moved[equal] = random_points(np.random.default_rng((seed, len(W))), len(equal), W.shape[1])
-    return moved
-
-
-def _coinciding(W: np.ndarray) -> np.ndarray:
-    """Which rows coincide with an earlier row, to rounding, shape (m,)."""
-    # Neighbours along one random line: rows that coincide are neighbours there.
-    order = np.argsort(W @ random_points(np.random.default_rng(0), 1, W.shape[1])[0], kind="stable")
-    equal = np.zeros(len(W), dtype=bool)
-    equal[order[1:]] = np.abs(np.diff(W[order], axis=0)).max(axis=1) <= _EQUAL
-    return equal

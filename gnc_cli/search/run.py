@@ -1,4 +1,5 @@
-"""One call of `solve`: the way to a code is chosen, checked and taken, and the result written.
+"""One call of `solve`: it is turned into the values of a search, the way to a code is chosen,
+checked and taken, and the result written.
 
 What only some ways need is imported where they are taken: a theorem loads no search, and nothing
 that reads or writes files is loaded where there are none.
@@ -16,8 +17,11 @@ from gnc_cli.known_codes.stored import best_stored, stored_entry
 from gnc_cli.limits.registry import possible_table
 from gnc_cli.parameters import spelled
 from gnc_cli.runtime.deadline import Deadline
+from gnc_cli.runtime.machine import Machine
 from gnc_cli.runtime.threads import resolve_device
-from gnc_cli.search.request import STORED, Request
+from gnc_cli.search.given_rows import fixed_rows, start_rows
+from gnc_cli.search.instance import Instance, Plan, target_distance
+from gnc_cli.search.request import STORED, Solve
 from gnc_cli.search.result import ConstructionList, Outcome, SolveResult, SolveSweep
 from gnc_cli.search.routes.construction import (
     Algebra,
@@ -32,85 +36,131 @@ from gnc_cli.search.routes.route import Route
 from gnc_cli.search.verdict import check_target
 
 
-def run(request: Request) -> SolveResult | SolveSweep | ConstructionList:
-    """Answer a request; see `api.solve`."""
-    if request.list_constructions:
+def run(call: Solve) -> SolveResult | SolveSweep | ConstructionList:
+    """Answer a call; see `api.solve`."""
+    if call.list_constructions:
         return list_constructions()
-    deadline = Deadline.of_call(request.time_limit, request.interrupt)
-    if request.device not in ("auto", "cpu"):
-        resolve_device(request.device)  # missing hardware is reported whether needed or not
-    possible_table(request.table)  # a wrong line is reported whether needed or not
-    check_target(request)
-    start, tasks, file = None, 0, None
-    if request.out is not None:
+    deadline = Deadline.of_call(call.time_limit, call.interrupt)
+    if call.device not in ("auto", "cpu"):
+        resolve_device(call.device)  # missing hardware is reported whether needed or not
+    instance, file = instance_of(call), None
+    start, tasks = start_rows(call.init, instance.d, instance.K, call.seed), 0
+    if call.target is not None:
+        check_target(instance, call.target)
+    if call.out is not None:
         from gnc_cli.search.files import OutFile
 
-        file = OutFile(request)
-        start, tasks = file.read_start()
-    route = choose_route(request, start, tasks)
+        made = {"method": call.method, "command": call.command_line}
+        replaces = call.force or call.resume
+        file = OutFile(call.out, instance, call.seed, made, force=replaces)
+    earlier = None
+    if file is not None and call.resume:
+        earlier, tasks = file.read_start()
+    route = choose_route(call, instance, start if earlier is None else earlier, tasks)
     route.check()
     result = route.solve(deadline, None if file is None else file.save)
     if (
-        request.target is not None
+        call.target is not None
         and isinstance(result, SolveResult)
         and result.outcome is not Outcome.INTERRUPTED
     ):
-        reached = result.distance >= request.target_distance
+        reached = result.distance >= route.plan.target_distance
         outcome = Outcome.TARGET_REACHED if reached else Outcome.TARGET_MISSED
         result = replace(result, outcome=outcome, ending=result.outcome)
     if file is not None:
         result = file.write(result)
-    if request.plot is not None:
+    if call.plot is not None:
         from gnc_cli.search.plot import plot_solve
 
-        plot_solve(result, request.plot)
+        plot_solve(result, call.plot)
     return result
 
 
-def choose_route(request: Request, start: np.ndarray | None = None, tasks: int = 0) -> Route:
-    """The way to the code: a construction or stored code that is named, theorem 3.3, the feature
-    model, the best code that gnc has where no search is likely to do better, a search beside it, or
-    a search alone.
+def instance_of(call: Solve) -> Instance:
+    """Return the code that is sought: a named construction gives the size that is not given."""
+    d, K = call.d, call.K
+    if call.construction not in (None, STORED):
+        built = named_construction(call.construction, d or 0, K or 0)
+        d, K = built.d, built.K
+    return Instance(
+        d=d,
+        K=K,
+        problem=call.problem,
+        fixed=fixed_rows(call.fixed, d, K),
+        symmetry=call.symmetry,
+        tau=call.tau or (),
+        weight_decay=call.weight_decay,
+        n=call.n,
+        table=possible_table(call.table),  # a wrong line is reported whether needed or not
+    )
+
+
+def choose_route(call: Solve, instance: Instance, start: np.ndarray | None, tasks: int) -> Route:
+    """Choose the way to the code: a construction or stored code that is named, theorem 3.3, the
+    feature model, the best code that gnc has where no search is likely to do better, a search
+    beside it, or a search alone.
 
     Args:
-        start: the code of an earlier call, and the number of tasks of a search that it did.
+        start: the user's start, or the code of an earlier call.
+        tasks: the number of tasks of a search that the earlier call did.
     """
-    start = request.init if start is None else start
-    d, K = request.d, request.K
-    if request.construction == STORED:
+    d, K = instance.d, instance.K
+    plan = Plan(
+        seed=call.seed,
+        restarts=call.restarts,
+        steps=call.steps,
+        target_distance=target_distance(instance.problem, call.target),
+        progress=call.progress,
+    )
+    machine = Machine(
+        device=call.device, threads=call.threads, workers=call.workers, cluster=call.cluster
+    )
+    values = instance, plan, machine
+    if call.construction == STORED:
         stored = stored_entry(d, K)
         if stored is None:
             raise UsageError(
                 f"no coordinates of exactly d = {d:,}, K = {K:,} are stored; drop "
                 f"{spelled('construction', STORED)} to build or find a code"
             )
-        return StoredCode(request, stored)
-    if request.problem == "ufm":
+        return StoredCode(*values, stored)
+    if instance.problem == "ufm":
         from gnc_cli.search.routes.ufm import FeatureModel
 
-        return FeatureModel(request, start)
-    if request.construction is not None:
-        return Algebra(request, named_construction(request.construction, request.d, request.K))
-    if request.method != "auto" or request.init is not None or request.restriction is not None:
-        return _search(request, start, tasks)  # only a descent gives that
+        return FeatureModel(*values, start)
+    if call.construction is not None:
+        return Algebra(
+            *values, named_construction(call.construction, d, K), call.out, call.plot is not None
+        )
+    search = _search(values, start, tasks)
+    if call.method != "auto" or call.init is not None or instance.restriction is not None:
+        return search  # only a descent gives that
     form = closed_form(d, K)
     if form is not None:
-        return Theorem(request, form)
-    search = _search(request, start, tasks)
+        return Theorem(*values, form)
     built, stored = constructed(d, K), best_stored(d, K)
     # A code of an earlier call may be better than the known one.
     if stored is not None and (built is None or stored.max_cosine < built.cosine.value - SAME):
-        known = StoredCode(request, stored)
-        return known if stored.proven and start is None else SearchBeside(request, known, search)
+        known = StoredCode(*values, stored)
+        if stored.proven and start is None:
+            return known
+        return SearchBeside(*values, known, search, call.resume)
     if built is None:
         return search
-    algebra = Algebra(request, built)
-    if worth_a_search(request, built) or (start is not None and not streamed(built)):
-        return SearchBeside(request, algebra, search)
+    algebra = Algebra(*values, built, call.out, call.plot is not None)
+    invited = call.time_limit is not None or call.target is not None
+    if worth_a_search(instance, built, invited=invited) or (
+        start is not None and not streamed(built)
+    ):
+        return SearchBeside(*values, algebra, search, call.resume)
     return algebra
 
 
-def _search(request: Request, start: np.ndarray | None, tasks: int) -> Route:
-    from gnc_cli.search.routes.search import LargeSearch, Search
+def _search(values: tuple[Instance, Plan, Machine], start: np.ndarray | None, tasks: int) -> Route:
+    if values[0].is_large:
+        from gnc_cli.search.routes.search import LargeSearch
 
-    return LargeSearch(request, start) if request.large else Search(request, start, tasks=tasks)
+        return LargeSearch(*values, start)
+    from gnc_cli.search.routes.search import Search
+
+    return Search(*values, start, tasks=tasks)

@@ -26,10 +26,10 @@ from gnc_cli.search.effort import (
     polish_is_dear,
     polish_seconds,
 )
+from gnc_cli.search.instance import Instance, Plan
 from gnc_cli.search.parametrisation import Parametrisation, cyclic_orbits, extending, free
 from gnc_cli.search.problem import Candidate, Problem, SoftmaxCode, Tammes
 from gnc_cli.search.refine import FirstOrder, first_order, polish_candidate, refine, settle
-from gnc_cli.search.request import Request
 from gnc_cli.search.result import Course, Outcome
 from gnc_cli.search.schedule import SearchState, search
 from gnc_cli.search.symmetric import user_orbits
@@ -56,7 +56,8 @@ class SearchSolution(Course):
 
 
 def solve_code(
-    request: Request,
+    instance: Instance,
+    plan: Plan,
     deadline: Deadline,
     pool: Pool,
     *,
@@ -81,41 +82,43 @@ def solve_code(
     Raises:
         UsageError: the symmetry does not fit (d, K).
     """
-    parametrisation = _parametrisation(request)
-    problem: Problem = (SoftmaxCode if request.separate else Tammes)(parametrisation)
+    parametrisation = _parametrisation(instance, plan.seed)
+    problem: Problem = (SoftmaxCode if instance.separate else Tammes)(parametrisation)
     problem.device = device
     searching = deadline.reserving(_reserve(problem, deadline))
-    effort = plan_effort(problem, request.restarts, deadline.seconds)
+    effort = plan_effort(problem, plan.restarts, deadline.seconds)
     if min(effort.tasks * effort.seconds, searching.remaining) <= WORTH_PROCESSES:
         pool = Pool()
 
     state = SearchState(tasks=tasks)
-    if init is None and request.separate:
-        init = _around_given_rows(request, parametrisation, effort, searching, pool, device, state)
+    if init is None and instance.separate:
+        init = _around_given_rows(
+            instance, plan, parametrisation, effort, searching, pool, device, state
+        )
     if init is not None:
-        state.best = _start(request, problem, init, origin, searching)
+        state.best = _start(instance, problem, init, origin, searching)
         if origin:
             state.start = state.best
         else:
             state.archive.append(state.best)
-    _report(request, problem, effort, searching, state)
+    _report(instance, plan, problem, effort, searching, state)
     for _ in search(
         problem,
         effort,
-        request.seed,
+        plan.seed,
         state,
         deadline=searching,
         pool=pool,
         target_distance=target_distance,
-        symmetry=request.group,
+        symmetry=instance.symmetry,
         device=device,
     ):
-        _report(request, problem, effort, searching, state)
+        _report(instance, plan, problem, effort, searching, state)
         if save is not None and state.best is not None:
-            save(state.best.whole[: request.K], state.tasks)
+            save(state.best.whole[: instance.K], state.tasks)
     best = _best(problem, state, deadline)
     if best is None:  # stopped before the first task had an end
-        points = problem.starts(np.random.default_rng([request.seed, 0]), 1)[0]
+        points = problem.starts(np.random.default_rng([plan.seed, 0]), 1)[0]
         best = Candidate(np.inf, problem.whole(points))
     best, second = settle(problem, best, deadline)
     order = None
@@ -124,7 +127,7 @@ def solve_code(
         order = first_order(best.whole, *best.active, problem.movable(), seconds)
     elif best.polished:  # refined, with no multipliers
         order = FirstOrder(best.stationarity, np.nan)
-    history = np.array([(step, _shown(request, problem, value)) for step, value in state.history])
+    history = np.array([(step, _shown(instance, problem, value)) for step, value in state.history])
     finished = not searching.expired or problem.distance(best.value) >= target_distance
     polished = order is not None and (
         order.gain <= 1e-9 or (order.stationarity <= 1e-9 and order.bound <= 1e-7)
@@ -135,7 +138,7 @@ def solve_code(
         outcome = Outcome.TIME_LIMIT
     elif not polished:
         outcome = Outcome.STALLED
-    elif second is not None and second.local_minimum == NO and request.symmetry is None:
+    elif second is not None and second.local_minimum == NO and instance.symmetry is None:
         outcome = Outcome.SADDLE  # a search that must keep a symmetry has converged within it
     else:
         outcome = Outcome.CONVERGED
@@ -150,7 +153,7 @@ def solve_code(
         hits=state.hits or None,
         steps=state.steps,
         history=history.reshape(-1, 2),
-        weights=best.whole[: request.K],
+        weights=best.whole[: instance.K],
         polished=polished,
         tasks=state.tasks,
     )
@@ -199,14 +202,14 @@ def _best(problem: Problem, state: SearchState, deadline: Deadline) -> Candidate
 
 
 def _start(
-    request: Request, problem: Problem, init: np.ndarray, origin: str, deadline: Deadline
+    instance: Instance, problem: Problem, init: np.ndarray, origin: str, deadline: Deadline
 ) -> Candidate:
     """A whole code as the first candidate, polished where that is cheap and makes it no worse."""
     whole, restricted = problem.whole(problem.from_code(init)), None
-    if request.group is not None:
-        restricted = Tammes(_orbits_of(init, request.group[1]))
+    if instance.symmetry is not None:
+        restricted = Tammes(_orbits_of(init, instance.symmetry[1]))
         whole = restricted.symmetric(init)
-    if request.separate:
+    if instance.separate:
         whole = np.concatenate([init, one_vs_rest(init, deadline=deadline).directions])
     start = Candidate(problem.value(whole), whole, restricted=restricted, origin=origin)
     if polish_is_dear(problem.coordinates, deadline.seconds):
@@ -266,7 +269,8 @@ def _refine(
 
 
 def _around_given_rows(
-    request: Request,
+    instance: Instance,
+    plan: Plan,
     parametrisation: Parametrisation,
     effort: Effort,
     deadline: Deadline,
@@ -282,7 +286,7 @@ def _around_given_rows(
     Args:
         state: of the search to come, which counts these restarts too.
     """
-    request = replace(request, problem="tammes")
+    instance = replace(instance, problem="tammes")
     if effort.tasks != UNLIMITED:
         effort = replace(effort, tasks=-(-effort.tasks // 4))
     if deadline.seconds is not None:
@@ -290,32 +294,37 @@ def _around_given_rows(
     around = SearchState()
     problem = Tammes(parametrisation)
     for _ in search(
-        problem, effort, request.seed, around, deadline=deadline, pool=pool, device=device
+        problem, effort, plan.seed, around, deadline=deadline, pool=pool, device=device
     ):
-        _report(request, problem, effort, deadline, around)
+        _report(instance, plan, problem, effort, deadline, around)
     state.restarts, state.steps = around.restarts, around.steps
     return None if around.best is None else around.best.whole
 
 
-def _parametrisation(request: Request) -> Parametrisation:
-    if request.group is not None:
-        rng = np.random.default_rng(request.seed)
-        return user_orbits(request.group, request.d, request.K, rng)
-    if request.fixed is not None:
-        return extending(request.fixed, request.K)
-    return free(request.d, request.K)
+def _parametrisation(instance: Instance, seed: int) -> Parametrisation:
+    if instance.symmetry is not None:
+        rng = np.random.default_rng(seed)
+        return user_orbits(instance.symmetry, instance.d, instance.K, rng)
+    if instance.fixed is not None:
+        return extending(instance.fixed, instance.K)
+    return free(instance.d, instance.K)
 
 
 def _report(
-    request: Request, problem: Problem, effort: Effort, deadline: Deadline, state: SearchState
+    instance: Instance,
+    plan: Plan,
+    problem: Problem,
+    effort: Effort,
+    deadline: Deadline,
+    state: SearchState,
 ) -> None:
     """Tell the user's `progress` how far a search is: in tasks, or in seconds of a time limit.
 
     Its stage is the quantity that the user asked for, beside that of the best known code.
     """
-    if request.progress is None:
+    if plan.progress is None:
         return
-    softmax, known = request.problem == "softmax", request.known
+    softmax, known = instance.problem == "softmax", instance.known
     stage = "rho" if softmax else "max_cosine"
     if known is not None:
         stage += f" (best known {known.distance if softmax else known.max_cosine:.6f})"
@@ -324,9 +333,9 @@ def _report(
         total = int(deadline.seconds or 0)
         done = min(total, int(deadline.elapsed))
     best = np.inf if state.best is None else state.best.value
-    request.progress(stage, done, total, _shown(request, problem, best))
+    plan.progress(stage, done, total, _shown(instance, problem, best))
 
 
-def _shown(request: Request, problem: Problem, value: float) -> float:
+def _shown(instance: Instance, problem: Problem, value: float) -> float:
     """A value that the search minimises as what the user asked for: rho, or the largest cosine."""
-    return problem.distance(value) if request.problem == "softmax" else value
+    return problem.distance(value) if instance.problem == "softmax" else value

@@ -17,7 +17,7 @@ from gnc_cli.limits.limit import Quantity
 from gnc_cli.limits.registry import all_limits
 from gnc_cli.parameters import spelled
 from gnc_cli.records import Bracket
-from gnc_cli.search.request import Request
+from gnc_cli.search.instance import Instance, target_distance
 from gnc_cli.search.result import Optimum, Outcome, SolveResult
 
 _MEET = 1e-9
@@ -29,12 +29,12 @@ _ROUNDING = 1e-12
 """What bounds and figures are good to, relatively."""
 
 
-def add_verdict(request: Request, result: SolveResult) -> SolveResult:
+def add_verdict(instance: Instance, result: SolveResult) -> SolveResult:
     """A result with what is to be said of its code, Softmax Code or Tammes code; a feature model's
     optimum is no code of largest distance, and its result is returned as it is."""
-    if request.problem == "ufm":
+    if instance.problem == "ufm":
         return result
-    known, distance, rho = request.known, result.distance, result.rho_one_vs_rest
+    known, distance, rho = instance.known, result.distance, result.rho_one_vs_rest
     if result.max_cosine is None or rho is None:
         return replace(
             result,
@@ -47,8 +47,8 @@ def add_verdict(request: Request, result: SolveResult) -> SolveResult:
 
         return verify_below(result.weights, t) is True
 
-    cosine = judged_cosine(request.problem, result.max_cosine, distance)
-    upper, name, source = _upper_end(request.d, request.K)
+    cosine = judged_cosine(instance.problem, result.max_cosine, distance)
+    upper, name, source = _upper_end(instance.d, instance.K)
     optimum = Optimum(
         upper=upper,
         shortfall=max(0.0, 1.0 - distance / upper),
@@ -56,7 +56,7 @@ def add_verdict(request: Request, result: SolveResult) -> SolveResult:
         name=name,
         source=source,
     )
-    is_open = request.problem == "softmax" and rho.upper - rho.lower > _CLOSED
+    is_open = instance.problem == "softmax" and rho.upper - rho.lower > _CLOSED
     outcome, minimum = result.outcome, (result.local_minimum, result.local_minimum_reason)
     if optimum.proved and minimum[0] != "yes":
         minimum = "yes", "its value is proved optimal"
@@ -65,7 +65,7 @@ def add_verdict(request: Request, result: SolveResult) -> SolveResult:
         and not optimum.proved
         and known is not None
         and known.proven
-        and not request.restriction
+        and not instance.restriction
     ):
         outcome = Outcome.LOCAL_OPTIMUM
     return replace(
@@ -77,7 +77,7 @@ def add_verdict(request: Request, result: SolveResult) -> SolveResult:
         status=comparison_status(cosine, known, verified),
         gap=None if known is None else known.gap(cosine),
         optimum=optimum,
-        verdict=_verdict(request, known, distance, optimum, is_open),
+        verdict=_verdict(instance, known, distance, optimum, is_open),
     )
 
 
@@ -93,15 +93,13 @@ def proved_upper_end(d: int, K: int) -> float:
     return _upper_end(d, K)[0] * (1.0 + _ROUNDING) + _ROUNDING
 
 
-def check_target(request: Request) -> None:
+def check_target(instance: Instance, target: float) -> None:
     """Refuse, with a UsageError that names the bound, a target that no code reaches."""
-    d, K, target = request.d, request.K, request.target
-    if target is None:
-        return
+    d, K = instance.d, instance.K
     upper, _, source = _upper_end(d, K)
-    if request.target_distance > upper + _MEET:
+    if target_distance(instance.problem, target) > upper + _MEET:
         most = f"rho is at most {upper:.12g}"
-        if request.problem != "softmax":
+        if instance.problem != "softmax":
             most = f"the largest cosine is at least {1 - upper:.12g}"
         raise UsageError(
             f"{spelled('target')} {target:g} is out of reach for d = {d:,}, K = {K:,}: {most} "
@@ -126,12 +124,12 @@ def _upper_end(d: int, K: int) -> tuple[float, str, str]:
 
 
 def _verdict(
-    request: Request, known: Reference | None, distance: float, optimum: Optimum, is_open: bool
+    instance: Instance, known: Reference | None, distance: float, optimum: Optimum, is_open: bool
 ) -> str:
     """How good the code is, in a sentence; `is_open`: its distance may be larger."""
     if optimum.proved:
         return "optimal to 1e-9 (the optimal value is proved)"
-    without = f" without the {request.restriction}" if request.restriction else ""
+    without = f" without the {instance.restriction}" if instance.restriction else ""
     possible = f"at most {_percent(optimum.shortfall)} below the optimum{without}"
     if known is None:
         return f"no code of this size is known; {possible}"
@@ -149,7 +147,7 @@ def _verdict(
         standing = f"beats the best known code by {-missing:.2g}"
     else:
         other = "best construction" if known.own else "best part of a larger code"
-        size = f"({request.d}, {request.K})"
+        size = f"({instance.d}, {instance.K})"
         standing = f"no record for {size} here; the {other} is {-missing:.2g} worse"
     return f"{standing}; {possible}"
 

@@ -8,19 +8,19 @@ again.
 
 import dataclasses
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from typing import Any
 
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.parameters import spelled
-from gnc_cli.runtime.deadline import Deadline, SaveTimes
+from gnc_cli.runtime.deadline import Deadline, Progress, SaveTimes
 from gnc_cli.training.checkpoints import Checkpoint, DataStamp, checkpoint_state
 from gnc_cli.training.measure import Measurement, MeasurementStopped, NetworkMeasurer
 from gnc_cli.training.networks.training import EpochTotals, NonFiniteLoss, Training, any_of
-from gnc_cli.training.request import Request, Settings
 from gnc_cli.training.result import EpochRow
 from gnc_cli.training.run_folder import RunFolder
+from gnc_cli.training.settings import Settings
 
 _MEASURE_SHARE = 0.1
 """Share of the wall time that measuring may take, where `--measure-every` does not set it."""
@@ -38,8 +38,10 @@ class Epochs:
         training: Training,
         measurer: NetworkMeasurer,
         folder: RunFolder,
-        request: Request,
         deadline: Deadline,
+        *,
+        progress: Progress | None = None,
+        on_epoch: Callable[[EpochRow], None] | None = None,
     ) -> None:
         self.settings, self.training, self.folder = settings, training, folder
         self.history: list[EpochRow] = []
@@ -47,7 +49,8 @@ class Epochs:
         """The last measurement of this session."""
         self.outcome = ""
         """`completed`, `time_limit` or `interrupted`."""
-        self._measurer, self._request, self._deadline = measurer, request, deadline
+        self._measurer, self._deadline = measurer, deadline
+        self._progress, self._on_epoch = progress, on_epoch
         self._too_late = False
         """The time limit has ended a measurement."""
         self._pending: EpochTotals | None = None
@@ -90,7 +93,7 @@ class Epochs:
     def _train(self) -> EpochTotals | None:
         """Train to the end of the epoch, a stop, or the next checkpoint, and write last.pt."""
         training, epochs = self.training, self.settings.epochs
-        steps, report = training.batches.steps, self._request.progress
+        steps, report = training.batches.steps, self._progress
         try:
             with closing(training.steps()) as losses:
                 for loss in losses:
@@ -136,8 +139,8 @@ class Epochs:
             self.folder.best()
         self.folder.epoch(row, _in_words(row, settings.epochs))
         self._pending = None
-        if self._request.on_epoch is not None and self.training.processes.first:
-            self._request.on_epoch(row)
+        if self._on_epoch is not None and self.training.processes.first:
+            self._on_epoch(row)
 
     def _measure(self, epoch: int, *, keep: bool, final: bool = True) -> Measurement | None:
         """Measure the network as it is; None where somebody interrupted, or where it would go on

@@ -20,7 +20,7 @@ from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.distributed import started_by_torchrun
 from gnc_cli.training.networks.assignment import assign, distinct_assignments
 from gnc_cli.training.networks.heads import ClassMeanHead, DecayHead, FixedHead, Head, SphereHead
-from gnc_cli.training.request import Request, Settings
+from gnc_cli.training.settings import Settings
 
 _RESTARTS = 8
 """Descents of `fixed:solve` where no theorem and no construction answers."""
@@ -52,14 +52,14 @@ class HeadPlan:
 
 
 def plan_code(
-    settings: Settings, K: int, request: Request, deadline: Deadline
+    settings: Settings, K: int, deadline: Deadline, threads: int | None
 ) -> tuple[int, Code | None]:
     """The dimension of the features, and the code of a fixed head: read, or solved."""
     d = feature_dim_of(settings, K)
     if settings.head_code is None:
         return d, None
     if settings.head_code == "solve":
-        return d, _solve_code(d, K, settings.seed, request, deadline)
+        return d, _solve_code(d, K, settings.seed, deadline, threads)
     return d, _read_code(settings.head_code, d, K)
 
 
@@ -128,7 +128,7 @@ def _read_code(path: str, d: int, K: int) -> Code:
     return normalise(code), os.path.basename(path)
 
 
-def _solve_code(d: int, K: int, seed: int, request: Request, deadline: Deadline) -> Code:
+def _solve_code(d: int, K: int, seed: int, deadline: Deadline, threads: int | None) -> Code:
     from gnc_cli.search.api import solve
     from gnc_cli.search.effort import LARGE
     from gnc_cli.search.result import Outcome, SolveResult
@@ -139,8 +139,8 @@ def _solve_code(d: int, K: int, seed: int, request: Request, deadline: Deadline)
         K,
         seed=seed,
         restarts=_RESTARTS if K <= LARGE else None,
-        threads=request.threads,
-        interrupt=request.interrupt,
+        threads=threads,
+        interrupt=deadline.interrupt,
         time_limit=max(seconds, 1e-3) if math.isfinite(seconds) else None,
     )
     assert isinstance(result, SolveResult)

@@ -1,353 +1,436 @@
-"""What is asked of `gnc train`, and the settings of a run that follow from it."""
+"""A call of `train`: the declaration of its arguments, and which of them go together."""
 
-import dataclasses
-import math
 import os
-import tomllib
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import PurePath
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any
 
-from gnc_cli.console.options import REMOVED
-from gnc_cli.errors import DataError, OutputError, UsageError
-from gnc_cli.io.arguments import check_files
-from gnc_cli.io.inputs import decoded, open_input
-from gnc_cli.parameters import Parameter, Path, excludes, is_page, requires, spelled
-from gnc_cli.parsing import shown
-from gnc_cli.records import read_plain
-from gnc_cli.runtime.deadline import Call
-from gnc_cli.training.presets import (
-    Constraint,
-    Loss,
-    Optimizer,
-    Precision,
-    Schedule,
-    defaults,
-    preset_settings,
+from gnc_cli.errors import UsageError
+from gnc_cli.io.arguments import Call
+from gnc_cli.parameters import (
+    DURATION,
+    MOST_CLASSES,
+    MOST_DIMENSIONS,
+    MOST_SAMPLES,
+    Device,
+    Force,
+    Kind,
+    Parameter,
+    Path,
+    PlotOrPage,
+    Read,
+    Threads,
+    one_of,
+    real,
+    whole,
+    wholes,
 )
-from gnc_cli.training.result import EpochRow
+from gnc_cli.training.presets import Constraint, Loss, Optimizer, Precision, Preset, Schedule
 
-_FREE = ("epochs", "measure_every", "snapshot_every")
-"""What a resumed run may change; the cosine follows the new number of epochs."""
-_PATHS = (
-    "data",
-    "fonts",
-    "ood",
-    "head",
-    "backbone_weights",
-    "init_from",
-    "assignment",
-    "similarity",
-)
-"""Settings that may hold a path, of which config.json keeps the last part alone."""
-_BELONGS_TO = {
-    "margin": ("loss", ("cosface", "arcface")),
-    "beta": ("head", ("cmf",)),
-    "assignment": ("head", ("fixed:FILE",)),
-    "similarity": ("assignment", ("best", "worst")),
-    "fonts": ("data", ("glyphs",)),
-    "script": ("data", ("glyphs",)),
-    "momentum": ("optimizer", ("sgd",)),
-    "milestones": ("schedule", ("step",)),
-}
-"""Settings that say nothing unless another has one of these values."""
-_OF_THE_CALLER = ("force", "resume")
-"""Arguments that no file of settings may have."""
-_EXCLUDING = (("classes", "classes_subset"), ("backbone_weights", "init_from"))
-_PAGE_SNAPSHOTS = 8
-"""Snapshots of a run that a page shows."""
-_MAX_CONFIG, _MAX_LINE = 64_000, 1000
-"""Bytes and letters of a line: of a key `a.b.c`, tomllib keeps every beginning."""
+if TYPE_CHECKING:
+    from gnc_cli.training.result import EpochRow
+
+_MOST_EPOCHS = 10**7
+_AUGMENTATIONS = ("crop", "flip", "rotate")
+_DATA = "Data"
+_NETWORK = "Network"
+_HEAD = "Classifier and loss"
+_TRAINING = "Training"
+_RUN = "Effort and machine"
+_OUTPUT = "Output"
+
+Logger = StrEnum("Logger", "tensorboard")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Request(Call):
-    """The arguments of `api.train`, each checked by itself; None where the caller says nothing."""
+def _names(value: Any) -> tuple[str, ...]:
+    """`cat, dog` as two names."""
+    names = tuple(n.strip() for n in value.split(",")) if isinstance(value, str) else tuple(value)
+    if not all(names):
+        raise UsageError(f"{value!r} has an empty name; write cat,dog,truck")
+    return names
 
-    data: str | None = None
-    classes: int | None = None
-    classes_subset: Sequence[str] | str | None = None
-    images_per_class: int | None = None
-    image_size: int | None = None
-    fonts: Path | None = None
-    script: str | None = None
-    augment: Sequence[str] | str | None = None
-    ood: str | None = None
-    model: str | None = None
-    feature_dim: int | None = None
-    width: float | None = None
-    backbone_weights: Path | None = None
-    init_from: Path | None = None
-    head: str | None = None
-    constraint: str | None = None
-    tau: float | None = None
-    beta: float | None = None
-    loss: str | None = None
-    margin: float | None = None
-    assignment: str | None = None
-    similarity: Path | None = None
-    preset: str | None = None
-    epochs: int | None = None
-    batch_size: int | None = None
-    optimizer: str | None = None
-    lr: float | None = None
-    momentum: float | None = None
-    weight_decay: float | None = None
-    schedule: str | None = None
-    milestones: Sequence[int] | str | None = None
-    warmup: float | None = None
-    precision: str | None = None
-    seed: int | None = None
-    time_limit: float | None = None
-    device: str = "auto"
-    threads: int | None = None
-    out: Path | None = None
-    resume: bool = False
-    measure_every: int | None = None
-    snapshot_every: int | None = None
-    logger: str | None = None
-    plot: Path | None = None
+
+def _augmentations(value: Any) -> tuple[str, ...]:
+    """Some of `_AUGMENTATIONS`; `none` is an empty list."""
+    names = () if value == "none" else _names(value)
+    for name in names:
+        if name not in _AUGMENTATIONS:
+            raise UsageError(f"{name!r} is unknown; choose of {', '.join(_AUGMENTATIONS)}, or none")
+    return names
+
+
+@dataclass(frozen=True, eq=False)
+class Train(Call):
+    """A call of `train`; None where its caller says nothing."""
+
+    _: KW_ONLY
+    data: Annotated[
+        str | None,
+        Parameter(
+            "glyphs (characters of fonts, nothing to download); fashion-mnist, mnist, "
+            "kmnist, emnist, cifar10 or cifar100, each with or without :PATH; folder:PATH "
+            "(class folders), idx:DIR, npz:FILE or h5:FILE. Default glyphs.",
+            group=_DATA,
+            metavar="NAME",
+        ),
+    ] = None
+    classes: Annotated[
+        int | None,
+        Parameter(
+            "Number of classes (the first K of the data set). Default 100 of glyphs, all of "
+            "other data.",
+            whole(2, MOST_CLASSES),
+            _DATA,
+            short="--K -K",
+        ),
+    ] = None
+    classes_subset: Annotated[
+        Read[Sequence[str] | str | None, tuple[str, ...] | None],
+        Parameter(
+            "These classes only, by name: cat,dog,truck.",
+            Kind("NAMES", _names, noun="names"),
+            _DATA,
+        ),
+    ] = Read(None)
+    images_per_class: Annotated[
+        int | None,
+        Parameter(
+            "Number of training images per class (the first N); tests take all. Default all.",
+            whole(1, MOST_SAMPLES),
+            _DATA,
+            metavar="N",
+        ),
+    ] = None
+    image_size: Annotated[
+        int | None,
+        Parameter(
+            "Side of the square images. Default 32 for glyphs, else that of the data.",
+            whole(8, 1024),
+            _DATA,
+            metavar="PIXELS",
+        ),
+    ] = None
+    fonts: Annotated[
+        Path | None,
+        Parameter(
+            "Glyphs of the TrueType and OpenType fonts in this folder, like --data "
+            "glyphs:DIR. Default: 12 DejaVu styles.",
+            group=_DATA,
+            metavar="DIR",
+        ),
+    ] = None
+    script: Annotated[
+        str | None,
+        Parameter(
+            "Letters of one script, those that most fonts have first: hangul, han, kana, latin, "
+            "greek, cyrillic, or another name of Unicode. Default: all.",
+            group=_DATA,
+            metavar="NAME",
+        ),
+    ] = None
+    augment: Annotated[
+        Read[Sequence[str] | str | None, tuple[str, ...] | None],
+        Parameter(
+            "Comma-separated: crop, flip, rotate; or none. Default all, but flip only for colour "
+            "images and fashion-mnist.",
+            Kind("NAMES", _augmentations, noun="names"),
+            _DATA,
+        ),
+    ] = Read(None)
+    ood: Annotated[
+        str | None,
+        Parameter(
+            "Another set, named like --data, to test on, out of distribution; its classes "
+            "are matched by name. Of other fonts: glyphs:DIR.",
+            group=_DATA,
+            metavar="NAME",
+        ),
+    ] = None
+    model: Annotated[
+        str | None,
+        Parameter(
+            "cnn, resnet18, resnet50, densenet121, resnext50, or package.module:factory, "
+            "called as factory(channels=, image_size=, feature_dim=) for a module from "
+            "images to features. Default cnn for glyphs, else resnet18.",
+            group=_NETWORK,
+            metavar="NAME",
+        ),
+    ] = None
+    feature_dim: Annotated[
+        int | None,
+        Parameter(
+            "Dimension of the features. Default 10; 64 beyond 200 classes, 256 beyond 5000; "
+            "with --head fixed:FILE the code's dimension.",
+            whole(2, MOST_DIMENSIONS),
+            _NETWORK,
+            short="--d -d",
+        ),
+    ] = None
+    width: Annotated[
+        float | None,
+        Parameter(
+            "Channels of the network, times this: 0.25 for small machines. Default 1.",
+            real(above=0.0, most=100.0),
+            _NETWORK,
+            metavar="FACTOR",
+        ),
+    ] = None
+    backbone_weights: Annotated[
+        Path | None,
+        Parameter(
+            "Start from a checkpoint with torchvision's names: .pt, .pth, .safetensors.",
+            group=_NETWORK,
+            metavar="FILE",
+            reads=True,
+        ),
+    ] = None
+    init_from: Annotated[
+        Path | None,
+        Parameter(
+            "Start from the network of an earlier run: its folder, or a checkpoint in it.",
+            group=_NETWORK,
+            metavar="RUN",
+            reads=True,
+        ),
+    ] = None
+    head: Annotated[
+        str | None,
+        Parameter(
+            "learned; cmf (moving class means, nothing to train); fixed:FILE (a code); "
+            "fixed:solve (a Softmax Code solved first). Default learned.",
+            group=_HEAD,
+            metavar="KIND",
+        ),
+    ] = None
+    constraint: Annotated[
+        str | None,
+        Parameter(
+            "sphere: unit features and weights, with --tau; decay: free lengths, held by "
+            "weight decay. Default sphere.",
+            one_of(Constraint),
+            _HEAD,
+        ),
+    ] = None
+    tau: Annotated[
+        float | None,
+        Parameter("Temperature: logits are cosines / tau. Default 0.1.", real(above=0.0), _HEAD),
+    ] = None
+    beta: Annotated[
+        float | None,
+        Parameter(
+            "Share of the old weights that cmf keeps at each step. Default 0.9.",
+            real(least=0.0, below=1.0),
+            _HEAD,
+            in_shell=False,
+        ),
+    ] = None
+    loss: Annotated[
+        str | None,
+        Parameter(
+            "ce, hardmax (its limit at temperature 0), cosface, arcface. Default ce.",
+            one_of(Loss),
+            _HEAD,
+        ),
+    ] = None
+    margin: Annotated[
+        float | None,
+        Parameter(
+            "Margin of cosface (difference of cosines) or arcface (radians). Default: the "
+            "largest that the fixed code, or the best known one, can satisfy.",
+            real(least=0.0),
+            _HEAD,
+        ),
+    ] = None
+    assignment: Annotated[
+        str | None,
+        Parameter(
+            "Classes onto a fixed code: identity, random, best or worst (similar classes "
+            "near or far), a FILE, or all (a run each, up to symmetry). Default identity.",
+            group=_HEAD,
+            metavar="HOW",
+        ),
+    ] = None
+    similarity: Annotated[
+        Path | None,
+        Parameter(
+            "Similarity of the classes (K, K) for best and worst. Default: of the class "
+            "means of a short learned run.",
+            group=_HEAD,
+            metavar="FILE",
+            reads=True,
+        ),
+    ] = None
+    config: Annotated[
+        Path | None,
+        Parameter(
+            "Options from a TOML file, by their names (epochs = 20); also the settings that "
+            "have no option: beta (default 0.9), momentum (0.9) and warmup (a twentieth of "
+            "the epochs, at most 5). Options given beside it win. It holds neither force, "
+            "resume nor a model of your own, and no output that exists.",
+            group=_TRAINING,
+            metavar="FILE",
+            reads=True,
+        ),
+    ] = None
+    preset: Annotated[
+        str | None,
+        Parameter(
+            "The paper's settings: figure 2, 4, 5, B.1, B.3 or B.6, or the fine-tuning of "
+            "section 5. Options given beside it win.",
+            one_of(Preset),
+            _TRAINING,
+        ),
+    ] = None
+    epochs: Annotated[
+        int | None,
+        Parameter(
+            "Passes over the training set. Default 200; for glyphs about 900 steps (60 "
+            "epochs for 100 classes).",
+            whole(1, _MOST_EPOCHS),
+            _TRAINING,
+        ),
+    ] = None
+    batch_size: Annotated[
+        int | None,
+        Parameter(
+            "Images per step, of all processes together. Default 128; for glyphs 64, or "
+            "fewer where classes are few.",
+            whole(2, MOST_SAMPLES),
+            _TRAINING,
+        ),
+    ] = None
+    optimizer: Annotated[
+        str | None,
+        Parameter(
+            "Optimizer. Default adamw for glyphs, cnn and models of your own, else sgd with "
+            "nesterov.",
+            one_of(Optimizer),
+            _TRAINING,
+        ),
+    ] = None
+    lr: Annotated[
+        float | None,
+        Parameter(
+            "Peak learning rate. Default 0.1 for sgd, 0.003 for adamw and adam.",
+            real(above=0.0, most=1e6),
+            _TRAINING,
+        ),
+    ] = None
+    momentum: Annotated[
+        float | None,
+        Parameter(
+            "Momentum of sgd. Default 0.9.", real(least=0.0, below=1.0), _TRAINING, in_shell=False
+        ),
+    ] = None
+    weight_decay: Annotated[
+        float | None,
+        Parameter(
+            "Weight decay. Default 0.0005 for sgd, 0.01 for adamw, 0 for adam.",
+            real(least=0.0, most=1e6),
+            _TRAINING,
+        ),
+    ] = None
+    schedule: Annotated[
+        str | None,
+        Parameter(
+            "cosine, step (a tenth at each of --milestones) or constant. Default cosine.",
+            one_of(Schedule),
+            _TRAINING,
+        ),
+    ] = None
+    milestones: Annotated[
+        Read[Sequence[int] | str | None, tuple[int, ...] | None],
+        Parameter(
+            "Epochs of the step schedule: 200,400. Default at 1/2 and 3/4.",
+            wholes(1, _MOST_EPOCHS),
+            _TRAINING,
+            metavar="EPOCHS",
+        ),
+    ] = Read(None)
+    warmup: Annotated[
+        float | None,
+        Parameter(
+            "Epochs of linear warm-up. Default a twentieth of the epochs, at most 5; 0 in "
+            "the presets, except on glyphs.",
+            real(least=0.0),
+            _TRAINING,
+            in_shell=False,
+        ),
+    ] = None
+    precision: Annotated[
+        str | None,
+        Parameter(
+            "float32, bf16 or fp16 inside the network; head and loss are float32. Default "
+            "auto: bf16 on GPUs that have it.",
+            one_of(Precision),
+            _RUN,
+        ),
+    ] = None
+    seed: Annotated[
+        int | None,
+        Parameter(
+            "Same seed, same machine: same result. Default 0; a resumed run keeps its own.",
+            whole(0),
+            _RUN,
+        ),
+    ] = None
+    time_limit: Annotated[
+        float | None,
+        Parameter(
+            "Wall time; the run then ends with what was measured last, and can be resumed. "
+            "Default none.",
+            DURATION,
+            _RUN,
+        ),
+    ] = None
+    device: Device = "auto"
+    threads: Threads = None
+    out: Annotated[
+        Path | None,
+        Parameter("The run folder. Default a dated one under runs/.", group=_OUTPUT, metavar="DIR"),
+    ] = None
+    resume: Annotated[
+        bool,
+        Parameter(
+            "Go on from the last checkpoint in the --out folder, with its settings.", group=_OUTPUT
+        ),
+    ] = False
+    force: Force = False
+    measure_every: Annotated[
+        int | None,
+        Parameter(
+            "Epochs between measurements of collapse and accuracy; the first, the last and those "
+            "of snapshots are always measured. Default: at most 10 % of the run time.",
+            whole(1, _MOST_EPOCHS),
+            _OUTPUT,
+            metavar="EPOCHS",
+        ),
+    ] = None
+    snapshot_every: Annotated[
+        int | None,
+        Parameter(
+            "Epochs between snapshots of features and weights, for gnc measure. Default: "
+            "only the last epoch.",
+            whole(1, _MOST_EPOCHS),
+            _OUTPUT,
+            metavar="EPOCHS",
+        ),
+    ] = None
+    logger: Annotated[
+        str | None,
+        Parameter(
+            "Write the numbers of each epoch into the run folder for tensorboard as well "
+            "(needs the extra trainers).",
+            one_of(Logger),
+            _OUTPUT,
+        ),
+    ] = None
+    plot: PlotOrPage = None
     on_run: Callable[[str], None] | None = None
-    on_epoch: Callable[[EpochRow], None] | None = None
+    on_epoch: "Callable[[EpochRow], None] | None" = None
 
     @property
     def folder(self) -> str | None:
         """The run folder, as the caller named it."""
         return None if self.out is None else os.fspath(self.out)
-
-    @property
-    def choices(self) -> dict[str, Any]:
-        """The settings that the caller chose, paths as texts."""
-        names = [setting.name for setting in dataclasses.fields(Settings)]
-        chosen = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
-        return {
-            name: os.fspath(value) if isinstance(value, os.PathLike) else value
-            for name, value in chosen.items()
-        }
-
-
-@dataclass(frozen=True, kw_only=True)
-class Recipe:
-    """How a network is trained; the paper's is SGD at 0.1, cosine, 200 epochs (section 3)."""
-
-    epochs: int
-    batch_size: int
-    """Of all processes together."""
-    optimizer: Optimizer = Optimizer.sgd
-    """`sgd` (with Nesterov momentum), `adamw` or `adam`."""
-    lr: float = 0.1
-    """Largest learning rate; the schedule multiplies it."""
-    momentum: float = 0.9
-    """Of `sgd`."""
-    weight_decay: float = 5e-4
-    schedule: Schedule = Schedule.cosine
-    """`cosine` to 0, `step` (a tenth at each milestone) or `constant`."""
-    milestones: tuple[int, ...] = ()
-    """Of `step`: epochs done at which the learning rate falls."""
-    warmup: float = 0.0
-    """Epochs, also a part of one, over which the learning rate rises linearly."""
-    precision: Precision = Precision.float32
-    """Of the encoder: `float32`, `bf16`, `fp16`, or `auto` in settings; head and loss are always
-    float32."""
-
-    def factor(self, step: int, steps_per_epoch: int) -> float:
-        """What the learning rate is multiplied by at `step`, from 0, all epochs counted.
-
-        Linear from `1 / w` to 1 over the `w = warmup * steps_per_epoch` first steps, times the
-        schedule; the cosine runs from the end of the warm-up to the end of the last epoch. It is a
-        function of the position alone, so that a resumed run needs no schedule state.
-        """
-        warm = self.warmup * steps_per_epoch
-        rise = min(1.0, (step + 1) / warm) if warm else 1.0
-        if self.schedule == "constant":
-            return rise
-        if self.schedule == "step":
-            epoch = step // steps_per_epoch
-            return rise * 0.1 ** sum(epoch >= milestone for milestone in self.milestones)
-        after = self.epochs * steps_per_epoch - warm
-        done = min(1.0, max(0.0, step - warm) / after) if after > 0 else 0.0
-        return rise * 0.5 * (1.0 + math.cos(math.pi * done))
-
-
-@dataclass(frozen=True, kw_only=True)
-class Settings(Recipe):
-    """Every choice of a run but the machine it runs on; plain JSON."""
-
-    data: str
-    model: str
-    head: str
-    """`learned`, `cmf`, `fixed:FILE` or `fixed:solve`."""
-    constraint: Constraint
-    tau: float
-    loss: Loss
-    width: float
-    beta: float
-    classes: int | None = None
-    classes_subset: tuple[str, ...] | None = None
-    images_per_class: int | None = None
-    image_size: int | None = None
-    fonts: str | None = None
-    script: str | None = None
-    augment: tuple[str, ...] | None = None
-    """None: crop and rotation, and flips where mirror images keep their class."""
-    ood: str | None = None
-    feature_dim: int | None = None
-    """None: that of the fixed code, else by the number of classes."""
-    backbone_weights: str | None = None
-    init_from: str | None = None
-    margin: float | None = None
-    assignment: str | None = None
-    similarity: str | None = None
-    measure_every: int | None = None
-    snapshot_every: int | None = None
-    preset: str | None = None
-    seed: int = 0
-
-    @property
-    def head_kind(self) -> str:
-        """`learned`, `cmf` or `fixed`."""
-        return self.head.partition(":")[0]
-
-    @property
-    def head_code(self) -> str | None:
-        """Where a fixed code is from: a file, or `solve`."""
-        return self.head.partition(":")[2] or None
-
-    @property
-    def label(self) -> str:
-        """Data and network: the end of a dated folder's name."""
-        return f"{self.data.partition(':')[0]}-{self.model.rpartition(':')[2]}"
-
-    @classmethod
-    def from_json(cls, stored: Mapping[str, Any]) -> "Settings":
-        """Settings as config.json has them; ValueError names the field that is wrong."""
-        names = {setting.name for setting in dataclasses.fields(cls)}
-        for name in stored.keys() - names:
-            raise ValueError(f"field {name!r} is unknown")
-        settings: Settings = read_plain(cls, stored)
-        for name in ("epochs", "batch_size", "tau", "lr", "width"):
-            if not 0 < getattr(settings, name) < math.inf:
-                raise ValueError(f"field {name!r} is not above 0")
-        return settings
-
-
-def settings_of(request: Request) -> Settings:
-    """What was asked for, then what the preset says, then defaults."""
-    choices = request.choices
-    kind, colon, code = choices.get("head", "learned").partition(":")
-    fixed = kind == "fixed"
-    if kind not in ("learned", "cmf", "fixed") or not bool(colon) == bool(code) == fixed:
-        raise UsageError(
-            f"{spelled('head')} {choices['head']!r} is unknown; choose learned, cmf, fixed:FILE or "
-            "fixed:solve"
-        )
-    preset = preset_settings(choices["preset"], choices) if "preset" in choices else {}
-    chosen = preset | choices
-    settings = Settings(**(defaults(chosen) | chosen))
-    _check_together(settings, choices)
-    if is_page(request.plot) and settings.snapshot_every is None:
-        every = max(1, settings.epochs // _PAGE_SNAPSHOTS)  # features as they move
-        settings = dataclasses.replace(settings, snapshot_every=every)
-    return settings
-
-
-def _check_together(settings: Settings, choices: Mapping[str, Any]) -> None:
-    """Refuse options that say nothing in this run, or contradict each other."""
-    for one, other in _EXCLUDING:
-        if one in choices and other in choices:
-            raise excludes(one, spelled(other))
-    odd = settings.head_kind != "learned" or "tau" in choices or settings.loss != "ce"
-    if settings.constraint == "decay" and odd:
-        raise UsageError(
-            f"{spelled('constraint', 'decay')} excludes {spelled('head')}, {spelled('tau')} and "
-            f"{spelled('loss')}, as its rows have free norms; drop them"
-        )
-    for name, (other, values) in _BELONGS_TO.items():
-        kinds = [value.partition(":")[0] for value in values]
-        if name in choices and str(getattr(settings, other)).partition(":")[0] not in kinds:
-            wanted = " or ".join([spelled(other, values[0]), *values[1:]])
-            raise requires(name, wanted, f"add that, or drop {spelled(name)}")
-
-
-def resumed_settings(stored: Settings, request: Request) -> Settings:
-    """The settings of a run that goes on; it may be given more epochs, or measured otherwise.
-
-    A `package.module:factory` is imported only where the caller names it too.
-    """
-    choices = request.choices
-    for name, value in choices.items():
-        was = getattr(stored, name)
-        same = value == was or (name in _PATHS and _last_part(value) == _last_part(was))
-        if name not in _FREE and not same:
-            raise UsageError(
-                f"{spelled(name)} {_shown(value)}: the run to resume has {_shown(was)}; "
-                "leave the option out, or start a new run"
-            )
-    if ":" in stored.model and "model" not in choices:
-        raise UsageError(
-            "the run to resume has a network of somebody's own, and a run folder does not decide "
-            f"which code is imported; if you trust that code, add {spelled('model', stored.model)}"
-        )
-    again = (*_FREE, *_PATHS)
-    return dataclasses.replace(stored, **{n: v for n, v in choices.items() if n in again})
-
-
-def _last_part(value: str | None) -> str | None:
-    """`folder:/home/ada/tiny` as `folder:tiny`, `/tmp/code.h5:W` as `code.h5:W`."""
-    if value is None:
-        return None
-    kind, colon, path = value.partition(":")
-    if "/" in kind or len(kind) == 1:  # of a path, its drive at most
-        kind, colon, path = "", "", value
-    return kind + colon + PurePath(path).name
-
-
-def _shown(value: Any) -> str:
-    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
-
-
-def with_config(request: Request, config: Path, declared: Mapping[str, Parameter]) -> Request:
-    """The request with arguments of a TOML file where the caller left the default.
-
-    The file is data: only the caller decides which code is imported and which files are replaced.
-
-    Args:
-        request: as the caller made it.
-        config: the file.
-        declared: the options that it may set, by name.
-    """
-    name = os.fspath(config)
-    with open_input(name) as file:
-        text = decoded(file, name, "expected options of gnc train as TOML", _MAX_CONFIG)
-    if (letters := max(map(len, text.split("\n")))) > _MAX_LINE:
-        raise DataError(
-            f"{name!r} has a line of {letters:,} letters, more than {_MAX_LINE:,}; write a long "
-            "list in several lines"
-        )
-    try:
-        stored = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"{name!r} is not TOML: {error}") from error
-    known = [parameter for parameter in declared if parameter != "config"]
-    usual, more = Request(), {}
-    for key, value in stored.items():
-        if key not in known:
-            hint = REMOVED.get(f"--{key.replace('_', '-')}", "gnc train --help lists them")
-            raise UsageError(f"{name!r} sets {key!r}, which is no option of gnc train; {hint}")
-        if getattr(request, key) != getattr(usual, key):
-            continue
-        if key in _OF_THE_CALLER or (key == "model" and ":" in str(value)):
-            raise UsageError(
-                f"{name!r} sets {key!r} to {shown(value)}, and a file decides neither which code "
-                f"is imported nor which files are replaced; if you want it, add {spelled(key)}"
-            )
-        if key in ("out", "plot") and os.path.lexists(str(value)):
-            raise OutputError(
-                f"{name!r} sets {key!r} to {shown(value)}, which exists; to go on with it or to "
-                f"replace it, add {spelled(key)}"
-            )
-        more[key] = declared[key].read(key, value)
-    whole = dataclasses.replace(request, **more)
-    check_files(declared, {key: getattr(whole, key) for key in known})
-    return whole

@@ -1,4 +1,4 @@
-"""`gnc train`: request -> data, head, network -> epochs -> result."""
+"""`gnc train`: call -> data, head, network -> epochs -> result."""
 
 import dataclasses
 import logging
@@ -36,7 +36,7 @@ from gnc_cli.training.network import (
 )
 from gnc_cli.training.networks.assignment import class_similarity
 from gnc_cli.training.presets import Loss
-from gnc_cli.training.request import Request, Settings, resumed_settings, settings_of
+from gnc_cli.training.request import Train
 from gnc_cli.training.result import TrainResult, TrainSeries
 from gnc_cli.training.run_folder import (
     RunFolder,
@@ -46,6 +46,7 @@ from gnc_cli.training.run_folder import (
     own_files,
     read_stored_run,
 )
+from gnc_cli.training.settings import Settings, resumed_settings, settings_of
 from gnc_cli.training.summary import data_facts, result_of
 
 _log = logging.getLogger(__name__)
@@ -54,34 +55,43 @@ _SHORT = 5
 """The short run that finds similar classes takes one epoch per this many of the long one."""
 
 
-def run(request: Request) -> TrainResult | TrainSeries:
+def run(call: Train) -> TrainResult | TrainSeries:
     """Train; see `api.train`. Several processes each call it."""
-    deadline = Deadline.of_call(request.time_limit, request.interrupt)
-    _check(request)
-    processes, device = start_processes(request.device)
+    deadline = Deadline.of_call(call.time_limit, call.interrupt)
+    _check(call)
+    processes, device = start_processes(call.device)
     with processes, limit_threads(1):
-        result = Job(request, deadline, processes, device).run()
+        result = Job(call, deadline, processes, device).run()
     result = dataclasses.replace(result, seconds=deadline.elapsed)
-    if processes.first and request.plot is not None:
-        _draw(result, os.fspath(request.plot))
+    if processes.first and call.plot is not None:
+        _draw(result, os.fspath(call.plot))
     return result
 
 
-def _check(request: Request) -> None:
+def _check(call: Train) -> None:
     """Refuse what is wrong by itself, before anything is loaded."""
-    if request.folder == "-":
+    if call.folder == "-":
         raise UsageError(
             f"{spelled('out')} '-' names no folder for the run; for rows on stdout use --csv"
         )
-    if request.resume and request.folder is None:
+    if call.resume and call.folder is None:
         raise requires("resume", spelled("out", "DIR"))
-    if request.logger is not None and find_spec("tensorboard") is None:
+    if call.logger is not None and find_spec("tensorboard") is None:
         raise UnavailableError(
-            f"{spelled('logger', request.logger)} needs tensorboard; "
-            "pip install 'gnc-cli[trainers]'"
+            f"{spelled('logger', call.logger)} needs tensorboard; pip install 'gnc-cli[trainers]'"
         )
-    if not request.resume:
-        settings_of(request)
+    if not call.resume:
+        settings_of(choices(call), page=is_page(call.plot))
+
+
+def choices(call: Train) -> dict[str, Any]:
+    """Return the settings that the caller chose, paths as texts."""
+    names = [setting.name for setting in dataclasses.fields(Settings)]
+    chosen = {name: getattr(call, name) for name in names if getattr(call, name) is not None}
+    return {
+        name: os.fspath(value) if isinstance(value, os.PathLike) else value
+        for name, value in chosen.items()
+    }
 
 
 def _draw(result: TrainResult | TrainSeries, path: str) -> None:
@@ -103,22 +113,25 @@ def _draw(result: TrainResult | TrainSeries, path: str) -> None:
 class Job:
     """One call, in one of its processes: one run, or one for each placement of the classes."""
 
-    request: Request
+    call: Train
     deadline: Deadline
     processes: Processes
     device: torch.device
 
     def run(self) -> TrainResult | TrainSeries:
         """Read the images, plan the heads, train."""
-        request, processes, out = self.request, self.processes, self.request.folder
-        of_first(processes, partial(_check_files, request))
+        call, processes, out = self.call, self.processes, self.call.folder
+        of_first(processes, partial(_check_files, call))
         stored = None
-        if out is not None and request.resume:
+        if out is not None and call.resume:
             stored = of_first(processes, partial(read_stored_run, out))
         elif out is not None:
-            of_first(processes, partial(check_free, out, force=request.force))
+            of_first(processes, partial(check_free, out, force=call.force))
+        chosen = choices(call)
         settings = (
-            settings_of(request) if stored is None else resumed_settings(stored.settings, request)
+            settings_of(chosen, page=is_page(call.plot))
+            if stored is None
+            else resumed_settings(stored.settings, chosen)
         )
         data = self._data(settings)
         if settings.augment is None:  # all that keeps the classes
@@ -146,15 +159,15 @@ class Job:
                     image_size=settings.image_size,
                     fonts=settings.fonts,
                     script=settings.script,
-                    threads=self.request.threads,
+                    threads=self.call.threads,
                 )
                 for warning in data.warnings:
                     note(warning)
                 if settings.ood is None:
                     return data
-                return load_matched(settings.ood, data, note, self.request.threads)
+                return load_matched(settings.ood, data, note, self.call.threads)
             except DataError as error:
-                if not self.request.resume or self.request.data is not None:
+                if not self.call.resume or self.call.data is not None:
                     raise
                 raise DataError(
                     f"{error}; a run keeps no folders, so give {spelled('data')}, and "
@@ -166,7 +179,8 @@ class Job:
     def _plans(self, settings: Settings, data: ImageData) -> list[HeadPlan]:
         """The head, or one for each placement; code, similarity, places: once for all processes."""
         K, processes, path = len(data.class_names), self.processes, settings.similarity
-        d, code = of_first(processes, partial(plan_code, settings, K, self.request, self.deadline))
+        read_code = partial(plan_code, settings, K, self.deadline, self.call.threads)
+        d, code = of_first(processes, read_code)
         similarity = None
         if settings.assignment in ("best", "worst") and path is not None:
             similarity = of_first(processes, partial(read_similarity, path, K))
@@ -198,10 +212,8 @@ class Job:
         training = build_training(short, plan, data, self.processes, self.device)
         load_start(training.model.encoder, short)
         measurer = NetworkMeasurer(training, dataclasses.replace(data, ood=None))
-        silent = dataclasses.replace(self.request, progress=None, on_epoch=None)
-        folder = RunFolder(self.processes)
-        epochs = Epochs(short, training, measurer, folder, silent, self.deadline)
-        with limit_threads(threads_of(training, self.request.threads)):
+        epochs = Epochs(short, training, measurer, RunFolder(self.processes), self.deadline)
+        with limit_threads(threads_of(training, self.call.threads)):
             epochs.run()
         if epochs.outcome != "completed":
             # Its classes would be placed for good by half a run.
@@ -222,7 +234,7 @@ class Job:
         resume: bool = False,
     ) -> TrainResult:
         """One network, from its first epoch or its last checkpoint to its end."""
-        began, request, processes = time.monotonic(), self.request, self.processes
+        began, call, processes = time.monotonic(), self.call, self.processes
         precision = precision_on(self.device, settings.precision)
         recipe = dataclasses.replace(settings, precision=precision)
         training = build_training(recipe, plan, data, processes, self.device)
@@ -233,18 +245,26 @@ class Job:
             label=settings.label,
             resume=resume,
             # One of a series that was killed before its first checkpoint begins again.
-            force=request.force or request.resume,
+            force=call.force or call.resume,
         )
-        if request.on_run is not None and processes.first:
-            request.on_run(folder.path)
+        if call.on_run is not None and processes.first:
+            call.on_run(folder.path)
         with folder:
             measurer = NetworkMeasurer(training, data)
-            epochs = Epochs(recipe, training, measurer, folder, request, self.deadline)
+            epochs = Epochs(
+                recipe,
+                training,
+                measurer,
+                folder,
+                self.deadline,
+                progress=call.progress,
+                on_epoch=call.on_epoch,
+            )
             if resume:
                 epochs.resume(in_all(processes, partial(read_checkpoint, f"{folder.path}/last.pt")))
             if self.deadline.seconds is None and processes.first:
                 announce_time(settings, training)
-            if request.logger is not None:
+            if call.logger is not None:
                 folder.open_events(epochs.history[-1].epoch if epochs.history else 0)
             folder.config(
                 settings,
@@ -254,7 +274,7 @@ class Job:
             )
             for line in (*data.warnings, *([start] if start else [])):
                 folder.log(line)
-            with limit_threads(threads_of(training, request.threads)):
+            with limit_threads(threads_of(training, call.threads)):
                 epochs.run()
         return result_of(epochs, plan, data, time.monotonic() - began)
 
@@ -262,21 +282,21 @@ class Job:
         self, settings: Settings, plans: Sequence[HeadPlan], data: ImageData
     ) -> TrainSeries:
         """One run for each placement, side by side in one folder, until one does not complete."""
-        processes, request, out = self.processes, self.request, self.request.folder
+        processes, call, out = self.processes, self.call, self.call.folder
         if out is not None:
             of_first(processes, partial(clear_series, Path(out), force=False))
         rows: list[TrainResult] = []
         digits = len(str(len(plans)))
         with RunFolder.claim(
-            processes, out, label=settings.label, force=request.force, resume=request.resume
+            processes, out, label=settings.label, force=call.force, resume=call.resume
         ) as folder:
-            if request.force and not request.resume:
+            if call.force and not call.resume:
                 of_first(processes, partial(clear_series, Path(folder.path), force=True))
             folder.config(settings, runs=len(plans))
             for at, plan in enumerate(plans, 1):
                 where = f"{folder.path}/assignment-{at:0{digits}d}"
                 named = dataclasses.replace(settings, assignment=f"{at} of {len(plans)}")
-                begun = request.resume and of_first(
+                begun = call.resume and of_first(
                     processes, partial(os.path.exists, f"{where}/last.pt")
                 )
                 if begun:
@@ -294,16 +314,16 @@ class Job:
         )
 
 
-def _check_files(request: Request) -> None:
+def _check_files(call: Train) -> None:
     """No file of the run, and no picture, takes the place of a file to start from."""
     names = ("assignment", "similarity", "backbone_weights", "init_from")
-    read: dict[str, Any] = {spelled(name): getattr(request, name) for name in names}
+    read: dict[str, Any] = {spelled(name): getattr(call, name) for name in names}
     for name in ("data", "head"):
-        read[spelled(name)] = (getattr(request, name) or "").partition(":")[2] or None
-    start = request.init_from
-    check_apart({spelled("plot"): request.plot}, read)
+        read[spelled(name)] = (getattr(call, name) or "").partition(":")[2] or None
+    start = call.init_from
+    check_apart({spelled("plot"): call.plot}, read)
     if start is not None and os.path.isdir(start):
         read[spelled("init_from")] = [os.path.join(start, f) for f in ("best.pt", "last.pt")]
-    if request.folder is not None and not request.resume:
-        for file in own_files(Path(request.folder)):  # which may be links of one another
+    if call.folder is not None and not call.resume:
+        for file in own_files(Path(call.folder)):  # which may be links of one another
             check_apart({spelled("out"): str(file)}, read)

@@ -43,8 +43,8 @@ from gnc_cli.training.checkpoints import read_checkpoint, write_state
 from gnc_cli.training.data.image_set import ImageData
 from gnc_cli.training.head import HeadPlan
 from gnc_cli.training.measure import Measurement
-from gnc_cli.training.request import Settings
 from gnc_cli.training.result import EpochRow
+from gnc_cli.training.settings import Settings
 
 CONFIG, METRICS, LOG = "config.json", "metrics.jsonl", "log.txt"
 RUN_FILES = (CONFIG, METRICS, "last.pt", "best.pt", LOG)

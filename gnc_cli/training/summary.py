@@ -19,8 +19,8 @@ from gnc_cli.training.head import HeadPlan
 from gnc_cli.training.measure import Measurement
 from gnc_cli.training.networks.batches import Normalisation
 from gnc_cli.training.networks.encoders import Classifier, count_parameters
-from gnc_cli.training.request import Settings
 from gnc_cli.training.result import HeadFacts, TrainResult
+from gnc_cli.training.settings import Settings
 
 _LEARNED = 0.1
 """A network that has come less far from chance to 1 has learned next to nothing."""

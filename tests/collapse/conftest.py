@@ -13,8 +13,9 @@ import safetensors.torch
 import torch
 
 from gnc_cli import measure
-from gnc_cli.collapse.request import Request
+from gnc_cli.collapse.request import Measure
 from gnc_cli.collapse.result import MeasureResult, MeasureSeries
+from gnc_cli.collapse.run import selection_of
 from gnc_cli.collapse.sources import Source, resolve
 from tests.metrics import reference
 from tests.problems import icosahedron
@@ -133,7 +134,7 @@ def save_run(path: Path, epochs: tuple[int, ...] = (10, 2, 1), seed: int = 0, **
 
 def sources_of(files: Sequence[str], **options: Any) -> list[Source]:
     """The rows that files make, and files that options name."""
-    return resolve(Request(files=files, **options))
+    return resolve(selection_of(Measure(files=tuple(files), **options)))
 
 
 @pytest.fixture(scope="session")

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from gnc_cli import measure
-from gnc_cli.collapse.measurer import _OF_LABELS, _refuse_options
-from gnc_cli.collapse.request import Request
+from gnc_cli.collapse.request import Measure
 from gnc_cli.collapse.result import MeasureSeries
 from gnc_cli.errors import DataError, UsageError
 from tests.collapse.conftest import save
@@ -125,7 +124,7 @@ def test_options_of_labels_are_refused(H: np.ndarray, option: dict[str, Any]) ->
     name = next(iter(option))
     with pytest.raises(UsageError, match=f"{name} requires labels.*drop it, or add labels"):
         measure(features=H, **option)
-    _refuse_options(Request(prefix_dims=(2,), seed=3, table="t.csv"), _OF_LABELS, "labels")
+    assert not Measure(prefix_dims=(2,), seed=3, table="t.csv").chosen("labels")
 
 
 def test_weights_without_labels_name_a_step_that_works(

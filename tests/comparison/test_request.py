@@ -52,7 +52,7 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
 def test_mistakes_name_the_next_step(call: dict[str, Any], words: str) -> None:
     options = {name: value for name, value in call.items() if name != "files"}
     with in_shell(), pytest.raises(UsageError) as caught:
-        compare(*call.get("files", ()), **options)
+        compare(list(call.get("files", ())), **options)
     assert words in str(caught.value) and "\n" not in str(caught.value)
 
 

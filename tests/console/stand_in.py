@@ -5,8 +5,6 @@ it is interrupted; `stubborn` never looks at its interrupt and never returns to 
 handlers for long.
 """
 
-import functools
-import inspect
 import sys
 import time
 from collections.abc import Callable
@@ -15,11 +13,12 @@ from typing import Any
 import numpy as np
 
 from gnc_cli.cli import Commands, program
-from gnc_cli.io.arguments import validated
+from gnc_cli.io.arguments import entry
 from gnc_cli.known_codes.verdict import ComparisonStatus
 from gnc_cli.metrics.gnc2 import Rattlers
 from gnc_cli.records import Bracket
 from gnc_cli.search import api
+from gnc_cli.search.request import Solve
 from gnc_cli.search.result import Margins, Optimum, Outcome, SolveResult, SolveSweep, UfmMeasures
 
 
@@ -109,15 +108,15 @@ class StandIn:
 def gnc_around(work: Callable[..., Any]) -> Any:
     """The program whose `solve` runs `work` on checked arguments."""
 
-    @functools.wraps(api.solve)
-    def solve(*args: Any, **options: Any) -> Any:
-        bound = inspect.signature(api.solve).bind(*args, **options)
-        bound.apply_defaults()
-        return work(**bound.arguments)
+    def solve(call: Solve) -> Any:
+        return work(**vars(call))
+
+    solve.__module__, solve.__doc__ = api.__name__, api.solve.__doc__
+    made = entry(Solve)(solve)
 
     class Around(Commands):
         def function(self, name: str) -> Any:
-            return validated(solve) if name == "solve" else super().function(name)
+            return made if name == "solve" else super().function(name)
 
     return program(Around)
 

@@ -13,8 +13,9 @@ import transformers
 from scipy.optimize import linprog
 
 from gnc_cli import measure
-from gnc_cli.collapse.request import Request
+from gnc_cli.collapse.request import Measure
 from gnc_cli.collapse.result import MeasureResult
+from gnc_cli.collapse.run import selection_of
 from gnc_cli.collapse.samples import Samples
 from gnc_cli.collapse.sources import resolve
 
@@ -207,7 +208,7 @@ def save(name: str, options: dict[str, Any], folder: Path) -> Saved:
 
 
 def read(folder: Path, **options: Any) -> Samples:
-    with resolve(Request(files=(str(folder),), **options))[0].open() as samples:
+    with resolve(selection_of(Measure(files=(str(folder),), **options)))[0].open() as samples:
         return samples
 
 

@@ -15,11 +15,10 @@ from gnc_cli.known_codes.stored import ATLAS, best_stored, stored_codes, stored_
 from gnc_cli.known_codes.table import data_folder, numerical_codes
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.search import run as run_module
-from gnc_cli.search.request import Request
 from gnc_cli.search.result import SolveResult
 from gnc_cli.search.routes.construction import SearchBeside, StoredCode
 from gnc_cli.search.routes.search import Search
-from gnc_cli.search.run import choose_route
+from tests.problems import route_of
 
 GRID = [
     (d, K)
@@ -73,7 +72,7 @@ def test_a_part_of_fewer_dimensions_has_zeros() -> None:
 @pytest.mark.parametrize(("d", "K"), GRID)
 def test_solve_is_never_below_bounds_where_there_are_coordinates(d: int, K: int) -> None:
     """What it begins with is as good as the lower end; only figures without coordinates are not."""
-    route = choose_route(Request(d=d, K=K))
+    route = route_of(d=d, K=K)
     route = route.known if isinstance(route, SearchBeside) else route
     known, built = best(d, K), constructed(d, K)
     (row,) = bounds(d, K).best
@@ -92,7 +91,7 @@ def test_solve_is_never_below_bounds_where_there_are_coordinates(d: int, K: int)
 def test_every_code_with_coordinates_can_be_written() -> None:
     """Also where a code of more points or fewer dimensions is better."""
     for d, K in [*sorted(numerical_codes().entries)[::20], (6, 256), (9, 72), (14, 81)]:
-        route = choose_route(Request(d=d, K=K, construction="known"))
+        route = route_of(d=d, K=K, construction="known")
         assert isinstance(route, StoredCode) and (route.entry.d, route.entry.K) == (d, K)
 
 
@@ -104,7 +103,7 @@ def test_descent_alone_uses_no_stored_code(d: int, K: int, monkeypatch: pytest.M
     for module in (stored, run_module):
         for name in ("stored_codes", "best_stored", "stored_part"):
             monkeypatch.setattr(module, name, refuse, raising=False)
-    route = choose_route(Request(d=d, K=K, method="descent"))
+    route = route_of(d=d, K=K, method="descent")
     assert isinstance(route, Search) and route.start is None
     result = solve(d, K, method="descent", restarts=1, problem="tammes")
     assert isinstance(result, SolveResult) and result.start is None

@@ -10,7 +10,9 @@ import pytest
 from gnc_cli import bounds
 from gnc_cli.errors import UsageError
 from gnc_cli.limits.limit import Quantity
-from gnc_cli.limits.request import Request
+from gnc_cli.limits.question import Target
+from gnc_cli.limits.request import Bounds
+from gnc_cli.limits.run import question_of
 
 REST, ONE = Quantity
 
@@ -30,7 +32,7 @@ REST, ONE = Quantity
     ],
 )
 def test_what_is_bounded(arguments: dict[str, Any], quantity: Quantity) -> None:
-    assert Request(**arguments).subject is quantity
+    assert question_of(Bounds(**arguments))[1].subject is quantity
 
 
 @pytest.mark.parametrize(
@@ -53,18 +55,18 @@ def test_dimensions_and_sizes_are_given_in_many_ways(value: Any, numbers: list[i
 
 
 def test_targets_are_the_decimals_of_the_user() -> None:
-    assert Request(d=(3,), margin=0.3).target == Fraction(3, 10)
-    assert Request(d=(3,), margin=1e-3).target == Fraction(1, 1000)
-    assert Request(d=(3,), max_cosine=0.2).target == Fraction(4, 5)
-    assert Request(d=(3,), max_cosine=-1.0).target == 2
-    asked = Request(d=(3,), arcface_m=math.pi / 3)
-    assert asked.target is not None and float(asked.target) == pytest.approx(0.5, rel=1e-15)
-    assert asked.largest_cosine == pytest.approx(0.5, rel=1e-15)
-    assert Request(d=(3,), arcface_m=math.pi).target == 2
-    small = Request(d=(3,), arcface_m=1e-9)
-    assert small.target is not None  # not lost in 1 - cos
-    assert float(small.target) == pytest.approx(5e-19, rel=1e-15)
-    assert Request(d=(3,), K=(4,)).target is None
+    assert Target(margin=0.3).distance == Fraction(3, 10)
+    assert Target(margin=1e-3).distance == Fraction(1, 1000)
+    assert Target(max_cosine=0.2).distance == Fraction(4, 5)
+    assert Target(max_cosine=-1.0).distance == 2
+    asked = Target(arcface_m=math.pi / 3)
+    assert asked.distance is not None and float(asked.distance) == pytest.approx(0.5, rel=1e-15)
+    assert asked.cosine == pytest.approx(0.5, rel=1e-15)
+    assert Target(arcface_m=math.pi).distance == 2
+    small = Target(arcface_m=1e-9).distance
+    assert small is not None  # not lost in 1 - cos
+    assert float(small) == pytest.approx(5e-19, rel=1e-15)
+    assert Target().distance is None
 
 
 TWO = "give two of d, K and a margin"

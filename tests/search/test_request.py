@@ -1,7 +1,5 @@
 """What `solve` refuses, with which error, in one line that quotes the value."""
 
-from dataclasses import fields
-from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -10,24 +8,20 @@ import pytest
 
 from gnc_cli.errors import DataError, GncError, UsageError
 from gnc_cli.parameters import declared
-from gnc_cli.search import api
-from gnc_cli.search.request import Request
+from gnc_cli.search.api import solve
+from gnc_cli.search.given_rows import fixed_rows, start_rows
+from gnc_cli.search.request import Solve
 from tests.problems import icosahedron
 
-DECLARED = declared(api.solve)
+DECLARED = declared(solve)
 
 
-def request(d: Any = 3, K: Any = 12, **options: Any) -> Request:
-    """As `solve` makes it."""
+def request(d: Any = 3, K: Any = 12, **options: Any) -> tuple[Any, Any]:
+    """The fixed rows and the start of a call, as `solve` reads them."""
     values = options | {"d": d, "K": K}
-    return Request(**{name: DECLARED[name].read(name, value) for name, value in values.items()})
-
-
-def test_defaults_are_those_of_solve() -> None:
-    parameters = signature(api.solve).parameters
-    for field in fields(Request):
-        assert field.default == (parameters[field.name].default or field.default)
-    assert len(fields(Request)) == len(parameters)
+    call = Solve(**{name: DECLARED[name].read(name, value) for name, value in values.items()})
+    rows = fixed_rows(call.fixed, call.d, call.K)
+    return rows, start_rows(call.init, call.d, call.K, call.seed)
 
 
 BAD: list[tuple[dict[str, Any], type[GncError], str]] = [
@@ -70,18 +64,17 @@ def test_rows_become_unit_and_unit_rows_stay() -> None:
     rows = np.array([[3.0, 4.0, 0.0], [0.8, 0.6, 0.0]])
     rows[1, 0] = np.nextafter(0.8, 1.0)
     kept = rows.copy()
-    made = request(fixed=rows)
-    assert made.fixed is not None
-    np.testing.assert_allclose(made.fixed[0], [0.6, 0.8, 0.0], atol=1e-16)
-    assert np.array_equal(made.fixed[1], rows[1])
+    made, _ = request(fixed=rows)
+    np.testing.assert_allclose(made[0], [0.6, 0.8, 0.0], atol=1e-16)
+    assert np.array_equal(made[1], rows[1])
     assert np.array_equal(rows, kept)  # the caller's array is left alone
 
 
 def test_rows_from_files_of_any_float(tmp_path: Path) -> None:
     file = tmp_path / "given.npy"
     np.save(file, (10.0 * icosahedron()[:4]).astype(np.float32))
-    made = request(fixed=str(file))
-    assert made.fixed is not None and made.fixed.dtype == np.float64
-    np.testing.assert_allclose(np.linalg.norm(made.fixed, axis=1), 1.0, atol=1e-15)
+    made, _ = request(fixed=str(file))
+    assert made.dtype == np.float64
+    np.testing.assert_allclose(np.linalg.norm(made, axis=1), 1.0, atol=1e-15)
     with pytest.raises(DataError, match="given.npy"):
         request(d=4, init=str(file))

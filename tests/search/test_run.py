@@ -8,9 +8,9 @@ import pytest
 from gnc_cli import solve
 from gnc_cli.errors import UnavailableError, UsageError
 from gnc_cli.runtime import memory
-from gnc_cli.search.request import Request
-from gnc_cli.search.run import choose_route
-from tests.problems import icosahedron
+from gnc_cli.search.request import Solve
+from gnc_cli.search.run import instance_of
+from tests.problems import icosahedron, route_of
 
 ROUTES: list[tuple[dict[str, Any], str, str]] = [
     ({"d": 3, "K": 4}, "Theorem", "lower --K or --d"),
@@ -30,19 +30,20 @@ ROUTES: list[tuple[dict[str, Any], str, str]] = [
 def test_each_request_has_its_route(
     options: dict[str, Any], name: str, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    route = choose_route(Request(**options))
+    route = route_of(**options)
     assert type(route).__name__ == name
     route.check()
     monkeypatch.setattr(memory, "free_memory", lambda: 1.0)
-    size = f"a code of K={route.request.K} points in d={route.request.d} needs .*{words}"
+    size = f"a code of K={route.instance.K} points in d={route.instance.d} needs .*{words}"
     with pytest.raises(UnavailableError, match=size):
         route.check()
 
 
 def test_a_named_construction_brings_its_size() -> None:
-    assert (Request(construction="leech").d, Request(construction="leech").K) == (24, 196_560)
+    leech = instance_of(Solve(construction="leech"))
+    assert (leech.d, leech.K) == (24, 196_560)
     with pytest.raises(UsageError, match="missing d and K"):
-        Request(construction="known")
+        Solve(construction="known")
 
 
 def test_a_resumed_code_stays_where_it_beats_the_construction(tmp_path: Path) -> None:

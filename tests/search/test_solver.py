@@ -13,21 +13,27 @@ from gnc_cli.geometry.sphere import normalise, random_points
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.parallel import Pool
 from gnc_cli.search import solver
+from gnc_cli.search.instance import Instance, Plan
 from gnc_cli.search.parametrisation import free
 from gnc_cli.search.problem import Candidate, Tammes
-from gnc_cli.search.request import Request
 from gnc_cli.search.result import Outcome
 from gnc_cli.search.schedule import SearchState
 from gnc_cli.search.solver import SearchSolution, solve_code
 from tests.problems import icosahedron
 
-QUICK = {"restarts": 8}
 BOTH = pytest.mark.parametrize("problem", ["tammes", "softmax"])
 
 
-def found(problem: str, d: int, K: int, **options: object) -> SearchSolution:
-    request = Request(d, K, problem, **(QUICK | options))  # type: ignore[arg-type]
-    return solve_code(request, Deadline(), Pool(), init=request.init)
+def found(problem: str, d: int, K: int, **options: Any) -> SearchSolution:
+    plan = {name: options.pop(name) for name in ("seed", "progress") if name in options}
+    plan["restarts"] = options.pop("restarts", 8)
+    return solve_code(
+        Instance(d=d, K=K, problem=problem, **{n: v for n, v in options.items() if n != "init"}),
+        Plan(**plan),
+        Deadline(),
+        Pool(),
+        init=options.get("init"),
+    )
 
 
 def test_both_problems_run_one_search() -> None:
@@ -103,8 +109,10 @@ def test_with_given_rows_weights_and_features_are_apart() -> None:
 def test_a_search_cut_short_is_polished_and_kept(limit: float) -> None:
     """In the descent, or in the first polish: the time kept for the end is used."""
     ticks = iter(np.arange(0.0, 100.0, 0.005).tolist())
-    request = Request(4, 14, "tammes", restarts=8)
-    first = solve_code(request, Deadline(limit, clock=lambda: next(ticks)), Pool())
+    instance = Instance(d=4, K=14, problem="tammes")
+    first = solve_code(
+        instance, Plan(restarts=8), Deadline(limit, clock=lambda: next(ticks)), Pool()
+    )
     assert first.outcome is Outcome.TIME_LIMIT and first.tasks <= 1
     assert first.stationarity is not None and first.stationarity < 1e-9
 
@@ -114,8 +122,8 @@ HOW = pytest.mark.parametrize(
     [
         {"problem": "tammes"},
         {"problem": "softmax", "fixed": np.eye(3)[:2]},
-        {"problem": "softmax", "symmetry": "cyclic:4"},
-        {"problem": "tammes", "symmetry": "antipodal"},
+        {"problem": "softmax", "symmetry": ("cyclic", 4)},
+        {"problem": "tammes", "symmetry": ("antipodal", 2)},
     ],
     ids=["tammes", "fixed", "cyclic", "antipodal"],
 )
@@ -126,26 +134,26 @@ def test_a_resumed_search_begins_with_the_next_start_and_returns_no_less(
     how: dict[str, Any],
 ) -> None:
     """No start is left: what comes back is what was there, with symmetry and stationarity."""
-    request = Request(3, 14, seed=2, restarts=64, **how)
-    first = solve_code(request, Deadline(), Pool())
+    instance, plan = Instance(d=3, K=14, **how), Plan(seed=2, restarts=64)
+    first = solve_code(instance, plan, Deadline(), Pool())
     file: dict[str, Any] = {"init": first.weights, "tasks": first.tasks}
-    kept = solve_code(request, Deadline(), Pool(), **file)
+    kept = solve_code(instance, plan, Deadline(), Pool(), **file)
     assert (kept.tasks, kept.restarts) == (first.tasks, 0)
     before, after = (one_vs_rest(each.weights).upper.min() for each in (first, kept))
     assert after >= before - 1e-12
     assert kept.stationarity is not None and kept.stationarity < 1e-9
-    if request.symmetry == "antipodal":
+    if instance.symmetry == ("antipodal", 2):
         assert np.array_equal(kept.weights[1::2], -kept.weights[::2])
-    more = solve_code(replace(request, restarts=128), Deadline(), Pool(), **file)
+    more = solve_code(instance, replace(plan, restarts=128), Deadline(), Pool(), **file)
     assert more.tasks == 2 * first.tasks and more.restarts > 0
     assert one_vs_rest(more.weights).upper.min() >= before - 1e-12
 
 
 def test_a_code_without_the_symmetry_asked_for_is_refused() -> None:
     code = random_points(np.random.default_rng(0), 14, 3)
-    request = Request(3, 14, "tammes", symmetry="cyclic:7")
+    instance = Instance(d=3, K=14, problem="tammes", symmetry=("cyclic", 7))
     with pytest.raises(UsageError, match="symmetry: the code to go on from"):
-        solve_code(request, Deadline(), Pool(), init=code)
+        solve_code(instance, Plan(), Deadline(), Pool(), init=code)
 
 
 def test_beyond_newton_gradients_finish(monkeypatch: pytest.MonkeyPatch) -> None:

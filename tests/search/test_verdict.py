@@ -16,7 +16,7 @@ from gnc_cli.known_codes.verdict import ComparisonStatus
 from gnc_cli.limits.api import bounds
 from gnc_cli.records import Bracket
 from gnc_cli.search.api import solve
-from gnc_cli.search.request import Request
+from gnc_cli.search.instance import Instance
 from gnc_cli.search.result import Outcome, SolveResult
 from gnc_cli.search.verdict import add_verdict
 from tests.console.stand_in import code
@@ -24,25 +24,25 @@ from tests.console.stand_in import code
 _OPTIMAL = "optimal to 1e-9 (the optimal value is proved)"
 
 
-def judge(request: Request, W: Any, cosine: float, rho: Bracket) -> Any:
+def judge(instance: Instance, W: Any, cosine: float, rho: Bracket) -> Any:
     """What is said of a code with these figures."""
-    d, K, problem = request.d, request.K, request.problem
+    d, K, problem = instance.d, instance.K, instance.problem
     result = code(
         d=d, K=K, problem=problem, weights=W, max_cosine=cosine, rho_one_vs_rest=rho, optimum=None
     )
-    return add_verdict(request, result)
+    return add_verdict(instance, result)
 
 
 def judge_rows(W: np.ndarray, problem: str = "softmax") -> Any:
     K, d = W.shape
-    return judge(Request(d, K, problem), W, max_cosine(W), minimum_one_vs_rest(W))
+    return judge(Instance(d=d, K=K, problem=problem), W, max_cosine(W), minimum_one_vs_rest(W))
 
 
 def beside(known: Reference | None, cosine: float, problem: str = "softmax") -> Any:
     """A code of (10, 500) whose one-vs-rest distance is one half."""
-    request = Request(10, 500, problem)
-    vars(request)["known"] = known
-    return judge(request, np.ones((2, 1)), cosine, Bracket(0.5, 0.5))
+    instance = Instance(d=10, K=500, problem=problem)
+    vars(instance)["known"] = known
+    return judge(instance, np.ones((2, 1)), cosine, Bracket(0.5, 0.5))
 
 
 @pytest.mark.parametrize("problem", ["softmax", "tammes"])
@@ -108,8 +108,8 @@ def test_better_than_a_part_of_a_larger_code_is_no_record() -> None:
 def test_what_kept_a_search_from_most_codes_is_named() -> None:
     cube = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]) / np.sqrt(3)
     rho = minimum_one_vs_rest(cube)
-    request = Request(3, 8, symmetry="antipodal")
-    found = judge(request, cube, max_cosine(cube), rho)
+    instance = Instance(d=3, K=8, symmetry=("antipodal", 2))
+    found = judge(instance, cube, max_cosine(cube), rho)
     assert "9.8 % below the optimum without the symmetry, which is known" in found.verdict
     result = solve(3, 8, symmetry="antipodal", restarts=4)
     assert isinstance(result, SolveResult) and result.outcome is Outcome.CONVERGED
@@ -123,7 +123,7 @@ def test_what_kept_a_search_from_most_codes_is_named() -> None:
 def test_what_meets_a_proved_optimum_is_optimal(gap: float) -> None:
     optimum = 0.2769215316664915
     rho = Bracket(optimum - gap, optimum + 1e-9)
-    found = judge(Request(3, 24), np.ones((2, 1)), 0.8, rho)
+    found = judge(Instance(d=3, K=24), np.ones((2, 1)), 0.8, rho)
     assert found.verdict == _OPTIMAL
 
 
@@ -170,6 +170,6 @@ def test_an_open_bracket_says_at_most() -> None:
         ("softmax", 5e-7, False),
         ("tammes", upper, False),
     ):
-        request = Request(3, 24, problem)
-        found = judge(request, W, max_cosine(W), Bracket(upper - width, upper))
+        instance = Instance(d=3, K=24, problem=problem)
+        found = judge(instance, W, max_cosine(W), Bracket(upper - width, upper))
         assert found.verdict.startswith("at most ") == is_open

@@ -21,8 +21,8 @@ from gnc_cli.training import measure, run_folder
 from gnc_cli.training import run as train_run
 from gnc_cli.training.checkpoints import read_state
 from gnc_cli.training.epochs import measure_due
-from gnc_cli.training.request import Request, settings_of
 from gnc_cli.training.result import EpochRow, TrainResult
+from gnc_cli.training.settings import settings_of
 from tests.training.problems import run, timeless, toy
 
 ASKED: dict[str, Any] = {
@@ -316,7 +316,7 @@ def test_measuring_takes_a_tenth_of_the_time(
     epochs: int, training: float, measuring: float, drift: float
 ) -> None:
     """Unless the first and the last measurement alone take more."""
-    free, history, measured = settings_of(Request(epochs=epochs)), list[EpochRow](), []
+    free, history, measured = settings_of({"epochs": epochs}), list[EpochRow](), []
     for epoch in range(1, epochs + 1):
         cost = 0.0
         if measure_due(free, epoch, training * epoch, history):

@@ -12,7 +12,8 @@ from gnc_cli.errors import UnavailableError
 from gnc_cli.runtime import memory
 from gnc_cli.training.head import HeadPlan
 from gnc_cli.training.network import announce_time, check_fits
-from gnc_cli.training.request import Recipe, Request, settings_of
+from gnc_cli.training.recipe import Recipe
+from gnc_cli.training.settings import settings_of
 from tests.training.networks.fakes import fake_training
 
 CPU = torch.device("cpu")
@@ -34,14 +35,14 @@ def test_what_does_not_fit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(memory, "free_memory", lambda: 3e9)
-    settings = settings_of(Request(**asked))
+    settings = settings_of(asked)
     with pytest.raises(UnavailableError, match=message) if message else contextlib.nullcontext():
         check_fits(settings, HeadPlan(*plan), (9, 1, 32, 32), 256, CPU)
 
 
 def test_long_training_is_announced(caplog: pytest.LogCaptureFixture) -> None:
     training = fake_training(Recipe(epochs=3, batch_size=16), place=CPU)
-    settings = settings_of(Request(epochs=3))
+    settings = settings_of({"epochs": 3})
     with caplog.at_level(logging.WARNING):
         announce_time(settings, training)
         assert not caplog.messages

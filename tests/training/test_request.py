@@ -1,7 +1,6 @@
 """Settings of `train`: which of given, preset and default counts, and what is refused."""
 
 import dataclasses
-import inspect
 import json
 from pathlib import Path
 from typing import Any
@@ -12,11 +11,13 @@ from gnc_cli import train
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.io.code import portable
 from gnc_cli.parameters import declared, in_shell
-from gnc_cli.training import request
+from gnc_cli.training import settings
 from gnc_cli.training.networks.encoders import ENCODERS
 from gnc_cli.training.presets import PRESETS
-from gnc_cli.training.request import Request, Settings
+from gnc_cli.training.request import Train
+from gnc_cli.training.run import choices
 from gnc_cli.training.run_folder import read_stored_run
+from gnc_cli.training.settings import Settings
 
 REFUSED: tuple[tuple[dict[str, Any], str], ...] = (
     ({"classes": 10, "classes_subset": ("a", "b")}, "--classes excludes --classes-subset"),
@@ -43,17 +44,11 @@ KEYS = {name for name, parameter in declared(train).items() if not parameter.in_
 
 
 def settings_of(asked: dict[str, Any]) -> Settings:
-    return request.settings_of(Request(**asked))
+    return settings.settings_of(choices(Train(**asked)))
 
 
 def resumed(stored: Settings, asked: dict[str, Any]) -> Settings:
-    return request.resumed_settings(stored, Request(**asked))
-
-
-def test_a_request_has_the_arguments_of_train_and_their_defaults() -> None:
-    usual = {name: p.default for name, p in inspect.signature(train).parameters.items()}
-    del usual["config"]
-    assert vars(Request()) == usual
+    return settings.resumed_settings(stored, choices(Train(**asked)))
 
 
 def test_the_user_comes_before_the_preset_and_the_preset_before_defaults() -> None:

@@ -13,16 +13,16 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gnc_cli.collapse.conventions import Selection
 from gnc_cli.collapse.files import snapshot_files
-from gnc_cli.collapse.request import Request as MeasureRequest
 from gnc_cli.collapse.sources import resolve
 from gnc_cli.errors import DataError, OutputError
 from gnc_cli.runtime.distributed import Processes
 from gnc_cli.training import run_folder
 from gnc_cli.training.checkpoints import read_state
-from gnc_cli.training.request import Request, settings_of
 from gnc_cli.training.result import EpochRow
 from gnc_cli.training.run_folder import RunFolder, check_free, read_config
+from gnc_cli.training.settings import settings_of
 
 STATE: dict[str, Any] = {
     "model": OrderedDict(w=torch.arange(6.0).reshape(2, 3), b=torch.nn.Parameter(torch.ones(2))),
@@ -33,7 +33,7 @@ STATE: dict[str, Any] = {
     "size": torch.Size([1, 2]),
 }
 ROWS = [EpochRow(e, 10 * e, 0.1, 1.0 / e, 0.5) for e in range(1, 7)]
-SETTINGS = settings_of(Request(epochs=3))
+SETTINGS = settings_of({"epochs": 3})
 
 
 def claim(path: Path | None, **how: Any) -> RunFolder:
@@ -55,7 +55,7 @@ def add_snapshot(run: RunFolder, epoch: int) -> None:
 
 def listed(run: RunFolder) -> list[str | None]:
     files = [*snapshot_files(f"{run.path}/snapshots")]
-    return [source.snapshot for source in resolve(MeasureRequest(files=files))] if files else []
+    return [source.snapshot for source in resolve(Selection(files=tuple(files)))] if files else []
 
 
 def written(run: RunFolder, epoch: int = 1) -> None:
@@ -98,7 +98,7 @@ def test_snapshots_without_a_line_are_dropped(run: RunFolder) -> None:
         run.epoch(row, "")
     for epoch in (1, 2, 3):
         add_snapshot(run, epoch)
-    provenance = resolve(MeasureRequest(files=[f"{run.path}/snapshots"]))[0].attrs["provenance"]
+    provenance = resolve(Selection(files=(f"{run.path}/snapshots",)))[0].attrs["provenance"]
     assert provenance == {"command": "gnc train", "options": read_config(run.path)}
     with run:
         pass
@@ -228,7 +228,7 @@ def test_dated_runs_are_numbered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_nothing_private_is_written(run: RunFolder) -> None:
     run.config(
-        settings_of(Request(data="folder:/home/ada/tiny")),
+        settings_of({"data": "folder:/home/ada/tiny"}),
         out=Path("/home/ada/run"),
         list=["h5:/home/a.h5"],
         command="gnc train --out /home/ada/run --data=/home/ada/x",

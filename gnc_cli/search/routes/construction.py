@@ -8,7 +8,6 @@ Whether a search runs beside such a code is decided by a yardstick that costs no
 (`worth_a_search`). It is no proof, and enters no result.
 """
 
-import os
 import time
 import zlib
 from dataclasses import dataclass, replace
@@ -30,11 +29,11 @@ from gnc_cli.geometry.sphere import angle_from_chord
 from gnc_cli.known_codes.stored import stored_part
 from gnc_cli.known_codes.table import NUMERICAL_DATE, SOLVED, KnownCode
 from gnc_cli.metrics.gnc2 import Rattlers
-from gnc_cli.parameters import spelled
+from gnc_cli.parameters import Path, spelled
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.memory import check_disk
 from gnc_cli.search.effort import beyond_descents
-from gnc_cli.search.request import STORED, Request
+from gnc_cli.search.instance import Instance
 from gnc_cli.search.result import (
     ConstructionList,
     ConstructionRow,
@@ -43,7 +42,7 @@ from gnc_cli.search.result import (
     SolveResult,
     Start,
 )
-from gnc_cli.search.routes.route import TOLERANCE, Route, Save, record
+from gnc_cli.search.routes.route import TOLERANCE, Route, Save
 from gnc_cli.search.verdict import proved_upper_end
 
 if TYPE_CHECKING:
@@ -74,9 +73,9 @@ class Theorem(Route):
     form: ClosedForm
 
     def solve(self, deadline: Deadline, save: Save | None) -> SolveResult:
-        weights, request = self.form.weights, self.request
+        weights = self.form.weights
         # All classes are alike: one gives the upper end, and the closest pair the lower.
-        one = None if request.K <= _FEW else one_vs_rest(weights, np.array([0])).upper[0]
+        one = None if self.instance.K <= _FEW else one_vs_rest(weights, np.array([0])).upper[0]
         certificate = certify_code(weights, tolerance=TOLERANCE, deadline=deadline, upper_end=one)
         course = Course(
             origin=f"closed form: {self.form.name}",
@@ -85,7 +84,7 @@ class Theorem(Route):
             stationarity=0.0,
             first_order_gain=0.0,
         )
-        return record(request, weights, certificate, course, deadline.elapsed)
+        return self.record(weights, certificate, course, deadline.elapsed)
 
 
 @dataclass(frozen=True)
@@ -95,20 +94,19 @@ class StoredCode(Route):
     entry: KnownCode
 
     def solve(self, deadline: Deadline, save: Save | None) -> SolveResult:
-        request, entry = self.request, self.entry
-        d, K = request.d, request.K
+        entry, d, K = self.entry, self.instance.d, self.instance.K
         part = "" if entry.K == K else f"{K:,} points of "
         size = "" if (entry.d, entry.K) == (d, K) else f"{part}({entry.d}, {entry.K}), "
         again = "" if entry.status == SOLVED else "best known, coordinates "
         weights = stored_part(entry, d, K)
-        with request.limited_threads(2.0 * K**2 * d):
+        with self.machine.limited_threads(2.0 * K**2 * d):
             certificate = certify_code(weights, tolerance=TOLERANCE, deadline=deadline)
         course = Course(
             origin=f"stored code: {size}{again}found by gnc {NUMERICAL_DATE}",
             outcome=Outcome.STORED,
             searched=False,
         )
-        return record(request, weights, certificate, course, deadline.elapsed)
+        return self.record(weights, certificate, course, deadline.elapsed)
 
 
 @dataclass(frozen=True)
@@ -116,6 +114,10 @@ class Algebra(Route):
     """A construction, without a search."""
 
     construction: Construction
+    out: Path | None = None
+    """File to which its rows are written, block by block where they are too many to hold."""
+    plots: bool = False
+    """Whether its rows are drawn."""
 
     @cached_property
     def rows(self) -> Rows:
@@ -131,19 +133,18 @@ class Algebra(Route):
         if not streamed(self.construction):
             super().check()
             return
-        r = self.request
-        if r.plot is not None:
+        if self.plots:
             raise UsageError(
                 f"{spelled('plot')} needs the rows in memory, up to K d = {_MOST_HELD}; drop it"
             )
-        if r.out is not None:
+        if self.out is not None:
             from gnc_cli.io.codefile import check_stream_target
 
-            check_stream_target(r.out)
+            check_stream_target(self.out)
             advice = f"{self.advice}, name a file on another disk, or drop {spelled('out')}"
-            check_disk(self._file_size(r.out), r.out, self.description, advice)
+            check_disk(self._file_size(self.out), self.out, self.description, advice)
 
-    def _file_size(self, out: str | os.PathLike[str]) -> float:
+    def _file_size(self, out: Path) -> float:
         """Bytes of its rows as a file, as far as HDF5 compresses a chunk from the middle."""
         K, d = self.rows.shape
         if PurePath(out).suffix.lower() == ".npy":
@@ -153,10 +154,10 @@ class Algebra(Route):
         return 4.0 * K * d * len(compressed) / values.nbytes
 
     def solve(self, deadline: Deadline, save: Save | None) -> SolveResult:
-        request, construction = self.request, self.construction
+        instance, construction = self.instance, self.construction
         second, bound = None, ""
-        with request.limited_threads(2.0 * request.K**2 * request.d):
-            if request.large:
+        with self.machine.limited_threads(2.0 * instance.K**2 * instance.d):
+            if instance.is_large:
                 certificate, attained = self._certified_by_algebra()
                 bound = "" if attained else " (largest cosine: an upper bound)"
             else:
@@ -168,7 +169,7 @@ class Algebra(Route):
             searched=False,
             second=second,
         )
-        return record(request, self.weights, certificate, course, deadline.elapsed)
+        return self.record(self.weights, certificate, course, deadline.elapsed)
 
     def _second_order(self, deadline: Deadline) -> "SecondOrder | None":
         """Whether the code is a local minimum; None where it is proved optimal."""
@@ -220,21 +221,23 @@ class SearchBeside(Route):
 
     known: Route
     search: Route
+    keeps_file: bool = False
+    """Whether the file holds an earlier code, which may be better than the known one."""
 
     def check(self) -> None:
         self.search.check()
 
     def solve(self, deadline: Deadline, save: Save | None) -> SolveResult:
-        d, K = self.request.d, self.request.K
+        d, K = self.instance.d, self.instance.K
         known = self.known.solve(deadline.within(max(_FIRST, 0.05 * deadline.remaining)), save)
         assert isinstance(known, SolveResult), "no known code is a sweep"
-        best, optimal = self.request.known, proved_upper_end(d, K)
+        best, optimal = self.instance.known, proved_upper_end(d, K)
         if best is not None and best.proven:
             optimal = min(optimal, best.distance)
-        if known.distance >= min(self.request.target_distance, optimal - _TIE):
+        if known.distance >= min(self.plan.target_distance, optimal - _TIE):
             return replace(known, seconds=deadline.elapsed)
         weights = known.weights
-        if save is not None and not self.request.resume:
+        if save is not None and not self.keeps_file:
             save(lambda: (weights, None))
         candidate = self.search.beside(known).solve(deadline, save)
         assert isinstance(candidate, SolveResult), "no search for a code is a sweep"
@@ -279,7 +282,7 @@ def list_constructions() -> ConstructionList:
         for c in sorted(single_codes(), key=lambda c: (c.d, c.K))
     ]
     stored = ConstructionRow(
-        STORED,
+        "known",
         "coordinates found by gnc, which it ships (give d and K)",
         "3..128",
         "up to 1,000",
@@ -299,11 +302,15 @@ def streamed(construction: Construction) -> bool:
     return construction.K * construction.d > _MOST_HELD
 
 
-def worth_a_search(request: Request, construction: Construction) -> bool:
-    """Return whether a search runs beside a construction; a limit or a target invites one, but not
-    where it is proved optimal, or where descents of that many points end far behind."""
+def worth_a_search(instance: Instance, construction: Construction, *, invited: bool) -> bool:
+    """Return whether a search runs beside a construction: not where it is proved optimal, or where
+    descents of that many points end far behind.
+
+    Args:
+        invited: the user gives a time limit or a target.
+    """
     if construction.proven:
         return False
-    if not beyond_descents(request.d, request.K, construction.cosine.value):
+    if not beyond_descents(instance.d, instance.K, construction.cosine.value):
         return True
-    return (request.time_limit is not None or request.target is not None) and not request.large
+    return invited and not instance.is_large

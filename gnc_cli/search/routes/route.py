@@ -11,8 +11,9 @@ from gnc_cli import __version__
 from gnc_cli.codes.certify import Certificate
 from gnc_cli.metrics.gnc2 import EVERY_CLASS
 from gnc_cli.runtime.deadline import Deadline
+from gnc_cli.runtime.machine import Machine
 from gnc_cli.runtime.memory import check_memory
-from gnc_cli.search.request import Request
+from gnc_cli.search.instance import Instance, Plan
 from gnc_cli.search.result import Course, Margins, SolveResult, SolveSweep, UfmMeasures
 from gnc_cli.search.verdict import add_verdict
 
@@ -36,7 +37,9 @@ keeps them now and then."""
 class Route(ABC):
     """One way to a code."""
 
-    request: Request
+    instance: Instance
+    plan: Plan
+    machine: Machine
 
     advice: ClassVar[str] = "lower --K or --d"
     """What to do where it does not fit."""
@@ -44,12 +47,12 @@ class Route(ABC):
     @property
     def description(self) -> str:
         """The work, in messages."""
-        return f"a code of K={self.request.K} points in d={self.request.d}"
+        return f"a code of K={self.instance.K} points in d={self.instance.d}"
 
     @property
     def memory(self) -> float:
         """Bytes that it takes at most: unless a route says more, those of the certificate."""
-        d, K = self.request.d, self.request.K
+        d, K = self.instance.d, self.instance.K
         return (60.0 if K <= EVERY_CLASS else 28.0) * K * d + 250.0 * K
 
     def check(self) -> None:
@@ -69,75 +72,74 @@ class Route(ABC):
     def solve(self, deadline: Deadline, save: Save | None) -> SolveResult | SolveSweep:
         """Find the code and certify it."""
 
+    def record(
+        self,
+        weights: Any,
+        certificate: Certificate | None,
+        course: Course,
+        seconds: float,
+        *,
+        features: np.ndarray | None = None,
+        ufm: UfmMeasures | None = None,
+    ) -> SolveResult:
+        """The result, with what there is to say of the code.
 
-def record(
-    request: Request,
-    weights: Any,
-    certificate: Certificate | None,
-    course: Course,
-    seconds: float,
-    *,
-    features: np.ndarray | None = None,
-    ufm: UfmMeasures | None = None,
-) -> SolveResult:
-    """The result, with what there is to say of the code.
-
-    Args:
-        certificate: None where the search was stopped before every pair was seen.
-        features: in place of the certificate's.
-    """
-    second, gain, extras = course.second, course.first_order_gain, {"history": course.history}
-    figures: dict[str, Any] = dict.fromkeys(_OF_ALL_PAIRS)
-    undecided = (*_OF_ALL_PAIRS, "status", "gap", "optimum")
-    if certificate is not None:
-        classes, rho = certificate.classes, certificate.rho_one_vs_rest
-        extras |= {
-            "one_vs_rest_lower": None if classes is None else classes.lower,
-            "one_vs_rest_upper": None if classes is None else classes.upper,
-            "contact_pairs": certificate.contact_pairs,
-            "rattlers_one_vs_one": certificate.rattles_one_vs_one,
-            "rattlers_one_vs_rest": None if classes is None else classes.rattles,
-        }
-        figures = {
-            "max_cosine": certificate.max_cosine,
-            "min_angle_deg": float(np.degrees(certificate.min_angle)),
-            "rho_one_vs_one": certificate.rho_one_vs_one,
-            "rho_one_vs_rest": rho,
-            "rattlers": certificate.rattlers,
-            "contacts": certificate.contacts,
-            "margins": Margins(rho.lower, certificate.min_angle),
-        }
-        undecided = ("rattlers.one_vs_rest",) if certificate.undecided else ()
-    result = SolveResult(
-        seconds=seconds,
-        version=__version__,
-        problem=request.problem,
-        d=request.d,
-        K=request.K,
-        origin=course.origin,
-        outcome=course.outcome,
-        stationarity=course.stationarity,
-        first_order_gain=None if gain is None or np.isnan(gain) else gain,
-        local_minimum=None if second is None else second.local_minimum,
-        local_minimum_reason=None if second is None else second.reason,
-        best_known=None,
-        status=None,
-        gap=None,
-        optimum=None,
-        verdict=None,
-        start=None,
-        seed=request.seed,
-        restarts=course.restarts,
-        batches=course.batches,
-        hits=course.hits,
-        steps=course.steps,
-        out=None,
-        weights=weights,
-        features=certificate.features if certificate and features is None else features,
-        undecided=undecided,
-        **figures,
-        ufm=ufm,
-        searched=course.searched,
-        extras={k: v for k, v in extras.items() if v is not None},
-    )
-    return add_verdict(request, result)
+        Args:
+            certificate: None where the search was stopped before every pair was seen.
+            features: in place of the certificate's.
+        """
+        second, gain, extras = course.second, course.first_order_gain, {"history": course.history}
+        figures: dict[str, Any] = dict.fromkeys(_OF_ALL_PAIRS)
+        undecided = (*_OF_ALL_PAIRS, "status", "gap", "optimum")
+        if certificate is not None:
+            classes, rho = certificate.classes, certificate.rho_one_vs_rest
+            extras |= {
+                "one_vs_rest_lower": None if classes is None else classes.lower,
+                "one_vs_rest_upper": None if classes is None else classes.upper,
+                "contact_pairs": certificate.contact_pairs,
+                "rattlers_one_vs_one": certificate.rattles_one_vs_one,
+                "rattlers_one_vs_rest": None if classes is None else classes.rattles,
+            }
+            figures = {
+                "max_cosine": certificate.max_cosine,
+                "min_angle_deg": float(np.degrees(certificate.min_angle)),
+                "rho_one_vs_one": certificate.rho_one_vs_one,
+                "rho_one_vs_rest": rho,
+                "rattlers": certificate.rattlers,
+                "contacts": certificate.contacts,
+                "margins": Margins(rho.lower, certificate.min_angle),
+            }
+            undecided = ("rattlers.one_vs_rest",) if certificate.undecided else ()
+        result = SolveResult(
+            seconds=seconds,
+            version=__version__,
+            problem=self.instance.problem,
+            d=self.instance.d,
+            K=self.instance.K,
+            origin=course.origin,
+            outcome=course.outcome,
+            stationarity=course.stationarity,
+            first_order_gain=None if gain is None or np.isnan(gain) else gain,
+            local_minimum=None if second is None else second.local_minimum,
+            local_minimum_reason=None if second is None else second.reason,
+            best_known=None,
+            status=None,
+            gap=None,
+            optimum=None,
+            verdict=None,
+            start=None,
+            seed=self.plan.seed,
+            restarts=course.restarts,
+            batches=course.batches,
+            hits=course.hits,
+            steps=course.steps,
+            out=None,
+            weights=weights,
+            features=certificate.features if certificate and features is None else features,
+            undecided=undecided,
+            **figures,
+            ufm=ufm,
+            searched=course.searched,
+            extras={k: v for k, v in extras.items() if v is not None},
+        )
+        return add_verdict(self.instance, result)

@@ -8,11 +8,11 @@ from gnc_cli.codes.certify import certify_code
 from gnc_cli.geometry.gram import max_cosine
 from gnc_cli.geometry.second_order import UNDECIDED
 from gnc_cli.runtime.deadline import Deadline
-from gnc_cli.runtime.parallel import Pool, processes
+from gnc_cli.runtime.parallel import Pool
 from gnc_cli.runtime.threads import accelerator, available_cores, resolve_device
 from gnc_cli.search.effort import MAX_UNKNOWNS, batch_size
 from gnc_cli.search.result import Outcome, SolveResult
-from gnc_cli.search.routes.route import TOLERANCE, TOLERANCE_ROUGH, Route, Save, record
+from gnc_cli.search.routes.route import TOLERANCE, TOLERANCE_ROUGH, Route, Save
 from gnc_cli.search.solver import solve_code
 from gnc_cli.search.verdict import proved_upper_end
 
@@ -53,34 +53,33 @@ class Search(Route):
     @property
     def memory(self) -> float:
         """In each process a batch of descents with their pairs, and the matrix of a polish."""
-        r = self.request
+        r = self.instance
         rows = (2 if r.separate else 1) * r.K
         coordinates = (rows - (0 if r.fixed is None else len(r.fixed))) * (r.d - 1)
         polish = 24.0 * coordinates**2 if coordinates <= MAX_UNKNOWNS else 0.0
+        workers = self.machine.processes
         one = batch_size(r.d, r.K**2) * (110.0 * rows * r.d + 24.0 * r.K**2) + polish
-        return max(super().memory, self._workers * one + (self._workers - 1) * _PROCESS)
-
-    @property
-    def _workers(self) -> int:
-        return processes(self.request.workers, self.request.cluster)
+        return max(super().memory, workers * one + (workers - 1) * _PROCESS)
 
     def solve(self, deadline: Deadline, save: Save | None) -> SolveResult:
-        request, device = self.request, str(accelerator(self.request.device) or "cpu")
-        target_distance = request.target_distance
-        if request.target is None and request.restriction is None:
+        instance, machine = self.instance, self.machine
+        d, K, device = instance.d, instance.K, str(accelerator(machine.device) or "cpu")
+        target_distance = self.plan.target_distance
+        if np.isinf(target_distance) and instance.restriction is None:
             # A code that reaches what is proved leaves nothing to search for.
-            target_distance = proved_upper_end(request.d, request.K) - _PROVED_DIGITS
+            target_distance = proved_upper_end(d, K) - _PROVED_DIGITS
 
         def save_best(weights: np.ndarray, tasks: int) -> None:
             if save is not None:
-                save(lambda: (weights, {"seed": request.seed, "starts": tasks}))
+                save(lambda: (weights, {"seed": self.plan.seed, "starts": tasks}))
 
-        quick = request.K <= _QUICK and request.K * request.d <= _QUICK_NUMBERS
+        quick = K <= _QUICK and K * d <= _QUICK_NUMBERS
         # This process alone feeds a GPU.
-        pool = Pool(self._workers, request.cluster) if device == "cpu" else Pool(1)
-        with request.limited_threads(request.K**2 * request.d), pool:
+        pool = Pool(machine.processes, machine.cluster) if device == "cpu" else Pool(1)
+        with machine.limited_threads(K**2 * d), pool:
             solution = solve_code(
-                request,
+                instance,
+                self.plan,
                 deadline,
                 pool,
                 init=self.start,
@@ -95,7 +94,7 @@ class Search(Route):
                 tolerance=TOLERANCE if solution.polished else TOLERANCE_ROUGH,
                 deadline=None if quick else deadline.within(_CERTIFICATE),
             )
-        result = record(request, solution.weights, certificate, solution, deadline.elapsed)
+        result = self.record(solution.weights, certificate, solution, deadline.elapsed)
         stopped = result.outcome in (Outcome.TIME_LIMIT, Outcome.INTERRUPTED)
         undecided = [
             name for name in _OF_A_POLISH if stopped and getattr(result, name) in (None, UNDECIDED)
@@ -103,7 +102,7 @@ class Search(Route):
         return replace(
             result,
             undecided=(*result.undecided, *undecided),
-            extras={**result.extras, "state": {"seed": request.seed, "starts": solution.tasks}},
+            extras={**result.extras, "state": {"seed": self.plan.seed, "starts": solution.tasks}},
         )
 
 
@@ -119,27 +118,27 @@ class LargeSearch(Route):
         """Rows with gradient, moments and copies; a list of close pairs; blocks."""
         from gnc_cli.search.large_scale import MAX_PAIRS, NEIGHBOURS, PER_PAIR
 
-        d, K, threads = self.request.d, self.request.K, self.request.threads or available_cores()
+        d, K, threads = self.instance.d, self.instance.K, self.machine.threads or available_cores()
         pairs = PER_PAIR * min(MAX_PAIRS, K * NEIGHBOURS[1] // 2)
         return max(super().memory, (72.0 + 4.0 * threads) * K * d + pairs + 25e6 * threads)
 
     def solve(self, deadline: Deadline, save: Save | None) -> SolveResult:
         from gnc_cli.search.large_scale import solve_large
 
-        request = self.request
+        instance, plan, machine = self.instance, self.plan, self.machine
         deadline = deadline.reserving(min(_WRITING, 0.2 * (deadline.seconds or 0.0)))
         solution = solve_large(
-            request.d,
-            request.K,
-            seed=request.seed,
+            instance.d,
+            instance.K,
+            seed=plan.seed,
             init=self.start,
-            steps=request.steps,
-            target_distance=request.target_distance,  # rho is at least 1 - max_cosine
+            steps=plan.steps,
+            target_distance=plan.target_distance,  # rho is at least 1 - max_cosine
             deadline=deadline,
-            device=str(resolve_device(request.device)),
-            threads=request.threads,
-            progress=request.stage("large scale: max_cosine"),
-            fixed=request.fixed,
+            device=str(resolve_device(machine.device)),
+            threads=machine.threads,
+            progress=plan.stage("large scale: max_cosine"),
+            fixed=instance.fixed,
             save=save,
         )
         certificate = (
@@ -152,4 +151,4 @@ class LargeSearch(Route):
                 deadline=deadline,
             )
         )
-        return record(request, solution.weights, certificate, solution, deadline.elapsed)
+        return self.record(solution.weights, certificate, solution, deadline.elapsed)

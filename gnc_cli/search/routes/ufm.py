@@ -22,7 +22,7 @@ from gnc_cli.records import Bracket
 from gnc_cli.runtime.deadline import Deadline, StageProgress
 from gnc_cli.runtime.threads import limit_threads, threads_for
 from gnc_cli.search.result import Course, Outcome, SolveResult, SolveSweep, UfmMeasures
-from gnc_cli.search.routes.route import Route, Save, record
+from gnc_cli.search.routes.route import Route, Save
 from gnc_cli.search.ufm.descent import UfmObjective, descend, random_starts
 from gnc_cli.search.ufm.polish import polish
 from gnc_cli.search.verdict import proved_interval
@@ -43,25 +43,25 @@ class FeatureModel(Route):
     @property
     def memory(self) -> float:
         """All starts while they descend, the memory of L-BFGS, the optimum at each temperature."""
-        d, K, n = self.request.d, self.request.K, self.request.n
-        point, starts = 8.0 * (n + 1) * K * d, self.request.restarts
+        d, K, n = self.instance.d, self.instance.K, self.instance.n
+        point, starts = 8.0 * (n + 1) * K * d, self.plan.restarts
         starts = default_restarts(d, K, n) if starts is None else starts
         polish = min(2.0**28, 60.0 * point) + 64e6
-        return (9.0 * starts + 16.0 + len(self.request.tau)) * point + polish
+        return (9.0 * starts + 16.0 + len(self.instance.tau)) * point + polish
 
     def solve(self, deadline: Deadline, save: Save | None) -> SolveResult | SolveSweep:
         """At each temperature, each with the last optimum among its starts."""
-        request, rows = self.request, list[SolveResult]()
-        rho = proved_interval(request.d, request.K)
+        instance, rows = self.instance, list[SolveResult]()
+        rho = proved_interval(instance.d, instance.K)
         start: Any = self.start
-        for tau in request.tau or (1.0,):
+        for tau in instance.tau or (1.0,):
             rows.append(self._at(tau, start, rho, deadline))
             start = rows[-1].weights, rows[-1].features
             if deadline.expired:
                 break
-        if len(request.tau) < 2:
+        if len(instance.tau) < 2:
             return rows[0]
-        d, K, seconds = request.d, request.K, deadline.elapsed
+        d, K, seconds = instance.d, instance.K, deadline.elapsed
         return SolveSweep(seconds, __version__, "ufm", d, K, tuple(rows), None)
 
     def _at(self, tau: float, start: Any, rho: Bracket, deadline: Deadline) -> SolveResult:
@@ -70,42 +70,41 @@ class FeatureModel(Route):
         Args:
             rho: where the largest one-vs-rest distance of (d, K) lies.
         """
-        request, began = self.request, deadline.elapsed
-        d, K, n = request.d, request.K, request.n
+        instance, plan, machine = self.instance, self.plan, self.machine
+        d, K, n, began = instance.d, instance.K, instance.n, deadline.elapsed
         solution = solve_ufm(
             d,
             K,
             tau=tau,
-            weight_decay=request.weight_decay,
+            weight_decay=instance.weight_decay,
             n=n,
-            seed=request.seed,
-            restarts=request.restarts,
-            steps=request.steps,
+            seed=plan.seed,
+            restarts=plan.restarts,
+            steps=plan.steps,
             init=start,
             deadline=deadline,
-            progress=request.stage(f"tau = {tau:.4g}"),
-            device=request.device,
-            threads=request.threads,
+            progress=plan.stage(f"tau = {tau:.4g}"),
+            device=machine.device,
+            threads=machine.threads,
         )
         W = solution.weights / np.linalg.norm(solution.weights, axis=1, keepdims=True)
         H = solution.features / np.linalg.norm(solution.features, axis=1, keepdims=True)
         gap = None
-        if request.weight_decay is None:
+        if instance.weight_decay is None:
             gap = hardmax_gap(d, K, tau, solution.log_total_loss, solution.hardmax, rho)
-        with request.limited_threads(K**2 * d):
+        with machine.limited_threads(K**2 * d):
             certificate = certify_code(W, tolerance=_TOLERANCE)
             one = gnc1(H, solution.labels) if n > 1 else None
             measures = UfmMeasures(
                 tau=tau,
-                weight_decay=request.weight_decay,
+                weight_decay=instance.weight_decay,
                 n=n,
                 gnc1=None if one is None else one.value,
                 gnc2=certificate.rho_one_vs_rest,
                 gnc3=gnc3(W, H.reshape(K, n, d).mean(axis=1)),
                 hardmax_gap=gap,
             )
-        return record(
-            request,
+        return self.record(
             solution.weights,
             certificate,
             solution,

@@ -21,7 +21,7 @@ from gnc_cli.io.codefile import read_code
 from gnc_cli.known_codes.table import NUMERICAL_DATE
 from gnc_cli.limits.lines import welch
 from gnc_cli.records import Bracket
-from gnc_cli.search.request import Request
+from gnc_cli.search.instance import Instance
 from gnc_cli.search.result import Outcome, SolveResult
 from gnc_cli.search.routes import construction as module
 from gnc_cli.search.routes.construction import (
@@ -30,7 +30,7 @@ from gnc_cli.search.routes.construction import (
     better_code,
     worth_a_search,
 )
-from gnc_cli.search.run import choose_route
+from tests.problems import route_of
 
 FOUND = f"found by gnc {NUMERICAL_DATE}"
 VALIDATOR = jsonschema.Draft202012Validator(schemas.load("solve"))
@@ -219,7 +219,7 @@ def named(d: int, K: int, cosine: float, proven: bool = False) -> Construction:
 
 def test_what_needs_no_search() -> None:
     def worth(code: Construction, **more: Any) -> bool:
-        return worth_a_search(Request(d=code.d, K=code.K, **more), code)
+        return worth_a_search(Instance(d=code.d, K=code.K), code, invited=bool(more))
 
     assert not worth(named(8, 240, 0.5, proven=True))
     assert not worth(named(8, 240, 0.5, proven=True), time_limit=9.0)
@@ -232,8 +232,8 @@ def test_what_needs_no_search() -> None:
 
 
 def test_a_proved_code_with_coordinates_needs_no_search() -> None:
-    assert isinstance(choose_route(Request(d=3, K=13)), StoredCode)
-    assert isinstance(choose_route(Request(d=3, K=19)), SearchBeside)
+    assert isinstance(route_of(d=3, K=13), StoredCode)
+    assert isinstance(route_of(d=3, K=19), SearchBeside)
 
 
 @pytest.mark.parametrize(("d", "K", "searches"), [(32, 1000, True), (64, 100_000, False)])
@@ -241,8 +241,8 @@ def test_a_time_limit_invites_a_search_but_not_where_it_ends_far_behind(
     d: int, K: int, searches: bool
 ) -> None:
     code = named(d, K, 1.2 * welch(d, K))
-    assert worth_a_search(Request(d=d, K=K, time_limit=9.0), code) is searches
-    assert not worth_a_search(Request(d=d, K=K), code)
+    assert worth_a_search(Instance(d=d, K=K), code, invited=True) is searches
+    assert not worth_a_search(Instance(d=d, K=K), code, invited=False)
 
 
 def test_the_sheet_says_that_a_descent_has_no_chance() -> None:

@@ -1,0 +1,104 @@
+"""The values that a search works with: which code is sought, and how much is done for it."""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property, partial
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+
+from gnc_cli.known_codes.best import Reference, Table, best
+from gnc_cli.runtime.deadline import Progress, StageProgress
+from gnc_cli.search.effort import LARGE
+
+_ROUNDING = 1e-12
+"""Difference from a certified value up to which a target is met: 0.2 by 0.20000000000000018."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Instance:
+    """The code that is sought: K points in d dimensions, the problem, and what must hold."""
+
+    d: int
+    K: int
+    problem: str = "softmax"
+    """`softmax`, `tammes` or `ufm`."""
+    fixed: np.ndarray | None = None
+    """Unit rows that stay, the first of the code, shape (F, d), float64."""
+    symmetry: tuple[str, int] | None = None
+    """A group under which the code is invariant, and its order: `("antipodal", 2)` or
+    `("cyclic", n)`."""
+    tau: tuple[float, ...] = ()
+    """Temperatures of the feature model, one row of a sweep each."""
+    weight_decay: float | None = None
+    """That of the feature model; None for unit lengths."""
+    n: int = 1
+    """Samples per class of the feature model."""
+    table: Table = None
+    """Known codes that the code is compared with; None for those of gnc."""
+
+    @property
+    def separate(self) -> bool:
+        """Whether weights and features are separate unknowns of a search: some rows are fixed."""
+        return self.problem == "softmax" and self.fixed is not None
+
+    @property
+    def restriction(self) -> str | None:
+        """The condition that most codes do not meet, in words; None without one."""
+        return "fixed rows" if self.fixed is not None else "symmetry" if self.symmetry else None
+
+    @property
+    def is_large(self) -> bool:
+        """Whether it is too large for K x K matrices."""
+        return self.K > LARGE
+
+    @cached_property
+    def known(self) -> Reference | None:
+        """The best known code of this size."""
+        return best(self.d, self.K, self.table)
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What must agree for the code of a file to be improved further."""
+        rows = b"" if self.fixed is None else np.ascontiguousarray(self.fixed).tobytes()
+        return {
+            "problem": self.problem,
+            "d": self.d,
+            "K": self.K,
+            "weight_decay": self.weight_decay,
+            "n": self.n,
+            "tau": ", ".join(map(str, self.tau)),
+            "symmetry": ":".join(map(str, self.symmetry or ())),
+            "fixed": sha256(rows).hexdigest()[:16] if rows else "",
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """How much a search does, and where it stops."""
+
+    seed: int = 0
+    restarts: int | None = None
+    """Number of starts; None: adapted to d and K."""
+    steps: int | None = None
+    """Descent steps of a start; None: adapted to d and K."""
+    target_distance: float = math.inf
+    """Distance at which a search stops: rho, or 1 - max_cosine; infinite without a target."""
+    progress: Progress | None = None
+
+    def stage(self, name: str) -> StageProgress | None:
+        """Return the progress of one stage: `(done, total, best)`."""
+        return None if self.progress is None else partial(self.progress, name)
+
+
+def target_distance(problem: str, target: float | None) -> float:
+    """Return a target as a distance, easier by what rounding may take away; infinite without one.
+
+    Args:
+        problem: `softmax`, whose target is rho; of others it is a largest cosine.
+        target: as the user gave it.
+    """
+    if target is None:
+        return math.inf
+    return (target if problem == "softmax" else 1.0 - target) - _ROUNDING

@@ -1,0 +1,85 @@
+"""Options of `train` out of a TOML file."""
+
+import functools
+import os
+import tomllib
+from collections.abc import Callable, Mapping
+from typing import Any, ParamSpec, TypeVar
+
+from gnc_cli.console.options import REMOVED
+from gnc_cli.errors import DataError, OutputError, UsageError
+from gnc_cli.io.inputs import decoded, open_input
+from gnc_cli.parameters import Parameter, declared, spelled
+from gnc_cli.parsing import shown
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+_MAX_CONFIG, _MAX_LINE = 64_000, 1000
+"""Bytes and letters of a line: of a key `a.b.c`, tomllib keeps every beginning."""
+_OF_THE_CALLER = ("force", "resume")
+"""Arguments that no file of settings may have."""
+
+
+def configured(function: Callable[_P, _R]) -> Callable[_P, _R]:
+    """Let `function` take from the file `config` what its caller does not say.
+
+    The file is data: only the caller decides which code is imported and which files are replaced.
+    """
+
+    @functools.wraps(function)
+    def called(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+        parameters: Any = declared(function)
+        config = parameters["config"].read("config", kwargs.get("config"))
+        if config is None:
+            return function(*args, **kwargs)
+        name = os.fspath(config)
+        given = {key: value for key, value in kwargs.items() if value is not None}
+        merged: Any = _stored(name, parameters, given) | given
+        try:
+            return function(*args, **merged)
+        except UsageError as error:
+            if repr(name) in str(error):
+                raise
+            raise UsageError(f"{error} ({name!r} sets options too)") from error
+
+    return called
+
+
+def _stored(
+    name: str, parameters: Mapping[str, Parameter], given: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Read the arguments of a TOML file beside those that a caller gives.
+
+    Raises:
+        DataError: it is no TOML.
+        UsageError: it has an argument that does not exist, or that only a caller may give.
+        OutputError: it names an output that exists.
+    """
+    with open_input(name) as file:
+        text = decoded(file, name, "expected options of gnc train as TOML", _MAX_CONFIG)
+    if (letters := max(map(len, text.split("\n")))) > _MAX_LINE:
+        raise DataError(
+            f"{name!r} has a line of {letters:,} letters, more than {_MAX_LINE:,}; write a long "
+            "list in several lines"
+        )
+    try:
+        stored = tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{name!r} is not TOML: {error}") from error
+    for key, value in stored.items():
+        if key not in parameters or key == "config":
+            hint = REMOVED.get(f"--{key.replace('_', '-')}", "gnc train --help lists them")
+            raise UsageError(f"{name!r} sets {key!r}, which is no option of gnc train; {hint}")
+        if key in given:
+            continue
+        if key in _OF_THE_CALLER or (key == "model" and ":" in str(value)):
+            raise UsageError(
+                f"{name!r} sets {key!r} to {shown(value)}, and a file decides neither which code "
+                f"is imported nor which files are replaced; if you want it, add {spelled(key)}"
+            )
+        if key in ("out", "plot") and os.path.lexists(str(value)):
+            raise OutputError(
+                f"{name!r} sets {key!r} to {shown(value)}, which exists; to go on with it or to "
+                f"replace it, add {spelled(key)}"
+            )
+    return stored
