@@ -100,7 +100,9 @@ class Compare(Call):
         ),
         Of("list", "solve"),
     ] = Read(None)
-    proven: Annotated[bool, Parameter("List only proved optima.", group=_COMPARE)] = False
+    proven: Annotated[
+        bool, Parameter("List only proved optima.", group=_COMPARE), Of("list")
+    ] = False
     table: PublicTable = None
     digits: Annotated[
         int | None,

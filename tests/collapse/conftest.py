@@ -160,6 +160,6 @@ def series(tmp_path_factory: pytest.TempPathFactory) -> MeasureSeries:
     folder = tmp_path_factory.mktemp("several")
     with contextlib.chdir(folder):
         files = [save_run(Path(f"seed{seed}.h5"), seed=seed) for seed in (0, 1)]
-        found = measure(*files)
+        found = measure(files)
     assert isinstance(found, MeasureSeries)
     return found

@@ -163,7 +163,7 @@ def test_rows_before_a_failure_are_kept_and_shown(
     broken = {**data, "features": np.full_like(data["features"], np.nan)}
     files = [*good, save(tmp_path / "3.h5", broken, epoch=3)]
     with pytest.raises(DataError, match=r"3\.h5.*NaN") as refused:
-        measure(*files, out=tmp_path / "rows.jsonl")
+        measure(files, out=tmp_path / "rows.jsonl")
     assert [row.epoch for row in refused.value.partial.rows] == [1, 2]
     assert len((tmp_path / "rows.jsonl").read_text().splitlines()) == 2
     words = "--json", "--max", "gnc2=9", "--report", str(tmp_path / "r.md")
@@ -178,13 +178,13 @@ def test_appending_measures_new_rows_alone(data: dict[str, np.ndarray], tmp_path
     first, second = (save(tmp_path / f"{e}.h5", data, epoch=e) for e in (1, 2))
     told: list[Any] = []
     measure(first, out=ledger, resume=True, on_row=told.append)
-    result = measure(first, second, out=ledger, resume=True, on_row=told.append)
+    result = measure([first, second], out=ledger, resume=True, on_row=told.append)
     assert isinstance(result, MeasureSeries)
     assert [row.epoch for row in told] == [1, 2] and result.skipped == 1
     assert [row["epoch"] for row in result.to_json()["rows"]] == [1, 2]
     assert len(ledger.read_text().splitlines()) == 2
     save(tmp_path / "1.h5", {**data, "features": data["features"][::-1].copy()}, epoch=1)
-    again = measure(first, second, out=ledger, resume=True, on_row=told.append)
+    again = measure([first, second], out=ledger, resume=True, on_row=told.append)
     assert isinstance(again, MeasureSeries) and again.skipped == 1 and len(told) == 3
     assert [row["epoch"] for row in again.to_json()["rows"]] == [1, 2]
     with pytest.raises(DataError, match="variants"):
@@ -194,11 +194,11 @@ def test_appending_measures_new_rows_alone(data: dict[str, np.ndarray], tmp_path
 def test_an_interruption_keeps_the_rows_before(data: dict[str, np.ndarray], tmp_path: Path) -> None:
     stop = threading.Event()
     files = [save(tmp_path / f"{e}.h5", data, epoch=e) for e in (1, 2, 3)]
-    result = measure(*files, interrupt=stop, on_row=lambda row: stop.set())
+    result = measure(files, interrupt=stop, on_row=lambda row: stop.set())
     assert isinstance(result, MeasureSeries)
     assert result.interrupted and [row.epoch for row in result.rows] == [1]
     assert result.messages[-1] == "interrupted: 1 row measured"
-    nothing = measure(*files, interrupt=stop, out=tmp_path / "rows.csv")  # from the beginning
+    nothing = measure(files, interrupt=stop, out=tmp_path / "rows.csv")  # from the beginning
     assert nothing.interrupted and not (tmp_path / "rows.csv").exists()
 
 

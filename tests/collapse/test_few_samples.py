@@ -32,7 +32,7 @@ K, D = 12, 5
 
 
 def measured(*files: Any, **options: Any) -> MeasureResult:
-    result = measure(*files, **options)
+    result = measure(files, **options)
     assert isinstance(result, MeasureResult)
     return result
 

@@ -26,7 +26,7 @@ def head(rng: np.random.Generator) -> dict[str, np.ndarray]:
 
 
 def measured(*files: Any, **options: Any) -> MeasureResult:
-    result = measure(*files, **options)
+    result = measure(files, **options)
     assert isinstance(result, MeasureResult)
     return result
 

@@ -49,7 +49,7 @@ def model(folder: Path, config: dict[str, Any] | None, *shards: dict[str, np.nda
 
 
 def measured(*files: str | Path, **options: Any) -> MeasureResult:
-    result = measure(*files, **options)
+    result = measure(files, **options)
     assert isinstance(result, MeasureResult)
     return result
 

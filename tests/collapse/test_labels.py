@@ -21,7 +21,7 @@ FORMS = {"one-based": lambda y: y + 1, "one-hot": lambda y: np.eye(K, dtype=np.f
 
 
 def measured(*files: Any, **options: Any) -> MeasureResult:
-    result = measure(*files, **options)
+    result = measure(files, **options)
     assert isinstance(result, MeasureResult)
     return result
 

@@ -488,8 +488,8 @@ def test_rows_of_many_files_are_known_again(
         np.savez(tmp_path / f"{number}.npz", features=bits, labels=Y)
         files.append(f"{tmp_path}/{number}.npz:features:bf16")
     out = tmp_path / "rows.jsonl"
-    first: Any = measure(*files, out=out)
-    again: Any = measure(*files, out=out, resume=True)
+    first: Any = measure(files, out=out)
+    again: Any = measure(files, out=out, resume=True)
     assert len(first.rows) == again.skipped == 3
 
 

@@ -44,7 +44,7 @@ def test_shards_share_their_classifier(tmp_path: Path, options: dict[str, str]) 
     for number, rows in enumerate(np.split(np.arange(N), 2)):
         files.append(tmp_path / f"part-{number}.npz")
         np.savez(files[-1], emb=H[rows], labels=Y[rows], weights=W)
-    same(measure(*files, shards=True, **options), features=H, labels=Y, weights=W)
+    same(measure(files, shards=True, **options), features=H, labels=Y, weights=W)
     same(measure(tmp_path / "part-*.npz", **options), features=H, labels=Y, weights=W)
 
 
@@ -111,4 +111,4 @@ def test_null_rows_are_drawn(tmp_path: Path) -> None:
     measure(features=features, labels=Y, weights=W, prefix_dims=[2, 3, 4], plot=plot)
     np.savez(tmp_path / "a.npz", features=H, labels=Y)
     np.savez(tmp_path / "b.npz", features=H)
-    measure(tmp_path / "a.npz", tmp_path / "b.npz", plot=plot, force=True)
+    measure([tmp_path / "a.npz", tmp_path / "b.npz"], plot=plot, force=True)

@@ -47,7 +47,7 @@ def cut(data: dict[str, np.ndarray], p: int) -> dict[str, np.ndarray]:
 
 
 def prefixes(*args: Any, **arguments: Any) -> tuple[MeasureResult, ...]:
-    result = measure(*args, prefix_dims=arguments.pop("dims", DIMS), **arguments)
+    result = measure(args, prefix_dims=arguments.pop("dims", DIMS), **arguments)
     assert isinstance(result, MeasureSeries)
     return result.rows
 
@@ -200,7 +200,7 @@ def test_table_and_picture(
     assert panel.get_xlabel() == "d"
     assert [tick.get_text() for tick in panel.get_xticklabels()] == [str(p) for p in DIMS]
     assert [t.get_text() for t in panel.get_legend().get_texts()] == ["possible for K = 6"]
-    axis, lines, ticks = lines_of(measure(*files, prefix_dims=(2, 8)).rows)
+    axis, lines, ticks = lines_of(measure(files, prefix_dims=(2, 8)).rows)
     assert (axis, ticks) == ("d", ["2", "8"]) and {*lines} == {"a.h5", "b.h5"}
     assert [x for x, _ in lines["b.h5"]] == [0.0, 1.0]
     bare = measure(files[0], prefix_dims=(4,), normalize="off")  # nothing is known of raw rows

@@ -32,7 +32,7 @@ class Capsule:
 
 
 def measured(*files: Any, **options: Any) -> MeasureResult:
-    result = measure(*files, **options)
+    result = measure(files, **options)
     assert isinstance(result, MeasureResult)
     return result
 

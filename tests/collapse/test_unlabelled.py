@@ -88,7 +88,7 @@ def test_sheets_series_and_pictures(H: np.ndarray, tmp_path: Path, gnc: Any) -> 
     many = shown(*paths, "--plot", tmp_path / "many.png")
     assert "effective rank" in many
     assert "GNC2" not in many
-    series = measure(*paths)
+    series = measure(paths)
     assert isinstance(series, MeasureSeries)
     first, last = (row.features for row in series.rows)
     assert first is not None and last is not None

@@ -28,7 +28,7 @@ def test_files_of_every_kind(tmp_path: Path, rng: np.random.Generator) -> None:
     np.savez(tmp_path / "both.npz", weights=np.eye(4), other=W, features=np.ones((7, 4)))
     names = ["a.h5", "a.npz", "a.npy", "a.safetensors", "a.pt", "a.txt", "a.csv", "pack.3.12.txt"]
     files = [*(str(tmp_path / name) for name in names), f"{tmp_path / 'both.npz'}:other"]
-    result = compare(*files)
+    result = compare(files)
     VALIDATOR.validate(result.to_json())
     assert [row.file for row in result.rows] == files
     assert len({row.max_cosine for row in result.rows}) == 1
@@ -67,7 +67,7 @@ def test_bad_sources_are_one_line(tmp_path: Path, source: Any, words: str) -> No
     np.save(tmp_path / "transposed.npy", np.ones((1, 7)))
     source = tmp_path / source if isinstance(source, str) else source
     with pytest.raises(DataError) as caught:
-        compare(np.eye(2), source)
+        compare([np.eye(2), source])
     assert words in str(caught.value) and "\n" not in str(caught.value)
 
 

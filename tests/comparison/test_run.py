@@ -10,7 +10,7 @@ import pytest
 
 from gnc_cli import compare
 from gnc_cli.comparison.result import CompareResult, CompareRow, SolvedRow
-from gnc_cli.search import request as api
+from gnc_cli.search import api
 from tests.comparison.samples import VALIDATOR
 
 

@@ -62,7 +62,7 @@ def _bounded(best: bool) -> dict[type, list[Result]]:
 
 def _compared() -> dict[type, list[Result]]:
     return {
-        FileRow: [compare(SQUARE), compare(icosahedron(), SQUARE, digits=5)],
+        FileRow: [compare(SQUARE), compare([icosahedron(), SQUARE], digits=5)],
         ListedRow: [compare(list=True, d=3), compare(list=True, d=1000, K=2)],
         SolvedRow: [compare(solve=True, d=3, K=4), compare(solve=True, d=[2, 3], K=5)],
     }

@@ -117,8 +117,8 @@ def test_options_reach_the_work_function(gnc: Any, fake: StandIn, tmp_path: Path
         "progress": None,
         "construction": None,
         "list_constructions": False,
-        "command_line": "gnc solve --d 1e1 --K 1_000 --problem tammes --fixed - "
-        "--symmetry cyclic:3 --method descent --init a.npz --restarts 1e2 --steps 5000 "
+        "command_line": "gnc solve --d 1e1 --K 1_000 --problem tammes "
+        "--method descent --init a.npz --restarts 1e2 "
         "--target -0.25 --resume --seed 7 --time-limit 1.5e2 --device cuda:1 --threads 2 "
         "--out code.h5 --plot code.svg --quiet --check 'max_cosine<1'",
     }

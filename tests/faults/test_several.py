@@ -19,7 +19,7 @@ interrupt = threading.Event()
 if rank == 1 and {interrupted}:
     interrupt.set()
 try:
-    found = measure(*{files!r}, out={out!r}, resume={out!r} is not None, interrupt=interrupt)
+    found = measure({files!r}, out={out!r}, resume={out!r} is not None, interrupt=interrupt)
     print(json.dumps([found.interrupted, len(found.rows)]))
 except GncError as error:
     print(json.dumps([str(error), error.silent]))

@@ -534,7 +534,7 @@ def _numbers(result: Any) -> dict[str, Any]:
 
 
 def _measured(call: Call) -> Any:
-    return measure(*call.get("files", ()), **{k: v for k, v in call.items() if k != "files"})
+    return measure(call.get("files", ()), **{k: v for k, v in call.items() if k != "files"})
 
 
 def _agree(found: Any, expected: Any) -> None:
@@ -600,7 +600,7 @@ def test_shards_are_one_set_in_every_format(tmp_path: Path, kind: str) -> None:
         parts.append(FORMATS[kind](folder, arrays))
     joined = {name: [call[name] for call in parts] for name in parts[0] if name != "files"}
     files = [file for call in parts for file in call.get("files", ())]
-    found = measure(*files, **joined, weights=_head_file(tmp_path), shards=bool(files))
+    found = measure(files, **joined, weights=_head_file(tmp_path), shards=bool(files))
     _agree(found, _expected("float32"))
 
 
