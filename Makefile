@@ -1,4 +1,4 @@
-.PHONY: help dev format lint test test-slow test-gpu proof docs site bench paper files
+.PHONY: help dev format lint test test-slow test-gpu proof generate docs site bench paper files
 
 help:  ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -17,6 +17,8 @@ test-gpu:  ## the same suite on the first CUDA device
 proof:  ## check the proof of rho* = 1 - t* (needs Coq)
 	proofs/check.sh
 	proofs/check_fails.sh
+generate:  ## write what is generated from the program: promises, tables of options and keys
+	python -m tests.test_promises && python -m tests.reference
 docs:  ## write what the commands print today into README and the pages
 	python -m tests.documents
 site:  ## build the documentation into build/site

@@ -90,6 +90,21 @@ def test_files_import_each_other_in_no_circle() -> None:
     TopologicalSorter(graph).prepare()  # a CycleError names the files
 
 
+def test_a_call_ends_in_run() -> None:
+    """What lies below gets values: only the public function and `run` know what the user said."""
+    importing = {
+        _name(module): calls
+        for module in MODULES
+        if (calls := {name for name in _imports(module) if name.endswith("/request.py")})
+    }
+    commands = {Path(name).parent.as_posix() for calls in importing.values() for name in calls}
+    assert importing == {
+        f"{folder}/{file}.py": {f"{folder}/request.py"}
+        for folder in commands
+        for file in ("api", "run")
+    }
+
+
 def test_no_folder_is_called_like_a_command() -> None:
     """`from gnc_cli import solve` must give the function, however often."""
     assert not {path.stem for path in PACKAGE.iterdir()} & {*COMMANDS}
