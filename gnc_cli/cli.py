@@ -8,7 +8,6 @@ from typer.core import TyperGroup
 
 import gnc_cli
 from gnc_cli.console.expose import expose
-from gnc_cli.console.options import refuse_words
 from gnc_cli.console.process import check_address_space, note, open_streams, report_error
 from gnc_cli.errors import ExitCode, UsageError
 from gnc_cli.parameters import check_current_folder
@@ -55,7 +54,8 @@ class Commands(TyperGroup):
         try:
             check_address_space()
             check_current_folder()
-            refuse_words(ctx.args)
+            if [word.partition("=")[0] for word in ctx.args].count("--verify") > 1:
+                raise UsageError("--verify is given twice; check one certificate after the other")
             return super().invoke(ctx)
         except BrokenPipeError as error:
             note("the reader of stdout has gone; nothing more was written to it")

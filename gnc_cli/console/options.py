@@ -1,10 +1,6 @@
-"""The options that every command has beside the parameters of its function: output and gates.
-
-Also those that went before the first release, with the line that names what to use instead.
-"""
+"""The options that every command has beside the parameters of its function: output and gates."""
 
 import sys
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, StrEnum
 from typing import Annotated
@@ -22,22 +18,6 @@ EXAMPLES = {
     "compare": "gap<=1e-9 and passed==true",
 }
 """What `--check` may say of the result of each command."""
-REMOVED: Mapping[str, str] = {
-    "--variants authors": "gnc1_centred and gnc3_centred are always computed",
-    "--variants all": "add --variants classic; gnc1_centred and gnc3_centred are always computed",
-    "--bootstrap": "resample the samples in Python and call measure() on each draw",
-    "--group": "write the rows with --csv and put them together with pandas: groupby().agg()",
-    "--normalize require": "the default makes rows unit where a metric needs them",
-    "--hunt": "run python -m benchmarks.hunt in the sources",
-    "--method paper": "run python -m benchmarks.paper_recipe in the sources",
-    "--stem": "the first layers follow from the size of the images: small under 96 pixels",
-    "--norm": "built-in networks have batch norms; write --model package.module:factory for others",
-    "--gamma": "a step schedule takes a tenth of the rate at each of --milestones",
-    "--clip": "a smaller --lr, or warmup in the file of --config, keeps the loss finite",
-    "--channels-last": "images are always stored with the channels last",
-    "--compile": "a factory of --model package.module:factory may return a compiled network",
-}
-"""Option, or option and value -> what to do instead. To be emptied when 0.1.0 is out."""
 
 
 class Shape(Enum):
@@ -198,17 +178,3 @@ def gate_parameters(command: str) -> dict[str, Parameter]:
     check = parameters["check"]
     example = f"{check.help} Example: '{EXAMPLES[command]}'."
     return parameters | {"check": replace(check, help=example)}
-
-
-def refuse_words(words: Sequence[str]) -> None:
-    """Refuse a command line that has an option of `REMOVED`, or two certificates to verify.
-
-    Raises:
-        UsageError: it has; the message names the replacement.
-    """
-    line = f" {' '.join(words).replace('=', ' ')} "
-    for option, instead in REMOVED.items():
-        if f" {option} " in line:
-            raise UsageError(f"{option} was removed; {instead}")
-    if line.count(" --verify ") > 1:
-        raise UsageError("--verify is given twice; check one certificate after the other")

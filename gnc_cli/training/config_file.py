@@ -6,7 +6,6 @@ import tomllib
 from collections.abc import Callable, Mapping
 from typing import Any, ParamSpec, TypeVar
 
-from gnc_cli.console.options import REMOVED
 from gnc_cli.errors import DataError, OutputError, UsageError
 from gnc_cli.io.inputs import decoded, open_input
 from gnc_cli.parameters import Parameter, declared, spelled
@@ -68,8 +67,10 @@ def _stored(
         raise DataError(f"{name!r} is not TOML: {error}") from error
     for key, value in stored.items():
         if key not in parameters or key == "config":
-            hint = REMOVED.get(f"--{key.replace('_', '-')}", "gnc train --help lists them")
-            raise UsageError(f"{name!r} sets {key!r}, which is no option of gnc train; {hint}")
+            raise UsageError(
+                f"{name!r} sets {key!r}, which is no option of gnc train; gnc train --help lists "
+                "them"
+            )
         if key in given:
             continue
         if key in _OF_THE_CALLER or (key == "model" and ":" in str(value)):

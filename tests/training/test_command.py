@@ -257,7 +257,7 @@ def test_a_file_of_settings(gnc: Run, made: Path) -> None:
     for text, status, said in (
         ("epochs = 0", 2, "--epochs 0 is too small"),
         ("epoch = 3", 2, "no option of gnc train; gnc train --help lists them"),
-        ('stem = "small"', 2, "no option of gnc train; the first layers follow from the size"),
+        ('stem = "small"', 2, "no option of gnc train; gnc train --help"),
         ("momentum = 0.5", 2, "add that, or drop momentum ('run.toml' sets options too)"),
         ("epochs 3", 3, "is not TOML"),
         ('momentum = "high"', 2, "gnc: momentum 'high' is not a"),
