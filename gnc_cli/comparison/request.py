@@ -100,9 +100,9 @@ class Compare(Call):
         ),
         Of("list", "solve"),
     ] = Read(None)
-    proven: Annotated[
-        bool, Parameter("List only proved optima.", group=_COMPARE), Of("list")
-    ] = False
+    proven: Annotated[bool, Parameter("List only proved optima.", group=_COMPARE), Of("list")] = (
+        False
+    )
     table: PublicTable = None
     digits: Annotated[
         int | None,

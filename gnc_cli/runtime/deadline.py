@@ -138,7 +138,7 @@ class Deadline:
         """The same deadline, at least `seconds` from now, also where it was interrupted before."""
         return Deadline(
             max(seconds, 0.0 if self.expired else self.remaining),
-            None if self.interrupted else self._interrupt,
+            None if self.interrupted else self.interrupt,
             self._clock,
         )
 
