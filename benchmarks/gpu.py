@@ -168,14 +168,13 @@ def b4(asked: argparse.Namespace) -> dict[str, Any]:
         print(name, json.dumps(figures), flush=True)
 
     data = load_images(
-        "glyphs", classes=asked.classes, image_size=32, fonts=str(asked.fonts), script="hangul"
+        f"glyphs:{asked.fonts}", classes=asked.classes, image_size=32, script="hangul"
     )
     assert data.test is not None
     done("drawn", train=len(data.train.labels), test=len(data.test.labels), **_short(data.facts))
     options: dict[str, Any] = {
-        "data": "glyphs",
+        "data": f"glyphs:{asked.fonts}",
         "script": "hangul",
-        "fonts": asked.fonts,
         "classes": asked.classes,
         "image_size": 32,
         "model": "resnet18",

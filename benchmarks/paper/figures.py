@@ -176,8 +176,8 @@ def _figure2() -> _Runs:
 def _hangul(K: int, d: int, some: str = "") -> tuple[str, ...]:
     """Syllables that most of the fonts have, K of them; of all fonts or of `some` folder."""
     size = 16 if K <= 500 else 32
-    words = f"--data glyphs --script hangul --classes {K} --image-size {size} -d {d}"
-    return _train(words, "--fonts", FONTS + some)
+    words = f"--script hangul --classes {K} --image-size {size} -d {d}"
+    return _train(words, "--data", f"glyphs:{FONTS}{some}")
 
 
 def _figure2_hangul() -> _Runs:

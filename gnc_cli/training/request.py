@@ -3,7 +3,6 @@
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
-from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
 from gnc_cli.errors import UsageError
@@ -39,9 +38,6 @@ _HEAD = "Classifier and loss"
 _TRAINING = "Training"
 _RUN = "Effort and machine"
 _OUTPUT = "Output"
-
-Logger = StrEnum("Logger", "tensorboard")
-
 
 def _names(value: Any) -> tuple[str, ...]:
     """`cat, dog` as two names."""
@@ -109,15 +105,6 @@ class Train(Call):
             whole(8, 1024),
             _DATA,
             metavar="PIXELS",
-        ),
-    ] = None
-    fonts: Annotated[
-        Path | None,
-        Parameter(
-            "Glyphs of the TrueType and OpenType fonts in this folder, like --data "
-            "glyphs:DIR. Default: 12 DejaVu styles.",
-            group=_DATA,
-            metavar="DIR",
         ),
     ] = None
     script: Annotated[
@@ -415,15 +402,6 @@ class Train(Call):
             whole(1, _MOST_EPOCHS),
             _OUTPUT,
             metavar="EPOCHS",
-        ),
-    ] = None
-    logger: Annotated[
-        str | None,
-        Parameter(
-            "Write the numbers of each epoch into the run folder for tensorboard as well "
-            "(needs the extra trainers).",
-            one_of(Logger),
-            _OUTPUT,
         ),
     ] = None
     plot: PlotOrPage = None

@@ -6,7 +6,6 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ import numpy as np
 import torch
 
 from gnc_cli import __version__
-from gnc_cli.errors import DataError, UnavailableError, UsageError
+from gnc_cli.errors import DataError, UsageError
 from gnc_cli.io.arguments import check_apart
 from gnc_cli.parameters import is_page, requires, spelled
 from gnc_cli.runtime.deadline import Deadline
@@ -76,10 +75,6 @@ def _check(call: Train) -> None:
         )
     if call.resume and call.folder is None:
         raise requires("resume", spelled("out", "DIR"))
-    if call.logger is not None and find_spec("tensorboard") is None:
-        raise UnavailableError(
-            f"{spelled('logger', call.logger)} needs tensorboard; pip install 'gnc-cli[trainers]'"
-        )
     if not call.resume:
         settings_of(choices(call), page=is_page(call.plot))
 
@@ -157,7 +152,6 @@ class Job:
                     subset=settings.classes_subset,
                     per_class=settings.images_per_class,
                     image_size=settings.image_size,
-                    fonts=settings.fonts,
                     script=settings.script,
                     threads=self.call.threads,
                 )
@@ -171,7 +165,7 @@ class Job:
                     raise
                 raise DataError(
                     f"{error}; a run keeps no folders, so give {spelled('data')}, and "
-                    f"{spelled('ood')} and {spelled('fonts')} if it has them, as when it began"
+                    f"{spelled('ood')} if it has it, as when it began"
                 ) from error
 
         return in_all(self.processes, read)
@@ -264,8 +258,6 @@ class Job:
                 epochs.resume(in_all(processes, partial(read_checkpoint, f"{folder.path}/last.pt")))
             if self.deadline.seconds is None and processes.first:
                 announce_time(settings, training)
-            if call.logger is not None:
-                folder.open_events(epochs.history[-1].epoch if epochs.history else 0)
             folder.config(
                 settings,
                 data=data_facts(data),

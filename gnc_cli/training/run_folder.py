@@ -7,7 +7,6 @@
 | snapshots/ | features, labels and weights, a file for each epoch and split, for `gnc measure` |
 | last.pt, best.pt | checkpoints: tensors and plain data |
 | log.txt | what happened when, UTC |
-| events.out.tfevents.* | with `--logger tensorboard`, the numbers of metrics.jsonl |
 
 No file holds an absolute path or the name of a machine: paths are cut down to their last part.
 A snapshot is a file `snapshots/epoch-0010-train.h5` with attributes epoch, step and split.
@@ -37,7 +36,7 @@ from gnc_cli.io.hdf5 import write_attributes
 from gnc_cli.io.inputs import read_json
 from gnc_cli.io.ledger import Ledger
 from gnc_cli.parameters import spelled
-from gnc_cli.records import flatten, plain, read_plain
+from gnc_cli.records import plain, read_plain
 from gnc_cli.runtime.distributed import Processes, of_first
 from gnc_cli.training.checkpoints import read_checkpoint, write_state
 from gnc_cli.training.data.image_set import ImageData
@@ -48,8 +47,6 @@ from gnc_cli.training.settings import Settings
 
 CONFIG, METRICS, LOG = "config.json", "metrics.jsonl", "log.txt"
 RUN_FILES = (CONFIG, METRICS, "last.pt", "best.pt", LOG)
-_EVENTS = "events.out.tfevents." + 8 * "[0-9]"
-"""What `integrations/tensorboard.py` writes, which few runs load; names of others end otherwise."""
 _log = logging.getLogger(__name__)
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -83,7 +80,6 @@ class RunFolder(contextlib.AbstractContextManager["RunFolder"]):
         self._warned: set[str] = set()
         self._rows = _ledger(None)
         self._log: Path | None = None
-        self._events: Any = None
 
     @classmethod
     def claim(
@@ -142,8 +138,6 @@ class RunFolder(contextlib.AbstractContextManager["RunFolder"]):
 
     def __exit__(self, *exception: object) -> None:
         self._rows.close()
-        if self._events is not None:
-            self._events.close()
         self._log = None
 
     @_in_first
@@ -183,20 +177,9 @@ class RunFolder(contextlib.AbstractContextManager["RunFolder"]):
             shutil.copyfileobj(last, best)
 
     @_in_first
-    def open_events(self, epoch: int) -> None:
-        """From here on, write the rows of later epochs for TensorBoard as well."""
-        from gnc_cli.integrations.tensorboard import EventFile
-
-        self._events = EventFile(self.path, epoch)
-
-    @_in_first
     def epoch(self, row: EpochRow, words: str) -> None:
         """A line of metrics.jsonl, on disk when this returns, and one of log.txt."""
         self._rows.append(plain(row))
-        if self._events is not None:
-            figures = flatten(plain(row)).items()
-            numbers = {k: v for k, v in figures if v is not None and k not in ("epoch", "step")}
-            self._events.add(row.epoch, numbers)
         self.log(words)
 
     @_in_first
@@ -343,10 +326,7 @@ def own_files(folder: Path) -> list[Path]:
         named.append(snapshots)
     else:
         named += map(Path, snapshot_files(str(snapshots)))
-    return [
-        *filter(os.path.lexists, named),
-        *(folder.glob(_EVENTS) if os.path.isdir(folder) else ()),
-    ]
+    return [*filter(os.path.lexists, named)]
 
 
 def _dated_folder(label: str) -> Path:

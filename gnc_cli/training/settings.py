@@ -17,7 +17,6 @@ _FREE = ("epochs", "measure_every", "snapshot_every")
 """What a resumed run may change; the cosine follows the new number of epochs."""
 _PATHS = (
     "data",
-    "fonts",
     "ood",
     "head",
     "backbone_weights",
@@ -31,7 +30,6 @@ _BELONGS_TO = {
     "beta": ("head", ("cmf",)),
     "assignment": ("head", ("fixed:FILE",)),
     "similarity": ("assignment", ("best", "worst")),
-    "fonts": ("data", ("glyphs",)),
     "script": ("data", ("glyphs",)),
     "momentum": ("optimizer", ("sgd",)),
     "milestones": ("schedule", ("step",)),
@@ -59,7 +57,6 @@ class Settings(Recipe):
     classes_subset: tuple[str, ...] | None = None
     images_per_class: int | None = None
     image_size: int | None = None
-    fonts: str | None = None
     script: str | None = None
     augment: tuple[str, ...] | None = None
     """None: crop and rotation, and flips where mirror images keep their class."""

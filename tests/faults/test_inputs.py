@@ -111,7 +111,7 @@ def many_tensors(name: str) -> None:
 LONG = "n" * 5000
 NAMES = [
     Case(f"train --out {LONG}", lambda: None, 3, "File name too long; choose another place"),
-    Case(f"train --fonts {LONG}", lambda: None, 3, "is not a folder; name one with .ttf"),
+    Case(f"train --data glyphs:{LONG}", lambda: None, 3, "is not a folder; name one with .ttf"),
     *(
         Case(f"train --data {kind}:{LONG}", lambda: None, 3, said)
         for kind, said in (

@@ -85,7 +85,7 @@ BAD_QUESTIONS: list[tuple[str, int, str]] = [
     ("@DATA --model no.such:thing", 2, "importing no.such stops with"),
     # Data that are not there, or not such
     ("--data h5:@/run/snapshots/epoch-0002-test.h5", 3, "it holds 'features'"),
-    ("--fonts @/empty", 3, "has no .ttf, .otf or .ttc file; name another"),
+    ("--data glyphs:@/empty", 3, "has no .ttf, .otf or .ttc file; name another"),
     ("@DATA --classes 5", 3, "5 classes were asked for, and there are 4"),
     ("@DATA --classes-subset ant,cow", 3, "no class 'cow'; choose of ant, bee, cat, dog"),
     ("@DATA --ood glyphs", 3, "none of the network's classes (ant, bee, cat, dog)"),

@@ -30,7 +30,6 @@ REFUSED: tuple[tuple[dict[str, Any], str], ...] = (
     ({"beta": 0.5, "head": "fixed:solve"}, "^beta requires --head cmf"),
     ({"assignment": "all", "head": "cmf"}, "--assignment .*--head fixed:FILE"),
     ({"similarity": "s.h5", "assignment": "all", "head": "fixed:solve"}, "--similarity .*best or"),
-    ({"fonts": "ttf", "data": "cifar10"}, "--fonts .*--data glyphs"),
     ({"script": "han", "data": "kmnist"}, "--script .*--data glyphs"),
     ({"momentum": 0.5, "optimizer": "adam"}, "^momentum requires --optimizer sgd"),
     ({"milestones": (3,)}, "^--milestones requires --schedule step"),

@@ -42,13 +42,12 @@ def load_images(
     subset: Sequence[str] | None = None,
     per_class: int | None = None,
     image_size: int | None = None,
-    fonts: str | None = None,
     script: str | None = None,
     threads: int | None = None,
 ) -> ImageData:
     """A training set and, where there is one, a test set.
 
-    `data` is `glyphs[:DIR]` (`fonts` may name the folder too), `cifar10[:PATH]`,
+    `data` is `glyphs[:DIR]`, `cifar10[:PATH]`,
     `cifar100[:PATH]`, one of `IDX_SETS` with or without `:DIR`, `folder:PATH`, `idx:DIR`, `h5:FILE`
     or `npz:FILE`; nothing is downloaded. Of its classes come the first `classes` in its own order
     (100 glyphs by default, else all), or those of the names or numbers in `subset`, in that order;
@@ -63,13 +62,13 @@ def load_images(
 
         whole = read_folder(path, image_size=image_size, choose=choose, threads=threads)
     elif kind == "glyphs":
-        size, fonts = image_size or _GLYPH_SIZE, path or fonts
-        whole = glyph_images(classes or _GLYPHS, size, fonts, script)
+        size = image_size or _GLYPH_SIZE
+        whole = glyph_images(classes or _GLYPHS, size, path or None, script)
         if subset is not None:
             try:
                 whole = restricted(whole, choose(whole.class_names))
             except DataError:  # a rarer character
-                whole = glyph_images(None, size, fonts, script)
+                whole = glyph_images(None, size, path or None, script)
                 whole = restricted(whole, choose(whole.class_names))
     else:
         if kind in _CIFAR:
