@@ -270,10 +270,10 @@ def configured(path: str) -> None:
 
 
 def gates(path: str) -> None:
-    """As --check, --min, --max and --allow are read, and asked about a row."""
+    """As --min, --max and --allow are read, and asked about a row."""
     row = _row()
     for line in _text(path).split("\n")[:4]:
-        for given in ({"check": [line]}, {"minimum": [line]}, {"maximum": [line]}):
+        for given in ({"minimum": [line]}, {"maximum": [line]}):
             try:
                 found = Gates.read(GateOptions(**given))  # type: ignore[arg-type]
                 found.judge([row])

@@ -239,4 +239,6 @@ def better(keys: dict[str, Any], key: str) -> str | None:
 
 def _alternatives(schema: dict[str, Any]) -> list[dict[str, Any]]:
     """The types of a key that may be of several, without null."""
-    return [part for part in schema.get("anyOf", [schema]) if part != {"type": "null"}]
+    if "anyOf" not in schema:
+        return [] if schema == {"type": "null"} else [schema]
+    return [each for part in schema["anyOf"] for each in _alternatives(part)]

@@ -20,7 +20,7 @@ from typing import Any, get_args
 import typer
 
 from gnc_cli import __version__
-from gnc_cli.console.options import GateOptions, OutputOptions, Shape, gate_parameters
+from gnc_cli.console.options import GateOptions, OutputOptions, Shape
 from gnc_cli.console.process import interruptible, print_line
 from gnc_cli.console.progress import conversation, progress_on_terminal
 from gnc_cli.errors import GncError
@@ -69,7 +69,7 @@ def expose(function: Callable[..., Result], first: str = "starting") -> Callable
     own = {name: p for name, p in declarations.items() if p.in_shell}
     groups = {
         OutputOptions: declared(OutputOptions),
-        GateOptions: gate_parameters(function.__name__),
+        GateOptions: declared(GateOptions),
     }
     all_options = own | groups[OutputOptions] | groups[GateOptions]
     positional = next(

@@ -1,5 +1,9 @@
-"""Gates for CI: --min, --max and --check decide, per row, whether a result is good enough, and
+"""Gates for CI: --min and --max decide, per row, whether a result is good enough, and
 `--baseline run.json --allow rho_one_vs_rest=1%` compares it with an earlier one.
+
+A decision has three values: a key that names a bracket {lower, upper} stands for an unknown number
+in between, so a limit may be undecided. So is that of a key that the row's `undecided` lists; any
+other missing or null value fails.
 
 Only results of the same question are compared: the fields that are part of it are marked in the
 records. A change in the good direction always passes; a number without a known direction may move
@@ -14,18 +18,10 @@ import math
 import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from enum import IntEnum
 from pathlib import PurePath
 from typing import Any
 
-from gnc_cli.console.check import (
-    Comparison,
-    Finding,
-    Joined,
-    Key,
-    Status,
-    keys_in,
-    parse,
-)
 from gnc_cli.console.options import GateOptions, Rows
 from gnc_cli.errors import DataError, ExitCode, UsageError
 from gnc_cli.parsing import number
@@ -35,14 +31,33 @@ _MOST_NAMED = 5
 """Rows that a verdict names."""
 
 
+class Status(IntEnum):
+    """What a gate says, from the worst to the best."""
+
+    FAILED = 0
+    UNDECIDED = 1
+    PASSED = 2
+
+    def __str__(self) -> str:
+        return self.name.lower()
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A status and the value that led to it."""
+
+    status: Status
+    detail: str
+
+
 @dataclass(frozen=True)
 class Gate:
     """One option."""
 
     text: str
     """As the user wrote it."""
-    keys: Sequence[str]
-    """What it is about."""
+    key: str
+    """Of the number that it limits."""
     decide: Callable[[dict[str, Any]], Finding]
     """Decides for one row of a result."""
 
@@ -150,9 +165,8 @@ class Gates:
             UsageError: a malformed gate, or one of --baseline and --allow without the other.
             DataError: the baseline cannot be used.
         """
-        gates: list[Gate] = [_limit("--min", text, ">=") for text in options.minimum or ()]
-        gates += [_limit("--max", text, "<=") for text in options.maximum or ()]
-        gates += [_expression(text) for text in options.check or ()]
+        gates = [_limit("--min", text) for text in options.minimum or ()]
+        gates += [_limit("--max", text) for text in options.maximum or ()]
         if options.allow and options.baseline is None:
             raise UsageError("--allow requires --baseline run.json; add --baseline run.json")
         earlier = None
@@ -181,14 +195,13 @@ class Gates:
 
         known = {"properties": gate_keys(command)}
         for gate in self.gates:
-            for key in gate.keys:
-                schemas = under(known, key)
-                if not schemas:
-                    raise UsageError(f"{gate.text}: {_unknown(key, key_names(known))}")
-                parts = key_names({"anyOf": schemas})
-                if parts and not {"lower", "upper"} <= {*parts}:
-                    named = ", ".join(f"{key}.{part}" for part in parts)
-                    raise UsageError(f"{gate.text}: {key} has several parts; name one: {named}")
+            schemas = under(known, gate.key)
+            if not schemas:
+                raise UsageError(f"{gate.text}: {_unknown(gate.key, key_names(known))}")
+            parts = key_names({"anyOf": schemas})
+            if parts and not {"lower", "upper"} <= {*parts}:
+                named = ", ".join(f"{gate.key}.{part}" for part in parts)
+                raise UsageError(f"{gate.text}: {gate.key} has several parts; name one: {named}")
         if self.baseline is not None:
             self.baseline.row_for({"command": command} | question, {})
 
@@ -213,9 +226,9 @@ class Gates:
         findings = [gate.decide(row) for row in rows]
         best_or_worst = max if self.rows is Rows.ANY else min
         finding = best_or_worst(findings, key=lambda f: f.status)
-        detail = ", ".join(finding.details)
+        detail = finding.detail
         for text in dict.fromkeys(text for row in rows for text in row.get("warnings") or ()):
-            if any(re.match(rf"(\w+(, | and ))*{key}\b", text) for key in gate.keys):
+            if re.match(rf"(\w+(, | and ))*{gate.key}\b", text):
                 detail += f"; {text.split(':')[0]}"
         if len(findings) > 1:
             number_passed = sum(f.status is Status.PASSED for f in findings)
@@ -248,7 +261,7 @@ def _unknown(key: str, names: Sequence[str]) -> str:
     problem = f"the result has no key {key!r}"
     if near:
         return f"{problem}; did you mean {' or '.join(near[:3])}?"
-    return f"{problem}; docs/reference/json.md lists all (texts stand in quotes)"
+    return f"{problem}; docs/reference/json.md lists all"
 
 
 def exit_code(result: Result, verdicts: Sequence[Verdict]) -> ExitCode:
@@ -267,17 +280,35 @@ def exit_code(result: Result, verdicts: Sequence[Verdict]) -> ExitCode:
     return ExitCode.OK
 
 
-def _expression(text: str) -> Gate:
-    try:
-        expression = parse(text)
-    except UsageError as error:
-        raise UsageError(f"--check {error}") from None
-    return Gate(f"--check '{text}'", keys_in(expression), expression.decide)
-
-
-def _limit(option: str, text: str, operator: str) -> Gate:
+def _limit(option: str, text: str) -> Gate:
     key, limit = _key_and_number(option, text, "KEY=VALUE", "max_cosine=0.5")
-    return Gate(f"{option} {text}", [key], Comparison(Key(key), operator, limit).decide)
+    least, most = (limit, math.inf) if option == "--min" else (-math.inf, limit)
+    return Gate(f"{option} {text}", key, lambda row: _decide(row, key, least, most))
+
+
+def _decide(row: dict[str, Any], key: str, least: float, most: float) -> Finding:
+    """Decide whether a number of a row lies between two limits."""
+    value = look_up(row, key)
+    if any(f"{key}.".startswith(f"{name}.") for name in row.get("undecided") or ()):
+        return Finding(Status.UNDECIDED, f"{key} was not decided in the time given")
+    bracket = [value.get("lower"), value.get("upper")] if isinstance(value, dict) else [None, None]
+    if bracket != [None, None]:
+        lower = -math.inf if bracket[0] is None else bracket[0]
+        upper = math.inf if bracket[1] is None else bracket[1]
+        detail = f"{key} in [{lower:.10g}, {upper:.10g}]"
+    elif isinstance(value, (int, float)) and not isinstance(value, bool):
+        lower, upper = value, value
+        detail = f"{key} = {value:.10g}" if isinstance(value, float) else f"{key} = {value}"
+    elif isinstance(value, (str, bool)):
+        return Finding(Status.FAILED, f"{key} = {value}, which is no number")
+    else:
+        parent, _, last = key.rpartition(".")
+        whole = look_up(row, parent) if parent else row
+        null = isinstance(value, dict) or (isinstance(whole, dict) and last in whole)
+        return Finding(Status.FAILED, f"{key} is {'null' if null else 'missing'}")
+    passed, failed = least <= lower and upper <= most, upper < least or most < lower
+    status = Status.PASSED if passed else Status.FAILED if failed else Status.UNDECIDED
+    return Finding(status, detail)
 
 
 def _allowance(text: str, baseline: Baseline) -> Gate:
@@ -295,14 +326,14 @@ def _allowance(text: str, baseline: Baseline) -> Gate:
         if isinstance(earlier, dict):
             earlier = earlier.get("upper" if way == "lower" else "lower")
         if not isinstance(earlier, (int, float)) or isinstance(earlier, bool):
-            return Finding(Status.FAILED, (f"{key} is no number in {baseline.name}",))
+            return Finding(Status.FAILED, f"{key} is no number in {baseline.name}")
         slack = amount / 100 * abs(earlier) if text.rstrip().endswith("%") else amount
-        limits = [] if way == "lower" else [Comparison(Key(key), ">=", earlier - slack)]
-        limits += [] if way == "higher" else [Comparison(Key(key), "<=", earlier + slack)]
-        finding = Joined(tuple(limits)).decide(row)
-        return Finding(finding.status, (*finding.details, f"was {earlier:.10g}"))
+        least = -math.inf if way == "lower" else earlier - slack
+        most = math.inf if way == "higher" else earlier + slack
+        finding = _decide(row, key, least, most)
+        return Finding(finding.status, f"{finding.detail}, was {earlier:.10g}")
 
-    return Gate(f"--allow {text}", [key], decide)
+    return Gate(f"--allow {text}", key, decide)
 
 
 def _key_and_number(

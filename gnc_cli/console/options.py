@@ -1,23 +1,15 @@
 """The options that every command has beside the parameters of its function: output and gates."""
 
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum, StrEnum
 from typing import Annotated
 
 from gnc_cli.errors import UsageError
-from gnc_cli.parameters import Parameter, declared, one_of
+from gnc_cli.parameters import Parameter, one_of
 
 _OUTPUT = "Output"
 _GATES = "Gates for CI"
-EXAMPLES = {
-    "solve": "max_cosine<0.34 and contacts>=10",
-    "measure": "gnc3_centred<=0.05 and classes.missing==0",
-    "bounds": "lower>=0.6 and upper<1.2",
-    "train": "test_accuracy>=0.9 and gnc1<0.5",
-    "compare": "gap<=1e-9 and passed==true",
-}
-"""What `--check` may say of the result of each command."""
 
 
 class Shape(Enum):
@@ -133,15 +125,6 @@ class GateOptions:
             repeatable=True,
         ),
     ] = None
-    check: Annotated[
-        list[str] | None,
-        Parameter(
-            "Exit 5 if this comparison is false, 4 if a bracket leaves it open. Repeatable.",
-            group=_GATES,
-            metavar="EXPR",
-            repeatable=True,
-        ),
-    ] = None
     rows: Annotated[
         Rows,
         Parameter(
@@ -170,11 +153,3 @@ class GateOptions:
             repeatable=True,
         ),
     ] = None
-
-
-def gate_parameters(command: str) -> dict[str, Parameter]:
-    """The options of `GateOptions`; the help of `--check` has an example for the command."""
-    parameters = declared(GateOptions)
-    check = parameters["check"]
-    example = f"{check.help} Example: '{EXAMPLES[command]}'."
-    return parameters | {"check": replace(check, help=example)}

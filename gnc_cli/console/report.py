@@ -14,8 +14,7 @@ from typing import Any
 
 import typer
 
-from gnc_cli.console.check import Status
-from gnc_cli.console.gates import Gates, Verdict, exit_code
+from gnc_cli.console.gates import Gates, Status, Verdict, exit_code
 from gnc_cli.console.options import OutputOptions, Shape
 from gnc_cli.console.process import emit, note
 from gnc_cli.console.table import Table, markdown, printed

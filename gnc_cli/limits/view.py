@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from gnc_cli.console.check import Status
-from gnc_cli.console.gates import Verdict
+from gnc_cli.console.gates import Status, Verdict
 from gnc_cli.console.numbers import cited, cosine, count, points, published, rounded
 from gnc_cli.console.table import Cell, Styled, Table, facts
 from gnc_cli.geometry.rounding import rounded_down

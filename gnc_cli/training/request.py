@@ -39,6 +39,7 @@ _TRAINING = "Training"
 _RUN = "Effort and machine"
 _OUTPUT = "Output"
 
+
 def _names(value: Any) -> tuple[str, ...]:
     """`cat, dog` as two names."""
     names = tuple(n.strip() for n in value.split(",")) if isinstance(value, str) else tuple(value)

@@ -82,8 +82,8 @@ def test_options_reach_the_work_function(gnc: Any, fake: StandIn, tmp_path: Path
         "--plot",
         plot,
         "--resume",
-        "--check",
-        "max_cosine<1",
+        "--max",
+        "max_cosine=1",
         "-q",
     )
     assert run.exit_code == 0, run.stderr
@@ -120,7 +120,7 @@ def test_options_reach_the_work_function(gnc: Any, fake: StandIn, tmp_path: Path
         "command_line": "gnc solve --d 1e1 --K 1_000 --problem tammes "
         "--method descent --init a.npz --restarts 1e2 "
         "--target -0.25 --resume --seed 7 --time-limit 1.5e2 --device cuda:1 --threads 2 "
-        "--out code.h5 --plot code.svg --quiet --check 'max_cosine<1'",
+        "--out code.h5 --plot code.svg --quiet --max max_cosine=1",
     }
 
 

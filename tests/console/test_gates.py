@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnc_cli.console.check import Status
-from gnc_cli.console.gates import Baseline, Gates, Verdict, exit_code
+from gnc_cli.console.gates import Baseline, Gates, Status, Verdict, exit_code
 from gnc_cli.console.options import GateOptions, Rows
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.search.result import Outcome
@@ -60,6 +59,52 @@ def test_the_bracket_decides(lower: float, width: float, limit: float) -> None:
     low, high = (v.status for v in gates.judge([row]))
     assert low is (PASSED if lower >= limit else FAILED if upper < limit else UNDECIDED)
     assert high is (PASSED if upper <= limit else FAILED if lower > limit else UNDECIDED)
+
+
+@pytest.mark.parametrize(
+    ("key", "low", "high", "detail"),
+    [
+        ("open", PASSED, UNDECIDED, "open in [0.4, inf]"),
+        ("void", FAILED, FAILED, "void is null"),
+        ("gain", FAILED, FAILED, "gain is null"),
+        ("late", UNDECIDED, UNDECIDED, "late was not decided in the time given"),
+        ("rattlers.one_vs_rest", UNDECIDED, UNDECIDED, "rattlers.one_vs_rest was not decided"),
+        ("later", FAILED, FAILED, "later is missing"),
+        ("open.middle", FAILED, FAILED, "open.middle is missing"),
+        ("outcome", FAILED, FAILED, "outcome = converged, which is no number"),
+        ("proven", FAILED, FAILED, "proven = True, which is no number"),
+        ("classes.missing.1", PASSED, FAILED, "classes.missing.1 = 7"),
+        ("classes.missing.2", FAILED, FAILED, "classes.missing.2 is missing"),
+        ("classes", FAILED, FAILED, "classes is null"),
+    ],
+)
+def test_a_value_that_is_no_number_fails_and_an_undecided_one_is_open(
+    key: str, low: Status, high: Status, detail: str
+) -> None:
+    row = {
+        "open": {"lower": 0.4, "upper": None},
+        "void": {"lower": None, "upper": None},
+        "gain": None,
+        "late": None,
+        "undecided": ["late", "rattlers"],
+        "outcome": "converged",
+        "proven": True,
+        "classes": {"missing": [3, 7]},
+    }
+    gates = Gates.read(GateOptions(minimum=[f"{key}=0.3"], maximum=[f"{key}=0.5"]))
+    verdicts = gates.judge([row])
+    assert [verdict.status for verdict in verdicts] == [low, high]
+    assert all(verdict.detail.startswith(detail) for verdict in verdicts)
+
+
+@given(st.floats(-1, 1), st.floats(-1, 1), st.floats(0, 2), st.floats(0, 2))
+def test_a_wider_bracket_never_reverses_a_verdict(
+    value: float, limit: float, below: float, above: float
+) -> None:
+    gates = Gates.read(GateOptions(minimum=[f"x={limit!r}"], maximum=[f"x={limit!r}"]))
+    blurred = {"x": {"lower": value - below, "upper": value + above}}
+    for sharp, wide in zip(gates.judge([{"x": value}]), gates.judge([blurred]), strict=True):
+        assert wide.status in (UNDECIDED, sharp.status)
 
 
 def test_no_rows_fail() -> None:

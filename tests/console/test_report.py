@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnc_cli.console.check import Status
-from gnc_cli.console.gates import Verdict
+from gnc_cli.console.gates import Status, Verdict
 from gnc_cli.console.report import report_text
 from gnc_cli.known_codes.best import BestKnown
 from gnc_cli.search.view import view
@@ -17,7 +16,7 @@ from tests.console.stand_in import code, sweep
 
 VERDICTS = [
     Verdict("--min rho_one_vs_rest=0.6", Status.PASSED, "rho_one_vs_rest in [0.66, 0.67]"),
-    Verdict("--check 'a<1 or b>\"2\"'", Status.UNDECIDED, "a | b"),
+    Verdict("--max 'a<1 or b>\"2\"'", Status.UNDECIDED, "a | b"),
     Verdict("--max max_cosine=0.3", Status.FAILED, "max_cosine = 0.335"),
 ]
 

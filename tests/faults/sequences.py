@@ -54,7 +54,7 @@ INPUTS = ("a.npz", "b.h5", "c.txt", "f.csv", "images.npz")
 CODES = ("s.h5", "s.npz", "s.npy", "s.safetensors", "s.pt", "s.txt", "s.off")
 OUTPUTS = (*CODES, "m.jsonl", "j.jsonl", "o.csv", "o.h5", "u.json", "s.svg", "m.md", "run", "e")
 _WRITES = ("--out", "--plot", "--report", "--export", "--per-class")
-_ASIDE = {"--plot", "--report", "--per-class", "--check", "--min", "--max"}
+_ASIDE = {"--plot", "--report", "--per-class", "--min", "--max"}
 """Options that change no row."""
 _RUN = ("best.pt", "last.pt", "config.json", "log.txt", "metrics.jsonl", "result.json", "snapshots")
 
@@ -75,7 +75,7 @@ def beside(name: str) -> st.SearchStrategy[list[str]]:
         some(*("",) * 6, *(f"--plot {name}.{suffix}" for suffix in ("svg", "png", "pdf"))),
         some(*("",) * 3, *(f"--report {name}.{suffix}" for suffix in ("md", "xml", "prom"))),
         some("", "", "--json", "--csv", "--jsonl", "-q", "-v"),
-        some(*("",) * 5, "--min K=4", "--check K==1", "--max max_cosine=0.2"),
+        some(*("",) * 5, "--min K=4", "--min K=1", "--max max_cosine=0.2"),
     )
     return st.tuples(*parts).map(lambda words: [word for part in words for word in part])
 

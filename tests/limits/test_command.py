@@ -78,9 +78,7 @@ def test_json_csv_and_jsonl_of_every_question(bounds: Run, name: str) -> None:
     [
         ("--d 10 --min lower=0.66 --max upper=0.73", 0),
         ("--d 10 --min lower=0.7", 5),
-        ("--d 10 --check 'status==\"exists\"' --margin 0.6", 0),
-        ("--d 10 --check exact", 2),
-        ("--d 10 --check 'exact==true'", 5),
+        ("--d 10 --min exact=1", 5),
         ("--d 10,20 --rows all --min lower=0.8", 5),
         ("--d 10,20 --rows any --min lower=0.8", 0),
         ("--d 10,20 --min lower=0.8", 0),

@@ -132,8 +132,8 @@ def test_one_run_in_every_shape(gnc: Run, made: Path) -> None:
         "r.md",
         "--min",
         "ncc_accuracy=0",
-        "--check",
-        "gnc2.upper<=2",
+        "--max",
+        "gnc2.upper=2",
     )
     assert run.exit_code == 0 and run.stderr.count("gate passed") == 2
     body = json.loads(run.stdout, parse_constant=pytest.fail)
