@@ -115,7 +115,8 @@ def test_metrics_cut_at_any_byte_are_mended(tmp_path_factory: Any, count: int, c
         for row in ROWS[:count]:
             run.epoch(row, "")
     data = (path / "metrics.jsonl").read_bytes()
-    cut %= len(data) + 1
+    first = data.find(b"\n")  # the first line is written in one step
+    cut = first + cut % (len(data) - first + 1) if count else 0
     os.truncate(path / "metrics.jsonl", cut)
     whole = data[: cut + 1].count(b"\n")  # a last line may lack its end
     with claim(path, resume=True) as run:
