@@ -33,7 +33,6 @@ from gnc_cli.collapse.result import MeasureResult
 from gnc_cli.collapse.samples import prepare_samples
 from gnc_cli.collapse.sources import resolve
 from gnc_cli.comparison.files import read_decimals, read_published
-from gnc_cli.comparison.result import SolvedRow
 from gnc_cli.console.gates import Baseline, Gates
 from gnc_cli.console.options import GateOptions
 from gnc_cli.errors import DataError, OutputError, UsageError
@@ -338,7 +337,7 @@ TARGETS = {
     "off": Target("a.off", (read_published, measured)),
     "lines": Target(
         "rows.jsonl",
-        tuple(partial(rows, record=r) for r in (MeasureResult, SolvedRow, EpochRow)),
+        tuple(partial(rows, record=r) for r in (MeasureResult, EpochRow)),
     ),
     "json": Target("a.json", (baseline, run_folder, shards)),
     "certificates": Target("a.json", (certified,)),
@@ -378,7 +377,6 @@ def seeds(folder: Path) -> dict[str, list[bytes]]:
     (folder / "names.txt").write_text("a\nb\nc\n")
     (folder / "classes.txt").write_text("0\n2\n")
     gnc_cli.measure(folder / "samples.npz", out=folder / "measured.jsonl")
-    gnc_cli.compare(solve=True, d=2, K=5, out=folder / "pairs.jsonl")
     gnc_cli.train(
         data=f"npz:{folder / 'images.npz'}",
         epochs=1,
@@ -394,7 +392,7 @@ def seeds(folder: Path) -> dict[str, list[bytes]]:
     (folder / "labels.idx").write_bytes(_idx(np.arange(4)))
     (folder / "images.idx").write_bytes(_idx(np.zeros((4, 2, 2))))
     _without_network(folder / "run/last.pt")
-    for name in ("measured.jsonl", "pairs.jsonl"):
+    for name in ("measured.jsonl",):
         lines = [json.loads(line) for line in (folder / name).read_text().splitlines()]
         text = [json.dumps({k: v for k, v in line.items() if k != "options"}) for line in lines]
         (folder / name).write_text("\n".join(text) + "\n")
@@ -457,7 +455,7 @@ _FILES = {
     "pt": ("code.pt", "run/last.pt"),
     "text": ("code.txt", "exact.txt", "table.csv", "one.txt", "names.txt", "classes.txt"),
     "off": ("code.off",),
-    "lines": ("measured.jsonl", "pairs.jsonl", "run/metrics.jsonl"),
+    "lines": ("measured.jsonl", "run/metrics.jsonl"),
     "json": ("result.json", "run/config.json", "index.json"),
     "idx": ("labels.idx", "images.idx"),
 }

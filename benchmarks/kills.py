@@ -68,7 +68,6 @@ class Command:
 
 _SOLVE = "solve --d 5 --K 24 --method descent --time-limit 1.5 --out a.h5"
 _MEASURE = "measure a.npz b.npz c.npz d.npz e.npz f.npz --out rows.jsonl --resume"
-_COMPARE = "compare --solve --d 3 --K 5..9 --budget 0.5 --out rows.jsonl --resume"
 _TRAIN = "train --classes 4 --image-size 16 --epochs 4 --measure-every 1 --out run"
 _LONG_SOLVE = "solve --d 10 --K 100 --method descent --workers 2 --out a.h5"
 _LONG_TRAIN = "train --model resnet18 --epochs 1 --out run"
@@ -76,7 +75,6 @@ COMMANDS = {
     "solve": Command(f"{_SOLVE} --force", f"{_SOLVE} --force", "a.h5", begun=True),
     "solve --resume": Command(f"{_SOLVE} --resume", f"{_SOLVE} --resume", "a.h5", begun=True),
     "measure": Command(_MEASURE, _MEASURE, "rows.jsonl"),
-    "compare --solve": Command(_COMPARE, _COMPARE, "rows.jsonl"),
     "train": Command(_TRAIN, f"{_TRAIN} --resume", "run/last.pt", anew=f"{_TRAIN} --force"),
 }
 LONG = {

@@ -144,7 +144,7 @@ CALLS: list[tuple[Callable[[], Any], str]] = [
     (lambda: compare(E, export=""), "export '' is empty"),
     (lambda: train(out="a\0"), "out 'a\\\\x00' has a NUL character"),
     (lambda: compare(list="x"), "list must be True or False"),
-    (lambda: compare(solve=True, d=LARGEST, K=4), "d 9223372036854775807 is too large"),
+    (lambda: compare(list=True, d=LARGEST, K=4), "d 9223372036854775807 is too large"),
     (lambda: measure(5), "files must be the path of a file, or several, got 5"),
     (lambda: measure(weights=E, K=1.5), "K 1.5 is not a whole number"),
     (lambda: measure(features=E, labels=LABELS, K=LARGEST), "is too large; give at most 1e8"),

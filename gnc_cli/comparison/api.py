@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 def compare(call: Compare) -> "CompareResult":
     """Compare codes with the best known ones, and name those that are known.
 
-    Give files, or --list the table, or --solve pairs.
+    Give files, or --list the table.
 
     Args:
         interrupt: set it to stop early with the rows so far.
@@ -21,7 +21,7 @@ def compare(call: Compare) -> "CompareResult":
         on_row: called with each row as it is ready.
 
     Returns:
-        One row per code, entry or pair; `passed` in a row says whether its gap is within the
+        One row per code or entry; `passed` in a row says whether its gap is within the
         tolerance.
 
     Raises:

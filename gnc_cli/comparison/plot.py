@@ -38,8 +38,7 @@ def plot_compare(result: CompareResult, path: str | os.PathLike[str]) -> None:
     """Draw a comparison into a .png, .svg or .pdf file.
 
     One code: its points where d is 2 or 3, else its cosines; .html is a page to turn the code.
-    Several files: one line each with the gap. Fresh solves: gaps against K, one panel for each d.
-    The list: largest cosines against K.
+    Several files: one line each with the gap. The list: largest cosines against K.
 
     Raises:
         UsageError: unknown suffix.

@@ -11,9 +11,7 @@ from gnc_cli.known_codes.verdict import TOLERANCE
 from gnc_cli.parameters import (
     DURATION,
     MOST_DIMENSIONS,
-    MOST_PAIRS,
     MOST_POINTS,
-    Cluster,
     Force,
     Kind,
     Of,
@@ -22,9 +20,7 @@ from gnc_cli.parameters import (
     PlotOrPage,
     PublicTable,
     Read,
-    Seed,
     Threads,
-    Workers,
     declared,
     is_page,
     real,
@@ -48,7 +44,6 @@ def _codes(value: Any) -> tuple[Any, ...]:
 
 
 _COMPARE = "What to compare"
-_SOLVES = "Fresh solves"
 _GATES = "Gates for CI"
 
 
@@ -77,9 +72,6 @@ class Compare(Call):
     list: Annotated[bool, Parameter("List the table; --d and --K restrict it.", group=_COMPARE)] = (
         False
     )
-    solve: Annotated[
-        bool, Parameter("Solve every pair of --d and --K, and compare the codes.", group=_COMPARE)
-    ] = False
     d: Annotated[
         Read[Any, tuple[int, ...] | None],
         Parameter(
@@ -98,7 +90,7 @@ class Compare(Call):
             _COMPARE,
             short="-K",
         ),
-        Of("list", "solve"),
+        Of("list"),
     ] = Read(None)
     proven: Annotated[bool, Parameter("List only proved optima.", group=_COMPARE), Of("list")] = (
         False
@@ -133,16 +125,6 @@ class Compare(Call):
         ),
         Of("files"),
     ] = None
-    budget: Annotated[
-        float | None,
-        Parameter(
-            "Time limit of each solve, 90 (seconds) or 2m. Default 10.",
-            DURATION,
-            _SOLVES,
-        ),
-        Of("solve"),
-    ] = None
-    seed: Annotated[Seed, Of("solve")] = 0
     time_limit: Annotated[
         float | None,
         Parameter(
@@ -151,29 +133,9 @@ class Compare(Call):
             DURATION,
             "Effort and machine",
         ),
-        Of("files", "solve"),
+        Of("files"),
     ] = None
     threads: Annotated[Threads, Of("files")] = None
-    workers: Annotated[Workers, Of("solve")] = None
-    cluster: Annotated[Cluster, Of("solve")] = None
-    out: Annotated[
-        Path | None,
-        Parameter(
-            "With --solve: keep the rows, each as it is ready: .jsonl.",
-            group=_SOLVES,
-            metavar="FILE",
-            writes=(".jsonl",),
-        ),
-        Of("solve"),
-    ] = None
-    resume: Annotated[
-        bool,
-        Parameter(
-            "With --solve: go on from the rows in the --out file.",
-            group=_SOLVES,
-        ),
-        Of("solve"),
-    ] = False
     force: Force = False
     plot: PlotOrPage = None
     tolerance: Annotated[
@@ -184,36 +146,26 @@ class Compare(Call):
             real(0.0),
             _GATES,
         ),
-        Of("files", "solve"),
+        Of("files"),
     ] = TOLERANCE
     require_entry: Annotated[
         bool,
         Parameter("Exit 5 also where (d, K) is not on record (status no_entry).", group=_GATES),
-        Of("files", "solve"),
+        Of("files"),
     ] = False
     on_row: "Callable[[CompareRow], None] | None" = None
 
     def __post_init__(self) -> None:
         mode = self.mode
         for name, parameter in declared(type(self)).items():
-            modes = parameter.belongs_to
-            if modes and mode not in modes and self.is_set(name):
-                raise requires(name, _named(modes, "or"), f"drop {spelled(name)}")
-        d, K = self.d or (), self.K or ()
-        if mode == "files" and len(d) > 1:
-            raise UsageError(f"{spelled('d')} takes one dimension beside files, not {len(d)}")
-        if mode == "solve":
-            examples = {"d": "3..5", "K": "2..40"}
-            missing = [spelled(n, text) for n, text in examples.items() if not getattr(self, n)]
-            if missing:
-                raise requires("solve", " and ".join(missing))
-            if len(d) * len(K) > MOST_PAIRS:
-                raise UsageError(
-                    f"{len(d):,} dimensions and {len(K):,} sizes make more than {MOST_PAIRS:,} "
-                    "pairs; use larger steps"
-                )
-        if self.resume and self.out is None:
-            raise requires("resume", spelled("out", "rows.jsonl"))
+            (needed,) = parameter.belongs_to or (mode,)
+            if needed != mode and self.is_set(name):
+                condition = needed if needed == "files" else spelled(needed)
+                raise requires(name, condition, f"drop {spelled(name)}")
+        if mode == "files" and len(self.d or ()) > 1:
+            raise UsageError(
+                f"{spelled('d')} takes one dimension beside files, not {len(self.d or ())}"
+            )
         if self.plot is not None and is_page(self.plot) and len(self.files) != 1:
             raise UsageError(
                 f"{spelled('plot')} {os.fspath(self.plot)!r} is a page of one code; give one file, "
@@ -222,18 +174,11 @@ class Compare(Call):
 
     @property
     def mode(self) -> str:
-        """`list`, `solve` or `files`: the one that was asked for."""
-        choices = {"list": self.list, "solve": self.solve, "files": bool(self.files)}
-        modes = tuple(mode for mode in choices if choices[mode])
-        if not modes:
+        """`list` or `files`: the one that was asked for."""
+        if self.list and self.files:
+            raise UsageError(f"{spelled('list')} and files exclude each other; keep one of them")
+        if not self.list and not self.files:
             raise UsageError(
-                f"nothing to compare; give files such as code.h5, {spelled('list')} or "
-                f"{spelled('solve')}"
+                f"nothing to compare; give files such as code.h5, or {spelled('list')}"
             )
-        if len(modes) > 1:
-            raise UsageError(f"{_named(modes)} exclude each other; keep one of them")
-        return modes[0]
-
-
-def _named(modes: tuple[str, ...], joint: str = "and") -> str:
-    return f" {joint} ".join(mode if mode == "files" else spelled(mode) for mode in modes)
+        return "list" if self.list else "files"

@@ -29,7 +29,6 @@ class Mode(StrEnum):
 
     FILES = "files"
     LIST = "list"
-    SOLVE = "solve"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,9 +66,9 @@ class CompareRow:
     proven: bool | None
     """Whether best_known is proved optimal; None where not settled."""
     date: str | None = None
-    """Of the source of best_known or of the solve; None for a theorem or a construction."""
+    """Of the source of best_known; None for a theorem or a construction."""
     file: str | None = field(default=None, metadata=LABEL)
-    """The file that was read; None for solves, arrays and lists."""
+    """The file that was read; None for arrays and lists."""
     seconds: float | None = field(default=None, metadata=LOWER)
     """Wall time of this row."""
 
@@ -83,34 +82,6 @@ class ListedRow(CompareRow):
     `claimed` (not vetted, never counted) or `solved` (by this project)."""
     note: str = ""
     """A note of the table."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class JudgedRow(CompareRow):
-    """A code with its verdict."""
-
-    rho_one_vs_rest: Bracket | None = field(metadata=HIGHER)
-    """Smallest distance of a point from the convex hull of all others; None where not computed."""
-    reference: str | None
-    """What best_known is: `theorem`, `table`, `construction` or `solved` (by this project)."""
-    best_known_table: str | None = None
-    """The table of known codes that best_known is from, with its date; with --table also what that
-    table has, where it is not from there."""
-    on_record: bool
-    """Whether this d and K have an entry of their own: a theorem, one of a table, or a solved
-    code."""
-    improves_on: str | None
-    """What an improvement improves on: a table with its date and sha256, or a code's source."""
-    proved_cosine: str | None
-    """Of an improvement, a decimal that no cosine of the coordinates exceeds, proved in rational
-    arithmetic."""
-    advice: str
-    """What the verdict means and what the user may do next, one sentence."""
-    undecided: tuple[str, ...] = ()
-    """Keys of figures that the time limit left undecided: gates on them end with exit code 4."""
-    passed: bool | None = None
-    """Whether the gap is within the tolerance, the code not below a figure proved optimal and,
-    where an entry is required, the pair on record; None where undecided."""
 
 
 @dataclass(frozen=True)
@@ -153,9 +124,31 @@ class PolishedCosine:
 
 
 @dataclass(frozen=True, kw_only=True)
-class FileRow(JudgedRow):
-    """A code of the user's, from a file or an array."""
+class FileRow(CompareRow):
+    """A code of the user's, from a file or an array, with its verdict."""
 
+    rho_one_vs_rest: Bracket | None = field(metadata=HIGHER)
+    """Smallest distance of a point from the convex hull of all others; None where not computed."""
+    reference: str | None
+    """What best_known is: `theorem`, `table`, `construction` or `solved` (by this project)."""
+    best_known_table: str | None = None
+    """The table of known codes that best_known is from, with its date; with --table also what that
+    table has, where it is not from there."""
+    on_record: bool
+    """Whether this d and K have an entry of their own: a theorem, one of a table, or a solved
+    code."""
+    improves_on: str | None
+    """What an improvement improves on: a table with its date and sha256, or a code's source."""
+    proved_cosine: str | None
+    """Of an improvement, a decimal that no cosine of the coordinates exceeds, proved in rational
+    arithmetic."""
+    advice: str
+    """What the verdict means and what the user may do next, one sentence."""
+    undecided: tuple[str, ...] = ()
+    """Keys of figures that the time limit left undecided: gates on them end with exit code 4."""
+    passed: bool | None = None
+    """Whether the gap is within the tolerance, the code not below a figure proved optimal and,
+    where an entry is required, the pair on record; None where undecided."""
     min_angle_deg: float | None = field(metadata=HIGHER)
     """Angle of the closest pair, degrees."""
     problem: str | None = field(default=None, metadata=OMITTED_IF_NONE)
@@ -173,44 +166,17 @@ class FileRow(JudgedRow):
     """With --export: one line for each file that was not written, with the reason."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class SolvedRow(JudgedRow):
-    """A fresh solve."""
-
-    problem: str = field(metadata=LABEL | QUESTION)
-    """What was optimised."""
-    method: str
-    """`auto`: theorems first; `descent`: only a search."""
-    origin: str
-    """What found the code."""
-    outcome: str = field(metadata=WORD)
-    """How the search ended, as gnc solve says it."""
-    seed: int
-    """Of the search."""
-    restarts: int = field(metadata=LOWER)
-    """Starts that were run."""
-
-
-_ROWS: dict[Mode, type] = {
-    Mode.FILES: FileRow,
-    Mode.LIST: ListedRow,
-    Mode.SOLVE: SolvedRow,
-}
-
-
 @dataclass(frozen=True)
 class CompareResult(Result):
     """Codes beside the known codes: the result of `gnc compare`."""
 
-    rows: tuple[FileRow | SolvedRow | ListedRow, ...]
-    """One per file, pair or entry."""
+    rows: tuple[FileRow | ListedRow, ...]
+    """One per file or entry."""
     table: TableStamp
     """The table of known codes."""
     mode: Mode = field(metadata=HIDDEN)
     interrupted: bool = field(default=False, metadata=HIDDEN)
     """A signal came before all rows were there."""
-    unfinished: bool = field(default=False, metadata=HIDDEN)
-    """Some of the pairs to solve are missing."""
     codes: tuple[Any, ...] = field(default=(), metadata=HIDDEN, repr=False, compare=False)
     """Of files: `codes.Judged` of each row, with the arrays that pictures need."""
 
@@ -223,19 +189,9 @@ class CompareResult(Result):
         return {s.value: sum(row.status is s for row in self.rows) for s in ComparisonStatus}
 
     @property
-    def messages(self) -> tuple[str, ...]:
-        """What a person must know besides: one line each."""
-        if self.unfinished and not self.interrupted:
-            return (
-                "--time-limit came before all pairs were solved; --resume goes on from an --out "
-                "file",
-            )
-        return ()
-
-    @property
     def line_kinds(self) -> tuple[type, ...]:
         """The record of `lines`."""
-        return (_ROWS[self.mode],)
+        return (FileRow if self.mode is Mode.FILES else ListedRow,)
 
     def lines(self) -> list[dict[str, Any]]:
         """The rows of CSV and JSON lines: without the counts and the table's stamp."""

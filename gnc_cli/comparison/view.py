@@ -1,4 +1,4 @@
-"""What `gnc compare` shows: tables of one code, several, fresh solves, the list; its own gates."""
+"""What `gnc compare` shows: tables of one code, several, the list; its own gates."""
 
 import sys
 from collections.abc import Callable, Sequence
@@ -12,11 +12,9 @@ from gnc_cli.comparison.result import (
     CompareResult,
     CompareRow,
     FileRow,
-    JudgedRow,
     ListedRow,
     Mode,
     PolishedCosine,
-    SolvedRow,
 )
 from gnc_cli.console.gates import Status, Verdict
 from gnc_cli.console.numbers import (
@@ -46,7 +44,6 @@ _COLOURS = {
 _TITLES = {
     Mode.FILES: "Codes beside the known codes",
     Mode.LIST: "Known codes",
-    Mode.SOLVE: "Fresh solves beside the known codes",
 }
 _PROVEN = {True: "proved optimal", False: "not proved", None: "optimality not settled"}
 _UNNAMED = {
@@ -83,7 +80,7 @@ def view(result: CompareResult, verbose: bool) -> list[Table]:
         if result.table.current:
             notes.append(_stamp(our_copy().stamp))
         return [_list(title, rows, notes, verbose)]
-    table = _files(title, rows, verbose) if result.mode is Mode.FILES else _solves(title, rows)
+    table = _files(title, rows, verbose)
     return [replace(table, notes=[*_endings(rows), _stamp(result.table)])]
 
 
@@ -96,7 +93,7 @@ def verdicts(result: CompareResult, options: dict[str, Any]) -> list[Verdict]:
     Args:
         options: as the user wrote them, by parameter.
     """
-    rows = [row for row in result.rows if isinstance(row, JudgedRow)]
+    rows = [row for row in result.rows if isinstance(row, FileRow)]
     if not rows:
         return []
     judged = []
@@ -256,18 +253,10 @@ def _files(title: str, rows: Sequence[FileRow], verbose: bool) -> Table:
     return Table(title, columns, cells, text=frozenset({0, 6, 10}))
 
 
-def _solves(title: str, rows: Sequence[SolvedRow]) -> Table:
-    cells: list[tuple[Cell, ...]] = [
-        (*_figures(r), r.origin.removeprefix("closed form: "), short(r.seconds)) for r in rows
-    ]
-    columns = (*_FIGURES, "found by", "s")
-    return Table(title, columns, cells, text=frozenset({5, 8}))
-
-
 _FIGURES = ("d", "K", "max_cosine", "best known", "gap", "status", "rattlers", "contacts")
 
 
-def _figures(r: JudgedRow) -> tuple[Cell, ...]:
+def _figures(r: FileRow) -> tuple[Cell, ...]:
     return (
         str(r.d),
         str(r.K),
@@ -303,7 +292,7 @@ def _list(title: str, rows: Sequence[ListedRow], notes: list[Cell], verbose: boo
     return Table(title, columns, cells, notes=notes, text=text, unwrapped=not terminal)
 
 
-def _endings(rows: Sequence[JudgedRow]) -> list[Cell]:
+def _endings(rows: Sequence[FileRow]) -> list[Cell]:
     """What an improvement means, the digits of each file, and whom to cite."""
     notes: list[Cell] = [
         (*_verdict(r), f": {r.file or f'd = {r.d}, K = {r.K}'}: {r.advice}")
@@ -345,7 +334,7 @@ def _verdict(row: CompareRow) -> tuple[str, ...]:
     status = _status(row.status)
     if row.status is ComparisonStatus.IMPROVES and row.proven:
         return (Styled(status, "bold red"),)
-    if row.status is ComparisonStatus.WORSE and isinstance(row, JudgedRow) and row.passed:
+    if row.status is ComparisonStatus.WORSE and isinstance(row, FileRow) and row.passed:
         return status, " (within --tolerance)"
     return (status,)
 

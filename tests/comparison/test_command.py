@@ -45,7 +45,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nothing_solved: None
     [
         ("file", "good.npy --digits 30 --describe --export out"),
         ("list", "--list --d 4 --K 10..24 --proven"),
-        ("solve", "--solve --d 2 --K 5"),
     ],
 )
 def test_golden_json(gnc: Run, folder: Path, name: str, arguments: str) -> None:

@@ -65,7 +65,7 @@ def random_code(d: int, K: int) -> np.ndarray:
     return W / np.linalg.norm(W, axis=1, keepdims=True)
 
 
-SOLVES = [
+ARRAYS = [
     row(
         d,
         K,
@@ -82,7 +82,7 @@ SOLVES = [
     for d in (3, 4, 5)
     for K in range(4, 21)
 ]
-FILES = [dataclasses.replace(r, file=f"folder/code-{r.K}.h5") for r in SOLVES[:6]]
+FILES = [dataclasses.replace(r, file=f"folder/code-{r.K}.h5") for r in ARRAYS[:6]]
 LISTED = [
     ListedRow(
         d=d,
@@ -100,11 +100,11 @@ LISTED = [
 ]
 
 RESULTS = {
-    "solve": result(Mode.SOLVE, *SOLVES),
+    "arrays": result(Mode.FILES, *ARRAYS),
     "many dimensions": result(
-        Mode.SOLVE, *(row(d, 9, ComparisonStatus.WORSE, 1e-3) for d in range(3, 14))
+        Mode.FILES, *(row(d, 9, ComparisonStatus.WORSE, 1e-3) for d in range(3, 14))
     ),
-    "no rows": result(Mode.SOLVE),
+    "no rows": result(Mode.FILES),
     "files": result(Mode.FILES, *FILES, codes=tuple(code(orthoplex(3)) for _ in FILES)),
     "list": result(Mode.LIST, *LISTED),
     "empty list": result(Mode.LIST),

@@ -12,7 +12,7 @@ import pytest
 from gnc_cli import bounds, compare, measure, solve
 from gnc_cli.cli import app
 from gnc_cli.collapse.result import CLASSIC
-from gnc_cli.comparison.result import FileRow, ListedRow, SolvedRow
+from gnc_cli.comparison.result import FileRow, ListedRow
 from gnc_cli.limits.result import (
     BestBounds,
     BoundRow,
@@ -64,7 +64,6 @@ def _compared() -> dict[type, list[Result]]:
     return {
         FileRow: [compare(SQUARE), compare([icosahedron(), SQUARE], digits=5)],
         ListedRow: [compare(list=True, d=3), compare(list=True, d=1000, K=2)],
-        SolvedRow: [compare(solve=True, d=3, K=4), compare(solve=True, d=[2, 3], K=5)],
     }
 
 

@@ -63,7 +63,6 @@ def test_every_key_of_a_row_can_be_named() -> None:
         bounds(d=9, max_cosine=0.3),
         compare(square),
         compare(list=True, d=3),
-        compare(solve=True, d=3, K=4),
         measure(features=square, labels=[0, 1, 2, 3], weights=square, variants="classic"),
         made_run(),
     ]

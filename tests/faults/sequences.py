@@ -52,7 +52,7 @@ _VARYING = ("seconds", "version", "options", "images_per_second", "warnings", "c
 """Keys of rows that differ from run to run."""
 INPUTS = ("a.npz", "b.h5", "c.txt", "f.csv", "images.npz")
 CODES = ("s.h5", "s.npz", "s.npy", "s.safetensors", "s.pt", "s.txt", "s.off")
-OUTPUTS = (*CODES, "m.jsonl", "j.jsonl", "o.csv", "o.h5", "u.json", "s.svg", "m.md", "run", "e")
+OUTPUTS = (*CODES, "m.jsonl", "o.csv", "o.h5", "u.json", "s.svg", "m.md", "run", "e")
 _WRITES = ("--out", "--plot", "--report", "--export", "--per-class")
 _ASIDE = {"--plot", "--report", "--per-class", "--min", "--max"}
 """Options that change no row."""
@@ -120,11 +120,6 @@ COMPARE = joined(
     some("", "--export e", "--describe", "--digits 20"),
     FORCE,
     beside("v"),
-) | joined(
-    some("compare --solve --workers 1 --threads 1 --out j.jsonl"),
-    some("--d 3 --K 4,5", "--d 2..3 --K 3..5", "--d 3 --K 4..7", "--d 3 --K 5,4 --seed 1"),
-    some("", "--resume", "--force"),
-    beside("v"),
 )
 TRAIN = joined(
     some(
@@ -140,8 +135,6 @@ LONG = joined(
     some(
         "solve --workers 1 --threads 1 --d 8 --K 60 --method descent --out s.h5 --force",
         "bounds --d 4..40 --K 10..60 --lp --out o.csv --force",
-        "compare --solve --workers 1 --threads 1 --d 4..5 --K 11..30 --budget 20 --out j.jsonl "
-        "--force",
         "train --data npz:images.npz --width 0.05 --feature-dim 2 --batch-size 4 --threads 1 "
         "--measure-every 1 --epochs 300 --out run --force",
     ),
@@ -382,7 +375,7 @@ class Sequences(RuleBasedStateMachine):
 
     @rule(
         name=st.sampled_from(
-            [*OUTPUTS, "m.jsonl.part", "j.jsonl.part", ".gnc-0123456789abcdef.tmp", "run/mine.pt"]
+            [*OUTPUTS, "m.jsonl.part", ".gnc-0123456789abcdef.tmp", "run/mine.pt"]
         ),
         data=CONTENTS,
     )
@@ -418,7 +411,7 @@ class Sequences(RuleBasedStateMachine):
         self.damaged.add(name)
         self._changed(f"ln {'' if hard else '-s '}{goal} {name}")
 
-    @rule(name=st.sampled_from([".", "run", "e", "s.h5", "m.jsonl", "j.jsonl", "a.npz"]))
+    @rule(name=st.sampled_from([".", "run", "e", "s.h5", "m.jsonl", "a.npz"]))
     def forbid(self, name: str) -> None:
         """Let nobody write a file, or into a folder."""
         path = self.folder / name

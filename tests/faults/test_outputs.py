@@ -19,7 +19,7 @@ from tests.conftest import runner
 from tests.faults.world import Case, check, inside, put
 
 CODE = "1 0\n0 1\n-1 0\n0 -1\n"
-PAIRS = "compare --solve --d 3 --K 4,5 --out r.jsonl"
+ROWS = "measure code.txt --out r.jsonl"
 CASES = [
     Case(
         "compare coordinates.txt --export . --force",
@@ -81,12 +81,22 @@ CASES = [
         "a device or a pipe",
     ),
     *(
-        Case(f"{PAIRS} {how}", lambda begun=begun: (begun(), put("r.jsonl", b"")()), 3, said)
+        Case(
+            f"{ROWS} {how}",
+            lambda begun=begun: (begun(), put("code.txt", CODE)(), put("r.jsonl", b"")()),
+            3,
+            said,
+        )
         for how in ("--force", "--resume")
-        for text in ('{"d": "my own notes"}\n', '{"d": 3, "K": 4}', "{")
+        for text in ('{"schema": "my own notes"}\n', '{"schema": 1, "K": 4}', "{")
         for begun, said in [(put("r.jsonl.part", text), "r.jsonl.part' is in the way")]
     ),
-    Case(f"{PAIRS} --resume", put("r.jsonl", "{"), 3, "line 1, is no row of an earlier run"),
+    Case(
+        f"{ROWS} --resume",
+        lambda: (put("code.txt", CODE)(), put("r.jsonl", "{")()),
+        3,
+        "line 1, is no row of an earlier run",
+    ),
     Case(
         "bounds --d 2 --K 4 --out a.csv --report a.md",
         lambda: (put("a.csv", "mine")(), put("a.md", "mine")()),
@@ -216,7 +226,6 @@ def test_the_first_failed_write_ends_a_stream(
         "compare CODE --export folder",
         "compare CODE --plot x.png",
         "compare CODE --report x.xml",
-        "compare --solve --d 3 --K 4 --out x.jsonl --force",
         "bounds --d 3 --K 6 --export x.json",
         "bounds --d 3 --K 6 --out x.csv",
         "bounds --d 3 --K 6 --plot x.png",

@@ -171,7 +171,7 @@ def test_a_bug_stays_one(gnc: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     "words",
     [
-        "compare --solve --d 5 --K 11..12 --workers 2 --budget 2 --json",
+        "solve --d 5 --K 11 --method descent --workers 2 --time-limit 2 --json",
         "measure code.h5 --plot a.svg",
     ],
 )

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from gnc_cli import compare, measure, solve
+from gnc_cli import measure, solve
 from tests.faults.world import Case, at, check, edited, put
 from tests.training.problems import TINY, run, toy
 
@@ -20,7 +20,7 @@ FEATURES = np.kron(np.eye(4), np.ones((3, 1)))
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run, rows of `measure` and of `compare --solve`, and a search, each to go on from."""
+    """A run, rows of `measure`, and a search, each to go on from."""
     place = tmp_path_factory.mktemp("made")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(place)
@@ -28,7 +28,6 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         with h5py.File("a.h5", "w") as h5:
             h5["features"], h5["labels"] = FEATURES, np.repeat(np.arange(4), 3)
         measure("a.h5", out="rows.jsonl")
-        compare(solve=True, d=2, K=(5, 7), out="pairs.jsonl")
         solve(3, 7, method="descent", restarts=2, out="code.h5", workers=1)
     return place
 
@@ -44,7 +43,6 @@ def place(made: Path, tmp_path: Path) -> Iterator[Path]:
 
 RESUME = f"train --resume --out run --data h5:toy.h5 --epochs 3 --model {TINY}"
 ROWS = "measure a.h5 --out rows.jsonl --resume"
-PAIRS = "compare --solve --d 2 --K 5,7 --out pairs.jsonl --resume"
 SOLVE = "solve --d 3 --K 7 --method descent --restarts 2 --out code.h5 --resume --workers 1"
 
 
@@ -121,23 +119,6 @@ CASES = [
         cut_short | 'no' | field 'cut_short'
         options | 3 | line 1, is no row
         options | {} | line 1, was made with
-    """,
-    ),
-    *tampered(
-        PAIRS,
-        lambda key, value: edited("pairs.jsonl", at(key, value)),
-        """
-        d | '2' | line 2, field 'd'
-        d | True | field 'd'
-        K | ... | field 'K': field required
-        max_cosine | 'x' | field 'max_cosine'
-        status | 'best' | field 'status'
-        status | [] | field 'status'
-        rho_one_vs_rest | {'lower': 1.0} | field 'rho_one_vs_rest.upper': field required
-        rho_one_vs_rest.lower | 5.0 | line 2, lower end 5.0 above upper end
-        rattlers | 3 | field 'rattlers'
-        restarts | 1e400 | field 'restarts'
-        options.seed | 5 | was made with seed = 5
     """,
     ),
     *tampered(
@@ -228,6 +209,6 @@ def test_what_was_tampered_with_is_named(case: Case, place: Path) -> None:
     check(case)
 
 
-@pytest.mark.parametrize("words", [ROWS, PAIRS, SOLVE, RESUME])
+@pytest.mark.parametrize("words", [ROWS, SOLVE, RESUME])
 def test_what_was_not_is_gone_on_from(words: str, place: Path, gnc: Any) -> None:
     assert gnc(*words.split()).exit_code == 0

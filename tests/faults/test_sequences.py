@@ -97,15 +97,15 @@ def test_a_resumed_run_with_other_rows_is_seen() -> None:
     """The second run writes a row that the first would not."""
 
     def act(folder: Path) -> None:
-        row = '{"d": 3, "K": 5}\n' if (folder / "j.jsonl").exists() else '{"d": 3, "K": 4}\n'
+        row = '{"d": 3, "K": 5}\n' if (folder / "m.jsonl").exists() else '{"d": 3, "K": 4}\n'
         with open(folder / "j.jsonl", "a") as file:
             file.write(row)
 
     machine = Sequences()
     machine.server = Actor(act)  # type: ignore[misc, assignment]
-    words = ("compare", "--solve", "--out", "j.jsonl")
+    words = ("measure", "a.npz", "--out", "m.jsonl")
     machine._step(Order(words))
-    machine.folder.joinpath("j.jsonl").write_text('{"d": 3, "K": 6}\n')
+    machine.folder.joinpath("m.jsonl").write_text('{"d": 3, "K": 6}\n')
     with pytest.raises(Fault, match="other rows"):
         machine._step(Order((*words, "--resume")))
     machine.teardown()

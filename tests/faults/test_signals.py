@@ -123,7 +123,6 @@ def test_a_stalled_input_is_given_up(words: str, number: signal.Signals) -> None
         "solve --d 5 --K 3000",
         "solve --d 4 --K 30 --problem ufm --tau 1..0.001/50",
         "train --epochs 1000 --out run",
-        "compare --solve --d 5..9 --K 20..30 --budget 20 --out rows.jsonl",
     ],
 )
 def test_the_first_signal_ends_with_what_there_is(

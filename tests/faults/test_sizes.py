@@ -115,12 +115,6 @@ FILES = [
         train --feature-dim 1e6 --time-limit 5 | GB are free on this machine
     """,
     ),
-    *cases(
-        6,
-        """
-        compare --solve --d 3 --K 1e8 --budget 1 | a code of K=100000000 points in d=3 needs
-    """,
-    ),
 ]
 
 
@@ -162,7 +156,6 @@ NUMBERS = cases(
     compare --list --d 9223372036854775807 | is too large; give at most 1e6
     compare --list --K {DIGITS} | is too large
     compare --list --K 2..1e9 | has more than 100,000 values; use a larger step
-    compare --solve --d 2..1000 --K 2..1000 | 999 dimensions and 999 sizes make more than 100,000
     compare a.h5 --digits 1e6 | is too large; give at most 1000
     train --epochs 1e18 | --epochs 1e18 is too large; give at most 1e7
     train --epochs {DIGITS} | is too large

@@ -108,9 +108,6 @@ def test_a_code_whose_pairs_were_not_all_seen_is_undecided(
     top = row_maxima(stored.weights)[0].max()
     assert row.max_cosine == pytest.approx(top, abs=1e-15)
     assert measured.max_cosine == pytest.approx(top, abs=1e-15)
-    (solve,) = compare(solve=True, d=7, K=3000, budget=0.001).rows
-    assert solve.max_cosine is None and solve.passed is None
-    assert {"max_cosine", "rho_one_vs_rest", "status"} <= {*solve.undecided}
 
 
 @pytest.mark.parametrize(
