@@ -72,11 +72,12 @@ class Target:
     """Each gets the file's path."""
 
 
-def measured(path: str, **options: Any) -> None:
+def measured(path: str, *, class_names: str | None = None, classes: str | None = None) -> None:
     """As `gnc measure` reads a file: roles, labels and weights, then the features by rows."""
-    for source in resolve(Selection(files=(path,))):
+    selection = Selection(files=(path,), class_names=class_names)
+    for source in resolve(selection):
         with source.open() as samples:
-            prepared = prepare_samples(samples, Selection(), Conventions(**options))
+            prepared = prepare_samples(samples, selection, Conventions(classes=classes))
             for rows in (prepared.features, prepared.logits):
                 if rows is not None:
                     rows.read(0, min(rows.shape[0], _ROWS))

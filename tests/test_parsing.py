@@ -228,9 +228,9 @@ def test_no_devices(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "value"),
-    [("antipodal", "antipodal"), ("cyclic:5", "cyclic:5"), ("cyclic:02", "cyclic:2")],
+    [("antipodal", ("antipodal", 2)), ("cyclic:5", ("cyclic", 5)), ("cyclic:02", ("cyclic", 2))],
 )
-def test_symmetries(text: str, value: str) -> None:
+def test_symmetries(text: str, value: tuple[str, int]) -> None:
     assert parsing.symmetry(text) == value
 
 

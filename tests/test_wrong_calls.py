@@ -1,7 +1,6 @@
 """Calls from Python with arguments of the wrong kind end in gnc's own errors, in Python's words."""
 
 import contextlib
-import inspect
 import io
 import re
 from collections.abc import Callable
@@ -224,7 +223,7 @@ def test_ipython_prints_that_line() -> None:
 @given(data=st.data(), value=st.binary() | st.binary().map(bytearray))
 def test_bytes_are_no_argument(function: Callable[..., Any], data: Any, value: Any) -> None:
     """To Python they are whole numbers, and a path to `os`: every parameter names itself."""
-    parameters = declared(inspect.unwrap(function))
+    parameters = declared(function)
     name = data.draw(st.sampled_from(sorted(parameters)))
     with pytest.raises(UsageError, match=f"^{name} must be .*, got byte|^{name} must be .*, got b"):
         function(value) if parameters[name].argument else function(**{name: value})

@@ -110,7 +110,7 @@ def test_classic_metrics_have_a_table_of_their_own(gnc: Any, tmp_path: Path) -> 
 def test_classic_metrics_of_many_classes_wait_to_be_asked_for(
     monkeypatch: pytest.MonkeyPatch, relu: dict[str, np.ndarray]
 ) -> None:
-    monkeypatch.setattr("gnc_cli.collapse.request.MOST_CLASSIC", 9)
+    monkeypatch.setattr("gnc_cli.collapse.conventions.MOST_CLASSIC", 9)
     for asked in ("none", "classic"):
         found = measure(**relu, variants=asked)
         assert isinstance(found, MeasureResult)

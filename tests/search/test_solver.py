@@ -81,7 +81,7 @@ def test_progress_beside_given_rows_names_the_distance_of_the_best_known_code() 
 
 def test_antipodal_codes() -> None:
     """Fourteen points do better without: no round may perturb them out of their orbits."""
-    done = found("tammes", 3, 14, symmetry="antipodal", restarts=256)
+    done = found("tammes", 3, 14, symmetry=("antipodal", 2), restarts=256)
     assert done.tasks >= 4
     assert np.array_equal(done.weights[1::2], -done.weights[::2])
     assert max_cosine(done.weights) == pytest.approx(1.0 / np.sqrt(3.0), abs=1e-12)
@@ -89,7 +89,7 @@ def test_antipodal_codes() -> None:
 
 def test_cyclic_codes() -> None:
     """Nine points: the best code has a threefold axis."""
-    done = found("softmax", 3, 9, symmetry="cyclic:3", restarts=32)
+    done = found("softmax", 3, 9, symmetry=("cyclic", 3), restarts=32)
     orbits = done.weights.reshape(3, 3, 3)
     left, _, right = np.linalg.svd(np.roll(orbits, -1, axis=1).reshape(9, 3).T @ done.weights)
     np.testing.assert_allclose(orbits @ (left @ right).T, np.roll(orbits, -1, axis=1), atol=1e-13)
@@ -164,7 +164,7 @@ def test_beyond_newton_gradients_finish(monkeypatch: pytest.MonkeyPatch) -> None
     assert max_cosine(done.weights) == pytest.approx(1.0 / np.sqrt(5.0), abs=1e-5)
     assert done.first_order_gain is not None and np.isnan(done.first_order_gain)
     assert done.stationarity < 1e-2
-    symmetric = found("tammes", 3, 12, restarts=4, symmetry="antipodal")
+    symmetric = found("tammes", 3, 12, restarts=4, symmetry=("antipodal", 2))
     assert np.array_equal(symmetric.weights[1::2], -symmetric.weights[::2])
 
 
