@@ -10,7 +10,6 @@ import gnc_cli
 from gnc_cli.console.expose import expose
 from gnc_cli.console.process import check_address_space, note, open_streams, report_error
 from gnc_cli.errors import ExitCode, UsageError
-from gnc_cli.parameters import check_current_folder
 
 COMMANDS = {
     "solve": ("gnc solve --d 10 --K 100 --out code.h5", "starting"),
@@ -53,7 +52,6 @@ class Commands(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         try:
             check_address_space()
-            check_current_folder()
             if [word.partition("=")[0] for word in ctx.args].count("--verify") > 1:
                 raise UsageError("--verify is given twice; check one certificate after the other")
             return super().invoke(ctx)

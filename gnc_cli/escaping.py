@@ -12,7 +12,7 @@ _MARKDOWN = re.compile(r"[\\`*\[\]<>|~&$]|(?<!\w)_|_(?!\w)")
 """Signs that Markdown, HTML or a formula would act on. An underscore within a word does nothing."""
 _REFERENCE = re.compile(
     r"@(?=\w)|#(?=\d)|:(?=//|[-+\w]+:)|www(?=\.)|(?<![a-z\d])"
-    r"(gh-(?=\d)|(?!\d{1,39}e?(?![a-z\d]))[a-f\d]{7,40}(?![a-z\d]))",
+    r"(gh-(?=\d)|(?!\d{1,39}e?(?![a-z\d]))(?=[a-f]*\d)[a-f\d]{7,40}(?![a-z\d]))",
     re.IGNORECASE,
 )
 """The first part of what GitHub makes a link or a picture, also after a backslash: `@user`, `#1`,

@@ -95,7 +95,7 @@ class Parameter:
         Raises:
             UsageError: names the parameter as its caller wrote it.
         """
-        if isinstance(value, (bytes, bytearray)):  # sequences of whole numbers to Python
+        if isinstance(value, (bytes, bytearray, memoryview)):  # to Python they are whole numbers
             raise self.mistaken(name, value)
         if value is None or self.kind is None:
             return value

@@ -16,6 +16,7 @@ from gnc_cli.collapse.request import Measure
 from gnc_cli.collapse.result import MeasureResult, MeasureSeries
 from gnc_cli.collapse.sources import Source, resolve
 from gnc_cli.errors import DataError
+from gnc_cli.io.codefile import read_points
 from gnc_cli.io.inputs import read_lines
 from gnc_cli.parameters import Lines, declared, is_page, requires, spelled
 from gnc_cli.records import read_plain
@@ -101,6 +102,8 @@ def conventions_of(call: Measure) -> Conventions:
     """Return how the numbers of a row are formed; a wrong line of the table is known before
     anything is read."""
     beside = (call.classes, call.class_names, call.reference, call.sets)
+    if isinstance(call.reference, str):
+        read_points(call.reference)  # what is wrong with it is known before the first row
     proves = call.reach or call.sets is not None
     of_samples = call.chosen("samples") + (["head"] if call.head and not proves else [])
     return Conventions(

@@ -87,8 +87,8 @@ class Baseline:
             raise DataError(f"{path!r} has no rows to compare with; give another --baseline")
         return cls(PurePath(path).name, tuple(rows))
 
-    def value_for(self, row: dict[str, Any], key: str) -> Any:
-        """The value of a key in the row of the same question as a new one.
+    def earlier(self, row: dict[str, Any]) -> dict[str, Any]:
+        """The row of the same question as a new one.
 
         Raises:
             DataError: there is none.
@@ -99,11 +99,10 @@ class Baseline:
         question = ["command"]
         for part, inner in marked(command, "question").items():
             question += [f"{part}.{name}" for name in inner] or [part]
-        same = self.row_for(
+        return self.row_for(
             {name: look_up(row, name) for name in question},
             {name: row.get(name) for name in marked(command, "label")},
         )
-        return look_up(same, key)
 
     def row_for(self, question: dict[str, Any], labels: dict[str, Any]) -> dict[str, Any]:
         """The row that agrees with every key of `question`.
@@ -289,7 +288,7 @@ def _limit(option: str, text: str) -> Gate:
 def _decide(row: dict[str, Any], key: str, least: float, most: float) -> Finding:
     """Decide whether a number of a row lies between two limits."""
     value = look_up(row, key)
-    if any(f"{key}.".startswith(f"{name}.") for name in row.get("undecided") or ()):
+    if _is_undecided(row, key):
         return Finding(Status.UNDECIDED, f"{key} was not decided in the time given")
     bracket = [value.get("lower"), value.get("upper")] if isinstance(value, dict) else [None, None]
     if bracket != [None, None]:
@@ -311,6 +310,10 @@ def _decide(row: dict[str, Any], key: str, least: float, most: float) -> Finding
     return Finding(status, detail)
 
 
+def _is_undecided(row: dict[str, Any], key: str) -> bool:
+    return any(f"{key}.".startswith(f"{name}.") for name in row.get("undecided") or ())
+
+
 def _allowance(text: str, baseline: Baseline) -> Gate:
     """How much worse than the baseline one key may be.
 
@@ -322,7 +325,10 @@ def _allowance(text: str, baseline: Baseline) -> Gate:
     def decide(row: dict[str, Any]) -> Finding:
         from gnc_cli.schemas import better, gate_keys
 
-        earlier, way = baseline.value_for(row, key), better(gate_keys(row["command"]), key)
+        before, way = baseline.earlier(row), better(gate_keys(row["command"]), key)
+        if _is_undecided(before, key):
+            return Finding(Status.UNDECIDED, f"{key} was not decided in {baseline.name}")
+        earlier = look_up(before, key)
         if isinstance(earlier, dict):
             earlier = earlier.get("upper" if way == "lower" else "lower")
         if not isinstance(earlier, (int, float)) or isinstance(earlier, bool):

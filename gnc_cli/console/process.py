@@ -25,7 +25,7 @@ import typer
 from gnc_cli.errors import ExitCode, GncError, OutputError, UnavailableError, UsageError
 from gnc_cli.escaping import visible
 from gnc_cli.records import Result, plain
-from gnc_cli.runtime.deadline import DEFAULT_SIGNALS, begin_work, end_wait
+from gnc_cli.runtime.deadline import DEFAULT_SIGNALS, end_wait
 from gnc_cli.runtime.distributed import is_rank_zero
 from gnc_cli.runtime.system import ADDRESS_SPACE, SIGNALS
 
@@ -156,15 +156,17 @@ def interruptible(quiet: bool = False) -> Iterator[threading.Event]:
         watched.set()
 
     old_wakeup = signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
-    DEFAULT_SIGNALS.append(partial(_handled, caught, signal.SIG_DFL))
-    # Where memory is short a thread may die as it begins, and Thread.start() waits for it for ever.
-    _thread.start_new_thread(watch, ())
+    default = partial(_handled, caught, signal.SIG_DFL)
+    DEFAULT_SIGNALS.append(default)
     try:
+        # Where memory is short a thread may die as it begins; Thread.start() waits for it for ever.
+        _thread.start_new_thread(watch, ())
         with _handled(caught, handle):
             yield event
     finally:
         done.set()
-        begin_work()
+        if default in DEFAULT_SIGNALS:
+            DEFAULT_SIGNALS.remove(default)
         signal.set_wakeup_fd(old_wakeup)
         writer.close()
         watched.wait(_PATIENCE)

@@ -20,6 +20,7 @@ from gnc_cli.errors import UnavailableError, UsageError
 from gnc_cli.parameters import (
     CODE_SUFFIXES,
     Parameter,
+    check_current_folder,
     check_suffix,
     declared,
     plain_signature,
@@ -187,6 +188,7 @@ def check_files(parameters: Mapping[str, Parameter], values: Mapping[str, Any]) 
     from gnc_cli.io.atomic import check_writable
 
     for name, value in written.items():
+        check_current_folder(value)
         why = "rows on stdout are --csv, --json or --jsonl; " if value == "-" else ""
         suffix = check_suffix(value, parameters[name].writes, spelled(name), why)
         package, extra, instead = _NEEDS.get(suffix, ("numpy", "", ""))

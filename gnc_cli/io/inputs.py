@@ -213,7 +213,7 @@ def pieces(file: IO[bytes], path: str, advice: str, most: int, size: int = _PIEC
         if len(line) == _LONGEST_LINE:
             raise DataError(
                 f"{path!r} has a line of {_LONGEST_LINE:,} bytes or more, behind byte "
-                f"{start + len(piece)}; write one point on each line, or save a table as .npy"
+                f"{start + len(piece)}; end each point with a line feed, or save a table as .npy"
             )
         try:
             text = (piece + line).decode("utf-8")

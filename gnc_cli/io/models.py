@@ -80,7 +80,7 @@ def class_names(folder: str, K: int) -> list[str] | None:
     Raises:
         DataError: a file of these is no JSON.
     """
-    with contextlib.suppress(AttributeError, KeyError, TypeError, ValueError):  # of another layout
+    with contextlib.suppress(AttributeError, KeyError, OverflowError, TypeError, ValueError):
         labels = read_model_config(folder).get("id2label") or {}
         named = _by_number(labels.items(), K)
         if len(named) != K or all(name == f"LABEL_{k}" for k, name in named.items()):
@@ -91,10 +91,13 @@ def class_names(folder: str, K: int) -> list[str] | None:
 
 
 def _by_number(pairs: Iterable[tuple[Any, Any]], K: int) -> dict[int, str]:
-    """Return names by their numbers, none where a number is that of no class: as keys of a
-    dictionary, numbers of a stranger's choice may all have one hash."""
-    names = [(int(k), str(name)) for k, name in pairs]
-    return dict(names) if all(0 <= k < K for k, _ in names) else {}
+    """Return names by the numbers of their classes; none where there are more names than classes.
+
+    As keys of a dictionary, numbers of a stranger's choice may all have one hash; texts have not.
+    """
+    names = {str(int(k)): str(name) for k, name in pairs}
+    known = names.items() if len(names) <= K else ()
+    return {int(k): name for k, name in known if len(k) < 10 and 0 <= int(k) < K}
 
 
 def _tokens(folder: str) -> list[tuple[Any, Any]]:

@@ -69,7 +69,7 @@ def saved_dataset(file: IO[bytes], path: str) -> Iterator[Catalogue]:
 def _listed(files: list[IO[bytes]], path: str) -> Catalogue:
     """The columns of tables below each other, and those that together are features."""
     pyarrow, listed = import_extra("pyarrow", repr(path), "parquet"), Catalogue(path, {})
-    lock, tables = threading.Lock(), [_table(pyarrow, file) for file in files]
+    lock, tables = threading.Lock(), [_table(pyarrow, file, path) for file in files]
     schema, N = tables[0][0], sum(rows for _, rows, *_ in tables)
     if not all(other.equals(schema) for other, *_ in tables):
         raise ValueError("its files have different columns")
@@ -104,7 +104,7 @@ def _listed(files: list[IO[bytes]], path: str) -> Catalogue:
     return listed
 
 
-def _table(pyarrow: Any, file: IO[bytes]) -> _Table:
+def _table(pyarrow: Any, file: IO[bytes], path: str) -> _Table:
     """The schema of a table, its number of rows, what gives batches of columns in order, and the
     bytes that a column declares beyond those of its rows."""
     from pyarrow import parquet
@@ -126,7 +126,7 @@ def _table(pyarrow: Any, file: IO[bytes]) -> _Table:
     unpacked = sum(bytes for rows, bytes in messages if rows is None)
     unpacked += max((bytes for rows, bytes in messages if rows is not None), default=0)
     if problem := excess(unpacked, size):
-        raise ValueError(f"it {problem}; store it without compression")
+        raise DataError(f"{path!r} {problem}; store it without compression")
     reader = partial(pyarrow.ipc.open_file, file) if start == b"ARROW1" else stream
     schema = reader().schema
     scan = partial(_arrow_batches, pyarrow.ipc, reader, schema)

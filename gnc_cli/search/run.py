@@ -15,7 +15,7 @@ from gnc_cli.errors import UsageError
 from gnc_cli.known_codes.best import SAME, constructed
 from gnc_cli.known_codes.stored import best_stored, stored_entry
 from gnc_cli.limits.registry import possible_table
-from gnc_cli.parameters import spelled
+from gnc_cli.parameters import check_current_folder, spelled
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.machine import Machine
 from gnc_cli.runtime.threads import resolve_device
@@ -132,12 +132,12 @@ def choose_route(call: Solve, instance: Instance, start: np.ndarray | None, task
         return Algebra(
             *values, named_construction(call.construction, d, K), call.out, call.plot is not None
         )
-    search = _search(values, start, tasks)
     if call.method != "auto" or call.init is not None or instance.restriction is not None:
-        return search  # only a descent gives that
+        return _search(values, start, tasks)  # only a descent gives that
     form = closed_form(d, K)
     if form is not None:
         return Theorem(*values, form)
+    search = _search(values, start, tasks)
     built, stored = constructed(d, K), best_stored(d, K)
     # A code of an earlier call may be better than the known one.
     if stored is not None and (built is None or stored.max_cosine < built.cosine.value - SAME):
@@ -157,6 +157,7 @@ def choose_route(call: Solve, instance: Instance, start: np.ndarray | None, task
 
 
 def _search(values: tuple[Instance, Plan, Machine], start: np.ndarray | None, tasks: int) -> Route:
+    check_current_folder()  # torch ends the process where there is none
     if values[0].is_large:
         from gnc_cli.search.routes.search import LargeSearch
 

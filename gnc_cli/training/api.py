@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from gnc_cli.io.arguments import entry
+from gnc_cli.parameters import check_current_folder
 from gnc_cli.training.config_file import configured
 from gnc_cli.training.request import Train
 
@@ -31,6 +32,7 @@ def train(call: Train) -> "TrainResult | TrainSeries":
         UsageError, DataError, OutputError, UnavailableError: see `gnc_cli.errors`. A loss that is
         no longer finite is a DataError that names the last good checkpoint.
     """
+    check_current_folder()  # torch ends the process where there is none
     from gnc_cli.training.run import run
 
     return run(call)

@@ -13,7 +13,7 @@ from gnc_cli.parsing import shown
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
-_MAX_CONFIG, _MAX_LINE = 64_000, 1000
+_MAX_CONFIG, _MAX_LINE = 64_000, 10_000
 """Bytes and letters of a line: of a key `a.b.c`, tomllib keeps every beginning."""
 _OF_THE_CALLER = ("force", "resume")
 """Arguments that no file of settings may have."""

@@ -231,6 +231,14 @@ def test_malformed_allowances(run_json: str, text: str) -> None:
         Gates.read(GateOptions(baseline=run_json, allow=[text]))
 
 
+def test_what_a_baseline_left_open_is_undecided(tmp_path: Path) -> None:
+    open_run = EARLIER | {"max_cosine": None, "undecided": ["max_cosine"]}
+    (tmp_path / "open.json").write_text(json.dumps(open_run))
+    options = GateOptions(baseline=str(tmp_path / "open.json"), allow=["max_cosine=10%"])
+    (verdict,) = Gates.read(options).judge([EARLIER])
+    assert verdict.status is UNDECIDED and "was not decided in open.json" in verdict.detail
+
+
 def test_baseline_and_allow_come_together(run_json: str) -> None:
     with pytest.raises(UsageError, match="add --baseline"):
         Gates.read(GateOptions(allow=["x=1%"]))

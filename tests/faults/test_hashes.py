@@ -92,7 +92,7 @@ def test_keys_of_one_hash_end_soon(make: Callable[[Path], None], tmp_path: Path)
     assert run.returncode in (0, 3) and "Traceback" not in run.stderr, run.stderr
 
 
-def test_names_of_other_numbers_are_none(tmp_path: Path) -> None:
+def test_more_names_than_classes_are_none_and_other_numbers_name_nothing(tmp_path: Path) -> None:
     rng = random.Random(0)
     for wrong in (-1, 6, P, 10**300):
         numbers = [*range(6), wrong]
@@ -101,6 +101,7 @@ def test_names_of_other_numbers_are_none(tmp_path: Path) -> None:
         content = {"model": {"vocab": {f"t{k}": k for k in numbers}}}
         (tmp_path / "tokenizer.json").write_text(json.dumps(content))
         assert class_names(str(tmp_path), 6) is None
-        assert class_names(str(tmp_path), 7) == (
-            [f"t{k}" for k in range(7)] if wrong == 6 else None
-        )
+        last = "t6" if wrong == 6 else "(no token)"
+        assert class_names(str(tmp_path), 7) == [*(f"t{k}" for k in range(6)), last]
+    (tmp_path / "tokenizer.json").write_text('{"model": {"vocab": {"a": Infinity, "b": 1}}}')
+    assert class_names(str(tmp_path), 2) is None

@@ -247,6 +247,20 @@ def test_a_deleted_current_folder_is_named(
         run = runner(app)(*words.replace("CODE", str(code)).split())
     assert run.exit_code == 3 and run.stderr.count("\n") == 1, (run.stderr, run.exception)
     assert "the current folder was deleted" in run.stderr
+
+
+@pytest.mark.parametrize("words", ["bounds --d 3 --K 7", "measure CODE", "solve --help"])
+def test_a_deleted_current_folder_does_no_harm_where_none_is_needed(
+    words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code, gone = tmp_path / "code.txt", tmp_path / "gone"
+    code.write_text(CODE)
+    gone.mkdir()
+    with monkeypatch.context() as patch:
+        patch.chdir(gone)
+        gone.rmdir()
+        run = runner(app)(*words.replace("CODE", str(code)).split())
+    assert run.exit_code == 0, run.stderr
     assert os.listdir(tmp_path) == ["code.txt"]
 
 

@@ -98,7 +98,7 @@ def test_a_resumed_run_with_other_rows_is_seen() -> None:
 
     def act(folder: Path) -> None:
         row = '{"d": 3, "K": 5}\n' if (folder / "m.jsonl").exists() else '{"d": 3, "K": 4}\n'
-        with open(folder / "j.jsonl", "a") as file:
+        with open(folder / "m.jsonl", "a") as file:
             file.write(row)
 
     machine = Sequences()
