@@ -9,9 +9,11 @@ import pytest
 
 from gnc_cli import train
 from gnc_cli.errors import DataError, UsageError
+from gnc_cli.io.arguments import entry
 from gnc_cli.io.code import portable
 from gnc_cli.parameters import declared, in_shell
 from gnc_cli.training import settings
+from gnc_cli.training.config_file import configured
 from gnc_cli.training.networks.encoders import ENCODERS
 from gnc_cli.training.presets import PRESETS
 from gnc_cli.training.request import Train
@@ -205,3 +207,21 @@ def test_a_path_may_be_given_again(name: str, path: str, kept: str | None) -> No
     assert getattr(resumed(stored, {name: moved}), name) == moved
     with pytest.raises(UsageError, match=f"^{name} "):
         resumed(stored, {name: path.rstrip("/") + "2"})
+
+
+def test_what_the_caller_says_wins_over_the_file_also_where_it_is_the_default(
+    tmp_path: Path,
+) -> None:
+    @configured
+    @entry(Train)
+    def call(train: Train) -> Train:
+        return train
+
+    config = tmp_path / "a.toml"
+    config.write_text('device = "cuda:7"\nepochs = 3\n')
+    assert call(config=config).device == "cuda:7"
+    made = call(config=config, device="auto", epochs=None)
+    assert (made.device, made.epochs) == ("auto", 3)
+    with pytest.raises(UsageError, match=r"epochs -1 .*a\.toml' sets options too\)$"):
+        config.write_text("epochs = -1\n")
+        call(config=config)
