@@ -1,7 +1,7 @@
 """What a release promises is named in lists, which the program is held against.
 
-`python -m tests.test_promises` adds to `promises.txt` what is new; nothing leaves it before a
-release that says so.
+`python -m tests.test_promises` adds new options and exit codes to `promises.txt`; the keys there are
+those that a pipeline reads. Nothing leaves it before a release that says so.
 """
 
 import importlib
@@ -60,7 +60,8 @@ def _keys(part: dict[str, Any], schema: dict[str, Any], prefix: str) -> Iterator
 def test_every_promise_is_kept_and_listed() -> None:
     listed, now = LIST.read_text(encoding="utf-8").splitlines(), _promised()
     assert [line for line in listed if line not in now] == [], "a release promised these"
-    assert [line for line in now if line not in listed] == [], "python -m tests.test_promises"
+    new = [line for line in now if " key " not in line and line not in listed]
+    assert new == [], "python -m tests.test_promises"
 
 
 @pytest.mark.parametrize("module", NAMES)
@@ -86,5 +87,5 @@ def _is_own(value: Any) -> bool:
 
 if __name__ == "__main__":
     old = LIST.read_text(encoding="utf-8").splitlines() if LIST.exists() else []
-    new = [line for line in _promised() if line not in old]
+    new = [line for line in _promised() if " key " not in line and line not in old]
     LIST.write_text("".join(f"{line}\n" for line in [*old, *new]), encoding="utf-8")
