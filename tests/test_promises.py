@@ -1,7 +1,7 @@
 """What a release promises is named in lists, which the program is held against.
 
-`python -m tests.test_promises` adds new options and exit codes to `promises.txt`; the keys there are
-those that a pipeline reads. Nothing leaves it before a release that says so.
+`python -m tests.test_promises` adds new options and exit codes to `promises.txt`; the keys there
+are those that a pipeline reads. Nothing leaves it before a release that says so.
 """
 
 import importlib

@@ -4,12 +4,9 @@ Also binary data on stdout, and a file for libraries that cannot cope with a fai
 """
 
 import contextlib
-import functools
-import hashlib
 import os
 import secrets
 import shutil
-import socket
 import stat
 import sys
 from collections.abc import Iterator
@@ -18,8 +15,10 @@ from typing import IO, Any
 
 from gnc_cli.errors import OutputError
 from gnc_cli.parameters import check_current_folder
-from gnc_cli.runtime.system import AS_STORED, AT_ONCE, RENAMES_OPEN, lock
+from gnc_cli.runtime.system import AS_STORED
 
+TEMPORARY = ".gnc-"
+"""What the names of temporary files begin with."""
 _PIECE = 1 << 20
 """Bytes written to stdout at once."""
 
@@ -33,8 +32,8 @@ def atomic_file(
     The bytes go to a temporary file in the same folder, reach the disk (fsync), and take the
     target's name in one step: with `force` by renaming, without it by a link, which never replaces
     a file that another process made in the meantime. If the block raises, or the process is killed,
-    `path` is as it was; the temporary file of a killed process is removed by the next one that
-    writes into the folder. Permissions are those of a newly made file (the umask's).
+    `path` is as it was; a killed process leaves its temporary file, `.gnc-*.tmp`. Permissions are
+    those of a newly made file (the umask's).
 
     Args:
         path: the target.
@@ -45,15 +44,14 @@ def atomic_file(
         OutputError: the target exists without `force`, cannot be written, or the disk is full.
     """
     target = check_writable(path, force=force, follow=follow)
-    _remove_stale(target.parent)
+    # Not the name of `target` plus a suffix, so that a long one stays legal.
+    temporary = target.with_name(f"{TEMPORARY}{secrets.token_hex(8)}.tmp")
     try:
-        temporary, descriptor = _temporary(target)
+        descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | AS_STORED, 0o666)
     except OSError as error:
         raise _refusal(path, error) from error
-    file, kept = os.fdopen(descriptor, "w+b"), None
+    file = os.fdopen(descriptor, "w+b")
     try:
-        if RENAMES_OPEN:  # the lock outlives `file`, to the renaming
-            kept = os.dup(descriptor)
         yield file
         file.flush()
         os.fsync(file.fileno())
@@ -73,47 +71,7 @@ def atomic_file(
         # Renaming one name of a file to another of its names does nothing, and leaves both.
         with contextlib.suppress(OSError):
             temporary.unlink()
-        if kept is not None:
-            os.close(kept)
     _sync_folder(target.parent)
-
-
-@functools.cache
-def _stem() -> str:
-    """What the names of this machine's temporary files begin with."""
-    return f".gnc-{hashlib.sha256(socket.gethostname().encode()).hexdigest()[:8]}-"
-
-
-def _temporary(target: Path) -> tuple[Path, int]:
-    """A new file beside `target`, open and locked as long as its process lives."""
-    while True:
-        # Not the name of `target` plus a suffix, so that a long one stays legal.
-        path = target.with_name(f"{_stem()}{secrets.token_hex(8)}.tmp")
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | AS_STORED, 0o666)
-        with contextlib.suppress(OSError):  # a file system without locks
-            lock(descriptor)
-        if path.exists():  # nobody has taken it for a stale one before it was locked
-            return path, descriptor
-        os.close(descriptor)
-
-
-@functools.cache
-def _remove_stale(folder: Path) -> None:
-    """Remove temporary files of processes of this machine that were killed; once per process."""
-    with contextlib.suppress(OSError), os.scandir(folder) as entries:
-        for entry in entries:
-            if not (entry.name.startswith(_stem()) and entry.name.endswith(".tmp")):
-                continue
-            with contextlib.suppress(OSError):  # locked: its process lives
-                descriptor = os.open(entry.path, os.O_RDWR | AS_STORED | AT_ONCE)
-                try:
-                    lock(descriptor)
-                    if RENAMES_OPEN:
-                        os.unlink(entry.path)
-                finally:
-                    os.close(descriptor)
-                if not RENAMES_OPEN:
-                    os.unlink(entry.path)
 
 
 def _claim(temporary: Path, target: Path) -> None:

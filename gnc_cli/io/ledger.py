@@ -18,7 +18,7 @@ from typing import Any, Generic, TypeVar
 from gnc_cli.errors import DataError, OutputError
 from gnc_cli.io.atomic import atomic_file, check_writable, unshare
 from gnc_cli.runtime.deadline import begin_work
-from gnc_cli.runtime.system import AS_STORED, RENAMES_OPEN, lock
+from gnc_cli.runtime.system import AS_STORED, lock
 
 _Row = TypeVar("_Row")
 _MOST_LINE = 1 << 26
@@ -152,12 +152,8 @@ class Ledger(contextlib.AbstractContextManager["Ledger"], Generic[_Row]):
         """Replace the file by the rows that are here now; later ones are appended to it."""
         with self._refusing():
             self._cut()
-            if not RENAMES_OPEN:
-                self._held.close()
             os.replace(self._path, self._target)
             self._path, self._fresh = self._target, False
-            if not RENAMES_OPEN:
-                self._file = self._open()
 
     def close(self) -> None:
         """Release the file, with the new rows if there are any; closing twice does no harm."""
@@ -165,8 +161,6 @@ class Ledger(contextlib.AbstractContextManager["Ledger"], Generic[_Row]):
             if self._ends and self._path != self._target:
                 self.take_name()
             elif self._fresh and not self._ends:
-                if not RENAMES_OPEN:
-                    self._held.close()
                 self._path.unlink(missing_ok=True)
         self._file, self._fresh = None, False
 
@@ -175,8 +169,6 @@ class Ledger(contextlib.AbstractContextManager["Ledger"], Generic[_Row]):
 
     def _rewrite(self, lines: list[bytes]) -> None:
         """Replace the rows of the file by others in one step."""
-        if not RENAMES_OPEN:
-            self._held.close()
         with self._refusing(), atomic_file(self._path, force=True) as file:
             file.write(b"".join(lines))
         self._ends, self._file = [*accumulate(map(len, lines))], self._open()
@@ -199,7 +191,7 @@ class Ledger(contextlib.AbstractContextManager["Ledger"], Generic[_Row]):
             lock(file)
             taken = not os.path.samestat(os.fstat(file), os.stat(self._path))
         except OSError as error:  # else a file system without locks
-            taken = isinstance(error, (BlockingIOError, PermissionError, FileNotFoundError))
+            taken = isinstance(error, (BlockingIOError, FileNotFoundError))
         if taken:
             raise OutputError(
                 f"{self._name!r} is being written by another run; wait for it, or name another"

@@ -1,15 +1,7 @@
 """What not every system has, in one place, and what happens where it is missing.
 
-macOS lacks affinity masks, /proc and /sys. On Windows:
-
-| elsewhere | on Windows |
-|---|---|
-| SIGHUP interrupts, as Ctrl-C does | Ctrl-Break does |
-| a lock on a file is a mark | it is one on a byte far behind the end |
-| open files can be renamed and removed | `RENAMES_OPEN` is false, and they are closed first |
-| a link is not followed on opening | it is: making one takes an administrator |
-| worker processes hear no signals | they ignore Ctrl-C |
-| address space may be limited | it is not |
+macOS lacks affinity masks, /proc and /sys. On Windows the package can be imported, and no more is
+promised: there is no lock, and memory counts as without end.
 """
 
 import contextlib
@@ -25,8 +17,6 @@ SIGNALS = tuple(
     if hasattr(signal, name)
 )
 """Ctrl-C, a batch system's end, a terminal that closes, Ctrl-Break."""
-RENAMES_OPEN = sys.platform != "win32"
-"""Whether a file that is open can be renamed and removed."""
 AS_STORED: int = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 """Flags for `os.open`: follow no link, translate no line ends."""
 AT_ONCE: int = getattr(os, "O_NONBLOCK", 0)
@@ -61,28 +51,13 @@ def read_at(file: IO[bytes], buffer: Any, offset: int) -> int:
 
 
 if sys.platform == "win32":
-    import ctypes
-    import msvcrt
-
-    _LOCKED = (1 << 31) - 2
-    """Byte that stands for the file; nothing may be there."""
 
     def lock(descriptor: int) -> None:
-        """Hold a file that was just opened, until it is closed.
-
-        Raises:
-            PermissionError: another process holds it.
-            OSError: the file system has no locks.
-        """
-        os.lseek(descriptor, _LOCKED, os.SEEK_SET)
-        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-        os.lseek(descriptor, 0, os.SEEK_SET)
+        """Do nothing."""
 
     def memory() -> tuple[int, int]:
-        """All memory of this machine, and what can still be had, in bytes."""
-        status = (ctypes.c_ulonglong * 8)(64)  # MEMORYSTATUSEX: its length, then seven numbers
-        ctypes.windll.kernel32.GlobalMemoryStatusEx(status)
-        return status[1], status[2]
+        """A number above all memory, twice."""
+        return sys.maxsize, sys.maxsize
 
     ADDRESS_SPACE = float("inf")
 

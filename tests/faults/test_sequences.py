@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from gnc_cli.io.atomic import _stem
+from gnc_cli.io.atomic import TEMPORARY
 from tests.faults.forked import End, Order
 from tests.faults.sequences import Fault, Sequences, search
 
@@ -56,7 +56,7 @@ FAULTS: list[tuple[str, str, Callable[[Path], Any], dict[str, Any]]] = [
     ("no output", SOLVE, nothing, {}),
     ("half a file .h5", SOLVE, lambda at: (at / "s.h5").write_bytes(b"\x89HDF"), {}),
     ("half a file .pdf", "bounds --plot o.pdf", lambda at: (at / "o.pdf").write_text("%PDF"), {}),
-    ("temporary", SOLVE, lambda at: (at / f"{_stem()}0.tmp").touch(), {"code": 3}),
+    ("temporary", SOLVE, lambda at: (at / f"{TEMPORARY}0.tmp").touch(), {"code": 3}),
     ("nobody named", SOLVE, lambda at: (at / "mine.txt").write_text("theirs"), {"code": 3}),
     ("nobody named", SOLVE, lambda at: (at / "a.npz").unlink(), {"code": 3}),
     ("without --force", "bounds --out f.csv", lambda at: (at / "f.csv").write_text("1\n"), {}),

@@ -1,4 +1,4 @@
-"""What only some systems have is used in one module; what stands for it on Windows, run here."""
+"""What only some systems have is used in one module; without it the package can be imported."""
 
 import ast
 import os
@@ -12,7 +12,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from gnc_cli.io.atomic import _stem
 from tests.conftest import NOT_ON_WINDOWS
 from tests.documents import ROOT
 
@@ -106,29 +105,10 @@ def test_texts_are_read_and_written_in_a_named_encoding() -> None:
 
 
 WINDOWS = """
-    import fcntl, os, signal, sys
-    import ctypes, h5py, joblib, matplotlib.pyplot, numpy, pydantic, scipy, threadpoolctl, typer
+    import os, signal, sys
+    import h5py, joblib, matplotlib.pyplot, numpy, pydantic, scipy, threadpoolctl, typer
     import geoopt, importlib.metadata, scipy.optimize, socket, tempfile, torch
 
-    class Locks:
-        LK_NBLCK = 2
-
-        @staticmethod
-        def locking(descriptor, mode, count):
-            assert os.lseek(descriptor, 0, os.SEEK_CUR) == (1 << 31) - 2 and count == 1
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError as error:
-                raise PermissionError(13, "Permission denied") from error
-
-    class Kernel:
-        @staticmethod
-        def GlobalMemoryStatusEx(status):
-            assert status[0] == 64
-            status[1], status[2] = 16 << 30, 8 << 30
-
-    sys.modules["msvcrt"] = Locks
-    ctypes.windll = type("", (), {"kernel32": Kernel})
     for name in MISSING["os"]:
         vars(os).pop(name, None)
     for name in MISSING["signal"]:
@@ -137,46 +117,14 @@ WINDOWS = """
     sys.platform = "win32"
     import gnc_cli.runtime.system
     sys.platform = "linux"
-    from gnc_cli.io import atomic
-    from gnc_cli.runtime.memory import free_memory
-    assert not gnc_cli.runtime.system.RENAMES_OPEN and free_memory() <= 8 << 30
-
-    replace, unlink = os.replace, os.unlink
-
-    def closed(path):  # as there: what is open can be neither renamed nor removed
-        names = [f"/proc/self/fd/{name}" for name in os.listdir("/proc/self/fd")]
-        shown = [os.readlink(name) for name in names if os.path.lexists(name)]
-        if os.path.realpath(path) in shown:
-            raise PermissionError(13, "it is open", str(path))
-
-    def strict_replace(old, new):
-        closed(old), closed(new)
-        replace(old, new)
-
-    def strict_unlink(path, **more):
-        closed(path)
-        unlink(path, **more)
-
     os.readlink = READLINK
-    os.replace, os.unlink, os.remove = strict_replace, strict_unlink, strict_unlink
     from gnc_cli.cli import app
-    from gnc_cli.errors import OutputError
-    from gnc_cli.io.ledger import Ledger
 
-    with Ledger("rows.jsonl", dict, "a", {}) as rows:
-        rows.append({"a": 1})
-        try:
-            Ledger("rows.jsonl", dict, "a", {}, resume=True)
-            raise AssertionError("it is held")
-        except OutputError as error:
-            assert "another run" in str(error)
-    os.unlink("rows.jsonl")
-
-    def gnc(line, status=0):
+    def gnc(line):
         try:
             app(line.split(), prog_name="gnc")
         except SystemExit as end:
-            assert end.code == status, (line, end.code)
+            assert end.code == 0, (line, end.code)
 """
 
 
@@ -187,27 +135,19 @@ def _missing_on_windows(module: str) -> set[str]:
     return {*_defined(body.body, "linux")} - {*_defined(body.body, "win32")}
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
-def test_the_program_runs_without_what_windows_lacks(tmp_path: Path) -> None:
-    """Without the names that Python has on Linux alone, and where open files cannot be moved."""
+@pytest.mark.skipif(sys.platform != "linux", reason="compares with Linux")
+def test_the_package_imports_without_what_windows_lacks(tmp_path: Path) -> None:
+    """Without the names that Python has on Linux alone."""
     missing = {module: sorted(_missing_on_windows(module)) for module in ("os", "signal")}
     script = f"import os\nREADLINK, MISSING = os.readlink, {missing}\n" + textwrap.dedent(WINDOWS)
-    (tmp_path / f"{_stem()}0.tmp").write_bytes(b"")
     commands = (
-        ("solve --d 3 --K 6 --out code.h5", 0),
-        ("solve --d 3 --K 6 --out code.h5", 3),
-        ("solve --d 3 --K 6 --out code.h5 --force", 0),
-        ("solve --d 3 --K 7 --workers 2 --restarts 8 --out second.h5", 0),
-        ("measure code.h5 --out rows.jsonl", 0),
-        ("measure code.h5 second.h5 --out rows.jsonl --resume", 0),
-        ("measure nothing.h5 --out none.jsonl", 3),
-        ("measure second.h5 code.h5 --out rows.jsonl --force", 0),
-        ("measure code.h5 --report report.md", 0),
-        ("compare code.h5 --json", 0),
-        ("bounds --d 3 --K 4..8 --plot bounds.svg", 0),
-        ("train --classes 3 --image-size 16 --width 0.25 --epochs 2 --out run", 0),
+        "solve --d 3 --K 6 --out code.h5",
+        "measure code.h5 --out rows.jsonl",
+        "compare code.h5 --json",
+        "bounds --d 3 --K 4..8",
+        "train --classes 3 --image-size 16 --width 0.25 --epochs 2 --out run",
     )
-    script += "".join(f"gnc({line!r}, {status})\n" for line, status in commands)
+    script += "".join(f"gnc({line!r})\n" for line in commands)
     run = subprocess.run(
         [sys.executable, "-c", script],
         cwd=tmp_path,
@@ -216,6 +156,4 @@ def test_the_program_runs_without_what_windows_lacks(tmp_path: Path) -> None:
         text=True,
     )
     assert run.returncode == 0, run.stderr
-    assert (tmp_path / "rows.jsonl").read_text().count('"schema"') == 2, run.stderr
-    assert not (tmp_path / "none.jsonl").exists()
-    assert not [name for name in os.listdir(tmp_path) if name.endswith((".tmp", ".part"))]
+    assert (tmp_path / "rows.jsonl").read_text().count('"schema"') == 1, run.stderr
