@@ -61,8 +61,6 @@ class Selection:
     """As the user names them; each is a row, or several."""
     roles: Mapping[str, Any] = field(default_factory=dict)
     """By role what is given for it alone: paths, datasets of the files, or an array."""
-    shards: bool = False
-    """Whether the files are parts of one set."""
     transpose_weights: bool = False
     """Whether the classifier is stored as (d, K)."""
     transpose_features: bool = False

@@ -177,9 +177,6 @@ class Measure(Call):
             reads=True,
         ),
     ] = None
-    shards: Annotated[
-        bool, Parameter("All FILES are parts of one set of features.", group=_WHAT)
-    ] = False
     transpose_weights: Annotated[
         bool, Parameter("The classifier is stored as (d, K).", group=_WHAT)
     ] = False

@@ -87,7 +87,6 @@ def selection_of(call: Measure) -> Selection:
     return Selection(
         files=call.files,
         roles={role: value for role, value in given.items() if value is not None},
-        shards=call.shards,
         transpose_weights=call.transpose_weights,
         transpose_features=call.transpose_features,
         labels_are=call.labels_are,

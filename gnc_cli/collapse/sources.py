@@ -77,10 +77,6 @@ def resolve(selection: Selection) -> list[Source]:
             that no row has.
     """
     values = {role: selection.roles[role] for role in ROLES if role in selection.roles}
-    if selection.shards and not selection.files:
-        raise UsageError(
-            f"{spelled('shards')} puts files together; several {spelled('features')} are shards"
-        )
     paths = {role: names for role, value in values.items() if (names := _paths(value))}
     arrays = [role for role in values if role not in paths]
     if arrays and isinstance(values.get("labels"), (list, tuple)):
@@ -93,14 +89,13 @@ def resolve(selection: Selection) -> list[Source]:
         samples = samples_of_arrays(values, selection)
         return [Source(lambda: nullcontext(samples))]
     keys = [role for role, names in paths.items() if selection.files and _is_key(names)]
-    if keys and len(selection.files) > 1 and not selection.shards:
-        raise UsageError(
-            f"{spelled(keys[0], paths[keys[0]][0])} is a dataset of one file; add "
-            f"{spelled('shards')}, or name FILE:KEY"
-        )
     files = expand(selection.files)
     if keys and len(files) > 1:
-        selection = replace(selection, shards=True)
+        key = paths[keys[0]][0]
+        raise UsageError(
+            f"{spelled(keys[0], key)} is a dataset of one file; of several files that are one set: "
+            f"{spelled(keys[0], f'part*.h5:{key}')}"
+        )
     if "features" in keys:
         files = [replace(f, name=f"{f.path}:{paths['features'][0]}") for f in files]
     paths |= {role: [f"{file}:{paths[role][0]}" for file in selection.files] for role in keys}
@@ -150,13 +145,11 @@ class _Finder:
 
     def sources(self) -> list[Source]:
         """One per row, in the order of the files."""
-        if self.selection.shards:
-            return [self.in_shards(self.files)]
         if self.files:
             return [source for file in self.files for source in self.in_file(file)]
         if "features" in self.options:
             del self.named["features"]
-            return [self.in_shards(self.options["features"], "features")]
+            return [self.in_shards(self.options["features"])]
         if self.options:
             return [self.in_options()]
         raise UsageError(
@@ -221,13 +214,13 @@ class _Finder:
                 sources.append(self._source(catalogue, shown, snapshot, [pieces], notes))
             return sources
 
-    def in_shards(self, files: Sequence[File], role: str | None = None) -> Source:
-        """One row of all the files, which an option names for `role`."""
+    def in_shards(self, files: Sequence[File]) -> Source:
+        """One row of all the files, which an option names for features."""
         parts: list[dict[str, Piece]] = []
         for file in files:
             with self.inputs.open(file.path) as catalogue:
                 taken = self._taken(file.path)
-                roles = roles_of_file(catalogue, file.key, self.named, role, taken)
+                roles = roles_of_file(catalogue, file.key, self.named, "features", taken)
                 parts.append(_pieces(catalogue, roles, file))
         with self.inputs.open(files[0].path) as first:
             return self._source(first, ",".join(file.shown for file in files), None, parts)
@@ -270,12 +263,7 @@ class _Finder:
             and catalogue.attrs.get("kind") == "code"
         )
         pieces = own | self.named
-        of_files = {*own, *self.keys}  # options that name datasets of the files
-        copies = (
-            len(parts) > 1
-            and "features" in of_files
-            and ("weights" not in self.named or "weights" in self.keys)
-        )
+        copies = len(parts) > 1 and "weights" not in self.named
         opened = partial(
             open_samples,
             self.inputs,

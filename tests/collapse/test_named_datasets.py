@@ -38,14 +38,13 @@ def test_a_dataset_plays_one_role(tmp_path: Path) -> None:
     same(measure(tmp_path / "state.npz", weights="top.weight"), weights=W, bias=B)
 
 
-@pytest.mark.parametrize("options", [{"features": "emb"}, {"weights": "weights"}])
-def test_shards_share_their_classifier(tmp_path: Path, options: dict[str, str]) -> None:
+def test_shards_share_their_classifier(tmp_path: Path) -> None:
     files = []
     for number, rows in enumerate(np.split(np.arange(N), 2)):
         files.append(tmp_path / f"part-{number}.npz")
         np.savez(files[-1], emb=H[rows], labels=Y[rows], weights=W)
-    same(measure(files, shards=True, **options), features=H, labels=Y, weights=W)
-    same(measure(tmp_path / "part-*.npz", **options), features=H, labels=Y, weights=W)
+    same(measure(features=files), features=H, labels=Y, weights=W)
+    same(measure(features=tmp_path / "part-*.npz"), features=H, labels=Y, weights=W)
 
 
 def test_a_dataset_of_one_snapshot_is_of_that_snapshot(tmp_path: Path) -> None:

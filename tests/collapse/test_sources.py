@@ -306,11 +306,10 @@ def test_shards_come_in_natural_order(tmp_path: Path) -> None:
         for name, (a, b) in cuts.items()
     ]
     pattern, whole = f"{tmp_path}/part_*.h5", {"features": H, "labels": Y, "weights": W}
-    same(one(pattern, shards=True), whole)
     same(one(features=pattern), whole)
     same(one(features=f"{pattern}:H", labels=f"{pattern}:y", weights=names[1]), whole)
     same(one(features=names, labels=names), whole)
-    (source,) = sources_of([pattern], shards=True)
+    (source,) = sources_of([], features=pattern)
     assert source.file == ",".join(names)
     assert [s.file for s in sources_of([pattern])] == names
     same(one(features=pattern, labels=put(tmp_path / "y.npy", {"y": Y})), whole)
@@ -321,10 +320,10 @@ def test_shards_that_do_not_add_up(tmp_path: Path) -> None:
     parts = [{"H": H[:5], "y": Y[:5]}, {"H": H[5:], "y": Y[5:-1]}, {"H": H[:, :2], "y": Y}]
     parts += [{"H": H}]
     files = [put(tmp_path / f"p_{i}.h5", part) for i, part in enumerate(parts, start=1)]
-    message = refusal(*files[:2], shards=True)
+    message = refusal(features=files[:2])
     assert "p_2.h5" in message and "6 labels" in message and "7 rows" in message
-    assert "p_3.h5" in refusal(files[0], files[2], shards=True)
-    assert "5 labels for 17 features" in refusal(files[0], files[3], shards=True)
+    assert "p_3.h5" in refusal(features=[files[0], files[2]])
+    assert "5 labels for 17 features" in refusal(features=[files[0], files[3]])
     message = refusal(features=files[:2], labels=put(tmp_path / "y.npy", {"y": Y[:-1]}))
     assert "y.npy" in message and "11 labels for 12 features" in message
 
@@ -332,10 +331,10 @@ def test_shards_that_do_not_add_up(tmp_path: Path) -> None:
 def test_shards_share_their_classifier(tmp_path: Path) -> None:
     arrays = {"H": H, "y": Y, "W": W, "b": B}
     files = [put(tmp_path / name, arrays) for name in ("a.h5", "b.h5")]
-    found = one(*files, shards=True)
+    found = one(features=files)
     same(found, {"features": np.vstack([H, H]), "labels": np.tile(Y, 2), "weights": W, "bias": B})
     put(tmp_path / "b.h5", arrays | {"W": W + 1})
-    assert "differs" in refusal(*files, shards=True)
+    assert "differs" in refusal(features=files)
 
 
 @pytest.mark.parametrize("suffix", [".npy", ".pt", ".safetensors"])
@@ -347,7 +346,6 @@ def test_classifiers_cut_by_rows(tmp_path: Path, suffix: str) -> None:
     pattern = f"{tmp_path}/rank_*{suffix}"
     same(one(weights=pattern), {"weights": full})
     same(one(weights=pattern, K=20), {"weights": full})
-    same(one(pattern, shards=True, K=20), {"weights": full})
     (tmp_path / f"rank_11{suffix}").unlink()
     message = refusal(weights=pattern, K=20)
     assert "13 classes, not --K 20" in message

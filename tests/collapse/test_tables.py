@@ -60,7 +60,7 @@ def test_columns_of_a_table_measure_as_arrays_do(
     assert row["file"] == f"{file}:emb"
 
 
-def test_an_option_names_a_dataset_of_one_file_or_of_shards(
+def test_an_option_names_a_dataset_of_one_file(
     gnc: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, data: dict[str, np.ndarray]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -70,14 +70,11 @@ def test_an_option_names_a_dataset_of_one_file_or_of_shards(
         np.savez(f"part-{at}.npz", emb=data["features"][part], y=data["labels"][part])
     expected = measured(**data)
     assert measured("run.h5", **KEYS).gnc1 == expected.gnc1
-    assert measured("part-*.npz", **KEYS).gnc1 == pytest.approx(expected.gnc1, rel=1e-9)
-    parts = [f"part-{at}.npz" for at in range(3)]
-    assert measured(*parts, **KEYS, shards=True).N == 240
-    said = gnc("measure", *parts, "--features", "emb", "--labels", "y")
-    assert (
-        said.exit_code == 2
-        and "--features emb is a dataset of one file; add --shards" in said.stderr
-    )
+    shards = measured(features="part-*.npz:emb", labels="part-*.npz:y")
+    assert shards.gnc1 == pytest.approx(expected.gnc1, rel=1e-9) and shards.N == 240
+    for files in ["part-*.npz"], [f"part-{at}.npz" for at in range(3)]:
+        said = gnc("measure", *files, "--features", "emb", "--labels", "y")
+        assert said.exit_code == 2 and "one set: --features part*.h5:emb" in said.stderr
     np.save("labels.npy", data["labels"])
     assert measured("run.h5", features="emb", labels="labels.npy").gnc1 == expected.gnc1
     np.save("emb", data["features"])
