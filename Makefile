@@ -26,9 +26,9 @@ site:  ## build the documentation into build/site
 bench:  ## measure quality and time (long; can be resumed)
 	python -m benchmarks
 paper:  ## the paper's figures on real images (hours; can be resumed; FONTS=DIR)
-	python -m benchmarks.paper run $(if $(FONTS),--fonts $(FONTS)) && python -m benchmarks.paper report
+	python -m benchmarks.training.paper run $(if $(FONTS),--fonts $(FONTS)) && python -m benchmarks.training.paper report
 paper-%:  ## one of them: paper-4, paper-b1
-	python -m benchmarks.paper run $* $(if $(FONTS),--fonts $(FONTS)) && python -m benchmarks.paper report
+	python -m benchmarks.training.paper run $* $(if $(FONTS),--fonts $(FONTS)) && python -m benchmarks.training.paper report
 files:  ## the workflows and the action against their schemas (needs check-jsonschema)
 	check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 	check-jsonschema --builtin-schema vendor.github-actions action.yml

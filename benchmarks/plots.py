@@ -3,14 +3,13 @@
 import re
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-from benchmarks import anytime as anytime_benchmark
+from benchmarks.paths import RESULTS, ROOT
+from benchmarks.search import anytime as anytime_benchmark
 from gnc_cli.console.drawing import BLUE, GREEN, GREY, ORANGE, save, styled
 
-RESULTS = Path(__file__).with_name("RESULTS.md")
-DOCS = RESULTS.parent.parent / "docs"
+DOCS = ROOT / "docs"
 
 
 def table(heading: str, *, head: bool = False) -> list[list[str]]:

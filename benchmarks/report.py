@@ -1,30 +1,10 @@
-"""Turns the rows of `benchmarks.solve` into the tables of RESULTS.md."""
+"""Tables in Markdown, the machine that they name, and their sections of RESULTS.md."""
 
-from typing import Any
+import os
+import platform
+from pathlib import Path
 
-__all__ = ["section", "table"]
-
-Row = dict[str, Any]
-_HIT = 1e-9
-
-
-def section(rows: list[Row], known: dict[tuple[int, int], float], machine: str) -> str:
-    """Markdown of all groups that have rows."""
-    groups: dict[str, list[Row]] = {}
-    for row in rows:
-        if "result" in row:
-            groups.setdefault(row["group"], []).append(row)
-    parts = ["## gnc solve", f"Machine: {machine}. One run a case, default effort, whole process."]
-    if "softmax" in groups:
-        parts.append(_softmax(groups["softmax"]))
-    if "tammes3" in groups:
-        parts.append(_sphere(groups["tammes3"], known))
-    if "tammes" in groups:
-        parts.append(_tammes(groups["tammes"], known))
-    if "large" in groups:
-        parts.append(_large(groups["large"]))
-    failed = [f"- {row['case']}: exit {row['failed']}" for row in rows if "failed" in row]
-    return "\n\n".join([*parts, *failed])
+from benchmarks.paths import RESULTS
 
 
 def table(head: list[str], lines: list[list[str]]) -> str:
@@ -33,77 +13,24 @@ def table(head: list[str], lines: list[list[str]]) -> str:
     return "\n".join("| " + " | ".join(cells) + " |" for cells in [head, rule, *lines])
 
 
-def _softmax(rows: list[Row]) -> str:
-    lines = []
-    for row in rows:
-        r = row["result"]
-        rho = r["rho_one_vs_rest"]
-        lines.append(
-            [
-                row["case"],
-                f"{rho['lower']:.12f}",
-                f"{rho['upper'] - rho['lower']:.1e}",
-                f"{r['stationarity']:.1e}" if r["stationarity"] is not None else "-",
-                f"{r['first_order_gain']:.1e}" if r["first_order_gain"] is not None else "-",
-                f"{row['wall']:.0f}",
-                f"{row['cpu']:.0f}",
-            ]
-        )
-    head = ["case", "rho lower", "bracket", "stationarity", "first-order gain", "s", "CPU s"]
-    return "### Softmax Codes\n\n" + table(head, lines)
+def write_section(name: str, body: str) -> None:
+    """Put `body` between the markers of that name in RESULTS.md; a new section goes to its end."""
+    start, end = f"<!-- {name} -->", f"<!-- /{name} -->"
+    text = RESULTS.read_text(encoding="utf-8") if RESULTS.exists() else "# Measured\n"
+    head, found, rest = text.partition(start)
+    tail = rest.partition(end)[2] if found else "\n"
+    head = head if found else head.rstrip("\n") + "\n\n"
+    RESULTS.write_text(f"{head}{start}\n{body}\n{end}{tail}", encoding="utf-8")
 
 
-def _gap(row: Row, known: dict[tuple[int, int], float]) -> float:
-    r = row["result"]
-    return float(r["max_cosine"] - known[r["d"], r["K"]])
+def machine() -> str:
+    """The machine, without its name."""
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text().splitlines() if info.exists() else []
+    model = next((line.split(":")[1].strip() for line in lines if "model name" in line), "CPU")
+    import torch
 
-
-def _sphere(rows: list[Row], known: dict[tuple[int, int], float]) -> str:
-    out = ["### Tammes, d = 3, against the best known figures"]
-    for low, high in ((7, 60), (61, 130)):
-        part = [r for r in rows if low <= r["result"]["K"] <= high]
-        if not part:
-            continue
-        hits = [r for r in part if _gap(r, known) <= _HIT]
-        walls = sorted(r["wall"] for r in part)
-        missed = ", ".join(
-            f"{r['result']['K']} ({_gap(r, known):.1e})" for r in part if r not in hits
-        )
-        out.append(
-            f"K in {low}..{high}: {len(hits)} of {len(part)} within 1e-9 "
-            f"({100 * len(hits) / len(part):.0f}%); seconds: median {walls[len(walls) // 2]:.0f}, "
-            f"largest {walls[-1]:.0f}. Missed (gap): {missed or 'none'}."
-        )
-    return "\n\n".join(out)
-
-
-def _tammes(rows: list[Row], known: dict[tuple[int, int], float]) -> str:
-    lines = [
-        [
-            row["case"],
-            repr(row["result"]["max_cosine"]),
-            f"{_gap(row, known):.1e}",
-            f"{row['wall']:.0f}",
-            f"{row['cpu']:.0f}",
-        ]
-        for row in rows
-    ]
-    return "### Tammes, named cases\n\n" + table(
-        ["case", "max_cosine", "gap to best known", "s", "CPU s"], lines
+    return (
+        f"{os.cpu_count()} cores ({model}, shared with other work), {platform.system()}, "
+        f"Python {platform.python_version()}, torch {torch.__version__.split('+')[0]}"
     )
-
-
-def _large(rows: list[Row]) -> str:
-    lines = [
-        [
-            row["case"],
-            f"{row['result']['max_cosine']:.6f}",
-            f"{row['result']['rho_one_vs_rest']['lower']:.6f}",
-            row["result"]["outcome"],
-            f"{row['wall']:.0f}",
-            f"{row['peak_mb'] / 1024:.2f}",
-        ]
-        for row in rows
-    ]
-    head = ["case", "max_cosine", "rho lower", "outcome", "s", "peak GB"]
-    return "### Large K\n\n" + table(head, lines)

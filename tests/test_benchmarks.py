@@ -10,9 +10,11 @@ import pytest
 import torch
 from typer.main import get_command
 
-from benchmarks import hunt, sections, stored
-from benchmarks.paper import figures
-from benchmarks.paper_recipe import paper_recipe
+from benchmarks.__main__ import PARTS
+from benchmarks.constructions import sections
+from benchmarks.known_codes import hunt, stored
+from benchmarks.search.paper_recipe import paper_recipe
+from benchmarks.training.paper import figures
 from gnc_cli import compare, solve
 from gnc_cli.cli import app
 from gnc_cli.codes.exact_cosine import ExactRows, verify_below
@@ -23,6 +25,35 @@ from gnc_cli.known_codes import table
 from gnc_cli.known_codes.best import best
 from gnc_cli.known_codes.table import our_copy
 from gnc_cli.known_codes.verdict import ComparisonStatus
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_the_readme_has_every_benchmark() -> None:
+    folder = ROOT / "benchmarks"
+    files = {str(path.relative_to(folder)) for path in folder.rglob("*.py")}
+    listed = re.findall(r"^\| `(\S+\.py)` \|", (folder / "README.md").read_text("utf-8"), re.M)
+    assert len(listed) == len(set(listed))
+    assert set(listed) == {name for name in files if not name.endswith("__init__.py")}
+
+
+def test_benchmarks_that_are_named_exist() -> None:
+    pages = [ROOT / "Makefile", *ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
+    for folder in ("benchmarks", "data", "gnc_cli", "paper", "tests"):
+        pages += [*ROOT.glob(f"{folder}/**/*.md"), *ROOT.glob(f"{folder}/**/*.py")]
+    for page in pages:
+        text = page.read_text("utf-8")
+        for name in re.findall(r"python -m\s+(benchmarks(?:\.\w+)*)", text):
+            assert _is_program(name), f"{page}: {name}"
+        for name in re.findall(r"`benchmarks/([\w/]+\.py)`", text):
+            assert (ROOT / "benchmarks" / name).exists(), f"{page}: {name}"
+    for part in PARTS:
+        assert _is_program(f"benchmarks.{part.split()[0]}"), part
+
+
+def _is_program(module: str) -> bool:
+    path = ROOT.joinpath(*module.split("."))
+    return path.with_suffix(".py").exists() or (path / "__main__.py").exists()
 
 
 def test_stored_codes_are_those_that_nothing_else_gives(

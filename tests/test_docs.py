@@ -30,6 +30,7 @@ DOCUMENTS = [
     "LICENSE",
     "Makefile",
     "benchmarks/NOTES.md",
+    "benchmarks/README.md",
     "benchmarks/RESULTS.md",
     "constraints.txt",
     "pyproject.toml",

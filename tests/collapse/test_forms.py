@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks.simplex_cases import cases, exact, measured
+from benchmarks.measure.simplex_cases import cases, exact, measured
 from gnc_cli import measure
 from gnc_cli.collapse.result import CLASSIC, MAIN, MeasureResult, MeasureSeries
 from gnc_cli.collapse.view import view

@@ -1,12 +1,12 @@
-"""The kept inputs of `benchmarks.fuzz`: every reader gives a result, or refuses by name."""
+"""The kept inputs of `benchmarks.faults.fuzz`: every reader gives a result, or refuses by name."""
 
 import contextlib
 from pathlib import Path
 
 import pytest
 
-from benchmarks import fuzz
-from benchmarks.fuzz_targets import REFUSALS, TARGETS
+from benchmarks.faults import fuzz
+from benchmarks.faults.fuzz_targets import REFUSALS, TARGETS
 
 CORPUS = Path(__file__).parent / "corpus"
 HELD = sorted(path for path in CORPUS.rglob("*") if path.is_file())

@@ -7,8 +7,9 @@ base of a root lattice; the neighbours of a row, and their neighbours, are secti
 
 The sections are in `lattice_sections.csv`: dimension, size, square of the largest cosine, lattice,
 base, levels. The base is written as numbers of the lattice's shortest vectors, in the order of its
-construction, and sums of these: `12 7+40-3`. `benchmarks/sections.py` found the bases and levels: a
-search at random, without a look at published figures.
+construction, and sums of these: `12 7+40-3`.
+`benchmarks/constructions/sections.py` found the bases and levels: a search at random, without a
+look at published figures.
 
 In the Leech lattice, its minimal norm 4 written as 32, vectors of the second shell have norm 48.
 Two vectors of one level differ by a lattice vector, so by 32 at least: no product in a level is

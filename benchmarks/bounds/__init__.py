@@ -1,0 +1,1 @@
+"""`gnc bounds`: how narrow, how fast, and the certificates it reads."""

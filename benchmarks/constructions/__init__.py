@@ -1,0 +1,1 @@
+"""Codes from algebra: building them, and the search for sections of lattices."""

@@ -1,0 +1,1 @@
+"""How time and memory grow, and what a GPU brings, over all commands."""

@@ -1,0 +1,1 @@
+"""Programs that look for faults; they measure no speed and no quality."""

@@ -1,0 +1,1 @@
+"""`gnc measure` and `measure_model`: time, memory and right numbers."""

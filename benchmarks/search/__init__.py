@@ -1,0 +1,1 @@
+"""The searches of `gnc solve`: quality and time."""
