@@ -27,7 +27,7 @@ _MODULES = {
     "bounds": "limits.api",
     "compare": "comparison.api",
     "measure": "collapse.api",
-    "measure_model": "collapse.model",
+    "measure_model": "collapse.measure_model",
     "solve": "search.api",
     "train": "training.api",
 }

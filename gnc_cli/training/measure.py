@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from gnc_cli.collapse.gnc_metrics import GNCMetrics
-from gnc_cli.collapse.model import in_eval_mode
+from gnc_cli.collapse.measure_model import in_eval_mode
 from gnc_cli.collapse.result import MeasureResult
 from gnc_cli.errors import DataError
 from gnc_cli.metrics.decisions import Decisions, stream_decisions

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from gnc_cli.collapse.model import in_eval_mode
+from gnc_cli.collapse.measure_model import in_eval_mode
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.parameters import spelled
 from gnc_cli.parsing import listed

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader, TensorDataset
 
 from gnc_cli import measure, measure_model
-from gnc_cli.collapse import model as module
+from gnc_cli.collapse import measure_model as module
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.training.networks.heads import SphereHead
 from tests.runtime.together import needs_gloo, together
@@ -530,7 +530,7 @@ def test_two_processes_stream_their_parts() -> None:
         import torch.distributed as dist
         from gnc_cli import measure_model
         from gnc_cli.errors import DataError
-        from tests.collapse.test_model import Network, batches, flat
+        from tests.collapse.test_measure_model import Network, batches, flat
         dist.init_process_group("gloo")
         network = torch.nn.parallel.DistributedDataParallel(Network())
         parts = batches(12)[:3] if rank == 0 else batches(12)[3:]
