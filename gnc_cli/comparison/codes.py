@@ -423,8 +423,8 @@ def polished_cosine(
 ) -> "tuple[PolishedCosine, Digits | None]":
     """`compare --digits`: the cosine to `decimals` digits, and the code behind it; None where an
     obstacle stood in the way."""
+    from gnc_cli.codes.contact_equations import DECIMALS, is_root
     from gnc_cli.codes.digits import Obstacle, Refused, many_digits, minimal_polynomial
-    from gnc_cli.codes.number_field import DECIMALS, is_root
 
     def refused(obstacle: Obstacle, advice: str) -> tuple[PolishedCosine, None]:
         return PolishedCosine(decimals, obstacle=obstacle.value, advice=advice), None
@@ -448,7 +448,8 @@ def polished_cosine(
             tuple(str(c) for c in proposal.coefficients),
             str(proposal),
             round(proposal.evidence, 1),
-            not isinstance(more, Refused) and is_root(more, proposal, deadline),
+            not isinstance(more, Refused)
+            and is_root(more.points, more.contacts, proposal.coefficients, deadline),
         )
     polished = PolishedCosine(
         decimals, digits.cosine, digits.how, len(digits.contacts), digits.moved, polynomial
