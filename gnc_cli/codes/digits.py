@@ -10,8 +10,8 @@ refinement). Ends with a reason where it does not converge.
 Of a number of many digits, an integer polynomial is proposed that it seems to be a root of. Among
 all polynomials of degree n and height h, about (2 h + 1)^(n + 1), one comes as near to zero as
 10^-(n + 1) log10(2 h + 1) by chance. The digits beyond that are the evidence; a proposal needs many
-of them, and is still no proof (see `contact_equations`). A relation between the powers is a short vector
-of a lattice (A. K. Lenstra, H. W. Lenstra and L. Lovasz, Factoring polynomials with rational
+of them, and is still no proof (see `contact_equations`). A relation between the powers is a short
+vector of a lattice (A. K. Lenstra, H. W. Lenstra and L. Lovasz, Factoring polynomials with rational
 coefficients, 1982), which FLINT reduces.
 """
 
