@@ -1,4 +1,4 @@
-"""What a code is, as records: the results of `invariants` and `rigidity`."""
+"""What a code is, as records: the results of `invariants`."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
