@@ -7,7 +7,7 @@ import dataclasses
 import io
 import os
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import PurePath
 from typing import IO, Any
 
@@ -22,12 +22,13 @@ from gnc_cli.io.formats import reader_for
 from gnc_cli.io.hdf5 import open_hdf5, write_attributes, write_hdf5
 from gnc_cli.io.inputs import open_input, split_key
 from gnc_cli.io.loading import load_bias, load_labels, load_matrix
-from gnc_cli.io.off import write_off
 from gnc_cli.parameters import check_suffix
 
 STREAMED_SUFFIXES = (".h5", ".hdf5", ".npy")
 _BLOCK_ENTRIES = 1 << 23
 _CHUNK_BYTES = 1 << 20
+_COPLANAR = 1e-7
+"""Neighbouring triangles are one face if the numbers of their planes differ by less."""
 
 Block = Callable[[int, int], np.ndarray]
 """Rows start to stop, shape (stop - start, d)."""
@@ -122,6 +123,58 @@ def write_pt(file: IO[bytes], code: CodeFile) -> None:
 def write_txt(file: IO[bytes], code: CodeFile) -> None:
     """Weights, one row per line, 17 digits: enough to give every float64 back exactly."""
     np.savetxt(file, code.weights, fmt="%.17g")
+
+
+def write_off(file: IO[bytes], code: CodeFile) -> None:
+    """The weights as OFF: points and, in three dimensions, the faces of their hull."""
+    file.writelines(off_lines(code.weights))
+
+
+def off_lines(points: np.ndarray) -> Iterator[bytes]:
+    """An OFF file of points (K, d), 17 digits, line by line."""
+    K, d = points.shape
+    faces = hull_faces(points) if d == 3 else []
+    edges = sum(map(len, faces)) // 2
+    yield b"OFF\n" if d == 3 else f"nOFF\n{d}\n".encode("ascii")
+    yield f"{K} {len(faces)} {edges}\n".encode("ascii")
+    for point in points:
+        yield f"{' '.join(f'{x:.17g}' for x in point.tolist())}\n".encode("ascii")
+    for face in faces:
+        yield f"{len(face)} {' '.join(map(str, face))}\n".encode("ascii")
+
+
+def hull_faces(points: np.ndarray) -> list[list[int]]:
+    """The faces of the convex hull of the directions of points, nonzero rows (K, 3), as polygons.
+
+    Each lists rows, counterclockwise seen from outside. None where all points lie in one plane.
+    """
+    from scipy.sparse import coo_matrix
+    from scipy.sparse.csgraph import connected_components
+    from scipy.spatial import ConvexHull, QhullError
+
+    points = points / np.abs(points).max(axis=1, keepdims=True)
+    points /= np.linalg.norm(points, axis=1, keepdims=True)
+    try:
+        hull = ConvexHull(points)
+    except QhullError:
+        return []
+    count = len(hull.simplices)
+    triangle, neighbour = np.repeat(np.arange(count), 3), hull.neighbors.ravel()
+    apart = np.abs(hull.equations[triangle] - hull.equations[neighbour]).max(axis=1)
+    same = apart < _COPLANAR
+    links = coo_matrix((same[same], (triangle[same], neighbour[same])), shape=(count, count))
+    number, plane = connected_components(links)
+    corners = np.stack([plane[triangle], hull.simplices.ravel()], axis=1)
+    face, row = np.unique(corners, axis=0).T
+    starts = np.searchsorted(face, np.arange(number))
+    normals = hull.equations[np.unique(plane, return_index=True)[1], :3]
+    centres = np.add.reduceat(points[row], starts) / np.bincount(face)[:, None]
+    spokes = points[row] - centres[face]
+    first = spokes[starts][face]
+    across = np.cross(normals[face], first)
+    turn = np.arctan2((spokes * across).sum(axis=1), (spokes * first).sum(axis=1))
+    around = row[np.lexsort([turn, face])]
+    return [part.tolist() for part in np.split(around, starts[1:])]
 
 
 _WRITERS: dict[str, Callable[[IO[bytes], CodeFile], None]] = {

@@ -18,9 +18,8 @@ from gnc_cli.io.array_files import fvecs, npy, npz, safetensors
 from gnc_cli.io.catalogue import Catalogue, Entry, translated
 from gnc_cli.io.inputs import GZIP_SIGNATURE, HDF5_SIGNATURE, file_size, open_input, read_json
 from gnc_cli.io.matlab import mat
-from gnc_cli.io.off import off
 from gnc_cli.io.tables import columns, saved_dataset
-from gnc_cli.io.texts import TEXTS, gz
+from gnc_cli.io.texts import TEXTS, gz, off
 
 DATASET = "state.json"
 """The file of a folder of `datasets` that names the others."""

@@ -1,4 +1,5 @@
-"""Texts: one point per line, in columns; objects of JSON, one per line; either packed by gzip.
+"""Texts: one point per line, in columns; objects of JSON, one per line; either packed by gzip. Also
+OFF, the text format of Geomview.
 
 Numbers are collected in arrays, a piece of the text at a time.
 """
@@ -10,6 +11,8 @@ import io
 import json
 import math
 import re
+from array import array
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import lru_cache, partial
@@ -28,7 +31,7 @@ from gnc_cli.io.catalogue import (
     label_columns,
     translated,
 )
-from gnc_cli.io.expressions import MARKS, nearest_float
+from gnc_cli.io.expressions import MARKS, PLAIN, nearest_float
 from gnc_cli.io.inputs import excess, file_size, memory_limit, most_unpacked, pieces
 from gnc_cli.parsing import shown
 
@@ -37,6 +40,8 @@ _MOST_EXACT = 4_000_000
 _WORD = re.compile(r"(?!(nan|inf(inity)?)$|sqrt\()[^\W\d]", re.IGNORECASE)
 """How a word of a header begins; `sqrt(2)` is a number."""
 _COMMENT = re.compile(r"(^|\s)#.*")
+_COUNT = re.compile(r"[0-9]{1,18}")
+_OFF_HEADER = re.compile(r"(?:OFF|nOFF (\d{1,18})) (\d{1,18}) (\d{1,18}) \d{1,18}", re.ASCII)
 
 
 @contextlib.contextmanager
@@ -323,3 +328,43 @@ def gz(file: IO[bytes], path: str) -> Iterator[Catalogue]:
         raise DataError(f"{path!r} has more than {most} bytes, more than is unpacked; gunzip it")
     with reader(text, path) as catalogue:
         yield catalogue
+
+
+@contextlib.contextmanager
+def off(file: IO[bytes], path: str) -> Iterator[Catalogue]:
+    """The points of an OFF or nOFF file; faces are checked and left out.
+
+    Each face has a line of its own, which may end in a colour. The points of other than three
+    dimensions follow the header `nOFF` and their number of coordinates: `4OFF` would mean
+    homogeneous coordinates in space. Reference: Geomview Manual, OFF Files.
+    """
+    text = pieces(file, path, "binary OFF files are not read", memory_limit() // 8)
+    with translated(path, "OFF"):
+        split = (line.partition("#")[0].split() for piece in text for line in piece.splitlines())
+        lines, head = filter(None, split), list[str]()
+        while len(head) < 4 + (head[:1] == ["nOFF"]) and (words := next(lines, None)):
+            head += words
+        header = _OFF_HEADER.fullmatch(" ".join(head))
+        if header is None:
+            raise ValueError(
+                "it does not begin with OFF and the numbers of points, faces and edges"
+            )
+        d, K, faces = (int(size or 3) for size in header.groups())
+        numbers, plain = array("d"), True
+        while plain and len(numbers) < K * d and (words := next(lines, None)):
+            plain = all(map(PLAIN.fullmatch, words))
+            numbers.extend(map(float, words if plain else ()))
+        checks = Counter(_is_face(line, K) for line in lines)
+        if not len(numbers) == K * d > 0 or checks != Counter({True: faces}):
+            raise ValueError(
+                f"expected {K} points of {d} coordinates, without colours, then {faces} faces, one "
+                "a line: how many corners, and their points from 0"
+            )
+        points = np.frombuffer(numbers).reshape(K, d)
+    yield Catalogue(path, {"points": Entry(points.shape, "float64", True, lambda: points)})
+
+
+def _is_face(line: list[str], K: int) -> bool:
+    n = int(line[0]) if _COUNT.fullmatch(line[0]) else 0
+    corners = line[1 : n + 1]
+    return 0 < n == len(corners) and all(_COUNT.fullmatch(at) and int(at) < K for at in corners)

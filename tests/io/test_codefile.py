@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import h5py
@@ -15,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from gnc_cli import compare, solve
 from gnc_cli.errors import DataError, OutputError, UsageError
 from gnc_cli.io.code import provenance_text
 from gnc_cli.io.codefile import (
@@ -26,10 +28,12 @@ from gnc_cli.io.codefile import (
     write_streamed,
 )
 from gnc_cli.parameters import CODE_SUFFIXES
+from tests.problems import icosahedron, random_rotation, seven, snub_cube
 
 SUFFIXES = [suffix for suffix in CODE_SUFFIXES if suffix != ".hdf5"]  # written like .h5
 FINITE = st.floats(allow_nan=False, allow_infinity=False, width=64)
 SHAPES = st.tuples(st.integers(2, 6), st.integers(2, 4))
+CUBE = np.array([[x, y, z] for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0)])
 
 
 @st.composite
@@ -253,3 +257,70 @@ def test_blocks_to_stdout(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> No
     write_streamed("-", SHAPE, block, {})
     (tmp_path / "piped.h5").write_bytes(Pipe.buffer.getvalue())
     np.testing.assert_array_equal(read_code(tmp_path / "piped.h5").weights, block(0, SHAPE[0]))
+
+
+# OFF files, read again by a plain parser, and held against Euler's formula
+
+
+def parsed(path: Path) -> tuple[np.ndarray, list[list[int]], int]:
+    """Points, faces and the number of edges that the file claims."""
+    head, counts, *lines = path.read_text().splitlines()
+    if head == "nOFF":
+        counts, lines = lines[0], [counts, *lines[1:]]
+        assert int(lines.pop(0)) == len(lines[0].split())
+    K, F, E = map(int, counts.split())
+    faces = [list(map(int, line.split())) for line in lines[K:]]
+    assert len(faces) == F and all(face[0] == len(face) - 1 for face in faces)
+    points = np.array([list(map(float, line.split())) for line in lines[:K]])
+    return points, [face[1:] for face in faces], E
+
+
+@pytest.mark.parametrize(
+    ("code", "sizes"),
+    [
+        (lambda: CUBE, {4: 6}),
+        (icosahedron, {3: 20}),
+        (snub_cube, {3: 32, 4: 6}),
+        (seven, None),
+        (lambda: np.random.default_rng(3).standard_normal((200, 3)), None),
+    ],
+)
+def test_faces_are_those_of_the_hull(
+    tmp_path: Path, code: Callable[[], np.ndarray], sizes: dict[int, int] | None
+) -> None:
+    W = code() @ random_rotation(np.random.default_rng(1), 3)
+    write_code(tmp_path / "code.off", CodeFile(W))
+    points, faces, edges = parsed(tmp_path / "code.off")
+    assert np.array_equal(points, W) and np.array_equal(
+        read_points(tmp_path / "code.off").weights, W
+    )
+    if sizes is not None:
+        assert {n: sum(len(face) == n for face in faces) for n in sizes} == sizes
+        assert len(faces) == sum(sizes.values())
+    sides = [(f[i - 1], f[i]) for f in faces for i in range(len(f))]
+    assert len(W) - edges + len(faces) == 2
+    # Each edge is there once in each direction: a closed surface, all of one orientation.
+    assert len(set(sides)) == len(sides) == 2 * edges
+    assert {(b, a) for a, b in sides} == set(sides)
+    unit = W / np.linalg.norm(W, axis=1, keepdims=True)
+    for face in faces:
+        normal = np.cross(unit[face[1]] - unit[face[0]], unit[face[2]] - unit[face[1]])
+        assert (unit @ normal).max() <= unit[face[0]] @ normal + 1e-9  # from outside
+
+
+def test_other_dimensions_and_flat_codes_are_points(tmp_path: Path) -> None:
+    for W in (np.eye(4), np.eye(2), np.eye(3), np.vstack([np.eye(3)[:2], -np.eye(3)[:2]])):
+        write_code(tmp_path / "code.off", CodeFile(W), force=True)
+        points, faces, edges = parsed(tmp_path / "code.off")
+        assert np.array_equal(points, W) and faces == [] and edges == 0
+        assert (tmp_path / "code.off").read_text().startswith("OFF" if W.shape[1] == 3 else "nOFF")
+
+
+def test_commands_write_it(tmp_path: Path) -> None:
+    solve(3, 6, out=tmp_path / "six.off")
+    (row,) = compare(tmp_path / "six.off", export=tmp_path / "out").rows
+    assert row.congruent_to == "orthoplex-3"
+    assert len(parsed(tmp_path / "six.off")[1]) == 8
+    assert (tmp_path / "out" / "coordinates.off").read_bytes() == (
+        tmp_path / "six.off"
+    ).read_bytes()

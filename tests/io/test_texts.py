@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 from gnc_cli import bounds, compare, measure
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.io import inputs, texts
-from gnc_cli.io import off as off_file
 from gnc_cli.io.catalogue import Catalogue
-from gnc_cli.io.off import off
+from gnc_cli.io.codefile import read_points
 
 CELLS = st.sampled_from(
     ["1", "2.5", "-3e2", "1/3", "cat", "", " ", '"4"', '"', "a,b", "nan", "label", "x", "0", "\0"]
@@ -28,7 +27,9 @@ ROWS = st.lists(st.lists(CELLS, max_size=4), max_size=5)
 
 def read(content: bytes, name: str = "a.csv") -> dict[str, np.ndarray]:
     """Every dataset of a text."""
-    reader = off if name.endswith(".off") else texts.gz if name.endswith("gz") else texts.TEXTS
+    reader = (
+        texts.off if name.endswith(".off") else texts.gz if name.endswith("gz") else texts.TEXTS
+    )
     reader = reader["." + name.rpartition(".")[2]] if isinstance(reader, dict) else reader
     with reader(io.BytesIO(content), name) as catalogue:
         assert isinstance(catalogue, Catalogue)
@@ -122,7 +123,6 @@ def test_little_memory_is_taken(
 ) -> None:
     small = partial(inputs.pieces, size=1 << 12)
     monkeypatch.setattr(texts, "pieces", small)
-    monkeypatch.setattr(off_file, "pieces", small)
     count = 400_000 // len(line)
     heads = {
         "a.off": f"nOFF 1 {count} 0 0\n",
@@ -209,3 +209,47 @@ def test_thousands_of_digits_in_options() -> None:
         bounds(d="1" * 4400, K=4)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="is not a device"):
         measure(weights=np.eye(3), device="cuda:" + "1" * 4400)
+
+
+# OFF
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "OFF",
+        "OFF 3 0",
+        "OFF\n-3 0 0\n1 0 0\n",
+        "OFF\n999999999999999999 0 0\n1 0 0\n",
+        "nOFF\n0\n3 0 0\n",
+        "nOFF\nx\n3 0 0\n",
+        "OFF\n2 0 0\n1 0 0\n0 1 x\n",
+        "OFF\n2 9 0\n1 0 0\n0 1 0\n",
+        "OFF\n" + "9" * 5000 + " 0 0\n",
+        "COFF\n2 0 0\n1 0 0 1 1 1 1\n0 1 0 1 1 1 1\n",
+        # Colours of points, no count of edges, a point too many or too few, a corner of no point, a
+        # negative count, other digits.
+        "OFF\n4 2 0\n1 0 0 9 0 0\n0 1 0 9 0 0\n0 0 1 0 0 0\n-1 -1 -1 0 0 0\n3 0 1 2\n3 1 2 3\n",
+        "OFF\n3 1\n1 0 0\n0 1 0\n0 0 1\n3 0 1 2\n",
+        "OFF\n4 1 3\n1 0 0\n0 1 0\n0 0 1\n3 0 1 2\n",
+        "OFF\n2 1 3\n1 0 0\n0 1 0\n0 0 1\n3 0 1 2\n",
+        "OFF\n3 1 3\n1 0 0\n0 1 0\n0 0 1\n3 0 1 99\n",
+        "OFF\n3 -1 3\n1 0 0\n0 1 0\n0 0 1\n3 0 1 2\n",
+        "OFF\n0_2 0 0\n1 0 0\n0 1 0\n",
+        "OFF\n2 0 0\n1_0 0 0\n0 1 0\n",
+        "OFF\n\u0662 0 0\n1 0 0\n0 1 0\n",
+    ],
+)
+def test_bad_off_files_are_one_line(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "code.off"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(DataError, match="code.off") as caught:
+        read_points(path)
+    assert "\n" not in str(caught.value) and len(str(caught.value)) < 300
+    assert "invalid literal" not in str(caught.value) and "index" not in str(caught.value)
+
+
+def test_off_files_of_others(tmp_path: Path) -> None:
+    path = tmp_path / "code.off"
+    path.write_text("OFF 3 1 3 # a triangle\n\n1 0 0  0 1 0\n0 0 1\n3 0 1 2 255 0 0\n")
+    assert np.array_equal(read_points(path).weights, np.eye(3))
