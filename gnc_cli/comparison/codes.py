@@ -1,35 +1,28 @@
-"""One code beside the best known one: read, measured, judged, recognised."""
+"""One code beside the best known one: read, measured, judged."""
 
 import contextlib
-import logging
 import math
 import os
 import time
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gnc_cli.codes.certify import certify_code, one_vs_one_rattlers, simple_bracket
-from gnc_cli.codes.congruence import Undecided, congruence, fingerprint
 from gnc_cli.codes.description import Description
 from gnc_cli.codes.exact_cosine import ExactRows, verify_below
-from gnc_cli.comparison.files import (
-    read_decimals,
-    read_published,
-)
+from gnc_cli.comparison.files import read_decimals, read_published
 from gnc_cli.comparison.result import FileRow, PolishedCosine, Polynomial
-from gnc_cli.constructions.registry import find, in_dimension
 from gnc_cli.errors import DataError
 from gnc_cli.geometry.gram import closest_pair, gram_tiles, row_maxima
 from gnc_cli.geometry.one_vs_rest import one_vs_rest
 from gnc_cli.geometry.rounding import spacing
 from gnc_cli.geometry.sphere import angle_from_chord, chord, normalise
-from gnc_cli.known_codes.best import best, constructed
-from gnc_cli.known_codes.stored import stored_codes
+from gnc_cli.known_codes.best import best
+from gnc_cli.known_codes.recognition import SAME_ROWS, Recognised, recognise
 from gnc_cli.known_codes.table import KnownCodes
 from gnc_cli.known_codes.verdict import ComparisonStatus, verdict
 from gnc_cli.metrics.gnc2 import Rattlers
@@ -77,19 +70,7 @@ _LISTED_ROWS = 3000
 """Of codes with more rows contacts are counted, not listed, and few rows are bracketed."""
 _FITTED = 200
 """A polynomial is fitted to this many digits at most."""
-_SAME_ROWS = 1e-6
-"""Largest distance of corresponding rows of one code: far above what a polish leaves, far below
-what tells two codes apart."""
-_SAME_COSINES = 1e-5
-"""Candidates whose largest cosine is off by more are not built."""
-_MOST_NUMBERS = 2e7
-"""Codes of more numbers (K d) are not looked for among those that are known."""
-_RECOGNITION_SECONDS = 10.0
-"""For recognition where nobody set a time limit; what is open then is undecided."""
-
 _PROBLEMS = ("softmax", "tammes", "ufm")
-
-_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, eq=False)
@@ -305,102 +286,6 @@ def rho_bracket(W: np.ndarray, row_max: np.ndarray, deadline: Deadline) -> Brack
     return simple.narrowed(Bracket(0.0, float(few.upper.min())))
 
 
-# Which named or stored code a code equals, up to rotation, reflection and order of its points
-
-
-@dataclass(frozen=True)
-class Recognised:
-    """What a search for a congruent code ended with."""
-
-    name: str | None
-    """Of the code that it equals."""
-    state: str | None
-    """`decided`: the name, or none of the constructions and stored codes fits; `undecided`: the
-    search was cut short and some may fit; None: too large, not looked for."""
-
-    @property
-    def undecided(self) -> tuple[str, ...]:
-        """The keys of a row that it leaves undecided."""
-        return ("congruent_to",) if self.state == "undecided" else ()
-
-
-def recognise(
-    W: np.ndarray,
-    max_cosine: float,
-    rattles: np.ndarray,
-    deadline: Deadline,
-    precision: float = 0.0,
-) -> Recognised:
-    """Look for a construction or stored code that the unit rows `W`, (K, d), equal.
-
-    The places of one-vs-one rattlers, marked in `rattles`, (K,), are not compared. A deadline
-    without a limit of its own is taken as ten seconds. Coordinates coarser than float64 are good to
-    `precision`.
-    """
-    K, d = W.shape
-    if W.size > _MOST_NUMBERS:
-        return Recognised(None, None)
-    clock = deadline.within(_RECOGNITION_SECONDS) if deadline.seconds is None else deadline
-    state = "decided"
-    for name, cosine, build in _candidates(d, K):
-        if abs(cosine - max_cosine) > _SAME_COSINES + precision:
-            continue
-        try:
-            equal = _same_code(
-                W, np.asarray(build()), rattles, clock, max(_SAME_ROWS, precision / 2.0)
-            )
-        except TimeoutError:
-            equal = Undecided("the fingerprints took too long")
-        if isinstance(equal, Undecided):
-            _log.info("congruence with %s is undecided: %s", name, equal.reason)
-            state = "undecided"
-        elif equal:
-            return Recognised(f"{name}, rattlers aside" if rattles.any() else name, "decided")
-    if d + 1 < K <= min(2 * d, _LISTED_ROWS) and _in_orthoplex(W):
-        return Recognised(f"orthoplex-{d}, {K} of its {2 * d} points", "decided")
-    return Recognised(None, state)
-
-
-def _same_code(
-    W: np.ndarray, rows: np.ndarray, rattles: np.ndarray, deadline: Deadline, tolerance: float
-) -> bool | Undecided:
-    """Whether two codes are one, rattlers aside; TimeoutError where fingerprints took too long.
-
-    They come first: a code with other inner products needs no matching.
-    """
-    if rattles.any():
-        free = one_vs_one_rattlers(row_maxima(rows, deadline=deadline)[0], 1e-7)
-        W, rows = W[~rattles], rows[~free]
-    mine, theirs = fingerprint(W, deadline=deadline), fingerprint(rows, deadline=deadline)
-    if not mine.agrees(theirs, tolerance):
-        return False
-    match = congruence(W, rows, tolerance=tolerance, deadline=deadline)
-    return match if isinstance(match, Undecided) else match is not None
-
-
-def _candidates(d: int, K: int) -> Iterator[tuple[str, float, Callable[[], Any]]]:
-    """Codes of K points that fit into d dimensions: name, largest cosine, what makes the rows."""
-    # Theorem 3.3; the smaller simplices lie in subspaces.
-    theorem = find(f"simplex-{K - 1}") if 3 <= K <= d else find(f"polygon-{K}") if d == 2 else None
-    if theorem is not None:
-        yield theorem.name, theorem.cosine.value, theorem.build
-    for code in in_dimension(d):
-        if code.K == K:
-            yield code.name, code.cosine.value, code.build
-    part = constructed(d, K) if K > 2 * d else None
-    if part is not None and part.changes:
-        yield part.origin, part.cosine.value, part.build
-    for name, rows in stored_codes(d, K):
-        yield name, float(row_maxima(normalise(rows))[0].max()), partial(normalise, rows)
-
-
-def _in_orthoplex(W: np.ndarray) -> bool:
-    """Whether all inner products of different rows are 0 or -1."""
-    gram = W @ W.T
-    np.fill_diagonal(gram, 0.0)
-    return bool(np.minimum(np.abs(gram), np.abs(gram + 1.0)).max() <= _SAME_ROWS)
-
-
 # Further digits, and what a code is
 
 
@@ -411,7 +296,7 @@ def described(row: FileRow, code: Judged, precision: float, deadline: Deadline) 
     if code.contact_pairs is None or row.max_cosine is None or row.max_cosine >= 1.0 - _EQUAL:
         reason = "all: its contacts are not listed, or points are equal"
         return replace(row, description=Description(left_out=(reason,)))
-    tolerance = max(_SAME_ROWS, precision)
+    tolerance = max(SAME_ROWS, precision)
     description, undecided = describe(
         code.weights, code.contact_pairs, deadline, tolerance=tolerance
     )

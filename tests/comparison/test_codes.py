@@ -1,7 +1,6 @@
 """Codes beside the best known ones: known answers, second witnesses, proofs of improvements."""
 
 import math
-import threading
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
@@ -16,7 +15,7 @@ from gnc_cli import compare, measure, solve
 from gnc_cli.codes.certify import certify_code
 from gnc_cli.codes.exact_cosine import ExactRows, verify_below
 from gnc_cli.comparison import codes as module
-from gnc_cli.comparison.codes import Recognised, count_contacts, recognise, rho_bracket
+from gnc_cli.comparison.codes import count_contacts, rho_bracket
 from gnc_cli.comparison.result import FileRow, ListedRow
 from gnc_cli.comparison.view import view
 from gnc_cli.constructions.families.theorem_3_3 import closed_form
@@ -348,34 +347,6 @@ def test_what_cannot_be_described_has_a_reason() -> None:
     large = only(compare(many, describe=True)).description
     for of in (equal, large):
         assert of is not None and of.design is None and of.left_out[0].startswith("all: ")
-
-
-# Recognition: what it decides, and what it leaves open
-
-
-def recognised(W: np.ndarray, deadline: Deadline | None = None) -> Recognised:
-    rattles = np.zeros(len(W), dtype=bool)
-    return recognise(W, float(row_maxima(W)[0].max()), rattles, deadline or Deadline())
-
-
-def test_what_is_decided() -> None:
-    W = built("24-cell")
-    assert recognised(W) == Recognised("24-cell", "decided")
-    assert recognised(W[:23]).state == "decided"
-
-
-def test_what_is_left_open(monkeypatch: pytest.MonkeyPatch) -> None:
-    W = built("24-cell")
-    assert recognised(W, Deadline(0.0)) == Recognised(None, "undecided")
-    # Without a limit there is one of its own, and the interruption still counts.
-    monkeypatch.setattr(module, "_RECOGNITION_SECONDS", 0.0)
-    assert recognised(W) == Recognised(None, "undecided")
-    assert recognised(W, Deadline(60.0)) == Recognised("24-cell", "decided")
-    stop = threading.Event()
-    stop.set()
-    assert recognised(W, Deadline(None, stop)).state == "undecided"
-    monkeypatch.setattr(module, "_MOST_NUMBERS", 95)
-    assert recognised(W) == Recognised(None, None)
 
 
 def test_other_codes_of_the_orthoplex_size_are_not_taken_for_it() -> None:

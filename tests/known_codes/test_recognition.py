@@ -1,0 +1,37 @@
+"""Recognition: what it decides, and what it leaves open."""
+
+import threading
+
+import numpy as np
+import pytest
+
+from gnc_cli.geometry.gram import row_maxima
+from gnc_cli.known_codes import recognition as module
+from gnc_cli.known_codes.recognition import Recognised, recognise
+from gnc_cli.runtime.deadline import Deadline
+from tests.comparison.samples import built
+
+
+def recognised(W: np.ndarray, deadline: Deadline | None = None) -> Recognised:
+    rattles = np.zeros(len(W), dtype=bool)
+    return recognise(W, float(row_maxima(W)[0].max()), rattles, deadline or Deadline())
+
+
+def test_what_is_decided() -> None:
+    W = built("24-cell")
+    assert recognised(W) == Recognised("24-cell", "decided")
+    assert recognised(W[:23]).state == "decided"
+
+
+def test_what_is_left_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    W = built("24-cell")
+    assert recognised(W, Deadline(0.0)) == Recognised(None, "undecided")
+    # Without a limit there is one of its own, and the interruption still counts.
+    monkeypatch.setattr(module, "_RECOGNITION_SECONDS", 0.0)
+    assert recognised(W) == Recognised(None, "undecided")
+    assert recognised(W, Deadline(60.0)) == Recognised("24-cell", "decided")
+    stop = threading.Event()
+    stop.set()
+    assert recognised(W, Deadline(None, stop)).state == "undecided"
+    monkeypatch.setattr(module, "_MOST_NUMBERS", 95)
+    assert recognised(W) == Recognised(None, None)
