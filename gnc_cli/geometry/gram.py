@@ -140,6 +140,27 @@ def max_abs_cosine(W: np.ndarray, *, deadline: Deadline | None = None) -> float:
     return min(largest, 1.0)
 
 
+def welch(d: int, K: int) -> float:
+    """Welch's lower bound on the largest absolute cosine of K unit vectors in R^d.
+
+    The best over powers k of `((K / binomial(d + k - 1, k) - 1) / (K - 1))^(1 / 2k)`. Antipodal
+    codes have one line for two rows, which is what K / 2 stands for here. L. R. Welch, Lower bounds
+    on the maximum cross correlation of signals, IEEE Trans. Inf. Theory 20 (1974).
+
+    Example:
+        >>> round(welch(512, 10000), 3)
+        0.042
+    """
+    lines = K / 2
+    bounds = [0.0]
+    for k in range(1, 12):
+        dimensions = math.comb(d + k - 1, k)
+        if dimensions >= lines:
+            break
+        bounds.append(((lines / dimensions - 1.0) / (lines - 1.0)) ** (0.5 / k))
+    return max(bounds)
+
+
 def mean_square_cosine(W: np.ndarray) -> float:
     """The mean of `<w_k, w_j>^2` over k != j, by a product of d x d, or K x K where K is less.
 

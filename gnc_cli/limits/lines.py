@@ -2,44 +2,22 @@
 
 K unit vectors span K lines; the largest absolute cosine of two is their **coherence**. With their
 negatives they are an antipodal code of 2 K points, whose largest cosine is the coherence: each
-bound on t*(d, 2 K) is one on the coherence, of which Levenshtein's is taken. Welch's bounds are of
-lines alone, and stronger where no optimal code is antipodal.
+bound on t*(d, 2 K) is one on the coherence, of which Levenshtein's is taken. Welch's bounds
+(`gram.welch`) are of lines alone, and stronger where no optimal code is antipodal.
 
 The mean square over all pairs, `sum_(k != j) <w_k, w_j>^2 = |W^T W|^2 - K`, is least where `W^T W`
 is a multiple of the identity (a tight frame), by Cauchy and Schwarz on its d eigenvalues, whose sum
 is K; K <= d orthogonal vectors have 0.
 
-References:
-    L. R. Welch, Lower bounds on the maximum cross correlation of signals, IEEE Trans. Inf. Theory
-    20 (1974).
-    J. J. Benedetto, M. Fickus, Finite normalized tight frames, Adv. Comput. Math. 18 (2003).
+Reference: J. J. Benedetto, M. Fickus, Finite normalized tight frames, Adv. Comput. Math. 18 (2003).
 """
 
 import math
 
+from gnc_cli.geometry.gram import welch
 from gnc_cli.limits.levenshtein import LEVENSHTEIN
 from gnc_cli.limits.limit import ROUNDING
 from gnc_cli.records import Bracket
-
-
-def welch(d: int, K: int) -> float:
-    """Welch's lower bound on the largest absolute cosine of K unit vectors in R^d.
-
-    The best over powers k of `((K / binomial(d + k - 1, k) - 1) / (K - 1))^(1 / 2k)`. Antipodal
-    codes have one line for two rows, which is what K / 2 stands for here.
-
-    Example:
-        >>> round(welch(512, 10000), 3)
-        0.042
-    """
-    lines = K / 2
-    bounds = [0.0]
-    for k in range(1, 12):
-        dimensions = math.comb(d + k - 1, k)
-        if dimensions >= lines:
-            break
-        bounds.append(((lines / dimensions - 1.0) / (lines - 1.0)) ** (0.5 / k))
-    return max(bounds)
 
 
 def least_mean_square(d: int, K: int) -> float:

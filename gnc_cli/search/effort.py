@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from gnc_cli.limits.lines import welch
+from gnc_cli.geometry.gram import welch
 
 if TYPE_CHECKING:
     from gnc_cli.search.problem import Problem

@@ -15,6 +15,7 @@ from gnc_cli.geometry.gram import (
     max_cosine,
     mean_square_cosine,
     row_maxima,
+    welch,
     without_contacts,
 )
 from gnc_cli.geometry.sphere import normalise, pair_cosines, random_points
@@ -141,3 +142,11 @@ def test_the_rows_with_most_contacts_go_first() -> None:
     part = without_contacts(np.concatenate([orthoplex(4)[1:], crowd[1:]]), 8)
     assert np.array_equal(part[:7], orthoplex(4)[1:])
     assert contacts(icosahedron()).sum() == 60
+
+
+def test_welch_where_it_is_attained() -> None:
+    # Equiangular tight frames meet it: 28 lines in R^7 at 1/3, 276 in R^23 at 1/5.
+    assert welch(7, 56) == pytest.approx(1 / 3)
+    assert welch(23, 552) == pytest.approx(1 / 5)
+    # 120 lines in R^8, 36 quadratic forms: the second power says (7/3 / 119)^(1/4).
+    assert welch(8, 240) == pytest.approx((7 / 3 / 119) ** 0.25) and welch(8, 240) < 0.5

@@ -5,17 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gnc_cli.geometry.gram import welch
 from gnc_cli.geometry.sphere import random_points
-from gnc_cli.limits.lines import least_coherence, least_mean_square, welch
+from gnc_cli.limits.lines import least_coherence, least_mean_square
 from tests.problems import icosahedron, simplex
-
-
-def test_welch_where_it_is_attained() -> None:
-    # Equiangular tight frames meet it: 28 lines in R^7 at 1/3, 276 in R^23 at 1/5.
-    assert welch(7, 56) == pytest.approx(1 / 3)
-    assert welch(23, 552) == pytest.approx(1 / 5)
-    # 120 lines in R^8, 36 quadratic forms: the second power says (7/3 / 119)^(1/4).
-    assert welch(8, 240) == pytest.approx((7 / 3 / 119) ** 0.25) and welch(8, 240) < 0.5
 
 
 @given(st.integers(2, 30), st.integers(2, 80), st.integers(0, 10**6))
