@@ -1,6 +1,8 @@
-"""The values that a search works with: which code is sought, and how much is done for it."""
+"""The values that a search works with: which code is sought, how much is done for it, and on which
+part of a machine."""
 
 import math
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property, partial
 from hashlib import sha256
@@ -10,6 +12,8 @@ import numpy as np
 
 from gnc_cli.known_codes.best import Reference, Table, best
 from gnc_cli.runtime.deadline import Progress, StageProgress
+from gnc_cli.runtime.parallel import processes
+from gnc_cli.runtime.threads import limit_threads, threads_for
 from gnc_cli.search.effort import LARGE
 
 _ROUNDING = 1e-12
@@ -90,6 +94,29 @@ class Plan:
     def stage(self, name: str) -> StageProgress | None:
         """Return the progress of one stage: `(done, total, best)`."""
         return None if self.progress is None else partial(self.progress, name)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Machine:
+    """The device, threads and processes of a call."""
+
+    device: str = "auto"
+    """`auto`, `cpu`, `cuda` or `cuda:1`."""
+    threads: int | None = None
+    """Threads on the CPU; None: as many as suit the work."""
+    workers: int | None = None
+    """Processes on this machine; None: one per core."""
+    cluster: str | None = None
+    """Address of a Dask scheduler, in place of processes here."""
+
+    @property
+    def processes(self) -> int:
+        """The number of processes that work on this machine."""
+        return processes(self.workers, self.cluster)
+
+    def limited_threads(self, flops_per_call: float) -> AbstractContextManager[object]:
+        """Limit libraries to the user's number of threads, or one that suits calls of this size."""
+        return limit_threads(threads_for(flops_per_call, self.threads))
 
 
 def target_distance(problem: str, target: float | None) -> float:

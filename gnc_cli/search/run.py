@@ -17,10 +17,9 @@ from gnc_cli.known_codes.stored import best_stored, stored_entry
 from gnc_cli.limits.registry import possible_table
 from gnc_cli.parameters import check_current_folder, spelled
 from gnc_cli.runtime.deadline import Deadline
-from gnc_cli.runtime.machine import Machine
 from gnc_cli.runtime.threads import resolve_device
 from gnc_cli.search.given_rows import fixed_rows, start_rows
-from gnc_cli.search.instance import Instance, Plan, target_distance
+from gnc_cli.search.instance import Instance, Machine, Plan, target_distance
 from gnc_cli.search.request import STORED, Solve
 from gnc_cli.search.result import ConstructionList, Outcome, SolveResult, SolveSweep
 from gnc_cli.search.routes.construction import (

@@ -11,9 +11,8 @@ from gnc_cli import __version__
 from gnc_cli.codes.certify import Certificate
 from gnc_cli.metrics.gnc2 import EVERY_CLASS
 from gnc_cli.runtime.deadline import Deadline
-from gnc_cli.runtime.machine import Machine
 from gnc_cli.runtime.memory import check_memory
-from gnc_cli.search.instance import Instance, Plan
+from gnc_cli.search.instance import Instance, Machine, Plan
 from gnc_cli.search.result import Course, Margins, SolveResult, SolveSweep, UfmMeasures
 from gnc_cli.search.verdict import add_verdict
 
