@@ -171,7 +171,7 @@ def whole(least: int | None = None, most: int | None = None) -> Kind:
     )
 
 
-def wholes(least: int | None = None, most: int | None = None) -> Kind:
+def wholes(least: int | None, most: int | None) -> Kind:
     """One or several whole numbers, each once: `3,5,8`, `2..64`, `[3, 5]`."""
     return Kind(
         "INTS",

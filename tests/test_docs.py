@@ -83,12 +83,6 @@ def test_a_command_has_one_output_on_all_pages() -> None:
                 assert told == expected, f"{page} and {first}: {block.until(place)[-1]}"
 
 
-@pytest.mark.parametrize("page", [*PAGES, *BESIDE], ids=_name)
-def test_prose_is_wrapped_at_100_columns(page: Path) -> None:
-    prose = re.sub(r"^```.*?^```$", "", page.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
-    assert [s for s in prose.splitlines() if len(s) > 100 and not s.startswith("|")] == []
-
-
 def _run_python(block: Block, names: dict[str, Any]) -> None:
     told: list[str] = []
     example = doctest.DocTestParser().get_doctest(block.text, names, "page", None, 0)

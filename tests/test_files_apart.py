@@ -68,11 +68,6 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
         "--table 'n.csv'",
     ),
     ("compare", {"FILES": ["b.h5", "n.svg"], "plot": "n.svg", "force": True}, "FILES 'n.svg'"),
-    (
-        "compare",
-        {"solve": True, "d": 3, "K": 8, "table": "n.jsonl", "out": "n.jsonl", "force": True},
-        "--table 'n.jsonl'",
-    ),
     ("train", {"head": "fixed:n.svg", "plot": "n.svg", "force": True}, "--head 'n.svg'"),
     ("train", {"data": "h5:n.svg", "plot": "n.svg", "force": True}, "--data 'n.svg'"),
     (

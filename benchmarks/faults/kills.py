@@ -332,7 +332,7 @@ def progress(folder: Path) -> dict[str, Any]:
             found[name] = [line for line in lines if line.endswith("\n")]
     with contextlib.suppress(DataError, OSError):
         state = read_code(folder / "a.h5").state or {}
-        found["restarts"] = int(state["restarts"]) + int(state["cut_restarts"])
+        found["starts"] = int(state.get("starts", 0))
     with contextlib.suppress(DataError, OSError):
         training = read_checkpoint(str(folder / "run/last.pt")).training
         found["steps"] = [training.epoch, training.step]

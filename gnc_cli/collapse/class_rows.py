@@ -123,7 +123,7 @@ def write_per_class(
 
 
 def write_merges(
-    path: str | os.PathLike[str], merges: Iterable[ClassMerge], *, force: bool = False
+    path: str | os.PathLike[str], merges: Iterable[ClassMerge], *, force: bool
 ) -> None:
     """Write a row per class to merge: .csv with a header, the fields of `ClassMerge`."""
     from gnc_cli.io.atomic import atomic_file

@@ -40,7 +40,7 @@ def reach_of(
     prepared: Prepared,
     deadline: Deadline,
     threads: int,
-    report: Progress | None = None,
+    report: Progress | None,
 ) -> dict[str, Any]:
     """The fields of the result that `--reach` and `--sets` ask for.
 

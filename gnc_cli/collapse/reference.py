@@ -80,7 +80,7 @@ def checked_table(table: Table) -> KnownCodes | None:
     return possible_table(table)
 
 
-def possible_gnc2(d: int, K: int, table: Table = None) -> Bracket:
+def possible_gnc2(d: int, K: int, table: Table) -> Bracket:
     """The bracket of rho*(d, K), the largest GNC2 of K unit rows, as `gnc bounds` has it.
 
     Example:

@@ -97,8 +97,8 @@ def dataset_for(catalogue: Catalogue, role: str, key: str | None) -> str:
 
 def roles_of_file(
     catalogue: Catalogue,
-    key: str | None = None,
-    elsewhere: Collection[str] = (),
+    key: str | None,
+    elsewhere: Collection[str],
     role: str | None = None,
     taken: Collection[str] = (),
 ) -> dict[str, str]:
@@ -125,7 +125,7 @@ def roles_of_file(
 def roles_of_group(
     catalogue: Catalogue,
     group: str,
-    elsewhere: Collection[str] = (),
+    elsewhere: Collection[str],
     picked: dict[str, str] | None = None,
     taken: Collection[str] = (),
 ) -> dict[str, str]:
@@ -392,7 +392,7 @@ def how_found(catalogue: Catalogue, weights: str) -> str | None:
 
 
 def _find_unnamed_features(
-    catalogue: Catalogue, group: str, roles: dict[str, str], taken: Collection[str] = ()
+    catalogue: Catalogue, group: str, roles: dict[str, str], taken: Collection[str]
 ) -> None:
     """Where there are labels, the one matrix of as many rows whose name says nothing."""
     rows = catalogue.entries[roles["labels"]].shape[:1] if "labels" in roles else None

@@ -180,7 +180,7 @@ def draw_curves(
         ax.set_yscale("log")
 
 
-def draw_cosines(ax: Any, W: np.ndarray, levels: Sequence[tuple[float, str, str]] = ()) -> None:
+def draw_cosines(ax: Any, W: np.ndarray, levels: Sequence[tuple[float, str, str]]) -> None:
     """The cosines of all pairs of unit rows (K, d), sorted: a plateau is a value of many pairs.
 
     Args:

@@ -51,7 +51,7 @@ def progress_and_rows(output: OutputOptions, name: str, first: str) -> Iterator[
             yield {"progress": progress}
 
 
-def expose(function: Callable[..., Result], first: str = "starting") -> Callable[..., None]:
+def expose(function: Callable[..., Result], first: str) -> Callable[..., None]:
     """The command of a public function.
 
     The `view.py` of its folder has `view(result, verbose)`, the tables for a person. It may have

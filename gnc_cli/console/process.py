@@ -17,7 +17,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from io import TextIOWrapper
-from types import FrameType, MappingProxyType
+from types import FrameType
 from typing import Any
 
 import typer
@@ -85,7 +85,7 @@ def emit(text: str, *, rows: bool = False) -> None:
         raise failure from error
 
 
-def print_line(row: Any, head: Mapping[str, Any] = MappingProxyType({})) -> None:
+def print_line(row: Any, head: Mapping[str, Any]) -> None:
     """One row of --jsonl: a result, or a record that belongs to one, after the keys of `head`."""
     line = row.to_json() if isinstance(row, Result) else {**head, **plain(row)}
     emit(json.dumps(line, allow_nan=False) + "\n", rows=True)
@@ -111,7 +111,7 @@ def _handled(numbers: Sequence[int], handler: Any) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def interruptible(quiet: bool = False) -> Iterator[threading.Event]:
+def interruptible(quiet: bool) -> Iterator[threading.Event]:
     """An event that the first of these signals sets; the second raises KeyboardInterrupt.
 
     Python runs signal handlers between bytecodes of the main thread only, which may be minutes

@@ -72,7 +72,7 @@ class _Notes(logging.Handler):
 
 
 @contextlib.contextmanager
-def conversation(quiet: bool = False, verbose: bool = False) -> Iterator[None]:
+def conversation(quiet: bool, verbose: bool) -> Iterator[None]:
     """Show warnings (not with `quiet`) and, with `verbose`, what the loggers of gnc_cli say."""
     logger, handler = logging.getLogger("gnc_cli"), _Notes()
     old_level, old_propagate = logger.level, logger.propagate

@@ -39,10 +39,10 @@ def conclude(
     output: OutputOptions,
     gates: Gates,
     *,
-    verdicts: Sequence[Verdict] = (),
-    streamed: bool = False,
-    on_stderr: bool = False,
-    overwrite: bool = False,
+    verdicts: Sequence[Verdict],
+    streamed: bool,
+    on_stderr: bool,
+    overwrite: bool,
 ) -> ExitCode:
     """Print `result`, say what the gates say, write the report.
 

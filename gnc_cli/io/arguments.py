@@ -204,7 +204,7 @@ def check_files(parameters: Mapping[str, Parameter], values: Mapping[str, Any]) 
         check_writable(value, force=force, resume=resume)
 
 
-def check_apart(written: Mapping[str, Any], read: Mapping[str, Any] | None = None) -> None:
+def check_apart(written: Mapping[str, Any], read: Mapping[str, Any] | None) -> None:
     """Refuse before the work that two of its files are one.
 
     Args:

@@ -30,7 +30,7 @@ def write_rows(
     *,
     options: dict[str, Any] | None = None,
     beside: Mapping[str, np.ndarray] | None = None,
-    force: bool = False,
+    force: bool,
 ) -> None:
     """Write the rows of a result in the format of the suffix.
 

@@ -33,7 +33,7 @@ _WORTH_SPLITTING = 2e8
 """Floating-point operations in one call, about 5 ms on one core, that justify a second thread."""
 
 
-def resolve_device(name: str = "auto") -> "torch.device":
+def resolve_device(name: str) -> "torch.device":
     """The torch device called `auto`, `cpu`, `cuda` or `cuda:N`.
 
     `auto` is the first CUDA device where there is one, else the CPU.

@@ -231,13 +231,11 @@ def _exp_in_place(exponents: torch.Tensor) -> torch.Tensor:
     return exponents.clamp_(min=floor).exp_()
 
 
-def choose_threshold(
-    W: torch.Tensor, per_row: float, *, generator: torch.Generator, sample: int = 256
-) -> float:
-    """The cosine that about `per_row` other rows exceed, seen from a random `sample` of the rows,
-    fewer where sample * K numbers would exceed 64 MB."""
+def choose_threshold(W: torch.Tensor, per_row: float, *, generator: torch.Generator) -> float:
+    """The cosine that about `per_row` other rows exceed, seen from 256 random rows, fewer where
+    their cosines would exceed 64 MB."""
     K = len(W)
-    picked = torch.randperm(K, generator=generator)[: max(1, min(sample, K, 2**24 // K))]
+    picked = torch.randperm(K, generator=generator)[: max(1, min(256, K, 2**24 // K))]
     picked = picked.to(W.device)
     cosines = W[picked] @ W.T
     cosines[torch.arange(len(picked), device=W.device), picked] = -2.0

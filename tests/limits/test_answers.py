@@ -7,7 +7,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from gnc_cli import bounds, schemas
@@ -192,6 +192,7 @@ def test_counts(d: int, margin: float, guaranteed: int, excluded: int) -> None:
 
 
 @settings(max_examples=16)
+@example(3, {"margin": 0.048})
 @given(st.integers(2, 40) | st.integers(2, 600), asked)
 def test_a_number_of_points_is_the_last(d: int, asked: dict[str, float]) -> None:
     answer = classes(d, **asked)
@@ -205,7 +206,9 @@ def test_a_number_of_points_is_the_last(d: int, asked: dict[str, float]) -> None
     if first is not None and first * d < _TOLD_APART:
         assert most is not None and most < first
         assert status(d, first, **asked) == "excluded"
-        assert status(d, first - 1, **asked) != "excluded"
+        # The linear programme is asked of pairs alone.
+        (before,) = bounds(d, first - 1, **asked).best  # type: ignore[arg-type]
+        assert before.status != "excluded" or before.upper_name == "delsarte-lp"
     for r in answer.rows:
         assert isinstance(r, ClassesRow)
         if r.K is not None:

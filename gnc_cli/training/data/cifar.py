@@ -84,7 +84,7 @@ CIFAR100 = CifarLayout(
 )
 
 
-def read_cifar(layout: CifarLayout, path: str | None = None) -> ImageData:
+def read_cifar(layout: CifarLayout, path: str | None) -> ImageData:
     """CIFAR-10 or CIFAR-100, the fine labels of the latter.
 
     `path` is the folder of the batches, a folder that holds it or the tar file, or the tar file; by

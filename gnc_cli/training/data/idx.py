@@ -108,7 +108,7 @@ IDX_SETS = {
 }
 
 
-def read_idx(name: str, path: str | None = None) -> ImageData:
+def read_idx(name: str, path: str | None) -> ImageData:
     """A training set and, where its files are there, a test set: uint8 (N, 1, S, S).
 
     `name` is one of `IDX_SETS`, or `idx` for the set in a folder `path`, whatever it is called;
