@@ -35,6 +35,7 @@ LAYERS = (
     "runtime",
     "parameters",
     "parsing",
+    "figures",
     "records",
     "schemas",
     "escaping",
@@ -88,6 +89,21 @@ def test_every_import_points_down() -> None:
 def test_files_import_each_other_in_no_circle() -> None:
     graph = {_name(module): {*_imports(module)} - {_name(module)} for module in MODULES}
     TopologicalSorter(graph).prepare()  # a CycleError names the files
+
+
+def test_what_computes_shows_nothing() -> None:
+    """Sheets, pictures and pages are a command's own; what lies beside them gives numbers."""
+    importing = {
+        _name(module)
+        for module in MODULES
+        if any(name.startswith("console/") for name in _imports(module))
+    }
+    shows = {"view.py", "plot.py", "page.py", "pages.py"}
+    assert not {
+        name
+        for name in importing
+        if Path(name).name not in shows and _layer(name) not in ("console", "cli", "__main__")
+    }
 
 
 def test_a_call_ends_in_run() -> None:

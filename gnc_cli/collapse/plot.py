@@ -33,8 +33,8 @@ from gnc_cli.console.drawing import (
     save,
     styled,
 )
-from gnc_cli.console.numbers import count
 from gnc_cli.escaping import in_picture
+from gnc_cli.figures import count
 
 TITLES = {
     "gnc1": "GNC1: variability within classes",

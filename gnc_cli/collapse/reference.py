@@ -13,11 +13,11 @@ import numpy as np
 
 from gnc_cli import __version__
 from gnc_cli.collapse.result import Gnc2Reference
-from gnc_cli.console.numbers import cited
 from gnc_cli.errors import DataError
 from gnc_cli.geometry.one_vs_rest import minimum_one_vs_rest
 from gnc_cli.geometry.sphere import normalise
 from gnc_cli.known_codes.best import Reference, Table, best, read_table
+from gnc_cli.known_codes.citation import cited
 from gnc_cli.known_codes.table import KnownCodes
 from gnc_cli.parameters import spelled
 from gnc_cli.records import Bracket

@@ -24,7 +24,8 @@ from gnc_cli.collapse.result import (
     told_apart,
     value_under,
 )
-from gnc_cli.console.numbers import (
+from gnc_cli.console.table import Cell, Styled, Table, facts
+from gnc_cli.figures import (
     above_minimum,
     brief,
     certified,
@@ -34,7 +35,6 @@ from gnc_cli.console.numbers import (
     rounded,
     short,
 )
-from gnc_cli.console.table import Cell, Styled, Table, facts
 from gnc_cli.metrics.spectrum import ALL_ROWS
 from gnc_cli.records import Bracket
 

@@ -16,9 +16,9 @@ from gnc_cli.console.drawing import (
     save,
     styled,
 )
-from gnc_cli.console.numbers import count
 from gnc_cli.console.viewer import write_code_page
 from gnc_cli.escaping import in_picture
+from gnc_cli.figures import count
 from gnc_cli.known_codes.verdict import ComparisonStatus
 from gnc_cli.parameters import is_page
 

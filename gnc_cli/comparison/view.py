@@ -17,10 +17,10 @@ from gnc_cli.comparison.result import (
     PolishedCosine,
 )
 from gnc_cli.console.gates import Status, Verdict
-from gnc_cli.console.numbers import (
+from gnc_cli.console.table import Cell, Styled, Table, facts
+from gnc_cli.figures import (
     above_minimum,
     certified,
-    cited,
     count,
     decimals,
     lower_end,
@@ -28,7 +28,7 @@ from gnc_cli.console.numbers import (
     published,
     short,
 )
-from gnc_cli.console.table import Cell, Styled, Table, facts
+from gnc_cli.known_codes.citation import cited
 from gnc_cli.known_codes.table import TableStamp, our_copy
 from gnc_cli.known_codes.verdict import TOLERANCE, ComparisonStatus
 from gnc_cli.metrics.gnc2 import Rattlers

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from gnc_cli.console.numbers import count
+from gnc_cli.figures import count
 from gnc_cli.io.atomic import atomic_file
 from gnc_cli.parameters import check_suffix
 

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from gnc_cli.console.drawing import BLUE, COSINES, GREY, INK, ORANGE, polylines
-from gnc_cli.console.numbers import count
 from gnc_cli.escaping import in_html
+from gnc_cli.figures import count
 from gnc_cli.io.atomic import write_text
 
 MOST_POINTS = 3000

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gnc_cli.console.drawing import BLUE, GREY, INK, MOST_MARKS, ORANGE, new_figure, save, styled
-from gnc_cli.console.numbers import points, rounded
+from gnc_cli.figures import points, rounded
 from gnc_cli.limits.limit import Quantity
 from gnc_cli.limits.result import (
     STATUS,

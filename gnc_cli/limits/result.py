@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Any, Literal, Union
 
-from gnc_cli.console.numbers import count, points
+from gnc_cli.figures import count, points
 from gnc_cli.known_codes.best import BestKnown
 from gnc_cli.limits.limit import Ending, Quantity
 from gnc_cli.records import (

@@ -9,9 +9,10 @@ from fractions import Fraction
 from typing import Any
 
 from gnc_cli.console.gates import Status, Verdict
-from gnc_cli.console.numbers import cited, cosine, count, points, published, rounded
 from gnc_cli.console.table import Cell, Styled, Table, facts
+from gnc_cli.figures import cosine, count, points, published, rounded
 from gnc_cli.geometry.rounding import rounded_down
+from gnc_cli.known_codes.citation import cited
 from gnc_cli.limits.limit import LARGEST_D, ROUNDING, Ending, Quantity
 from gnc_cli.limits.result import (
     STATUS,

@@ -21,8 +21,8 @@ from gnc_cli.console.drawing import (
     save,
     styled,
 )
-from gnc_cli.console.numbers import count
 from gnc_cli.console.viewer import seriated, write_code_page
+from gnc_cli.figures import count
 from gnc_cli.geometry.sphere import normalise
 from gnc_cli.known_codes.best import best
 from gnc_cli.parameters import is_page

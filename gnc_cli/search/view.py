@@ -1,9 +1,9 @@
 """The tables that `gnc solve` shows: a code, a sweep over the temperature, the constructions."""
 
-from gnc_cli.console.numbers import (
+from gnc_cli.console.table import Cell, Styled, Table, facts
+from gnc_cli.figures import (
     above_minimum,
     certified,
-    cited,
     count,
     decimals,
     duration,
@@ -13,8 +13,8 @@ from gnc_cli.console.numbers import (
     rounded,
     short,
 )
-from gnc_cli.console.table import Cell, Styled, Table, facts
 from gnc_cli.known_codes.best import BestKnown
+from gnc_cli.known_codes.citation import cited
 from gnc_cli.search.result import (
     TITLES,
     ConstructionList,

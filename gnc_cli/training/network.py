@@ -6,8 +6,8 @@ import os
 import torch
 from torch import nn
 
-from gnc_cli.console.numbers import duration
 from gnc_cli.errors import DataError, UnavailableError, UsageError
+from gnc_cli.figures import duration
 from gnc_cli.parameters import spelled
 from gnc_cli.records import read_plain
 from gnc_cli.runtime.distributed import Processes, on_this_machine, started_by_torchrun

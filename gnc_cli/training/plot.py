@@ -17,9 +17,9 @@ from gnc_cli.console.drawing import (
     save,
     styled,
 )
-from gnc_cli.console.numbers import count, plural
 from gnc_cli.errors import DataError
 from gnc_cli.escaping import in_picture
+from gnc_cli.figures import count, plural
 from gnc_cli.geometry.sphere import unit_or_zero
 from gnc_cli.parameters import spelled
 from gnc_cli.training.result import EpochRow, TrainResult, TrainSeries

@@ -8,10 +8,10 @@ from typing import Any
 
 from gnc_cli.collapse.result import NAMES
 from gnc_cli.collapse.view import at_least, figure, forms_note, proved, reference_text, share
-from gnc_cli.console.numbers import count, duration, plural
 from gnc_cli.console.options import OutputOptions, Shape
 from gnc_cli.console.process import print_line
 from gnc_cli.console.table import Cell, Styled, Table, facts
+from gnc_cli.figures import count, duration, plural
 from gnc_cli.runtime.distributed import is_rank_zero
 from gnc_cli.training.result import EpochRow, HeadFacts, TrainResult, TrainSeries
 

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from gnc_cli import bounds
-from gnc_cli.console.numbers import cosine, points, rounded
 from gnc_cli.console.table import printed
+from gnc_cli.figures import cosine, points, rounded
 from gnc_cli.limits.result import BoundsResult, ClassesBest, DimensionBest
 from gnc_cli.limits.view import best_text, interval, view
 from tests.limits.questions import QUESTIONS, result

@@ -1,7 +1,6 @@
-"""Figures and sources as a person reads them; rounded so that what is shown stays true."""
+"""Figures as a person reads them; rounded so that what is shown stays true."""
 
 import math
-import re
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
 
@@ -14,15 +13,8 @@ _LONGEST = 15
 _NEAR = 3
 """Cosines that would show fewer digits of their distance from 1 are shown by that distance."""
 
-_YEAR = r"\b(?:1[89]|20)\d\d\b"
-_CITED = re.compile(rf"[^:;]*?{_YEAR}(, [^:;,]*{_YEAR})*")
-"""Names and a year, and further ones after a comma."""
-_AUTHOR = re.compile(r"(?:[A-Z]\.[ -]?)+(?P<name>[^.,]+)( et al\.)?")
-"""Initials and a name."""
-_PART = re.compile(r"[^;]*?\(\d+, \d+\): ")
-"""What a code is that holds the one asked for."""
-_SHORT = 38
-"""A source or remark of at most this many letters is not shortened."""
+SHORT = 38
+"""A remark or a source of at most this many letters is not shortened."""
 
 
 def rounded(value: float | None, up: bool, digits: int = 12) -> str:
@@ -154,44 +146,6 @@ def duration(seconds: float) -> str:
     return f"{count(whole // 3600)} h {whole % 3600 // 60} min"
 
 
-def brief(text: str, letters: int = _SHORT) -> str:
+def brief(text: str, letters: int = SHORT) -> str:
     """A remark of a sheet where it is short, else nothing: `-v` shows it whole."""
     return text if len(text) <= letters else ""
-
-
-def cited(source: str, d: int = 0, K: int = 0) -> str:
-    """A source in short: itself, else authors and year, else its beginning.
-
-    Args:
-        d, K: what was asked; a code of another size, which holds such a code, keeps its own.
-
-    >>> cited("R. M. Robinson, Arrangement of 24 points on a sphere, Math. Ann. 144 (1961) 17-48")
-    'Robinson 1961'
-    >>> cited("first 98 points of (6, 128): found by gnc, not compared with a published value")
-    'first 98 points of (6, 128): found by gnc'
-    >>> cited("Rankin 1955, The closest packing of spherical caps in n dimensions")
-    'Rankin 1955'
-    """
-    source = re.sub(r"^(numerical|known|optimal) code ", "", source)
-    source = source.removeprefix(f"({d}, {K})").lstrip(": ")
-    part = _PART.match(source)
-    if part is not None:
-        return part[0] + cited(source[part.end() :])
-    stated, _, rest = source.partition(": ")
-    if _AUTHOR.match(rest) and not _AUTHOR.match(stated):
-        source = rest
-    names, year = [], re.search(_YEAR, source)
-    for word in source.partition("; ")[0].split(", "):
-        author = _AUTHOR.match(word)
-        if author is None:
-            break
-        names.append(author["name"] + (author[2] or ""))
-    if names:
-        who = " and ".join(names) if len(names) <= 2 else f"{names[0]} et al."
-        return f"{who} {year[0]}" if year else who
-    if len(source) <= _SHORT:
-        return source
-    citation = _CITED.search(source)
-    if citation and len(citation[0].strip()) <= _SHORT:
-        return citation[0].strip()
-    return re.split(r"(?<!\d), | \((?!\d)", source)[0]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnc_cli.console.numbers import cosine, points, rounded
+from gnc_cli.figures import cosine, points, rounded
 
 
 @given(st.floats(1e-12, 2.0), st.integers(4, 15), st.booleans())

@@ -1,0 +1,51 @@
+"""Sources of figures in short, as a sheet has them."""
+
+import re
+
+from gnc_cli.figures import SHORT
+
+_YEAR = r"\b(?:1[89]|20)\d\d\b"
+_CITED = re.compile(rf"[^:;]*?{_YEAR}(, [^:;,]*{_YEAR})*")
+"""Names and a year, and further ones after a comma."""
+_AUTHOR = re.compile(r"(?:[A-Z]\.[ -]?)+(?P<name>[^.,]+)( et al\.)?")
+"""Initials and a name."""
+_PART = re.compile(r"[^;]*?\(\d+, \d+\): ")
+"""What a code is that holds the one asked for."""
+
+
+def cited(source: str, d: int = 0, K: int = 0) -> str:
+    """A source in short: itself, else authors and year, else its beginning.
+
+    Args:
+        d, K: what was asked; a code of another size, which holds such a code, keeps its own.
+
+    >>> cited("R. M. Robinson, Arrangement of 24 points on a sphere, Math. Ann. 144 (1961) 17-48")
+    'Robinson 1961'
+    >>> cited("first 98 points of (6, 128): found by gnc, not compared with a published value")
+    'first 98 points of (6, 128): found by gnc'
+    >>> cited("Rankin 1955, The closest packing of spherical caps in n dimensions")
+    'Rankin 1955'
+    """
+    source = re.sub(r"^(numerical|known|optimal) code ", "", source)
+    source = source.removeprefix(f"({d}, {K})").lstrip(": ")
+    part = _PART.match(source)
+    if part is not None:
+        return part[0] + cited(source[part.end() :])
+    stated, _, rest = source.partition(": ")
+    if _AUTHOR.match(rest) and not _AUTHOR.match(stated):
+        source = rest
+    names, year = [], re.search(_YEAR, source)
+    for word in source.partition("; ")[0].split(", "):
+        author = _AUTHOR.match(word)
+        if author is None:
+            break
+        names.append(author["name"] + (author[2] or ""))
+    if names:
+        who = " and ".join(names) if len(names) <= 2 else f"{names[0]} et al."
+        return f"{who} {year[0]}" if year else who
+    if len(source) <= SHORT:
+        return source
+    citation = _CITED.search(source)
+    if citation and len(citation[0].strip()) <= SHORT:
+        return citation[0].strip()
+    return re.split(r"(?<!\d), | \((?!\d)", source)[0]
