@@ -197,7 +197,7 @@ def reals(*, above: float, longest: int) -> Kind:
     return Kind("FLOATS", lambda value: tuple(parsing.numbers(value, **limits)), noun="numbers")
 
 
-DURATION = Kind("TIME", parsing.duration, noun="a number")
+DURATION = Kind("TIME", parsing.seconds, noun="a number")
 """A time in seconds; in a shell also `90s`, `15m`, `2h`."""
 
 

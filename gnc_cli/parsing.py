@@ -72,7 +72,7 @@ def number(
     return value
 
 
-def duration(value: Any) -> float:
+def seconds(value: Any) -> float:
     """A time above 0 in seconds: `90`, `90s`, `15m`, `2h`.
 
     Raises:
@@ -195,7 +195,7 @@ def pair(text: str) -> tuple[str, str]:
     return key, value
 
 
-def symmetry(text: str) -> tuple[str, int]:
+def prescribed_symmetry(text: str) -> tuple[str, int]:
     """Read a symmetry as its kind and its order: `antipodal` (2), or `cyclic:n` with n >= 2.
 
     Raises:

@@ -92,7 +92,7 @@ def gate_keys(command: str) -> dict[str, Any]:
     return {name: schema for name, schema in keys.items() if name != "rows"}
 
 
-def marked(command: str, mark: str) -> dict[str, Any]:
+def marked_keys(command: str, mark: str) -> dict[str, Any]:
     """The keys of the command's results and rows whose fields have `mark` in their metadata."""
     return {k: v for record in results(command) for k, v in record.marked(mark).items()}
 

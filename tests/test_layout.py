@@ -121,6 +121,20 @@ def test_a_call_ends_in_run() -> None:
     }
 
 
+PARTS = {"CollapseCallback", "GNCMetrics", "main", "run", "verdicts", "view"}
+"""Names of the parts that each command or integration has."""
+
+
+def test_a_public_name_means_one_thing() -> None:
+    homes: dict[str, list[str]] = {}
+    for module in MODULES:
+        for node in ast.parse(module.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
+                homes.setdefault(node.name, []).append(_name(module))
+    twice = {name: files for name, files in homes.items() if len(files) > 1}
+    assert {*twice} == PARTS, twice
+
+
 def test_no_folder_is_called_like_a_command() -> None:
     """`from gnc_cli import solve` must give the function, however often."""
     assert not {path.stem for path in PACKAGE.iterdir()} & {*COMMANDS}

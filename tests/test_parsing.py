@@ -89,7 +89,7 @@ def test_integer_refuses_and_quotes(text: str) -> None:
     ],
 )
 def test_durations_read(text: Any, seconds: float) -> None:
-    assert parsing.duration(text) == seconds
+    assert parsing.seconds(text) == seconds
 
 
 @pytest.mark.parametrize(
@@ -97,10 +97,10 @@ def test_durations_read(text: Any, seconds: float) -> None:
 )
 def test_durations_refuse_and_quote(text: str) -> None:
     with pytest.raises(UsageError, match="is not a time; give one such as 90, 90s, 15m or 2h") as c:
-        parsing.duration(text)
+        parsing.seconds(text)
     assert repr(text) in str(c.value)
     with pytest.raises(UsageError, match="^0m is too small; give a time above 0"):
-        parsing.duration("0m")
+        parsing.seconds("0m")
 
 
 @pytest.mark.parametrize("text", ["", "epoch", "=3", "epoch=", " = "])
@@ -207,7 +207,7 @@ def test_nothing_but_a_usage_error_comes_out(text: str) -> None:
         parsing.number,
         parsing.numbers,
         parsing.device,
-        parsing.symmetry,
+        parsing.prescribed_symmetry,
     ):
         try:
             parse(text)
@@ -231,10 +231,10 @@ def test_no_devices(text: str) -> None:
     [("antipodal", ("antipodal", 2)), ("cyclic:5", ("cyclic", 5)), ("cyclic:02", ("cyclic", 2))],
 )
 def test_symmetries(text: str, value: tuple[str, int]) -> None:
-    assert parsing.symmetry(text) == value
+    assert parsing.prescribed_symmetry(text) == value
 
 
 @pytest.mark.parametrize("text", ["", "cyclic", "cyclic:1", "cyclic:x", "antipodal:2", "c:3"])
 def test_no_symmetries(text: str) -> None:
     with pytest.raises(UsageError, match="is not a symmetry"):
-        parsing.symmetry(text)
+        parsing.prescribed_symmetry(text)

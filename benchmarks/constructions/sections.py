@@ -49,7 +49,7 @@ from gnc_cli.constructions.families.lattice_sections import (
 )
 from gnc_cli.constructions.registry import best_construction, cross_sections, in_dimension
 from gnc_cli.known_codes.table import CLAIMED, our_copy
-from gnc_cli.parsing import duration
+from gnc_cli.parsing import seconds
 
 LATTICES = {"leech": 0.75, "barnes-wall": 0.23, "e8-roots": 0.02}
 """With the share of runs that each gets."""
@@ -567,7 +567,7 @@ def main() -> None:
     name, run = ("shell", shell_trial) if asked.second_shell else ("", descend)
     counter, key = asked.out / "runs.json", f"{asked.seed}{name}"
     done = json.loads(counter.read_text()) if counter.exists() else {}
-    number, end = done.get(key, 0), time.monotonic() + duration(asked.time_limit)
+    number, end = done.get(key, 0), time.monotonic() + seconds(asked.time_limit)
     while time.monotonic() < end:
         run(asked.seed, number, found)
         number += 1

@@ -46,7 +46,7 @@ def loop() -> dict[str, Any]:
     """An epoch of ResNet18 over 51,200 grey images of 32 x 32 in bf16, and a bare loop's."""
     from gnc_cli.runtime.distributed import Processes
     from gnc_cli.training.networks.batches import Augmentation, Batches, channel_statistics
-    from gnc_cli.training.networks.encoders import Classifier, build_encoder
+    from gnc_cli.training.networks.encoders import EncoderWithHead, build_encoder
     from gnc_cli.training.networks.heads import SphereHead
     from gnc_cli.training.networks.losses import make_loss
     from gnc_cli.training.networks.training import Training
@@ -66,7 +66,7 @@ def loop() -> dict[str, Any]:
         device=gpu,
     )
     ours, plain = (
-        Classifier(
+        EncoderWithHead(
             build_encoder("resnet18", channels=1, image_size=32, feature_dim=D),
             SphereHead(D, K),
             make_loss("ce", tau=0.05),

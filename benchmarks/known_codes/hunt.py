@@ -55,7 +55,7 @@ from gnc_cli.known_codes.table import (
     numerical_codes,
     our_copy,
 )
-from gnc_cli.parsing import duration, integers
+from gnc_cli.parsing import integers, seconds
 from gnc_cli.search.perturbations import unit
 from gnc_cli.search.starts import resized
 
@@ -257,8 +257,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--d", type=integers, metavar="A..B", help="default: all on record")
     parser.add_argument("--K", type=integers, metavar="A..B", help="default: up to 200")
-    parser.add_argument("--time-limit", type=duration, default=3600.0, help="90, 15m or 2h")
-    parser.add_argument("--budget", type=duration, default=10.0, help="of a visit of round 1")
+    parser.add_argument("--time-limit", type=seconds, default=3600.0, help="90, 15m or 2h")
+    parser.add_argument("--budget", type=seconds, default=10.0, help="of a visit of round 1")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--table", help="a current table of known codes: d,N,cosine per line")
     parser.add_argument("--out", type=Path, default=Path("hunt"), help="folder")

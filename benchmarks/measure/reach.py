@@ -18,7 +18,7 @@ from collections import Counter
 import numpy as np
 
 from benchmarks.report import table
-from gnc_cli.metrics.reach import Head
+from gnc_cli.metrics.reach import LinearHead
 from gnc_cli.runtime.threads import available_cores
 
 PLANTED, TWINS = 100, 50
@@ -55,7 +55,7 @@ def main() -> None:
     lines = []
     for name, b, norm in (("none", None, math.inf), ("any", bias, math.inf), ("any", bias, 10.0)):
         wall, processor = time.perf_counter(), time.process_time()
-        answers = Head(W, b, norm, threads=available_cores()).all(part)
+        answers = LinearHead(W, b, norm, threads=available_cores()).all(part)
         times = time.perf_counter() - wall, time.process_time() - processor
         counts = Counter(str(reach.verdict) for reach in answers.values())
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20

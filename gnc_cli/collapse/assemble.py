@@ -33,7 +33,7 @@ from gnc_cli.collapse.result import (
     Policy,
     Precision,
     SampleMargins,
-    Variants,
+    VariantMetrics,
     WithoutDuplicates,
 )
 from gnc_cli.collapse.samples import Prepared
@@ -307,7 +307,7 @@ def assemble_null(
         "N": N,
         "d": samples.d,
         "K": samples.K,
-        "variants": Variants(),
+        "variants": VariantMetrics(),
         "worst_classes": (),
         "policy": Policy(
             normalize="auto",
@@ -431,7 +431,7 @@ def _of_others(
     left: dict[str, tuple[str, ...]],
 ) -> dict[str, Any]:
     """The classic metrics and what `--variants` and `--ood` add, as fields of the result."""
-    figures: dict[str, Any] = dict.fromkeys(CLASSIC) | {"variants": Variants()}
+    figures: dict[str, Any] = dict.fromkeys(CLASSIC) | {"variants": VariantMetrics()}
     if (raw := statistics.raw) is None:
         return figures
     W, by = weights.raw if weights.of_classifier else None, statistics.raw_train or raw
@@ -458,7 +458,7 @@ def _of_others(
             deadline,
             left,
         )
-    return figures | {"variants": Variants(even, None if ood is None else neco(by, ood))}
+    return figures | {"variants": VariantMetrics(even, None if ood is None else neco(by, ood))}
 
 
 def _in_time(

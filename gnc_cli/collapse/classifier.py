@@ -185,7 +185,7 @@ def find_classifiers(
     return [Classifier(n, watched[n], _rows(watched[n], calls.get(n))) for n in names]
 
 
-def one_of(candidates: list[Classifier], K: int | None) -> Classifier:
+def only_classifier(candidates: list[Classifier], K: int | None) -> Classifier:
     """The only one, or the one with a row for each of K classes.
 
     Raises:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gnc_cli.collapse.heads import Head, head_by_config
+from gnc_cli.collapse.heads import OutputHead, head_by_config
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.io.catalogue import Catalogue, translated
 from gnc_cli.io.code import parse_provenance
@@ -44,7 +44,7 @@ class File:
     """A dataset, or a group in which to look; None for the whole file."""
     name: str = ""
     """As results show it; empty for `path:key`."""
-    head: Head | None = None
+    head: OutputHead | None = None
     """The head of a model whose key the user did not name."""
     commit: str | None = None
     """Of a model of the hub."""

@@ -89,7 +89,7 @@ _AUXILIARY = re.compile(r"(^|[._])aux\w*[._]", re.IGNORECASE)
 _NUMBER = re.compile(r"\d+")
 
 
-class Head(NamedTuple):
+class OutputHead(NamedTuple):
     """An output head that was not named by the user."""
 
     name: str
@@ -106,7 +106,7 @@ class Head(NamedTuple):
 
 def head_by_config(
     entries: Mapping[str, Entry | None], config: Mapping[str, Any], where: str
-) -> Head:
+) -> OutputHead:
     """Return the output head of a Hugging Face model.
 
     A matrix of its own comes before the input embedding, also where config.json ties them: so does
@@ -171,7 +171,7 @@ def head_by_config(
         f"logits of {architecture} increase with W h + b ({', '.join(steps)}): the same "
         "classes win, and margins are those of W h + b"
     )
-    return Head(
+    return OutputHead(
         name,
         why=f"{name}: {why}",
         bias=head_bias(entries, name, tied=not heads),

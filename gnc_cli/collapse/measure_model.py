@@ -20,7 +20,7 @@ from gnc_cli.collapse.classifier import (
     Classifier,
     classifier_warning,
     find_classifiers,
-    one_of,
+    only_classifier,
 )
 from gnc_cli.collapse.gnc_metrics import GNCMetrics
 from gnc_cli.collapse.result import MeasureResult
@@ -118,7 +118,7 @@ def measure_model(
         K = None
         if len(candidates) > 1 or candidates[0].weight is None:
             K = max(processes.all_gather(in_all(processes, stream.count_classes)))
-        classifier = one_of(candidates, K)
+        classifier = only_classifier(candidates, K)
         rows = classifier.weight
         metrics = GNCMetrics(classifier.d, K or 2 if rows is None else len(rows))
         with classifier:

@@ -18,7 +18,7 @@ from gnc_cli.geometry.sphere import row_norms
 from gnc_cli.io.inputs import read_lines
 from gnc_cli.io.row_files import column
 from gnc_cli.metrics.decisions import equivalent_head
-from gnc_cli.metrics.reach import Head, Reach, Verdict
+from gnc_cli.metrics.reach import LinearHead, Reach, Verdict
 from gnc_cli.metrics.rows import Rows, block_rows, blocks
 from gnc_cli.parameters import Lines, spelled
 from gnc_cli.parsing import integer, shown
@@ -62,7 +62,7 @@ def reach_of(
     if conventions.feature_norm is None and samples.features is not None:
         assert samples.labels is not None
         norm = _largest_norm(samples.features, samples.labels)
-    head = Head(W[rivals], None if bias is None else bias[rivals], norm, deadline, threads)
+    head = LinearHead(W[rivals], None if bias is None else bias[rivals], norm, deadline, threads)
     answers: dict[str, Answers] = {}
     if conventions.reach:
         positions = np.searchsorted(rivals, prepared.kept)
@@ -148,7 +148,7 @@ def _sets(
 
 
 def _summary(
-    head: Head, answers: Answers, rivals: np.ndarray, names: list[str] | None
+    head: LinearHead, answers: Answers, rivals: np.ndarray, names: list[str] | None
 ) -> ReachSummary:
     """What is known of classes or sets."""
 

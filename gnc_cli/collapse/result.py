@@ -265,7 +265,7 @@ class Policy:
 
 
 @dataclass(frozen=True)
-class Variants:
+class VariantMetrics:
     """Further metrics of others, each where it was asked for."""
 
     classic: Evenness | None = None
@@ -437,7 +437,7 @@ class MeasureResult(Result):
     `GNCMetrics` without `detail`."""
     rattlers: Rattlers | None = field(metadata=LOWER)
     """How many class weights are free to move, by either distance."""
-    variants: Variants
+    variants: VariantMetrics
     """What `--variants` and `--ood` add."""
     classes: ClassCounts | None
     """How the samples fall on the classes."""

@@ -142,7 +142,7 @@ def _sheet(r: MeasureResult, rows: Iterable[tuple[str, ...]]) -> Iterable[tuple[
     shown |= {"classes.min_count"} if r.classes and (r.classes.min_count or _FEW) < _FEW else set()
     whose = (r.policy.class_means or {}).get("ncc", OWN)
     nearest = "nearest class mean" + ("" if whose == OWN else f" of {whose}")
-    decided = "" if r.accuracy is None else f"; classifier {share(r.accuracy)}{_form(r)}"
+    decided = "" if r.accuracy is None else f"; classifier {share_text(r.accuracy)}{_form(r)}"
     remarks = {"ncc_accuracy": nearest + decided, "accuracy": f"classifier{_form(r)}"}
     if r.gnc2_reference is not None:
         by_chance = "" if (v := r.gnc2_ratio_random) is None else f"; random {v:.2f}"
@@ -191,7 +191,7 @@ def _collapse(r: MeasureResult) -> list[Fact]:
         (
             "  ratio",
             "gnc2_ratio",
-            lambda v: at_least(rho, v, share(v)),
+            lambda v: at_least(rho, v, share_text(v)),
             "GNC2 / reference" + f"; {_ABOVE_REFERENCE}" * _above_one(r),
         ),
         ("  of random rows", "gnc2_ratio_random", figure, "on average, of as many rows"),
@@ -237,21 +237,31 @@ def _decisions(r: MeasureResult) -> list[Fact]:
         ),
     ]
     return [
-        ("NCC accuracy", "ncc_accuracy", share, f"nearest class mean, {_space(r.policy)} features"),
-        ("  leave one out", "ncc_leave_one_out", share, "each sample taken out of its own mean"),
-        ("accuracy", "accuracy", share, f"classifier: {r.policy.spaces['accuracy']}"),
-        ("  as cosine head", "head_accuracies.cosine", share, "largest cosine, no bias"),
-        ("  as euclidean", "head_accuracies.euclidean", share, "nearest weight, no bias"),
+        (
+            "NCC accuracy",
+            "ncc_accuracy",
+            share_text,
+            f"nearest class mean, {_space(r.policy)} features",
+        ),
+        (
+            "  leave one out",
+            "ncc_leave_one_out",
+            share_text,
+            "each sample taken out of its own mean",
+        ),
+        ("accuracy", "accuracy", share_text, f"classifier: {r.policy.spaces['accuracy']}"),
+        ("  as cosine head", "head_accuracies.cosine", share_text, "largest cosine, no bias"),
+        ("  as euclidean", "head_accuracies.euclidean", share_text, "nearest weight, no bias"),
         (
             "NCC agreement",
             "ncc_agreement",
-            share,
+            share_text,
             "classifier and nearest mean name the same class",
         ),
         (
             "positive margins",
             "sample_margins.positive_share",
-            share,
+            share_text,
             "share of samples whose one-vs-rest margin is above 0",
         ),
         ("  smallest", "sample_margins.min", figure, r.policy.spaces["sample_margins"]),
@@ -317,7 +327,7 @@ def _spectrum(r: MeasureResult) -> list[Fact]:
         (
             "first eigenvalue",
             "first_share",
-            share,
+            share_text,
             f"share of the covariance, at least {figure(1.0 / r.d, 2)}; collapse is 1",
         ),
         ("mean cosine", "mean_cosine", figure, "of two rows; 0 spread evenly, collapse is 1"),
@@ -630,7 +640,7 @@ def figure(value: float | None, digits: int = 6) -> str:
     return f"{value:#.{digits}g}".rstrip(".") if value else "0"
 
 
-def share(value: float | None) -> str:
+def share_text(value: float | None) -> str:
     """A share of samples; a dash for None. Only the whole is 1."""
     if value is None:
         return "-"

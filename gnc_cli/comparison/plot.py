@@ -62,7 +62,7 @@ def plot_compare(result: CompareResult, path: str | os.PathLike[str]) -> None:
         if result.mode is Mode.LIST:
             figure = _list_figure(result)
         elif len(codes) == 1 and codes[0].row.max_cosine is not None:
-            figure = code_figure(codes[0])
+            figure = compared_figure(codes[0])
         else:
             figure = _gap_figure(result)
         save(figure, path)
@@ -79,7 +79,7 @@ def _heading(row: CompareRow) -> tuple[str, str]:
     return f"{name}d = {row.d}, K = {count(row.K)}", "     ".join(facts)
 
 
-def code_figure(code: Any) -> Any:
+def compared_figure(code: Any) -> Any:
     """The points of a code where d is 2 or 3, else its cosines."""
     row: CompareRow = code.row
     figure = new_figure(7.0, 6.4, *_heading(row))

@@ -16,7 +16,7 @@ from gnc_cli.comparison.result import (
     Mode,
     PolishedCosine,
 )
-from gnc_cli.console.gates import Status, Verdict
+from gnc_cli.console.gates import GateVerdict, Status
 from gnc_cli.console.table import Cell, Styled, Table, facts
 from gnc_cli.figures import (
     above_minimum,
@@ -84,7 +84,7 @@ def view(result: CompareResult, verbose: bool) -> list[Table]:
     return [replace(table, notes=[*_endings(rows), _stamp(result.table)])]
 
 
-def verdicts(result: CompareResult, options: dict[str, Any]) -> list[Verdict]:
+def verdicts(result: CompareResult, options: dict[str, Any]) -> list[GateVerdict]:
     """What the rows say of --tolerance, of proved optima and of --require-entry.
 
     A row below a figure that is proved optimal fails: the entry or the file is wrong. A passed
@@ -109,16 +109,16 @@ def verdicts(result: CompareResult, options: dict[str, Any]) -> list[Verdict]:
     if len(rows) > 1:
         detail += f"; {len(worse)} of {len(rows)} rows worse"
     if status is not Status.PASSED or tolerance != TOLERANCE or options.get("report"):
-        judged.append(Verdict(f"--tolerance {tolerance:g}", status, detail))
+        judged.append(GateVerdict(f"--tolerance {tolerance:g}", status, detail))
     for row in rows:
         if row.status is ComparisonStatus.IMPROVES and row.proven:
             detail = f"{_place(row)} is below an entry marked proved optimal"
-            judged.append(Verdict("proved optima", Status.FAILED, detail))
+            judged.append(GateVerdict("proved optima", Status.FAILED, detail))
     if options.get("require_entry"):
         missing = [_place(row) for row in rows if not row.on_record]
         detail = f"no code on record at {'; '.join(missing)}" if missing else "all on record"
         status = Status.FAILED if missing else Status.PASSED
-        judged.append(Verdict("--require-entry", status, detail))
+        judged.append(GateVerdict("--require-entry", status, detail))
     return judged
 
 

@@ -22,13 +22,13 @@ from enum import IntEnum
 from pathlib import PurePath
 from typing import Any
 
-from gnc_cli.console.options import GateOptions, Rows
+from gnc_cli.console.options import GatedRows, GateOptions
 from gnc_cli.errors import DataError, ExitCode, UsageError
 from gnc_cli.parsing import number
 from gnc_cli.records import Result, flatten, look_up, rows_of
 
 _MOST_NAMED = 5
-"""Rows that a verdict names."""
+"""GatedRows that a verdict names."""
 
 
 class Status(IntEnum):
@@ -43,7 +43,7 @@ class Status(IntEnum):
 
 
 @dataclass(frozen=True)
-class Finding:
+class Judgement:
     """A status and the value that led to it."""
 
     status: Status
@@ -58,7 +58,7 @@ class Gate:
     """As the user wrote it."""
     key: str
     """Of the number that it limits."""
-    decide: Callable[[dict[str, Any]], Finding]
+    decide: Callable[[dict[str, Any]], Judgement]
     """Decides for one row of a result."""
 
 
@@ -93,15 +93,15 @@ class Baseline:
         Raises:
             DataError: there is none.
         """
-        from gnc_cli.schemas import marked
+        from gnc_cli.schemas import marked_keys
 
         command = row["command"]
         question = ["command"]
-        for part, inner in marked(command, "question").items():
+        for part, inner in marked_keys(command, "question").items():
             question += [f"{part}.{name}" for name in inner] or [part]
         return self.row_for(
             {name: look_up(row, name) for name in question},
-            {name: row.get(name) for name in marked(command, "label")},
+            {name: row.get(name) for name in marked_keys(command, "label")},
         )
 
     def row_for(self, question: dict[str, Any], labels: dict[str, Any]) -> dict[str, Any]:
@@ -133,7 +133,7 @@ class Baseline:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class GateVerdict:
     """What one gate says about a result."""
 
     gate: str
@@ -153,7 +153,7 @@ class Gates:
     """All gates of one command line, read and checked."""
 
     gates: tuple[Gate, ...]
-    rows: Rows
+    rows: GatedRows
     baseline: Baseline | None
 
     @classmethod
@@ -204,7 +204,9 @@ class Gates:
         if self.baseline is not None:
             self.baseline.row_for({"command": command} | question, {})
 
-    def judge(self, rows: Sequence[dict[str, Any]], labels: Collection[str] = ()) -> list[Verdict]:
+    def judge(
+        self, rows: Sequence[dict[str, Any]], labels: Collection[str] = ()
+    ) -> list[GateVerdict]:
         """One verdict per gate.
 
         Args:
@@ -218,12 +220,12 @@ class Gates:
 
     def _judge(
         self, gate: Gate, rows: Sequence[dict[str, Any]], labels: Collection[str]
-    ) -> Verdict:
+    ) -> GateVerdict:
         if not rows:
-            return Verdict(gate.text, Status.FAILED, "the result has no rows")
-        rows = rows[-1:] if self.rows is Rows.LAST else rows
+            return GateVerdict(gate.text, Status.FAILED, "the result has no rows")
+        rows = rows[-1:] if self.rows is GatedRows.LAST else rows
         findings = [gate.decide(row) for row in rows]
-        best_or_worst = max if self.rows is Rows.ANY else min
+        best_or_worst = max if self.rows is GatedRows.ANY else min
         finding = best_or_worst(findings, key=lambda f: f.status)
         detail = finding.detail
         for text in dict.fromkeys(text for row in rows for text in row.get("warnings") or ()):
@@ -233,9 +235,9 @@ class Gates:
             number_passed = sum(f.status is Status.PASSED for f in findings)
             detail += f"; {number_passed} of {len(findings)} rows pass"
             others = [at for at, f in enumerate(findings) if f.status is not Status.PASSED]
-            if number_passed and self.rows is Rows.ALL:
+            if number_passed and self.rows is GatedRows.ALL:
                 detail += f", not {_named(rows, others, labels)}"
-        return Verdict(gate.text, finding.status, detail)
+        return GateVerdict(gate.text, finding.status, detail)
 
 
 def _named(rows: Sequence[dict[str, Any]], places: Sequence[int], labels: Collection[str]) -> str:
@@ -263,7 +265,7 @@ def _unknown(key: str, names: Sequence[str]) -> str:
     return f"{problem}; docs/reference/json.md lists all"
 
 
-def exit_code(result: Result, verdicts: Sequence[Verdict]) -> ExitCode:
+def exit_code(result: Result, verdicts: Sequence[GateVerdict]) -> ExitCode:
     """The status of a command.
 
     A failed gate outranks an undecided one and a missed target; an interruption outranks all, for
@@ -285,11 +287,11 @@ def _limit(option: str, text: str) -> Gate:
     return Gate(f"{option} {text}", key, lambda row: _decide(row, key, least, most))
 
 
-def _decide(row: dict[str, Any], key: str, least: float, most: float) -> Finding:
+def _decide(row: dict[str, Any], key: str, least: float, most: float) -> Judgement:
     """Decide whether a number of a row lies between two limits."""
     value = look_up(row, key)
     if _is_undecided(row, key):
-        return Finding(Status.UNDECIDED, f"{key} was not decided in the time given")
+        return Judgement(Status.UNDECIDED, f"{key} was not decided in the time given")
     bracket = [value.get("lower"), value.get("upper")] if isinstance(value, dict) else [None, None]
     if bracket != [None, None]:
         lower = -math.inf if bracket[0] is None else bracket[0]
@@ -299,15 +301,15 @@ def _decide(row: dict[str, Any], key: str, least: float, most: float) -> Finding
         lower, upper = value, value
         detail = f"{key} = {value:.10g}" if isinstance(value, float) else f"{key} = {value}"
     elif isinstance(value, (str, bool)):
-        return Finding(Status.FAILED, f"{key} = {value}, which is no number")
+        return Judgement(Status.FAILED, f"{key} = {value}, which is no number")
     else:
         parent, _, last = key.rpartition(".")
         whole = look_up(row, parent) if parent else row
         null = isinstance(value, dict) or (isinstance(whole, dict) and last in whole)
-        return Finding(Status.FAILED, f"{key} is {'null' if null else 'missing'}")
+        return Judgement(Status.FAILED, f"{key} is {'null' if null else 'missing'}")
     passed, failed = least <= lower and upper <= most, upper < least or most < lower
     status = Status.PASSED if passed else Status.FAILED if failed else Status.UNDECIDED
-    return Finding(status, detail)
+    return Judgement(status, detail)
 
 
 def _is_undecided(row: dict[str, Any], key: str) -> bool:
@@ -322,22 +324,22 @@ def _allowance(text: str, baseline: Baseline) -> Gate:
     """
     key, amount = _key_and_number("--allow", text, "KEY=CHANGE", "max_cosine=1%", least=0.0)
 
-    def decide(row: dict[str, Any]) -> Finding:
+    def decide(row: dict[str, Any]) -> Judgement:
         from gnc_cli.schemas import better, gate_keys
 
         before, way = baseline.earlier(row), better(gate_keys(row["command"]), key)
         if _is_undecided(before, key):
-            return Finding(Status.UNDECIDED, f"{key} was not decided in {baseline.name}")
+            return Judgement(Status.UNDECIDED, f"{key} was not decided in {baseline.name}")
         earlier = look_up(before, key)
         if isinstance(earlier, dict):
             earlier = earlier.get("upper" if way == "lower" else "lower")
         if not isinstance(earlier, (int, float)) or isinstance(earlier, bool):
-            return Finding(Status.FAILED, f"{key} is no number in {baseline.name}")
+            return Judgement(Status.FAILED, f"{key} is no number in {baseline.name}")
         slack = amount / 100 * abs(earlier) if text.rstrip().endswith("%") else amount
         least = -math.inf if way == "lower" else earlier - slack
         most = math.inf if way == "higher" else earlier + slack
         finding = _decide(row, key, least, most)
-        return Finding(finding.status, f"{finding.detail}, was {earlier:.10g}")
+        return Judgement(finding.status, f"{finding.detail}, was {earlier:.10g}")
 
     return Gate(f"--allow {text}", key, decide)
 

@@ -21,7 +21,7 @@ class Shape(Enum):
     JSONL = "jsonl"
 
 
-class Rows(StrEnum):
+class GatedRows(StrEnum):
     """Which rows of a result must pass a gate."""
 
     ALL = "all"
@@ -126,14 +126,14 @@ class GateOptions:
         ),
     ] = None
     rows: Annotated[
-        Rows,
+        GatedRows,
         Parameter(
             "Which rows must pass where there are several. Default last: only the last row "
             "is judged.",
-            one_of(Rows),
+            one_of(GatedRows),
             _GATES,
         ),
-    ] = Rows.LAST
+    ] = GatedRows.LAST
     baseline: Annotated[
         str | None,
         Parameter(

@@ -14,7 +14,7 @@ from typing import Any
 
 import typer
 
-from gnc_cli.console.gates import Gates, Status, Verdict, exit_code
+from gnc_cli.console.gates import Gates, GateVerdict, Status, exit_code
 from gnc_cli.console.options import OutputOptions, Shape
 from gnc_cli.console.process import emit, note
 from gnc_cli.console.table import Table, markdown, printed
@@ -39,7 +39,7 @@ def conclude(
     output: OutputOptions,
     gates: Gates,
     *,
-    verdicts: Sequence[Verdict],
+    verdicts: Sequence[GateVerdict],
     streamed: bool,
     on_stderr: bool,
     overwrite: bool,
@@ -104,7 +104,7 @@ def report_text(
     path: str,
     result: Result,
     tables: Callable[[], Sequence[Table]],
-    verdicts: Sequence[Verdict],
+    verdicts: Sequence[GateVerdict],
 ) -> str:
     """The report that the suffix of `path` names: .md, .xml (JUnit) or .prom (Prometheus).
 
@@ -124,7 +124,7 @@ def _title(result: Result) -> str:
     return f"gnc {result.command}" + (f": {result.title}" if result.title else "")
 
 
-def _markdown(result: Result, tables: Sequence[Table], verdicts: Sequence[Verdict]) -> str:
+def _markdown(result: Result, tables: Sequence[Table], verdicts: Sequence[GateVerdict]) -> str:
     lines = [f"## {in_markdown(_title(result))}"]
     if verdicts:
         rows = [(f"{_MARKS[v.status]} {v.status}", v.gate, v.detail) for v in verdicts]
@@ -136,7 +136,7 @@ def _markdown(result: Result, tables: Sequence[Table], verdicts: Sequence[Verdic
     return "\n".join(lines)
 
 
-def _junit(result: Result, verdicts: Sequence[Verdict]) -> str:
+def _junit(result: Result, verdicts: Sequence[GateVerdict]) -> str:
     """The run as one test case, each gate as another."""
     from xml.etree import ElementTree
 
@@ -188,7 +188,7 @@ def _figures(result: Result) -> dict[str, Any]:
     }
 
 
-def _prometheus(result: Result, verdicts: Sequence[Verdict]) -> str:
+def _prometheus(result: Result, verdicts: Sequence[GateVerdict]) -> str:
     """One gauge per figure of each row, labelled with what tells the rows apart."""
     samples: dict[str, list[str]] = {}
     prefix = f"gnc_{result.command}"

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from gnc_cli.constructions.construction import Cosine, Rows, Verification
+from gnc_cli.constructions.construction import CodeRows, Cosine, Verification
 
 Element = tuple[Fraction | int, ...]
 """Coefficients of 1, t, t^2."""
@@ -176,7 +176,7 @@ def _polynomial_text(coefficients: tuple[Fraction | int, ...]) -> str:
     return f"({text})/{below}" if len(terms) > 1 else f"{text}/{below}"
 
 
-class AlgebraicRows(Rows):
+class AlgebraicRows(CodeRows):
     """Vectors of one length over a real number field.
 
     Coordinates may carry a positive weight from the field, `<x, y> = sum_j weight_j x_j y_j`: a

@@ -43,7 +43,7 @@ _BLOCK_BYTES = 1 << 19
 
 
 @dataclass(frozen=True)
-class Symmetry:
+class CoordinateSymmetry:
     """A permutation of the coordinates that may map a set of forms onto itself."""
 
     permutation: np.ndarray
@@ -67,7 +67,7 @@ class FormSet:
         self,
         layers: Sequence[np.ndarray],
         core: np.ndarray | None = None,
-        symmetries: Sequence[Symmetry] = (),
+        symmetries: Sequence[CoordinateSymmetry] = (),
     ) -> None:
         self.d = (layers[0] if core is None else core).shape[1]
         self.m = self.d.bit_length() - 1
@@ -270,8 +270,10 @@ def largest_of_first(forms: FormSet, count: int) -> tuple[int, bool]:
         return largest_in(sums_of_pairs(forms, count), bound), True
     # With one function of the upper half, all of it differs from functions of the lower half.
     if c << bits <= _MOST_SUMS:
-        return largest_in(numbered(forms, c << bits), bound), True
-    return bound, largest_in(islice(numbered(forms, c << bits), _FEW_BLOCKS), bound) == bound
+        return largest_in(functions_by_number(forms, c << bits), bound), True
+    return bound, largest_in(
+        islice(functions_by_number(forms, c << bits), _FEW_BLOCKS), bound
+    ) == bound
 
 
 def largest_in(
@@ -287,7 +289,7 @@ def largest_in(
     return largest
 
 
-def numbered(forms: FormSet, size: int) -> Iterator[np.ndarray]:
+def functions_by_number(forms: FormSet, size: int) -> Iterator[np.ndarray]:
     """The functions 1 .. size - 1, the upper half first, in blocks."""
     for start, stop in ((max(1, size // 2), size), (1, size // 2)):
         for block in _blocks(forms.d, np.arange(start, stop)):

@@ -8,7 +8,7 @@ every code with enough symmetry, the two ends meet.
 
 import numpy as np
 
-from gnc_cli.constructions.construction import Cosine, Rows
+from gnc_cli.constructions.construction import CodeRows, Cosine
 from gnc_cli.geometry.min_norm_point import near_hull
 from gnc_cli.geometry.one_vs_rest import one_vs_rest
 from gnc_cli.geometry.rounding import gamma, rounded_down
@@ -37,7 +37,7 @@ _EXACT_DIMENSIONS = 600
 """Up to here the projection on the hull is computed exactly; beyond, approached."""
 
 
-def certified_margin(rows: Rows, cosine: Cosine) -> Bracket:
+def certified_margin(rows: CodeRows, cosine: Cosine) -> Bracket:
     """Bracket rho_one_vs_rest of a code whose largest cosine, or an upper bound of it, is known.
 
     Of a large code not all rows are made.
@@ -58,7 +58,7 @@ def certified_margin(rows: Rows, cosine: Cosine) -> Bracket:
     return Bracket(lower, upper)
 
 
-def _upper_end(rows: Rows, k: int, first: int, last: int) -> float:
+def _upper_end(rows: CodeRows, k: int, first: int, last: int) -> float:
     """Distance of row k from the hull of the rows nearest to it among `first` to `last`.
 
     An upper bound for the exact rows, from which those in floats differ by their rounding.

@@ -30,7 +30,7 @@ _BLOCK_ENTRIES = 1 << 18
 _WITNESSES = 32
 """Rows that are held against all others in search of a pair at the whole code's cosine."""
 _WITNESS_BLOCK = 1 << 15
-"""Rows that are made at a time in this search."""
+"""CodeRows that are made at a time in this search."""
 _ROUNDING = 1e-12
 """Inner products in floats are the exact ones to within this."""
 _ULPS = Fraction(1, 10**15)
@@ -88,7 +88,7 @@ class Verification:
     """What the rows themselves say."""
 
     K: int
-    """Rows, all counted."""
+    """CodeRows, all counted."""
     distinct: bool
     """No two rows are equal."""
     max_cosine: Cosine
@@ -101,7 +101,7 @@ class Verification:
     is an upper bound."""
 
 
-class Rows(ABC):
+class CodeRows(ABC):
     """Rows of a code that are made when asked for: K rows cost K rows.
 
     `np.asarray(rows)` makes them all.
@@ -125,7 +125,7 @@ class Rows(ABC):
     def verify(self) -> Verification:
         """Find size, distinctness and largest cosine from the rows, with proof."""
 
-    def first(self, K: int) -> "Rows":
+    def first(self, K: int) -> "CodeRows":
         """The first K rows, 2 to all of them."""
         if not self.verifies_parts:
             return _FirstRows(self, K)
@@ -140,10 +140,10 @@ class Rows(ABC):
         return self.unit(0, len(self)).astype(dtype or np.float64)  # type: ignore[call-overload]
 
 
-class _FirstRows(Rows):
+class _FirstRows(CodeRows):
     """The first K rows of a code whose `verify` only knows the whole."""
 
-    def __init__(self, whole: Rows, K: int) -> None:
+    def __init__(self, whole: CodeRows, K: int) -> None:
         self.whole = whole
         self.shape = (K, whole.shape[1])
 
@@ -161,14 +161,14 @@ class _FirstRows(Rows):
         return Verification(len(self), whole.distinct, whole.max_cosine, attained=attained)
 
 
-class GroupedRows(Rows):
+class GroupedRows(CodeRows):
     """Rows in groups of one size, made a few groups at a time: a vector and its multiples, say.
 
     The signed standard basis may come first. A subclass writes groups into arrays.
     """
 
     group = 1
-    """Rows of a group."""
+    """CodeRows of a group."""
     standard = 0
     """Number of rows of the standard basis, which come first."""
 
@@ -226,7 +226,7 @@ class Construction:
     """Proved optimal among all codes of (d, K) for the Tammes problem, in `reference`."""
     reference: str
     """Where it comes from, or where its optimality is proved."""
-    build: Callable[[], Rows] = field(repr=False, compare=False)
+    build: Callable[[], CodeRows] = field(repr=False, compare=False)
     """Make the rows; may take a moment, holds nothing before it is called."""
     distribution: tuple[tuple[str, int], ...] | None = None
     """The literature's inner products `(text, neighbours of each row)`, where it gives them."""
@@ -246,7 +246,7 @@ def transitive_code(
     title: str,
     d: int,
     reference: str,
-    build: Callable[[], Rows],
+    build: Callable[[], CodeRows],
     *distribution: tuple[Fraction | int | str, int],
     proven: bool = True,
 ) -> Construction:
@@ -360,7 +360,7 @@ def orthogonal_sum(parts: Sequence[Construction], d: int) -> Construction:
     names = [part.name for part in parts]
     counted = [f"{names.count(n)} x {n}" if names.count(n) > 1 else n for n in dict.fromkeys(names)]
 
-    def build() -> Rows:
+    def build() -> CodeRows:
         builders = {part.name: cache(part.build) for part in parts}  # equal parts are built once
         return SumRows([builders[name]() for name in names], d)
 
@@ -376,10 +376,10 @@ def orthogonal_sum(parts: Sequence[Construction], d: int) -> Construction:
     )
 
 
-class SumRows(Rows):
-    """Rows of several codes, each in coordinates of its own, zero elsewhere."""
+class SumRows(CodeRows):
+    """CodeRows of several codes, each in coordinates of its own, zero elsewhere."""
 
-    def __init__(self, parts: Sequence[Rows], d: int) -> None:
+    def __init__(self, parts: Sequence[CodeRows], d: int) -> None:
         self.parts = parts
         self.shape = (sum(len(part) for part in parts), d)
 

@@ -21,7 +21,7 @@ from math import isqrt
 
 import numpy as np
 
-from gnc_cli.constructions.construction import Construction, Cosine, Rows, SumRows, Verification
+from gnc_cli.constructions.construction import CodeRows, Construction, Cosine, SumRows, Verification
 from gnc_cli.runtime.threads import limit_threads, threads_for
 
 _TILE = (256, 1024)
@@ -33,7 +33,7 @@ _MARKS = (1, 2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47)
 """Numbers whose products of two are all different."""
 
 
-class IntegerRows(Rows):
+class IntegerRows(CodeRows):
     """Integer vectors of one length, shape (K, D).
 
     Where they span a space of d < D dimensions, either that is given, and a frame is found, or a
@@ -238,7 +238,7 @@ def cross_section(rows: IntegerRows, base_row: int, cosine: Fraction) -> Integer
     return IntegerRows(vectors, int(np.linalg.matrix_rank(vectors)))
 
 
-def section(code: Construction, t: Fraction, d: int) -> Rows:
+def section(code: Construction, t: Fraction, d: int) -> CodeRows:
     """The rows of a code with integer coordinates at cosine t from its first row, in R^d."""
     rows = code.build()
     assert isinstance(rows, IntegerRows), f"{code.name} has no integer coordinates"

@@ -18,10 +18,10 @@ from gnc_cli.constructions.boolean_functions import (
     Span,
     Sweep,
     block_size,
+    functions_by_number,
     hadamard,
     largest_in,
     largest_of_first,
-    numbered,
     sign_vectors,
     sums_of_pairs,
     sweep,
@@ -167,7 +167,7 @@ class _RestrictedRows(_FunctionRows):
         linear = len(self.forms.core) == 1
         size = 1 << (count - 1).bit_length() if linear else count
         blocks = _MOST_SUMS // block_size(self.forms.d)
-        yield islice(numbered(self.forms, size), blocks), linear and size <= _MOST_SUMS
+        yield islice(functions_by_number(self.forms, size), blocks), linear and size <= _MOST_SUMS
         pairs = count * (count - 1) // 2
         yield islice(sums_of_pairs(self.forms, count), blocks), pairs <= _MOST_SUMS
 

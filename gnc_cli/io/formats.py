@@ -18,7 +18,7 @@ from gnc_cli.io.array_files import fvecs, npy, npz, safetensors
 from gnc_cli.io.catalogue import Catalogue, Entry, translated
 from gnc_cli.io.inputs import GZIP_SIGNATURE, HDF5_SIGNATURE, file_size, open_input, read_json
 from gnc_cli.io.matlab import mat
-from gnc_cli.io.tables import columns, saved_dataset
+from gnc_cli.io.tables import saved_dataset, table_columns
 from gnc_cli.io.texts import TEXTS, gz, off
 
 DATASET = "state.json"
@@ -100,9 +100,9 @@ FORMATS: dict[str, Reader] = {
     ".gz": gz,
     ".fvecs": fvecs,
     ".off": off,
-    ".parquet": columns,
-    ".arrow": columns,
-    ".feather": columns,
+    ".parquet": table_columns,
+    ".arrow": table_columns,
+    ".feather": table_columns,
 }
 
 
@@ -146,10 +146,10 @@ def _by_content(file: IO[bytes]) -> Reader | None:
         b"MATLAB 7.3": hdf5,
         b"MATLAB 5.0": mat,
         b"\x93NUMPY": npy,
-        b"PAR1": columns,
-        b"ARROW1": columns,
+        b"PAR1": table_columns,
+        b"ARROW1": table_columns,
         b"\x80": pt if start[2:3] != b"\0" else None,  # a pickle, or .fvecs of d = 128
-        b"\xff\xff\xff\xff": columns,  # an Arrow stream
+        b"\xff\xff\xff\xff": table_columns,  # an Arrow stream
         GZIP_SIGNATURE: gz,
     }
     return next((reader for magic, reader in known.items() if start.startswith(magic)), None)

@@ -44,7 +44,7 @@ four, and a block per thread and two more are read at once."""
 
 
 @contextlib.contextmanager
-def columns(file: IO[bytes], path: str) -> Iterator[Catalogue]:
+def table_columns(file: IO[bytes], path: str) -> Iterator[Catalogue]:
     """The columns of a Parquet file, of an Arrow (Feather) file or of an Arrow stream."""
     with translated(path, "Parquet or Arrow"):
         catalogue = _listed([file], path)

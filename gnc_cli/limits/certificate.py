@@ -69,7 +69,7 @@ class Unresolved(Exception):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Certificate(ABC):
+class BoundCertificate(ABC):
     """What the documents of all kinds share."""
 
     __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
@@ -159,7 +159,7 @@ def verify(path: str, deadline: Deadline) -> CertificateAnswer:
 
 def _answer(
     path: str,
-    certificate: Certificate,
+    certificate: BoundCertificate,
     status: Literal["proved", "not_proved", "undecided"],
     reason: str | None,
 ) -> CertificateAnswer:
@@ -219,12 +219,12 @@ def export(
     )
 
 
-def _kind(module: str, record: str) -> "type[Certificate]":
-    kind: type[Certificate] = getattr(import_module(module), record)
+def _kind(module: str, record: str) -> "type[BoundCertificate]":
+    kind: type[BoundCertificate] = getattr(import_module(module), record)
     return kind
 
 
-def _read(content: bytes) -> Certificate:
+def _read(content: bytes) -> BoundCertificate:
     """The record of an unpacked file.
 
     Raises:
@@ -239,7 +239,7 @@ def _read(content: bytes) -> Certificate:
     if kind not in [*KINDS]:
         raise ValueError(f"its kind is none of {', '.join(KINDS)}")
     module, record, _ = KINDS[kind]
-    certificate: Certificate = read_plain(_kind(module, record), document)
+    certificate: BoundCertificate = read_plain(_kind(module, record), document)
     return certificate
 
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from gnc_cli.limits.certificate import Certificate, Rationals, Refuted, Unresolved, poll
+from gnc_cli.limits.certificate import BoundCertificate, Rationals, Refuted, Unresolved, poll
 from gnc_cli.limits.delsarte import (
     DelsarteLP,
     DelsarteProof,
@@ -44,7 +44,7 @@ _TOUCH = 1e-6
 
 
 @dataclass(frozen=True, kw_only=True)
-class DelsarteCertificate(Certificate):
+class DelsarteCertificate(BoundCertificate):
     """A polynomial that is at most 0 on [-1, s], with few points."""
 
     kind: Literal["delsarte"]

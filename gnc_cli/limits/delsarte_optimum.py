@@ -22,7 +22,7 @@ _LADDER_TOP = 24
 
 
 @dataclass(frozen=True)
-class Optimum:
+class DelsartePolynomial:
     """A polynomial, all but feasible."""
 
     coefficients: np.ndarray
@@ -42,7 +42,7 @@ class _Touching:
     inner: np.ndarray
 
 
-def optimum(d: int, s: float, degree: int) -> Optimum | None:
+def optimum(d: int, s: float, degree: int) -> DelsartePolynomial | None:
     """Solve the programme; None where s is too near 1 for polynomials of this degree."""
     best, done = _search(d, s, degree)
     if best is None or done:
@@ -65,12 +65,12 @@ def _least_degree(d: int, s: float, degree: int) -> int:
     return high
 
 
-def _search(d: int, s: float, degree: int) -> tuple[Optimum | None, bool]:
+def _search(d: int, s: float, degree: int) -> tuple[DelsartePolynomial | None, bool]:
     """The best polynomial seen, and whether its multipliers show it optimal."""
     fine = _grid(d, s, degree, 10 * degree)
     on_fine = gegenbauer(d, degree, fine)
     points = _grid(d, s, degree, 2 * degree)
-    best: Optimum | None = None
+    best: DelsartePolynomial | None = None
     for _ in range(_ROUNDS):
         solved = _programme(d, degree, points)
         if solved is None:
@@ -95,13 +95,13 @@ def _search(d: int, s: float, degree: int) -> tuple[Optimum | None, bool]:
 
 
 def _better(
-    best: Optimum | None, f: np.ndarray, values: np.ndarray, slope: float
-) -> Optimum | None:
+    best: DelsartePolynomial | None, f: np.ndarray, values: np.ndarray, slope: float
+) -> DelsartePolynomial | None:
     excess = float(values.max())
     if excess >= 1.0:
         return best
     bound = (float(f.sum()) - excess) / (1.0 - excess)
-    return Optimum(f, bound, slope) if best is None or bound < best.bound else best
+    return DelsartePolynomial(f, bound, slope) if best is None or bound < best.bound else best
 
 
 def _slope(d: int, s: float, f: np.ndarray, held: _Touching) -> float:
@@ -110,7 +110,7 @@ def _slope(d: int, s: float, f: np.ndarray, held: _Touching) -> float:
     return float(held.weights[-1] * (f @ derivatives(d, len(f) - 1, held.x[-1:]))[0])
 
 
-def _optimal(d: int, degree: int, best: Optimum, held: _Touching) -> bool:
+def _optimal(d: int, degree: int, best: DelsartePolynomial, held: _Touching) -> bool:
     """Whether the multipliers are feasible for the dual programme and prove the bound optimal."""
     slack = 1.0 + gegenbauer(d, degree, held.x)[1:] @ held.weights
     gap = best.bound - 1.0 - float(held.weights.sum())

@@ -154,7 +154,7 @@ class Solution:
     """Whether the objective is below what was wanted, and all conditions are satisfied."""
 
 
-def solve(
+def solve_programme(
     cones: Sequence[Cone], b: np.ndarray, goal: float, gap: float, deadline: Deadline
 ) -> Solution:
     """A point near the central path with an objective below `goal`, or an optimum.

@@ -45,7 +45,7 @@ from flint import fmpz_mat
 from pydantic import FailFast, Field
 
 from gnc_cli.known_codes.table import data_folder
-from gnc_cli.limits.certificate import Certificate, Refuted, Unresolved, poll
+from gnc_cli.limits.certificate import BoundCertificate, Refuted, Unresolved, poll
 from gnc_cli.limits.orthogonal import chebyshev, gegenbauer
 from gnc_cli.records import read_plain
 from gnc_cli.runtime.deadline import Deadline
@@ -93,7 +93,7 @@ class Factor:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ThreePointCertificate(Certificate):
+class ThreePointCertificate(BoundCertificate):
     """A feasible point of the dual of the semidefinite programme, with sums of squares."""
 
     kind: Literal["three-point"]

@@ -30,7 +30,7 @@ from gnc_cli.limits.semidefinite import (
     complete,
     conditions,
     orthonormal,
-    solve,
+    solve_programme,
 )
 from gnc_cli.limits.three_point_certificate import (
     BASES,
@@ -314,7 +314,7 @@ def _search(
     last: tuple[float, float] | None = None
     for _ in range(_SEARCHES):
         cones, b, _ = _programme(d, s, D)
-        solution = solve(cones, b, -math.inf, tolerance / 2.0, deadline)
+        solution = solve_programme(cones, b, -math.inf, tolerance / 2.0, deadline)
         if not math.isfinite(solution.primal):
             return None
         value = 1.0 + (solution.primal + solution.dual) / 2.0
@@ -335,7 +335,7 @@ def _prove(
     cones, b, reserves = _programme(d, float(s), D)
     epsilon = loss / 4.0 / np.maximum(-(reserves @ y), 1.0)
     goal = K - 1.0 - loss / 10.0
-    solution = solve(cones, b - epsilon @ reserves, goal, 0.0, deadline)
+    solution = solve_programme(cones, b - epsilon @ reserves, goal, 0.0, deadline)
     if not solution.feasible:
         return None
     matrices = [c.basis @ x @ c.basis.T for c, x in zip(cones, solution.X, strict=True)]

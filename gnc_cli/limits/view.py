@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from gnc_cli.console.gates import Status, Verdict
+from gnc_cli.console.gates import GateVerdict, Status
 from gnc_cli.console.table import Cell, Styled, Table, facts
 from gnc_cli.figures import cosine, count, points, published, rounded
 from gnc_cli.geometry.rounding import rounded_down
@@ -64,7 +64,7 @@ def view(result: BoundsResult, verbose: bool) -> list[Table]:
     return _pair(result, verbose) if len(result.best) == 1 else [_sweep(result, verbose)]
 
 
-def verdicts(result: BoundsResult, options: dict[str, Any]) -> list[Verdict]:
+def verdicts(result: BoundsResult, options: dict[str, Any]) -> list[GateVerdict]:
     """What --verify says: a claim without its proof fails, one beyond the limits stays undecided.
 
     Args:
@@ -73,7 +73,9 @@ def verdicts(result: BoundsResult, options: dict[str, Any]) -> list[Verdict]:
     if result.certificate is None or result.certificate.status == "proved":
         return []
     status = Status.FAILED if result.certificate.status == "not_proved" else Status.UNDECIDED
-    return [Verdict(f"--verify {result.certificate.file}", status, result.certificate.reason or "")]
+    return [
+        GateVerdict(f"--verify {result.certificate.file}", status, result.certificate.reason or "")
+    ]
 
 
 def _certificate(answer: CertificateAnswer, verbose: bool) -> list[Table]:

@@ -87,7 +87,7 @@ class Reach:
     """The class with the same row, where there is one."""
 
 
-class Head:
+class LinearHead:
     """The rows and biases of a linear head, with what all of its verdicts share.
 
     Args:

@@ -336,7 +336,7 @@ def listed_row_maxima(
     return best
 
 
-def row_maxima(
+def blocked_row_maxima(
     W: torch.Tensor,
     team: ThreadTeam,
     *,

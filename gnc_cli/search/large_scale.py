@@ -32,12 +32,12 @@ from gnc_cli.runtime.threads import ThreadTeam
 from gnc_cli.search.blocked_pairs import (
     Neighbours,
     Smoothed,
+    blocked_row_maxima,
     choose_threshold,
     listed_row_maxima,
     log_sum_exp,
     native_half,
     pairs_above,
-    row_maxima,
     sparse_log_sum_exp,
 )
 from gnc_cli.search.descent import geoopt, riemannian_adam
@@ -250,7 +250,7 @@ class _Descent:
                 return gram.row_maxima(exact.cpu().numpy(), deadline=deadline)[0]
             maxima = self._listed_maxima(exact, deadline) if self.uses_lists else None
             if maxima is None:
-                maxima = row_maxima(exact, self.team, deadline=deadline)
+                maxima = blocked_row_maxima(exact, self.team, deadline=deadline)
             return maxima.cpu().numpy()
         return None
 

@@ -145,7 +145,7 @@ class Solve(Call):
         Parameter(
             "antipodal: codes with -w for every w. cyclic:n: codes invariant under an "
             "orthogonal map g with g^n = 1; n at most K.",
-            Kind("GROUP", parsing.symmetry),
+            Kind("GROUP", parsing.prescribed_symmetry),
             _PROBLEM,
         ),
         Of("search"),

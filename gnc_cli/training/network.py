@@ -18,7 +18,7 @@ from gnc_cli.training.data.image_set import ImageData
 from gnc_cli.training.head import HeadPlan, build_head
 from gnc_cli.training.networks.batches import Augmentation, Batches, channel_statistics
 from gnc_cli.training.networks.encoders import (
-    Classifier,
+    EncoderWithHead,
     build_encoder,
     count_parameters,
     load_backbone,
@@ -69,7 +69,7 @@ def build_training(
     )
     loss = make_loss(settings.loss, tau=head.tau, margin=plan.margin)
     return Training(
-        Classifier(encoder, head, loss), batches, settings, processes=processes, device=device
+        EncoderWithHead(encoder, head, loss), batches, settings, processes=processes, device=device
     )
 
 

@@ -70,7 +70,7 @@ def plot_train(result: TrainResult | TrainSeries, path: str | os.PathLike[str]) 
     """
     with styled():
         if isinstance(result, TrainSeries):
-            save(series_figure(result), path)
+            save(training_figure(result), path)
             return
         if not result.history:
             raise DataError(
@@ -213,7 +213,7 @@ def _scatter(ax: Any, points: np.ndarray, place: np.ndarray, size: float, **look
             )
 
 
-def series_figure(series: TrainSeries) -> Any:
+def training_figure(series: TrainSeries) -> Any:
     """A line per placement, the best on top, with its accuracies."""
     key = "train_accuracy" if series.rows[0].test_accuracy is None else "test_accuracy"
     rows = sorted(series.rows, key=lambda row: getattr(row, key) or 0.0, reverse=True)[:_MOST_ROWS]

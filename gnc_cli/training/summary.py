@@ -18,7 +18,7 @@ from gnc_cli.training.epochs import Epochs, best_of
 from gnc_cli.training.head import HeadPlan
 from gnc_cli.training.measure import Measurement
 from gnc_cli.training.networks.batches import Normalisation
-from gnc_cli.training.networks.encoders import Classifier, count_parameters
+from gnc_cli.training.networks.encoders import EncoderWithHead, count_parameters
 from gnc_cli.training.result import HeadFacts, TrainResult
 from gnc_cli.training.settings import Settings
 
@@ -93,7 +93,7 @@ def data_facts(data: ImageData) -> dict[str, Any]:
     return ours | data.facts | ours | {"ood": matched, "warnings": portable(warnings)}
 
 
-def _head_facts(settings: Settings, plan: HeadPlan, model: Classifier) -> HeadFacts:
+def _head_facts(settings: Settings, plan: HeadPlan, model: EncoderWithHead) -> HeadFacts:
     """The classifier in words and numbers."""
     encoder = count_parameters(model.encoder)
     return HeadFacts(

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from gnc_cli.collapse.result import NAMES
-from gnc_cli.collapse.view import at_least, figure, forms_note, proved, reference_text, share
+from gnc_cli.collapse.view import at_least, figure, forms_note, proved, reference_text, share_text
 from gnc_cli.console.options import OutputOptions, Shape
 from gnc_cli.console.process import print_line
 from gnc_cli.console.table import Cell, Styled, Table, facts
@@ -191,7 +191,7 @@ def _share(value: float | None) -> str | None:
     if value is None:
         return None
     text = f"{value:.4f}"
-    return text if value == 1.0 or float(text) < 1.0 else share(value)
+    return text if value == 1.0 or float(text) < 1.0 else share_text(value)
 
 
 @contextlib.contextmanager

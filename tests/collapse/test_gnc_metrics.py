@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from gnc_cli import GNCMetrics
 from gnc_cli.collapse.api import measure
-from gnc_cli.collapse.result import Variants
+from gnc_cli.collapse.result import VariantMetrics
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.metrics.gnc2 import gnc2
 from tests.collapse.conftest import agrees, by_hand
@@ -141,7 +141,7 @@ def test_classic_metrics_are_of_raw_rows() -> None:
     squares = ((data.features - means[data.labels]) ** 2).sum() / len(data.labels)
     spread = ((means - means.mean(axis=0)) ** 2).sum() / 6
     assert found.nc1_trace_quotient == pytest.approx(squares / spread)
-    assert found.variants == Variants()
+    assert found.variants == VariantMetrics()
     assert _metrics(data, judge=False).compute(data.W).nc4 is None
 
 

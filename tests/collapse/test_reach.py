@@ -14,7 +14,7 @@ from gnc_cli import measure
 from gnc_cli.collapse.reach import _summary
 from gnc_cli.collapse.result import MeasureResult
 from gnc_cli.errors import DataError, UsageError
-from gnc_cli.metrics.reach import Head, Reach, Verdict
+from gnc_cli.metrics.reach import LinearHead, Reach, Verdict
 from tests.collapse.conftest import put, save
 
 K, D = 30, 4
@@ -149,7 +149,7 @@ def test_a_class_that_is_not_decided_has_its_bound(gnc: Any, tmp_path: Path) -> 
 
 
 def test_the_hardest_without_upper_ends_are_those_of_least_proved_margin() -> None:
-    head, lower = Head(np.eye(4)), (3.0, 1.0, 2.0, 0.5)
+    head, lower = LinearHead(np.eye(4)), (3.0, 1.0, 2.0, 0.5)
     answers = {(k,): Reach(Verdict.CAN_WIN, lower[k], math.inf) for k in range(4)}
     summary = _summary(head, answers, np.arange(4), None)
     assert labels(summary.hardest_rows) == [3, 1, 2, 0]

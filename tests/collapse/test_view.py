@@ -8,7 +8,7 @@ import pytest
 
 from gnc_cli import measure
 from gnc_cli.collapse.result import MeasureResult, MeasureSeries
-from gnc_cli.collapse.view import figure, share, view
+from gnc_cli.collapse.view import figure, share_text, view
 from gnc_cli.console.table import printed
 from gnc_cli.records import Bracket
 
@@ -134,4 +134,8 @@ def test_figures() -> None:
         "0.500000",
         "1.23457e+07",
     ]
-    assert [share(x) for x in (1.0, 1.0 - 1e-8, 0.5)] == ["1.000000", "0.999999990", "0.500000"]
+    assert [share_text(x) for x in (1.0, 1.0 - 1e-8, 0.5)] == [
+        "1.000000",
+        "0.999999990",
+        "0.500000",
+    ]

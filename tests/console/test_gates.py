@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnc_cli.console.gates import Baseline, Gates, Status, Verdict, exit_code
-from gnc_cli.console.options import GateOptions, Rows
+from gnc_cli.console.gates import Baseline, Gates, GateVerdict, Status, exit_code
+from gnc_cli.console.options import GatedRows, GateOptions
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.search.result import Outcome
 from tests.console.stand_in import code
@@ -21,33 +21,33 @@ ROWS: list[dict[str, Any]] = [
 ]
 
 
-def _status(rows: Rows, **options: list[str]) -> Status:
+def _status(rows: GatedRows, **options: list[str]) -> Status:
     return Gates.read(GateOptions(**options, rows=rows)).judge(ROWS)[0].status  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
     ("rows", "option", "status"),
     [
-        (Rows.LAST, "gnc2=0.5", PASSED),
-        (Rows.LAST, "gnc2=0.55", UNDECIDED),
-        (Rows.LAST, "gnc2=0.7", FAILED),
-        (Rows.ALL, "gnc2=0.5", FAILED),
-        (Rows.ALL, "gnc2=0", PASSED),
-        (Rows.ANY, "gnc2=0.5", PASSED),
-        (Rows.ANY, "gnc2=0.55", UNDECIDED),
-        (Rows.ANY, "gnc2=0.7", FAILED),
+        (GatedRows.LAST, "gnc2=0.5", PASSED),
+        (GatedRows.LAST, "gnc2=0.55", UNDECIDED),
+        (GatedRows.LAST, "gnc2=0.7", FAILED),
+        (GatedRows.ALL, "gnc2=0.5", FAILED),
+        (GatedRows.ALL, "gnc2=0", PASSED),
+        (GatedRows.ANY, "gnc2=0.5", PASSED),
+        (GatedRows.ANY, "gnc2=0.55", UNDECIDED),
+        (GatedRows.ANY, "gnc2=0.7", FAILED),
     ],
 )
-def test_rows(rows: Rows, option: str, status: Status) -> None:
+def test_rows(rows: GatedRows, option: str, status: Status) -> None:
     assert _status(rows, minimum=[option]) is status
 
 
 def test_rows_that_fail_are_named() -> None:
     rows = [{"d": 3, "K": K, "epoch": K % 2, "x": K} for K in range(10)]
-    gates = Gates.read(GateOptions(maximum=["x=7"], minimum=["x=2"], rows=Rows.ALL))
+    gates = Gates.read(GateOptions(maximum=["x=7"], minimum=["x=2"], rows=GatedRows.ALL))
     low, high = (verdict.detail for verdict in gates.judge(rows, ("d", "K", "epoch")))
     assert low.endswith("8 of 10 rows pass, not K 0; K 1") and high.endswith("not K 8; K 9")
-    many = Gates.read(GateOptions(minimum=["x=7"], rows=Rows.ALL)).judge(rows, "K")[0].detail
+    many = Gates.read(GateOptions(minimum=["x=7"], rows=GatedRows.ALL)).judge(rows, "K")[0].detail
     assert many.endswith("3 of 10 rows pass, not K 0; K 1; K 2; K 3; K 4; 2 more")
 
 
@@ -132,7 +132,7 @@ def test_malformed_limits(text: str) -> None:
     ],
 )
 def test_exit_code_ranks(outcome: Outcome, statuses: list[Status], status: int) -> None:
-    assert exit_code(code(outcome=outcome), [Verdict("g", s, "") for s in statuses]) == status
+    assert exit_code(code(outcome=outcome), [GateVerdict("g", s, "") for s in statuses]) == status
 
 
 EARLIER = {
@@ -197,7 +197,7 @@ def test_rows_of_a_sweep_are_matched_by_temperature(tmp_path: Path) -> None:
     path = tmp_path / "sweep.json"
     head = {"schema": 1, "command": "solve", "problem": "ufm", "d": 3, "K": 7}
     path.write_text(json.dumps(head | {"rows": [{"tau": t, "gnc3": t} for t in (1.0, 0.1)]}))
-    gates = Gates.read(GateOptions(baseline=str(path), allow=["gnc3=10%"], rows=Rows.ALL))
+    gates = Gates.read(GateOptions(baseline=str(path), allow=["gnc3=10%"], rows=GatedRows.ALL))
     better = [head | {"tau": 0.1 * (1 + 1e-15), "gnc3": 0.105}, head | {"tau": 1.0, "gnc3": 0.5}]
     assert gates.judge(better)[0].status is PASSED
     with pytest.raises(DataError, match="has tau 1.0, 0.1, this run 0.5; compare"):

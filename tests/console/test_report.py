@@ -8,20 +8,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnc_cli.console.gates import Status, Verdict
+from gnc_cli.console.gates import GateVerdict, Status
 from gnc_cli.console.report import report_text
 from gnc_cli.known_codes.best import BestKnown
 from gnc_cli.search.view import view
 from tests.console.stand_in import code, sweep
 
 VERDICTS = [
-    Verdict("--min rho_one_vs_rest=0.6", Status.PASSED, "rho_one_vs_rest in [0.66, 0.67]"),
-    Verdict("--max 'a<1 or b>\"2\"'", Status.UNDECIDED, "a | b"),
-    Verdict("--max max_cosine=0.3", Status.FAILED, "max_cosine = 0.335"),
+    GateVerdict("--min rho_one_vs_rest=0.6", Status.PASSED, "rho_one_vs_rest in [0.66, 0.67]"),
+    GateVerdict("--max 'a<1 or b>\"2\"'", Status.UNDECIDED, "a | b"),
+    GateVerdict("--max max_cosine=0.3", Status.FAILED, "max_cosine = 0.335"),
 ]
 
 
-def _report(path: str, result: Any, verdicts: list[Verdict]) -> str:
+def _report(path: str, result: Any, verdicts: list[GateVerdict]) -> str:
     return report_text(path, result, lambda: view(result, False), verdicts)
 
 
@@ -84,7 +84,7 @@ def test_prometheus_labels_and_values() -> None:
 
 @given(st.text(), st.text())
 def test_any_words_survive_in_every_report(gate: str, detail: str) -> None:
-    verdicts = [Verdict(gate, Status.FAILED, detail)]
+    verdicts = [GateVerdict(gate, Status.FAILED, detail)]
     result = code()
     ElementTree.fromstring(_report("r.xml", result, verdicts).encode("utf-8", "replace"))
     samples = _report("r.prom", result, verdicts).split("\n")

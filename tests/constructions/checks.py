@@ -8,14 +8,14 @@ from pathlib import Path
 
 import numpy as np
 
-from gnc_cli.constructions.construction import Construction, Rows, Verification
+from gnc_cli.constructions.construction import CodeRows, Construction, Verification
 from gnc_cli.constructions.registry import find
 
 _TABLE = Path(__file__).parents[2] / "data/known_codes/table.csv"
 _ALL_PAIRS = 1e8
 """K^2 d up to which every pair of rows is multiplied in doubles."""
 _SAMPLE = 40
-"""Rows of a larger code that are multiplied with one another."""
+"""CodeRows of a larger code that are multiplied with one another."""
 
 
 def named(name: str) -> Construction:
@@ -82,7 +82,7 @@ def _known_codes() -> dict[tuple[int, int], dict[str, str]]:
         return {(int(row["d"]), int(row["K"])): row for row in csv.DictReader(file)}
 
 
-def gram(rows: Rows) -> np.ndarray:
+def gram(rows: CodeRows) -> np.ndarray:
     """Inner products of the unit rows, in doubles."""
     W = np.asarray(rows)
     assert W.shape == rows.shape and W.dtype == np.float64
@@ -95,7 +95,7 @@ def spectrum(products: np.ndarray) -> np.ndarray:
     return np.sort(products[np.triu_indices(len(products), 1)])[::-1]
 
 
-def check_parts(rows: Rows, start: int, stop: int) -> None:
+def check_parts(rows: CodeRows, start: int, stop: int) -> None:
     """A slice is part of the whole; the first rows are the first rows, with a true cosine."""
     K = len(rows)
     start, stop = sorted((start % (K + 1), stop % (K + 1)))

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gnc_cli.constructions.boolean_functions import (
+    CoordinateSymmetry,
     FormSet,
     Span,
-    Symmetry,
     gray_closed,
     hadamard,
     largest_of_first,
@@ -203,10 +203,13 @@ def test_false_symmetries_are_left_out(rng: np.random.Generator) -> None:
     broken[2, 31] ^= 1
     swap = np.arange(32)
     swap[[3, 20]] = [20, 3]  # not affine
-    claims = [*forms.symmetries, Symmetry(swap, 2)]
+    claims = [*forms.symmetries, CoordinateSymmetry(swap, 2)]
     spoiled = FormSet([broken], None, claims)
     assert _represented(spoiled)[0] == _spectra(spoiled)
-    shuffled = [Symmetry(rng.permutation(32), 2), Symmetry(np.zeros(32, int), 2)]
+    shuffled = [
+        CoordinateSymmetry(rng.permutation(32), 2),
+        CoordinateSymmetry(np.zeros(32, int), 2),
+    ]
     assert _represented(FormSet([forms.basis], None, shuffled))[1] == 32
 
 

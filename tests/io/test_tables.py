@@ -78,7 +78,7 @@ def test_threads_read_rows_in_any_order(
     WRITERS[name](pyarrow.table({"H": [*H], "y": np.arange(5000)}), path)
     ends = np.sort(rng.integers(0, 5001, (60, 2)))
     wrong = []
-    with open_input(path) as file, tables.columns(file, path) as listed:
+    with open_input(path) as file, tables.table_columns(file, path) as listed:
 
         def work(mine: np.ndarray) -> None:
             for start, stop in mine[mine[:, 0] < mine[:, 1]]:

@@ -7,14 +7,14 @@ import pytest
 
 from gnc_cli.limits.certificate import Unresolved
 from gnc_cli.limits.levenshtein import LEVENSHTEIN
-from gnc_cli.limits.semidefinite import solve
+from gnc_cli.limits.semidefinite import solve_programme
 from gnc_cli.limits.three_point_programme import _programme, three_point_certificate
 from gnc_cli.runtime.deadline import Deadline
 
 
 def optimum(d: int, s: float, degree: int) -> float:
     cones, b, _ = _programme(d, s, degree)
-    solution = solve(cones, b, -math.inf, 1e-4, Deadline())
+    solution = solve_programme(cones, b, -math.inf, 1e-4, Deadline())
     assert solution.primal - solution.dual < 1e-3
     return 1.0 + (solution.primal + solution.dual) / 2.0
 

@@ -13,7 +13,7 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from gnc_cli.errors import DataError
-from gnc_cli.metrics.reach import Head, Reach, Verdict
+from gnc_cli.metrics.reach import LinearHead, Reach, Verdict
 from gnc_cli.runtime.deadline import Deadline
 
 CAN, TIES, CANNOT, UNDECIDED = Verdict
@@ -57,7 +57,7 @@ def exact(values: np.ndarray) -> fmpq_mat:
     return fmpq_mat(rows)
 
 
-def check_witness(head: Head, own: list[int], reach: Reach) -> None:
+def check_witness(head: LinearHead, own: list[int], reach: Reach) -> None:
     """In rational arithmetic: the feature wins, or exact convex weights are near those that are
     there, or those prove a negative bound."""
     rest = [j for j in range(head.K) if j not in own]
@@ -108,7 +108,7 @@ def check_witness(head: Head, own: list[int], reach: Reach) -> None:
 @pytest.mark.parametrize("seed", range(10))
 def test_random_heads(seed: int, R: float) -> None:
     W, b = random_head(seed)
-    head = Head(W, b, R)
+    head = LinearHead(W, b, R)
     for k, reach in head.all().items():
         if math.isinf(R):
             margin = largest_margin(W, b, k)
@@ -125,7 +125,7 @@ SQUARE = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])
 
 
 def verdicts(W: np.ndarray, bias: np.ndarray | None = None, R: float = math.inf) -> list[Verdict]:
-    return [reach.verdict for reach in Head(W, bias, R).all().values()]
+    return [reach.verdict for reach in LinearHead(W, bias, R).all().values()]
 
 
 def test_hand_made_heads() -> None:
@@ -135,7 +135,7 @@ def test_hand_made_heads() -> None:
     assert verdicts(inside) == [CAN] * 4 + [CANNOT] * 3
     outside = np.vstack([SQUARE, [[1.0 + 2.0**-20, 0.0]]])
     assert verdicts(outside) == [CAN] * 5
-    twins = Head(np.vstack([SQUARE, SQUARE[:1]]))
+    twins = LinearHead(np.vstack([SQUARE, SQUARE[:1]]))
     assert [twins.reach([k]).twin for k in range(5)] == [4, None, None, None, 0]
     assert verdicts(twins.W) == [TIES, CAN, CAN, CAN, TIES]
     assert twins.reach([0, 4]).verdict is CAN
@@ -156,18 +156,18 @@ def test_a_bias_lifts_a_class_out_of_the_hull() -> None:
 
 
 def test_sets() -> None:
-    head = Head(SQUARE)
+    head = LinearHead(SQUARE)
     assert head.reach([0, 1]).verdict is CAN
     assert head.reach([0, 3]).verdict is UNDECIDED  # the diagonals meet: a bound is all there is
     assert 0.0 <= head.reach([0, 3]).upper < 1e-12
-    inner = Head(np.vstack([2.0 * SQUARE, SQUARE]))
+    inner = LinearHead(np.vstack([2.0 * SQUARE, SQUARE]))
     assert inner.reach([4, 0]).verdict is CAN
     across = inner.reach([4, 7])
     assert across.verdict is CANNOT
     check_witness(inner, [4, 7], across)
     W, b = random_head(3)
     for R in (math.inf, 2.0):
-        head = Head(W, b, R)
+        head = LinearHead(W, b, R)
         for k in range(len(W)):
             assert head.reach([k]).verdict is head.all(np.array([k]))[k].verdict
         for own in ([0, 1], [2, 5, 7]):
@@ -177,7 +177,7 @@ def test_sets() -> None:
 @pytest.mark.parametrize(("m", "k"), [(5, 1), (6, 2), (7, 3)])
 def test_the_simplex_attains_the_bound_of_sets(m: int, k: int) -> None:
     W = (np.eye(m) - 1.0 / m) * math.sqrt(m / (m - 1.0))
-    reach = Head(W).reach(range(k))
+    reach = LinearHead(W).reach(range(k))
     assert reach.upper == pytest.approx(m / math.sqrt(k * (m - 1) * (m - k)), abs=1e-12)
     assert reach.upper - reach.lower < 1e-12
 
@@ -200,19 +200,21 @@ def test_laws(seed: int, R: float, power: int) -> None:
         turned = verdicts(W @ turn, b, R)
         sure = (CAN, UNDECIDED)
         assert all(a == t or (t in sure) or (a in sure) for a, t in zip(first, turned, strict=True))
-    for k, reach in Head(W, b, R).all().items():
-        check_witness(Head(W, b, R), [k], reach)
+    for k, reach in LinearHead(W, b, R).all().items():
+        check_witness(LinearHead(W, b, R), [k], reach)
 
 
 def test_time_ends_with_what_is_proved(rng: np.random.Generator) -> None:
     W = np.vstack([rng.normal(size=(60, 5)), np.zeros((1, 5))])
-    now = Head(W, None, math.inf, Deadline(0.0)).all()
+    now = LinearHead(W, None, math.inf, Deadline(0.0)).all()
     assert {reach.verdict for reach in now.values()} == {UNDECIDED}
     assert all(reach.lower == -math.inf and reach.upper == math.inf for reach in now.values())
     for polls in range(1, 40, 6):
         ticks = iter(range(10**6))
-        head = Head(W, rng.normal(size=61), 2.0, Deadline(polls, clock=lambda t=ticks: next(t)))
-        complete = Head(W, head.bias, 2.0).all()
+        head = LinearHead(
+            W, rng.normal(size=61), 2.0, Deadline(polls, clock=lambda t=ticks: next(t))
+        )
+        complete = LinearHead(W, head.bias, 2.0).all()
         for k, reach in head.all().items():
             assert reach.verdict in (UNDECIDED, complete[k].verdict)
             assert reach.lower <= complete[k].upper and complete[k].lower <= reach.upper
@@ -220,16 +222,16 @@ def test_time_ends_with_what_is_proved(rng: np.random.Generator) -> None:
 
 def test_wrong_heads() -> None:
     with pytest.raises(DataError, match="the bias must be 4 finite numbers"):
-        Head(SQUARE, np.array([0.0, 0.0, np.nan, 0.0]))
+        LinearHead(SQUARE, np.array([0.0, 0.0, np.nan, 0.0]))
     with pytest.raises(DataError, match="W holds NaN or infinity, first in row 1"):
-        Head(np.array([[1.0, 0.0], [np.inf, 0.0]]))
+        LinearHead(np.array([[1.0, 0.0], [np.inf, 0.0]]))
 
 
 @pytest.mark.parametrize("R", [1e-300, 1e-8, 1e300])
 def test_norms_of_any_size(R: float) -> None:
     """With next to no norm the largest bias wins, with next to no limit whoever is no mixture."""
     W, b = np.random.default_rng(0).normal(size=(6, 3)), np.arange(6.0)
-    head = Head(W, b, R)
+    head = LinearHead(W, b, R)
     won = [k for k in range(6) if head.reach([k]).verdict is Verdict.CAN_WIN]
     limitless = [k for k in range(6) if largest_margin(W, b, k) > 0.0]
     assert won == (limitless if R > 1.0 else [5])
@@ -238,7 +240,7 @@ def test_norms_of_any_size(R: float) -> None:
 def test_rows_and_biases_whose_squares_are_no_numbers() -> None:
     for W, b in ((1e160 * np.eye(3), np.zeros(3)), (np.eye(3), np.array([0.0, 1.0, 1e200]))):
         with pytest.raises(DataError, match="divide both by one number"):
-            Head(W, b)
+            LinearHead(W, b)
 
 
 @pytest.mark.parametrize("R", [1.0, 1e170, 1e200])

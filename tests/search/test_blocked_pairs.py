@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from gnc_cli.runtime.threads import ThreadTeam
 from gnc_cli.search.blocked_pairs import (
     Neighbours,
+    blocked_row_maxima,
     choose_threshold,
     listed_row_maxima,
     log_sum_exp,
     pairs_above,
-    row_maxima,
     sparse_log_sum_exp,
 )
 
@@ -55,7 +55,7 @@ def test_blocks_agree_with_autograd(
     W = unit_rows(K, d, seed=K * d)
     with ThreadTeam(threads) as team:
         ours = log_sum_exp(W, sharpness, team, frozen=frozen, block=block)
-        maxima = row_maxima(W, team, block=block)
+        maxima = blocked_row_maxima(W, team, block=block)
     mask = pairs_over(W, -2.0, frozen)
     loss, gradient = plain(W, sharpness, mask)
     assert ours is not None

@@ -12,7 +12,7 @@ from PIL import Image
 from gnc_cli.collapse.plot import TITLES
 from gnc_cli.console.drawing import styled
 from gnc_cli.errors import UsageError
-from gnc_cli.training.plot import plot_train, run_figure, series_figure
+from gnc_cli.training.plot import plot_train, run_figure, training_figure
 from tests.training.pictures import RESULTS, gaps, square
 
 DRAWN = ("one epoch", "never measured", "sphere", "many in the plane", "three placements")
@@ -86,7 +86,7 @@ def test_no_title_is_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_placements_are_ranked_and_chance_is_marked() -> None:
     with styled():
-        (ax,) = series_figure(replace(square(), rows=square().rows[::-1])).axes
+        (ax,) = training_figure(replace(square(), rows=square().rows[::-1])).axes
     training, test, chance = ax.lines
     assert training.get_xdata().tolist() == [1.0, 1.0, 1.0]
     assert test.get_xdata().tolist() == [0.95, 0.93, 0.91]

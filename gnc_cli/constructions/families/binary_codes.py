@@ -33,8 +33,8 @@ from functools import partial
 
 import numpy as np
 
-from gnc_cli.constructions.boolean_functions import FormSet, Span, Symmetry, normal
-from gnc_cli.constructions.construction import Construction, Cosine, Family, Rows, small_family
+from gnc_cli.constructions.boolean_functions import CoordinateSymmetry, FormSet, Span, normal
+from gnc_cli.constructions.construction import CodeRows, Construction, Cosine, Family, small_family
 from gnc_cli.constructions.fields import finite_field
 from gnc_cli.constructions.sign_rows import PuncturedRows, ShortenedRows, SignRows
 
@@ -169,17 +169,17 @@ def trace_forms(m: int, exponents: Sequence[int]) -> FormSet:
     With the affine functions they are an extended cyclic code of length 2^m.
     """
     x = np.arange(1 << m)
-    shifts = (Symmetry(x ^ (1 << i), 2) for i in range(m))
+    shifts = (CoordinateSymmetry(x ^ (1 << i), 2) for i in range(m))
     return FormSet([trace_functions(m, e) for e in exponents], None, [*shifts, *_field_maps(m)])
 
 
-def _field_maps(m: int) -> tuple[Symmetry, Symmetry]:
+def _field_maps(m: int) -> tuple[CoordinateSymmetry, CoordinateSymmetry]:
     """x -> a x and x -> x^2 of GF(2^m), a its primitive element."""
     finite = finite_field(1 << m)
     x = np.arange(finite.q)
     return (
-        Symmetry(finite.multiply(x, finite.exp[1:2]), finite.q - 1),
-        Symmetry(finite.power(x, 2), m),
+        CoordinateSymmetry(finite.multiply(x, finite.exp[1:2]), finite.q - 1),
+        CoordinateSymmetry(finite.power(x, 2), m),
     )
 
 
@@ -205,7 +205,7 @@ def z4_forms(m: int, r: int) -> FormSet:
     # The last coefficient's functions come last, so that each code begins with the smaller ones.
     layers = [np.tile(trace_functions(m - 1, 1 + 2**j), 2) for j in range(1, r + 1)]
     on_both_halves = [
-        Symmetry(np.append(s.permutation, s.permutation + finite.q), s.order)
+        CoordinateSymmetry(np.append(s.permutation, s.permutation + finite.q), s.order)
         for s in _field_maps(m - 1)
     ]
     return FormSet(layers, core, on_both_halves)
@@ -333,7 +333,7 @@ def _changed(
     places: int,
     k: int,
     largest: int,
-    rows: Callable[[FormSet, int], Rows],
+    rows: Callable[[FormSet, int], CodeRows],
 ) -> Construction:
     d = code.d - places
     return Construction(

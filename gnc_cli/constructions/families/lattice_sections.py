@@ -31,9 +31,9 @@ from typing import Any
 import numpy as np
 
 from gnc_cli.constructions.construction import (
+    CodeRows,
     Construction,
     Cosine,
-    Rows,
     Verification,
     small_family,
 )
@@ -52,9 +52,9 @@ _NAMES = {
 }
 _REFERENCE = "sections of lattices: Conway and Sloane 1988, Sphere Packings, Lattices and Groups"
 _BLOCK = 1 << 18
-"""Rows of the second shell that are looked at together."""
+"""CodeRows of the second shell that are looked at together."""
 _WITNESSES = 8
-"""Rows that are held against all others in search of a pair at the bound."""
+"""CodeRows that are held against all others in search of a pair at the bound."""
 _ROUNDING = 1e-12
 """A frame misses its space by less than this."""
 
@@ -79,7 +79,7 @@ def level_centre(base: np.ndarray, level: tuple[int, ...]) -> tuple[np.ndarray, 
     return np.array(numerators.tolist()[0], dtype=np.int64), int(denominator)
 
 
-def section(
+def lattice_section(
     vectors: np.ndarray, base: np.ndarray, levels: Iterable[tuple[int, ...]], d: int
 ) -> UnequalRows:
     """The vectors whose inner products with the base are one of the levels, projected along it.
@@ -130,7 +130,7 @@ def second_shell() -> tuple[tuple[np.ndarray, np.ndarray, np.ndarray], ...]:
     return tuple(kinds)
 
 
-class ShellRows(Rows):
+class ShellRows(CodeRows):
     """A level of the Leech lattice's second shell, made where it is looked at.
 
     Args:
@@ -230,14 +230,14 @@ class ShellRows(Rows):
         return Verification(K, distinct, cosine, attained=largest == 32)
 
 
-def section_rows(d: int, K: int, lattice: str, base: str, levels: str) -> Rows:
+def section_rows(d: int, K: int, lattice: str, base: str, levels: str) -> CodeRows:
     """The rows of a line of the file."""
     texts = base.split()
     products = [tuple(map(int, level.split("/"))) for level in levels.split()]
     if lattice == SECOND_SHELL:
         return ShellRows(K, texts, *products)
     vectors = shortest_vectors(lattice)
-    return section(vectors, np.array([base_vector(vectors, t) for t in texts]), products, d)
+    return lattice_section(vectors, np.array([base_vector(vectors, t) for t in texts]), products, d)
 
 
 def shortest_vectors(lattice: str) -> np.ndarray:

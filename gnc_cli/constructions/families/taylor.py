@@ -20,11 +20,11 @@ import numpy as np
 
 from gnc_cli.constructions.construction import (
     SHARP,
+    CodeRows,
     Construction,
     Cosine,
     Family,
     GroupedRows,
-    Rows,
     Verification,
     transitive_code,
 )
@@ -216,7 +216,7 @@ class TaylorRows(GroupedRows):
         return max(worst, float(np.abs(rows @ rows.T - expected / q).max()))
 
 
-class TaylorSection(Rows):
+class TaylorSection(CodeRows):
     """The rows with positive product with infinity's, seen along it: the group's elements.
 
     Inner products 1/q and -1/q become (1/q - 1/q^2)/(1 - 1/q^2) = 1/(q + 1) and -1/(q - 1).

@@ -17,10 +17,10 @@ from math import cos, gcd, pi, sin
 import numpy as np
 
 from gnc_cli.constructions.construction import (
+    CodeRows,
     Construction,
     Cosine,
     Family,
-    Rows,
     Verification,
     transitive_code,
 )
@@ -114,7 +114,7 @@ def turn_cosine(m: int, K: int) -> Cosine:
     return Cosine(f"cos({2 * m}*pi/{K})", value)
 
 
-class PolygonRows(Rows):
+class PolygonRows(CodeRows):
     """Corners of the regular K-gon, one after the other."""
 
     def __init__(self, K: int) -> None:

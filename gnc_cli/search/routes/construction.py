@@ -20,7 +20,7 @@ import numpy as np
 from gnc_cli import __version__
 from gnc_cli.codes.certify import Certificate, certify_code
 from gnc_cli.constructions.certificate import certified_margin
-from gnc_cli.constructions.construction import Construction, Rows
+from gnc_cli.constructions.construction import CodeRows, Construction
 from gnc_cli.constructions.families.theorem_3_3 import ClosedForm
 from gnc_cli.constructions.registry import families, single_codes
 from gnc_cli.errors import UsageError
@@ -120,7 +120,7 @@ class Algebra(Route):
     """Whether its rows are drawn."""
 
     @cached_property
-    def rows(self) -> Rows:
+    def rows(self) -> CodeRows:
         """Its rows, made where they are looked at."""
         return self.construction.build()
 

@@ -24,7 +24,7 @@ from gnc_cli.runtime.threads import limit_threads, threads_for
 from gnc_cli.search.result import Course, Outcome, SolveResult, SolveSweep, UfmMeasures
 from gnc_cli.search.routes.route import Route, Save
 from gnc_cli.search.ufm.descent import UfmObjective, descend, random_starts
-from gnc_cli.search.ufm.polish import polish
+from gnc_cli.search.ufm.polish import polish_ufm
 from gnc_cli.search.verdict import proved_interval
 
 _TOLERANCE = 1e-6
@@ -205,7 +205,7 @@ def solve_ufm(
         nonlocal used, capped
         begun = used
         with limit_threads(threads_for(2.0 * x.size * K, threads)):
-            x, taken = polish(
+            x, taken = polish_ufm(
                 objective,
                 x,
                 tolerance=_floor(tau),

@@ -26,7 +26,7 @@ _SADDLE = -1e-6
 """Smallest relative eigenvalue that still passes for rounding."""
 
 
-def polish(
+def polish_ufm(
     objective: UfmObjective,
     x: np.ndarray,
     *,

@@ -1,7 +1,7 @@
 """Networks by name or of somebody's own, and weights that others trained: images in, features out.
 
 A new network is a function of an `EncoderShape` and an entry in `_BUILDERS`; anyone's own comes in
-as `package.module:factory` without an entry. `Classifier` puts a head and its loss behind one.
+as `package.module:factory` without an entry. `EncoderWithHead` puts a head and its loss behind one.
 """
 
 import importlib
@@ -187,7 +187,7 @@ def _of_another_network(what: str) -> DataError:
     return DataError(f"{what}; choose the {options} that the checkpoint was trained with")
 
 
-class Classifier(nn.Module):
+class EncoderWithHead(nn.Module):
     """Images and labels in, losses and right answers out: one module to wrap, save and train.
 
     The encoder, images to raw features (N, d), runs under the caller's autocast; head and loss, of

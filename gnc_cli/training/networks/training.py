@@ -19,7 +19,7 @@ from gnc_cli.runtime.calls import exclusive_generator
 from gnc_cli.runtime.distributed import Processes
 from gnc_cli.training.networks.batches import Batch, Batches, seed_at
 from gnc_cli.training.networks.encoders import (
-    Classifier,
+    EncoderWithHead,
     autocast,
     flops_per_image,
 )
@@ -29,7 +29,7 @@ _CHECK_EVERY = 10
 """Steps on a GPU between two checks of the loss, for which the host waits."""
 
 
-def make_optimizer(model: Classifier, recipe: Recipe) -> torch.optim.Optimizer:
+def make_optimizer(model: EncoderWithHead, recipe: Recipe) -> torch.optim.Optimizer:
     """SGD, AdamW or Adam over the parameters that need gradients, in at most two groups.
 
     - Weights of a head on the sphere never decay: their lengths mean nothing, and shrinking them
@@ -108,7 +108,7 @@ class Training:
 
     def __init__(
         self,
-        model: Classifier,
+        model: EncoderWithHead,
         batches: Batches,
         recipe: Recipe,
         *,
@@ -295,7 +295,7 @@ class Training:
         )
 
 
-def _distributed(model: Classifier, processes: Processes, device: torch.device) -> nn.Module:
+def _distributed(model: EncoderWithHead, processes: Processes, device: torch.device) -> nn.Module:
     """`model` with gradients averaged over the processes; itself where there is one process.
 
     Buffers stay each process's own: class means come out the same everywhere, and what batch norms

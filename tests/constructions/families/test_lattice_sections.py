@@ -13,7 +13,7 @@ from gnc_cli.constructions.families.lattice_sections import (
     SECOND_SHELL,
     ShellRows,
     base_vector,
-    section,
+    lattice_section,
     shortest_vectors,
 )
 from gnc_cli.constructions.registry import best_construction, find, largest_construction
@@ -116,7 +116,7 @@ def test_sections_known_in_the_literature() -> None:
     texts = "0 58879 104244 157775 166496 34978 55126".split()
     for d, K in kissing.items():
         base = np.array([base_vector(vectors, text) for text in texts[: 24 - d]])
-        rows = section(vectors, base, [(0,) * len(base)], d)
+        rows = lattice_section(vectors, base, [(0,) * len(base)], d)
         assert rows.shape == (K, d)
         assert K > 12_000 or rows.verify().max_cosine.text == "1/2"
 

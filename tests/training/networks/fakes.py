@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from gnc_cli.runtime.distributed import Processes
 from gnc_cli.training.networks.batches import Augmentation, Batches, Normalisation
-from gnc_cli.training.networks.encoders import Classifier
+from gnc_cli.training.networks.encoders import EncoderWithHead
 from gnc_cli.training.networks.heads import Head, SphereHead
 from gnc_cli.training.networks.losses import make_loss
 from gnc_cli.training.networks.training import EpochTotals, Training
@@ -42,10 +42,10 @@ class FakeEncoder(nn.Module):
         return self.layers(images)
 
 
-def fake_model(head: Head | None = None, **encoder: Any) -> Classifier:
+def fake_model(head: Head | None = None, **encoder: Any) -> EncoderWithHead:
     """Five classes in four dimensions, learned with cross-entropy."""
     head = head or SphereHead(4, 5, tau=0.2, seed=1)
-    return Classifier(FakeEncoder(**encoder), head, make_loss("ce", tau=head.tau))
+    return EncoderWithHead(FakeEncoder(**encoder), head, make_loss("ce", tau=head.tau))
 
 
 def fake_images(N: int = 50, K: int = 5, S: int = 8) -> tuple[np.ndarray, np.ndarray]:
@@ -72,7 +72,7 @@ class Elsewhere:
 def fake_training(
     recipe: Recipe,
     *,
-    model: Classifier | None = None,
+    model: EncoderWithHead | None = None,
     N: int = 70,
     seed: int = 7,
     place: torch.device,

@@ -4,18 +4,18 @@ import pytest
 import torch
 from torch import nn
 
-from gnc_cli.training.networks.encoders import Classifier
+from gnc_cli.training.networks.encoders import EncoderWithHead
 from gnc_cli.training.networks.heads import ClassMeanHead, Head, SphereHead
 from gnc_cli.training.networks.losses import make_loss
 
 D, K = 4, 6
 
 
-def _model(head: Head, name: str = "ce", margin: float | None = None) -> Classifier:
+def _model(head: Head, name: str = "ce", margin: float | None = None) -> EncoderWithHead:
     encoder = nn.Linear(8, D)
     with torch.no_grad():
         encoder.weight.copy_(torch.randn(D, 8, generator=torch.Generator().manual_seed(0)))
-    return Classifier(encoder, head, make_loss(name, tau=head.tau, margin=margin))
+    return EncoderWithHead(encoder, head, make_loss(name, tau=head.tau, margin=margin))
 
 
 def _batch(n: int = 24) -> tuple[torch.Tensor, torch.Tensor]:
