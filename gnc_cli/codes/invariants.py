@@ -46,6 +46,7 @@ Geometry & Topology 15, 2011.
 
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -102,6 +103,10 @@ _PROGRAMME_SECONDS = 30.0
 """Time limit of a linear programme."""
 
 
+class Unexamined(Exception):
+    """A figure of a code is not known; the message says why."""
+
+
 def describe(
     W: np.ndarray, contact_pairs: np.ndarray, deadline: Deadline, *, tolerance: float = 1e-6
 ) -> tuple[Description, tuple[str, ...]]:
@@ -134,30 +139,38 @@ def describe(
     figures: dict[str, Any] = {}
     left_out, undecided = [], []
     for key, compute in parts.items():
-        figure = _LATE if deadline.expired else compute()
-        if not isinstance(figure, str):
-            figures[key] = figure
-            continue
-        left_out.append(f"{key}: {figure}")
-        if deadline.expired:
-            undecided.append(f"description.{key}")
+        try:
+            if deadline.expired:
+                raise Unexamined(_LATE)
+            figures[key] = compute()
+        except Unexamined as reason:
+            left_out.append(f"{key}: {reason}")
+            if deadline.expired:
+                undecided.append(f"description.{key}")
     return Description(**figures, left_out=tuple(left_out)), tuple(undecided)
 
 
-def symmetry(W: np.ndarray, deadline: Deadline, tolerance: float) -> Symmetry | str:
-    """Order and orbits of the symmetry group of rows (K, d), or why they are not known."""
+def symmetry(W: np.ndarray, deadline: Deadline, tolerance: float) -> Symmetry:
+    """Order and orbits of the symmetry group of rows (K, d).
+
+    Raises:
+        Unexamined: the code has too many rows, or the deadline came first.
+    """
     try:
         group = CodeSymmetries(W, tolerance=tolerance, most_rows=_MOST_SYMMETRIC, deadline=deadline)
     except UsageError as error:
-        return str(error)
+        raise Unexamined(str(error)) from error
     _, sizes = np.unique(group.orbits(), return_counts=True)
     return Symmetry(str(group.order), tuple(sorted(sizes.tolist(), reverse=True)))
 
 
-def design(W: np.ndarray, deadline: Deadline, tolerance: float = 1e-6) -> Design | str:
-    """Strength of unit rows (K, d) as a spherical design; or why it is not known.
+def design(W: np.ndarray, deadline: Deadline, tolerance: float = 1e-6) -> Design:
+    """Strength of unit rows (K, d) as a spherical design.
 
     It is finite: the number of points bounds it (Delsarte, Goethals and Seidel).
+
+    Raises:
+        Unexamined: the deadline came first.
     """
     d = W.shape[1]
     cosines = W @ W.T
@@ -165,7 +178,7 @@ def design(W: np.ndarray, deadline: Deadline, tolerance: float = 1e-6) -> Design
     k = 1
     while now.mean() <= tolerance**2:
         if deadline.expired:
-            return _LATE
+            raise Unexamined(_LATE)
         # The recurrence of Gegenbauer's polynomials, normalised to 1 at 1.
         following = ((2 * k + d - 2) * cosines * now - k * before) / (k + d - 2)
         before, now = now, following
@@ -186,8 +199,8 @@ def covering_radius(W: np.ndarray, deadline: Deadline) -> Bracket:
             # Facets are n x + offset <= 0, n of unit length.
             least = reached = max(0.0, float((-ConvexHull(W).equations[:, -1]).min()))
         else:
-            averages = design(W, deadline)
-            least = 0.0 if isinstance(averages, str) else _design_cosine(averages.strength, d)
+            with suppress(Unexamined):
+                least = _design_cosine(design(W, deadline).strength, d)
             reached = max(_deepest_hole(W, deadline.within(_SECONDS)), least)
     return Bracket(math.degrees(math.acos(reached)), math.degrees(math.acos(least)))
 
@@ -244,7 +257,7 @@ def graph_rank(vertices: int, edges: np.ndarray) -> int:
     return int(np.linalg.matrix_rank(graph + graph.T, hermitian=True))
 
 
-def rigidity(W: np.ndarray, contact_pairs: np.ndarray, deadline: Deadline) -> Rigidity | str:
+def rigidity(W: np.ndarray, contact_pairs: np.ndarray, deadline: Deadline) -> Rigidity:
     """Decide whether the contacts hold a code in place.
 
     Args:
@@ -252,8 +265,8 @@ def rigidity(W: np.ndarray, contact_pairs: np.ndarray, deadline: Deadline) -> Ri
         contact_pairs: the pairs at the smallest distance, integers, shape (m, 2), m >= 1.
         deadline: it limits the linear programmes.
 
-    Returns:
-        The verdict; or, of a code that is too large, the reason why there is none.
+    Raises:
+        Unexamined: the code is too large, or a linear programme was not solved in time.
 
     Example:
         >>> square = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]])
@@ -263,7 +276,7 @@ def rigidity(W: np.ndarray, contact_pairs: np.ndarray, deadline: Deadline) -> Ri
     """
     K, d = W.shape
     if K * (d - 1) > _MOST_COORDINATES:
-        return f"more than {_MOST_COORDINATES} coordinates"
+        raise Unexamined(f"more than {_MOST_COORDINATES} coordinates")
     pairs = ActivePairs(*contact_pairs.T)
     linear = linearise(pairs, W, np.isin(np.arange(K), contact_pairs))
     jacobian = linear.jacobian()
@@ -273,7 +286,7 @@ def rigidity(W: np.ndarray, contact_pairs: np.ndarray, deadline: Deadline) -> Ri
     if not strict.all():
         solution = _programme(jacobian, deadline.within(_PROGRAMME_SECONDS))
         if solution is None:
-            return "the linear programme was not solved in time"
+            raise Unexamined("the linear programme was not solved in time")
         motion, rates, stress = solution
         strict = rates < _OPEN
     loaded = np.unique(contact_pairs[strict])

@@ -13,6 +13,7 @@ from gnc_cli.codes.certify import certify_code
 from gnc_cli.codes.description import Design, Jamming, Rigidity
 from gnc_cli.codes.invariants import (
     THOMSON,
+    Unexamined,
     covering_radius,
     describe,
     design,
@@ -29,9 +30,7 @@ from tests.comparison.samples import built, turned
 
 
 def strength(W: np.ndarray) -> Design:
-    of = design(W, Deadline())
-    assert isinstance(of, Design)
-    return of
+    return design(W, Deadline())
 
 
 def radius(W: np.ndarray) -> Bracket:
@@ -70,7 +69,6 @@ def test_known_codes(
 def test_roots_of_e8() -> None:
     W = built("e8-roots")
     group = symmetry(W, Deadline(), 1e-6)
-    assert not isinstance(group, str)
     assert (group.order, group.orbits) == ("696729600", (240,))
     assert strength(W).strength == 7
     # The deep holes of the roots are at 45 degrees.
@@ -82,7 +80,6 @@ def test_orbits_of_a_code_with_several() -> None:
     angles = 2.0 * np.pi * np.arange(3) / 3.0
     ring = np.stack([np.cos(angles), np.sin(angles), 0.0 * angles], axis=1)
     group = symmetry(np.concatenate([ring, [[0, 0, 1], [0, 0, -1]]]), Deadline(), 1e-6)
-    assert not isinstance(group, str)
     assert (group.order, group.orbits) == ("12", (3, 2))
 
 
@@ -188,13 +185,13 @@ def test_what_is_not_there_has_a_reason() -> None:
             "rigidity",
         )
     )
-    assert "up to 300 rows" in str(symmetry(W, Deadline(), 1e-6))
+    with pytest.raises(Unexamined, match="up to 300 rows"):
+        symmetry(W, Deadline(), 1e-6)
 
 
 def test_permutations_of_a_vector_make_a_transitive_code() -> None:
     W = normalise(np.array(list(permutations((0.0, 1.0, 2.0, 3.0)))) - 1.5)
     group = symmetry(W, Deadline(), 1e-6)
-    assert not isinstance(group, str)
     assert (group.order, group.orbits) == ("48", (24,))
 
 
@@ -214,9 +211,7 @@ def judged(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, Rigidity]:
     W = normalise(rows)
     contacts = certify_code(W, tolerance=1e-7).contact_pairs
     assert contacts is not None
-    answer = rigidity(W, contacts, Deadline())
-    assert isinstance(answer, Rigidity)
-    return W, contacts, answer
+    return W, contacts, rigidity(W, contacts, Deadline())
 
 
 def largest(W: np.ndarray) -> float:
@@ -325,4 +320,5 @@ def test_the_programme_agrees_with_a_bound_on_every_contact() -> None:
 
 def test_a_code_that_is_too_large_is_left_out() -> None:
     W = random_points(np.random.default_rng(0), 1600, 3)
-    assert rigidity(W, np.array([[0, 1]]), Deadline()) == "more than 3000 coordinates"
+    with pytest.raises(Unexamined, match="more than 3000 coordinates"):
+        rigidity(W, np.array([[0, 1]]), Deadline())
