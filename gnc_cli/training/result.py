@@ -161,16 +161,17 @@ class TrainResult(_Training):
     measured: MeasureResult | None = field(
         default=None, metadata={"spread": _OF_A_FILE}, repr=False
     )
-    """Measure's record of the training features when they were measured last; its fields stand in
-    the JSON beside those above, `epoch` a fraction where the run stopped inside one."""
+    """Measure's record of the training features when they were measured last, None where they never
+    were; its fields stand in the JSON beside those above, `epoch` a fraction where the run stopped
+    inside one."""
     extras: dict[str, Any] = field(default_factory=dict, metadata=HIDDEN, repr=False, compare=False)
     """Arrays for plots: `features`, `labels`, `weights` where d is 2 or 3; never printed."""
 
-    def __getattr__(self, name: str) -> Any:
-        """Measure's figures (`gnc1`, `gnc2`, `ncc_accuracy`, ...) stand here as in the JSON."""
-        if name.startswith("_") or name in _OF_A_FILE or name not in MeasureResult.__annotations__:
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        return None if self.measured is None else getattr(self.measured, name)
+    @property
+    def title(self) -> str:
+        """What was measured: the heading of a report."""
+        m = self.measured
+        return "" if m is None else f"d = {m.d:,}, K = {m.K:,}"
 
     @property
     def forms(self) -> dict[str, str]:
@@ -181,9 +182,6 @@ class TrainResult(_Training):
     def why_centred(self) -> str:
         """Why, in words."""
         return "" if self.measured is None else self.measured.why_centred
-
-    def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *MeasureResult.__annotations__} - set(_OF_A_FILE))
 
     def lines(self) -> list[dict[str, Any]]:
         """One row per epoch."""

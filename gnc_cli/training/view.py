@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from gnc_cli.collapse.result import NAMES
+from gnc_cli.collapse.result import NAMES, MeasureResult
 from gnc_cli.collapse.view import at_least, figure, forms_note, proved, reference_text, share_text
 from gnc_cli.console.options import OutputOptions, Shape
 from gnc_cli.console.process import print_line
@@ -30,13 +30,14 @@ def view(result: TrainResult | TrainSeries, verbose: bool) -> list[Table]:
     """
     if isinstance(result, TrainSeries):
         return [_series(result), *([_ran(result.rows[-1])] if verbose else [])]
-    r = result
+    r, m = result, result.measured
     title = f"{r.data.get('name', 'data')}: {r.model}"
-    if r.measured is not None:
-        title += f"   d = {count(r.d)}, K = {count(r.K)}"
-        if r.epoch not in (None, r.epochs):
-            title += f"   measured after epoch {r.epoch:g}"
-    rows = [*_accuracies(r), *_collapse(r, verbose)]
+    rows = _accuracies(r)
+    if m is not None:
+        title += f"   d = {count(m.d)}, K = {count(m.K)}"
+        if m.epoch not in (None, r.epochs):
+            title += f"   measured after epoch {m.epoch:g}"
+        rows += _collapse(m, r.history, verbose)
     sheet = facts(title, rows, forms_note(r), verbose=verbose)
     seconds = sum(row.seconds + row.measure_seconds for row in r.history)
     where = f"{plural(r.epochs, 'epoch')} in {duration(seconds)}, {r.run}"
@@ -48,25 +49,26 @@ def view(result: TrainResult | TrainSeries, verbose: bool) -> list[Table]:
 def _accuracies(r: TrainResult) -> list[Fact]:
     best = f"best {_share(r.best['accuracy'])} after epoch {r.best['epoch']}" if r.best else ""
     tested, ood = r.test_accuracy is not None, r.data.get("ood")
+    ncc = None if r.measured is None else r.measured.ncc_accuracy
     matched = f"{ood['name']}, {ood['classes_matched']} classes matched by name" if ood else ""
     rows = [
         ("test accuracy", r.test_accuracy, best if tested else "", "test_accuracy"),
         ("training accuracy", r.train_accuracy, "" if tested else best, "train_accuracy"),
         ("OOD accuracy", r.ood_accuracy, matched, "ood_accuracy"),
-        ("NCC accuracy", r.ncc_accuracy, "training set, by its class means", "ncc_accuracy"),
+        ("NCC accuracy", ncc, "training set, by its class means", "ncc_accuracy"),
         ("test NCC accuracy", r.test_ncc_accuracy, "by the same means", "test_ncc_accuracy"),
     ]
     return [(name, _share(v) or "", remark, key) for name, v, remark, key in rows if v is not None]
 
 
-def _collapse(r: TrainResult, verbose: bool) -> list[Fact]:
-    rows: list[Fact] = [*_form(r, "gnc1")]
+def _collapse(r: MeasureResult, history: Sequence[EpochRow], verbose: bool) -> list[Fact]:
+    rows: list[Fact] = [*_form(r, "gnc1", history)]
     if r.gnc2 is not None:
         remark = f"at most {r.gnc2.upper:.6f}" if r.gnc2.width > 1e-6 else "certified"
         rows.append(
             ("GNC2", proved(r.gnc2, 6), remark if math.isfinite(r.gnc2.upper) else "", "gnc2")
         )
-    if r.gnc2_reference is not None and r.gnc2_ratio is not None:
+    if r.gnc2 is not None and r.gnc2_reference is not None and r.gnc2_ratio is not None:
         known = f"{r.gnc2_reference.value:.6f}"
         source = reference_text(r.gnc2_reference, None if verbose else 40)
         if verbose:
@@ -74,16 +76,16 @@ def _collapse(r: TrainResult, verbose: bool) -> list[Fact]:
         ratio = at_least(r.gnc2, r.gnc2_ratio, f"{r.gnc2_ratio:.4f}", 4)
         of = "GNC2 / reference" if verbose else f"of {known}, {source}"
         rows.append(("  ratio", ratio, of, "gnc2_ratio"))
-    rows += _form(r, "gnc3")
+    rows += _form(r, "gnc3", history)
     return rows
 
 
-def _form(r: TrainResult, name: str) -> list[Fact]:
+def _form(r: MeasureResult, name: str, history: Sequence[EpochRow]) -> list[Fact]:
     """GNC1 or GNC3 in the form that means something."""
     key = r.forms[name]
     if (value := getattr(r, key)) is None:
         return []
-    return [(NAMES[key], figure(value, 4), _course(r.history, key), key)]
+    return [(NAMES[key], figure(value, 4), _course(history, key), key)]
 
 
 def _course(history: Sequence[EpochRow], key: str) -> str:
@@ -119,9 +121,9 @@ def _series(series: TrainSeries) -> Table:
             _share(r.test_accuracy),
             _share(r.train_accuracy),
             _share(r.ood_accuracy),
-            figure(getattr(r, ones), 3),
-            figure(getattr(r, threes), 3),
-            _share(r.ncc_accuracy),
+            figure(getattr(r.measured, ones, None), 3),
+            figure(getattr(r.measured, threes, None), 3),
+            _share(getattr(r.measured, "ncc_accuracy", None)),
             f"{r.seconds:.3g}",
         )
         for r in series.rows

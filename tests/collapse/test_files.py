@@ -98,7 +98,9 @@ def test_a_run_without_snapshots_gives_its_classifier(trained: TrainResult, tmp_
         path.unlink()
     found = measure(copied)
     assert isinstance(found, MeasureResult) and found.file == f"{copied}/last.pt"
-    assert found.N is None and found.gnc2.lower == pytest.approx(trained.gnc2.lower, abs=1e-6)
+    assert found.N is None and found.gnc2.lower == pytest.approx(
+        trained.measured.gnc2.lower, abs=1e-6
+    )
     shutil.copytree(trained.run, tmp_path / "assignment-10")
     files = [source.file for source in sources_of([str(tmp_path)])]
     assert [*dict.fromkeys(files)] == [f"{tmp_path}/assignment-10/snapshots", found.file]

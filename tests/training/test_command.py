@@ -293,10 +293,6 @@ def test_the_bar_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "epoch 45/60 loss 1.23e-05 @4: test 0.625 GNC2 0.25 train 0.75" in last
 
 
-def test_measures_figures_are_attributes_that_completion_knows() -> None:
-    found = made_run()
-    assert found.gnc1 == found.measured.gnc1 and found.K == 100
-    assert {"gnc1", "gnc2", "ncc_accuracy", "run"} <= set(dir(found)) and "file" not in dir(found)
-    assert made_run(measured=None).gnc1 is None
-    with pytest.raises(AttributeError, match="gnc4"):
-        _ = found.gnc4
+def test_a_report_says_what_was_measured() -> None:
+    assert made_run().title == "d = 10, K = 100"
+    assert made_run(measured=None).title == ""

@@ -58,8 +58,8 @@ def test_class_means_save_the_head(home: Path, data: str) -> None:
 def test_a_fixed_code_stays(home: Path, data: str, square: str) -> None:
     result = run(data, home / "fixed", head=f"fixed:{square}", feature_dim=None, epochs=6)
     assert np.array_equal(_rows(result), SQUARE)
-    assert result.gnc2.lower == pytest.approx(RHO, abs=1e-6)
-    assert result.gnc2.upper == pytest.approx(RHO, abs=1e-6)
+    assert result.measured.gnc2.lower == pytest.approx(RHO, abs=1e-6)
+    assert result.measured.gnc2.upper == pytest.approx(RHO, abs=1e-6)
     assert (result.head.kind, result.head.code) == ("fixed", "square.npy")
     assert (result.head.assignment, result.head.permutation) == ("identity", (0, 1, 2, 3))
     assert result.head.trained_parameters == result.head.encoder_parameters
@@ -75,7 +75,7 @@ def test_a_fixed_code_stays(home: Path, data: str, square: str) -> None:
 def test_a_code_is_solved_where_none_is_given(home: Path, data: str) -> None:
     result = run(data, home / "solved", head="fixed:solve", feature_dim=3, epochs=1)
     want = solve(3, 4).rho_one_vs_rest
-    assert result.gnc2.lower == pytest.approx(want.lower, abs=1e-6)
+    assert result.measured.gnc2.lower == pytest.approx(want.lower, abs=1e-6)
     assert result.head.code is not None and f"rho {want.lower:.6g}" in result.head.code
     halt, many = threading.Event(), toy(home / "many.h5", 17)
     halt.set()
