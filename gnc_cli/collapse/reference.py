@@ -84,7 +84,7 @@ def possible_gnc2(d: int, K: int, table: Table) -> Bracket:
     """The bracket of rho*(d, K), the largest GNC2 of K unit rows, as `gnc bounds` has it.
 
     Example:
-        >>> possible_gnc2(3, 4)
+        >>> possible_gnc2(3, 4, None)
         Bracket(lower=1.3333333333333333, upper=1.3333333333333333)
     """
     from gnc_cli.limits.answers import possible_interval

@@ -10,8 +10,6 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from gnc_cli.geometry.gram import welch
-
 if TYPE_CHECKING:
     from gnc_cli.search.problem import Problem
 
@@ -138,6 +136,8 @@ def polish_is_dear(coordinates: int, seconds: float | None) -> bool:
 
 def beyond_descents(d: int, K: int, cosine: float) -> bool:
     """No descent of a few minutes is likely to do better than a code of this largest cosine."""
+    from gnc_cli.geometry.gram import welch  # numpy is not for `gnc --help`
+
     near = K > _NETWORKS * d and cosine <= _NEAR[K > LARGE] * welch(d, K)
     return (near and K * d > MAX_UNKNOWNS) or float(K) * K * d > _MOST_WORK
 

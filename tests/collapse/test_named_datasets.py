@@ -42,7 +42,7 @@ def test_shards_share_their_classifier(tmp_path: Path) -> None:
     files = []
     for number, rows in enumerate(np.split(np.arange(N), 2)):
         files.append(tmp_path / f"part-{number}.npz")
-        np.savez(files[-1], emb=H[rows], labels=Y[rows], weights=W)
+        np.savez(files[-1], features=H[rows], labels=Y[rows], weights=W)
     same(measure(features=files), features=H, labels=Y, weights=W)
     same(measure(features=tmp_path / "part-*.npz"), features=H, labels=Y, weights=W)
 
