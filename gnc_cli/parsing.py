@@ -79,7 +79,7 @@ def seconds(value: Any) -> float:
         UsageError: no time, or not above 0.
 
     Example:
-        >>> duration("1.5m"), duration(10)
+        >>> seconds("1.5m"), seconds(10)
         (90.0, 10.0)
     """
     amount, unit = value, "s"

@@ -101,7 +101,7 @@ class LinearHead:
         DataError: rows or biases are not finite or too large, or are fewer than two.
 
     Example:
-        >>> head = Head(np.array([[1.0, 0.0], [-1.0, 0.0], [0.5, 0.0]]))
+        >>> head = LinearHead(np.array([[1.0, 0.0], [-1.0, 0.0], [0.5, 0.0]]))
         >>> [str(head.reach([k]).verdict) for k in range(3)]
         ['can win', 'can win', 'cannot win']
     """
@@ -147,7 +147,7 @@ class LinearHead:
         """The reach of one class, or of several that are to win together.
 
         Example:
-            >>> head = Head(np.eye(3), norm=2.0)
+            >>> head = LinearHead(np.eye(3), norm=2.0)
             >>> round(head.reach([0]).lower, 9) == round(2 * 1.5**0.5, 9)
             True
         """
