@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.documents import ROOT, blocks, outputs
+from tests.documents import ROOT, blocks
 
 PAGE = ROOT / "docs/guides/trainers.md"
 TEXT = PAGE.read_text(encoding="utf-8")
@@ -28,10 +28,4 @@ def test_the_page_runs(
     assert names["collapse"].result.N == 200
     last = names["trainer"].state.log_history
     assert any(math.isfinite(line.get("eval_gnc/gnc1", math.nan)) for line in last)
-
-
-def test_its_commands_run(tmp_path: Path) -> None:
-    (block,) = blocks(TEXT, "bash")
-    for command, told, status in outputs(block, tmp_path, shorter=False):
-        assert status == 0, f"{command}\n{told}"
-    assert [*(tmp_path / "run").glob("events.out.tfevents.*")]
+    assert [*tmp_path.rglob("events.out.tfevents.*")]
