@@ -28,7 +28,7 @@ from gnc_cli.parsing import number
 from gnc_cli.records import Result, flatten, look_up, rows_of
 
 _MOST_NAMED = 5
-"""GatedRows that a verdict names."""
+"""Rows that a verdict names."""
 
 
 class Status(IntEnum):

@@ -30,7 +30,7 @@ _BLOCK_ENTRIES = 1 << 18
 _WITNESSES = 32
 """Rows that are held against all others in search of a pair at the whole code's cosine."""
 _WITNESS_BLOCK = 1 << 15
-"""CodeRows that are made at a time in this search."""
+"""Rows that are made at a time in this search."""
 _ROUNDING = 1e-12
 """Inner products in floats are the exact ones to within this."""
 _ULPS = Fraction(1, 10**15)
@@ -88,7 +88,7 @@ class Verification:
     """What the rows themselves say."""
 
     K: int
-    """CodeRows, all counted."""
+    """Rows, all counted."""
     distinct: bool
     """No two rows are equal."""
     max_cosine: Cosine
@@ -168,7 +168,7 @@ class GroupedRows(CodeRows):
     """
 
     group = 1
-    """CodeRows of a group."""
+    """Rows of a group."""
     standard = 0
     """Number of rows of the standard basis, which come first."""
 
@@ -377,7 +377,7 @@ def orthogonal_sum(parts: Sequence[Construction], d: int) -> Construction:
 
 
 class SumRows(CodeRows):
-    """CodeRows of several codes, each in coordinates of its own, zero elsewhere."""
+    """Rows of several codes, each in coordinates of its own, zero elsewhere."""
 
     def __init__(self, parts: Sequence[CodeRows], d: int) -> None:
         self.parts = parts

@@ -15,7 +15,7 @@ _TABLE = Path(__file__).parents[2] / "data/known_codes/table.csv"
 _ALL_PAIRS = 1e8
 """K^2 d up to which every pair of rows is multiplied in doubles."""
 _SAMPLE = 40
-"""CodeRows of a larger code that are multiplied with one another."""
+"""Rows of a larger code that are multiplied with one another."""
 
 
 def named(name: str) -> Construction:

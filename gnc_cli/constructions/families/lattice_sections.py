@@ -52,9 +52,9 @@ _NAMES = {
 }
 _REFERENCE = "sections of lattices: Conway and Sloane 1988, Sphere Packings, Lattices and Groups"
 _BLOCK = 1 << 18
-"""CodeRows of the second shell that are looked at together."""
+"""Rows of the second shell that are looked at together."""
 _WITNESSES = 8
-"""CodeRows that are held against all others in search of a pair at the bound."""
+"""Rows that are held against all others in search of a pair at the bound."""
 _ROUNDING = 1e-12
 """A frame misses its space by less than this."""
 
