@@ -456,12 +456,17 @@ class Measure(Call):
             raise excludes("prefix_dims", "pages (.html)", "draw a .png, .svg or .pdf")
         requirements = [
             ("merge_list", self.duplicates is not None, spelled("duplicates", 0.99)),
-            ("feature_norm", self.reach or self.sets is not None, spelled("reach")),
+            ("feature_norm", self.proves, spelled("reach")),
             ("resume", self.keeps_rows, spelled("out", "rows.jsonl")),
         ]
         for name, fulfilled, condition in requirements:
             if self.is_set(name) and not fulfilled:
                 raise requires(name, condition)
+
+    @property
+    def proves(self) -> bool:
+        """Whether something is proved of the network: which classes it can choose."""
+        return self.reach or self.sets is not None
 
     @property
     def keeps_rows(self) -> bool:

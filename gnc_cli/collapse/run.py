@@ -93,7 +93,7 @@ def selection_of(call: Measure) -> Selection:
         ignore_label=call.ignore_label,
         class_names=call.class_names,
         select=call.select,
-        proves=call.reach or call.sets is not None,
+        proves=call.proves,
     )
 
 
@@ -103,8 +103,7 @@ def conventions_of(call: Measure) -> Conventions:
     beside = (call.classes, call.class_names, call.reference, call.sets)
     if isinstance(call.reference, str):
         read_points(call.reference)  # what is wrong with it is known before the first row
-    proves = call.reach or call.sets is not None
-    of_samples = call.chosen("samples") + (["head"] if call.head and not proves else [])
+    of_samples = call.chosen("samples") + (["head"] if call.head and not call.proves else [])
     return Conventions(
         unit=call.normalize != Normalize.OFF,
         classic=call.variants == Variants.CLASSIC,
