@@ -14,8 +14,7 @@ from gnc_cli.io.code import CodeFile
 from gnc_cli.io.codefile import read_code, write_code, write_streamed
 from gnc_cli.parameters import Path, spelled
 from gnc_cli.runtime.deadline import SaveTimes
-from gnc_cli.search.given_rows import apart
-from gnc_cli.search.instance import Instance
+from gnc_cli.search.instance import Instance, apart
 from gnc_cli.search.result import SolveSweep
 
 _log = logging.getLogger(__name__)

@@ -18,8 +18,7 @@ from gnc_cli.limits.registry import possible_table
 from gnc_cli.parameters import check_current_folder, spelled
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.threads import resolve_device
-from gnc_cli.search.given_rows import fixed_rows, start_rows
-from gnc_cli.search.instance import Instance, Machine, Plan, target_distance
+from gnc_cli.search.instance import Instance, Machine, Plan, fixed_rows, start_rows, target_distance
 from gnc_cli.search.request import STORED, Solve
 from gnc_cli.search.result import ConstructionList, Outcome, SolveResult, SolveSweep
 from gnc_cli.search.routes.construction import (

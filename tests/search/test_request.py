@@ -9,7 +9,7 @@ import pytest
 from gnc_cli.errors import DataError, GncError, UsageError
 from gnc_cli.parameters import declared
 from gnc_cli.search.api import solve
-from gnc_cli.search.given_rows import fixed_rows, start_rows
+from gnc_cli.search.instance import fixed_rows, start_rows
 from gnc_cli.search.request import Solve
 from tests.problems import icosahedron
 
