@@ -1,11 +1,11 @@
-"""Certificates of streamed codes: brackets agree with those from all pairs."""
+"""Margins of streamed codes: brackets agree with those from all pairs."""
 
 import numpy as np
 import pytest
 
 from gnc_cli.codes.certify import certify_code
-from gnc_cli.constructions.certificate import certified_margin
 from gnc_cli.constructions.construction import Cosine
+from gnc_cli.search.routes.construction import certified_margin
 from tests.constructions.checks import named
 
 
@@ -15,7 +15,7 @@ from tests.constructions.checks import named
 def test_the_bracket_closes_on_root_systems(
     name: str, block: int, sample: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    module = "gnc_cli.constructions.certificate"
+    module = "gnc_cli.search.routes.construction"
     monkeypatch.setattr(f"{module}._BLOCK_ENTRIES", block)
     monkeypatch.setattr(f"{module}._SAMPLE", sample)
     rows = named(name).build()
@@ -27,7 +27,7 @@ def test_the_bracket_closes_on_root_systems(
 @pytest.mark.parametrize("limits", [{"_NEAREST": 2}, {"_SAMPLE": 20, "_WHOLE": 10}])
 def test_fewer_rows_only_widen_it(limits: dict[str, int], monkeypatch: pytest.MonkeyPatch) -> None:
     for name, limit in limits.items():
-        monkeypatch.setattr(f"gnc_cli.constructions.certificate.{name}", limit)
+        monkeypatch.setattr(f"gnc_cli.search.routes.construction.{name}", limit)
     streamed = certified_margin(named("d5-roots").build(), Cosine("1/2", 0.5))
     assert streamed.lower == 0.5 and streamed.upper > 0.5 + 1e-3
 
