@@ -50,7 +50,7 @@ def loop() -> dict[str, Any]:
     from gnc_cli.training.networks.heads import SphereHead
     from gnc_cli.training.networks.losses import make_loss
     from gnc_cli.training.networks.training import Training
-    from gnc_cli.training.recipe import Recipe
+    from gnc_cli.training.settings import Recipe
 
     gpu, generator, size = torch.device("cuda", 0), np.random.default_rng(0), 512
     images = generator.integers(0, 256, (100 * size, 1, 32, 32), dtype=np.uint8)

@@ -200,7 +200,7 @@ def _beside_a_plain_loop(rounds: int = 7) -> float:
     from gnc_cli.training.networks.heads import SphereHead
     from gnc_cli.training.networks.losses import make_loss
     from gnc_cli.training.networks.training import Training
-    from gnc_cli.training.recipe import Recipe
+    from gnc_cli.training.settings import Recipe
 
     torch.set_num_threads(1)
     data, cpu = load_images("glyphs", classes=100).train, torch.device("cpu")

@@ -12,8 +12,7 @@ from gnc_cli.errors import UnavailableError
 from gnc_cli.runtime import memory
 from gnc_cli.training.head import HeadPlan
 from gnc_cli.training.network import announce_time, check_fits
-from gnc_cli.training.recipe import Recipe
-from gnc_cli.training.settings import settings_of
+from gnc_cli.training.settings import Recipe, settings_of
 from tests.training.networks.fakes import fake_training
 
 CPU = torch.device("cpu")

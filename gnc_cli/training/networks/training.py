@@ -23,7 +23,7 @@ from gnc_cli.training.networks.encoders import (
     autocast,
     flops_per_image,
 )
-from gnc_cli.training.recipe import Recipe
+from gnc_cli.training.settings import Recipe
 
 _CHECK_EVERY = 10
 """Steps on a GPU between two checks of the loss, for which the host waits."""

@@ -14,7 +14,7 @@ from gnc_cli.training.networks.encoders import EncoderWithHead
 from gnc_cli.training.networks.heads import Head, SphereHead
 from gnc_cli.training.networks.losses import make_loss
 from gnc_cli.training.networks.training import EpochTotals, Training
-from gnc_cli.training.recipe import Recipe
+from gnc_cli.training.settings import Recipe
 
 GREY = Normalisation((0.5,), (0.25,))
 MOVES = Augmentation(padding=1, flip=True, degrees=10.0)

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from gnc_cli.training.networks.training import TrainingState
-from gnc_cli.training.recipe import Recipe
+from gnc_cli.training.settings import Recipe
 from tests.training.networks.fakes import advance, fake_training
 
 pytestmark = pytest.mark.gpu

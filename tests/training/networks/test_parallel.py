@@ -12,7 +12,7 @@ SCRIPT = """
     from gnc_cli.training.networks.heads import ClassMeanHead, SphereHead
     from gnc_cli.training.network import start_processes
     from gnc_cli.training.networks.training import NonFiniteLoss, TrainingState
-    from gnc_cli.training.recipe import Recipe
+    from gnc_cli.training.settings import Recipe
     from gnc_cli.runtime.distributed import Processes
     from tests.training.networks.fakes import advance, fake_model, fake_training
 

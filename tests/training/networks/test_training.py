@@ -18,7 +18,7 @@ from gnc_cli.training.networks.training import (
     TrainingState,
     make_optimizer,
 )
-from gnc_cli.training.recipe import Recipe
+from gnc_cli.training.settings import Recipe
 from tests.training.networks.fakes import advance, fake_model, fake_training
 
 CPU = torch.device("cpu")
