@@ -25,8 +25,7 @@ from gnc_cli.training.networks.encoders import (
 )
 from gnc_cli.training.networks.losses import make_loss
 from gnc_cli.training.networks.training import Training
-from gnc_cli.training.presets import Precision
-from gnc_cli.training.settings import Settings
+from gnc_cli.training.settings import Precision, Settings
 
 _FLOPS = 1e10
 """Floating-point operations of one core in a second, roughly: products of large matrices."""

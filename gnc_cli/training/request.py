@@ -25,7 +25,7 @@ from gnc_cli.parameters import (
     whole,
     wholes,
 )
-from gnc_cli.training.presets import Constraint, Loss, Optimizer, Precision, Preset, Schedule
+from gnc_cli.training.settings import Constraint, Loss, Optimizer, Precision, Preset, Schedule
 
 if TYPE_CHECKING:
     from gnc_cli.training.result import EpochRow

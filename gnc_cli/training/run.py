@@ -34,7 +34,6 @@ from gnc_cli.training.network import (
     threads_of,
 )
 from gnc_cli.training.networks.assignment import class_similarity
-from gnc_cli.training.presets import Loss
 from gnc_cli.training.request import Train
 from gnc_cli.training.result import TrainResult, TrainSeries
 from gnc_cli.training.run_folder import (
@@ -45,7 +44,7 @@ from gnc_cli.training.run_folder import (
     own_files,
     read_stored_run,
 )
-from gnc_cli.training.settings import Settings, resumed_settings, settings_of
+from gnc_cli.training.settings import Loss, Settings, resumed_settings, settings_of
 from gnc_cli.training.summary import data_facts, result_of
 
 _log = logging.getLogger(__name__)

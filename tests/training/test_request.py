@@ -15,11 +15,10 @@ from gnc_cli.parameters import declared, in_shell
 from gnc_cli.training import settings
 from gnc_cli.training.config_file import configured
 from gnc_cli.training.networks.encoders import ENCODERS
-from gnc_cli.training.presets import PRESETS
 from gnc_cli.training.request import Train
 from gnc_cli.training.run import choices
 from gnc_cli.training.run_folder import read_stored_run
-from gnc_cli.training.settings import Settings
+from gnc_cli.training.settings import PRESETS, Settings
 
 REFUSED: tuple[tuple[dict[str, Any], str], ...] = (
     ({"classes": 10, "classes_subset": ("a", "b")}, "--classes excludes --classes-subset"),

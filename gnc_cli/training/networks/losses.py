@@ -16,7 +16,7 @@ from torch.autograd.function import once_differentiable
 
 from gnc_cli.errors import UsageError
 from gnc_cli.training.networks.heads import full_precision, widened
-from gnc_cli.training.presets import Loss
+from gnc_cli.training.settings import Loss
 
 __all__ = ["LossFunction", "ScoreLoss", "make_loss"]
 
