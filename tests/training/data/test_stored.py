@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from gnc_cli.errors import DataError
-from gnc_cli.training.data.stored import read_stored
+from gnc_cli.training.data.load import read_stored
 
 RNG = np.random.default_rng(0)
 COLOUR = RNG.integers(0, 256, (12, 3, 5, 5)).astype(np.uint8)
