@@ -14,10 +14,9 @@ from pathlib import PurePath
 from typing import IO
 
 from gnc_cli.errors import DataError
-from gnc_cli.io.array_files import fvecs, npy, npz, safetensors
+from gnc_cli.io.array_files import fvecs, mat, npy, npz, safetensors
 from gnc_cli.io.catalogue import Catalogue, Entry, translated
 from gnc_cli.io.inputs import GZIP_SIGNATURE, HDF5_SIGNATURE, file_size, open_input, read_json
-from gnc_cli.io.matlab import mat
 from gnc_cli.io.tables import saved_dataset, table_columns
 from gnc_cli.io.texts import TEXTS, gz, off
 

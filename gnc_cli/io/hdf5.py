@@ -23,7 +23,7 @@ import numpy as np
 
 import gnc_cli
 from gnc_cli.errors import DataError
-from gnc_cli.io import matlab
+from gnc_cli.io.array_files import MATLAB_NUMBERS, matlab_refusal, without_single_axis
 from gnc_cli.io.atomic import deferring_errors
 from gnc_cli.io.catalogue import (
     GROUP,
@@ -278,8 +278,8 @@ def _dataset_entry(
     if dataset.is_virtual or dataset.external:
         return Entry.refused("takes its data from other files and is refused", _parts(dataset))
     if turned and isinstance(kind := dataset.attrs.get("MATLAB_class"), bytes):
-        if kind.decode() not in matlab.CLASSES:
-            return matlab.refused(kind.decode())
+        if kind.decode() not in MATLAB_NUMBERS:
+            return matlab_refusal(kind.decode())
     if dataset.shape is None or (turned and "MATLAB_empty" in dataset.attrs):
         return Entry.refused("is empty")
     try:
@@ -327,7 +327,7 @@ def _dataset_entry(
         shape_warning=lambda: _shape_warning(dataset, axis, size),
         note="2 opaque bytes per number, read as bfloat16" if bfloat16 else note,
     )
-    return matlab.without_single_axis(entry) if turned else entry
+    return without_single_axis(entry) if turned else entry
 
 
 def _missing_filter(dataset: Any) -> str:
