@@ -7,27 +7,31 @@ no deeper.
 
 Sets are decoded into memory at once. Only where they do not fit there (half of the machine's) every
 picture is decoded once at the start, which finds what is broken, and again whenever it is needed.
+A pool of threads decodes, since Pillow does so outside the GIL: the shorter side is brought to the
+size and the middle is kept, with antialiasing; EXIF orientation is respected, transparency dropped,
+16 bits are cut to 8.
 """
 
+import contextlib
+import io
 import os
+import threading
 import warnings
 from collections import Counter
 from collections.abc import Callable, Container, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gnc_cli.errors import DataError
 from gnc_cli.io.catalogue import translated
-from gnc_cli.io.inputs import read_lines, walk
+from gnc_cli.io.inputs import file_size, open_regular, read_lines, walk
 from gnc_cli.parsing import listed
-from gnc_cli.training.data.decoding import (
-    decoding_pool,
-    images_of,
-    read_headers,
-)
+from gnc_cli.runtime.distributed import on_this_machine
+from gnc_cli.runtime.system import process_cores
 from gnc_cli.training.data.image_set import (
     ImageData,
     ImageSet,
@@ -35,6 +39,9 @@ from gnc_cli.training.data.image_set import (
     fits_in_memory,
     with_present_classes,
 )
+
+if TYPE_CHECKING:
+    from PIL import Image
 
 _SIZE = 64
 """Pixels a side, at most, where nobody asks for a size."""
@@ -61,6 +68,20 @@ _ANNOTATIONS = "val_annotations.txt"
 Choose = Callable[[Sequence[str]], Sequence[int]]
 """From the names of the classes those to keep, by number, in the new order."""
 _ALL: Choose = chooser()
+_MOST_PIXELS = 89_478_485
+"""Beyond these Pillow warns of a decompression bomb."""
+_MAX_HEIGHT = 65_535
+"""Rows of pixels, each of which takes memory of its own."""
+_MAX_BYTES = 1 << 28
+"""Of a file."""
+_LARGE = 1 << 23
+"""Pixels beyond which one picture is decoded at a time."""
+_ONE_LARGE = threading.Lock()
+_AT_ONCE = 32
+"""Files that a thread takes at a time."""
+_MOST_THREADS = 16
+_BLOCK = 1024
+"""Files that are decoded to be checked at once."""
 
 
 def read_folder(
@@ -130,17 +151,17 @@ def _read(
     threads: int | None,
 ) -> tuple[list[ImageSet], dict[str, Any], tuple[str, ...]]:
     """The readable images of each part; facts and warnings of all."""
-    pool = decoding_pool(threads)
+    pool = _decoding_pool(threads)
     files = [file for part in parts for file in part.paths]
     with warnings.catch_warnings(action="ignore"):  # Pillow's, of files that are counted here
-        headers = read_headers(files[:: max(1, len(files) // _SAMPLE)], pool)
-        size = image_size or _common_size([header.side for header in headers])
-        channels = channels or (1 if all(header.grey for header in headers) else 3)
+        headers = _headers(files[:: max(1, len(files) // _SAMPLE)], pool)
+        size = image_size or _common_size([side for side, _ in headers])
+        channels = channels or (1 if all(grey for _, grey in headers) else 3)
         lazily = not fits_in_memory(len(files) * channels * size * size)
         broken: dict[str, str] = {}
         sets = []
         for part in parts:
-            pictures, bad = images_of(part.paths, channels, size, pool, lazily=lazily)
+            pictures, bad = _images_of(part.paths, channels, size, pool, lazily=lazily)
             sets.append(ImageSet(pictures, np.delete(part.labels, list(bad))))
             broken |= {part.paths[row]: bad[row] for row in sorted(bad)}
     if len(broken) == len(files):
@@ -265,3 +286,139 @@ def _image_files(folder: Path) -> list[str]:
 def _listed(files: Sequence[Sequence[str]]) -> ImageFiles:
     labels = np.repeat(np.arange(len(files)), [len(paths) for paths in files])
     return ImageFiles([path for paths in files for path in paths], labels.astype(np.int64))
+
+
+class _FolderImages:
+    """`Pictures` of files that are larger than memory, decoded whenever they are needed.
+
+    Each is decoded once at the start, which finds what is broken: a header is no witness, for a
+    file that was cut off has a good one.
+    """
+
+    def __init__(
+        self, paths: Sequence[str], channels: int, size: int, pool: ThreadPoolExecutor
+    ) -> None:
+        self._paths, self._pool = paths, pool
+        self.shape = (len(paths), channels, size, size)
+
+    def some(self, rows: np.ndarray) -> "_FolderImages":
+        """The pictures of these rows alone."""
+        paths = [self._paths[row] for row in rows.tolist()]
+        return _FolderImages(paths, *self.shape[1:3], self._pool)
+
+    def __getitem__(self, rows: np.ndarray, /) -> np.ndarray:
+        """uint8 (n, C, S, S)."""
+        paths = [self._paths[row] for row in np.asarray(rows).tolist()]
+        pictures, broken = _decode_all(paths, self.shape[1], self.shape[2], self._pool)
+        if broken:
+            row = min(broken)
+            raise DataError(
+                f"{paths[row]!r} cannot be decoded: {broken[row]}; replace or remove it"
+            )
+        return pictures
+
+
+def _images_of(
+    paths: Sequence[str], channels: int, size: int, pool: ThreadPoolExecutor, *, lazily: bool
+) -> tuple[np.ndarray | _FolderImages, dict[int, str]]:
+    """The pictures that can be decoded, in order; and by row why others cannot."""
+    if lazily:
+        broken: dict[int, str] = {}
+        for start in range(0, len(paths), _BLOCK):
+            _, bad = _decode_all(paths[start : start + _BLOCK], channels, size, pool)
+            broken |= {start + row: reason for row, reason in bad.items()}
+        kept = [path for row, path in enumerate(paths) if row not in broken]
+        return _FolderImages(kept, channels, size, pool), broken
+    pixels, broken = _decode_all(paths, channels, size, pool)
+    kept_rows = [row for row in range(len(paths)) if row not in broken]
+    for new, old in enumerate(kept_rows if broken else ()):  # memory may not hold two copies
+        pixels[new] = pixels[old]
+    return pixels[: len(kept_rows)], broken
+
+
+def _decoding_pool(threads: int | None) -> ThreadPoolExecutor:
+    """By default as many threads as this process has cores that no other of torchrun's shares.
+
+    The OMP_NUM_THREADS that torchrun sets says nothing of decoding.
+    """
+    if threads is None:
+        threads = min(_MOST_THREADS, process_cores() // (on_this_machine("LOCAL_WORLD_SIZE") or 1))
+    return ThreadPoolExecutor(max(1, threads))
+
+
+def _headers(paths: Sequence[str], pool: ThreadPoolExecutor) -> list[tuple[int, bool]]:
+    """Return the shorter side in pixels of each file that has a header, in order, and whether it is
+    greyscale; pixels are not decoded."""
+    from PIL import Image
+
+    def read(path: str) -> tuple[int, bool] | None:
+        # A broken file can raise anything in its decoder.
+        with (
+            contextlib.suppress(Exception),
+            open_regular(path) as file,
+            Image.open(file) as picture,
+        ):
+            return min(_size(picture)), picture.mode.startswith(("1", "L", "I"))
+        return None
+
+    return [header for header in pool.map(read, paths) if header is not None]
+
+
+def _decode_all(
+    paths: Sequence[str], channels: int, size: int, pool: ThreadPoolExecutor
+) -> tuple[np.ndarray, dict[int, str]]:
+    """All pictures, uint8 (N, C, S, S), and by row why some could not be decoded."""
+    pictures = np.zeros((len(paths), channels, size, size), np.uint8)
+    broken: dict[int, str] = {}
+
+    def fill(start: int) -> None:
+        for row in range(start, min(start + _AT_ONCE, len(paths))):
+            try:
+                pictures[row] = _decode(paths[row], channels, size)
+            except Exception as error:  # a broken file can raise anything in its decoder
+                reason = " ".join(str(error).split())[:100] or type(error).__name__
+                unknown = type(error).__name__ == "UnidentifiedImageError"
+                broken[row] = "it is no image that Pillow knows" if unknown else reason
+
+    list(pool.map(fill, range(0, len(paths), _AT_ONCE)))
+    return pictures, broken
+
+
+def _decode(path: str, channels: int, size: int) -> np.ndarray:
+    """One file, uint8 (C, S, S)."""
+    from PIL import Image, ImageOps
+
+    # In one piece: Pillow reads a few bytes at a time, and each costs a call of the system.
+    with open_regular(path) as file:
+        if (length := file_size(file)) > _MAX_BYTES:
+            raise ValueError(f"it has {length:,} bytes, more than {_MAX_BYTES:,}")
+        data = io.BytesIO(file.read())
+    with Image.open(data) as picture:
+        _size(picture)
+        picture.draft(None, (2 * size, 2 * size))  # JPEG: an eighth to a half, if that is enough
+        with _ONE_LARGE if picture.width * picture.height > _LARGE else contextlib.nullcontext():
+            ImageOps.exif_transpose(picture, in_place=True)
+            plain = _converted(picture, channels)
+            square = ImageOps.fit(plain, (size, size), Image.Resampling.BILINEAR)
+    pixels = np.asarray(square)
+    return pixels[None] if channels == 1 else pixels.transpose(2, 0, 1)
+
+
+def _size(picture: "Image.Image") -> tuple[int, int]:
+    width, height = picture.size
+    if width * height > _MOST_PIXELS or height > _MAX_HEIGHT:
+        raise ValueError(
+            f"it claims {width} x {height} pixels, more than {_MOST_PIXELS}, or {_MAX_HEIGHT} rows"
+        )
+    return width, height
+
+
+def _converted(picture: "Image.Image", channels: int) -> "Image.Image":
+    from PIL import Image
+
+    if picture.mode.startswith("I"):  # 16 bits, also where Pillow has 32 for them
+        values = np.asarray(picture).astype(np.int64)
+        picture = Image.fromarray((values.clip(0, 65535) >> 8).astype(np.uint8))
+    elif "transparency" in picture.info and picture.mode != "RGBA":
+        picture = picture.convert("RGBA")
+    return picture.convert("L" if channels == 1 else "RGB")

@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from gnc_cli.errors import DataError
-from gnc_cli.training.data import decoding, image_set
+from gnc_cli.training.data import folders, image_set
 from gnc_cli.training.data.folders import read_folder, read_folder_test
 from gnc_cli.training.data.image_set import chooser
 
@@ -226,7 +226,7 @@ def test_large_pictures_are_decoded_one_at_a_time(
 ) -> None:
     """Memory is that of one, however many threads decode."""
     threads, most = 0, 0
-    guard, convert = threading.Lock(), decoding._converted
+    guard, convert = threading.Lock(), folders._converted
 
     def counted(picture: Any, channels: int) -> Any:
         nonlocal threads, most
@@ -239,11 +239,11 @@ def test_large_pictures_are_decoded_one_at_a_time(
         return convert(picture, channels)
 
     root = fill(tmp_path, {"a": RED, "b": GREEN}, 64)
-    monkeypatch.setattr(decoding, "_converted", counted)
+    monkeypatch.setattr(folders, "_converted", counted)
     counts = []
     for large in (1 << 23, 16):
         together, most = threading.Event(), 0
-        monkeypatch.setattr(decoding, "_LARGE", large)
+        monkeypatch.setattr(folders, "_LARGE", large)
         read_folder(str(root), threads=4)
         counts.append(most)
     assert counts[0] > 1 == counts[1]
