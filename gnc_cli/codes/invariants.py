@@ -58,7 +58,7 @@ from scipy.spatial import ConvexHull
 from scipy.spatial.distance import pdist
 from scipy.special import roots_jacobi
 
-from gnc_cli.codes.automorphisms import CodeSymmetries
+from gnc_cli.codes.congruence import CodeSymmetries
 from gnc_cli.codes.description import Description, Design, Energies, Jamming, Rigidity, Symmetry
 from gnc_cli.errors import UsageError
 from gnc_cli.geometry.active_pairs import ActivePairs, Linearisation, linearise

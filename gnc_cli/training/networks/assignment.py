@@ -96,7 +96,7 @@ def distinct_assignments(code: np.ndarray, *, most: int = 1000) -> np.ndarray:
         >>> distinct_assignments(square).tolist()
         [[0, 1, 2, 3], [0, 1, 3, 2], [0, 2, 1, 3]]
     """
-    from gnc_cli.codes.automorphisms import CodeSymmetries
+    from gnc_cli.codes.congruence import CodeSymmetries
 
     symmetries = CodeSymmetries(code)
     K = len(code)

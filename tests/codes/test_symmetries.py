@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnc_cli.codes import automorphisms
-from gnc_cli.codes.automorphisms import CodeSymmetries
+from gnc_cli.codes import congruence
+from gnc_cli.codes.congruence import CodeSymmetries
 from gnc_cli.errors import UsageError
 from tests.codes.test_congruence import chang, eigenspace_code
 from tests.problems import icosahedron, orthoplex, polygon, simplex
@@ -82,6 +82,6 @@ def test_the_tolerance_decides_what_is_equal() -> None:
 def test_what_is_too_much_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UsageError, match="101 rows.*up to 100"):
         CodeSymmetries(simplex(100))
-    monkeypatch.setattr(automorphisms, "_MOST_LABELS", 10)
+    monkeypatch.setattr(congruence, "_MOST_LABELS", 10)
     with pytest.raises(UsageError, match="28 rows: too many cases"):
         CodeSymmetries(eigenspace_code(chang()[1], 7))
