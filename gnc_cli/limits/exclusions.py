@@ -10,20 +10,35 @@ optimal codes, with their sources. Delsarte's linear programme gives the kissing
 dimensions and little more than it elsewhere; in between, bounds on triples of points are better.
 Bounds that are numerical, or certified but not refereed, are shown beside the others, and nothing
 is proved by them.
+
+A certificate of Bachoc and Vallentin's three-point bound, for (d', K', s), says that every code of
+K' points in R^d' has a largest cosine above s (`three_point_certificate` has the theorem), which
+excludes like the others. `data/known_codes/certificates/three_point.csv` lists those that ship,
+beside their files. They were checked before they were stored, and `gnc bounds --verify` checks each
+again.
 """
 
+import csv
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
+from typing import TYPE_CHECKING
 
 from gnc_cli.constructions.registry import single_codes
 from gnc_cli.geometry.rounding import rounded_up
-from gnc_cli.known_codes.table import Cardinality, our_copy, stored_cardinalities
+from gnc_cli.known_codes.table import Cardinality, data_folder, our_copy, stored_cardinalities
 from gnc_cli.limits.limit import Count, Dimension, Finding, Limit, least_excluded
+from gnc_cli.runtime.deadline import Deadline, StageProgress
+
+if TYPE_CHECKING:
+    from gnc_cli.limits.three_point_certificate import ThreePointCertificate
 
 _HALF = Fraction(1, 2)
 _STATUS = {"certified": "certified, not refereed", "numerical": "numerical, not rigorous"}
+_DEGREE = 8
+"""Of programmes that are solved on demand, in about ten seconds."""
+_THREE_POINT = "Bachoc and Vallentin 2008"
 
 
 @dataclass(frozen=True)
@@ -111,3 +126,61 @@ def proved_optimum() -> ExclusionLimit:
         for (d, K), (low, cited) in optima.items()
     ]
     return ExclusionLimit("proved-optimum", "codes proved optimal", exclusions)
+
+
+@cache
+def stored_certificates() -> list[Exclusion]:
+    """Return what the three-point certificates that ship exclude."""
+    path = data_folder() / "certificates" / "three_point.csv"
+    rows = csv.DictReader(path.read_text(encoding="utf-8").splitlines())
+    cited = _THREE_POINT + "; certificate of ({d}, {K}), {file}"
+    return [
+        Exclusion.above(int(r["d"]), int(r["K"]), Fraction(r["cosine"]), cited.format(**r))
+        for r in rows
+    ]
+
+
+class ThreePointLimit(ExclusionLimit):
+    """The three-point bound: the best stored certificate; on demand also one that is computed for
+    the pair itself."""
+
+    def __init__(
+        self,
+        *,
+        compute: bool = False,
+        deadline: Deadline | None = None,
+        progress: StageProgress | None = None,
+    ) -> None:
+        """
+        Args:
+            compute: whether `solve` computes a certificate for a pair without a stored one.
+            deadline: of these computations.
+            progress: of each of them.
+        """
+        super().__init__("three-point", _THREE_POINT, stored_certificates())
+        self._compute, self._deadline, self._progress = compute, deadline, progress
+        self.certificate: ThreePointCertificate | None = None
+        """That of the last pair, where it is better than the stored ones."""
+
+    def solve(self, d: int, K: int) -> Finding | None:
+        self.certificate = None
+        best = self.best(d, K)
+        if not self._compute or (best is not None and (best.d, best.K) == (d, K)):
+            return None
+        from gnc_cli.limits.certificate import Unresolved
+        from gnc_cli.limits.three_point_programme import three_point_certificate
+
+        try:
+            certificate = three_point_certificate(d, K, _DEGREE, self._deadline, self._progress)
+        except Unresolved:
+            self.declined = True
+            return None
+        if certificate is None:
+            self.silent += 1
+            return None
+        source = f"{_THREE_POINT}; computed, proved in whole numbers"
+        own = Exclusion.above(d, K, Fraction(certificate.cosine), source).finding
+        if best is not None and best.finding.value <= own.value:
+            return None
+        self.certificate = certificate
+        return own

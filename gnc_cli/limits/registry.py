@@ -11,14 +11,18 @@ from gnc_cli.limits.codes import (
     ConstructionLimit,
     claimed_codes,
 )
-from gnc_cli.limits.exclusions import CARDINALITY, UNPROVED_CARDINALITY, proved_optimum
+from gnc_cli.limits.exclusions import (
+    CARDINALITY,
+    UNPROVED_CARDINALITY,
+    ThreePointLimit,
+    proved_optimum,
+)
 from gnc_cli.limits.levenshtein import LEVENSHTEIN
 from gnc_cli.limits.limit import ROUNDING, Limit, Quantity
 from gnc_cli.limits.rankin import RANKIN, RANKIN_CAPS
 from gnc_cli.limits.simplicial import FEJES_TOTH, SIMPLICIAL
 from gnc_cli.limits.theorem_3_3 import THEOREM_3_3_LOWER, THEOREM_3_3_UPPER
 from gnc_cli.limits.theorem_3_9 import THEOREM_3_9_CHORD, THEOREM_3_9_LOWER, THEOREM_3_9_UPPER
-from gnc_cli.limits.three_point import ThreePointLimit
 from gnc_cli.runtime.deadline import Deadline, StageProgress
 
 
