@@ -33,10 +33,10 @@ from gnc_cli.errors import DataError, OutputError, UsageError
 from gnc_cli.io.atomic import atomic_file, check_writable, make_folder
 from gnc_cli.io.catalogue import Catalogue, Entry
 from gnc_cli.io.codefile import CodeFile, code_of, off_lines, read_points
-from gnc_cli.io.expressions import nearest_float
 from gnc_cli.io.formats import FORMATS
 from gnc_cli.io.inputs import open_input, split_key
 from gnc_cli.parameters import spelled
+from gnc_cli.parsing import nearest_float
 from gnc_cli.runtime.deadline import Deadline
 
 NAMES = (

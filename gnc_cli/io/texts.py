@@ -31,9 +31,8 @@ from gnc_cli.io.catalogue import (
     label_columns,
     translated,
 )
-from gnc_cli.io.expressions import MARKS, PLAIN, nearest_float
 from gnc_cli.io.inputs import excess, file_size, memory_limit, most_unpacked, pieces
-from gnc_cli.parsing import shown
+from gnc_cli.parsing import DECIMAL, EXPRESSION_MARKS, nearest_float, shown
 
 _MOST_EXACT = 4_000_000
 """Characters of a file with expressions: about a minute."""
@@ -51,7 +50,7 @@ def txt(file: IO[bytes], path: str) -> Iterator[Catalogue]:
 
     A header is a first line of words, or of the numbers of the columns from 0, as pandas has it.
     Columns are separated by commas if the first line of data has one, in `.tsv` by tabs, and by
-    blanks otherwise. Numbers may be expressions, such as `1/3` or `sqrt(5)/5`: see `expressions`.
+    blanks otherwise. Numbers may be expressions, such as `1/3` or `sqrt(5)/5`: see `parsing`.
 
     Raises:
         DataError: no text, no numbers, or rows of unequal length; names the line.
@@ -239,7 +238,7 @@ def _numbers(lines: Callable[[], Iterator[str]], delimiter: str | None, size: in
     try:
         return read(lines())
     except ValueError:
-        if size > _MOST_EXACT or not any(map(MARKS.search, lines())):
+        if size > _MOST_EXACT or not any(map(EXPRESSION_MARKS.search, lines())):
             raise
     return read(lines(), converters=nearest_float, encoding=None)
 
@@ -352,7 +351,7 @@ def off(file: IO[bytes], path: str) -> Iterator[Catalogue]:
         d, K, faces = (int(size or 3) for size in header.groups())
         numbers, plain = array("d"), True
         while plain and len(numbers) < K * d and (words := next(lines, None)):
-            plain = all(map(PLAIN.fullmatch, words))
+            plain = all(map(DECIMAL.fullmatch, words))
             numbers.extend(map(float, words if plain else ()))
         checks = Counter(_is_face(line, K) for line in lines)
         if not len(numbers) == K * d > 0 or checks != Counter({True: faces}):

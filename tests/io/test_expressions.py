@@ -15,7 +15,7 @@ from gnc_cli.comparison.files import read_decimals
 from gnc_cli.errors import DataError
 from gnc_cli.io import texts
 from gnc_cli.io.codefile import read_points
-from gnc_cli.io.expressions import nearest_float
+from gnc_cli.parsing import nearest_float
 from tests.problems import icosahedron
 
 ICOSAHEDRON = """# two coordinates are those of a regular decagon
