@@ -21,8 +21,7 @@ import typer
 
 from gnc_cli import __version__
 from gnc_cli.console.options import GateOptions, OutputOptions, Shape
-from gnc_cli.console.process import interruptible, print_line
-from gnc_cli.console.progress import conversation, progress_on_terminal
+from gnc_cli.console.process import conversation, interruptible, print_line, progress_on_terminal
 from gnc_cli.errors import GncError
 from gnc_cli.io.arguments import check_files
 from gnc_cli.parameters import Parameter, annotations, declared, in_shell

@@ -1,6 +1,6 @@
 """The process around a command: its standard streams, its signals, what the system refuses.
 
-The result goes to stdout, messages of one line each to stderr.
+The result goes to stdout; progress at a terminal, and messages of one line each, to stderr.
 
 Ctrl-C, SIGTERM and SIGHUP: the first asks the computation to finish with its best, and ends a wait
 for input; the second aborts.
@@ -10,10 +10,13 @@ import _thread
 import contextlib
 import errno
 import json
+import logging
+import math
 import os
 import signal
 import sys
 import threading
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from io import TextIOWrapper
@@ -25,7 +28,7 @@ import typer
 from gnc_cli.errors import ExitCode, GncError, OutputError, UnavailableError, UsageError
 from gnc_cli.escaping import visible
 from gnc_cli.records import Result, plain
-from gnc_cli.runtime.deadline import DEFAULT_SIGNALS, end_wait
+from gnc_cli.runtime.deadline import DEFAULT_SIGNALS, Progress, end_wait
 from gnc_cli.runtime.distributed import is_rank_zero
 from gnc_cli.runtime.system import ADDRESS_SPACE, SIGNALS
 
@@ -57,6 +60,10 @@ ABORTED = threading.Event()
 """A second signal has come: what a library makes of the interrupt is no bug."""
 _PATIENCE = 1.0
 """Seconds that the second signal leaves for cleaning up temporary files."""
+_WITHOUT_BEST = frozenset(
+    {"bounds", "moments", "decisions", "directions", "rows", "reach", "reach of sets"}
+)
+"""Stages that come to an end rather than to a best value; theirs is the share done."""
 
 
 def emit(text: str, *, rows: bool = False) -> None:
@@ -267,3 +274,81 @@ def refusal(error: Exception) -> GncError | None:
     if number == errno.ENOENT and "No usable temporary directory" in text:
         return OutputError("no folder for temporary files can be written to; set TMPDIR to one")
     return None
+
+
+@contextlib.contextmanager
+def progress_on_terminal(quiet: bool = False, first: str = "working") -> Iterator[Progress | None]:
+    """A bar per stage while the block runs; None where nobody watches.
+
+    Args:
+        first: what is done before the first stage says anything.
+    """
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        TaskID,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+    from rich.progress import Progress as Bars
+
+    bars = Bars(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.fields[share]}"),
+        TextColumn("{task.fields[best]}"),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )
+    waiting = bars.add_task(first, total=None, best="", share="")
+    tasks: dict[str, TaskID] = {}
+
+    def report(stage: str, done: int, total: int, best: float) -> None:
+        bars.update(waiting, visible=False)
+        length = total if total > 0 else None
+        value = f"best {best:.9g}" if math.isfinite(best) else "best -"
+        figures: dict[str, Any] = {
+            "share": f"{done:,}" if length is None else f"{done:,}/{length:,}",
+            "best": "" if stage in _WITHOUT_BEST else value,
+        }
+        if stage not in tasks:
+            tasks[stage] = bars.add_task(stage, total=length, **figures)
+        bars.update(tasks[stage], completed=done, total=length, **figures)
+
+    with bars:
+        yield report
+
+
+class _Notes(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None:
+        note(record.getMessage())
+
+
+@contextlib.contextmanager
+def conversation(quiet: bool, verbose: bool) -> Iterator[None]:
+    """Show warnings (not with `quiet`) and, with `verbose`, what the loggers of gnc_cli say."""
+    logger, handler = logging.getLogger("gnc_cli"), _Notes()
+    old_level, old_propagate = logger.level, logger.propagate
+    level = logging.ERROR if quiet else logging.INFO if verbose else logging.WARNING
+    logger.setLevel(level)
+    logger.addHandler(handler)
+    logger.propagate = False
+
+    def show_warning(message: Warning | str, category: type[Warning], *_: Any) -> None:
+        if not quiet and not issubclass(category, DeprecationWarning):
+            note(f"warning: {message}")
+
+    try:
+        with warnings.catch_warnings():
+            warnings.showwarning = show_warning  # type: ignore[assignment]
+            yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(old_level)
+        logger.propagate = old_propagate

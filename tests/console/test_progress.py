@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from gnc_cli.console.progress import progress_on_terminal
+from gnc_cli.console.process import progress_on_terminal
 
 
 class _Terminal(io.StringIO):
