@@ -2,42 +2,216 @@
 
 Most best known codes have a symmetry, and with n matrices there are n times fewer unknown rows. A
 kind names where a group comes from: a family of abstract groups with a random representation, or
-signed permutations. The representations of dimension d are drawn near multiples of the regular one
-(`representations`), those of rational character apart: a group that permutes vectors with rational
-inner products has such a character, and by it the codes of strongly regular graphs (Higman-Sims,
-McLaughlin, Gewirtz) are found from random starts.
+signed permutations. The representations of dimension d are drawn near multiples of the regular one,
+those of rational character apart: a group that permutes vectors with rational inner products has
+such a character, and by it the codes of strongly regular graphs (Higman-Sims, McLaughlin, Gewirtz)
+are found from random starts.
+
+A random symmetric matrix that commutes with the regular representation, which permutes the
+elements, has the irreducible subspaces as its eigenspaces.
 """
 
-from collections.abc import Callable
-from functools import cache, partial
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property, lru_cache, partial
 from math import gcd
 
 import numpy as np
 
 from gnc_cli.constructions.fields import FiniteField
-from gnc_cli.search.representations import (
-    Group,
-    cyclic_group,
-    dicyclic_group,
-    direct_product,
-    direct_sum,
-    generated,
-    permutation_group,
-    random_representation,
-)
 
+_SAME = 1e-6
 _MOST = 240
 """Largest order of a group."""
 _MOST_ABELIAN = 100
 """The same for products of cyclic groups, which have many representations to compute."""
 _TRIES = 50
-_LARGE = 0.3
-"""Share of the groups that may have more than 2 d matrices."""
-_WITH_CENTRE = 0.25
-"""Share of the groups that -1 is added to."""
+_LARGE, _WITH_CENTRE = 0.3, 0.25
+"""Shares of the groups that may have more than 2 d matrices, and that -1 is added to."""
 
 _Maker = Callable[[np.random.Generator, int, int], tuple[str, np.ndarray] | None]
 """Draws (name, matrices) for a random generator, d and the largest order; None to try again."""
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """A finite group; element 0 is the unit."""
+
+    name: str
+    table: np.ndarray
+    """Products: element i times element j is element `table[i, j]`, shape (n, n)."""
+
+    @property
+    def order(self) -> int:
+        """Number of elements."""
+        return len(self.table)
+
+    @cached_property
+    def irreducibles(self) -> list[np.ndarray]:
+        """The real irreducible representations, one of each class, each of shape (n, f, f).
+
+        The smallest first, of these the trivial one. Orthogonal, and closed under products, to
+        about 1e-15.
+        """
+        n, table = self.order, self.table
+        inverse = np.argmin(table, axis=1)
+        coefficients = np.random.default_rng(n).standard_normal(n)
+        coefficients += coefficients[inverse]
+        # Right multiplication commutes with left multiplication: C[i, j] = c(i^-1 j).
+        values, vectors = np.linalg.eigh(coefficients[table[inverse]])
+        edges = np.flatnonzero(np.diff(values) > _SAME) + 1
+        irreducibles: dict[tuple[float, ...], np.ndarray] = {}
+        for basis in np.split(vectors, edges, axis=1):
+            # Left multiplication by g takes the basis vector e_i to e_(g i).
+            moved = basis[table[inverse]]  # (n, n, f): row i is the coordinate at g^-1 i
+            matrices = np.einsum("ia,gib->gab", basis, moved)
+            key = tuple(np.trace(matrices, axis1=1, axis2=2).round(5) + 0.0)
+            if key not in irreducibles:
+                irreducibles[key] = _closed(matrices, table)
+        return sorted(
+            irreducibles.values(), key=lambda m: (m.shape[1], -m.trace(axis1=1, axis2=2).sum())
+        )
+
+
+@cache
+def cyclic_group(n: int) -> Group:
+    """Addition modulo n."""
+    elements = np.arange(n)
+    return Group(f"Z{n}", (elements[:, None] + elements) % n)
+
+
+@cache
+def dicyclic_group(n: int) -> Group:
+    """Order 4 n: a^(2n) = 1, x^2 = a^n, x a = a^-1 x; n = 2 are the quaternions."""
+    k = np.arange(4 * n)
+    a, x = k % (2 * n), k // (2 * n)
+    turn = a[:, None] + np.where(x[:, None] == 1, -a, a) + n * (x[:, None] & x)
+    return Group(f"Dic{n}", turn % (2 * n) + 2 * n * (x[:, None] ^ x))
+
+
+def permutation_group(name: str, generators: np.ndarray, most: int) -> Group | None:
+    """The group that permutations (g, points) generate; None where its order is above `most`."""
+    elements = _generated(generators, most)
+    if elements is None:
+        return None
+    number = {row.tobytes(): i for i, row in enumerate(elements)}
+    products = elements[:, elements]  # [i, j, x] = i(j(x))
+    lookup = [number[row.tobytes()] for row in products.reshape(-1, elements.shape[1])]
+    return Group(name, np.array(lookup).reshape(len(elements), -1))
+
+
+def _generated(generators: np.ndarray, most: int) -> np.ndarray | None:
+    """All products of permutations (g, points), the unit first, shape (n, points).
+
+    None where there are more than `most`.
+    """
+    generators = np.asarray(generators, dtype=np.int64)
+    rows = [np.arange(generators.shape[1])]
+    known = {rows[0].tobytes()}
+    for row in rows:  # grows while it is read
+        for product in generators[:, row]:
+            if product.tobytes() not in known:
+                if len(rows) == most:
+                    return None
+                known.add(product.tobytes())
+                rows.append(product)
+    return np.array(rows)
+
+
+@lru_cache(maxsize=64)
+def direct_product(a: Group, b: Group) -> Group:
+    """Pairs of elements."""
+    table = a.table[:, None, :, None] * b.order + b.table[None, :, None, :]
+    return Group(f"{a.name} x {b.name}", table.reshape(a.order * b.order, -1))
+
+
+def _closed(matrices: np.ndarray, table: np.ndarray) -> np.ndarray:
+    """Matrices that are a representation nearly, made one to rounding.
+
+    D(g) <- mean over h of D(g h) D(h)^-1 squares the error; then the nearest orthogonal matrices.
+    """
+    for _ in range(2):
+        sums = [np.tensordot(matrices[row], matrices, ([0, 2], [0, 2])) for row in table]
+        matrices = np.array(sums) / len(table)
+        for _ in range(2):
+            square = matrices.transpose(0, 2, 1) @ matrices
+            matrices = matrices @ (1.5 * np.eye(matrices.shape[1]) - 0.5 * square)
+    return np.asarray(matrices)
+
+
+def rational_blocks(group: Group) -> list[list[int]]:
+    """The irreducible representations in classes whose sums have rational characters.
+
+    Conjugates (D(g) -> character of g^e, e coprime to the exponent) are in one class. Numbers
+    count `Group.irreducibles`.
+    """
+    characters = np.array([np.trace(m, axis1=1, axis2=2) for m in group.irreducibles])
+    probe = np.sin(np.arange(1, group.order + 1) ** 2)
+    own = characters @ probe
+    elements = np.arange(group.order)
+    classes, e, power = np.arange(len(own)), 1, elements
+    while power.any():
+        conjugate = np.abs(own[:, None] - characters[:, power] @ probe).argmin(axis=0)
+        # Powers with an e not coprime to the exponent do not permute the characters.
+        error = np.abs(characters[conjugate] - characters[:, power]).max()
+        if error < 1e-4 and len(np.unique(conjugate)) == len(own):
+            for i, j in enumerate(conjugate):
+                classes[classes == classes[j]] = classes[i]
+        e, power = e + 1, group.table[power, elements]
+    return [np.flatnonzero(classes == each).tolist() for each in np.unique(classes)]
+
+
+def random_representation(
+    rng: np.random.Generator, group: Group, d: int, *, rational: bool
+) -> np.ndarray:
+    """A random sum of irreducible representations of dimension d, shape (n, d, d).
+
+    A first part that tells apart as many elements as d dimensions can. The others are drawn as
+    often as they occur in the regular representation: independently, or so evenly that the sum is
+    nearly a multiple of it, as on points that the group permutes freely.
+
+    Args:
+        rational: conjugate representations occur equally often, where d allows that of a part that
+            tells all elements apart.
+    """
+    parts = group.irreducibles
+    blocks = rational_blocks(group) if rational else [[i] for i in range(len(parts))]
+    sizes = np.array([sum(parts[i].shape[1] for i in block) for block in blocks])
+    characters = [sum(np.trace(parts[i], axis1=1, axis2=2) for i in block) for block in blocks]
+    # How many elements act as the unit.
+    kernels = np.array([(c > n - 1e-4).sum() for c, n in zip(characters, sizes, strict=True)])
+    least = kernels[sizes <= d].min()
+    if rational and least > kernels.min():
+        return random_representation(rng, group, d, rational=False)
+    chosen = [int(rng.choice(np.flatnonzero((sizes <= d) & (kernels == least))))]
+    left = d - sizes[chosen[0]]
+    # Copies of a part arrive at its rate: at random times, or one in each unit of time.
+    rates = np.array([_regular(parts[block[0]]) for block in blocks])
+    if rng.random() < 0.5:
+        times = rng.exponential(size=(len(blocks), d)).cumsum(axis=1)
+    else:
+        times = np.arange(d) + rng.random((len(blocks), d))
+    for copy in np.argsort(times / rates[:, None], axis=None):
+        block = int(copy // d)
+        if sizes[block] <= left:
+            chosen.append(block)
+            left -= sizes[block]
+    return _direct_sum([parts[i] for block in chosen for i in blocks[block]])
+
+
+def _regular(part: np.ndarray) -> float:
+    """How often an irreducible representation (n, f, f) occurs in the regular one."""
+    character = np.trace(part, axis1=1, axis2=2)
+    return float(part.shape[1] / (character @ character / len(part)))
+
+
+def _direct_sum(parts: Sequence[np.ndarray]) -> np.ndarray:
+    """Representations (n, f_i, f_i) on coordinates of their own, shape (n, d, d)."""
+    ends = np.cumsum([part.shape[1] for part in parts]).tolist()
+    matrices = np.zeros((len(parts[0]), ends[-1], ends[-1]))
+    for part, end in zip(parts, ends, strict=True):
+        matrices[:, end - part.shape[1] : end, end - part.shape[1] : end] = part
+    return matrices
 
 
 def random_group(
@@ -167,29 +341,24 @@ def _abelian(rng: np.random.Generator, d: int, most: int) -> tuple[str, np.ndarr
 @cache
 def _polyhedral_groups() -> tuple[Group, ...]:
     """Rotations of tetrahedron, octahedron and icosahedron, their binary groups, and relatives."""
-    symmetric4 = [[1, 2, 3, 0], [1, 0, 2, 3]]
-    candidates = [
-        permutation_group("A4", np.array([[1, 2, 0, 3], [1, 0, 3, 2]]), _MOST),
-        permutation_group("S4", np.array(symmetric4), _MOST),
-        permutation_group("A5", np.array([[1, 2, 3, 4, 0], [1, 2, 0, 3, 4]]), _MOST),
-        permutation_group("S5", np.array([[1, 2, 3, 4, 0], [1, 0, 2, 3, 4]]), _MOST),
-        _linear_group("SL(2,3)", 3, [[1, 1], [0, 1]], [[1, 0], [1, 1]]),
-        _linear_group("GL(2,3)", 3, [[1, 1], [0, 1]], [[0, 1], [1, 0]]),
-        _linear_group("SL(2,5)", 5, [[1, 1], [0, 1]], [[1, 0], [1, 1]]),
-        permutation_group(
-            "PSL(2,7)",
-            np.array([[1, 2, 3, 4, 5, 6, 0, 7], [7, 6, 3, 2, 5, 4, 1, 0]]),
-            _MOST,
-        ),
-    ]
-    return tuple(group for group in candidates if group is not None)
+    generators = {
+        "A4": [[1, 2, 0, 3], [1, 0, 3, 2]],
+        "S4": [[1, 2, 3, 0], [1, 0, 2, 3]],
+        "A5": [[1, 2, 3, 4, 0], [1, 2, 0, 3, 4]],
+        "S5": [[1, 2, 3, 4, 0], [1, 0, 2, 3, 4]],
+        "SL(2,3)": _moved_vectors(3, [[1, 1], [0, 1]], [[1, 0], [1, 1]]),
+        "GL(2,3)": _moved_vectors(3, [[1, 1], [0, 1]], [[0, 1], [1, 0]]),
+        "SL(2,5)": _moved_vectors(5, [[1, 1], [0, 1]], [[1, 0], [1, 1]]),
+        "PSL(2,7)": [[1, 2, 3, 4, 5, 6, 0, 7], [7, 6, 3, 2, 5, 4, 1, 0]],
+    }
+    groups = (permutation_group(name, np.array(g), _MOST) for name, g in generators.items())
+    return tuple(filter(None, groups))
 
 
-def _linear_group(name: str, p: int, *generators: list[list[int]]) -> Group | None:
-    """Matrices modulo p that generate a group, by what they do to the vectors."""
+def _moved_vectors(p: int, *matrices: list[list[int]]) -> list[list[int]]:
+    """Return the vectors modulo p, by number, to which matrices take all vectors in order."""
     vectors = np.array([(x, y) for x in range(p) for y in range(p)])
-    moved = [(vectors @ np.array(g).T % p) @ np.array([p, 1]) for g in generators]
-    return permutation_group(name, np.array(moved), _MOST)
+    return [((vectors @ np.array(m).T % p) @ np.array([p, 1])).tolist() for m in matrices]
 
 
 def _polyhedral(rng: np.random.Generator, d: int, most: int) -> tuple[str, np.ndarray] | None:
@@ -225,14 +394,11 @@ def _signed(rng: np.random.Generator, d: int, most: int) -> tuple[str, np.ndarra
     """
     generators = []
     for _ in range(int(rng.integers(1, 4))):
-        if rng.random() < 0.5:
-            places = _few_cycles(rng, d)
-        else:
-            places = rng.permutation(d)
+        places = _few_cycles(rng, d) if rng.random() < 0.5 else rng.permutation(d)
         signs = rng.random(d) < (0.5 if rng.random() < 0.5 else 0.0)
         ahead = places + d * signs
         generators.append(np.concatenate([ahead, (ahead + d) % (2 * d)]))
-    rows = generated(np.array(generators), most)
+    rows = _generated(np.array(generators), most)
     if rows is None:
         return None
     matrices = np.zeros((len(rows), d, d))
@@ -245,8 +411,7 @@ def _few_cycles(rng: np.random.Generator, d: int) -> np.ndarray:
     """A permutation all of whose cycles have one length, but for points that stay."""
     length = int(rng.integers(1, d + 1))
     order, places = rng.permutation(d), np.arange(d)
-    for first in range(0, d - length + 1, length):
-        cycle = order[first : first + length]
+    for cycle in order[: d // length * length].reshape(-1, length):
         places[cycle] = np.roll(cycle, -1)
     return places
 
@@ -259,10 +424,9 @@ def _blocks(rng: np.random.Generator, d: int, most: int) -> tuple[str, np.ndarra
     a = _small(rng, min(24, most // 2))
     b = _small(rng, min(24, most // a.order))
     rational = bool(rng.random() < 0.5)
-    one = random_representation(rng, a, first, rational=rational)
-    two = random_representation(rng, b, d - first, rational=rational)
-    both = [np.repeat(one, b.order, axis=0), np.tile(two, (a.order, 1, 1))]
-    return f"{a.name} on {first} + {b.name} on {d - first}", direct_sum(both)
+    one = random_representation(rng, a, first, rational=rational).repeat(b.order, axis=0)
+    two = np.tile(random_representation(rng, b, d - first, rational=rational), (a.order, 1, 1))
+    return f"{a.name} on {first} + {b.name} on {d - first}", _direct_sum([one, two])
 
 
 def _antipodal(rng: np.random.Generator, d: int, most: int) -> tuple[str, np.ndarray]:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gnc_cli.search.representations import (
+from gnc_cli.search.groups import (
     Group,
     cyclic_group,
     dicyclic_group,
