@@ -23,7 +23,7 @@ from gnc_cli.training.checkpoints import read_checkpoint
 from gnc_cli.training.data.image_set import ImageData
 from gnc_cli.training.data.load import load_images, load_matched
 from gnc_cli.training.epochs import Epochs
-from gnc_cli.training.head import HeadPlan, plan_code, plan_heads, read_similarity
+from gnc_cli.training.head import HeadPlan, class_similarity, plan_code, plan_heads, read_similarity
 from gnc_cli.training.measure import NetworkMeasurer
 from gnc_cli.training.network import (
     announce_time,
@@ -33,7 +33,6 @@ from gnc_cli.training.network import (
     start_processes,
     threads_of,
 )
-from gnc_cli.training.networks.assignment import class_similarity
 from gnc_cli.training.request import Train
 from gnc_cli.training.result import TrainResult, TrainSeries
 from gnc_cli.training.run_folder import (

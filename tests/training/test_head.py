@@ -15,7 +15,7 @@ from gnc_cli import schemas, solve
 from gnc_cli.errors import DataError
 from gnc_cli.training.api import train
 from gnc_cli.training.checkpoints import read_state
-from gnc_cli.training.networks.assignment import assign
+from gnc_cli.training.head import assign
 from gnc_cli.training.result import EpochRow, TrainResult, TrainSeries
 from tests.training.problems import TINY, run, timeless, toy
 

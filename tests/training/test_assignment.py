@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from gnc_cli.errors import UsageError
 from gnc_cli.geometry.sphere import normalise, random_points
-from gnc_cli.training.networks.assignment import assign, class_similarity, distinct_assignments
+from gnc_cli.training.head import assign, class_similarity, distinct_assignments
 from tests.problems import polygon
 
 
