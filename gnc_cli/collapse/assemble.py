@@ -379,7 +379,7 @@ def _duplicates(
 ) -> tuple[tuple[DuplicatePair, ...], WithoutDuplicates, tuple[ClassMerge, ...]]:
     """Classes whose weights nearly coincide; GNC2 with the first class kept of each group, which
     leaves half of the time for GNC2 of all; and the classes to merge."""
-    from gnc_cli.metrics.duplicates import find_duplicates, merges
+    from gnc_cli.metrics.pairs import find_duplicates, merges
 
     pairs, cosines, count, first = find_duplicates(W, cosine, deadline=deadline)
     named = [

@@ -19,7 +19,7 @@ import numpy as np
 
 from gnc_cli.geometry.sphere import row_norms
 from gnc_cli.metrics.class_moments import ClassMoments
-from gnc_cli.metrics.duplicates import find_duplicates
+from gnc_cli.metrics.pairs import find_duplicates
 from gnc_cli.metrics.rows import Rows, read_block, refuse_rows
 from gnc_cli.metrics.variants import entropy_rank
 from gnc_cli.records import HIDDEN

@@ -19,7 +19,7 @@ from gnc_cli.geometry.sphere import normalise
 from gnc_cli.metrics.class_moments import ClassMoments, centred, rounding_of
 from gnc_cli.metrics.gnc1 import gnc1_of_means, nc1_trace_quotient
 from gnc_cli.metrics.gnc3 import nc3
-from gnc_cli.metrics.pair_means import angle_sums, cdnv_sums, energy_sums, pair_means, pair_rows
+from gnc_cli.metrics.pairs import angle_sums, cdnv_sums, energy_sums, pair_means, pair_rows
 from gnc_cli.metrics.rows import blocks
 from gnc_cli.records import LOWER
 from gnc_cli.runtime.deadline import Deadline

@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gnc_cli.geometry.gram as gram
-import gnc_cli.metrics.duplicates as module
+import gnc_cli.metrics.pairs as module
 from gnc_cli.errors import DataError
 from gnc_cli.geometry.sphere import normalise, random_points
-from gnc_cli.metrics.duplicates import find_duplicates, merges
+from gnc_cli.metrics.pairs import find_duplicates, merges
 from gnc_cli.runtime.deadline import Deadline
 
 
@@ -61,7 +61,7 @@ def test_the_gram_matrix_agrees(K: int, d: int, seed: int, cosine: float, side: 
     expected, first = by_gram(W, cosine)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(gram, "_SIDE", side)
-        patch.setattr(module, "_FEW", 5 if seed % 2 else 4096)
+        patch.setattr(module, "_MOST_CHORDS", 5 if seed % 2 else 4096)
         pairs, cosines, count, heads = find_duplicates(W, cosine, limit=10**6)
         few = find_duplicates(W, cosine, limit=3)
     assert {tuple(p) for p in pairs.tolist()} == expected and count == len(expected)

@@ -118,11 +118,11 @@ def test_torch_is_left_alone_until_asked_for() -> None:
         "import sys, numpy as np\n"
         "from gnc_cli.runtime import threads\n"
         "from gnc_cli.codes import certify\n"
-        "from gnc_cli.metrics import duplicates, gnc1, gnc2, gnc3\n"
+        "from gnc_cli.metrics import gnc1, gnc2, gnc3, pairs\n"
         "threads.GPU_DRIVERS = ()\n"
         "assert threads.accelerator('auto') is None and threads.accelerator('cpu') is None\n"
         "for device in ('cpu', 'auto'): gnc2.gnc2_detail(np.eye(50), device=device)\n"
-        "duplicates.find_duplicates(np.eye(50), 0.0)\n"
+        "pairs.find_duplicates(np.eye(50), 0.0)\n"
         "assert 'torch' not in sys.modules\n"
     )
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)

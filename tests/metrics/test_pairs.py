@@ -6,8 +6,8 @@ from functools import partial
 import numpy as np
 import pytest
 
-from gnc_cli.metrics import pair_means
-from gnc_cli.metrics.pair_means import angle_sums, energy_sums
+from gnc_cli.metrics import pairs
+from gnc_cli.metrics.pairs import angle_sums, energy_sums
 from gnc_cli.metrics.variants import effective_rank, etf_error
 from tests.metrics import reference
 from tests.problems import orthoplex, polygon, simplex
@@ -15,13 +15,13 @@ from tests.problems import orthoplex, polygon, simplex
 
 def energies_of(X: np.ndarray) -> tuple[float, float]:
     """Logarithmic and Riesz."""
-    (found,) = pair_means.pair_means(X, energy_sums)
+    (found,) = pairs.pair_means(X, energy_sums)
     assert found is not None
     return found[0], found[1]
 
 
 def angles_of(M: np.ndarray) -> np.ndarray:
-    (found,) = pair_means.pair_means(M, partial(angle_sums, norms=np.linalg.norm(M, axis=1)))
+    (found,) = pairs.pair_means(M, partial(angle_sums, norms=np.linalg.norm(M, axis=1)))
     assert found is not None
     return found
 
@@ -67,15 +67,15 @@ def test_a_sample_of_rows_against_all(
 ) -> None:
     X = rng.standard_normal((90, 4))
     everything = energies_of(X)[0]
-    monkeypatch.setattr(pair_means, "_ALL_ROWS", 60)
-    monkeypatch.setattr(pair_means, "_SAMPLED_PAIRS", 1800)
-    monkeypatch.setattr(pair_means, "_SIDE", 8)
-    assert pair_means.pair_rows(90) == 20
-    tiles = list(pair_means.pair_tiles(X, seed=3))
+    monkeypatch.setattr(pairs, "_ALL_ROWS", 60)
+    monkeypatch.setattr(pairs, "_SAMPLED_PAIRS", 1800)
+    monkeypatch.setattr(pairs, "_SIDE", 8)
+    assert pairs.pair_rows(90) == 20
+    tiles = list(pairs.pair_tiles(X, seed=3))
     rows = sorted(set(np.concatenate([tile.rows for tile in tiles]).tolist()))
     assert len(rows) == 20 and sum(tile.weight * tile.count for tile in tiles) == 20 * 89
     chords = [np.linalg.norm(X[k] - X[j]) for k in rows for j in range(90) if j != k]
-    (sampled,) = pair_means.pair_means(X, energy_sums, seed=3)
+    (sampled,) = pairs.pair_means(X, energy_sums, seed=3)
     assert sampled is not None
     assert sampled[0] == pytest.approx(-np.mean(np.log(chords)), rel=1e-12)
     assert sampled[0] == pytest.approx(everything, abs=0.2)
