@@ -10,11 +10,13 @@ objects are listed and never read.
 import contextlib
 import json
 import math
+import os
 import threading
 import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
+from pathlib import PurePath
 from typing import IO, Any
 
 import numpy as np
@@ -23,7 +25,8 @@ from gnc_cli.errors import DataError
 from gnc_cli.io.catalogue import MOST_ENTRIES, WORDS, Catalogue, Entry, translated
 from gnc_cli.io.code import CodeFile, provenance_text
 from gnc_cli.io.file_rows import BFLOAT16, FlatArray, native
-from gnc_cli.io.inputs import excess, file_size
+from gnc_cli.io.inputs import excess, file_size, open_input, read_json
+from gnc_cli.io.torch_file import tensors
 
 _HEADERS = {
     (1, 0): np.lib.format.read_array_header_1_0,
@@ -140,6 +143,40 @@ def safetensors(file: IO[bytes], path: str) -> Iterator[Catalogue]:
         attrs = {str(key): value for key, value in dict(header.pop("__metadata__", {})).items()}
         entries = {name: _tensor(file, item, 8 + length, size) for name, item in header.items()}
     yield Catalogue(path, entries, attrs)
+
+
+@contextlib.contextmanager
+def shards(file: IO[bytes], path: str) -> Iterator[Catalogue]:
+    """The tensors of several files beside an index of them, `model.safetensors.index.json` or
+    `pytorch_model.bin.index.json`, by its `weight_map`.
+
+    Raises:
+        DataError: no such index, or it points out of its folder. A file or tensor that is missing
+            is refused where it is asked for: the others can be used.
+    """
+    readers = {".safetensors": safetensors, ".bin": tensors}
+    kind = "an index of the tensors of a model"
+    with translated(path, kind):
+        names_of: dict[str, list[str]] = {}
+        for name, shard in read_json(path, kind)["weight_map"].items():
+            names_of.setdefault(str(shard), []).append(name)
+    entries: dict[str, Entry] = {}
+    with contextlib.ExitStack() as stack:
+        for shard, names in names_of.items():
+            reader = readers.get(PurePath(shard).suffix)
+            if PurePath(shard).name != shard or reader is None:
+                raise DataError(
+                    f"{path!r} points to {shard!r}; expected {' or '.join(readers)} files of its "
+                    "own folder"
+                )
+            beside = str(PurePath(path).with_name(shard))
+            missing = Entry.refused(f"is in {beside!r}, which is missing", "fetch that file too")
+            part = dict.fromkeys(names, missing)
+            if os.path.exists(beside):
+                file = stack.enter_context(open_input(beside))
+                part = stack.enter_context(reader(file, beside)).entries
+            entries |= {name: part[name] for name in names if name in part}
+        yield Catalogue(path, entries)
 
 
 def write_safetensors(file: IO[bytes], code: CodeFile) -> None:

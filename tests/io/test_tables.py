@@ -15,7 +15,7 @@ from pyarrow import feather, parquet
 
 from gnc_cli import measure
 from gnc_cli.errors import DataError, UnavailableError
-from gnc_cli.io import tables
+from gnc_cli.io import formats
 from gnc_cli.io.codefile import read_points
 from gnc_cli.io.formats import reader_for
 from gnc_cli.io.inputs import open_input
@@ -72,13 +72,13 @@ def test_every_kind_of_column_is_read_exactly(
 def test_threads_read_rows_in_any_order(
     tmp_path: Path, rng: np.random.Generator, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tables, "_BATCH_BYTES", 4096)
+    monkeypatch.setattr(formats, "_BATCH_BYTES", 4096)
     H = np.arange(20_000.0).reshape(5000, 4)
     path = str(tmp_path / name)
     WRITERS[name](pyarrow.table({"H": [*H], "y": np.arange(5000)}), path)
     ends = np.sort(rng.integers(0, 5001, (60, 2)))
     wrong = []
-    with open_input(path) as file, tables.table_columns(file, path) as listed:
+    with open_input(path) as file, formats.table_columns(file, path) as listed:
 
         def work(mine: np.ndarray) -> None:
             for start, stop in mine[mine[:, 0] < mine[:, 1]]:
