@@ -12,8 +12,10 @@ import pytest
 
 import gnc_cli
 from gnc_cli import bounds
+from gnc_cli.brackets import Bracket
 from gnc_cli.errors import UnavailableError
-from gnc_cli.records import HIDDEN, SPREAD, Bracket, Result, plain, read_plain
+from gnc_cli.plain import plain, read_plain
+from gnc_cli.records import HIDDEN, SPREAD, Result
 from tests.console.stand_in import code, sweep
 
 

@@ -19,7 +19,7 @@ from gnc_cli.errors import DataError
 from gnc_cli.io.codefile import read_points
 from gnc_cli.io.inputs import read_lines
 from gnc_cli.parameters import Lines, declared, is_page, requires, spelled
-from gnc_cli.records import read_plain
+from gnc_cli.plain import read_plain
 from gnc_cli.runtime.deadline import Deadline, begin_work
 from gnc_cli.runtime.distributed import Processes, in_all
 

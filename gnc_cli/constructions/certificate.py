@@ -8,11 +8,11 @@ every code with enough symmetry, the two ends meet.
 
 import numpy as np
 
+from gnc_cli.brackets import Bracket
 from gnc_cli.constructions.construction import CodeRows, Cosine
 from gnc_cli.geometry.min_norm_point import near_hull
 from gnc_cli.geometry.one_vs_rest import one_vs_rest
 from gnc_cli.geometry.rounding import gamma, rounded_down
-from gnc_cli.records import Bracket
 
 _BLOCK_ENTRIES = 1 << 23
 """Entries of rows that are made at a time."""

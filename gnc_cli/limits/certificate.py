@@ -29,7 +29,7 @@ from gnc_cli.limits.limit import Limit
 from gnc_cli.limits.result import BoundRow, CertificateAnswer
 from gnc_cli.limits.three_point_certificate import ThreePointCertificate
 from gnc_cli.parameters import Path, spelled
-from gnc_cli.records import plain, read_plain
+from gnc_cli.plain import plain, read_plain
 from gnc_cli.runtime.deadline import Deadline
 
 KINDS: dict[str, tuple[type[BoundCertificate], str]] = {

@@ -9,7 +9,7 @@ from torch import nn
 from gnc_cli.errors import DataError, UnavailableError, UsageError
 from gnc_cli.figures import duration
 from gnc_cli.parameters import spelled
-from gnc_cli.records import read_plain
+from gnc_cli.plain import read_plain
 from gnc_cli.runtime.distributed import Processes, on_this_machine, started_by_torchrun
 from gnc_cli.runtime.memory import check_memory
 from gnc_cli.runtime.threads import available_cores, resolve_device, threads_for

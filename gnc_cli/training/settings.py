@@ -9,7 +9,7 @@ from typing import Any
 
 from gnc_cli.errors import UsageError
 from gnc_cli.parameters import excludes, requires, spelled
-from gnc_cli.records import read_plain
+from gnc_cli.plain import read_plain
 from gnc_cli.training.presets import Constraint, Loss, defaults, preset_settings
 from gnc_cli.training.recipe import Recipe
 

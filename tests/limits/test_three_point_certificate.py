@@ -27,7 +27,7 @@ from gnc_cli.limits.three_point_certificate import (
     triple_kernels,
 )
 from gnc_cli.limits.three_point_programme import three_point_certificate
-from gnc_cli.records import plain
+from gnc_cli.plain import plain
 from gnc_cli.runtime.deadline import Deadline
 
 
