@@ -75,8 +75,11 @@ def test_print_shows_the_table() -> None:
     assert text.startswith("Softmax") and "one-vs-rest distance" in text and "a\\x1b < b" in text
 
 
-def test_a_result_from_elsewhere_shows_its_tables(tmp_path: Path) -> None:
+def test_a_result_from_elsewhere_shows_its_tables(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """Unpickled, it shows what it did, though the public function has not been loaded."""
+    monkeypatch.setenv("COLUMNS", "100")
     result = bounds(3, 24)
     path = tmp_path / "result"
     path.write_bytes(pickle.dumps(result))
