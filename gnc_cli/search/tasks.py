@@ -25,9 +25,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from gnc_cli.runtime.deadline import Deadline
+from gnc_cli.search.annealing import anneal
 from gnc_cli.search.descent import (
     STAGES,
-    anneal,
     descend_stage,
     estimate,
     evaluation_seconds,

@@ -17,12 +17,8 @@ from gnc_cli.training.checkpoints import read_state, read_tensors
 from gnc_cli.training.data.image_set import ImageData
 from gnc_cli.training.head import HeadPlan, build_head
 from gnc_cli.training.networks.batches import Augmentation, Batches, channel_statistics
-from gnc_cli.training.networks.encoders import (
-    EncoderWithHead,
-    build_encoder,
-    count_parameters,
-    load_backbone,
-)
+from gnc_cli.training.networks.classifier import EncoderWithHead, count_parameters
+from gnc_cli.training.networks.encoders import build_encoder, load_backbone
 from gnc_cli.training.networks.losses import make_loss
 from gnc_cli.training.networks.training import Training
 from gnc_cli.training.presets import Precision
