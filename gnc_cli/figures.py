@@ -4,7 +4,7 @@ import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
 
-from gnc_cli.records import Bracket
+from gnc_cli.brackets import Bracket
 
 _NOISE = Decimal("2e-15")
 """A figure so near to its value, relatively, is the value."""

@@ -1,24 +1,22 @@
-"""What all results share: brackets, the base record, and the one way into JSON and back.
+"""Results: the base record, its ways out, and what the metadata of a field says of a figure.
 
-A record is a frozen dataclass. Pydantic turns it into JSON, reads it back and describes it
-(`schemas.py`); it is loaded when a record is first written or read. What else is known of a figure
-stands in the metadata of its field.
+A record is a frozen dataclass: `plain.py` writes and reads it, `keys.py` describes its keys.
 """
 
 import dataclasses
 import json
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
-from functools import cache
-from importlib import import_module
-from typing import Annotated, Any, ClassVar, get_args, get_type_hints
+from typing import Any, ClassVar, get_args, get_type_hints
 
+from gnc_cli.brackets import Bracket
 from gnc_cli.errors import import_extra
+from gnc_cli.plain import flatten, look_up, plain, rows_of
 
-_LARGEST_INTEGER = 2**63
-"""Readers of JSON seldom take larger integers."""
+VIEWS: dict[str, Callable[[], Any]] = {}
+"""Command -> what imports its view. The folder of the command fills it (`__init__.py`), which is
+loaded before any of its results is made."""
 
 HIDDEN = {"exclude": True, "validation_alias": ""}
 """Metadata of a field that is for Python alone: arrays for plots, the code itself."""
@@ -38,78 +36,6 @@ ASIDE: dict[str, Any] = {"aside": True}
 """Metadata of a field whose numbers are no figures of a dashboard."""
 WORD: dict[str, Any] = {"word": True}
 """Metadata of a text: a dashboard has a 1 with the text as a label."""
-
-
-class _NullIsNaN:
-    """Reads the null that stands for a number that is not finite."""
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: Callable[[Any], Any]) -> Any:
-        from pydantic_core.core_schema import no_info_before_validator_function
-
-        def number(value: Any) -> Any:
-            return math.nan if value is None else value
-
-        return no_info_before_validator_function(number, {**handler(source), "allow_inf_nan": True})
-
-
-Number = Annotated[float, _NullIsNaN()]
-"""A number that may be infinite or NaN, null in JSON."""
-
-
-@dataclass(frozen=True)
-class Bracket:
-    """A certified interval: the true value lies in [lower, upper].
-
-    A comparison is True where it is proved: of a bracket that straddles 0.6 neither `< 0.6` nor
-    `> 0.6` is. `float()` is the middle, at most half the width away from the true value.
-
-    Raises:
-        ArithmeticError: lower is above upper, which is a mistake in this program.
-    """
-
-    lower: Number
-    """Proved: the value is at least this."""
-    upper: Number
-    """Proved: the value is at most this."""
-
-    def __post_init__(self) -> None:
-        if self.lower > self.upper:
-            raise ArithmeticError(
-                f"lower end {self.lower!r} above upper end {self.upper!r}: a proof is wrong"
-            )
-
-    @property
-    def width(self) -> float:
-        """upper - lower."""
-        return self.upper - self.lower
-
-    def __float__(self) -> float:
-        return self.lower + self.width / 2.0
-
-    def __lt__(self, other: "Bracket | float") -> bool:
-        return self.upper < getattr(other, "lower", other)
-
-    def __le__(self, other: "Bracket | float") -> bool:
-        return self.upper <= getattr(other, "lower", other)
-
-    def __gt__(self, other: "Bracket | float") -> bool:
-        return self.lower > getattr(other, "upper", other)
-
-    def __ge__(self, other: "Bracket | float") -> bool:
-        return self.lower >= getattr(other, "upper", other)
-
-    def __format__(self, code: str) -> str:
-        """`f"{gnc2:.4f}"`: one number where both ends read so, else `[lower, upper]`."""
-        lower, upper = (format(end, code) for end in (self.lower, self.upper))
-        return str(self) if not code else lower if lower == upper else f"[{lower}, {upper}]"
-
-    def narrowed(self, other: "Bracket") -> "Bracket":
-        """What two brackets of one value say together.
-
-        Raises:
-            ArithmeticError: they have no value in common.
-        """
-        return Bracket(max(self.lower, other.lower), min(self.upper, other.upper))
 
 
 @dataclass(frozen=True)
@@ -163,8 +89,7 @@ class Result:
 
     def __str__(self) -> str:
         """What the command prints."""
-        table = import_module("gnc_cli.console.table")
-        return str(table.printed(self._tables(), None)).rstrip()
+        return "\n".join(filter(None, map(str, self._tables()))).rstrip()
 
     def _repr_html_(self) -> str:
         """The result in a notebook: what the command prints, and where every figure is."""
@@ -172,8 +97,7 @@ class Result:
         return f"{sheet}<p><code>.to_json()</code> has every figure</p>"
 
     def _tables(self) -> Any:
-        view = import_module(f"{type(self).__module__.rpartition('.')[0]}.view")
-        return view.view(self, False)
+        return VIEWS[self.command]().view(self, False)
 
     def to_pandas(self) -> Any:
         """A data frame of the rows (needs the extra pandas)."""
@@ -191,7 +115,7 @@ class Result:
         Keys of records are dotted. A dictionary is one cell of JSON, a list of texts one text;
         tables inside a row are left out.
         """
-        from gnc_cli.schemas import columns, properties
+        from gnc_cli.keys import columns, properties
 
         own = [name for kind in self.line_kinds for name in columns(properties(kind))]
         names = list(dict.fromkeys([*self.csv_head, *own]))
@@ -301,71 +225,6 @@ def marked(kind: type, mark: str) -> dict[str, Any]:
     return keys
 
 
-@cache
-def _adapter(kind: Any) -> Any:
-    """What reads and writes lists of a type; building it takes some milliseconds."""
-    from pydantic import ConfigDict, TypeAdapter
-
-    return TypeAdapter(list[kind], config=ConfigDict(arbitrary_types_allowed=True))
-
-
-_EXACT: dict[str, dict[str, Any]] = {
-    "bool": {"strict": True},
-    "float": {"strict": True, "allow_inf_nan": False},
-    "int": {"strict": True, "lt": _LARGEST_INTEGER},
-    "str": {"strict": True},
-}
-"""Strict reading of numbers and texts: no `"2"` or True in place of 2."""
-
-
-@cache
-def _reader(kind: Any) -> Any:
-    """What reads lists of a type; numbers and texts are not converted into each other."""
-    from pydantic_core import SchemaValidator
-
-    def exact(schema: Any) -> Any:
-        if isinstance(schema, list):
-            return [exact(part) for part in schema]
-        if not isinstance(schema, dict):
-            return schema
-        limits = _EXACT.get(str(schema.get("type")), {})
-        return limits | {key: exact(part) for key, part in schema.items()}
-
-    return SchemaValidator(exact(_adapter(kind).core_schema))
-
-
-def plain(value: Any) -> Any:
-    """`value` in JSON's own types: enums by value, records as objects, non-finite numbers null.
-
-    Integers beyond 2^63, which readers of JSON seldom take, become floats.
-    """
-    kind: Any = type(value) if dataclasses.is_dataclass(value) else Any
-    adapter = _adapter(kind)
-    (written,) = adapter.dump_python(
-        [value], mode="json", warnings=False, fallback=lambda array: array.tolist()
-    )
-    return with_leaves(written, _finite)
-
-
-def with_leaves(value: Any, change: Callable[[Any], Any]) -> Any:
-    """`value` with `change` applied to each leaf of its nested dictionaries and lists.
-
-    >>> with_leaves({"a": [1, 2]}, str)
-    {'a': ['1', '2']}
-    """
-    if isinstance(value, dict):
-        return {key: with_leaves(part, change) for key, part in value.items()}
-    if isinstance(value, list):
-        return [with_leaves(part, change) for part in value]
-    return change(value)
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, int) and abs(value) >= _LARGEST_INTEGER:
-        value = float(value) if value.bit_length() < 1024 else math.inf
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
 def _cell(value: Any) -> Any:
     """What stands in a column of CSV."""
     if isinstance(value, dict):
@@ -373,86 +232,7 @@ def _cell(value: Any) -> Any:
     return "; ".join(value) or None if isinstance(value, list) else value
 
 
-def read_plain(kind: Any, value: Any, field: str = "") -> Any:
-    """The inverse of `plain`: a value of the annotation `kind`, such as a record.
-
-    Args:
-        kind: a record, a plain type, a class, or lists, tuples, dictionaries and unions of these.
-        value: as JSON or a checkpoint has it.
-        field: the dotted key of the value, for messages.
-
-    Raises:
-        ValueError: it is of another type; names the field.
-
-    Example:
-        >>> read_plain(Bracket, {"lower": 0.5, "upper": 1.0})
-        Bracket(lower=0.5, upper=1.0)
-        >>> read_plain(Bracket, {"lower": 0.5, "upper": []})
-        Traceback (most recent call last):
-        ValueError: field 'upper': input should be a valid number, got []
-    """
-    from pydantic import ValidationError
-
-    try:
-        (read,) = _reader(kind).validate_python([value])
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        key = ".".join(map(str, [*([field] if field else []), *first["loc"][1:]]))
-        reason, wrong = (
-            first["msg"][:1].lower() + first["msg"][1:],
-            repr(first["input"])[:60],
-        )
-        raise ValueError(f"field {key[:60]!r}: {reason}, got {wrong}") from error
-    except ArithmeticError as error:
-        raise ValueError(str(error)) from error
-    return read
-
-
-def rows_of(result: dict[str, Any]) -> list[dict[str, Any]]:
-    """The rows of a result's JSON, each with the keys that all share; one row where it has none."""
-    if not isinstance(result.get("rows"), list):
-        return [result]
-    shared = {k: v for k, v in result.items() if k not in ("rows", "seconds", "out")}
-    return [shared | row for row in result["rows"] if isinstance(row, dict)]
-
-
-def flatten(value: Any, *, lists: bool = True) -> dict[str, Any]:
-    """One level under dotted keys.
-
-    Args:
-        value: a dictionary, as `to_json` gives it.
-        lists: whether lists count as levels (`rows.0.d`). Without, a list of texts becomes one
-            text, and tables inside a row are left out.
-
-    Example:
-        >>> flatten({"gnc2": {"lower": 0.5}, "pairs": [{"a": 1}], "warnings": ["x", "y"]})
-        {'gnc2.lower': 0.5, 'pairs.0.a': 1, 'warnings.0': 'x', 'warnings.1': 'y'}
-        >>> flatten({"gnc2": {"lower": 0.5}, "pairs": [{"a": 1}], "warnings": ["x"]}, lists=False)
-        {'gnc2.lower': 0.5, 'warnings': 'x'}
-    """
-    flat: dict[str, Any] = {}
-    for key, part in value.items():
-        if isinstance(part, list):
-            if not lists:
-                if part and all(isinstance(item, str) for item in part):
-                    flat[key] = "; ".join(part)
-                continue
-            part = {str(place): item for place, item in enumerate(part)}
-        if isinstance(part, dict):
-            inner = flatten(part, lists=lists)
-            flat |= {f"{key}.{name}": item for name, item in inner.items()}
-        else:
-            flat[key] = part
-    return flat
-
-
-def look_up(row: Any, key: str) -> Any:
-    """What stands under a dotted key (`rows.0.gnc2.lower`); None where nothing does."""
-    for part in key.split("."):
-        if isinstance(row, dict):
-            row = row.get(part)
-        elif isinstance(row, list) and part.isdigit() and int(part) < len(row):
-            row = row[int(part)]
-        else:
-            return None
-    return row
+def results(command: str) -> tuple[type[Result], ...]:
+    """Return the records that a command prints, which are those that its view takes."""
+    taken = get_type_hints(VIEWS[command]().view)["result"]
+    return get_args(taken) or (taken,)

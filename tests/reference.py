@@ -15,7 +15,7 @@ from typing import Any
 from typer.main import get_command
 
 import gnc_cli
-from gnc_cli import errors, heads, records, schemas, solve
+from gnc_cli import brackets, errors, heads, records, schemas, solve
 from gnc_cli.cli import app as program
 from gnc_cli.console.options import GateOptions, OutputOptions
 from gnc_cli.parameters import Parameter, declared
@@ -171,14 +171,15 @@ def names() -> Iterator[Row]:
     for module, members in (
         (gnc_cli, of_gnc),
         (heads, (*of_heads, *of_losses)),
-        (records, ("Result", "Bracket")),
+        (records, ("Result",)),
+        (brackets, ("Bracket",)),
         (schemas, ("load",)),
         (errors, of_errors),
     ):
         for name in members:
             thing = getattr(module, name)
             shown = f"{module.__name__}.{name}"
-            if module not in (records, errors):
+            if module not in (records, brackets, errors):
                 called = inspect.signature(thing).parameters.values()
                 shown += f"({', '.join(_argument(p) for p in called)})"
             yield f"`{shown}`", (inspect.getdoc(thing) or "").partition("\n\n")[0]

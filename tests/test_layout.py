@@ -3,6 +3,7 @@
 import ast
 import importlib
 import inspect
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -19,6 +20,7 @@ LAYERS = (
     "__main__",
     "cli",
     "heads",
+    "schemas",
     "training",
     "integrations",
     "collapse",
@@ -37,7 +39,9 @@ LAYERS = (
     "parsing",
     "figures",
     "records",
-    "schemas",
+    "keys",
+    "plain",
+    "brackets",
     "escaping",
     "errors",
     "__init__",
@@ -56,16 +60,32 @@ def _name(module: Path) -> str:
     return str(module.relative_to(PACKAGE))
 
 
+BY_NAME = {
+    "__init__.py": "the public names, each on first use (PEP 562)",
+    "constructions/registry.py": "the families below it, each on first use",
+    "errors.py": "a package of an extra",
+    "runtime/calls.py": "a package that the process has loaded",
+    "training/networks/encoders.py": "a network of the user's own",
+}
+"""Files that import what is no literal name, and what it is."""
+
+
 def _imports(module: Path) -> Iterator[str]:
-    """The files that a module imports from, also inside its functions and under TYPE_CHECKING."""
+    """The files that a module imports from, also inside its functions, under TYPE_CHECKING, and by
+    a name in a text: `import_module("gnc_cli.x")`, or a table of such names."""
     for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
+        names: list[str] = []
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{_name(module)} has a relative import"
             names = [f"{node.module}.{alias.name}" for alias in node.names]
-        else:
-            continue
+        elif isinstance(node, ast.Constant):
+            names = re.findall(r"\Agnc_cli(?:\.\w+)+\Z", str(node.value))
+        elif (text := _name_read(node)) and isinstance(text, ast.JoinedStr):
+            first = text.values[0]
+            folder = PACKAGE.joinpath(*str(getattr(first, "value", "")).split(".")[1:-1])
+            yield from map(_name, folder.glob("*.py") if folder != PACKAGE else ())
         for name in names:
             if name.partition(".")[0] == "gnc_cli":
                 path = PACKAGE.joinpath(*name.split(".")[1:])
@@ -74,6 +94,45 @@ def _imports(module: Path) -> Iterator[str]:
                         break
                     path = path.parent
                 yield _name(file)
+
+
+def _name_read(node: ast.AST) -> ast.expr | None:
+    """What an import by name imports: `import_module(...)`, `__import__(...)`; else None."""
+    if not isinstance(node, ast.Call) or not node.args:
+        return None
+    function = getattr(node.func, "attr", getattr(node.func, "id", ""))
+    return node.args[0] if function in ("import_module", "__import__", "resolve_name") else None
+
+
+def test_a_name_that_is_no_literal_is_imported_in_few_files() -> None:
+    """Elsewhere the imports could not be read, and would hide a circle."""
+    files = set()
+    for module in MODULES:
+        for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
+            if (name := _name_read(node)) and not isinstance(name, ast.Constant):
+                files.add(_name(module))
+            if isinstance(node, ast.ImportFrom) and node.module == "importlib":
+                assert not any(alias.asname for alias in node.names), _name(module)
+    assert files == {*BY_NAME}
+
+
+@pytest.mark.parametrize(
+    ("code", "imported"),
+    [
+        ("from gnc_cli.console.table import Table", {"console/table.py"}),
+        ("def f():\n    from gnc_cli.limits import view", {"limits/view.py"}),
+        ("import_module('gnc_cli.limits.view')", {"limits/view.py"}),
+        ("importlib.import_module('gnc_cli.limits')", {"limits/__init__.py"}),
+        ("KINDS = {'a': ('gnc_cli.limits.result', 'BoundsResult')}", {"limits/result.py"}),
+        ("import_module(f'gnc_cli.training.data.{name}')", {"training/data/load.py"}),
+        ('"""How gnc_cli.limits.view is written."""', set()),
+        ("import_module('hdf5plugin')", set()),
+    ],
+)
+def test_imports_by_name_are_seen(code: str, imported: set[str], tmp_path: Path) -> None:
+    module = tmp_path / "module.py"
+    module.write_text(code)
+    assert imported <= {*_imports(module)} and bool(imported) == bool([*_imports(module)])
 
 
 def test_every_import_points_down() -> None:

@@ -3,17 +3,22 @@
 import dataclasses
 import inspect
 import math
+import pickle
 import pydoc
+import subprocess
 import sys
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import gnc_cli
 from gnc_cli import bounds
+from gnc_cli.brackets import Bracket
 from gnc_cli.errors import UnavailableError
-from gnc_cli.records import HIDDEN, SPREAD, Bracket, Result, plain, read_plain
+from gnc_cli.plain import plain, read_plain
+from gnc_cli.records import HIDDEN, SPREAD, Result
 from tests.console.stand_in import code, sweep
 
 
@@ -68,6 +73,36 @@ def test_a_result_prints_its_figures_alone() -> None:
 def test_print_shows_the_table() -> None:
     text = str(code(origin="a\x1b < b"))
     assert text.startswith("Softmax") and "one-vs-rest distance" in text and "a\\x1b < b" in text
+
+
+def test_a_result_from_elsewhere_shows_its_tables(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Unpickled, it shows what it did, though the public function has not been loaded."""
+    monkeypatch.setenv("COLUMNS", "100")
+    result = bounds(3, 24)
+    path = tmp_path / "result"
+    path.write_bytes(pickle.dumps(result))
+    script = (
+        "import pickle, sys\n"
+        "result = pickle.load(open(sys.argv[1], 'rb'))\n"
+        "sys.stdout.write(str(result) + result._repr_html_())\n"
+        "assert 'gnc_cli.limits.api' not in sys.modules\n"
+    )
+    run = subprocess.run([sys.executable, "-c", script, path], capture_output=True, text=True)
+    assert (run.stdout, run.stderr) == (str(result) + result._repr_html_(), "")
+
+
+def test_schemas_are_loaded_first() -> None:
+    """Each command has one, also before any of them has run."""
+    script = (
+        "from gnc_cli import schemas\n"
+        "names = 'bounds compare measure solve train certificate'.split()\n"
+        "print(*(schemas.load(name)['title'] for name in names), sep=', ')\n"
+    )
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    titles = [f"gnc {name} --json" for name in ("bounds", "compare", "measure", "solve", "train")]
+    assert run.stdout == ", ".join([*titles, "gnc certificate"]) + "\n", run.stderr
 
 
 def test_a_bracket_is_a_number_with_two_ends() -> None:

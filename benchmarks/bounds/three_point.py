@@ -24,7 +24,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from benchmarks.paths import CERTIFICATES
-from gnc_cli.records import plain
+from gnc_cli.plain import plain
 
 STORED = CERTIFICATES
 MOST_BYTES = 4_900_000

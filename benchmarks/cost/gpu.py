@@ -46,7 +46,8 @@ def loop() -> dict[str, Any]:
     """An epoch of ResNet18 over 51,200 grey images of 32 x 32 in bf16, and a bare loop's."""
     from gnc_cli.runtime.distributed import Processes
     from gnc_cli.training.networks.batches import Augmentation, Batches, channel_statistics
-    from gnc_cli.training.networks.encoders import EncoderWithHead, build_encoder
+    from gnc_cli.training.networks.classifier import EncoderWithHead
+    from gnc_cli.training.networks.encoders import build_encoder
     from gnc_cli.training.networks.heads import SphereHead
     from gnc_cli.training.networks.losses import make_loss
     from gnc_cli.training.networks.training import Training

@@ -88,7 +88,7 @@ def step(K: int, d: int) -> Timed:
     """Steps of four descents side by side, as a task of a search makes them."""
     from gnc_cli.runtime.deadline import Deadline
     from gnc_cli.runtime.threads import limit_threads
-    from gnc_cli.search.descent import anneal
+    from gnc_cli.search.annealing import anneal
     from gnc_cli.search.parametrisation import free
     from gnc_cli.search.problem import Tammes
 

@@ -43,7 +43,7 @@ from gnc_cli.io.torch_file import load_plain
 from gnc_cli.known_codes.table import read_public_table
 from gnc_cli.limits.certificate import verify
 from gnc_cli.parameters import Parameter, declared
-from gnc_cli.records import read_plain
+from gnc_cli.plain import read_plain
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.training.checkpoints import read_checkpoint, read_tensors
 from gnc_cli.training.data.idx import read_idx

@@ -196,7 +196,8 @@ def _beside_a_plain_loop(rounds: int = 7) -> float:
     from gnc_cli.runtime.distributed import Processes
     from gnc_cli.training.data.load import load_images
     from gnc_cli.training.networks.batches import Augmentation, Batches, channel_statistics
-    from gnc_cli.training.networks.encoders import EncoderWithHead, build_encoder
+    from gnc_cli.training.networks.classifier import EncoderWithHead
+    from gnc_cli.training.networks.encoders import build_encoder
     from gnc_cli.training.networks.heads import SphereHead
     from gnc_cli.training.networks.losses import make_loss
     from gnc_cli.training.networks.training import Training

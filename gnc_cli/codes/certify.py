@@ -9,12 +9,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gnc_cli.brackets import Bracket
 from gnc_cli.geometry.gram import closest_pair, gram_tiles, one_vs_one_rattlers, row_maxima
 from gnc_cli.geometry.one_vs_rest import own_row_bounds
 from gnc_cli.geometry.rounding import gamma
 from gnc_cli.geometry.sphere import angle_from_chord, chord, pair_chord_bounds, pair_chords
 from gnc_cli.metrics.gnc2 import EVERY_CLASS, Gnc2Detail, Rattlers, gnc2_detail
-from gnc_cli.records import Bracket
 from gnc_cli.runtime.deadline import Deadline
 
 _MOST_CONTACTS = 10**6

@@ -3,7 +3,8 @@
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from gnc_cli.records import LOWER, Bracket
+from gnc_cli.brackets import Bracket
+from gnc_cli.records import LOWER
 
 
 @dataclass(frozen=True)

@@ -58,13 +58,13 @@ from scipy.spatial import ConvexHull
 from scipy.spatial.distance import pdist
 from scipy.special import roots_jacobi
 
+from gnc_cli.brackets import Bracket
 from gnc_cli.codes.congruence import CodeSymmetries
 from gnc_cli.codes.description import Description, Design, Energies, Jamming, Rigidity, Symmetry
 from gnc_cli.errors import UsageError
 from gnc_cli.geometry.active_pairs import ActivePairs, Linearisation, linearise
 from gnc_cli.geometry.min_norm_point import min_norm_point
 from gnc_cli.geometry.second_order import UNDECIDED, second_order
-from gnc_cli.records import Bracket
 from gnc_cli.runtime.deadline import Deadline
 
 _MOST_SYMMETRIC = 300

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from gnc_cli.brackets import Bracket
 from gnc_cli.collapse.result import ClassMerge, ClassRow
 from gnc_cli.metrics.class_moments import ClassMoments
 from gnc_cli.metrics.decisions import Decisions
 from gnc_cli.metrics.gnc2 import Gnc2Detail
-from gnc_cli.records import Bracket
 
 CLASS_COLUMNS = tuple(
     column

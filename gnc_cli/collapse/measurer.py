@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from gnc_cli.brackets import Bracket
 from gnc_cli.collapse.assemble import (
     Weights,
     assemble,
@@ -40,7 +41,6 @@ from gnc_cli.metrics.gnc2 import EVERY_CLASS
 from gnc_cli.metrics.rows import ZeroRowsError
 from gnc_cli.metrics.spectrum import ALL_ROWS
 from gnc_cli.parameters import requires, spelled
-from gnc_cli.records import Bracket
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.distributed import Processes
 from gnc_cli.runtime.memory import check_memory

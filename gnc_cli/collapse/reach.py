@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from gnc_cli.brackets import Bracket
 from gnc_cli.collapse.conventions import NONZERO, Conventions
 from gnc_cli.collapse.result import ReachRow, ReachSummary
 from gnc_cli.collapse.samples import Prepared, Samples, class_of
@@ -22,7 +23,6 @@ from gnc_cli.metrics.reach import LinearHead, Reach, Verdict
 from gnc_cli.metrics.rows import Rows, block_rows, blocks
 from gnc_cli.parameters import Lines, spelled
 from gnc_cli.parsing import integer, shown
-from gnc_cli.records import Bracket
 from gnc_cli.runtime.deadline import Deadline, Progress
 
 _LISTED = 10

@@ -12,6 +12,7 @@ from statistics import NormalDist
 import numpy as np
 
 from gnc_cli import __version__
+from gnc_cli.brackets import Bracket
 from gnc_cli.collapse.result import Gnc2Reference
 from gnc_cli.errors import DataError
 from gnc_cli.geometry.one_vs_rest import minimum_one_vs_rest
@@ -20,7 +21,6 @@ from gnc_cli.known_codes.best import Reference, Table, best, read_table
 from gnc_cli.known_codes.citation import cited
 from gnc_cli.known_codes.table import KnownCodes
 from gnc_cli.parameters import spelled
-from gnc_cli.records import Bracket
 from gnc_cli.runtime.deadline import Deadline
 
 __all__ = ["gnc2_reference", "possible_gnc2", "random_gnc2"]

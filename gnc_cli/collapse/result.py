@@ -7,10 +7,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from gnc_cli.brackets import Bracket, Number
 from gnc_cli.metrics.gnc2 import Gnc2Quantiles, Rattlers
 from gnc_cli.metrics.spectrum import FeatureSpectrum
 from gnc_cli.metrics.variants import Evenness, Neco
-from gnc_cli.records import ASIDE, HIDDEN, HIGHER, LABEL, LOWER, QUESTION, Bracket, Number, Result
+from gnc_cli.records import ASIDE, HIDDEN, HIGHER, LABEL, LOWER, QUESTION, Result
 
 OF_THE_FILE = ("created", "gnc_version")
 """Attributes that tell files apart, not runs."""

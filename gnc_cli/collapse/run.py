@@ -16,10 +16,9 @@ from gnc_cli.collapse.request import Measure
 from gnc_cli.collapse.result import MeasureResult, MeasureSeries
 from gnc_cli.collapse.sources import Source, resolve
 from gnc_cli.errors import DataError
-from gnc_cli.io.codefile import read_points
 from gnc_cli.io.inputs import read_lines
 from gnc_cli.parameters import Lines, declared, is_page, requires, spelled
-from gnc_cli.records import read_plain
+from gnc_cli.plain import read_plain
 from gnc_cli.runtime.deadline import Deadline, begin_work
 from gnc_cli.runtime.distributed import Processes, in_all
 
@@ -102,6 +101,8 @@ def conventions_of(call: Measure) -> Conventions:
     anything is read."""
     beside = (call.classes, call.class_names, call.reference, call.sets)
     if isinstance(call.reference, str):
+        from gnc_cli.io.codefile import read_points
+
         read_points(call.reference)  # what is wrong with it is known before the first row
     of_samples = call.chosen("samples") + (["head"] if call.head and not call.proves else [])
     return Conventions(

@@ -5,6 +5,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from gnc_cli.brackets import Bracket
 from gnc_cli.collapse.conventions import OWN
 from gnc_cli.collapse.result import (
     CLASSIC,
@@ -36,7 +37,6 @@ from gnc_cli.figures import (
     short,
 )
 from gnc_cli.metrics.spectrum import ALL_ROWS
-from gnc_cli.records import Bracket
 
 Fact = tuple[str, str, Callable[[Any], str], str]
 """Name, key of the JSON, how its value is written, remark; None is left out."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gnc_cli.brackets import Bracket
 from gnc_cli.codes.certify import certify_code, one_vs_one_rattlers, simple_bracket
 from gnc_cli.codes.description import Description
 from gnc_cli.codes.exact_cosine import ExactRows, verify_below
@@ -27,7 +28,6 @@ from gnc_cli.known_codes.table import KnownCodes
 from gnc_cli.known_codes.verdict import ComparisonStatus, verdict
 from gnc_cli.metrics.gnc2 import Rattlers
 from gnc_cli.metrics.rows import real_matrix
-from gnc_cli.records import Bracket
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.threads import limit_threads, threads_for
 

@@ -6,22 +6,13 @@ from typing import Any
 
 from pydantic import computed_field
 
+from gnc_cli.brackets import Bracket
 from gnc_cli.codes.description import Description
 from gnc_cli.known_codes.table import TableStamp
 from gnc_cli.known_codes.verdict import ComparisonStatus
 from gnc_cli.metrics.gnc2 import Rattlers
-from gnc_cli.records import (
-    HIDDEN,
-    HIGHER,
-    LABEL,
-    LOWER,
-    OMITTED_IF_NONE,
-    QUESTION,
-    WORD,
-    Bracket,
-    Result,
-    plain,
-)
+from gnc_cli.plain import plain
+from gnc_cli.records import HIDDEN, HIGHER, LABEL, LOWER, OMITTED_IF_NONE, QUESTION, WORD, Result
 
 
 class Mode(StrEnum):

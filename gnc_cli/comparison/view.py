@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import PurePath
 from typing import Any
 
+from gnc_cli.brackets import Bracket
 from gnc_cli.codes.description import Description
 from gnc_cli.comparison.result import (
     CompareResult,
@@ -33,7 +34,7 @@ from gnc_cli.known_codes.table import TableStamp, our_copy
 from gnc_cli.known_codes.verdict import TOLERANCE, ComparisonStatus
 from gnc_cli.metrics.gnc2 import Rattlers
 from gnc_cli.parsing import number
-from gnc_cli.records import Bracket, look_up, plain
+from gnc_cli.plain import look_up, plain
 
 _COLOURS = {
     ComparisonStatus.MATCHES: "green",

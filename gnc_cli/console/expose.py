@@ -2,8 +2,7 @@
 
 The function's annotated signature (parameters.py) gives the options; those of `OutputOptions` and
 `GateOptions` are added. The command reads, calls, shows: options go to the function as they were
-written, for the function itself reads and checks them. The `view.py` beside the function's `api.py`
-shows the result.
+written, for the function itself reads and checks them. The view of the command shows the result.
 """
 
 import contextlib
@@ -13,7 +12,6 @@ import shlex
 import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from importlib import import_module
 from pathlib import PurePath
 from typing import Any, get_args
 
@@ -25,7 +23,7 @@ from gnc_cli.console.process import conversation, interruptible, print_line, pro
 from gnc_cli.errors import GncError
 from gnc_cli.io.arguments import check_files
 from gnc_cli.parameters import Parameter, annotations, declared, in_shell
-from gnc_cli.records import Result
+from gnc_cli.records import VIEWS, Result
 
 
 @contextlib.contextmanager
@@ -53,7 +51,7 @@ def progress_and_rows(output: OutputOptions, name: str, first: str) -> Iterator[
 def expose(function: Callable[..., Result], first: str) -> Callable[..., None]:
     """The command of a public function.
 
-    The `view.py` of its folder has `view(result, verbose)`, the tables for a person. It may have
+    Its view (`VIEWS`) has `view(result, verbose)`, the tables for a person. It may have
     `verdicts(result, options)`, what the command itself says of a result and the options given.
     That of a function with `on_epoch` has `watch(output, name, first)` in place of
     `progress_and_rows`.
@@ -100,7 +98,7 @@ def expose(function: Callable[..., Result], first: str) -> Callable[..., None]:
                 gates.check(function.__name__, _question(own, arguments))
             # Commands without epochs refuse wrong arguments before they load their view and NumPy.
             has_epochs = "on_epoch" in signature.parameters
-            watch = _view(function).watch if has_epochs else progress_and_rows
+            watch = VIEWS[function.__name__]().watch if has_epochs else progress_and_rows
             with (
                 conversation(output.quiet, output.verbose),
                 interruptible(output.quiet) as interrupt,
@@ -121,7 +119,7 @@ def expose(function: Callable[..., Result], first: str) -> Callable[..., None]:
                     output = replace(output, report=None)
             if not is_rank_zero():
                 raise typer.Exit
-            view = _view(function)
+            view = VIEWS[function.__name__]()
             code = conclude(
                 result,
                 lambda verbose: view.view(result, verbose),
@@ -151,11 +149,6 @@ def expose(function: Callable[..., Result], first: str) -> Callable[..., None]:
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {p.name: p.annotation for p in parameters}
     return command
-
-
-def _view(function: Callable[..., Result]) -> Any:
-    """The module that shows what a function returns, loaded when it is needed."""
-    return import_module(f"{function.__module__.rpartition('.')[0]}.view")
 
 
 def _question(own: dict[str, Parameter], options: dict[str, Any]) -> dict[str, Any]:

@@ -25,7 +25,8 @@ from typing import Any
 from gnc_cli.console.options import GatedRows, GateOptions
 from gnc_cli.errors import DataError, ExitCode, UsageError
 from gnc_cli.parsing import number
-from gnc_cli.records import Result, flatten, look_up, rows_of
+from gnc_cli.plain import flatten, look_up, rows_of
+from gnc_cli.records import Result, results
 
 _MOST_NAMED = 5
 """Rows that a verdict names."""
@@ -93,16 +94,12 @@ class Baseline:
         Raises:
             DataError: there is none.
         """
-        from gnc_cli.schemas import marked_keys
-
-        command = row["command"]
-        question = ["command"]
-        for part, inner in marked_keys(command, "question").items():
+        question, records = ["command"], results(row["command"])
+        marks = {k: v for record in records for k, v in record.marked("question").items()}
+        for part, inner in marks.items():
             question += [f"{part}.{name}" for name in inner] or [part]
-        return self.row_for(
-            {name: look_up(row, name) for name in question},
-            {name: row.get(name) for name in marked_keys(command, "label")},
-        )
+        labels = {name: row.get(name) for record in records for name in record.marked("label")}
+        return self.row_for({name: look_up(row, name) for name in question}, labels)
 
     def row_for(self, question: dict[str, Any], labels: dict[str, Any]) -> dict[str, Any]:
         """The row that agrees with every key of `question`.
@@ -190,9 +187,9 @@ class Gates:
             UsageError: a gate on a key that no row has; the message names the nearest keys.
             DataError: the baseline is of another problem; the message names the key.
         """
-        from gnc_cli.schemas import gate_keys, key_names, under
+        from gnc_cli.keys import gate_keys, key_names, under
 
-        known = {"properties": gate_keys(command)}
+        known = {"properties": gate_keys(results(command))}
         for gate in self.gates:
             schemas = under(known, gate.key)
             if not schemas:
@@ -325,9 +322,10 @@ def _allowance(text: str, baseline: Baseline) -> Gate:
     key, amount = _key_and_number("--allow", text, "KEY=CHANGE", "max_cosine=1%", least=0.0)
 
     def decide(row: dict[str, Any]) -> Judgement:
-        from gnc_cli.schemas import better, gate_keys
+        from gnc_cli.keys import better, gate_keys
 
-        before, way = baseline.earlier(row), better(gate_keys(row["command"]), key)
+        before = baseline.earlier(row)
+        way = better(gate_keys(results(row["command"])), key)
         if _is_undecided(before, key):
             return Judgement(Status.UNDECIDED, f"{key} was not decided in {baseline.name}")
         earlier = look_up(before, key)

@@ -27,7 +27,8 @@ import typer
 
 from gnc_cli.errors import ExitCode, GncError, OutputError, UnavailableError, UsageError
 from gnc_cli.escaping import visible
-from gnc_cli.records import Result, plain
+from gnc_cli.plain import plain
+from gnc_cli.records import Result
 from gnc_cli.runtime.deadline import DEFAULT_SIGNALS, Progress, end_wait
 from gnc_cli.runtime.distributed import is_rank_zero
 from gnc_cli.runtime.system import ADDRESS_SPACE, SIGNALS

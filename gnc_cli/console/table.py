@@ -60,6 +60,10 @@ class Table:
     unwrapped: bool = False
     """A line for each row, as long as it must be."""
 
+    def __str__(self) -> str:
+        """The table as lines of text."""
+        return printed((self,), None)
+
     def html(self) -> str:
         """The table in a notebook, without the keys of the JSON."""
         places, rows = self.shown(keys=False)

@@ -22,7 +22,6 @@ from math import isqrt
 import numpy as np
 
 from gnc_cli.constructions.construction import CodeRows, Construction, Cosine, SumRows, Verification
-from gnc_cli.runtime.threads import limit_threads, threads_for
 
 _TILE = (256, 1024)
 """Rows and columns of a tile of the Gram matrix: 1 MB of float32, to be counted in cache."""
@@ -186,6 +185,8 @@ def _antipodal_half(rows: np.ndarray) -> np.ndarray | None:
 
 def _counts(rows: np.ndarray) -> Counter[int]:
     """Pairs of different rows at each inner product; rows already of an exact type."""
+    from gnc_cli.runtime.threads import limit_threads, threads_for
+
     height, width = _TILE
     starts = range(0, len(rows), height)
     tiles = [(i, j) for i in starts for j in range(i // width * width, len(rows), width)]

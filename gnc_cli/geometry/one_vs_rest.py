@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gnc_cli.brackets import Bracket
 from gnc_cli.errors import DataError
 from gnc_cli.geometry.gram import row_maxima
 from gnc_cli.geometry.hull_products import ArrayProducts, Products, Seen
@@ -31,7 +32,6 @@ from gnc_cli.geometry.min_norm_point import (
 )
 from gnc_cli.geometry.rounding import UNDERFLOW, UNIT32, gamma
 from gnc_cli.geometry.sphere import as_points, pair_chord_bounds, unit_or_zero
-from gnc_cli.records import Bracket
 from gnc_cli.runtime.deadline import Deadline
 
 if TYPE_CHECKING:

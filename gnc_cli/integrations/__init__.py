@@ -7,10 +7,10 @@ from typing import Any
 
 from torch import nn
 
+from gnc_cli.brackets import Bracket
 from gnc_cli.collapse.measure_model import measure_model
 from gnc_cli.collapse.result import MeasureResult
 from gnc_cli.errors import DataError
-from gnc_cli.records import Bracket
 
 _ENDS: dict[Any, tuple[str, ...]] = {
     float | None: ("{}",),

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gnc_cli.errors import DataError, UsageError
-from gnc_cli.records import plain, with_leaves
+from gnc_cli.plain import plain, with_leaves
 
 # A path of Windows, `C:\Users\ada\tiny`.
 _DRIVE = re.compile(r"""(?<!\w)[A-Za-z]:[\\/](?:[^\\/\s'"]+[\\/])*(?=[^\\/\s'"])""")

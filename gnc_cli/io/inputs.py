@@ -17,7 +17,6 @@ from typing import IO, Any, BinaryIO
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.parameters import Lines
 from gnc_cli.runtime.deadline import waiting
-from gnc_cli.runtime.memory import total_memory
 from gnc_cli.runtime.system import AT_ONCE
 
 _DESCRIPTORS = ("/dev/fd/", "/proc/self/fd/", "/dev/stdin")
@@ -34,6 +33,8 @@ HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
 
 def memory_limit() -> int:
     """Bytes that one dataset may take: half of this machine's memory, or of the container's."""
+    from gnc_cli.runtime.memory import total_memory
+
     return total_memory() // 2
 
 

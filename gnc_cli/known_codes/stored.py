@@ -8,8 +8,6 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from gnc_cli.geometry.gram import without_contacts
-from gnc_cli.geometry.sphere import normalise
 from gnc_cli.known_codes.table import KnownCode, data_folder, numerical_codes, our_copy
 
 ATLAS = "atlas.npz"
@@ -22,14 +20,14 @@ def stored_codes(d: int, K: int) -> Iterator[tuple[str, np.ndarray]]:
     Files are `coordinates/3.15.txt` and, for codes of the same largest cosine that are not
     congruent to it, `coordinates/3.15.NAME.txt`.
     """
-    from gnc_cli.io.codefile import read_points
+    from gnc_cli.geometry.sphere import normalise
 
     finder = "found by gnc" if numerical_codes().find(d, K) else "best known"
     plain = f"{finder} for d = {d}, K = {K}"
     files = (data_folder() / "coordinates").glob(f"{d}.{K}.*txt")
     paths = {".".join(path.name.split(".")[2:-1]): path for path in files}
     for name in sorted(paths):
-        rows = normalise(read_points(paths[name]).weights)
+        rows = normalise(np.loadtxt(paths[name]))
         yield f"{plain} ({name})" if name else plain, rows
     path = data_folder() / ATLAS
     if not paths and path.exists():
@@ -58,5 +56,7 @@ def stored_part(entry: KnownCode, d: int, K: int) -> np.ndarray:
 
     Points with the most contacts are left out, one after the other; new coordinates are zero.
     """
+    from gnc_cli.geometry.gram import without_contacts
+
     _, rows = next(stored_codes(entry.d, entry.K))
     return np.pad(without_contacts(rows, K), ((0, 0), (0, d - entry.d)))

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import Any
 
+from gnc_cli.brackets import Bracket
 from gnc_cli.geometry.sphere import angle_from_chord
 from gnc_cli.known_codes.best import BestKnown
 from gnc_cli.known_codes.table import KnownCodes
@@ -40,7 +41,6 @@ from gnc_cli.limits.result import (
     Status,
 )
 from gnc_cli.metrics.scale import adacos_scale, least_scale
-from gnc_cli.records import Bracket
 from gnc_cli.runtime.deadline import Deadline, StageProgress
 
 _SAME_ANGLE = 1e-9

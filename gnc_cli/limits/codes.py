@@ -11,7 +11,6 @@ from gnc_cli.constructions.construction import Construction
 from gnc_cli.constructions.registry import find, largest_construction
 from gnc_cli.geometry.rounding import rounded_down, rounded_up
 from gnc_cli.known_codes.best import SEARCHED, constructed
-from gnc_cli.known_codes.stored import stored_entry
 from gnc_cli.known_codes.table import (
     CLAIMED,
     SOLVED,
@@ -99,6 +98,8 @@ def _entry_command(entry: KnownCode, d: int, K: int) -> str | None:
     code = None if entry.status == SOLVED else constructed(entry.d, entry.K)
     if code is not None and abs(code.cosine.value - entry.max_cosine) <= _ONE_CODE:
         return _command(code, d, K)
+    from gnc_cli.known_codes.stored import stored_entry
+
     stored = stored_entry(entry.d, entry.K)
     if stored is not None and abs(stored.max_cosine - entry.max_cosine) <= _ONE_CODE:
         return f"gnc solve --d {entry.d} --K {entry.K} --construction known"

@@ -14,10 +14,10 @@ Reference: J. J. Benedetto, M. Fickus, Finite normalized tight frames, Adv. Comp
 
 import math
 
+from gnc_cli.brackets import Bracket
 from gnc_cli.geometry.gram import welch
 from gnc_cli.limits.levenshtein import LEVENSHTEIN
 from gnc_cli.limits.limit import ROUNDING
-from gnc_cli.records import Bracket
 
 
 def least_mean_square(d: int, K: int) -> float:

@@ -8,7 +8,6 @@ from math import cos, sin
 
 from gnc_cli.errors import UsageError
 from gnc_cli.limits.limit import Quantity
-from gnc_cli.metrics.scale import softmax_scale
 from gnc_cli.parameters import spelled
 
 LP_DIMENSIONS = 8
@@ -86,6 +85,8 @@ class Question:
             log_others: ln(K - 1).
             margin: of a code, for questions without a target.
         """
+        from gnc_cli.metrics.scale import softmax_scale
+
         margin = margin if self.target is None else float(self.target)
         if self.scale_probability is None or not margin:
             return None

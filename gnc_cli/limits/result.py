@@ -4,21 +4,12 @@ import math
 from dataclasses import dataclass, field
 from typing import Any, Literal, Union
 
+from gnc_cli.brackets import Bracket
 from gnc_cli.figures import count, points
 from gnc_cli.known_codes.best import BestKnown
 from gnc_cli.limits.limit import Ending, Quantity
-from gnc_cli.records import (
-    HIDDEN,
-    HIGHER,
-    LABEL,
-    LOWER,
-    OMITTED_IF_NONE,
-    QUESTION,
-    WORD,
-    Bracket,
-    Result,
-    plain,
-)
+from gnc_cli.plain import plain
+from gnc_cli.records import HIDDEN, HIGHER, LABEL, LOWER, OMITTED_IF_NONE, QUESTION, WORD, Result
 
 Side = Literal["lower", "upper"]
 Status = Literal["exists", "excluded", "open"]

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
+from gnc_cli.brackets import Bracket
 from gnc_cli.console.gates import GateVerdict, Status
 from gnc_cli.console.table import Cell, Styled, Table, facts
 from gnc_cli.figures import cosine, count, points, published, rounded
@@ -28,7 +29,6 @@ from gnc_cli.limits.result import (
     DimensionRow,
     short_decimal,
 )
-from gnc_cli.records import Bracket
 
 _COLOURS = {"exists": "bold green", "excluded": "bold red", "open": "bold yellow"}
 _YES_NO = {"exists": "yes", "excluded": "no", "open": "open"}

@@ -12,12 +12,12 @@ from functools import partial
 
 import numpy as np
 
+from gnc_cli.brackets import Bracket
 from gnc_cli.geometry.gram import one_vs_one_rattlers, row_maxima
 from gnc_cli.geometry.hull_products import ArrayProducts, TensorProducts
 from gnc_cli.geometry.one_vs_rest import HullSearch, minimum_one_vs_rest
 from gnc_cli.geometry.rounding import gamma
 from gnc_cli.geometry.sphere import as_points
-from gnc_cli.records import Bracket
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.threads import accelerator
 

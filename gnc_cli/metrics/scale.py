@@ -19,7 +19,7 @@ shows `s >= ln(p / (1 - p)) / rho` besides, rho the largest possible distance. A
 
 import math
 
-from gnc_cli.records import Bracket
+from gnc_cli.brackets import Bracket
 
 
 def softmax_scale(log_others: float, probability: float, margin: float) -> float:

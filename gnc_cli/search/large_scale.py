@@ -29,6 +29,7 @@ import torch
 from gnc_cli.geometry import gram
 from gnc_cli.runtime.deadline import UNLIMITED, Deadline, StageProgress
 from gnc_cli.runtime.threads import ThreadTeam
+from gnc_cli.search.annealing import geoopt, riemannian_adam
 from gnc_cli.search.blocked_pairs import (
     Neighbours,
     Smoothed,
@@ -40,7 +41,6 @@ from gnc_cli.search.blocked_pairs import (
     pairs_above,
     sparse_log_sum_exp,
 )
-from gnc_cli.search.descent import geoopt, riemannian_adam
 from gnc_cli.search.result import Course, Outcome
 
 _LAST_SHARPNESS = 3000.0

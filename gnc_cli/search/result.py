@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import computed_field
 
+from gnc_cli.brackets import Bracket
 from gnc_cli.known_codes.best import BestKnown
 from gnc_cli.known_codes.verdict import ComparisonStatus
 from gnc_cli.metrics.gnc2 import Rattlers
@@ -18,7 +19,6 @@ from gnc_cli.records import (
     QUESTION,
     SPREAD,
     WORD,
-    Bracket,
     Result,
 )
 from gnc_cli.search.effort import LARGE, beyond_descents

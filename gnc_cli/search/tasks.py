@@ -27,7 +27,6 @@ import numpy as np
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.search.descent import (
     STAGES,
-    anneal,
     descend_stage,
     estimate,
     evaluation_seconds,
@@ -171,6 +170,8 @@ class _Work:
             self.steps += steps
             ends = [Candidate(end.value, end.rows, origin=origins[end.start]) for end in quick]
             return sorted(ends, key=lambda c: c.value)
+        from gnc_cli.search.annealing import anneal  # with geoopt
+
         # A step changes a pair's exponent by a few units: spacing * step * sharpness ~ 4.
         steps = max(1, round(share * self.effort.steps))
         descent = anneal(

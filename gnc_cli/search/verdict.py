@@ -10,13 +10,13 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 
+from gnc_cli.brackets import Bracket
 from gnc_cli.errors import UsageError
 from gnc_cli.known_codes.best import Reference, best
 from gnc_cli.known_codes.verdict import comparison_status, judged_cosine
 from gnc_cli.limits.limit import Quantity
 from gnc_cli.limits.registry import all_limits
 from gnc_cli.parameters import spelled
-from gnc_cli.records import Bracket
 from gnc_cli.search.instance import Instance, target_distance
 from gnc_cli.search.result import Optimum, Outcome, SolveResult
 

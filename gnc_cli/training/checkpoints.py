@@ -19,7 +19,7 @@ from gnc_cli.io.catalogue import check_entry, translated
 from gnc_cli.io.formats import reader_for
 from gnc_cli.io.inputs import open_input
 from gnc_cli.io.torch_file import load_plain
-from gnc_cli.records import read_plain
+from gnc_cli.plain import read_plain
 from gnc_cli.training.networks.batches import Batches
 from gnc_cli.training.networks.training import EpochTotals, Training, TrainingState
 

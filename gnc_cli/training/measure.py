@@ -23,7 +23,7 @@ from gnc_cli.runtime.distributed import of_first, share
 from gnc_cli.runtime.threads import limit_threads
 from gnc_cli.training.data.image_set import ImageData
 from gnc_cli.training.networks.batches import DeviceImages, Normalisation
-from gnc_cli.training.networks.encoders import EncoderWithHead, autocast
+from gnc_cli.training.networks.classifier import EncoderWithHead, autocast
 from gnc_cli.training.networks.training import Training
 
 _KEPT_BYTES = 2 << 30

@@ -9,7 +9,7 @@ from torch import nn
 from gnc_cli.errors import DataError, UnavailableError, UsageError
 from gnc_cli.figures import duration
 from gnc_cli.parameters import spelled
-from gnc_cli.records import read_plain
+from gnc_cli.plain import read_plain
 from gnc_cli.runtime.distributed import Processes, on_this_machine, started_by_torchrun
 from gnc_cli.runtime.memory import check_memory
 from gnc_cli.runtime.threads import available_cores, resolve_device, threads_for
@@ -17,12 +17,8 @@ from gnc_cli.training.checkpoints import read_state, read_tensors
 from gnc_cli.training.data.image_set import ImageData
 from gnc_cli.training.head import HeadPlan, build_head
 from gnc_cli.training.networks.batches import Augmentation, Batches, channel_statistics
-from gnc_cli.training.networks.encoders import (
-    EncoderWithHead,
-    build_encoder,
-    count_parameters,
-    load_backbone,
-)
+from gnc_cli.training.networks.classifier import EncoderWithHead, count_parameters
+from gnc_cli.training.networks.encoders import build_encoder, load_backbone
 from gnc_cli.training.networks.losses import make_loss
 from gnc_cli.training.networks.training import Training
 from gnc_cli.training.settings import Precision, Settings

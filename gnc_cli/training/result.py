@@ -3,18 +3,9 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+from gnc_cli.brackets import Bracket, Number
 from gnc_cli.collapse.result import FORMS, MeasureResult
-from gnc_cli.records import (
-    ASIDE,
-    HIDDEN,
-    HIGHER,
-    LABEL,
-    LOWER,
-    WORD,
-    Bracket,
-    Number,
-    Result,
-)
+from gnc_cli.records import ASIDE, HIDDEN, HIGHER, LABEL, LOWER, WORD, Result
 
 _OF_A_FILE = ("file", "snapshot", "layer", "out", "attrs")
 """Measure's fields that say which file a row is from: here it is the run."""

@@ -36,7 +36,7 @@ from gnc_cli.io.hdf5 import write_attributes
 from gnc_cli.io.inputs import read_json
 from gnc_cli.io.ledger import Ledger
 from gnc_cli.parameters import spelled
-from gnc_cli.records import plain, read_plain
+from gnc_cli.plain import plain, read_plain
 from gnc_cli.runtime.distributed import Processes, of_first
 from gnc_cli.training.checkpoints import read_checkpoint, write_state
 from gnc_cli.training.data.image_set import ImageData

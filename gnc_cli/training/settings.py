@@ -16,7 +16,7 @@ from typing import Any
 
 from gnc_cli.errors import UsageError
 from gnc_cli.parameters import excludes, requires, spelled
-from gnc_cli.records import read_plain
+from gnc_cli.plain import read_plain
 
 Preset = StrEnum("Preset", "fig2 fig4 fig5 b1 b3 b6 finetune")
 Constraint = StrEnum("Constraint", "sphere decay")

@@ -18,7 +18,7 @@ from gnc_cli.training.epochs import Epochs, best_of
 from gnc_cli.training.head import HeadPlan
 from gnc_cli.training.measure import Measurement
 from gnc_cli.training.networks.batches import Normalisation
-from gnc_cli.training.networks.encoders import EncoderWithHead, count_parameters
+from gnc_cli.training.networks.classifier import EncoderWithHead, count_parameters
 from gnc_cli.training.result import HeadFacts, TrainResult
 from gnc_cli.training.settings import Settings
 

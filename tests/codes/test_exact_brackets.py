@@ -15,13 +15,13 @@ from flint import fmpq, fmpq_mat
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gnc_cli.brackets import Bracket
 from gnc_cli.codes.certify import certify_code, simple_bracket
 from gnc_cli.geometry import one_vs_rest as module
 from gnc_cli.geometry.gram import row_maxima
 from gnc_cli.geometry.min_norm_point import hull_distance_bound, min_norm_point
 from gnc_cli.geometry.one_vs_rest import minimum_one_vs_rest, one_vs_rest
 from gnc_cli.geometry.sphere import random_points
-from gnc_cli.records import Bracket
 from tests.problems import hemicube, orthoplex
 
 

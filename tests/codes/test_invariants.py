@@ -9,6 +9,7 @@ import pytest
 from scipy.optimize import linprog
 from scipy.special import sph_harm_y
 
+from gnc_cli.brackets import Bracket
 from gnc_cli.codes.certify import certify_code
 from gnc_cli.codes.description import Design, Jamming, Rigidity
 from gnc_cli.codes.invariants import (
@@ -24,7 +25,6 @@ from gnc_cli.codes.invariants import (
 )
 from gnc_cli.geometry.sphere import normalise, random_points
 from gnc_cli.known_codes.stored import stored_codes
-from gnc_cli.records import Bracket
 from gnc_cli.runtime.deadline import Deadline
 from tests.comparison.samples import built, turned
 

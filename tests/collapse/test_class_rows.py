@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import gnc_cli
+from gnc_cli.brackets import Bracket
 from gnc_cli.collapse.class_rows import CLASS_COLUMNS, write_per_class
 from gnc_cli.collapse.result import ClassRow, MeasureResult
-from gnc_cli.records import Bracket
 from tests.collapse.conftest import NAMES
 
 HEADER = (

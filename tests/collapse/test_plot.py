@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from gnc_cli import measure
+from gnc_cli.brackets import Bracket
 from gnc_cli.collapse.plot import (
     draw_references,
     lines_of,
@@ -19,7 +20,6 @@ from gnc_cli.collapse.plot import (
 from gnc_cli.collapse.result import Gnc2Reference, MeasureResult, MeasureSeries
 from gnc_cli.console.drawing import styled
 from gnc_cli.errors import UsageError
-from gnc_cli.records import Bracket
 
 
 def cases(result: MeasureResult, series: MeasureSeries) -> dict[str, Any]:

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from gnc_cli import measure
+from gnc_cli.brackets import Bracket
 from gnc_cli.collapse.result import MeasureResult, MeasureSeries
 from gnc_cli.collapse.view import figure, share_text, view
 from gnc_cli.console.table import printed
-from gnc_cli.records import Bracket
 
 
 @pytest.fixture(autouse=True)

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from gnc_cli.brackets import Bracket
 from gnc_cli.cli import Commands, program
 from gnc_cli.io.arguments import entry
 from gnc_cli.known_codes.verdict import ComparisonStatus
 from gnc_cli.metrics.gnc2 import Rattlers
-from gnc_cli.records import Bracket
 from gnc_cli.search import api
 from gnc_cli.search.request import Solve
 from gnc_cli.search.result import Margins, Optimum, Outcome, SolveResult, SolveSweep, UfmMeasures

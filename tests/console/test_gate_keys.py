@@ -8,8 +8,8 @@ from gnc_cli import bounds, compare, measure, solve
 from gnc_cli.console.gates import Gates
 from gnc_cli.console.options import GateOptions
 from gnc_cli.errors import UsageError
-from gnc_cli.records import Result
-from gnc_cli.schemas import gate_keys, under
+from gnc_cli.keys import gate_keys, under
+from gnc_cli.records import Result, results
 from tests.console.stand_in import StandIn
 from tests.training.pictures import run as made_run
 
@@ -54,7 +54,7 @@ def test_every_command_checks_first(words: tuple[str, ...]) -> None:
 def test_every_key_of_a_row_can_be_named() -> None:
     pytest.importorskip("torch")
     square = [[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]]
-    results: list[Result] = [
+    made: list[Result] = [
         solve(3, 6),
         solve(2, 3, problem="ufm", tau=[1.0, 0.5]),
         solve(list_constructions=True),
@@ -75,8 +75,8 @@ def test_every_key_of_a_row_can_be_named() -> None:
             inner = [(str(at), item) for at, item in enumerate(value)]
         return [prefix, *(p for k, item in inner for p in paths(item, f"{prefix}.{k}"))]
 
-    for result in results:
-        known = gate_keys(result.command)
+    for result in made:
+        known = gate_keys(results(result.command))
         for row in result.judged():
             for key in (path for name in row for path in paths(row[name], name)):
                 assert under({"properties": known}, key), (result.command, key)

@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gnc_cli.brackets import Bracket
 from gnc_cli.errors import DataError, OutputError
 from gnc_cli.io.ledger import Ledger
-from gnc_cli.records import Bracket, read_plain
+from gnc_cli.plain import read_plain
 
 OPTIONS = {"budget": 2.0, "seed": 0}
 

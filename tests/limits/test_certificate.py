@@ -26,7 +26,7 @@ from gnc_cli.limits import certificate as frame
 from gnc_cli.limits.certificate import verify
 from gnc_cli.limits.delsarte import DelsarteLP
 from gnc_cli.limits.delsarte_certificate import expansion, nonpositive
-from gnc_cli.records import plain
+from gnc_cli.plain import plain
 from gnc_cli.runtime.deadline import Deadline
 from tests import plain_verifier
 from tests.conftest import Certificates

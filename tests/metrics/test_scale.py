@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.special import log_softmax
 
+from gnc_cli.brackets import Bracket
 from gnc_cli.geometry.sphere import normalise, random_points
 from gnc_cli.metrics.gnc2 import gnc2_detail
 from gnc_cli.metrics.scale import adacos_scale, least_scale, softmax_scale
-from gnc_cli.records import Bracket
 from tests.problems import simplex
 
 

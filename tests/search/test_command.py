@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from gnc_cli import compare, measure, schemas
-from gnc_cli.cli import app
+from gnc_cli.cli import COMMANDS, app
 from gnc_cli.errors import UsageError
 from gnc_cli.geometry.gram import row_maxima
 from gnc_cli.io.codefile import read_code
@@ -64,7 +64,7 @@ def test_each_shape_of_the_json(shape: str, words: str) -> None:
     }[shape]
 
 
-@pytest.mark.parametrize("command", schemas.RESULTS)
+@pytest.mark.parametrize("command", COMMANDS)
 def test_every_schema_is_one(command: str) -> None:
     schema = schemas.load(command)
     jsonschema.Draft202012Validator.check_schema(schema)

@@ -12,8 +12,8 @@ import pytest
 from PIL import Image
 
 from gnc_cli import solve
+from gnc_cli.brackets import Bracket
 from gnc_cli.geometry.sphere import random_points
-from gnc_cli.records import Bracket
 from gnc_cli.search.plot import code_figure, plot_solve, sweep_figure
 from gnc_cli.search.result import Optimum, SolveResult, SolveSweep
 from tests.console.stand_in import code, ufm

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gnc_cli.brackets import Bracket
 from gnc_cli.constructions.registry import find
 from gnc_cli.errors import UsageError
 from gnc_cli.geometry.gram import max_cosine
@@ -14,7 +15,6 @@ from gnc_cli.geometry.sphere import normalise, random_points
 from gnc_cli.known_codes.best import Reference
 from gnc_cli.known_codes.verdict import ComparisonStatus
 from gnc_cli.limits.api import bounds
-from gnc_cli.records import Bracket
 from gnc_cli.search.api import solve
 from gnc_cli.search.instance import Instance
 from gnc_cli.search.result import Outcome, SolveResult

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from gnc_cli import measure
+from gnc_cli.brackets import Bracket
 from gnc_cli.collapse.result import Gnc2Reference, MeasureResult
-from gnc_cli.records import Bracket
 from gnc_cli.training.result import EpochRow, HeadFacts, TrainResult, TrainSeries
 
 REFERENCE = Gnc2Reference(

@@ -18,8 +18,8 @@ import jsonschema
 import pytest
 
 from gnc_cli import schemas
+from gnc_cli.brackets import Bracket
 from gnc_cli.cli import app
-from gnc_cli.records import Bracket
 from gnc_cli.training.view import epochs_on_terminal
 from tests.conftest import runner
 from tests.training.pictures import epoch_row

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.io.ledger import Ledger
-from gnc_cli.records import plain
+from gnc_cli.plain import plain
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.training import measure, run_folder
 from gnc_cli.training import run as train_run

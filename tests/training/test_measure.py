@@ -14,7 +14,7 @@ from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.training import epochs, measure
 from gnc_cli.training.measure import evaluate
 from gnc_cli.training.networks.batches import DeviceImages
-from gnc_cli.training.networks.encoders import EncoderWithHead
+from gnc_cli.training.networks.classifier import EncoderWithHead
 from tests.training.networks.fakes import GREY, fake_images, fake_model
 from tests.training.problems import run, timeless, toy
 

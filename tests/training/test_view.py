@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from gnc_cli.brackets import Bracket
 from gnc_cli.console.table import printed
-from gnc_cli.records import Bracket
 from gnc_cli.training.view import view
 from tests.training.pictures import DATA, HEAD, gaps, hexagon, run, square
 

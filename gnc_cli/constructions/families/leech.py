@@ -15,7 +15,6 @@ from functools import cache, partial
 
 import numpy as np
 
-from gnc_cli.constructions.boolean_functions import Span
 from gnc_cli.constructions.construction import (
     OPTIMAL,
     SHARP,
@@ -34,6 +33,8 @@ def golay_code() -> np.ndarray:
     The quadratic residue code modulo 23, spanned by the cyclic shifts of the residues' indicator,
     with a parity bit in the last place. It is its own dual; the weights are 0, 8, 12, 16, 24.
     """
+    from gnc_cli.constructions.boolean_functions import Span
+
     residues = np.zeros(23, dtype=np.uint8)
     residues[[n * n % 23 for n in range(1, 12)]] = 1
     shifts = np.array([np.roll(residues, s) for s in range(23)])

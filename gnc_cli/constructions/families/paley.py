@@ -18,7 +18,6 @@ from functools import lru_cache
 
 import numpy as np
 
-from gnc_cli.constructions.boolean_functions import hadamard
 from gnc_cli.constructions.construction import (
     Construction,
     Cosine,
@@ -56,6 +55,8 @@ def has_hadamard_matrix(d: int) -> bool:
 
 def hadamard_matrix(d: int) -> np.ndarray:
     """Entries +-1, orthogonal rows; shape (d, d), int8."""
+    from gnc_cli.constructions.boolean_functions import hadamard
+
     seed = _seed(d)
     assert seed is not None, f"no Hadamard matrix of order {d} from a prime field"
     doublings, q = seed

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gnc_cli import __version__
+from gnc_cli.brackets import Bracket
 from gnc_cli.codes.certify import Certificate, certify_code
 from gnc_cli.constructions.construction import CodeRows, Construction, Cosine
 from gnc_cli.constructions.families.theorem_3_3 import ClosedForm
@@ -31,7 +32,6 @@ from gnc_cli.known_codes.stored import stored_part
 from gnc_cli.known_codes.table import NUMERICAL_DATE, SOLVED, KnownCode
 from gnc_cli.metrics.gnc2 import Rattlers
 from gnc_cli.parameters import Path, spelled
-from gnc_cli.records import Bracket
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.memory import check_disk
 from gnc_cli.search.effort import beyond_descents

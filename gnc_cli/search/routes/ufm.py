@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from gnc_cli import __version__
+from gnc_cli.brackets import Bracket
 from gnc_cli.codes.certify import certify_code
 from gnc_cli.errors import UsageError
 from gnc_cli.geometry.rounding import gamma
 from gnc_cli.metrics.gnc1 import gnc1
 from gnc_cli.metrics.gnc3 import gnc3
 from gnc_cli.parameters import spelled
-from gnc_cli.records import Bracket
 from gnc_cli.runtime.deadline import Deadline, StageProgress
 from gnc_cli.runtime.threads import limit_threads, threads_for
 from gnc_cli.search.result import Course, Outcome, SolveResult, SolveSweep, UfmMeasures

@@ -18,11 +18,7 @@ from gnc_cli.parameters import spelled
 from gnc_cli.runtime.calls import exclusive_generator
 from gnc_cli.runtime.distributed import Processes
 from gnc_cli.training.networks.batches import Batch, Batches, seed_at
-from gnc_cli.training.networks.encoders import (
-    EncoderWithHead,
-    autocast,
-    flops_per_image,
-)
+from gnc_cli.training.networks.classifier import EncoderWithHead, autocast, flops_per_image
 from gnc_cli.training.settings import Recipe
 
 _CHECK_EVERY = 10

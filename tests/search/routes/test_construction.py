@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 
 from gnc_cli import schemas, solve
+from gnc_cli.brackets import Bracket
 from gnc_cli.constructions.construction import Construction, Cosine
 from gnc_cli.constructions.registry import names
 from gnc_cli.errors import UsageError
 from gnc_cli.geometry.gram import max_cosine, welch
 from gnc_cli.io.codefile import read_code
 from gnc_cli.known_codes.table import NUMERICAL_DATE
-from gnc_cli.records import Bracket
 from gnc_cli.search.instance import Instance
 from gnc_cli.search.result import Outcome, SolveResult
 from gnc_cli.search.routes import construction as module

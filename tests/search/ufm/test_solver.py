@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gnc_cli.brackets import Bracket
 from gnc_cli.geometry.gram import max_cosine
 from gnc_cli.geometry.sphere import normalise
-from gnc_cli.records import Bracket
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.search.result import Outcome
 from gnc_cli.search.routes.ufm import (

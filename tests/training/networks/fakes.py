@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from gnc_cli.runtime.distributed import Processes
 from gnc_cli.training.networks.batches import Augmentation, Batches, Normalisation
-from gnc_cli.training.networks.encoders import EncoderWithHead
+from gnc_cli.training.networks.classifier import EncoderWithHead
 from gnc_cli.training.networks.heads import Head, SphereHead
 from gnc_cli.training.networks.losses import make_loss
 from gnc_cli.training.networks.training import EpochTotals, Training

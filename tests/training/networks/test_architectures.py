@@ -8,7 +8,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from gnc_cli.training.networks.encoders import build_encoder, count_parameters
+from gnc_cli.training.networks.classifier import count_parameters
+from gnc_cli.training.networks.encoders import build_encoder
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from gnc_cli.training.networks.encoders import EncoderWithHead
+from gnc_cli.training.networks.classifier import EncoderWithHead
 from gnc_cli.training.networks.heads import ClassMeanHead, Head, SphereHead
 from gnc_cli.training.networks.losses import make_loss
 
