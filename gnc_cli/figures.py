@@ -90,6 +90,19 @@ def lower_end(bracket: Bracket, most: int = 15) -> str:
     return str(Decimal(bracket.lower).quantize(Decimal(1).scaleb(-digits), ROUND_FLOOR))
 
 
+def between(bracket: Bracket, digits: int = 4) -> str:
+    """A bracket rounded outwards; one figure where both ends agree to a relative 1e-9.
+
+    >>> between(Bracket(0.9444444, 0.9588345)), between(Bracket(0.5, 0.5))
+    ('0.9444 to 0.9589', '0.5')
+    """
+    if bracket.width <= 1e-9 * bracket.upper:
+        return f"{float(bracket):.{digits}g}"
+    if math.isinf(bracket.upper):
+        return f"{rounded(bracket.lower, False, digits)} or more"
+    return f"{rounded(bracket.lower, False, digits)} to {rounded(bracket.upper, True, digits)}"
+
+
 def certified(bracket: Bracket) -> str:
     """How far the lower end of a bracket is to be trusted, in words."""
     if not math.isfinite(bracket.upper):
@@ -99,11 +112,6 @@ def certified(bracket: Bracket) -> str:
     if bracket.width > 1e-6:
         return f"certified lower end; at most {bracket.upper:.6f}"
     return f"certified, bracket {bracket.width:.1e}"
-
-
-def above_minimum(tolerance: float) -> str:
-    """What a rattler is."""
-    return f"distance above the minimum by more than {tolerance:.1g}"
 
 
 def decimals(value: float | None, digits: int = 15) -> str:

@@ -61,7 +61,7 @@ class _Schemas(GenerateJsonSchema):
         made, record = super().dataclass_schema(schema), schema["cls"]
         made["description"] = (record.__doc__ or "").partition("\n")[0]
         keys = made["properties"]
-        for name, text in _documents(record).items():
+        for name, text in documents(record).items():
             if name in keys:
                 keys[name]["description"] = text
         if spread := getattr(record, "spread_fields", dict[str, Any])():
@@ -94,7 +94,7 @@ def _written_out(part: Any, definitions: dict[str, Any]) -> Any:
     return {key: _written_out(item, definitions) for key, item in part.items() if key != "$ref"}
 
 
-def _documents(record: type) -> dict[str, str]:
+def documents(record: type) -> dict[str, str]:
     """The docstring under each field, also of inherited ones."""
     texts: dict[str, str] = {}
     for base in filter(dataclasses.is_dataclass, reversed(record.__mro__)):

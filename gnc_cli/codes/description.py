@@ -24,7 +24,7 @@ class Design:
     strength: int
     """Polynomials up to this degree have the same average over the points as over the sphere."""
     next_residual: float
-    """Mean harmonic of the next degree: 0 if the points were a design of that strength."""
+    """Mean harmonic of the next degree: 0 in a design of that strength."""
     tolerance: float
     """Mean harmonics up to this size count as 0."""
 
@@ -34,14 +34,15 @@ class Energies:
     """Sums over all pairs of points, whose distance is r."""
 
     coulomb: float
-    """Of 1 / r."""
+    """Coulomb energy, the sum of 1 / r over all pairs of points."""
     thomson: float | None
     """Smallest known Coulomb energy of K points for d = 3, to nine decimals; None where
     none is listed."""
     logarithmic: float
-    """Of -log r."""
+    """Logarithmic energy, the sum of -log r over all pairs of points."""
     harmonic: float | None
-    """Of r^(2 - d), the harmonic kernel; None for d = 2, where that is -log r."""
+    """Harmonic energy, the sum of r^(2 - d) over all pairs of points; None for d = 2, where that is
+    -log r."""
 
 
 class Jamming(StrEnum):
@@ -65,13 +66,13 @@ class Rigidity:
     reason: str
     """What decided, in a few words."""
     stressed: int
-    """Contacts that carry a stress: no motion that keeps the minimal distance opens them."""
+    """Contacts that carry a stress. No motion that keeps the minimal distance opens them."""
     free_points: int
     """Points without a stressed contact."""
     rank: int
-    """Rank of the first derivatives of the contacts: of the rigidity matrix."""
+    """Rank of the rigidity matrix, the first derivatives of the contacts."""
     degrees_of_freedom: int
-    """Dimension of the motions of the points with contacts, rotations aside; equal to `rank` where
+    """Dimension of the motions of the points with contacts, rotations aside. It equals `rank` where
     the contacts, as bars, leave only rotations."""
     direction: tuple[tuple[float, ...], ...] | None = None
     """Of `opens`: velocities of all points, tangent to the sphere, the longest of length 1."""
@@ -86,8 +87,8 @@ class Description:
     design: Design | None = None
     """Strength as a spherical design."""
     covering_radius_deg: Bracket | None = field(default=None, metadata=LOWER)
-    """Largest angle between a direction and the nearest point, degrees: computed for d <= 4, else
-    between what was reached and what is impossible."""
+    """Largest angle between a direction and the nearest point, degrees. It is computed for d <= 4,
+    else between what was reached and what is impossible."""
     energies: Energies | None = None
     """Sums over all pairs."""
     contact_graph_rank: int | None = None

@@ -48,7 +48,7 @@ class Gnc2Reference:
     """What GNC2 is held against: a one-vs-rest distance that is known to be within reach."""
 
     value: float
-    """A one-vs-rest distance."""
+    """The one-vs-rest distance that GNC2 is compared with."""
     kind: str
     """`theorem`, `table`, `solved`, `construction`, `file` or `pinned`."""
     id: str
@@ -71,13 +71,14 @@ class MeasureMargins:
     cosface: float
     """Additive cosine margin, features at their best: the certified lower end of GNC2."""
     arcface_rad: float | None
-    """Additive angle: the minimal angle between two weights, radians, attained by features on
-    their weights; None where a weight is zero."""
+    """Additive angle: the minimal angle between two weights, radians. Features on their weights
+    attain it. None where a weight is zero."""
     scale: float | None = field(metadata=LOWER)
     """The scale s = 1/tau from which softmax can reach `probability` on every class; None where
     no margin is left."""
     probability: float
-    """0.9; `gnc bounds --margin` has the scale of any probability."""
+    """Softmax probability that `scale` is given for: 0.9. `gnc bounds --margin` has the scale of
+    any."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,7 @@ class Coherence:
     mean_square: float = field(metadata=LOWER)
     """Mean of the squared cosines of two weights."""
     welch: float
-    """Welch's value max(0, (K - d) / (d (K - 1))): the least mean, which tight frames have."""
+    """Least mean square possible, max(0, (K - d) / (d (K - 1))) by Welch. Tight frames have it."""
 
 
 @dataclass(frozen=True)
@@ -102,11 +103,11 @@ class HeadAccuracies:
     there is no bias."""
 
     linear: float
-    """The largest logit `<w, h> + b`, as `accuracy`."""
+    """Accuracy by the largest logit `<w, h> + b`, as `accuracy`."""
     cosine: float
-    """The largest cosine of w and h."""
+    """Accuracy by the largest cosine of w and h."""
     euclidean: float
-    """The nearest w."""
+    """Accuracy by the nearest w."""
 
 
 @dataclass(frozen=True)
@@ -115,11 +116,11 @@ class SampleMargins:
     with `--head linear` or `euclidean` of raw ones, with the biases of that head."""
 
     positive_share: float
-    """Share of samples whose margin is above 0."""
+    """Share of samples whose one-vs-rest margin is above 0."""
     min: float
-    """The smallest margin."""
+    """Smallest one-vs-rest margin of a sample."""
     mean: float
-    """Mean over all samples."""
+    """Mean one-vs-rest margin of the samples."""
 
 
 @dataclass(frozen=True)
@@ -135,8 +136,8 @@ class ClassCounts:
     max_count: int | None
     """Samples of the largest class; None without features."""
     single_sample: int | None
-    """Classes with one sample, which adds nothing to the spread within classes: where all are
-    such, `gnc1`, `nc1`, `cdnv` and the like are None."""
+    """Classes with one sample, which adds nothing to the spread within classes. Where all are such,
+    `gnc1`, `nc1`, `cdnv` and the like are None."""
     missing_labels: tuple[int, ...] = ()
     """The first ten of the missing."""
 
@@ -297,7 +298,7 @@ class ReachSummary:
 
     feature_norm: Number
     """Radius R of the ball: `--feature-norm`, else the largest norm among the features, else
-    infinite (null); margins are then per unit of the norm."""
+    infinite (null). Margins are then per unit of the norm."""
     biased: bool
     """Whether biases differ; equal biases have no effect."""
     subjects: int
@@ -309,7 +310,7 @@ class ReachSummary:
     unreachable: Bracket = field(metadata=LOWER)
     """How many cannot win: those proved, and these with the undecided ones."""
     ties: Bracket = field(metadata=LOWER)
-    """How many can only tie, as another class has the same row and bias; likewise."""
+    """How many can only tie, as another class has the same row and bias. The ends are likewise."""
     undecided: int = field(metadata=LOWER)
     """How many are in none of these: the bracket of their margin holds 0."""
     unreachable_rows: tuple[ReachRow, ...]
@@ -321,9 +322,9 @@ class ReachSummary:
     hardest_rows: tuple[ReachRow, ...]
     """Ten that win by the least; none where biases differ and R is infinite."""
     best_possible: float | None
-    """R m / sqrt(k (m - 1)(m - k)), m = `rivals`: no m unit rows without bias have a larger margin
-    of their hardest set of k classes (arXiv 2601.20844). None for other rows, or sets of several
-    sizes."""
+    """Largest margin that the hardest set of k classes can have among m unit rows without bias. It
+    is R m / sqrt(k (m - 1)(m - k)), m = `rivals` (arXiv 2601.20844). None for other rows, or sets
+    of several sizes."""
 
 
 @dataclass(frozen=True)
@@ -354,12 +355,13 @@ class MeasureResult(Result):
     """With `--prefix-dims` the dimension of the whole rows, of which the first d are measured."""
     gnc1: float | None = field(metadata=LOWER)
     """Variability within classes, tr(Sigma_W pinv(Sigma_B)) / K of unit features, Sigma_B not
-    centred, as in the paper; 0 at collapse where K = d + 1 or K >= 2d - 1, noise where K <= d."""
+    centred, as in the paper. At collapse it is 0 where K = d + 1 or K >= 2d - 1; it is noise where
+    K <= d."""
     gnc1_rank: int | None
     """Rank of Sigma_B that the pseudo-inverse kept."""
     gnc1_centred: float | None = field(metadata=LOWER)
-    """The same with Sigma_B centred at the mean of the class means, as in the paper's code; 0 at
-    collapse also where K <= d. None where all class means are one."""
+    """GNC1 with Sigma_B centred at the mean of the class means, as in the paper's code. At collapse
+    it is 0 also where K <= d. None where all class means are one."""
     gnc1_centred_rank: int | None
     """Rank of the centred Sigma_B that the pseudo-inverse kept."""
     gnc2: Bracket | None = field(metadata=HIGHER)
@@ -374,20 +376,20 @@ class MeasureResult(Result):
     """rho*(d, K), the largest GNC2 of any K unit rows, as `gnc bounds` brackets it; None without
     `--prefix-dims`."""
     gnc2_ratio: float | None = field(metadata=HIGHER)
-    """gnc2.lower / gnc2_reference.value: 1 if the weights attain the best value gnc knows;
+    """gnc2.lower / gnc2_reference.value: 1 if the weights attain the best value gnc knows. It is
     above 1 only where that value is not proved optimal."""
     gnc2_ratio_random: float | None = field(default=None, kw_only=True)
     """The ratio that K random unit rows of the same dimension have on average; None without
     `gnc2_ratio`, where it is not known (d below 32 with many classes), in `gnc train` and from
     `GNCMetrics` without `detail`."""
     gnc3: float | None = field(metadata=LOWER)
-    """Distance from self-duality, mean (1 - <w_k, class_mean_k>), as in the paper; 0 at collapse
-    where the class means have mean 0."""
+    """Distance from self-duality, mean (1 - <w_k, class_mean_k>), as in the paper. At collapse it
+    is 0 where the class means have mean 0."""
     gnc3_centred: float | None = field(metadata=LOWER)
-    """mean (1 - cos(w_k, M_k)), M_k the class mean less the mean of the class means, as in the
-    paper's code; 0 at collapse. None where a w_k or M_k is zero."""
+    """GNC3 of the centred class means M_k, mean (1 - cos(w_k, M_k)), as in the paper's code. At
+    collapse it is 0. None where a w_k or M_k is zero."""
     global_mean_squared: float | None
-    """Squared length of the mean of the class means; where it is above 0.01 the paper's GNC3 need
+    """Squared length of the mean of the class means. Where it is above 0.01 the paper's GNC3 need
     not reach 0."""
     ncc_accuracy: float | None = field(metadata=HIGHER)
     """Share of samples whose nearest class mean is their own."""
@@ -420,7 +422,7 @@ class MeasureResult(Result):
     nc2_etf_error: float | None = field(metadata=LOWER | _ETF | {"classic": "NC2 ETF"})
     """Distance of M M^T, over its norm, from that of a simplex ETF, M the centred class means."""
     nc2_etf_error_weights: float | None = field(metadata=LOWER | _ETF | {"further": "NC2 ETF of W"})
-    """The same of the weights, not centred."""
+    """Distance of W W^T, over its norm, from that of a simplex ETF, W not centred."""
     nc3: float | None = field(metadata=LOWER | {"classic": "NC3"})
     """|W / |W| - M / |M||, Frobenius norms, M the centred class means."""
     nc3_dual_etf_error: float | None = field(metadata=LOWER | _ETF | {"further": "NC3 dual"})
@@ -432,7 +434,7 @@ class MeasureResult(Result):
     margins: MeasureMargins | None = field(metadata=HIGHER)
     """The largest margins that CosFace and ArcFace can satisfy with this classifier."""
     max_cosine: float | None = field(metadata=LOWER)
-    """Of two class weights; None where a weight is zero."""
+    """Largest cosine of two class weights; None where a weight is zero."""
     coherence: Coherence | None
     """Cosines of the class weights without their signs; None where rows are not unit, and from
     `GNCMetrics` without `detail`."""
@@ -587,13 +589,18 @@ class MeasureSeries(Result):
         return tuple(lines)
 
 
-MAIN, _FURTHER = (
-    {each.name: str(each.metadata[kind]) for each in fields(MeasureResult) if kind in each.metadata}
-    for kind in ("classic", "further")
-)
-"""The classic metrics by key, as tables call them: those that tables and pictures of several sets
-show, and the others."""
-CLASSIC = MAIN | _FURTHER
+MAIN = {
+    each.name: each.metadata["classic"]
+    for each in fields(MeasureResult)
+    if "classic" in each.metadata
+}
+"""The classic metrics that tables and pictures of several sets show, by key, as they call them."""
+CLASSIC = {
+    each.name: each.metadata.get("further", MAIN.get(each.name))
+    for each in fields(MeasureResult)
+    if each.metadata.keys() & {"classic", "further"}
+}
+"""All classic metrics likewise."""
 
 
 def value_under(row: Any, key: str) -> Any:

@@ -1,6 +1,5 @@
 """The tables that `gnc measure` shows: one set as a sheet, several sets one line each."""
 
-import dataclasses
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -12,22 +11,21 @@ from gnc_cli.collapse.result import (
     MAIN,
     NAMES,
     STAND_IN,
+    ClassCounts,
     ClassRow,
-    Coherence,
     DuplicatePair,
     Gnc2Reference,
     MeasureResult,
     MeasureSeries,
-    Policy,
     ReachRow,
     ReachSummary,
     WithoutDuplicates,
     told_apart,
-    value_under,
 )
+from gnc_cli.console.details import details
 from gnc_cli.console.table import Cell, Styled, Table, facts
 from gnc_cli.figures import (
-    above_minimum,
+    between,
     brief,
     certified,
     count,
@@ -36,10 +34,7 @@ from gnc_cli.figures import (
     rounded,
     short,
 )
-from gnc_cli.metrics.spectrum import ALL_ROWS
-
-Fact = tuple[str, str, Callable[[Any], str], str]
-"""Name, key of the JSON, how its value is written, remark; None is left out."""
+from gnc_cli.metrics.spectrum import ALL_ROWS, FeatureSpectrum
 
 Columns = Mapping[str, Sequence[str | None]]
 """Headings with the cells below them; one without cells is left out."""
@@ -51,24 +46,19 @@ _OF_A_KIND = 5
 _FEW = 5
 """Samples of the smallest class, below which the sheet says how many there are."""
 _PLACES = ("epoch", "step", "layer", "split")
-_QUANTILES = {"q0_001": "0.1 %", "q0_01": "1 %", "q0_1": "10 %", "q0_5": "median"}
-_ALWAYS = ("gnc2_reference", "margins.arcface_rad", "margins.scale", "max_cosine")
-"""A dash where they are None."""
-_ALWAYS_UNLABELLED = ("features.near_duplicates", "features.mean_cosine_centred")
-"""The same of features without labels."""
-_BRIEF = ("gnc2", "gnc2_ratio", "ncc_accuracy", "accuracy", "classes.present")
-"""What a sheet shows without `-v` beside GNC1 and GNC3 in the form that means something;
-`gnc2_ratio` names the reference, `ncc_accuracy` has the classifier's beside it, and classes are
-named where some have no samples."""
-_UNLABELLED = {
+_SHOWN = ("N", "out", "notes", "warnings", "without_duplicates", "policy.head")
+"""What stands in the title, in tables of its own and in what is said below."""
+_SPECTRUM = {
     "effective_rank": "effective rank",
     "participation_ratio": "participation ratio",
+    "stable_rank": None,
     "first_share": "first eigenvalue",
     "mean_cosine": "mean cosine",
     "mean_cosine_centred": "centred",
     "uniformity": "uniformity",
+    "near_duplicates": None,
 }
-"""Columns of features without labels, by key."""
+"""Figures of features without labels by key, with their columns where there are several sets."""
 _KINDS = {
     "theorem": "optimal",
     "table": "best known",
@@ -109,254 +99,114 @@ def _set(r: MeasureResult, verbose: bool) -> list[Table]:
     title = f"{r.file or 'arrays'}{f': {r.snapshot}' if r.snapshot else ''}   {samples}, "
     title += f"d = {count(r.d)}, " + ("no labels" if r.K is None else f"K = {count(r.K)}")
     title += f"   {place}" if place else ""
-    described = [*_collapse(r), *_decisions(r), *_margins(r), *_spectrum(r)]
-    # Numbers without words of their own stand there by their names.
-    known = {"seconds", *_PLACES, *(key for _, key, _, _ in described)}
-    described += [
-        (CLASSIC.get(field.name, field.name.replace("_", " ")), field.name, figure, "")
-        for field in dataclasses.fields(r)
-        if field.name not in known and isinstance(getattr(r, field.name), float)
-    ]
-    always = (*_ALWAYS, *_ALWAYS_UNLABELLED * (r.K is None))
-    rows = [
-        (name, form(value), remark, key)
-        for name, key, form, remark in described
-        if (value := value_under(r, key)) is not None or key in always
-    ]
-    shown = rows if verbose or r.K is None else _sheet(r, rows)
-    tables = [facts(title, [*shown, *_variants(r)], forms_note(r), verbose=verbose)]
-    if verbose and r.worst_classes:
-        tables.append(_worst(r.worst_classes, verbose))
-    if r.duplicates is not None and r.without_duplicates is not None:
-        tables.append(_duplicates(r.duplicates, r.without_duplicates))
+    rows = [] if r.gnc2 is None else _sheet(r, r.gnc2)
+    rows += [] if r.K or r.features is None else _spectrum(r, r.features)
+    tables = [facts(title, [*rows, *_variants(r)], forms_note(r), verbose=verbose)]
     reaches = {"reach": r.reach, "reach_sets": r.reach_sets}
-    tables += [_reach(key, reach, verbose) for key, reach in reaches.items() if reach is not None]
-    return [*tables, Table(notes=_notes([r], r.out, verbose))]
+    further = [_reach(key, reach, verbose) for key, reach in reaches.items() if reach is not None]
+    if r.duplicates is not None and r.without_duplicates is not None:
+        further.insert(0, _duplicates(r.duplicates, r.without_duplicates))
+    if verbose:
+        tables.append(details(r, [*tables, *further], *_SHOWN))
+        tables += [_worst(r.worst_classes)] if r.worst_classes else []
+    return [*tables, *further, Table(notes=_notes([r], r.out))]
 
 
-def _sheet(r: MeasureResult, rows: Iterable[tuple[str, ...]]) -> Iterable[tuple[str, ...]]:
-    """The rows of a default sheet, with what a remark must say and no conventions."""
-    shown = {*_BRIEF, *r.forms.values(), *(CLASSIC if _asks_classic([r]) else ())}
-    shown -= {"classes.present"} if r.classes and not r.classes.missing else set()
-    shown -= {"accuracy"} if r.ncc_accuracy is not None else set()
-    shown |= {"classes.min_count"} if r.classes and (r.classes.min_count or _FEW) < _FEW else set()
+def _sheet(r: MeasureResult, rho: Bracket) -> list[tuple[str, str, str, str]]:
+    """The answers, with what a remark must say and no conventions."""
+    raw = "raw features" if r.policy.normalize == "off" else ""
+    ones, threes = r.forms.values()
+    stand_in = "" if _of_weights(r) else "class means stand in for weights; "
+    inside = rho.lower == 0.0 and rho.upper <= 1e-9
+    proof = "a class lies in the hull of the others" if inside else certified(rho)
+    ratio = "-" if r.gnc2_ratio is None else at_least(rho, r.gnc2_ratio, share_text(r.gnc2_ratio))
     whose = (r.policy.class_means or {}).get("ncc", OWN)
     nearest = "nearest class mean" + ("" if whose == OWN else f" of {whose}")
     decided = "" if r.accuracy is None else f"; classifier {share_text(r.accuracy)}{_form(r)}"
-    remarks = {"ncc_accuracy": nearest + decided, "accuracy": f"classifier{_form(r)}"}
-    if r.gnc2_reference is not None:
-        by_chance = "" if (v := r.gnc2_ratio_random) is None else f"; random {v:.2f}"
-        text = reference_text(r.gnc2_reference, 24 if by_chance else 34) + by_chance
-        text = _ABOVE_REFERENCE if _above_one(r) else text
-        remarks["gnc2_ratio"] = f"of {r.gnc2_reference.value:.6g}, {text}"
-    for name, value, remark, key in rows:
-        if key == "classes.present" and r.classes is not None:
-            remark = brief(remark, 48) or f"{count(r.classes.missing)} without samples"
-        elif key not in ("gnc2", "classes.min_count"):
-            remark = remarks.get(key, "raw features" if _space(r.policy) == "raw" else "")
-        if key in shown:
-            yield name, value, remark, key
-
-
-def _collapse(r: MeasureResult) -> list[Fact]:
-    policy, rho, reference, q = r.policy, r.gnc2, r.gnc2_reference, r.gnc2_quantiles
-    if rho is None:
-        return []
-    space = _space(policy)
-    proof = "a class lies in the hull of the others" if _inside(rho) else certified(rho)
-    stand_in = "" if _of_weights(r) else "class means stand in for weights; "
-    none = "references are of unit rows" if space == "raw" else "none known"
-    of = "" if q is None else f"quantiles over {count(q.classes)} classes"
-    of += "" if q is None or q.seed is None else f", a sample of seed {q.seed}"
-    return [
-        (
-            "GNC1",
-            "gnc1",
-            figure,
-            f"{space} features, Sigma_B not centred, rank {count(r.gnc1_rank)}",
-        ),
-        (
-            "GNC1 centred",
-            "gnc1_centred",
-            figure,
-            f"{space} features, Sigma_B centred, rank {count(r.gnc1_centred_rank)}",
-        ),
-        ("GNC2", "gnc2", lambda rho: lower_end(rho, 12), stand_in + proof),
-        (
-            "  reference",
-            "gnc2_reference",
-            lambda v: "-" if v is None else f"{v.value:.12f}",
-            none if reference is None else reference_text(reference),
-        ),
-        (
-            "  ratio",
-            "gnc2_ratio",
-            lambda v: at_least(rho, v, share_text(v)),
-            "GNC2 / reference" + f"; {_ABOVE_REFERENCE}" * _above_one(r),
-        ),
-        ("  of random rows", "gnc2_ratio_random", figure, "on average, of as many rows"),
-        *(
-            (
-                f"  {name}",
-                f"gnc2_quantiles.{key}",
-                lambda v: proved(v, 9),
-                of if key == "q0_001" else "",
-            )
-            for key, name in _QUANTILES.items()
-        ),
-        ("GNC3", "gnc3", figure, f"{space} features and weights, class means not renormalised"),
-        ("GNC3 centred", "gnc3_centred", figure, "angles of weights and centred class means"),
-        (
-            "  global mean",
-            "global_mean_squared",
-            figure,
-            "squared length of the mean of the class means",
-        ),
+    alone = r.accuracy if r.ncc_accuracy is None else None
+    classic = CLASSIC if _asks_classic([r]) else {}
+    rows = [
+        (NAMES[ones], figure(getattr(r, ones)), raw, ones),
+        ("GNC2", lower_end(rho, 12), stand_in + proof, "gnc2"),
+        ("  ratio", ratio, _compared(r), "gnc2_ratio"),
+        (NAMES[threes], figure(getattr(r, threes)), raw, threes),
+        ("NCC accuracy", share_text(r.ncc_accuracy), nearest + decided, "ncc_accuracy"),
+        ("accuracy", share_text(alone), f"classifier{_form(r)}", "accuracy"),
+        *([] if r.classes is None or r.N is None else _counts(r.classes, r.K)),
+        *((name, figure(getattr(r, key)), raw, key) for key, name in classic.items()),
     ]
+    return [row for row in rows if row[1] != "-"]
 
 
-def _decisions(r: MeasureResult) -> list[Fact]:
-    c = r.classes
-    if c is None:
-        return []
-    more = ", ..." if c.missing > len(c.missing_labels) else ""
-    missing = f"without samples: {', '.join(map(str, c.missing_labels))}{more}"
-    single = f"classes of one sample, which add nothing to GNC1: {count(c.single_sample or 0)}"
-    counts: list[Fact] = [
-        (
-            "classes",
-            "classes.present",
-            lambda v: f"{count(v)} of {count(r.K)}",
-            missing if c.missing else "with samples",
-        ),
-        (
-            "samples per class",
-            "classes.min_count",
-            lambda v: f"{count(v)} to {count(c.max_count)}",
-            single if c.single_sample else "",
-        ),
-    ]
-    return [
-        (
-            "NCC accuracy",
-            "ncc_accuracy",
-            share_text,
-            f"nearest class mean, {_space(r.policy)} features",
-        ),
-        (
-            "  leave one out",
-            "ncc_leave_one_out",
-            share_text,
-            "each sample taken out of its own mean",
-        ),
-        ("accuracy", "accuracy", share_text, f"classifier: {r.policy.spaces['accuracy']}"),
-        ("  as cosine head", "head_accuracies.cosine", share_text, "largest cosine, no bias"),
-        ("  as euclidean", "head_accuracies.euclidean", share_text, "nearest weight, no bias"),
-        (
-            "NCC agreement",
-            "ncc_agreement",
-            share_text,
-            "classifier and nearest mean name the same class",
-        ),
-        (
-            "positive margins",
-            "sample_margins.positive_share",
-            share_text,
-            "share of samples whose one-vs-rest margin is above 0",
-        ),
-        ("  smallest", "sample_margins.min", figure, r.policy.spaces["sample_margins"]),
-        ("  mean", "sample_margins.mean", figure, ""),
-        *(counts if r.N is not None else ()),
-    ]
+def _compared(r: MeasureResult) -> str:
+    """What the ratio is of."""
+    if r.gnc2_reference is None:
+        return ""
+    by_chance = "" if (v := r.gnc2_ratio_random) is None else f"; random {v:.2f}"
+    text = reference_text(r.gnc2_reference, 24 if by_chance else 34) + by_chance
+    return f"of {r.gnc2_reference.value:.6g}, {_ABOVE_REFERENCE if _above_one(r) else text}"
 
 
-def _margins(r: MeasureResult) -> list[Fact]:
-    rho, margins = r.gnc2, r.margins
-    if rho is None or margins is None:
-        return []
-    wanted = f"{margins.probability:g} on every class"
-    remark = f"softmax can reach {wanted} from here on"
-    if margins.scale is None:
-        closed = f"softmax cannot reach {wanted} at any scale"
-        remark = closed if _inside(rho) else f"no scale is proved to reach {wanted}"
-    tolerance = "" if r.rattlers is None else above_minimum(r.rattlers.tolerance)
-    return [
-        (
-            "CosFace margin",
-            "margins.cosface",
-            lambda v: at_least(rho, v, figure(v)),
-            "largest m that every class can satisfy",
-        ),
-        ("ArcFace margin", "margins.arcface_rad", figure, "minimal angle of two weights, radians"),
-        ("scale 1/tau", "margins.scale", figure, remark),
-        ("largest cosine", "max_cosine", figure, "of two class weights"),
-        ("coherence", "coherence", lambda c: figure(c.largest), _coherence(r.coherence)),
-        ("rattlers", "rattlers", lambda v: f"{count(v.one_vs_rest)} one-vs-rest", tolerance),
-    ]
+def _counts(c: ClassCounts, K: int | None) -> Iterable[tuple[str, str, str, str]]:
+    """Classes without samples, and how few the smallest has."""
+    if c.missing:
+        more = ", ..." if c.missing > len(c.missing_labels) else ""
+        missing = f"without samples: {', '.join(map(str, c.missing_labels))}{more}"
+        missing = brief(missing, 48) or f"{count(c.missing)} without samples"
+        yield "classes", f"{count(c.present)} of {count(K)}", missing, "classes.present"
+    if c.min_count is not None and 0 < c.min_count < _FEW:
+        single = f"classes of one sample, which add nothing to GNC1: {count(c.single_sample)}"
+        extent = f"{count(c.min_count)} to {count(c.max_count)}"
+        yield "samples per class", extent, single if c.single_sample else "", "classes.min_count"
 
 
-def _spectrum(r: MeasureResult) -> list[Fact]:
-    """The dimensions of the features; the direction of collapse in words."""
-    if (f := r.features) is None:
-        return []
-    pairs, error = "all pairs", f.uniformity_error
-    if error is not None:
-        pairs = f"{count(f.uniformity_rows)} rows drawn, standard error {figure(error, 2)}"
-    near = "rows whose cosine with another is at least"
+def _spectrum(r: MeasureResult, f: FeatureSpectrum) -> list[tuple[str, str, str, str]]:
+    """The dimensions of features without labels; the direction of collapse in words."""
+    pairs = "all pairs"
+    if f.uniformity_error is not None:
+        error = figure(f.uniformity_error, 2)
+        pairs = f"{count(f.uniformity_rows)} rows drawn, standard error {error}"
     few = "" if f.near_duplicates is not None else f"not counted beyond {count(ALL_ROWS)} rows; "
-    lines: list[Fact] = [
+    rows = (
         (
             "effective rank",
-            "effective_rank",
-            figure,
+            figure(f.effective_rank),
             f"of at most {count(min(r.d, r.N or r.d))}: exp(entropy of singular values), raw rows; "
             "collapse is 1",
         ),
         (
             "participation ratio",
-            "participation_ratio",
-            figure,
+            figure(f.participation_ratio),
             f"of at most {count(r.d)}: eigenvalues of the covariance that count; collapse is 1",
         ),
         (
             "stable rank",
-            "stable_rank",
-            figure,
+            figure(f.stable_rank),
             "sum of squares over the largest, raw rows; collapse is 1",
         ),
         (
             "first eigenvalue",
-            "first_share",
-            share_text,
+            share_text(f.first_share),
             f"share of the covariance, at least {figure(1.0 / r.d, 2)}; collapse is 1",
         ),
-        ("mean cosine", "mean_cosine", figure, "of two rows; 0 spread evenly, collapse is 1"),
-        ("  centred", "mean_cosine_centred", figure, "the same less the mean of all rows"),
+        (
+            "mean cosine",
+            figure(f.mean_cosine),
+            "of two rows; 0 spread evenly, collapse is 1",
+        ),
+        ("  centred", figure(f.mean_cosine_centred), "the same less the mean of all rows"),
         (
             "uniformity",
-            "uniformity",
-            figure,
+            figure(f.uniformity),
             f"log mean exp(-2 |x - y|^2), {pairs}; collapse is 0",
         ),
         (
             "near-duplicates",
-            "near_duplicates",
-            lambda v: "-" if v is None else count(v),
-            f"{few}{near} {f.near_duplicate_cosine:g}",
+            count(f.near_duplicates),
+            f"{few}rows whose cosine with another is at least {f.near_duplicate_cosine:g}",
         ),
-    ]
-    return [(name, f"features.{key}", form, remark) for name, key, form, remark in lines]
-
-
-def _coherence(found: Coherence | None) -> str:
-    """What the coherence and the mean square can be at best."""
-    if found is None:
-        return ""
-    least = "no time, or too many pairs"
-    if found.possible is not None:
-        least = f"at least {rounded(found.possible.lower, up=False, digits=6)} for such lines"
-    mean, welch = figure(found.mean_square), figure(found.welch)
-    return f"largest |cosine|, {least}; mean square {mean}, at least {welch}"
+    )
+    return [(*row, f"features.{key}") for row, key in zip(rows, _SPECTRUM, strict=True)]
 
 
 def _variants(r: MeasureResult) -> Iterable[tuple[str, str, str, str]]:
@@ -372,13 +222,13 @@ def _variants(r: MeasureResult) -> Iterable[tuple[str, str, str, str]]:
                 yield f"  {key.replace('_', ' ')}", shown, "", f"variants.{family}.{key}"
 
 
-def _worst(rows: Sequence[ClassRow], verbose: bool) -> Table:
+def _worst(rows: Sequence[ClassRow]) -> Table:
     columns: Columns = {
         "class": [class_name(c.label, c.name) for c in rows],
         "one-vs-rest": _column(rows, "one_vs_rest", lambda rho: proved(rho, 9)),
         "N": _column(rows, "count", count),
-        "norm": _column(rows if verbose else (), "mean_norm", "{:.4f}".format),
-        "spread": _column(rows if verbose else (), "spread", short),
+        "norm": _column(rows, "mean_norm", "{:.4f}".format),
+        "spread": _column(rows, "spread", short),
         "accuracy": _column(rows, "accuracy", "{:.4f}".format),
         "margin": _column(rows, "min_margin", "{:.4f}".format),
         "cosine": _column(rows, "nearest_cosine", "{:.6f}".format),
@@ -489,7 +339,7 @@ def _series(series: MeasureSeries, verbose: bool) -> list[Table]:
             else at_least(r.gnc2, r.gnc2_ratio, f"{r.gnc2_ratio:.4f}", 4)
             for r in rows
         ],
-        "possible": _column(rows, "gnc2_possible", _ends),
+        "possible": _column(rows, "gnc2_possible", between),
         NAMES[forms["gnc3"]]: _column(rows, forms["gnc3"], short),
         "cannot win": [
             None if r.reach is None else count(int(r.reach.unreachable.lower)) for r in rows
@@ -501,7 +351,8 @@ def _series(series: MeasureSeries, verbose: bool) -> list[Table]:
                 None if r.K or (value := getattr(r.features, key)) is None else figure(value, 4)
                 for r in rows
             ]
-            for key, name in _UNLABELLED.items()
+            for key, name in _SPECTRUM.items()
+            if name is not None
         },
     }
     title = f"Collapse{one}   {plural(len(rows), 'row')}{known}"
@@ -550,7 +401,7 @@ def _series(series: MeasureSeries, verbose: bool) -> list[Table]:
             and ": as the last row needs it; other rows need the centred form, which --csv has",
         ),
     ]
-    return [*tables, Table(notes=[*notes, *_notes(rows, series.out, verbose)])]
+    return [*tables, Table(notes=[*notes, *_notes(rows, series.out)])]
 
 
 def _table(title: str, columns: Columns, words: Sequence[str]) -> Table:
@@ -565,22 +416,14 @@ def _column(rows: Iterable[Any], key: str, text: Callable[[Any], str]) -> list[s
     return [None if value is None else text(value) for value in values]
 
 
-def _ends(bracket: Bracket) -> str:
-    """Both ends to four digits, rounded outwards; one number where they agree to these."""
-    ends = rounded(bracket.lower, up=False, digits=4), rounded(bracket.upper, up=True, digits=4)
-    return ends[0] if bracket.width <= 1e-9 else " to ".join(ends)
-
-
 # Words --------------------------------------------------------------------------------------------
 
 
-def _notes(rows: Sequence[MeasureResult], out: str | None, verbose: bool) -> list[Cell]:
-    """Return the policies (`verbose`), heads, notes on the reading of files, the file written."""
-    policies = dict.fromkeys(policy_text(row.policy) for row in rows if verbose)
+def _notes(rows: Sequence[MeasureResult], out: str | None) -> list[Cell]:
+    """Return the heads, notes on the reading of files, the file written."""
     heads = dict.fromkeys(f"  {row.policy.head}" for row in rows if row.policy.head is not None)
     notes = dict.fromkeys(f"  {note}" for row in rows for note in row.notes)
     return [
-        *(Styled(f"policy: {policy}", "dim") for policy in policies),
         *_notes_named("head", *heads),
         *_notes_named("note", *notes),
         *_notes_named("written", out is not None and f"  {out}"),
@@ -620,15 +463,6 @@ def _form(r: MeasureResult) -> str:
     decided = r.policy.spaces.get("accuracy", "")  # null rows have none
     words = decided.replace("raw rows", "").replace(" of ", "").strip(", ")
     return f", {words}" if words not in ("", "logits") else ""
-
-
-def _inside(rho: Bracket) -> bool:
-    return rho.lower == 0.0 and rho.upper <= 1e-9
-
-
-def _space(policy: Policy) -> str:
-    """In which rows the GNC metrics are: `unit` or `raw`."""
-    return "raw" if policy.normalize == "off" else "unit"
 
 
 def figure(value: float | None, digits: int = 6) -> str:
@@ -690,20 +524,3 @@ def _above_one(r: MeasureResult) -> bool:
 def class_name(label: int, name: str | None) -> str:
     """`cat (3)`, or the label alone."""
     return str(label) if name is None else f"{name} ({label})"
-
-
-def policy_text(policy: Policy) -> str:
-    """Everything that was done, in one line."""
-    parts = [policy.spaces.get("features", f"{_space(policy)} rows for GNC and NCC")]
-    parts += ["weights given"] if policy.weights == "given" else []
-    parts += [STAND_IN] if policy.weights == STAND_IN else []
-    if (means := policy.class_means) is not None:
-        parts += [] if means["ncc"] == OWN else [f"class means of {means['ncc']}"]
-    if policy.classes_left_out:
-        why = [policy.classes] if policy.classes else []
-        why += [f"at least {policy.min_count} samples"] if policy.min_count else []
-        parts.append(f"{count(policy.classes_left_out)} classes left out ({', '.join(why)})")
-    stored = f"{policy.precision.storage} stored, " if policy.precision.storage else ""
-    parts.append(f"{stored}{policy.precision.sums} sums")
-    parts += [f"variants: {policy.variants}"] if policy.variants != "none" else []
-    return "; ".join(parts)

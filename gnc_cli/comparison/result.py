@@ -37,9 +37,9 @@ class CompareRow:
     figure: str | None = None
     """best_known as its source has it: a fraction where it is exact; every digit in a list."""
     gap: float | None = field(default=None, metadata=LOWER)
-    """max_cosine - best_known: negative is better; 0 within the rounding of best_known below it. A
-    file whose problem is softmax is judged by its distance: 1 - rho_one_vs_rest.lower counts where
-    that is less than max_cosine."""
+    """max_cosine - best_known: negative is better. It is 0 within the rounding of best_known below
+    it. A file whose problem is softmax is judged by its distance: 1 - rho_one_vs_rest.lower counts
+    where that is less than max_cosine."""
     status: ComparisonStatus | None = field(default=None, metadata=WORD)
     """Where proven is true, `improves` is a contradiction: the entry or the file is wrong. None
     where nothing was compared."""
@@ -86,9 +86,9 @@ class Polynomial:
     evidence: float
     """Decimal digits with which the cosine fits, beyond those that chance explains."""
     proved: bool
-    """Whether an exact code near this one, with the same contacts, provably has this polynomial as
-    the minimal polynomial of its largest cosine: its coordinates were found in the number field of
-    the root, and verified there. False: a proposal."""
+    """Whether an exact code near this one, with the same contacts, provably has this minimal
+    polynomial. Its coordinates were found in the number field of the root, and verified there.
+    False: a proposal."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ class FileRow(CompareRow):
     """The table of known codes that best_known is from, with its date; with --table also what that
     table has, where it is not from there."""
     on_record: bool
-    """Whether this d and K have an entry of their own: a theorem, one of a table, or a solved
+    """Whether this d and K have an entry of their own. It is a theorem, one of a table, or a solved
     code."""
     improves_on: str | None
     """What an improvement improves on: a table with its date and sha256, or a code's source."""
@@ -138,8 +138,8 @@ class FileRow(CompareRow):
     undecided: tuple[str, ...] = ()
     """Keys of figures that the time limit left undecided: gates on them end with exit code 4."""
     passed: bool | None = None
-    """Whether the gap is within the tolerance, the code not below a figure proved optimal and,
-    where an entry is required, the pair on record; None where undecided."""
+    """Whether the code passes. Its gap is within the tolerance, it is not below a value proved
+    optimal and, where an entry is required, the pair is on record; None where undecided."""
     min_angle_deg: float | None = field(metadata=HIGHER)
     """Angle of the closest pair, degrees."""
     problem: str | None = field(default=None, metadata=OMITTED_IF_NONE)

@@ -1,26 +1,22 @@
 """What `gnc compare` shows: tables of one code, several, the list; its own gates."""
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import PurePath
 from typing import Any
 
-from gnc_cli.brackets import Bracket
-from gnc_cli.codes.description import Description
 from gnc_cli.comparison.result import (
     CompareResult,
     CompareRow,
     FileRow,
     ListedRow,
     Mode,
-    PolishedCosine,
 )
+from gnc_cli.console.details import details
 from gnc_cli.console.gates import GateVerdict, Status
 from gnc_cli.console.table import Cell, Styled, Table, facts
 from gnc_cli.figures import (
-    above_minimum,
     certified,
     count,
     decimals,
@@ -34,7 +30,6 @@ from gnc_cli.known_codes.table import TableStamp, our_copy
 from gnc_cli.known_codes.verdict import TOLERANCE, ComparisonStatus
 from gnc_cli.metrics.gnc2 import Rattlers
 from gnc_cli.parsing import number
-from gnc_cli.plain import look_up, plain
 
 _COLOURS = {
     ComparisonStatus.MATCHES: "green",
@@ -55,10 +50,10 @@ _UNNAMED = {
 """Why a code has no name, by `congruence`."""
 _FIGURE = 22
 """A terminal shows this many letters of a figure in the list."""
-_LINE = 60
-"""Digits of a polished cosine per line."""
 _APART = 1e-11
 """A largest cosine this far above 1 - rho is not what a Softmax Code is judged by."""
+_SHOWN = ("min_angle_deg", "figure", "status", "advice", "description", "digits")
+"""Figures that stand in remarks, in what is said below and in tables of their own."""
 _MOST = 8
 """Sources, and pairs per source, that are named below a table."""
 
@@ -134,24 +129,14 @@ def _sheet(r: FileRow, stamp: TableStamp, verbose: bool) -> list[Table]:
         remark = "no table, construction or numerical code has this d and K"
         rows.append(("best known", "-", remark, "best_known"))
     else:
-        source = (r.source or "") if verbose else cited(r.source or "", r.d, r.K)
+        source = cited(r.source or "", r.d, r.K)
         remark = ", ".join(filter(None, (_PROVEN[r.proven], source, r.best_known_table)))
         rows.append(("best known", published(r.figure or ""), remark, "best_known"))
         of = "of distances, " if _by_distance(r) else ""
         rows.append(("gap", short(r.gap), f"{of}negative is better", "gap"))
-    if r.rattlers is not None:
-        free = r.rattlers
-        loose = f"{count(free.one_vs_one)} one-vs-one, {count(free.one_vs_rest)} one-vs-rest"
-        rows.append(("rattlers", loose, above_minimum(free.tolerance), "rattlers"))
-        rows.append(("contacts", count(r.contacts), "pairs at the smallest distance", "contacts"))
-    if r.rho_one_vs_rest is not None:
+    if r.rho_one_vs_rest is not None and _by_distance(r):
         rho = r.rho_one_vs_rest
         rows.append(("one-vs-rest distance", lower_end(rho), certified(rho), "rho_one_vs_rest"))
-    if not verbose:
-        shown = ["max_cosine", "best_known", "gap"]
-        if _by_distance(r):
-            shown.append("rho_one_vs_rest")
-        rows = [row for row in rows if row[3] in shown]
     named = "up to rotation, reflection and order" if r.congruent_to else _UNNAMED[r.congruence]
     rows.append(("congruent to", r.congruent_to or "-", named, "congruent_to"))
     if r.exported:
@@ -161,83 +146,23 @@ def _sheet(r: FileRow, stamp: TableStamp, verbose: bool) -> list[Table]:
         name, _, reason = line.partition(": ")
         rows.append(("left out", name, reason, "left_out"))
     title = f"{r.file or 'code'}   d = {count(r.d)}, K = {count(r.K)}"
-    notes: list[Cell] = [(*_verdict(r), f": {r.advice}"), *([_stamp(stamp)] if verbose else [])]
-    if verbose and r.undecided:
-        notes.append(f"not decided in the time given: {', '.join(r.undecided)}")
     tables = [facts(title, rows, verbose=verbose)]
+    if verbose:
+        tables.append(details(r, tables, *_SHOWN))
     if r.description is not None:
-        tables.append(_description(r.description, verbose))
+        tables.append(
+            details(r.description, (), "description.rigidity.direction", prefix="description.")
+        )
     if r.digits is not None:
-        tables.append(_digits(r.digits, verbose))
-    tables[-1] = replace(tables[-1], notes=notes)
-    return tables
+        tables.append(details(r.digits, (), "digits.polynomial.coefficients", prefix="digits."))
+    notes: list[Cell] = [(*_verdict(r), f": {r.advice}"), *([_stamp(stamp)] if verbose else [])]
+    return [*tables, Table(notes=notes)]
 
 
 def _by_distance(r: FileRow) -> bool:
     """Whether the one-vs-rest distance decides, because the largest cosine alone says less."""
     bound = 0.0 if r.rho_one_vs_rest is None else r.rho_one_vs_rest.lower
     return r.problem == "softmax" and (r.max_cosine or 0.0) > 1.0 - bound + _APART
-
-
-def _description(of: Description, verbose: bool) -> Table:
-    """What a code is; figures that are missing with their reasons."""
-    values = plain(of)
-    rows = []
-    for key, (name, written, remark) in _DESCRIBED.items():
-        value = look_up(values, key)
-        if value is not None:
-            rows.append((name, written(value), remark, f"description.{key}"))
-    rows += [("left out", line, "", "description.left_out") for line in of.left_out]
-    return facts("", rows, verbose=verbose)
-
-
-def _sizes(orbits: list[int]) -> str:
-    return ", ".join(map(str, orbits[:_MOST])) + (" ..." if len(orbits) > _MOST else "")
-
-
-def _span(ends: dict[str, float]) -> str:
-    return f"{Bracket(**ends):.6f}"
-
-
-_nine = partial(decimals, digits=9)
-_DESCRIBED: dict[str, tuple[str, Callable[[Any], str], str]] = {
-    "symmetry.order": ("symmetry group", str, "rotations and reflections"),
-    "symmetry.orbits": ("orbits", _sizes, "points in each"),
-    "design.strength": ("design", str, "its strength"),
-    "covering_radius_deg": ("covering radius", _span, "degrees"),
-    "energies.coulomb": ("Coulomb energy", _nine, "sum of 1 / r"),
-    "energies.thomson": ("smallest known", _nine, "Thomson's problem, Wales and Ulker"),
-    "energies.logarithmic": ("logarithmic energy", _nine, "sum of -log r"),
-    "energies.harmonic": ("harmonic energy", _nine, "sum of r^(2 - d)"),
-    "contact_graph_rank": ("contact graph", count, "rank of its adjacency matrix"),
-    "rigidity.verdict": ("rigidity", str, "of the contacts as they are"),
-    "rigidity.reason": ("decided by", str, ""),
-    "rigidity.stressed": ("stressed", count, "contacts that no motion opens"),
-    "rigidity.free_points": ("free points", count, "without a stressed contact"),
-    "rigidity.rank": ("rigidity rank", count, "of the first derivatives of the contacts"),
-    "rigidity.degrees_of_freedom": ("freedom", count, "dimension of the motions, without turns"),
-}
-"""Of each figure of a description: what a person reads, how its value is written, a remark."""
-
-
-def _digits(digits: PolishedCosine, verbose: bool) -> Table:
-    """The polished code, in lines of sixty digits, so that any terminal shows them all."""
-    if digits.cosine is None:
-        rows = [(f"{digits.decimals} digits", f"none: {digits.advice}", "", "digits.obstacle")]
-        return facts("", rows, verbose=verbose)
-    whole, _, text = digits.cosine.partition(".")
-    lines = [text[at : at + _LINE] for at in range(0, len(text), _LINE)]
-    rows = [("polished cosine", f"{whole}.{lines[0]}", "", "digits.cosine")]
-    rows += [("", " " * (len(whole) + 1) + line, "", "") for line in lines[1:]]
-    how = f"{digits.how}; a coordinate moved by {digits.moved:.1e} at most"
-    rows.append(("decided by", how, "", "digits.how"))
-    proposal = "none fits better than chance"
-    if digits.polynomial is not None:
-        evidence = f"proposed: {digits.polynomial.evidence:.0f} digits beyond chance"
-        basis = "proved" if digits.polynomial.proved else evidence
-        proposal = f"{digits.polynomial.text}   ({basis})"
-    rows.append(("polynomial", proposal, "", "digits.polynomial"))
-    return facts("", rows, verbose=verbose)
 
 
 def _files(title: str, rows: Sequence[FileRow], verbose: bool) -> Table:

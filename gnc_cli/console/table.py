@@ -31,8 +31,6 @@ Cell = str | tuple[str, ...] | None
 _Line = list[tuple[str, str]]
 """Texts, each with its style."""
 
-_STRIP = 32
-"""Letters that a column of remarks has at least, where it is not all shorter."""
 _WORD = 8
 """Letters that a column of words has at least, where it is not all shorter."""
 _MANY = 200
@@ -57,6 +55,8 @@ class Table:
     """The column of the keys of the JSON, which reports leave out."""
     remarks: int | None = None
     """The column of remarks, which stand below their rows where there is no room beside them."""
+    strip: int = 32
+    """Letters that the column of remarks has at least, where it is not all shorter."""
     unwrapped: bool = False
     """A line for each row, as long as it must be."""
 
@@ -166,7 +166,7 @@ def _grid(
     remarks = places.index(table.remarks or 0) if wrapped and table.remarks in places else None
     if remarks is not None:
         others = sum(widths) - widths[remarks] + 2 * (len(widths) - 1)
-        if min(widths[remarks], _STRIP) > width - others:
+        if min(widths[remarks], table.strip) > width - others:
             widths[remarks] = 0
         else:
             remarks = None

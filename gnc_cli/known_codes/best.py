@@ -42,7 +42,7 @@ class BestKnown:
     """The best known code of (d, K), whichever command prints it."""
 
     max_cosine: float
-    """Largest cosine of two of its rows."""
+    """Largest cosine of two rows of the best known code."""
     figure: str
     """The cosine as in its source: a fraction if it is exact, else decimals, 15 at most."""
     source: str
@@ -53,9 +53,9 @@ class BestKnown:
     kind: str
     """`theorem`, `table`, `construction` or `solved` (a numerical code of ours)."""
     d: int
-    """Dimension and size of the code; more points or fewer dimensions than asked where it holds
-    one of that size."""
+    """Dimension of the code, at most the one asked for."""
     K: int
+    """Number of its points, at least the one asked for: it holds a code of that size."""
     date: str | None
     """Of the source, or of the search for a numerical code; None where the code is a theorem's or a
     construction."""

@@ -82,7 +82,7 @@ def _draw_bars(ax: Any, result: BoundsResult) -> int:
     (best,) = answer.best
     # A code in few dimensions is one in more; else it holds fewer points, or smaller distances.
     upward = isinstance(answer, DimensionAnswer)
-    rows: list[Any] = [row for row in answer.rows if isinstance(row, BoundRow) or row_words(row)]
+    rows: list[Any] = [row for row in answer.rows if row_words(row)]
     rows.sort(key=lambda row: (abs(rank(row)), not row.exists))
     target = _target(result)
     values = [abs(rank(row)) for row in rows]

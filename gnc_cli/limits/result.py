@@ -86,17 +86,18 @@ class LargestMargins:
     """What a classifier of K classes can ask of d dimensions, features at their best."""
 
     share: Bracket | None
-    """The margin or angle asked for, divided by the largest possible one; above 1 it is
-    impossible. None where none was asked for."""
+    """The margin or angle asked for, divided by the largest possible one. Above 1 it is impossible.
+    None where none was asked for."""
     cosface: Bracket = field(metadata=HIGHER)
     """The largest margin that CosFace can satisfy on every class: rho*, the largest one-vs-rest
     distance."""
     arcface_rad: Bracket = field(metadata=HIGHER)
-    """The largest margin m that ArcFace can satisfy on every class, for any features with
-    theta + m <= pi: the largest minimal angle, radians."""
+    """The largest margin m that ArcFace can satisfy on every class, radians. It is the largest
+    minimal angle, for any features with theta + m <= pi."""
     scale: Bracket | None
-    """The smallest scale s = 1/tau at which a code gives every class `probability`: from what every
-    code needs to what is enough for the best code known. None where no probability was asked."""
+    """The smallest scale s = 1/tau at which a code gives every class `probability`. Its ends are
+    what every code needs and what is enough for the best code known. None where no probability was
+    asked."""
     adacos_scale: float
     """AdaCos' fixed scale sqrt(2) ln(K - 1), to compare with."""
     sufficient: int | None
@@ -128,14 +129,14 @@ class BestBounds:
     upper_deg: float | None
     """Upper end of that angle, degrees; None for one-vs-rest."""
     exact: bool
-    """Whether the ends meet, to a relative 1e-12: the value is known to 12 digits."""
+    """Whether the ends meet, to a relative 1e-12. The value is then known to 12 digits."""
     best_known: BestKnown | None
     """The best code known, for either quantity."""
     status: Status | None = field(metadata=WORD)
     """With a margin: `exists`, `excluded` or `open`."""
     scale: float | None = field(metadata=LOWER)
-    """With a probability: the scale s = 1/tau that is enough at the margin asked for; without one
-    for the best code known."""
+    """Scale s = 1/tau that is enough for `probability` at the margin asked for. Without a margin it
+    is that of the best code known; None without a probability."""
     margins: LargestMargins
     """The same interval in the terms of losses: margins, angles, scales."""
 

@@ -9,9 +9,10 @@ from fractions import Fraction
 from typing import Any
 
 from gnc_cli.brackets import Bracket
+from gnc_cli.console.details import details
 from gnc_cli.console.gates import GateVerdict, Status
 from gnc_cli.console.table import Cell, Styled, Table, facts
-from gnc_cli.figures import cosine, count, points, published, rounded
+from gnc_cli.figures import between, cosine, count, points, published, rounded
 from gnc_cli.geometry.rounding import rounded_down
 from gnc_cli.known_codes.citation import cited
 from gnc_cli.limits.limit import LARGEST_D, ROUNDING, Ending, Quantity
@@ -30,6 +31,11 @@ from gnc_cli.limits.result import (
     short_decimal,
 )
 
+Row = BoundRow | DimensionRow | ClassesRow
+
+_ENDS = ("lower", "upper", "lower_deg", "upper_deg", "lower_name", "upper_name")
+_SHOWN = [f"best.0.{key}" for key in (*_ENDS, "quantity", "status")]
+"""What the headline says."""
 _COLOURS = {"exists": "bold green", "excluded": "bold red", "open": "bold yellow"}
 _YES_NO = {"exists": "yes", "excluded": "no", "open": "open"}
 _UNKNOWN = "none known"
@@ -117,8 +123,7 @@ def _pair(result: BoundsResult, verbose: bool) -> list[Table]:
             "open": ", for gnc has no such code and no bound that excludes one",
         }
         status = Styled(STATUS[best.status], _COLOURS[best.status])
-        key = Styled("   best.0.status", "cyan") if verbose else ""
-        answers.append((f"{result.target}: ", status, remarks[best.status], key))
+        answers.append((f"{result.target}: ", status, remarks[best.status]))
     headline = Table(f"Bounds   d = {count(best.d)}, K = {points(best.K)}", sentences=answers)
     rows = sorted(
         enumerate(result.rows),
@@ -126,19 +131,48 @@ def _pair(result: BoundsResult, verbose: bool) -> list[Table]:
     )
     held = [row for _, row in rows if row.valid and row.proven]
     code = next(row for row in held if row.exists)
-    if not verbose and result.target is not None:
+    if result.target is None:
+        lines, notes = _facts(result), _more(len(rows), code, best.scale is None and not one)
+    else:
         lines = _classifier(result, verbose) + _not_proved(result) + _written(result)
-        return [headline, facts("", lines, _matrix(held, code))]
-    facts_of_pair = _facts(result)
+        notes = _matrix(held, code)
+    sheet = facts("", lines, () if verbose else notes, verbose=verbose)
     if not verbose:
-        room = best.scale is None and not one
-        return [headline, facts("", facts_of_pair, _more(len(rows), code, room))]
-    facts_of_pair = _classifier(result, verbose) + facts_of_pair
-    cells = [_cells(row, f"rows.{place}") for place, row in rows]
-    heads = ("side", "bound", "largest cosine" if one else "value", "degrees", "source", "key")
-    notes = _notes([row for _, row in rows], held)
-    listed = Table("", heads, cells, notes=notes, text=frozenset({1, 4, 5}), keys=5, remarks=4)
-    return [headline, facts("", facts_of_pair, verbose=True), listed]
+        return [headline, sheet]
+    further = details(best, [sheet], *_SHOWN, prefix="best.0.")
+    listed = [(f"rows.{place}", row) for place, row in rows]
+    return [headline, sheet, further, _every(listed, "", "largest cosine" if one else "value")]
+
+
+def _every(rows: Sequence[tuple[str, Row]], fixed: str, sought: str) -> Table:
+    """Every bound that says something, with its whole source.
+
+    Args:
+        rows: the best first, each with its key.
+        fixed: the key of what tells questions apart; empty for one question.
+        sought: heading of the figures.
+    """
+    cells = [
+        (points(getattr(row, fixed)) if fixed else None, row.name, *words, _remark(row), key)
+        for key, row in rows
+        if (words := row_words(row)) is not None
+    ]
+    columns, text = (fixed, "bound", "codes", sought, "source", "key"), frozenset({1, 2, 4, 5})
+    return Table("", columns, cells, text=text, keys=5, remarks=4, strip=48)
+
+
+def _remark(row: Row) -> Styled:
+    """The source of a bound, its hypothesis, and the command that builds a code."""
+    parts = []
+    if isinstance(row, BoundRow):
+        if row.angle_deg is not None:
+            parts.append(f"{rounded(row.angle_deg, row.side == 'lower', 10)} degrees")
+        if row.condition:
+            parts.append(f"{'holds' if row.valid else 'does not hold'}: {row.condition}")
+    parts.append(row.source if row.proven else f"not proved: {row.source}")
+    parts += ["by the bisector theorem"] if row.bisector else []
+    parts += [f"build it: {row.how}"] if row.how else []
+    return Styled("; ".join(parts), "dim")
 
 
 def _facts(result: BoundsResult) -> list[tuple[Any, ...]]:
@@ -280,19 +314,6 @@ def _more(bounds: int, code: Any, room: bool) -> list[Cell]:
     return [build, more] if room else [build]
 
 
-def _cells(row: BoundRow, key: str | None) -> tuple[Cell, ...]:
-    """One bound; dim where its hypothesis fails."""
-    up = row.side == "upper"
-    figure = _figure(row)
-    degrees = None if row.angle_deg is None else rounded(row.angle_deg, not up, 10)
-    if not (row.valid and row.proven):
-        why = f"not proved: {row.source}" if row.valid else f"does not hold: {row.condition}"
-        cells = (row.side, row.name, figure, degrees, why, key)
-        return tuple(cell and Styled(cell, "dim") for cell in cells)
-    condition = f"holds: {row.condition}; " if row.condition else ""
-    return row.side, row.name, figure, degrees, Styled(condition + row.source, "dim"), key
-
-
 def _figure(row: BoundRow) -> str:
     up = row.side == "upper"
     if row.angle_deg is None:
@@ -321,7 +342,6 @@ def _sweep(result: BoundsResult, verbose: bool) -> Table:
         "uses",
         "smallest scale",
         "scale",
-        "key",
     )
     rows: list[tuple[Cell, ...]] = [
         (
@@ -339,9 +359,8 @@ def _sweep(result: BoundsResult, verbose: bool) -> Table:
             # Without a margin `scale` is its upper end.
             between(b.margins.scale) if b.margins.share and b.margins.scale else None,
             None if brief else _scaled(b.scale),
-            f"best.{place}" if verbose else None,
         )
-        for place, b in enumerate(result.best)
+        for b in result.best
     ]
     notes: list[Cell] = []
     if result.probability is not None and result.target is not None:
@@ -350,8 +369,7 @@ def _sweep(result: BoundsResult, verbose: bool) -> Table:
         notes.append(Styled(least, "dim"))
     if not brief and any(b.scale is not None for b in result.best):
         notes.append(Styled(f"scale: s = 1/tau that is enough {_promise(result)}", "dim"))
-    text = frozenset({3, 5, 8, 9, 13})
-    return Table(title, heads, rows, notes=notes, text=text, keys=13)
+    return Table(title, heads, rows, notes=notes, text=frozenset({3, 5, 8, 9}))
 
 
 def interval(best: BestBounds) -> str:
@@ -363,17 +381,6 @@ def interval(best: BestBounds) -> str:
     if " " not in low:
         low = f"{round(best.lower, 15) + 0.0 if symbol == 't' else best.lower:.12g}"
     return f"{symbol} = {low} (the bounds meet)"
-
-
-def between(bracket: Bracket, digits: int = 4) -> str:
-    """A bracket rounded outwards, one figure where both ends read the same.
-
-    >>> between(Bracket(0.9444444, 0.9588345)), between(Bracket(0.5, 0.5))
-    ('0.9444 to 0.9589', '0.5')
-    """
-    if bracket.width <= ROUNDING * bracket.upper:
-        return f"{float(bracket):.{digits}g}"
-    return f"{rounded(bracket.lower, False, digits)} to {rounded(bracket.upper, True, digits)}"
 
 
 def percent(share: Bracket) -> str:
@@ -422,29 +429,14 @@ def _answer(
     sentences = [Styled(best_text(b, result.requirement), "bold") for b in answer.best if not many]
     headline = Table(title, (fixed, *heads), best, sentences)
     rows: Sequence[DimensionRow | ClassesRow] = answer.rows
-    listed = [(place, row, words) for place, row in enumerate(rows) if (words := row_words(row))]
+    listed = [(f"{key}.rows.{place}", row) for place, row in enumerate(rows) if row_words(row)]
     listed.sort(key=lambda r: (getattr(r[1], fixed), not r[1].exists, rank(r[1])))
     scale = _scale(result, answer.scale, f"{key}.scale")
-    some = [row for _, row, _ in listed]
-    if not verbose:
-        code, lines = (None, []) if many else _best_rows(some)
-        more = _more(len(listed), code, not scale)
-        return [headline, facts("", [*lines, *scale], more)]
-    cells = [
-        (
-            points(getattr(row, fixed)) if many else None,
-            row.name,
-            *words,
-            Styled(row.source, "dim"),
-            f"{key}.rows.{place}",
-        )
-        for place, row, words in listed
-    ]
-    notes = _notes(some, some)
-    columns = (fixed, "bound", "codes", sought, "source", "key")
-    text = frozenset({1, 2, 4, 5})
-    every = Table("", columns, cells, notes=notes, text=text, keys=5, remarks=4)
-    return [headline, *([facts("", scale, verbose=True)] if scale else []), every]
+    if verbose:
+        every = _every(listed, fixed if many else "", sought)
+        return [headline, facts("", scale, verbose=True), every]
+    code, lines = (None, []) if many else _best_rows([row for _, row in listed])
+    return [headline, facts("", [*lines, *scale], _more(len(listed), code, not scale))]
 
 
 def _best_rows(
@@ -516,8 +508,10 @@ def ends(best: DimensionBest | ClassesBest) -> tuple[str, str]:
     return most, least
 
 
-def row_words(row: DimensionRow | ClassesRow) -> tuple[str, str] | None:
+def row_words(row: Row) -> tuple[str, str] | None:
     """What a row says, and its figure; None where it guarantees or excludes nothing."""
+    if isinstance(row, BoundRow):
+        return row.side, _figure(row)
     if isinstance(row, ClassesRow):
         if row.log10_K is None:
             return None
@@ -533,7 +527,7 @@ def row_words(row: DimensionRow | ClassesRow) -> tuple[str, str] | None:
 # What they share
 
 
-def rank(row: BoundRow | DimensionRow | ClassesRow) -> float:
+def rank(row: Row) -> float:
     """Of all that exist, or of all that are excluded, the best is the smallest."""
     if isinstance(row, BoundRow):
         return -row.distance if row.exists else row.distance
@@ -559,22 +553,3 @@ def _scale(result: BoundsResult, scale: float | None, key: str) -> list[tuple[st
     if scale is None:
         return []
     return [("softmax scale", f"s = 1/tau >= {_scaled(scale)}", _promise(result), key)]
-
-
-def _notes(rows: Sequence[Any], held: Sequence[Any]) -> list[Cell]:
-    """What the bisector theorem says, where it is used, and the commands that build codes.
-
-    Args:
-        held: rows that hold.
-    """
-    notes: list[Cell] = []
-    if turned := dict.fromkeys(row.name for row in rows if row.bisector):
-        theorem = "rho* = 1 - t*, t* the smallest possible largest cosine"
-        notes.append(Styled(f"by the bisector theorem, {theorem}: {', '.join(turned)}", "dim"))
-    commands: dict[str, dict[str, None]] = {}
-    for row in held:
-        if row.how:
-            commands.setdefault(row.how, {})[row.name] = None
-    for command, names in commands.items():
-        notes.append((Styled(f"build it ({', '.join(names)}):", "bold"), f" {command}"))
-    return notes

@@ -40,7 +40,7 @@ class Rattlers:
     one_vs_rest: int | None
     """Rows whose one-vs-rest distance exceeds the minimum by more than `tolerance`."""
     tolerance: float
-    """Absolute, on distances."""
+    """Absolute tolerance on distances."""
 
 
 @dataclass(frozen=True)
@@ -56,11 +56,11 @@ class Gnc2Quantiles:
     q0_1: Bracket
     """The distance that one class in ten falls below."""
     q0_5: Bracket
-    """The median."""
+    """The distance that half of the classes fall below."""
     classes: int
-    """How many classes the quantiles above 0 are over."""
+    """Classes that the quantiles above 0 are over."""
     seed: int | None
-    """Of the sample of classes; None where all classes were looked at."""
+    """Seed of the sample of classes; None where all classes were looked at."""
 
 
 def gnc2(W: np.ndarray, *, tolerance: float = 1e-10, deadline: Deadline | None = None) -> Bracket:

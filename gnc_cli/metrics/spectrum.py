@@ -39,10 +39,10 @@ class FeatureSpectrum:
     """Spectrum of the features, whatever their labels; zero rows are left out."""
 
     effective_rank: float | None
-    """`exp(entropy of the normalised singular values)` of the raw rows, not centred (RankMe of
-    Garrido et al. 2023, without its 1e-7); from 1, all rows parallel, to min(N, d). This and the
-    next three are None with labels beyond 5000 classes or dimensions without `--variants classic`,
-    and where they are undefined."""
+    """`exp(entropy of the normalised singular values)` of the raw rows, not centred. It lies
+    between 1, all rows parallel, and min(N, d) (RankMe of Garrido et al. 2023, without its 1e-7).
+    This and the next three are None with labels beyond 5000 classes or dimensions without
+    `--variants classic`, and where they are undefined."""
     participation_ratio: float | None
     """`(sum l)^2 / sum l^2` of the eigenvalues l of the covariance of the raw rows; at most d."""
     stable_rank: float | None
@@ -50,22 +50,24 @@ class FeatureSpectrum:
     first_share: float | None
     """Share of the largest eigenvalue of the covariance in their sum; at least 1/d."""
     mean_cosine: float | None
-    """Mean cosine of two rows (anisotropy, Ethayarajh 2019): 0 evenly spread, 1 parallel. None for
+    """Mean cosine of two rows: 0 evenly spread, 1 parallel (anisotropy, Ethayarajh 2019). None for
     fewer than two rows."""
     mean_cosine_centred: float | None
-    """The same of the rows less their mean; rows at the mean have no direction and are left out."""
+    """Mean cosine of two rows less the mean of all. Rows at the mean have no direction and are left
+    out."""
     uniformity: float | None
-    """Log of the mean of `exp(-2 |x - y|^2)` over two unit rows (Wang and Isola 2020): 0 where all
-    coincide, about -4 evenly spread in many dimensions."""
+    """Log of the mean of `exp(-2 |x - y|^2)` over two unit rows. It is 0 where all coincide, about
+    -4 evenly spread in many dimensions (Wang and Isola 2020)."""
     uniformity_error: float | None
     """Standard error of `uniformity` by the draw of rows (`--seed`); None where all pairs count."""
     uniformity_rows: int
-    """Rows all of whose pairs count for `uniformity`: all rows up to 2048, else 2048 drawn."""
+    """Rows all of whose pairs count for `uniformity`. They are all rows up to 2048, else 2048
+    drawn."""
     near_duplicates: int | None
     """Rows whose cosine with another row is at least `near_duplicate_cosine`; None where more than
     10000 rows were read."""
     zero_rows: int
-    """Rows left out since they are zero; with labels and `--normalize off` they are in the
+    """Rows left out since they are zero. With labels and `--normalize off` they are in the
     covariance."""
     near_duplicate_cosine: float = NEAR_DUPLICATE
     """Cosine from which two rows nearly coincide: 0.999."""

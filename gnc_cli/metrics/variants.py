@@ -42,15 +42,15 @@ class Evenness:
     effective_rank_means: float | None
     """`exp(entropy of the normalised singular values)` of the class means."""
     log_energy_weights: float | None = field(metadata=LOWER)
-    """`log_energy` of the weights."""
+    """Mean of `-log |x - y|` over the pairs of weights."""
     riesz_energy_weights: float | None = field(metadata=LOWER)
-    """`riesz_energy` of the weights."""
+    """Mean of `1 / |x - y|` over the pairs of weights."""
     effective_rank_weights: float | None
-    """`effective_rank_means` of the weights."""
+    """`exp(entropy of the normalised singular values)` of the weights."""
     pair_rows: int
     """Class means that the statistics over pairs compared with all others."""
     pair_rows_weights: int | None
-    """The same of the weights."""
+    """Weights that the statistics over pairs compared with all others."""
 
 
 @dataclass(frozen=True)

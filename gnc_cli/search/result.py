@@ -103,7 +103,7 @@ class Margins:
     cosface: float
     """Additive cosine margin with features at their best: the certified lower end of rho."""
     arcface_rad: float
-    """Additive angle: the minimal angle between two weights, radians; features on their weights
+    """Additive angle: the minimal angle between two weights, radians. Features on their weights
     attain it."""
 
 
@@ -114,7 +114,7 @@ class UfmMeasures:
     tau: float = field(metadata=LABEL | QUESTION)
     """Temperature: logits are products / tau."""
     weight_decay: float | None = field(metadata=QUESTION)
-    """lambda of eq. B.1; None on the sphere (eq. 2)."""
+    """lambda of equation B.1; None on the sphere (equation 2)."""
     n: int = field(metadata=QUESTION)
     """Samples per class."""
     gnc1: float | None = field(metadata=LOWER)
@@ -125,8 +125,8 @@ class UfmMeasures:
     gnc3: float = field(metadata=LOWER)
     """Distance from self-duality, mean (1 - <w_k, class_mean_k>); 0 at collapse."""
     hardmax_gap: Bracket | None = field(metadata=LOWER)
-    """tau * log(total loss) + rho*, by the proved interval of rho*(d, K): how far the cross-entropy
-    optimum is from HardMax's. None with weight decay."""
+    """How far the cross-entropy optimum is from HardMax's. It is tau * log(total loss) + rho*, by
+    the proved interval of rho*(d, K). None with weight decay."""
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ class Optimum:
 
     upper: float
     """Proved: no code of (d, K) has a larger one-vs-rest distance, or a larger 1 - max_cosine."""
-    shortfall: float
+    shortfall: float = field(metadata=LOWER)
     """At most this share of `upper` is missing."""
     proved: bool
     """The code reaches `upper` to an absolute 1e-9."""
@@ -187,8 +187,9 @@ class SolveResult(Result):
     stationarity: float | None = field(metadata=LOWER)
     """Largest absolute residual of the first-order (KKT) equations."""
     first_order_gain: float | None = field(metadata=LOWER)
-    """The largest first-order increase of the objective over moves of bounded size, the optimum of
-    a linear programme; 0 exactly at KKT points. None or NaN, null in JSON, where not solved."""
+    """The largest first-order increase of the objective over moves of bounded size. It is the
+    optimum of a linear programme, 0 exactly at KKT points. None or NaN, null in JSON, where not
+    solved."""
     local_minimum: str | None
     """`yes`: no code nearby is better, by second-order sufficient conditions or since the value is
     proved optimal. `no`: some codes nearby, of whatever symmetry, are better, as at a saddle.
@@ -204,8 +205,8 @@ class SolveResult(Result):
     """Compared with `best_known`, as in `compare`: a Tammes code by its largest cosine, a Softmax
     Code by its distance. None for a feature model."""
     gap: float | None = field(metadata=LOWER)
-    """max_cosine - best_known: negative is better; 0 within the rounding of best_known below it. Of
-    a Softmax Code 1 - rho_one_vs_rest.lower counts where that is less than max_cosine."""
+    """max_cosine - best_known: negative is better. It is 0 within the rounding of best_known below
+    it. Of a Softmax Code 1 - rho_one_vs_rest.lower counts where that is less than max_cosine."""
     optimum: Optimum | None
     """How far the code can be from the best possible one; None where no bound applies."""
     verdict: str | None
@@ -216,15 +217,15 @@ class SolveResult(Result):
     seed: int
     """Seed of the search."""
     restarts: int = field(metadata=LOWER)
-    """Starts of the search in all, those that `--fixed` adds included; 0 without a search."""
+    """Starts of the search in all, those that `--fixed` adds included. Without a search it is 0."""
     batches: int
-    """Batches of starts that knew nothing of each other: how often the code may have been found."""
+    """Independent batches of starts: how often the code may have been found."""
     hits: int | None
-    """Of these, how many ended in this value, polished; None if the code came from the best codes
-    so far, or if polishing takes too long."""
+    """Batches that ended in this value, polished; None if the code came from the best codes so far,
+    or if polishing takes too long."""
     steps: int = field(metadata=LOWER)
-    """Gradient steps in all: a batch of starts that descends together counts its steps once; with
-    `ufm` those of the polish too."""
+    """Gradient steps in all. A batch of starts that descends together counts its steps once; with
+    `ufm` those of the polish count too."""
     out: str | None
     """The file that the code was written to; None where there is none."""
     weights: Any = field(metadata=HIDDEN, repr=False, compare=False)

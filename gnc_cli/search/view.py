@@ -1,8 +1,8 @@
 """The tables that `gnc solve` shows: a code, a sweep over the temperature, the constructions."""
 
+from gnc_cli.console.details import details
 from gnc_cli.console.table import Cell, Styled, Table, facts
 from gnc_cli.figures import (
-    above_minimum,
     certified,
     count,
     decimals,
@@ -10,7 +10,6 @@ from gnc_cli.figures import (
     lower_end,
     plural,
     published,
-    rounded,
     short,
 )
 from gnc_cli.known_codes.best import BestKnown
@@ -21,7 +20,6 @@ from gnc_cli.search.result import (
     Outcome,
     SolveResult,
     SolveSweep,
-    UfmMeasures,
 )
 
 _COLOURS = {
@@ -32,147 +30,92 @@ _COLOURS = {
     Outcome.TARGET_MISSED: "red",
     Outcome.INTERRUPTED: "red",
 }
-
-
-_BRIEF = ("rho_one_vs_rest", "max_cosine", "hardmax_gap", "best_known", "origin", "out")
-"""What a sheet shows without `-v`."""
+_SHOWN = ("min_angle_deg", "best_known.figure", "verdict", "outcome", "tau", "gnc2")
+"""Figures that stand in remarks, in the title and in what is said below."""
+_EFFORT = ("seed", "restarts", "batches", "hits", "steps")
 
 
 def view(result: SolveResult | SolveSweep | ConstructionList, verbose: bool) -> list[Table]:
-    """The tables for a person; `verbose` ones show the keys of the JSON beside the figures."""
+    """The tables for a person; `verbose` ones have every figure and the keys of the JSON."""
     if isinstance(result, ConstructionList):
         return [_constructions(result)]
-    return [_sweep(result) if isinstance(result, SolveSweep) else _code(result, verbose)]
+    if isinstance(result, SolveSweep):
+        return [_sweep(result)]
+    sheet = _code(result, verbose)
+    skipped = _SHOWN if result.searched else (*_SHOWN, *_EFFORT)
+    further = [details(result, [sheet], *skipped)] if verbose else []
+    return [sheet, *further, Table(notes=_endings(result))]
 
 
 def _code(r: SolveResult, verbose: bool) -> Table:
-    free, ufm, softmax = r.rattlers, r.ufm, r.problem == "softmax"
-    rho, margins, reason = r.rho_one_vs_rest, r.margins, "not every pair of points was compared"
-    known = [] if r.best_known is None else [_best_known(r, r.best_known, verbose)]
-    rows: list[tuple[str, ...]] = [
-        ("distances", "undecided", reason, "rho_one_vs_rest"),
+    known, softmax = [_best_known(r, r.best_known)] if r.best_known else [], r.problem == "softmax"
+    rows = [
+        ("distances", "undecided", "not every pair of points was compared", "rho_one_vs_rest"),
         *known,
     ]
-    if rho is not None and free is not None and margins is not None:
+    if r.rho_one_vs_rest is not None:
+        rho, angle = r.rho_one_vs_rest, f"minimal angle {r.min_angle_deg:.8f} degrees"
         rows = [
             ("one-vs-rest distance", lower_end(rho), certified(rho), "rho_one_vs_rest"),
             *(known if softmax else []),
-            ("one-vs-one distance", decimals(r.rho_one_vs_one), "smallest chord", "rho_one_vs_one"),
-            (
-                "largest cosine",
-                decimals(r.max_cosine),
-                f"minimal angle {r.min_angle_deg:.8f} degrees",
-                "max_cosine",
-            ),
+            ("largest cosine", decimals(r.max_cosine), angle, "max_cosine"),
             *([] if softmax else known),
-            *([] if ufm is None else _feature_model(ufm)),
-            (
-                "CosFace margin",
-                decimals(margins.cosface),
-                "largest m that every class can satisfy",
-                "margins.cosface",
-            ),
-            (
-                "ArcFace margin",
-                decimals(margins.arcface_rad),
-                "minimal angle of two weights, radians",
-                "margins.arcface_rad",
-            ),
-            (
-                "rattlers",
-                f"{count(free.one_vs_rest)} one-vs-rest, {count(free.one_vs_one)} one-vs-one",
-                above_minimum(free.tolerance),
-                "rattlers",
-            ),
-            ("contacts", count(r.contacts), "pairs at the smallest distance", "contacts"),
-            (
-                "stationarity",
-                short(r.stationarity),
-                "largest residual of the first-order equations",
-                "stationarity",
-            ),
-            (
-                "first-order gain",
-                short(r.first_order_gain),
-                "what small moves could still gain; 0 where stationary",
-                "first_order_gain",
-            ),
-            (
-                "local minimum",
-                r.local_minimum or "-",
-                r.local_minimum_reason or "not examined",
-                "local_minimum",
-            ),
         ]
-    if r.optimum is not None:
-        most = f"at most {rounded(r.optimum.upper, up=True, digits=15)}"
-        rows.append(("optimal distance", most, r.optimum.source, "optimum"))
-    rows.append(_origin(r, verbose))
+    if r.ufm is not None and r.ufm.hardmax_gap is not None:
+        most = "at most: loss above its tau -> 0 limit"
+        rows.append(("HardMax gap", short(r.ufm.hardmax_gap.upper), most, "hardmax_gap"))
+    rows.append(_origin(r))
     if r.out not in (None, "-"):
         rows.append(("written", str(r.out), "", "out"))
-    rows = [row for row in rows if row[1] != "-" or r.searched]
-    rows = [row for row in rows if verbose or row[3] in _BRIEF]
+    title = f"{TITLES[r.problem]}   d = {count(r.d)}, K = {count(r.K)}"
+    title += "" if r.ufm is None else f", tau = {r.ufm.tau:.6g}"
+    return facts(title, rows, verbose=verbose)
+
+
+def _endings(r: SolveResult) -> list[Cell]:
+    """How good the code is, and how the search ended where that says more."""
     notes: list[Cell] = [] if r.verdict is None else [(Styled("verdict", "bold"), f": {r.verdict}")]
     settled = r.optimum is not None and r.optimum.proved and not r.searched
     found_before = r.start is not None and r.outcome in (Outcome.STORED, Outcome.CONSTRUCTED)
     if not (settled or found_before):
-        ended = Styled(
-            r.outcome.value.replace("_", " "), f"bold {_COLOURS.get(r.outcome, 'yellow')}"
-        )
-        notes.append((ended, f": {r.advice}"))
-    if verbose and r.undecided:
-        notes.append(f"not decided in the time given: {', '.join(r.undecided)}")
-    title = f"{TITLES[r.problem]}   d = {count(r.d)}, K = {count(r.K)}"
-    if ufm is not None and not verbose:
-        title += f", tau = {ufm.tau:.6g}"
-    return facts(title, rows, notes, verbose=verbose)
+        notes.append((_ending(r.outcome, "bold "), f": {r.advice}"))
+    return notes
 
 
-def _best_known(r: SolveResult, known: BestKnown, verbose: bool) -> tuple[str, ...]:
+def _ending(outcome: Outcome, weight: str = "") -> Styled:
+    return Styled(outcome.value.replace("_", " "), weight + _COLOURS.get(outcome, "yellow"))
+
+
+def _best_known(r: SolveResult, known: BestKnown) -> tuple[str, str, str, str]:
     """The best known value of what the problem maximises: a code with the largest cosine t has a
     one-vs-rest distance of 1 - t or more."""
     softmax = r.problem == "softmax"
     parts = ["proved optimal" if known.proven else "not proved optimal"]
-    named = known.kind == "construction" and not r.searched and not verbose  # stands below
+    named = known.kind == "construction" and not r.searched  # stands below
     if (known.d, known.K) != (r.d, r.K) or not named:
-        parts.append(known.source if verbose else cited(known.source))
+        parts.append(cited(known.source))
     parts += [known.table] if known.table else []
     name = f"best known {'distance' if softmax else 'cosine'}"
-    return name, published(known.figure, distance=softmax), ", ".join(parts), "best_known"
+    value = published(known.figure, distance=softmax)
+    return name, value, ", ".join(parts), "best_known.max_cosine"
 
 
-def _origin(r: SolveResult, verbose: bool) -> tuple[str, ...]:
+def _origin(r: SolveResult) -> tuple[str, str, str, str]:
     """What found the code, what a search added to the code known before, and with which effort."""
     kind, _, name = r.origin.partition(": ")
-    if not verbose:
-        named = name.partition(",")[0].partition(" (")[0]
-        if kind.endswith("stored code"):  # of which the best known code says where it is from
-            named = name.partition(", found by")[0] if kind == "stored code" else ""
-        name = named
-    parts = [name] if name else []
-    starts, steps = plural(r.restarts, "start"), [plural(r.steps, "step")] if verbose else []
+    named = name.partition(",")[0].partition(" (")[0]
+    if kind.endswith("stored code"):  # of which the best known code says where it is from
+        named = name.partition(", found by")[0] if kind == "stored code" else ""
+    parts, starts = [named] if named else [], plural(r.restarts, "start")
     if r.start is not None and r.searched:
         known = r.start.origin.partition(": ")[0]
         parts.append(f"{r.start.gain:.2g} better than the {known}")
     elif r.start is not None and r.steps:
         parts.append(f"no better from {starts}")
     if r.searched and r.steps:
-        parts += [starts, *steps, f"seed {r.seed}"]
+        parts += [starts, f"seed {r.seed}"]
     parts.append(duration(r.seconds))
-    return "found by", kind, ", ".join(parts), "origin"
-
-
-def _feature_model(ufm: UfmMeasures) -> list[tuple[str, ...]]:
-    gap = ufm.hardmax_gap
-    rows: list[tuple[str, ...]] = [
-        ("temperature tau", decimals(ufm.tau), "logits = cosines / tau", "tau"),
-        ("GNC1", short(ufm.gnc1), "variability within classes; 0 when collapsed", "gnc1"),
-        ("GNC3", short(ufm.gnc3), "distance from self-duality; 0 when collapsed", "gnc3"),
-    ]
-    if gap is not None:
-        most = "at most: loss above its tau -> 0 limit"
-        rows.append(("HardMax gap", short(gap.upper), most, "hardmax_gap"))
-    return rows
+    return "found by", kind, ", ".join(parts), ""
 
 
 def _sweep(sweep: SolveSweep) -> Table:
@@ -188,7 +131,7 @@ def _sweep(sweep: SolveSweep) -> Table:
                 short(r.ufm.gnc1),
                 short(r.ufm.gnc3),
                 short(gap.upper if gap else None),
-                Styled(r.outcome.value.replace("_", " "), _COLOURS.get(r.outcome, "yellow")),
+                _ending(r.outcome),
             )
         )
     size = f"d = {count(sweep.d)}, K = {count(sweep.K)}"

@@ -62,13 +62,13 @@ class HeadFacts:
     constraint: str
     """`sphere`: unit features and weights; `decay`: free lengths, held by weight decay."""
     tau: float
-    """Temperature: logits are scores / tau; 1 with `decay`."""
+    """Temperature: logits are scores / tau. It is 1 with `decay`."""
     loss: str
     """`ce`, `hardmax`, `cosface` or `arcface`."""
     margin: float | None
-    """Of `cosface` (a cosine) or `arcface` (radians)."""
+    """Margin of `cosface` (a cosine) or `arcface` (radians)."""
     beta: float | None
-    """Of `cmf`: the share of the old weights that stays at each step."""
+    """Share of the old weights of `cmf` that stays at each step."""
     code: str | None
     """The file or the search that a fixed head is from."""
     assignment: str | None
@@ -78,7 +78,7 @@ class HeadFacts:
     encoder_parameters: int
     """Parameters of the network before the classifier."""
     head_parameters: int
-    """K d, trained or not."""
+    """Parameters of the classifier: K d, trained or not."""
     trained_parameters: int
     """Parameters that the optimizer moves, network and classifier together."""
     saved_share: float = field(metadata=HIGHER)
@@ -124,7 +124,7 @@ class TrainResult(_Training):
     device: str
     """Where it ran: `cpu`, `cuda` or `cuda:1`."""
     processes: int
-    """Processes that trained together (torchrun); 1 otherwise."""
+    """Processes that trained together."""
     epochs: int
     """Epochs done."""
     epochs_asked: int
@@ -133,7 +133,7 @@ class TrainResult(_Training):
     """Mean loss of the last epoch's samples, as they were trained on; None before the first
     epoch."""
     train_accuracy: float | None = field(metadata=HIGHER)
-    """Micro, of the whole training set in eval mode, when it was measured last."""
+    """Share of the training set that is right in eval mode, when measured last."""
     test_accuracy: float | None = field(metadata=HIGHER)
     """Share of the test set that is right, when measured last; None without a test set."""
     ood_accuracy: float | None = field(metadata=HIGHER)
@@ -146,7 +146,7 @@ class TrainResult(_Training):
     measure_share: float = field(metadata=LOWER)
     """Share of the wall time that measuring took."""
     images_per_second: float | None = field(metadata=HIGHER)
-    """Median over epochs, of training only."""
+    """Images per second of training, the median over epochs."""
     history: tuple[EpochRow, ...]
     """One row per epoch, as in metrics.jsonl."""
     measured: MeasureResult | None = field(

@@ -8,18 +8,20 @@ from typing import Any
 
 from gnc_cli.collapse.result import NAMES, MeasureResult
 from gnc_cli.collapse.view import at_least, figure, forms_note, proved, reference_text, share_text
+from gnc_cli.console.details import details
 from gnc_cli.console.options import OutputOptions, Shape
 from gnc_cli.console.process import print_line
 from gnc_cli.console.table import Cell, Styled, Table, facts
 from gnc_cli.figures import count, duration, plural
 from gnc_cli.runtime.distributed import is_rank_zero
-from gnc_cli.training.result import EpochRow, HeadFacts, TrainResult, TrainSeries
+from gnc_cli.training.result import EpochRow, TrainResult, TrainSeries
 
 Fact = tuple[str, ...]
 """Name, value, remark, key of the JSON."""
 
 _COLOURS = {"completed": "green", "time_limit": "yellow", "interrupted": "red"}
-_HEADS = {"learned": "learned", "cmf": "class means of the features", "fixed": "fixed"}
+_SHOWN = ("outcome", "advice", "epochs", "best", "notes", "warnings", "policy")
+"""What stands in the title, in remarks and in what is said below."""
 
 
 def view(result: TrainResult | TrainSeries, verbose: bool) -> list[Table]:
@@ -29,7 +31,7 @@ def view(result: TrainResult | TrainSeries, verbose: bool) -> list[Table]:
         verbose: show what ran, and every figure with its key of the JSON.
     """
     if isinstance(result, TrainSeries):
-        return [_series(result), *([_ran(result.rows[-1])] if verbose else [])]
+        return [_series(result)]
     r, m = result, result.measured
     title = f"{r.data.get('name', 'data')}: {r.model}"
     rows = _accuracies(r)
@@ -37,13 +39,14 @@ def view(result: TrainResult | TrainSeries, verbose: bool) -> list[Table]:
         title += f"   d = {count(m.d)}, K = {count(m.K)}"
         if m.epoch not in (None, r.epochs):
             title += f"   measured after epoch {m.epoch:g}"
-        rows += _collapse(m, r.history, verbose)
-    sheet = facts(title, rows, forms_note(r), verbose=verbose)
+        rows += _collapse(m, r.history)
+    tables = [facts(title, rows, forms_note(r), verbose=verbose)]
+    if verbose:
+        tables.append(details(r, tables, *_SHOWN))
     seconds = sum(row.seconds + row.measure_seconds for row in r.history)
     where = f"{plural(r.epochs, 'epoch')} in {duration(seconds)}, {r.run}"
     run: Cell = (Styled("run", "bold"), f": {where}")
-    ending = Table(sentences=[run], notes=[_ending(r)])
-    return [sheet, *([_ran(r)] if verbose else []), ending]
+    return [*tables, Table(sentences=[run], notes=[_ending(r)])]
 
 
 def _accuracies(r: TrainResult) -> list[Fact]:
@@ -61,7 +64,7 @@ def _accuracies(r: TrainResult) -> list[Fact]:
     return [(name, _share(v) or "", remark, key) for name, v, remark, key in rows if v is not None]
 
 
-def _collapse(r: MeasureResult, history: Sequence[EpochRow], verbose: bool) -> list[Fact]:
+def _collapse(r: MeasureResult, history: Sequence[EpochRow]) -> list[Fact]:
     rows: list[Fact] = [*_form(r, "gnc1", history)]
     if r.gnc2 is not None:
         remark = f"at most {r.gnc2.upper:.6f}" if r.gnc2.width > 1e-6 else "certified"
@@ -70,12 +73,9 @@ def _collapse(r: MeasureResult, history: Sequence[EpochRow], verbose: bool) -> l
         )
     if r.gnc2 is not None and r.gnc2_reference is not None and r.gnc2_ratio is not None:
         known = f"{r.gnc2_reference.value:.6f}"
-        source = reference_text(r.gnc2_reference, None if verbose else 40)
-        if verbose:
-            rows.append(("  reference", known, source, "gnc2_reference"))
+        source = reference_text(r.gnc2_reference, 40)
         ratio = at_least(r.gnc2, r.gnc2_ratio, f"{r.gnc2_ratio:.4f}", 4)
-        of = "GNC2 / reference" if verbose else f"of {known}, {source}"
-        rows.append(("  ratio", ratio, of, "gnc2_ratio"))
+        rows.append(("  ratio", ratio, f"of {known}, {source}", "gnc2_ratio"))
     rows += _form(r, "gnc3", history)
     return rows
 
@@ -96,19 +96,6 @@ def _course(history: Sequence[EpochRow], key: str) -> str:
         return "0 when collapsed"
     epoch, first = measured[0]
     return f"from {figure(first, 3)} after epoch {epoch}"
-
-
-def _ran(r: TrainResult) -> Table:
-    """What ran; of a series the last run."""
-    rows = [
-        ("data", _data(r.data)),
-        ("network", f"{r.model}, {count(r.head.encoder_parameters)} parameters"),
-        ("head", _head(r.head)),
-        ("recipe", _recipe(r)),
-        ("device", r.device if r.processes == 1 else f"{r.processes} processes on {r.device}"),
-    ]
-    cells = [(Styled(name, "bold"), text) for name, text in rows]
-    return Table("", ("", ""), cells, text=frozenset({0, 1}))
 
 
 def _series(series: TrainSeries) -> Table:
@@ -154,38 +141,6 @@ def _ending(r: TrainResult) -> Cell:
     # The advice begins with how the run ended, which stands before it already.
     advice = "" if not r.advice else f": {r.advice.partition(', ')[2] or r.advice}"
     return (_outcome(r.outcome), after + advice)
-
-
-def _data(data: dict[str, Any]) -> str:
-    """`100 classes; images: 900 training, 300 test; 32 x 32, 1 channel`."""
-    kinds = (("training", "train_images"), ("test", "test_images"), ("OOD", "ood_images"))
-    images = [f"{count(data[key])} {name}" for name, key in kinds if data.get(key)]
-    size = f"{data['image_size']} x {data['image_size']}, {plural(data['channels'], 'channel')}"
-    return f"{count(data['classes'])} classes; images: {', '.join(images)}; {size}"
-
-
-def _head(head: HeadFacts) -> str:
-    """What the classifier is, its loss, and how classes were placed on it."""
-    parts = [_HEADS[head.kind] + (f": {head.code}" if head.code else "")]
-    if head.assignment not in (None, "identity"):
-        parts.append(f"classes placed: {head.assignment}")
-    sphere = head.constraint == "sphere"
-    parts.append(f"on the sphere, tau {head.tau:g}" if sphere else "free lengths, weight decay")
-    margin = "" if head.margin is None else f" with margin {head.margin:.4g}"
-    source = head.margin_source
-    margin += f", the largest of {source}" if source not in (None, "given") else ""
-    parts.append(f"loss {head.loss}{margin}")
-    if head.saved_share:
-        parts.append(f"{100.0 * head.saved_share:.2g} % of all parameters saved")
-    return "; ".join(parts)
-
-
-def _recipe(r: TrainResult) -> str:
-    """The settings that say something, as in the JSON: `optimizer sgd, lr 0.1, ...`."""
-    hidden = ("mean", "std")
-    known = [(name, value) for name, value in r.recipe.items() if value and name not in hidden]
-    words = [f"{name} {' '.join(map(str, v)) if isinstance(v, list) else v}" for name, v in known]
-    return ", ".join([*words, f"seed {r.seed}"]).replace("_", " ")
 
 
 def _share(value: float | None) -> str | None:

@@ -64,7 +64,11 @@ def test_a_person_sees_a_sheet_or_a_line_per_row(gnc: Any, run_file: Path) -> No
     for words in ("GNC1  ", "certified, bracket", "  ratio  ", "NCC accuracy  "):
         assert words in sheet, words
     everything = gnc("measure", "run.h5", "--select", "epoch=10", "-v").stdout
-    for words in ("rattlers  ", "classes nearest to the hull of the others", "policy: unit rows"):
+    for words in (
+        "rattlers.one_vs_rest  ",
+        "classes nearest to the hull of the others",
+        "policy.weights",
+    ):
         assert words in everything and words not in sheet, words
     table = gnc("measure", "run.h5").stdout.splitlines()
     assert table[0] == "Collapse   run.h5   3 rows"

@@ -78,8 +78,8 @@ def test_gates_and_sheets_of_a_network_with_few_classes(
     assert not re.search(r"^GNC[13]  ", run.stdout, re.M)
     assert "centred: GNC1, as K = 10 <= d; GNC3, as |mean of class means|^2 = 0.1" in run.stdout
     for key in ("gnc1", "gnc3"):  # all figures with -v
-        assert f" {key}\n" in (verbose := gnc("measure", file, "-v").stdout)
-    assert "classifier: raw rows, no bias" in verbose
+        assert f"\n{key} " in (verbose := gnc("measure", file, "-v").stdout)
+    assert "accuracy raw rows, no bias; " in " ".join(verbose.split())
 
 
 @pytest.mark.parametrize("columns", ["60", "100"])  # a narrow terminal cuts no figure

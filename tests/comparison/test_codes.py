@@ -420,7 +420,7 @@ def test_a_softmax_code_is_judged_by_its_distance(tmp_path: Path) -> None:
     assert array.advice.endswith("its one-vs-rest distance is equal to that of the best known code")
     measured = measure(weights=tmp_path / "softmax.h5")
     assert measured.gnc2_ratio == pytest.approx(1.0, abs=1e-11)
-    (sheet,) = view(compare(tmp_path / "softmax.h5"), verbose=False)
+    sheet, _ = view(compare(tmp_path / "softmax.h5"), verbose=False)
     assert "one-vs-rest distance" in str(sheet)
 
 

@@ -126,8 +126,8 @@ def test_options_reach_the_work_function(gnc: Any, fake: StandIn, tmp_path: Path
 
 def test_verbose_table_names_the_keys_of_gates(gnc: Any) -> None:
     said = gnc(*BASE, "-v").stdout
-    for key in ("rho_one_vs_rest", "max_cosine", "margins.cosface", "rattlers", "first_order_gain"):
-        assert re.search(rf" {re.escape(key)}$", said, re.MULTILINE)
+    for key in ("rho_one_vs_rest", "max_cosine", "margins.cosface", "rattlers", "stationarity"):
+        assert re.search(rf"^{re.escape(key)}[. ]| {re.escape(key)}$", said, re.MULTILINE)
 
 
 def test_json_is_pure_whatever_else_is_said(gnc: Any, tmp_path: Path) -> None:

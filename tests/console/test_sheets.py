@@ -163,26 +163,26 @@ def test_a_verbose_sheet_leaves_no_narrow_strip(name: str) -> None:
             solved,
             lambda: code(best_known=OURS),
             "one-vs-rest distance, best known distance, largest cosine, found by, verdict",
-            "one-vs-one distance, CosFace margin, ArcFace margin, rattlers, contacts, "
-            "stationarity, optimal distance",
+            "rho_one_vs_one, margins.cosface, margins.arcface_rad, rattlers.one_vs_rest, contacts, "
+            "stationarity, optimum.upper",
         ),
         (
             solved,
             lambda: ufm(0.1),
             "one-vs-rest distance, HardMax gap, verdict",
-            "temperature tau, GNC1, GNC3, rattlers",
+            "gnc3, rattlers.one_vs_rest, contacts",
         ),
         (
             measured,
             _set,
             "GNC1, GNC2, GNC3, NCC accuracy",
-            "accuracy, classes, CosFace margin, rattlers, samples per class, policy",
+            "accuracy, classes.present, margins.cosface, rattlers.one_vs_rest, policy.weights",
         ),
         (
             bounded,
             lambda: result("pair"),
             "one-vs-rest distance, margin, uses, largest CosFace m, smallest scale, build it:",
-            "from below, from above, lower, upper, by the bisector theorem",
+            "best.0.exact, best.0.best_known.source, solved-code, three-point",
         ),
         (
             bounded,
@@ -194,13 +194,13 @@ def test_a_verbose_sheet_leaves_no_narrow_strip(name: str) -> None:
             compared,
             lambda: compare(built("icosahedron")),
             "largest cosine, best known, gap, matches",
-            "rattlers, contacts, one-vs-rest distance, known codes",
+            "rattlers.one_vs_rest, contacts, rho_one_vs_rest, known codes",
         ),
         (
             trained,
             run,
             "test accuracy, training accuracy, NCC accuracy, GNC1, GNC2, GNC3, run, completed",
-            "network, head, recipe,   reference",
+            "model, head.kind, recipe, gnc2_reference.source",
         ),
     ],
     ids=["solve", "solve --tau", "measure", "bounds", "bounds --margin", "compare", "train"],

@@ -1,5 +1,6 @@
 """Tables of bounds: exact words, figures rounded to the safe side, nothing lost at any width."""
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -41,7 +42,7 @@ def test_no_figure_is_lost(name: str, width: int, monkeypatch: pytest.MonkeyPatc
     elif found.best:
         for row in found.rows:
             value = show(row.value, row.side == "upper")
-            assert f" {row.side} {row.name} {value}" in text
+            assert f" {row.name} {row.side} {value}" in text
     part = found.dimension
     for row in part.rows if part is not None and len(part.best) < 5 else ():
         assert row.d in (None, 2) or f" {points(row.d)} " in text
@@ -64,13 +65,13 @@ def test_one_pair() -> None:
     bare = shown("tiny").splitlines()
     assert bare[-1] == f"all {len(result('tiny').rows)} bounds with their sources: -v"
     lines = shown("pair", verbose=True).splitlines()
-    sides = [line.split()[:2] for line in lines if line.startswith(("lower", "upper"))]
+    sides = [line.split()[1::-1] for line in lines if re.match(r"[\w.-]+ +(lower|upper) ", line)]
     best_first = sorted(
         result("pair").rows, key=lambda r: (not r.exists, -r.value if r.exists else r.value)
     )
     assert sides == [[row.side, row.name] for row in best_first]
     text = "\n".join(lines)
-    assert "\nbuild it (solved-code): gnc solve --d 10 --K 100" in text and "rho* = 1 - t*" in text
+    assert "build it: gnc solve --d 10 --K 100" in text and "by the bisector theorem" in text
 
 
 def test_a_margin_is_answered_in_the_terms_of_losses() -> None:
@@ -132,8 +133,8 @@ def test_dimensions_in_words() -> None:
     assert "softmax scale s = 1/tau >= 53.38" in text
     assert "build it: gnc solve --d 21 --K 1000000 --construction" in text
     text = words("dimension", verbose=True)
-    assert "construction exists from 21 section-21-1272320" in text
-    assert "build it (construction): gnc solve --d 21 --K 1000000 --construction" in text
+    assert "construction exists from 21 dimension.rows.6 section-21-1272320" in text
+    assert "; build it: gnc solve --d 21 --K 1000000 --construction section" in text
     assert "rankin excluded in every d" in words("impossible", verbose=True)
     assert "K a code exists from d no code exists below d 1,000" in words("few dimensions")
 
