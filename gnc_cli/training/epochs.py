@@ -15,11 +15,10 @@ from typing import Any
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.parameters import spelled
 from gnc_cli.runtime.deadline import Deadline, Progress, SaveTimes
-from gnc_cli.training.checkpoints import Checkpoint, DataStamp, checkpoint_state
 from gnc_cli.training.measure import Measurement, MeasurementStopped, NetworkMeasurer
 from gnc_cli.training.networks.training import EpochTotals, NonFiniteLoss, Training, any_of
 from gnc_cli.training.result import EpochRow
-from gnc_cli.training.run_folder import RunFolder
+from gnc_cli.training.run_folder import Checkpoint, DataStamp, RunFolder, checkpoint_state
 from gnc_cli.training.settings import Settings
 
 _MEASURE_SHARE = 0.1

@@ -19,7 +19,6 @@ from gnc_cli.parameters import is_page, requires, spelled
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.distributed import Processes, in_all, of_first
 from gnc_cli.runtime.threads import limit_threads
-from gnc_cli.training.checkpoints import read_checkpoint
 from gnc_cli.training.data.image_set import ImageData
 from gnc_cli.training.data.load import load_images, load_matched
 from gnc_cli.training.epochs import Epochs
@@ -41,6 +40,7 @@ from gnc_cli.training.run_folder import (
     check_free,
     clear_series,
     own_files,
+    read_checkpoint,
     read_stored_run,
 )
 from gnc_cli.training.settings import Loss, Settings, resumed_settings, settings_of
