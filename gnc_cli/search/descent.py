@@ -33,8 +33,8 @@ from gnc_cli.errors import UnavailableError
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.threads import flush_denormals
 from gnc_cli.search.parametrisation import Parametrisation, free
-from gnc_cli.search.perturbations import unit
 from gnc_cli.search.problem import Problem
+from gnc_cli.search.starts import unit
 
 _MOMENTS = (0.9, 0.95)
 MOST_POINTS = 1000
