@@ -45,11 +45,11 @@ from gnc_cli.limits.certificate import verify
 from gnc_cli.parameters import Parameter, declared
 from gnc_cli.plain import read_plain
 from gnc_cli.runtime.deadline import Deadline
-from gnc_cli.training.checkpoints import read_checkpoint, read_tensors
 from gnc_cli.training.data.idx import read_idx
 from gnc_cli.training.data.load import read_stored
+from gnc_cli.training.network import read_tensors
 from gnc_cli.training.result import EpochRow
-from gnc_cli.training.run_folder import read_stored_run
+from gnc_cli.training.run_folder import read_checkpoint, read_stored_run
 from tests import plain_verifier
 
 REFUSALS = (UsageError, DataError, OutputError)

@@ -39,7 +39,7 @@ from benchmarks.runs import rows
 from gnc_cli import compare, measure
 from gnc_cli.errors import DataError
 from gnc_cli.io.codefile import read_code
-from gnc_cli.training.checkpoints import read_checkpoint
+from gnc_cli.training.run_folder import read_checkpoint
 
 ROWS = WORK / "kills.jsonl"
 _SLOWEST = 600.0

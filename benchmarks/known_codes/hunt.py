@@ -56,8 +56,7 @@ from gnc_cli.known_codes.table import (
     our_copy,
 )
 from gnc_cli.parsing import integers, seconds
-from gnc_cli.search.perturbations import unit
-from gnc_cli.search.starts import resized
+from gnc_cli.search.starts import resized, unit
 
 Pair = tuple[int, int]
 Visit = dict[str, Any]

@@ -26,8 +26,8 @@ from gnc_cli.parameters import (
     plain_signature,
     spelled,
 )
-from gnc_cli.runtime.calls import default_settings
 from gnc_cli.runtime.deadline import Progress
+from gnc_cli.runtime.threads import default_settings
 
 _P = ParamSpec("_P")
 _Q = TypeVar("_Q")

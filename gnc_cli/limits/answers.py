@@ -23,10 +23,11 @@ from gnc_cli.limits.limit import (
     Finding,
     Limit,
     Quantity,
+    Question,
+    is_small,
     least_excluded,
     loosened,
 )
-from gnc_cli.limits.question import Question, is_small
 from gnc_cli.limits.registry import all_limits, unproved_limits
 from gnc_cli.limits.result import (
     BestBounds,

@@ -6,19 +6,17 @@ from gnc_cli.errors import DataError
 from gnc_cli.known_codes.best import Table, read_table
 from gnc_cli.known_codes.table import KnownCodes, numerical_codes, our_copy
 from gnc_cli.limits.caps import COVERING, COVERING_3
-from gnc_cli.limits.codes import (
-    CodeList,
-    ConstructionLimit,
-    claimed_codes,
-)
-from gnc_cli.limits.exclusions import (
-    CARDINALITY,
-    UNPROVED_CARDINALITY,
-    ThreePointLimit,
-    proved_optimum,
-)
 from gnc_cli.limits.levenshtein import LEVENSHTEIN
 from gnc_cli.limits.limit import ROUNDING, Limit, Quantity
+from gnc_cli.limits.lists import (
+    CARDINALITY,
+    UNPROVED_CARDINALITY,
+    CodeList,
+    ConstructionLimit,
+    ThreePointLimit,
+    claimed_codes,
+    proved_optimum,
+)
 from gnc_cli.limits.rankin import RANKIN, RANKIN_CAPS
 from gnc_cli.limits.simplicial import FEJES_TOTH, SIMPLICIAL
 from gnc_cli.limits.theorem_3_3 import THEOREM_3_3_LOWER, THEOREM_3_3_UPPER

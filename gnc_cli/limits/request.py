@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from gnc_cli.errors import UsageError
 from gnc_cli.io.arguments import Call
-from gnc_cli.limits.limit import Quantity
-from gnc_cli.limits.question import LP_DIMENSIONS, is_small
+from gnc_cli.limits.limit import LP_DIMENSIONS, Quantity, is_small
 from gnc_cli.parameters import (
     DURATION,
     MOST_PAIRS,

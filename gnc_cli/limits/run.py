@@ -12,8 +12,7 @@ from gnc_cli import __version__
 from gnc_cli.known_codes.best import best as best_code
 from gnc_cli.limits.answers import classes_answer, dimension_answer, limits_of, pair_answer
 from gnc_cli.limits.delsarte import DelsarteLP
-from gnc_cli.limits.limit import Quantity
-from gnc_cli.limits.question import Question, Target
+from gnc_cli.limits.limit import Quantity, Question, Target
 from gnc_cli.limits.registry import possible_table
 from gnc_cli.limits.request import Bounds
 from gnc_cli.limits.result import BestBounds, BoundRow, BoundsResult

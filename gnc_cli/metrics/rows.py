@@ -19,8 +19,8 @@ from gnc_cli.errors import DataError, import_extra
 from gnc_cli.geometry.sphere import row_norms
 from gnc_cli.parameters import spelled
 from gnc_cli.parsing import shown
-from gnc_cli.runtime.calls import loaded
 from gnc_cli.runtime.deadline import Deadline
+from gnc_cli.runtime.threads import loaded
 
 T = TypeVar("T")
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from gnc_cli.errors import GncError, UnavailableError
-from gnc_cli.runtime.calls import loaded
+from gnc_cli.runtime.threads import loaded
 
 _T = TypeVar("_T")
 _ALONE = datetime.timedelta(seconds=10)

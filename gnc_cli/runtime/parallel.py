@@ -26,9 +26,8 @@ from typing import Any, TypeVar
 
 from gnc_cli.errors import UnavailableError
 from gnc_cli.parameters import excludes, spelled
-from gnc_cli.runtime.calls import loaded
 from gnc_cli.runtime.deadline import Deadline
-from gnc_cli.runtime.threads import available_cores, limit_threads
+from gnc_cli.runtime.threads import available_cores, limit_threads, loaded
 
 T = TypeVar("T")
 R = TypeVar("R")

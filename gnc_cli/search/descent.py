@@ -22,7 +22,7 @@ from scipy.sparse import csr_matrix
 
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.search.parametrisation import Parametrisation, free
-from gnc_cli.search.perturbations import unit
+from gnc_cli.search.starts import unit
 
 MOST_POINTS = 1000
 """Beyond, a free descent of this kind is not quick."""

@@ -22,8 +22,8 @@ from gnc_cli.search.parametrisation import (
     orbits,
     random_generator,
 )
-from gnc_cli.search.perturbations import unit
 from gnc_cli.search.problem import Candidate, Tammes
+from gnc_cli.search.starts import unit
 
 _STAGES, _STEPS = 6, 60
 """Few and short: at equal time more groups find better codes than longer descents."""

@@ -10,7 +10,7 @@ same candidates wherever and beside whatever it runs. Sources of starts:
 - `neighbour`: codes of a few points more, less these, or of fewer with others in deep holes;
 - `algebra`: codes made of nearby constructions (`starts`), descended by L-BFGS;
 - `symmetric hop`: good codes over orbits, made symmetric again and perturbed under their group;
-- `hop`: good codes perturbed (`perturbations`) and annealed from a higher sharpness;
+- `hop`: good codes perturbed (`starts`) and annealed from a higher sharpness;
 - `polish`: good ends of earlier rounds, polished: where a polish is dear, descents leave it to
   tasks of its own, for the best only;
 - `shake`: the best codes disturbed a little and polished at once. Near-optimal basins crowd within
@@ -37,10 +37,9 @@ from gnc_cli.search.descent import (
 )
 from gnc_cli.search.effort import Effort, is_long
 from gnc_cli.search.parametrisation import free
-from gnc_cli.search.perturbations import perturb, shake
 from gnc_cli.search.problem import Candidate, Problem, Tammes, typical_scale
 from gnc_cli.search.refine import polish_candidate
-from gnc_cli.search.starts import algebraic_start, resized
+from gnc_cli.search.starts import algebraic_start, perturb, resized, shake
 from gnc_cli.search.symmetric import SymmetricDescents, user_orbits
 
 ARCHIVE_SIZE = 10

@@ -1,19 +1,22 @@
-"""The network of a run on its batches, and what it starts from."""
+"""The network of a run on its batches, and the tensors that it starts from, its own or others'."""
 
 import logging
 import os
 
+import numpy as np
 import torch
 from torch import nn
 
 from gnc_cli.errors import DataError, UnavailableError, UsageError
 from gnc_cli.figures import duration
+from gnc_cli.io.catalogue import check_entry, translated
+from gnc_cli.io.formats import reader_for
+from gnc_cli.io.inputs import open_input
 from gnc_cli.parameters import spelled
 from gnc_cli.plain import read_plain
 from gnc_cli.runtime.distributed import Processes, on_this_machine, started_by_torchrun
 from gnc_cli.runtime.memory import check_memory
 from gnc_cli.runtime.threads import available_cores, resolve_device, threads_for
-from gnc_cli.training.checkpoints import read_state, read_tensors
 from gnc_cli.training.data.image_set import ImageData
 from gnc_cli.training.head import HeadPlan, build_head
 from gnc_cli.training.networks.batches import Augmentation, Batches, channel_statistics
@@ -21,6 +24,7 @@ from gnc_cli.training.networks.classifier import EncoderWithHead, count_paramete
 from gnc_cli.training.networks.encoders import build_encoder, load_backbone
 from gnc_cli.training.networks.losses import make_loss
 from gnc_cli.training.networks.training import Training
+from gnc_cli.training.run_folder import read_state
 from gnc_cli.training.settings import Precision, Settings
 
 _FLOPS = 1e10
@@ -188,6 +192,25 @@ def _stored_encoder(path: str) -> dict[str, torch.Tensor]:
         ) from error
     prefix = "encoder."
     return {k.removeprefix(prefix): v for k, v in stored.items() if k.startswith(prefix)}
+
+
+def read_tensors(path: str | os.PathLike[str]) -> dict[str, torch.Tensor]:
+    """The named tensors of anyone's checkpoint, on the CPU: .pt, .pth, .ckpt or .safetensors.
+
+    Tensors of no real numbers are left out; bfloat16 and the 8-bit
+    kinds come as float32. Nothing is unpickled but tensors and plain data.
+    """
+    name = os.fspath(path)
+    with open_input(name) as file, reader_for(name, file)(file, name) as catalogue:
+        real = {key: entry for key, entry in catalogue.entries.items() if entry.real}
+        tensors = {}
+        for key in real:
+            check_entry(real[key], catalogue.where(key))
+            with translated(name, f"a tensor {key!r} of shape {real[key].shape}"):
+                array = np.array(real[key].load())
+            whole = array.dtype.kind in "iu" or real[key].dtype in ("float16", "float64")
+            tensors[key] = torch.from_numpy(array if whole else array.astype(np.float32))
+    return tensors
 
 
 def start_processes(device: str) -> tuple[Processes, torch.device]:

@@ -19,10 +19,9 @@ from gnc_cli.parameters import is_page, requires, spelled
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.distributed import Processes, in_all, of_first
 from gnc_cli.runtime.threads import limit_threads
-from gnc_cli.training.checkpoints import read_checkpoint
-from gnc_cli.training.data.image_set import ImageData
+from gnc_cli.training.data.image_set import ImageData, data_facts
 from gnc_cli.training.data.load import load_images, load_matched
-from gnc_cli.training.epochs import Epochs
+from gnc_cli.training.epochs import Epochs, result_of
 from gnc_cli.training.head import HeadPlan, class_similarity, plan_code, plan_heads, read_similarity
 from gnc_cli.training.measure import NetworkMeasurer
 from gnc_cli.training.network import (
@@ -41,10 +40,10 @@ from gnc_cli.training.run_folder import (
     check_free,
     clear_series,
     own_files,
+    read_checkpoint,
     read_stored_run,
 )
 from gnc_cli.training.settings import Loss, Settings, resumed_settings, settings_of
-from gnc_cli.training.summary import data_facts, result_of
 
 _log = logging.getLogger(__name__)
 

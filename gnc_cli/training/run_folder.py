@@ -13,7 +13,7 @@ A snapshot is a file `snapshots/epoch-0010-train.h5` with attributes epoch, step
 """
 
 import contextlib
-import functools
+import hashlib
 import itertools
 import json
 import logging
@@ -21,27 +21,33 @@ import os
 import re
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import asdict, dataclass, replace
+from functools import partial, wraps
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
+
+import numpy as np
+import torch
 
 from gnc_cli import __version__
 from gnc_cli.collapse.files import SNAPSHOTS, snapshot_files
 from gnc_cli.errors import DataError, OutputError
 from gnc_cli.escaping import visible
 from gnc_cli.io.atomic import atomic_file, deferring_errors, make_folder, unshare
+from gnc_cli.io.catalogue import translated
 from gnc_cli.io.code import creation_time, portable
 from gnc_cli.io.hdf5 import write_attributes
-from gnc_cli.io.inputs import read_json
+from gnc_cli.io.inputs import open_input, read_json
 from gnc_cli.io.ledger import Ledger
+from gnc_cli.io.torch_file import load_plain
 from gnc_cli.parameters import spelled
 from gnc_cli.plain import plain, read_plain
 from gnc_cli.runtime.distributed import Processes, of_first
-from gnc_cli.training.checkpoints import read_checkpoint, write_state
 from gnc_cli.training.data.image_set import ImageData
 from gnc_cli.training.head import HeadPlan
 from gnc_cli.training.measure import Measurement
+from gnc_cli.training.networks.batches import Batches
+from gnc_cli.training.networks.training import EpochTotals, Training, TrainingState
 from gnc_cli.training.result import EpochRow
 from gnc_cli.training.settings import Settings
 
@@ -50,6 +56,8 @@ RUN_FILES = (CONFIG, METRICS, "last.pt", "best.pt", LOG)
 _log = logging.getLogger(__name__)
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
+_FORMAT = 2
+"""Of a run's checkpoint."""
 
 
 def _in_first(
@@ -60,7 +68,7 @@ def _in_first(
     Nothing is called without a path.
     """
 
-    @functools.wraps(method)
+    @wraps(method)
     def shared(self: "RunFolder", *args: _P.args, **kwargs: _P.kwargs) -> _T | None:
         work = partial(method, self, *args, **kwargs)
         return of_first(self.processes, work) if self.path else None
@@ -165,7 +173,11 @@ class RunFolder(contextlib.AbstractContextManager["RunFolder"]):
     @_in_first
     def checkpoint(self, state: dict[str, Any]) -> None:
         """last.pt."""
-        write_state(Path(self.path, "last.pt"), state)
+        with (
+            atomic_file(Path(self.path, "last.pt"), force=True, follow=False) as file,
+            deferring_errors(file) as sink,
+        ):
+            torch.save(state, sink)
 
     @_in_first
     def best(self) -> None:
@@ -338,3 +350,86 @@ def _dated_folder(label: str) -> Path:
     folder = next(folder for folder in folders if not folder.exists())
     make_folder(folder)
     return folder
+
+
+def read_state(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Read the state of a checkpoint, tensors on the CPU; no code of the file runs."""
+    name = os.fspath(path)
+    with open_input(name) as file, translated(name, "a checkpoint of gnc train"):
+        state = load_plain(file, name, mapped=False)
+    if not isinstance(state, dict):
+        raise DataError(
+            f"{name!r} holds a {type(state).__name__}, not the dictionary of a run; "
+            "name a run folder of gnc train"
+        )
+    return state
+
+
+@dataclass(frozen=True)
+class DataStamp:
+    """What tells one training set from another."""
+
+    mean: tuple[float, ...]
+    std: tuple[float, ...]
+    """Of each channel."""
+    labels: str
+    """SHA-256 of the labels."""
+
+    @classmethod
+    def of(cls, batches: Batches) -> "DataStamp":
+        """That of the images in these batches."""
+        labels = batches.labels.numpy().astype("<i8").tobytes()
+        normalisation = batches.normalisation
+        return cls(normalisation.mean, normalisation.std, hashlib.sha256(labels).hexdigest())
+
+    def check_same(self, data: "DataStamp", run: str, name: str) -> None:
+        """Refuse to go on with other pictures, or with pictures in another order.
+
+        Args:
+            data: the stamp of the data there are now, which are called `name`.
+            run: the run folder that this stamp is from.
+        """
+        ours, theirs = self.mean + self.std, data.mean + data.std
+        same = len(ours) == len(theirs) and np.allclose(ours, theirs, rtol=1e-6, atol=1e-9)
+        if not same or self.labels != data.labels:
+            raise DataError(
+                f"{run!r} was trained on other pictures, or on these in another order, than those "
+                f"of {name} now; name the same data"
+            )
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """What last.pt and best.pt hold."""
+
+    format: int
+    training: TrainingState
+    totals: EpochTotals | None
+    """Of the epoch that has just ended and is not yet in metrics.jsonl, if there is one."""
+    data: DataStamp
+
+
+def checkpoint_state(training: Training, totals: EpochTotals | None) -> dict[str, Any]:
+    """A `Checkpoint` as tensors and plain data."""
+    return {
+        "format": _FORMAT,
+        "training": training.state(),
+        "totals": None if totals is None else asdict(totals),
+        "data": asdict(DataStamp.of(training.batches)),
+    }
+
+
+def read_checkpoint(path: str | os.PathLike[str]) -> Checkpoint:
+    """A checkpoint of `gnc train`, every part of its type."""
+    name, state = os.fspath(path), read_state(path)
+    version = state.get("format")
+    if isinstance(version, int) and version != _FORMAT:
+        raise DataError(
+            f"{name!r} has format {version}, and this version of gnc reads {_FORMAT}; go on with "
+            "the version that wrote it"
+        )
+    try:
+        checkpoint: Checkpoint = read_plain(Checkpoint, state)
+    except ValueError as error:
+        raise DataError(f"{name!r} is no checkpoint of gnc train: {error}") from error
+    return checkpoint

@@ -21,7 +21,7 @@ from gnc_cli.io import torch_file
 from gnc_cli.io.catalogue import Catalogue, checked
 from gnc_cli.io.codefile import read_points
 from gnc_cli.io.torch_file import load_plain, tensors
-from gnc_cli.training.checkpoints import read_checkpoint
+from gnc_cli.training.run_folder import read_checkpoint
 from tests.faults.world import Case, check, inside
 
 W = np.random.default_rng(0).normal(size=(4, 3))

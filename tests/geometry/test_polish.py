@@ -15,8 +15,8 @@ from gnc_cli.geometry.polish import Polished, polish
 from gnc_cli.geometry.sphere import normalise, random_points
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.search.parametrisation import extending, free
-from gnc_cli.search.perturbations import shake
 from gnc_cli.search.problem import Problem, SoftmaxCode, Tammes
+from gnc_cli.search.starts import shake
 from tests.problems import (
     PROBLEMS,
     antiprism,

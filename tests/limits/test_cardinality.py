@@ -8,9 +8,9 @@ from gnc_cli.console.table import Table
 from gnc_cli.known_codes.table import Cardinality, our_copy, stored_cardinalities
 from gnc_cli.limits.api import bounds
 from gnc_cli.limits.delsarte import DelsarteLP
-from gnc_cli.limits.exclusions import CARDINALITY, UNPROVED_CARDINALITY
 from gnc_cli.limits.levenshtein import LEVENSHTEIN
 from gnc_cli.limits.limit import Limit
+from gnc_cli.limits.lists import CARDINALITY, UNPROVED_CARDINALITY
 from gnc_cli.limits.result import BestBounds, ClassesRow
 from gnc_cli.limits.view import view
 

@@ -9,8 +9,7 @@ import pytest
 
 from gnc_cli import bounds
 from gnc_cli.errors import UsageError
-from gnc_cli.limits.limit import Quantity
-from gnc_cli.limits.question import Target
+from gnc_cli.limits.limit import Quantity, Target
 from gnc_cli.limits.request import Bounds
 from gnc_cli.limits.run import question_of
 

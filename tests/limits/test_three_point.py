@@ -11,10 +11,10 @@ from gnc_cli import bounds
 from gnc_cli.errors import UsageError
 from gnc_cli.geometry.rounding import rounded_up
 from gnc_cli.known_codes.table import data_folder
-from gnc_cli.limits import exclusions
+from gnc_cli.limits import lists
 from gnc_cli.limits.certificate import verify
-from gnc_cli.limits.exclusions import Exclusion, ThreePointLimit, stored_certificates
 from gnc_cli.limits.limit import Ending
+from gnc_cli.limits.lists import Exclusion, ThreePointLimit, stored_certificates
 from gnc_cli.runtime.deadline import Deadline
 
 FOLDER = data_folder() / "certificates"
@@ -111,7 +111,7 @@ def test_points_and_dimensions_say_what_pairs_do(d: int, target: str) -> None:
 def test_pairs_without_a_certificate_are_computed(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(exclusions, "_DEGREE", 6)
+    monkeypatch.setattr(lists, "_DEGREE", 6)
     stages: list[str] = []
     path = tmp_path / "certificate.json"
     run = bounds(9, 21, sdp=True, export=path, progress=lambda stage, *_: stages.append(stage))

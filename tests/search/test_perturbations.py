@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gnc_cli.geometry.sphere import random_points
-from gnc_cli.search.perturbations import deep_holes, perturb, shake
+from gnc_cli.search.starts import deep_holes, perturb, shake
 
 
 @given(st.integers(2, 20), st.integers(2, 6), st.integers(0, 10**6))

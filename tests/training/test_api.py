@@ -13,8 +13,8 @@ from gnc_cli import measure, schemas
 from gnc_cli.collapse.result import MeasureResult, MeasureSeries
 from gnc_cli.errors import DataError
 from gnc_cli.plain import plain
-from gnc_cli.training.checkpoints import read_state
 from gnc_cli.training.result import EpochRow, TrainResult
+from gnc_cli.training.run_folder import read_state
 from gnc_cli.training.view import view
 from tests.training.problems import run, toy
 

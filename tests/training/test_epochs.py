@@ -19,9 +19,9 @@ from gnc_cli.plain import plain
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.training import measure, run_folder
 from gnc_cli.training import run as train_run
-from gnc_cli.training.checkpoints import read_state
 from gnc_cli.training.epochs import measure_due
 from gnc_cli.training.result import EpochRow, TrainResult
+from gnc_cli.training.run_folder import read_state
 from gnc_cli.training.settings import settings_of
 from tests.training.problems import run, timeless, toy
 

@@ -14,9 +14,9 @@ import pytest
 from gnc_cli import schemas, solve
 from gnc_cli.errors import DataError
 from gnc_cli.training.api import train
-from gnc_cli.training.checkpoints import read_state
 from gnc_cli.training.head import assign
 from gnc_cli.training.result import EpochRow, TrainResult, TrainSeries
+from gnc_cli.training.run_folder import read_state
 from tests.training.problems import TINY, run, timeless, toy
 
 SQUARE = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]])

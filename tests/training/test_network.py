@@ -3,6 +3,7 @@
 import contextlib
 import logging
 import math
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ import torch
 from gnc_cli.errors import UnavailableError
 from gnc_cli.runtime import memory
 from gnc_cli.training.head import HeadPlan
-from gnc_cli.training.network import announce_time, check_fits
+from gnc_cli.training.network import announce_time, check_fits, read_tensors
 from gnc_cli.training.settings import Recipe, settings_of
 from tests.training.networks.fakes import fake_training
 
@@ -49,3 +50,16 @@ def test_long_training_is_announced(caplog: pytest.LogCaptureFixture) -> None:
         announce_time(settings, training)
     (line,) = caplog.messages
     assert line.startswith("model='cnn' for epochs=3 takes about ")
+
+
+def test_safetensors_and_low_precision(tmp_path: Path) -> None:
+    from safetensors.torch import save_file
+
+    low = {"a": torch.tensor([1.5, -2.0]), "b": torch.tensor([1, 2]), "c": torch.tensor([True])}
+    save_file({"a": low["a"].bfloat16(), "b": low["b"], "c": low["c"]}, tmp_path / "a.safetensors")
+    torch.save({"a": low["a"].bfloat16(), "b": low["b"], "c": low["c"]}, tmp_path / "a.pt")
+    for name in ("a.safetensors", "a.pt"):
+        tensors = read_tensors(tmp_path / name)
+        assert tensors.keys() == {"a", "b"}
+        assert tensors["a"].dtype == torch.float32 and torch.equal(tensors["a"], low["a"])
+        tensors["a"] += 1.0  # ours to change, and no map of the file

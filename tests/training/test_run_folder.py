@@ -19,9 +19,8 @@ from gnc_cli.collapse.sources import resolve
 from gnc_cli.errors import DataError, OutputError
 from gnc_cli.runtime.distributed import Processes
 from gnc_cli.training import run_folder
-from gnc_cli.training.checkpoints import read_state
 from gnc_cli.training.result import EpochRow
-from gnc_cli.training.run_folder import RunFolder, check_free, read_config
+from gnc_cli.training.run_folder import RunFolder, check_free, read_config, read_state
 from gnc_cli.training.settings import settings_of
 
 STATE: dict[str, Any] = {

@@ -23,8 +23,8 @@ from gnc_cli.runtime.deadline import Deadline, StageProgress
 from gnc_cli.runtime.threads import limit_threads, threads_for
 from gnc_cli.search.result import Course, Outcome, SolveResult, SolveSweep, UfmMeasures
 from gnc_cli.search.routes.route import Route, Save
-from gnc_cli.search.ufm.descent import UfmObjective, descend, random_starts
-from gnc_cli.search.ufm.polish import polish_ufm
+from gnc_cli.search.ufm_descent import UfmObjective, descend, random_starts
+from gnc_cli.search.ufm_polish import polish_ufm
 from gnc_cli.search.verdict import proved_interval
 
 _TOLERANCE = 1e-6

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from gnc_cli.errors import DataError, UsageError
+from gnc_cli.io.code import portable
 from gnc_cli.io.inputs import memory_limit
 from gnc_cli.parsing import listed
 from gnc_cli.runtime.distributed import on_this_machine
@@ -193,3 +194,26 @@ def data_folders() -> list[Path]:
     cache = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     places = ["data", os.environ.get("GNC_DATA"), os.path.join(cache, "gnc")]
     return [Path(os.path.expanduser(place)) for place in places if place]
+
+
+def data_facts(data: ImageData) -> dict[str, Any]:
+    """What the result says of the data; plain JSON."""
+    _, channels, size, _ = data.train.images.shape
+    counts = np.bincount(data.train.labels, minlength=len(data.class_names))
+    ours = {
+        "name": data.name,
+        "classes": len(data.class_names),
+        "train_images": len(data.train.labels),
+        "test_images": None if data.test is None else len(data.test.labels),
+        "ood_images": None if data.ood is None else len(data.ood.labels),
+        "smallest_class": int(counts.min()),
+        "largest_class": int(counts.max()),
+        "channels": channels,
+        "image_size": size,
+    }
+    matched, warnings = None, list(data.warnings)
+    if data.ood is not None:
+        matched = {"name": data.ood.name, "classes_matched": data.ood.classes_matched}
+        warnings += [f"{data.ood.name}: {line}" for line in data.ood.warnings]
+    # In this order, and with these counts.
+    return ours | data.facts | ours | {"ood": matched, "warnings": portable(warnings)}

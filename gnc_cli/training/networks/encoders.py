@@ -19,7 +19,7 @@ from gnc_cli.collapse.measure_model import in_eval_mode
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.parameters import spelled
 from gnc_cli.parsing import listed
-from gnc_cli.runtime.calls import exclusive_generator
+from gnc_cli.runtime.threads import exclusive_generator
 from gnc_cli.training.networks.architectures import (
     CNN,
     DenseNet121,

@@ -15,8 +15,8 @@ from torch import Tensor, nn
 
 from gnc_cli.errors import DataError, UnavailableError
 from gnc_cli.parameters import spelled
-from gnc_cli.runtime.calls import exclusive_generator
 from gnc_cli.runtime.distributed import Processes
+from gnc_cli.runtime.threads import exclusive_generator
 from gnc_cli.training.networks.batches import Batch, Batches, seed_at
 from gnc_cli.training.networks.classifier import EncoderWithHead, autocast, flops_per_image
 from gnc_cli.training.settings import Recipe

@@ -15,7 +15,7 @@ import numpy as np
 from gnc_cli.geometry.active_pairs import tangent_bases
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.search.descent import lbfgs
-from gnc_cli.search.ufm.descent import UfmObjective
+from gnc_cli.search.ufm_descent import UfmObjective
 
 DENSE_UNKNOWNS = 700
 """Up to this many tangent unknowns the Hessian is decomposed; beyond, MINRES on products."""

@@ -1,9 +1,14 @@
-"""Lists of what is excluded: codes of K points in R^d that are better than a clearance.
+"""Bounds that come from lists: codes that are known, and codes that are excluded.
 
-What K points in d dimensions cannot have, neither can more points, nor fewer dimensions. If a bound
-excludes K points whose cosines are at most s, then a code has a largest cosine above s: its
-clearance is strictly below 1 - s, by an amount that nobody states. So `at` says 1 - s, while
-`points` and `dimension` exclude a target of 1 - s itself. A proved optimum is attained.
+A known code, a numerical one or a construction of more points or in fewer dimensions counts too:
+its first K points, with zeros appended, are a code of (d, K). Values are rounded to the side on
+which they are true.
+
+What is excluded are codes of K points in R^d that are better than a clearance. What K points in d
+dimensions cannot have, neither can more points, nor fewer dimensions. If a bound excludes K points
+whose cosines are at most s, then a code has a largest cosine above s: its clearance is strictly
+below 1 - s, by an amount that nobody states. So `at` says 1 - s, while `points` and `dimension`
+exclude a target of 1 - s itself. A proved optimum is attained.
 
 `data/known_codes/cardinality.csv` holds bounds on kissing numbers (s = 1/2) and on the sizes of
 optimal codes, with their sources. Delsarte's linear programme gives the kissing number in 8 and 24
@@ -22,12 +27,23 @@ import csv
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
+from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
-from gnc_cli.constructions.registry import single_codes
-from gnc_cli.geometry.rounding import rounded_up
-from gnc_cli.known_codes.table import Cardinality, data_folder, our_copy, stored_cardinalities
+from gnc_cli.constructions.construction import Construction
+from gnc_cli.constructions.registry import find, largest_construction, single_codes
+from gnc_cli.geometry.rounding import rounded_down, rounded_up
+from gnc_cli.known_codes.best import SEARCHED, constructed
+from gnc_cli.known_codes.table import (
+    CLAIMED,
+    SOLVED,
+    Cardinality,
+    KnownCode,
+    KnownCodes,
+    data_folder,
+    our_copy,
+    stored_cardinalities,
+)
 from gnc_cli.limits.limit import Count, Dimension, Finding, Limit, least_excluded
 from gnc_cli.runtime.deadline import Deadline, StageProgress
 
@@ -39,6 +55,8 @@ _STATUS = {"certified": "certified, not refereed", "numerical": "numerical, not 
 _DEGREE = 8
 """Of programmes that are solved on demand, in about ten seconds."""
 _THREE_POINT = "Bachoc and Vallentin 2008"
+_ONE_CODE = 1e-11
+"""Entries and constructions whose cosines are this near are one code, rounded in its 12th digit."""
 
 
 @dataclass(frozen=True)
@@ -184,3 +202,126 @@ class ThreePointLimit(ExclusionLimit):
             return None
         self.certificate = certificate
         return own
+
+
+def claimed_codes(table: KnownCodes) -> "CodeList":
+    """What our copy and the user's table say that somebody claims."""
+    distinct = dict.fromkeys((*our_copy().claims, *table.claims))
+    # Of two claims on one pair the better one counts.
+    claims = sorted(distinct, key=lambda claim: -claim.exact)
+    codes = KnownCodes(table.stamp, {(claim.d, claim.K): claim for claim in claims})
+    return CodeList("claimed-code", "claims that nobody has vetted", codes, proved=False)
+
+
+class CodeList(Limit):
+    """The best of a list of codes with K points or more in d dimensions or fewer."""
+
+    exists = True
+    listed = True
+
+    def __init__(
+        self,
+        name: str,
+        source: str,
+        codes: KnownCodes,
+        *,
+        of_rho: bool = False,
+        proved: bool = True,
+    ) -> None:
+        self.name, self.source, self.of_rho, self.proved = name, source, of_rho, proved
+        self._codes = codes
+
+    @cached_property
+    def _clearances(self) -> list[tuple[KnownCode, float]]:
+        """Every code with its clearance, the best first."""
+        return [(code, _clearance(code)) for code in self._codes.best_first]
+
+    def at(self, d: int, K: int) -> Finding | None:
+        code = self._codes.covering(d, K)
+        if code is None:
+            return None
+        return Finding(_clearance(code), source=_entry_source(code), how=_entry_command(code, d, K))
+
+    def points(self, d: int, target: Fraction) -> Count | None:
+        least = rounded_up(target)
+        reached = [code for code, value in self._clearances if code.d <= d and value >= least]
+        code = max(reached, key=lambda code: code.K, default=None)
+        if code is None:
+            return None
+        return Count.of(code.K, _entry_source(code), _entry_command(code, d, code.K))
+
+    def last_d(self, K: int) -> int | None:
+        """The last dimension of the list: beyond it no code is better."""
+        return max((d for d, _ in self._codes.entries), default=0)
+
+
+def _clearance(entry: KnownCode) -> float:
+    """Certainly had; of a numerical code as its certificate says."""
+    if entry.status == SOLVED:
+        return float(1 - entry.exact)
+    return rounded_down(1 - entry.between[1])
+
+
+def _entry_source(entry: KnownCode) -> str:
+    pair = f"({entry.d}, {entry.K})"
+    if entry.status == SOLVED:
+        return f"numerical code {pair}: found by gnc, certified"
+    kind = "claimed, not vetted:" if entry.status == CLAIMED else "known code"
+    return f"{kind} {pair}: {entry.source}"
+
+
+def _entry_command(entry: KnownCode, d: int, K: int) -> str | None:
+    """What gives K points in d dimensions of the entry's code: theorem 3.3, a construction, stored
+    coordinates, or the search that found it."""
+    if entry.K <= 2 * entry.d:
+        return f"gnc solve --d {d} --K {K}"
+    code = None if entry.status == SOLVED else constructed(entry.d, entry.K)
+    if code is not None and abs(code.cosine.value - entry.max_cosine) <= _ONE_CODE:
+        return _command(code, d, K)
+    from gnc_cli.known_codes.stored import stored_entry
+
+    stored = stored_entry(entry.d, entry.K)
+    if stored is not None and abs(stored.max_cosine - entry.max_cosine) <= _ONE_CODE:
+        return f"gnc solve --d {entry.d} --K {entry.K} --construction known"
+    return entry.command
+
+
+class ConstructionLimit(Limit):
+    """The best construction: whole or in part, cross sections, orthogonal sums.
+
+    Silent where theorem 3.3 rules (K <= 2 d). Beyond 4096 dimensions a construction in 4096 counts.
+    """
+
+    name = "construction"
+    source = "constructions, see gnc solve --list-constructions"
+    exists = True
+    listed = True
+
+    def at(self, d: int, K: int) -> Finding | None:
+        code = constructed(min(d, SEARCHED), K) if K > 2 * d else None
+        if code is None:
+            return None
+        value = rounded_down(1 - code.cosine.between[1])
+        return Finding(value, source=f"{code.origin}: {code.reference}", how=_command(code, d, K))
+
+    def points(self, d: int, target: Fraction) -> Count | None:
+        code = largest_construction(min(d, SEARCHED), float(1 - target))
+        if code is None or code.K <= 2 * d:
+            return None
+        return Count.of(code.K, f"{code.origin}: {code.reference}", _command(code, d, code.K))
+
+    def last_d(self, K: int) -> int | None:
+        """Theorem 3.3 rules from K/2 dimensions on; beyond 4096 no code is better."""
+        return min(SEARCHED, (K - 1) // 2)
+
+
+def _command(code: Construction, d: int, K: int) -> str:
+    """What builds K points in d dimensions that are at least as good as the construction.
+
+    Sums and cross sections have no name: `solve` takes the best construction by itself, and may
+    search beside it.
+    """
+    whole = find(code.name)
+    if whole is not None and whole.d <= d and whole.K >= K and whole.cosine == code.cosine:
+        return f"gnc solve --d {d} --K {K} --construction {code.name}"
+    return f"gnc solve --d {code.d} --K {code.K}"

@@ -7,8 +7,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnc_cli.search.ufm import cross_entropy as module
-from gnc_cli.search.ufm.cross_entropy import cross_entropy, cross_entropy_curvature
+from gnc_cli.search import ufm_cross_entropy as module
+from gnc_cli.search.ufm_cross_entropy import cross_entropy, cross_entropy_curvature
 
 
 def unit_rows(rng: np.random.Generator, *shape: int) -> np.ndarray:

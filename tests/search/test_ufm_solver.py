@@ -9,6 +9,7 @@ from gnc_cli.brackets import Bracket
 from gnc_cli.geometry.gram import max_cosine
 from gnc_cli.geometry.sphere import normalise
 from gnc_cli.runtime.deadline import Deadline
+from gnc_cli.search import ufm_polish
 from gnc_cli.search.result import Outcome
 from gnc_cli.search.routes.ufm import (
     UfmSolution,
@@ -16,9 +17,8 @@ from gnc_cli.search.routes.ufm import (
     hardmax_gap,
     solve_ufm,
 )
-from gnc_cli.search.ufm import polish
-from gnc_cli.search.ufm.cross_entropy import cross_entropy
-from gnc_cli.search.ufm.descent import UfmObjective
+from gnc_cli.search.ufm_cross_entropy import cross_entropy
+from gnc_cli.search.ufm_descent import UfmObjective
 from tests.problems import PROBLEMS, polygon
 
 TAMMES_7 = next(p.max_cosine for p in PROBLEMS if p.name == "seven")
@@ -143,7 +143,7 @@ def test_products_alone_reach_what_the_dense_hessian_reaches(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     dense = quick(4, 9, tau=0.02)
-    monkeypatch.setattr(polish, "DENSE_UNKNOWNS", 0)
+    monkeypatch.setattr(ufm_polish, "DENSE_UNKNOWNS", 0)
     products = quick(4, 9, tau=0.02)
     assert products.outcome is Outcome.CONVERGED
     assert products.log_total_loss == pytest.approx(dense.log_total_loss, rel=1e-12)

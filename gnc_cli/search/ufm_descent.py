@@ -20,7 +20,7 @@ import numpy as np
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.threads import limit_threads, resolve_device
 from gnc_cli.search.annealing import geoopt, riemannian_adam
-from gnc_cli.search.ufm.cross_entropy import CrossEntropy, cross_entropy, cross_entropy_curvature
+from gnc_cli.search.ufm_cross_entropy import CrossEntropy, cross_entropy, cross_entropy_curvature
 
 _FIRST_RATE = 0.1
 _ANNEALED = 0.7

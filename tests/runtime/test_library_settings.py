@@ -16,7 +16,7 @@ import torch
 
 import gnc_cli
 from gnc_cli import solve, train
-from gnc_cli.runtime.calls import default_settings
+from gnc_cli.runtime.threads import default_settings
 
 ROOT = Path(gnc_cli.__file__).parent.parent
 

@@ -1,1 +1,0 @@
-"""The unconstrained feature model: cross-entropy over free classifier and features."""
