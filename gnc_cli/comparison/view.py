@@ -34,7 +34,8 @@ from gnc_cli.known_codes.table import TableStamp, our_copy
 from gnc_cli.known_codes.verdict import TOLERANCE, ComparisonStatus
 from gnc_cli.metrics.gnc2 import Rattlers
 from gnc_cli.parsing import number
-from gnc_cli.plain import look_up, plain
+from gnc_cli.plain import plain
+from gnc_cli.records import look_up
 
 _COLOURS = {
     ComparisonStatus.MATCHES: "green",
