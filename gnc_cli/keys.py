@@ -22,8 +22,8 @@ def gate_keys(records: tuple[Any, ...]) -> dict[str, Any]:
     keys: dict[str, Any] = {}
     for record in records:
         head = first_keys(record)
-        own = properties(record) | head
-        keys |= head | {name: own[name] for name in record.csv_head}
+        known = properties(record) | head
+        keys |= head | {name: known[name] for name in record.csv_head}
         for kind in record.judged_kinds():
             keys = properties(kind) | keys
     return {name: schema for name, schema in keys.items() if name != "rows"}
@@ -31,8 +31,11 @@ def gate_keys(records: tuple[Any, ...]) -> dict[str, Any]:
 
 def first_keys(record: Any) -> dict[str, Any]:
     """Return the first keys of a result, each with its schema."""
-    head = {name: {"const": getattr(record, name)} for name in ("schema", "command")}
-    return head | {"version": {"type": "string", "description": "Version of gnc that made it."}}
+    return {
+        "schema": {"const": record.schema},
+        "command": {"const": record.command},
+        "version": {"type": "string", "description": "Version of gnc that made it."},
+    }
 
 
 def properties(record: Any) -> dict[str, Any]:
@@ -48,8 +51,9 @@ def tuple_schema(records: Any) -> dict[str, Any]:
         extra="forbid",
         json_schema_serialization_defaults_required=True,
     )
-    adapter = TypeAdapter(tuple[records], config=config)
-    schema = adapter.json_schema(mode="serialization", schema_generator=_Schemas)
+    schema = TypeAdapter(tuple[records], config=config).json_schema(
+        mode="serialization", schema_generator=_Schemas
+    )
     for definition in schema["$defs"].values():
         del definition["title"]
     return schema

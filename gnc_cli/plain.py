@@ -1,4 +1,4 @@
-"""JSON's own types: records written in them and read back, rows and dotted keys.
+"""JSON's own types: records written in them and read back.
 
 Pydantic converts; it is loaded when a record is first written or read.
 """
@@ -112,53 +112,3 @@ def read_plain(kind: Any, value: Any, field: str = "") -> Any:
     except ArithmeticError as error:
         raise ValueError(str(error)) from error
     return read
-
-
-def rows_of(result: dict[str, Any]) -> list[dict[str, Any]]:
-    """The rows of a result's JSON, each with the keys that all share; one row where it has none."""
-    if not isinstance(result.get("rows"), list):
-        return [result]
-    shared = {k: v for k, v in result.items() if k not in ("rows", "seconds", "out")}
-    return [shared | row for row in result["rows"] if isinstance(row, dict)]
-
-
-def flatten(value: Any, *, lists: bool = True) -> dict[str, Any]:
-    """One level under dotted keys.
-
-    Args:
-        value: a dictionary, as `to_json` gives it.
-        lists: whether lists count as levels (`rows.0.d`). Without, a list of texts becomes one
-            text, and tables inside a row are left out.
-
-    Example:
-        >>> flatten({"gnc2": {"lower": 0.5}, "pairs": [{"a": 1}], "warnings": ["x", "y"]})
-        {'gnc2.lower': 0.5, 'pairs.0.a': 1, 'warnings.0': 'x', 'warnings.1': 'y'}
-        >>> flatten({"gnc2": {"lower": 0.5}, "pairs": [{"a": 1}], "warnings": ["x"]}, lists=False)
-        {'gnc2.lower': 0.5, 'warnings': 'x'}
-    """
-    flat: dict[str, Any] = {}
-    for key, part in value.items():
-        if isinstance(part, list):
-            if not lists:
-                if part and all(isinstance(item, str) for item in part):
-                    flat[key] = "; ".join(part)
-                continue
-            part = {str(place): item for place, item in enumerate(part)}
-        if isinstance(part, dict):
-            inner = flatten(part, lists=lists)
-            flat |= {f"{key}.{name}": item for name, item in inner.items()}
-        else:
-            flat[key] = part
-    return flat
-
-
-def look_up(row: Any, key: str) -> Any:
-    """What stands under a dotted key (`rows.0.gnc2.lower`); None where nothing does."""
-    for part in key.split("."):
-        if isinstance(row, dict):
-            row = row.get(part)
-        elif isinstance(row, list) and part.isdigit() and int(part) < len(row):
-            row = row[int(part)]
-        else:
-            return None
-    return row

@@ -1,4 +1,4 @@
-"""Results: the base record, its ways out, and what the metadata of a field says of a figure.
+"""Results: the base record, its rows, columns and tables, and what the metadata of a field says.
 
 A record is a frozen dataclass: `plain.py` writes and reads it, `keys.py` describes its keys.
 """
@@ -12,7 +12,7 @@ from typing import Any, ClassVar, get_args, get_type_hints
 
 from gnc_cli.brackets import Bracket
 from gnc_cli.errors import import_extra
-from gnc_cli.plain import flatten, look_up, plain, rows_of
+from gnc_cli.plain import plain
 
 VIEWS: dict[str, Callable[[], Any]] = {}
 """Command -> what imports its view. The folder of the command fills it (`__init__.py`), which is
@@ -117,8 +117,8 @@ class Result:
         """
         from gnc_cli.keys import columns, properties
 
-        own = [name for kind in self.line_kinds for name in columns(properties(kind))]
-        names = list(dict.fromkeys([*self.csv_head, *own]))
+        names = [name for kind in self.line_kinds for name in columns(properties(kind))]
+        names = list(dict.fromkeys([*self.csv_head, *names]))
         rows = [{name: _cell(look_up(line, name)) for name in names} for line in self.lines()]
         return names, rows
 
@@ -151,9 +151,11 @@ class Result:
     @property
     def title(self) -> str:
         """What was asked, in a few words: the heading of a report."""
-        named = {key: getattr(self, key, None) for key in ("problem", "d", "K")}
-        texts = {k: f"{v:,}" if isinstance(v, int) else str(v) for k, v in named.items() if v}
-        return ", ".join(f"{key} = {text}" for key, text in texts.items())
+        return ", ".join(
+            f"{key} = {value:,}" if isinstance(value, int) else f"{key} = {value}"
+            for key in ("problem", "d", "K")
+            if (value := getattr(self, key, None))
+        )
 
     @property
     def messages(self) -> tuple[str, ...]:
@@ -197,12 +199,11 @@ class Result:
         spread: dict[str, Any] = {}
         left_out = cls.spread_fields()
         for name, value in keys.items():
-            if name not in left_out:
-                spread[name] = value
-                continue
-            # What both have is the outer record's.
-            without = {*spread, *left_out[name]}
-            spread |= {key: part for key, part in (value or {}).items() if key not in without}
+            parts = {name: value}
+            if name in left_out:  # what both have is the outer record's
+                without = {*spread, *left_out[name]}
+                parts = {key: part for key, part in (value or {}).items() if key not in without}
+            spread |= parts
         return spread
 
 
@@ -223,6 +224,53 @@ def marked(kind: type, mark: str) -> dict[str, Any]:
             inner = marked(record, mark)
             keys |= {key: inner[key] for key in inner if key not in each.metadata["spread"]}
     return keys
+
+
+def rows_of(result: dict[str, Any]) -> list[dict[str, Any]]:
+    """The rows of a result's JSON, each with the keys that all share; one row where it has none."""
+    if not isinstance(result.get("rows"), list):
+        return [result]
+    shared = {k: v for k, v in result.items() if k not in ("rows", "seconds", "out")}
+    return [shared | row for row in result["rows"] if isinstance(row, dict)]
+
+
+def flatten(value: Any, *, lists: bool = True) -> dict[str, Any]:
+    """One level under dotted keys.
+
+    Args:
+        value: a dictionary, as `to_json` gives it.
+        lists: whether lists count as levels (`rows.0.d`). Without, a list of texts becomes one
+            text, and tables inside a row are left out.
+
+    Example:
+        >>> flatten({"gnc2": {"lower": 0.5}, "pairs": [{"a": 1}], "warnings": ["x", "y"]})
+        {'gnc2.lower': 0.5, 'pairs.0.a': 1, 'warnings.0': 'x', 'warnings.1': 'y'}
+        >>> flatten({"gnc2": {"lower": 0.5}, "pairs": [{"a": 1}], "warnings": ["x"]}, lists=False)
+        {'gnc2.lower': 0.5, 'warnings': 'x'}
+    """
+    flat: dict[str, Any] = {}
+    for key, part in value.items():
+        if isinstance(part, list) and lists:
+            part = {str(place): item for place, item in enumerate(part)}
+        if isinstance(part, dict):
+            flat |= {f"{key}.{k}": item for k, item in flatten(part, lists=lists).items()}
+        elif not isinstance(part, list):
+            flat[key] = part
+        elif part and all(isinstance(item, str) for item in part):
+            flat[key] = "; ".join(part)
+    return flat
+
+
+def look_up(row: Any, key: str) -> Any:
+    """What stands under a dotted key (`rows.0.gnc2.lower`); None where nothing does."""
+    for part in key.split("."):
+        if isinstance(row, dict):
+            row = row.get(part)
+        elif isinstance(row, list) and part.isdigit() and int(part) < len(row):
+            row = row[int(part)]
+        else:
+            return None
+    return row
 
 
 def _cell(value: Any) -> Any:

@@ -25,8 +25,7 @@ from typing import Any
 from gnc_cli.console.options import GatedRows, GateOptions
 from gnc_cli.errors import DataError, ExitCode, UsageError
 from gnc_cli.parsing import number
-from gnc_cli.plain import flatten, look_up, rows_of
-from gnc_cli.records import Result, results
+from gnc_cli.records import Result, flatten, look_up, results, rows_of
 
 _MOST_NAMED = 5
 """Rows that a verdict names."""

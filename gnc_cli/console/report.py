@@ -20,8 +20,7 @@ from gnc_cli.console.process import emit, note
 from gnc_cli.console.table import Table, markdown, printed
 from gnc_cli.errors import ExitCode
 from gnc_cli.escaping import in_markdown, in_prometheus, visible
-from gnc_cli.plain import flatten
-from gnc_cli.records import Result
+from gnc_cli.records import Result, flatten
 
 _MARKS = {Status.PASSED: "✅", Status.UNDECIDED: "❔", Status.FAILED: "❌"}
 _UNFINISHED = ("interrupted", "nonfinite", "target_missed")

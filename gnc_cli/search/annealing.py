@@ -93,8 +93,9 @@ def anneal(
     riemannian, dtype = geoopt(), torch.float32
     # Loaded here at the latest, after `limit_threads`, which gives the others back.
     torch.set_num_threads(1)
-    tensor = torch.as_tensor(starts, dtype=dtype, device=device).clone()
-    points = riemannian.ManifoldParameter(tensor, manifold=riemannian.Sphere())
+    points = riemannian.ManifoldParameter(
+        torch.as_tensor(starts, dtype=dtype, device=device).clone(), manifold=riemannian.Sphere()
+    )
     optimizer = riemannian_adam(points, lr=1.0, betas=_MOMENTS, eps=1e-12)
     project = problem.parametrisation.project
     projected = problem.parametrisation.projections is not None

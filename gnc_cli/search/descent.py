@@ -14,6 +14,7 @@ end where 2,000 steps of L-BFGS do in 1.2 s; at (48, 100) all starts end at rho 
 misses from most.
 """
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -109,19 +110,21 @@ def lbfgs(
         if report is not None:
             report(steps, best_value)
 
-    options = {
-        "maxiter": max_steps,
-        "maxfun": 4 * max_steps + 20,
-        "maxcor": memory,
-        "ftol": 0.0,
-        "gtol": tolerance,
-    }
-    try:
+    with contextlib.suppress(TimeoutError):
         minimize(
-            evaluate, start.ravel(), jac=True, method="L-BFGS-B", callback=count, options=options
+            evaluate,
+            start.ravel(),
+            jac=True,
+            method="L-BFGS-B",
+            callback=count,
+            options={
+                "maxiter": max_steps,
+                "maxfun": 4 * max_steps + 20,
+                "maxcor": memory,
+                "ftol": 0.0,
+                "gtol": tolerance,
+            },
         )
-    except TimeoutError:
-        pass
     return best_point, steps
 
 
@@ -275,8 +278,12 @@ def smoothed_cosine(
     parametrisation: Parametrisation, beta: float
 ) -> Callable[[np.ndarray], tuple[float, np.ndarray]]:
     """The smoothed largest cosine of unknown rows (M, d), with its Euclidean gradient."""
-    listed = parametrisation.is_free and parametrisation.K >= _LISTED_FROM and beta >= _SHARP_ENOUGH
-    listed = listed and parametrisation.d <= _LISTED_TO
+    listed = (
+        parametrisation.is_free
+        and parametrisation.K >= _LISTED_FROM
+        and parametrisation.d <= _LISTED_TO
+        and beta >= _SHARP_ENOUGH
+    )
     near: NearPairs | None = None
 
     def value_and_gradient(rows: np.ndarray) -> tuple[float, np.ndarray]:
@@ -317,8 +324,9 @@ class NearPairs:
         """Whether the pairs are few, and all that count at these rows."""
         self.cosines = np.einsum("md,md->m", rows[self.first], rows[self.pairs.indices])
         moved = np.linalg.norm(rows - self.home, axis=1).max()
-        few = len(self.cosines) < _FEW * len(rows) ** 2
-        return bool(few and self.cosines.max() - self.level - 2 * moved >= _COUNTED / self.beta)
+        return len(self.cosines) < _FEW * len(rows) ** 2 and bool(
+            self.cosines.max() - self.level - 2 * moved >= _COUNTED / self.beta
+        )
 
     def value_and_gradient(self, rows: np.ndarray) -> tuple[float, np.ndarray]:
         """At the rows for which the list was last known to hold."""

@@ -17,7 +17,7 @@ import pytest
 
 from gnc_cli import schemas
 from gnc_cli.collapse.result import MeasureResult, MeasureSeries
-from gnc_cli.plain import flatten
+from gnc_cli.records import flatten
 from tests import golden
 from tests.collapse.conftest import save, save_run
 

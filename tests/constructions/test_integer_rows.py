@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from gnc_cli.constructions import integer_rows
 from gnc_cli.constructions.integer_rows import UnequalRows, pair_counts
+from gnc_cli.runtime import threads
 
 
 def _plain(vectors: np.ndarray) -> dict[int, int]:
@@ -33,7 +34,7 @@ def test_many_tiles_many_values_and_threads(
     cores: int, largest: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(integer_rows, "_TILE", (7, 21))
-    monkeypatch.setattr(integer_rows, "threads_for", lambda flops: cores)
+    monkeypatch.setattr(threads, "threads_for", lambda flops: cores)
     vectors = np.random.default_rng(largest).integers(-largest, largest + 1, (100, 6))
     assert pair_counts(vectors) == _plain(vectors)
 
