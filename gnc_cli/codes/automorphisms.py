@@ -32,6 +32,7 @@ class CodeSymmetries:
         code: rows that stand for directions, shape (K, d).
         tolerance: largest distance between a row, rotated, and its image.
         most_rows: codes with more rows are refused.
+        most_labels: how often the rows are sorted at most, in all searches together.
         deadline: a search that it cuts short counts as one of too many cases.
 
     Raises:
@@ -53,6 +54,7 @@ class CodeSymmetries:
         *,
         tolerance: float = 1e-6,
         most_rows: int = _MOST_ROWS,
+        most_labels: int = _MOST_LABELS,
         deadline: Deadline | None = None,
     ) -> None:
         self._W, self._tolerance = normalise(as_points(code, "code")), tolerance
@@ -62,7 +64,7 @@ class CodeSymmetries:
                 f"code of {self._K} rows: its symmetries are looked for up to {most_rows} rows"
             )
         self._search = MatchingSearch(self._W, self._W, tolerance)
-        self._search.labels, self._search.thorough = _MOST_LABELS, True
+        self._search.labels, self._search.thorough = most_labels, True
         self._levels: dict[tuple[int, ...], Level] = {}
         # Permutations whose products are all symmetries: row k goes to `g[k]`.
         self._generators: list[np.ndarray] = []

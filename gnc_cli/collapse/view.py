@@ -474,12 +474,17 @@ def figure(value: float | None, digits: int = 6) -> str:
     return f"{value:#.{digits}g}".rstrip(".") if value else "0"
 
 
-def share_text(value: float | None) -> str:
-    """A share of samples; a dash for None. Only the whole is 1."""
+def share_text(value: float | None, digits: int = 6) -> str:
+    """A share of samples to a number of decimals; a dash for None. Only the whole is 1.
+
+    >>> share_text(0.99996, 4)
+    '0.999960'
+    """
     if value is None:
         return "-"
-    text = f"{value:.6f}"
-    return text if value == 1.0 or float(text) < 1.0 else f"{value:.9f}"
+    text = f"{value:.{digits}f}"
+    enough = value == 1.0 or digits > 8 or float(text) < 1.0
+    return text if enough else share_text(value, digits + digits // 2)
 
 
 def at_least(bracket: Bracket, value: float, text: str, digits: int = 6) -> str:
@@ -499,7 +504,7 @@ def proved(bracket: Bracket, most: int) -> str:
     return at_least(bracket, bracket.lower, lower_end(bracket, most))
 
 
-def reference_text(reference: Gnc2Reference, letters: int | None = None) -> str:
+def reference_text(reference: Gnc2Reference, letters: int | None) -> str:
     """What GNC2 is held against: how good it is, by name, of which table or version.
 
     Args:

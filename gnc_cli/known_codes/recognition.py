@@ -54,7 +54,7 @@ def recognise(
     max_cosine: float,
     rattles: np.ndarray,
     deadline: Deadline,
-    precision: float = 0.0,
+    precision: float,
 ) -> Recognised:
     """Look for a construction or stored code that the unit rows `W`, (K, d), equal.
 

@@ -128,7 +128,7 @@ def anneal(
     step: float,
     steps: int,
     deadline: Deadline,
-    device: str = "cpu",
+    device: str,
 ) -> Descent:
     """Descend from every start (R, P, d) at once while the sharpness grows geometrically.
 
@@ -277,8 +277,8 @@ def quick_descents(
     sharpness: np.ndarray,
     end: float,
     deadline: Deadline,
-    stages: int = STAGES,
-    steps: int = STEPS,
+    stages: int,
+    steps: int,
 ) -> tuple[list[QuickEnd], int, int]:
     """Descend from each start (R, M, d) while the sharpness grows from `sharpness` (R,) to `end`.
 

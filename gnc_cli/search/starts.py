@@ -39,7 +39,7 @@ _SPREAD = 0.5
 
 
 def algebraic_start(
-    rng: np.random.Generator, d: int, K: int, favourite: str = ""
+    rng: np.random.Generator, d: int, K: int, favourite: str
 ) -> tuple[str, np.ndarray] | None:
     """A random code from nearby constructions: its origin, and unit rows (K, d).
 

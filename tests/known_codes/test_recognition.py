@@ -14,7 +14,9 @@ from tests.comparison.samples import built
 
 def recognised(W: np.ndarray, deadline: Deadline | None = None) -> Recognised:
     rattles = np.zeros(len(W), dtype=bool)
-    return recognise(W, float(row_maxima(W)[0].max()), rattles, deadline or Deadline())
+    return recognise(
+        W, float(row_maxima(W)[0].max()), rattles, deadline or Deadline(), precision=0.0
+    )
 
 
 def test_what_is_decided() -> None:

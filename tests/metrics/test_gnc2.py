@@ -47,14 +47,10 @@ def test_quantiles_are_those_of_the_brackets(rng: np.random.Generator) -> None:
         assert bracket.lower <= bracket.upper
 
 
-def test_beyond_some_thousand_classes_a_sample(
-    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "EVERY_CLASS", 100)
-    monkeypatch.setattr(module, "_SAMPLE", 40)
+def test_beyond_some_thousand_classes_a_sample(rng: np.random.Generator) -> None:
     W = random_points(rng, 300, 10)
     every = one_vs_rest(W)
-    detail = gnc2_detail(W, seed=5)
+    detail = gnc2_detail(W, seed=5, every_class=False, sample_size=40)
     sample = np.sort(np.random.default_rng(5).choice(300, 40, replace=False))
     found = detail.quantiles
     assert found is not None and (found.classes, found.seed) == (40, 5)

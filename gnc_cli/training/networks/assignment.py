@@ -41,7 +41,7 @@ _FRANK_WOLFE = 3e10
 
 
 def assign(
-    how: str, code: np.ndarray, similarity: np.ndarray | None = None, *, seed: int = 0
+    how: str, code: np.ndarray, similarity: np.ndarray | None, *, seed: int = 0
 ) -> np.ndarray:
     """The row of each class: a permutation, int64 (K,), of the rows (K, d) of a code.
 
