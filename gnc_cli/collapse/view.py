@@ -101,7 +101,7 @@ def _set(r: MeasureResult, verbose: bool) -> list[Table]:
     title += f"   {place}" if place else ""
     rows = [] if r.gnc2 is None else _sheet(r, r.gnc2)
     rows += [] if r.K or r.features is None else _spectrum(r, r.features)
-    tables = [facts(title, [*rows, *_variants(r)], forms_note(r), verbose=verbose)]
+    tables = [facts(title, rows, forms_note(r), verbose=verbose)]
     reaches = {"reach": r.reach, "reach_sets": r.reach_sets}
     further = [_reach(key, reach, verbose) for key, reach in reaches.items() if reach is not None]
     if r.duplicates is not None and r.without_duplicates is not None:
@@ -109,6 +109,8 @@ def _set(r: MeasureResult, verbose: bool) -> list[Table]:
     if verbose:
         tables.append(details(r, [*tables, *further], *_SHOWN))
         tables += [_worst(r.worst_classes)] if r.worst_classes else []
+    else:  # what was asked for beyond the sheet
+        tables.append(details(r.variants, (), prefix="variants."))
     return [*tables, *further, Table(notes=_notes([r], r.out))]
 
 
@@ -207,19 +209,6 @@ def _spectrum(r: MeasureResult, f: FeatureSpectrum) -> list[tuple[str, str, str,
         ),
     )
     return [(*row, f"features.{key}") for row, key in zip(rows, _SPECTRUM, strict=True)]
-
-
-def _variants(r: MeasureResult) -> Iterable[tuple[str, str, str, str]]:
-    spaces = {
-        "classic": "of unit rows, not centred",
-        "neco": f"raw rows, out of distribution: {r.policy.ood}",
-    }
-    for family, remark in spaces.items():
-        if (values := getattr(r.variants, family)) is not None:
-            yield family, "", remark, f"variants.{family}"
-            for key, value in vars(values).items():
-                shown = count(value) if isinstance(value, int) else figure(value)
-                yield f"  {key.replace('_', ' ')}", shown, "", f"variants.{family}.{key}"
 
 
 def _worst(rows: Sequence[ClassRow]) -> Table:
