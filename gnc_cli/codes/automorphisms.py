@@ -21,8 +21,6 @@ from gnc_cli.runtime.deadline import Deadline
 
 _MOST_ROWS = 100
 """Codes with more rows are refused, where the caller sets no other limit."""
-_MOST_LABELS = 100_000
-"""How often the rows are sorted, in all searches together: half a minute at 100 rows."""
 
 
 class CodeSymmetries:
@@ -32,7 +30,8 @@ class CodeSymmetries:
         code: rows that stand for directions, shape (K, d).
         tolerance: largest distance between a row, rotated, and its image.
         most_rows: codes with more rows are refused.
-        most_labels: how often the rows are sorted at most, in all searches together.
+        most_labels: how often the rows are sorted at most, in all searches together: by
+            default half a minute at 100 rows.
         deadline: a search that it cuts short counts as one of too many cases.
 
     Raises:
@@ -54,7 +53,7 @@ class CodeSymmetries:
         *,
         tolerance: float = 1e-6,
         most_rows: int = _MOST_ROWS,
-        most_labels: int = _MOST_LABELS,
+        most_labels: int = 100_000,
         deadline: Deadline | None = None,
     ) -> None:
         self._W, self._tolerance = normalise(as_points(code, "code")), tolerance

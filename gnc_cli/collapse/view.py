@@ -110,7 +110,7 @@ def _set(r: MeasureResult, verbose: bool) -> list[Table]:
         tables.append(details(r, [*tables, *further], *_SHOWN))
         tables += [_worst(r.worst_classes)] if r.worst_classes else []
     else:  # what was asked for beyond the sheet
-        tables.append(details(r.variants, (), prefix="variants."))
+        tables.append(details(r.variants, (), title="variants"))
     return [*tables, *further, Table(notes=_notes([r], r.out))]
 
 

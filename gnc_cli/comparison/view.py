@@ -163,11 +163,9 @@ def _sheet(r: FileRow, stamp: TableStamp, verbose: bool) -> list[Table]:
     if verbose:
         tables.append(details(r, tables, *_SHOWN))
     if r.description is not None:
-        tables.append(
-            details(r.description, (), "description.rigidity.direction", prefix="description.")
-        )
+        tables.append(details(r.description, (), "rigidity.direction", title="description"))
     if r.digits is not None:
-        tables.append(details(r.digits, (), "digits.polynomial.coefficients", prefix="digits."))
+        tables.append(details(r.digits, (), "polynomial.coefficients", title="digits"))
     notes: list[Cell] = [(*_verdict(r), f": {r.advice}"), *([_stamp(stamp)] if verbose else [])]
     return [*tables, Table(notes=notes)]
 
