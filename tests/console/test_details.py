@@ -40,7 +40,7 @@ CASES: dict[str, Case] = {
         compared,
         lambda: compare(built("icosahedron")),
         "",
-        {"table", "min_angle_deg", "d", "K"},
+        {"table", "counts", "min_angle_deg", "d", "K"},
     ),
     "train": (trained, run, "", {"d", "K", "epochs", "epoch", "step"}),
 }
