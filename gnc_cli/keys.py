@@ -8,6 +8,7 @@ import ast
 import dataclasses
 import inspect
 import itertools
+import sys
 from functools import cache
 from typing import Any
 
@@ -102,11 +103,18 @@ def documents(record: type) -> dict[str, str]:
     """The docstring under each field, also of inherited ones."""
     texts: dict[str, str] = {}
     for base in filter(dataclasses.is_dataclass, reversed(record.__mro__)):
-        body = ast.parse(inspect.getsource(base)).body[0].body  # type: ignore[attr-defined]
+        body = _classes(base.__module__)[base.__name__]
         for field, below in itertools.pairwise(body):
             if isinstance(field, ast.AnnAssign) and isinstance(below, ast.Expr):
                 texts[ast.unparse(field.target)] = " ".join(ast.literal_eval(below.value).split())
     return texts
+
+
+@cache
+def _classes(module: str) -> dict[str, list[ast.stmt]]:
+    """The bodies of the classes of a module, which is parsed once."""
+    tree = ast.parse(inspect.getsource(sys.modules[module]))
+    return {node.name: node.body for node in tree.body if isinstance(node, ast.ClassDef)}
 
 
 def columns(keys: dict[str, Any]) -> list[str]:

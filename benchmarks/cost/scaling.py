@@ -100,7 +100,14 @@ def step(K: int, d: int) -> Timed:
             "step",
             _repeated(
                 lambda: anneal(
-                    problem, starts, sharpness, 100.0, step=1.0, steps=steps, deadline=Deadline()
+                    problem,
+                    starts,
+                    sharpness,
+                    100.0,
+                    step=1.0,
+                    steps=steps,
+                    deadline=Deadline(),
+                    device="cpu",
                 )
             )
             / steps,

@@ -47,8 +47,6 @@ _SIDE = 1024
 """Side of a tile of the Gram matrix."""
 _MOST_ROWS = 100
 """Codes with more rows are refused, where the caller sets no other limit."""
-_MOST_LABELS = 100_000
-"""How often the rows are sorted, in all searches together: half a minute at 100 rows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -251,6 +249,8 @@ class CodeSymmetries:
         code: rows that stand for directions, shape (K, d).
         tolerance: largest distance between a row, rotated, and its image.
         most_rows: codes with more rows are refused.
+        most_labels: how often the rows are sorted at most, in all searches together: by
+            default half a minute at 100 rows.
         deadline: a search that it cuts short counts as one of too many cases.
 
     Raises:
@@ -272,6 +272,7 @@ class CodeSymmetries:
         *,
         tolerance: float = 1e-6,
         most_rows: int = _MOST_ROWS,
+        most_labels: int = 100_000,
         deadline: Deadline | None = None,
     ) -> None:
         self._W, self._tolerance = normalise(as_points(code, "code")), tolerance
@@ -281,7 +282,7 @@ class CodeSymmetries:
                 f"code of {self._K} rows: its symmetries are looked for up to {most_rows} rows"
             )
         self._search = MatchingSearch(self._W, self._W, tolerance)
-        self._search.labels, self._search.thorough = _MOST_LABELS, True
+        self._search.labels, self._search.thorough = most_labels, True
         self._levels: dict[tuple[int, ...], Level] = {}
         # Permutations whose products are all symmetries: row k goes to `g[k]`.
         self._generators: list[np.ndarray] = []

@@ -200,8 +200,8 @@ def rounded_coordinates(
     W: np.ndarray | Sequence[Sequence[str]],
     decimals: int,
     *,
-    cosine_decimals: int = 12,
-    deadline: Deadline | None = None,
+    cosine_decimals: int,
+    deadline: Deadline | None,
 ) -> tuple[list[list[str]], Ceiling]:
     """Coordinates of floats or longer texts to some decimals, verified as they are printed.
 

@@ -95,8 +95,8 @@ def write_per_class(
     path: str | os.PathLike[str],
     rows: Iterable[ClassRow],
     *,
-    force: bool = False,
-    provenance: dict[str, Any] | None = None,
+    force: bool,
+    provenance: dict[str, Any] | None,
 ) -> None:
     """Write a row per class: .csv with a header, .h5 with a dataset per column or .parquet, these
     with `provenance`.

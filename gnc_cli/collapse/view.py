@@ -101,7 +101,7 @@ def _set(r: MeasureResult, verbose: bool) -> list[Table]:
     title += f"   {place}" if place else ""
     rows = [] if r.gnc2 is None else _sheet(r, r.gnc2)
     rows += [] if r.K or r.features is None else _spectrum(r, r.features)
-    tables = [facts(title, [*rows, *_variants(r)], forms_note(r), verbose=verbose)]
+    tables = [facts(title, rows, forms_note(r), verbose=verbose)]
     reaches = {"reach": r.reach, "reach_sets": r.reach_sets}
     further = [_reach(key, reach, verbose) for key, reach in reaches.items() if reach is not None]
     if r.duplicates is not None and r.without_duplicates is not None:
@@ -109,6 +109,8 @@ def _set(r: MeasureResult, verbose: bool) -> list[Table]:
     if verbose:
         tables.append(details(r, [*tables, *further], *_SHOWN))
         tables += [_worst(r.worst_classes)] if r.worst_classes else []
+    else:  # what was asked for beyond the sheet
+        tables.append(details(r.variants, (), title="variants"))
     return [*tables, *further, Table(notes=_notes([r], r.out))]
 
 
@@ -207,19 +209,6 @@ def _spectrum(r: MeasureResult, f: FeatureSpectrum) -> list[tuple[str, str, str,
         ),
     )
     return [(*row, f"features.{key}") for row, key in zip(rows, _SPECTRUM, strict=True)]
-
-
-def _variants(r: MeasureResult) -> Iterable[tuple[str, str, str, str]]:
-    spaces = {
-        "classic": "of unit rows, not centred",
-        "neco": f"raw rows, out of distribution: {r.policy.ood}",
-    }
-    for family, remark in spaces.items():
-        if (values := getattr(r.variants, family)) is not None:
-            yield family, "", remark, f"variants.{family}"
-            for key, value in vars(values).items():
-                shown = count(value) if isinstance(value, int) else figure(value)
-                yield f"  {key.replace('_', ' ')}", shown, "", f"variants.{family}.{key}"
 
 
 def _worst(rows: Sequence[ClassRow]) -> Table:
@@ -474,12 +463,17 @@ def figure(value: float | None, digits: int = 6) -> str:
     return f"{value:#.{digits}g}".rstrip(".") if value else "0"
 
 
-def share_text(value: float | None) -> str:
-    """A share of samples; a dash for None. Only the whole is 1."""
+def share_text(value: float | None, digits: int = 6) -> str:
+    """A share of samples to a number of decimals; a dash for None. Only the whole is 1.
+
+    >>> share_text(0.99996, 4)
+    '0.999960'
+    """
     if value is None:
         return "-"
-    text = f"{value:.6f}"
-    return text if value == 1.0 or float(text) < 1.0 else f"{value:.9f}"
+    text = f"{value:.{digits}f}"
+    enough = value == 1.0 or digits > 8 or float(text) < 1.0
+    return text if enough else share_text(value, digits + digits // 2)
 
 
 def at_least(bracket: Bracket, value: float, text: str, digits: int = 6) -> str:
@@ -499,7 +493,7 @@ def proved(bracket: Bracket, most: int) -> str:
     return at_least(bracket, bracket.lower, lower_end(bracket, most))
 
 
-def reference_text(reference: Gnc2Reference, letters: int | None = None) -> str:
+def reference_text(reference: Gnc2Reference, letters: int | None) -> str:
     """What GNC2 is held against: how good it is, by name, of which table or version.
 
     Args:

@@ -135,7 +135,7 @@ class Judged:
     """Of the points, where the file has them."""
 
 
-def load_code(source: Any, d: int | None = None) -> Code:
+def load_code(source: Any, d: int | None) -> Code:
     """The code in a file, an array (K, d), or whatever carries `weights`, as a solve's result."""
     if isinstance(source, (str, os.PathLike)):
         stored = read_published(source, d)

@@ -52,6 +52,19 @@ _FIGURE = 22
 """A terminal shows this many letters of a figure in the list."""
 _APART = 1e-11
 """A largest cosine this far above 1 - rho is not what a Softmax Code is judged by."""
+_COLUMNS = (
+    "file",
+    "d",
+    "K",
+    "max_cosine",
+    "best known",
+    "gap",
+    "status",
+    "rattlers",
+    "contacts",
+    "degrees",
+    "congruent to",
+)
 _SHOWN = ("min_angle_deg", "figure", "status", "advice", "description", "digits")
 """Figures that stand in remarks, in what is said below and in tables of their own."""
 _MOST = 8
@@ -150,11 +163,9 @@ def _sheet(r: FileRow, stamp: TableStamp, verbose: bool) -> list[Table]:
     if verbose:
         tables.append(details(r, tables, *_SHOWN))
     if r.description is not None:
-        tables.append(
-            details(r.description, (), "description.rigidity.direction", prefix="description.")
-        )
+        tables.append(details(r.description, (), "rigidity.direction", title="description"))
     if r.digits is not None:
-        tables.append(details(r.digits, (), "digits.polynomial.coefficients", prefix="digits."))
+        tables.append(details(r.digits, (), "polynomial.coefficients", title="digits"))
     notes: list[Cell] = [(*_verdict(r), f": {r.advice}"), *([_stamp(stamp)] if verbose else [])]
     return [*tables, Table(notes=notes)]
 
@@ -169,30 +180,20 @@ def _files(title: str, rows: Sequence[FileRow], verbose: bool) -> Table:
     cells: list[tuple[Cell, ...]] = [
         (
             r.file or "-",
-            *_figures(r),
+            str(r.d),
+            str(r.K),
+            decimals(r.max_cosine, 10),
+            _record(r),
+            short(r.gap),
+            _status(r.status),
+            _rattlers(r.rattlers),
+            count(r.contacts),
             decimals(r.min_angle_deg, 8) if verbose else "",
             r.congruent_to or "-",
         )
         for r in rows
     ]
-    columns = ("file", *_FIGURES, "degrees", "congruent to")
-    return Table(title, columns, cells, text=frozenset({0, 6, 10}))
-
-
-_FIGURES = ("d", "K", "max_cosine", "best known", "gap", "status", "rattlers", "contacts")
-
-
-def _figures(r: FileRow) -> tuple[Cell, ...]:
-    return (
-        str(r.d),
-        str(r.K),
-        decimals(r.max_cosine, 10),
-        _record(r),
-        short(r.gap),
-        _status(r.status),
-        _rattlers(r.rattlers),
-        count(r.contacts),
-    )
+    return Table(title, _COLUMNS, cells, text=frozenset({0, 6, 10}))
 
 
 def _list(title: str, rows: Sequence[ListedRow], notes: list[Cell], verbose: bool) -> Table:

@@ -22,7 +22,9 @@ _ENDS = {"lower": "higher", "upper": "lower"}
 """Proved ends are rounded outwards: which direction is better, by the beginning of their names."""
 
 
-def details(record: Any, tables: Sequence[Table], *skipped: str, prefix: str = "") -> Table:
+def details(
+    record: Any, tables: Sequence[Table], *skipped: str, prefix: str = "", title: str = ""
+) -> Table:
     """Return the further figures of a record: key of the JSON, value, what it is.
 
     What a number is says the first sentence of the field's docstring; words explain themselves.
@@ -32,6 +34,7 @@ def details(record: Any, tables: Sequence[Table], *skipped: str, prefix: str = "
         tables: those that stand above. The keys in their rows, and what lies under them, are shown.
         skipped: further keys that are shown, or are no figures.
         prefix: what stands before the keys in the JSON, such as `best.0.`.
+        title: the key of the record, above a table of its own; keys are then those within it.
     """
     shown = {*skipped, "seconds", "version"}
     shown |= {str(row[t.keys]) for t in tables if t.keys is not None for row in t.rows}
@@ -40,7 +43,14 @@ def details(record: Any, tables: Sequence[Table], *skipped: str, prefix: str = "
         for key, value, remark in _figures(record, prefix, "")
         if not any(f"{key}.".startswith(f"{name}.") for name in shown)
     ]
-    return Table("", ("", "", ""), rows, text=frozenset({0, 1, 2}), remarks=2, strip=_STRIP)
+    return Table(
+        title if rows else "",
+        ("", "", ""),
+        rows,
+        text=frozenset({0, 1, 2}),
+        remarks=2,
+        strip=_STRIP,
+    )
 
 
 def _figures(record: Any, prefix: str, better: str) -> Iterator[tuple[str, str, str]]:

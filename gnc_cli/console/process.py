@@ -278,7 +278,7 @@ def refusal(error: Exception) -> GncError | None:
 
 
 @contextlib.contextmanager
-def progress_on_terminal(quiet: bool = False, first: str = "working") -> Iterator[Progress | None]:
+def progress_on_terminal(quiet: bool, first: str) -> Iterator[Progress | None]:
     """A bar per stage while the block runs; None where nobody watches.
 
     Args:

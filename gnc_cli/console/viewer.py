@@ -140,7 +140,7 @@ def write_run_page(
     title: str,
     facts: str,
     snapshots: Sequence[Snapshot],
-    names: Sequence[str] = (),
+    names: Sequence[str],
 ) -> None:
     """The features of a run as they move over its snapshots, with the class weights.
 

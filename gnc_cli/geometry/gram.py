@@ -121,13 +121,13 @@ def max_cosine(W: np.ndarray, *, deadline: Deadline | None = None) -> float:
     return float(row_maxima(W, deadline=deadline)[0].max())
 
 
-def max_abs_cosine(W: np.ndarray, *, deadline: Deadline | None = None) -> float:
+def max_abs_cosine(W: np.ndarray, *, deadline: Deadline | None) -> float:
     """The largest absolute cosine between two different rows, the coherence of their lines.
 
     In float64 products, off by some 1e-16 sqrt(d). Rows and errors as in `row_maxima`.
 
     Example:
-        >>> max_abs_cosine(np.array([[1.0, 0.0], [0.0, 1.0], [-0.6, 0.8]]))
+        >>> max_abs_cosine(np.array([[1.0, 0.0], [0.0, 1.0], [-0.6, 0.8]]), deadline=None)
         0.8
     """
     W = as_unit_points(W)
@@ -197,7 +197,7 @@ def one_vs_one_rattlers(row_max: np.ndarray, tolerance: float) -> np.ndarray:
 
 
 def candidate_pairs(
-    W: np.ndarray, threshold: float, *, deadline: Deadline | None = None
+    W: np.ndarray, threshold: float, *, deadline: Deadline | None
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Tile by tile, pairs i < j of unit rows that float32 cannot tell to be below `threshold`.
 

@@ -43,8 +43,6 @@ _PENALTY = 1e8
 the pairs where singular values of the Jacobian are below 1e-4."""
 _FLAT = 1e-6
 """Eigenvalues this near to 0, in the same units, decide nothing."""
-_MOST_COORDINATES = 3000
-"""Beyond it no direction of descent is looked for: eigenvectors cost ten factorisations."""
 _MOST_ENTRIES = 2_000_000
 """Linear programmes with more entries than this are not solved."""
 _SECONDS = 5.0
@@ -81,6 +79,7 @@ def second_order(
     *,
     scale: float,
     deadline: Deadline,
+    most_coordinates: int = 3000,
 ) -> SecondOrder:
     """Decide whether polished rows are a local minimum, modulo rotations and rattlers.
 
@@ -91,6 +90,8 @@ def second_order(
         active_pairs: `(points, threshold)` -> the pairs whose value is at least the threshold.
         scale: distance of the value from its trivial end (1 - max_cosine).
         deadline: polled between factorisations.
+        most_coordinates: beyond it no direction of descent is looked for, as eigenvectors cost ten
+            factorisations.
 
     Cost: one Cholesky factorisation; where that fails, some eigenvectors and linear programmes.
     """
@@ -109,9 +110,9 @@ def second_order(
         if block.is_positive():
             return SecondOrder(YES, "second-order sufficient conditions hold")
         blocks.append(block)
-    if max(block.linear.size for block in blocks) > _MOST_COORDINATES:
+    if max(block.linear.size for block in blocks) > most_coordinates:
         return SecondOrder(
-            UNDECIDED, f"above {_MOST_COORDINATES} coordinates no descent is looked for"
+            UNDECIDED, f"above {most_coordinates} coordinates no descent is looked for"
         )
     if deadline.expired:
         return SecondOrder(UNDECIDED, "no time was left for the second-order test")

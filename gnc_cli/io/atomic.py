@@ -25,7 +25,7 @@ _PIECE = 1 << 20
 
 @contextlib.contextmanager
 def atomic_file(
-    path: str | os.PathLike[str], *, force: bool = False, follow: bool = True
+    path: str | os.PathLike[str], *, force: bool, follow: bool = True
 ) -> Iterator[IO[bytes]]:
     """A binary file, open for reading and writing, that becomes `path` when the block ends well.
 
@@ -85,7 +85,7 @@ def _claim(temporary: Path, target: Path) -> None:
 
 
 def check_writable(
-    path: str | os.PathLike[str], *, force: bool = False, resume: bool = False, follow: bool = True
+    path: str | os.PathLike[str], *, force: bool, resume: bool = False, follow: bool = True
 ) -> Path:
     """The file that writing to `path` would make; checked without touching it.
 

@@ -210,7 +210,7 @@ def constructed(d: int, K: int) -> "Construction | None":
     return best_construction(d, K)
 
 
-def read_table(table: Table = None) -> KnownCodes:
+def read_table(table: Table) -> KnownCodes:
     """The table itself: as it is, from the user's file or the one in GNC_TABLE, else our copy.
 
     Raises:

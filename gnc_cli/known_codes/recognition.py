@@ -23,12 +23,8 @@ SAME_ROWS = 1e-6
 what tells two codes apart."""
 _SAME_COSINES = 1e-5
 """Candidates whose largest cosine is off by more are not built."""
-_MOST_NUMBERS = 2e7
-"""Codes of more numbers (K d) are not looked for among those that are known."""
 _MOST_ROWS = 3000
 """Codes of more rows are not looked for in an orthoplex: all inner products are read."""
-_RECOGNITION_SECONDS = 10.0
-"""For recognition where nobody set a time limit; what is open then is undecided."""
 
 _log = logging.getLogger(__name__)
 
@@ -54,18 +50,21 @@ def recognise(
     max_cosine: float,
     rattles: np.ndarray,
     deadline: Deadline,
-    precision: float = 0.0,
+    precision: float,
+    *,
+    seconds: float = 10.0,
+    most_numbers: float = 2e7,
 ) -> Recognised:
     """Look for a construction or stored code that the unit rows `W`, (K, d), equal.
 
     The places of one-vs-one rattlers, marked in `rattles`, (K,), are not compared. A deadline
-    without a limit of its own is taken as ten seconds. Coordinates coarser than float64 are good to
-    `precision`.
+    without a limit of its own is taken as `seconds`; codes of more than `most_numbers` coordinates
+    are not looked for. Coordinates coarser than float64 are good to `precision`.
     """
     K, d = W.shape
-    if W.size > _MOST_NUMBERS:
+    if W.size > most_numbers:
         return Recognised(None, None)
-    clock = deadline.within(_RECOGNITION_SECONDS) if deadline.seconds is None else deadline
+    clock = deadline.within(seconds) if deadline.seconds is None else deadline
     state = "decided"
     for name, cosine, build in _candidates(d, K):
         if abs(cosine - max_cosine) > _SAME_COSINES + precision:

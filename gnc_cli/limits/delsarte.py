@@ -209,7 +209,7 @@ def prove(d: int, s: Fraction, coefficients: Iterable[Fraction | float]) -> Dels
     return DelsarteProof(d, s, exact, excess) if excess < 1 else None
 
 
-def delsarte_points(d: int, s: Fraction, degree: int = _DEGREE) -> DelsarteProof | None:
+def delsarte_points(d: int, s: Fraction, degree: int) -> DelsarteProof | None:
     """The best proof of at most this degree: HiGHS and Newton's method find it, balls prove it.
 
     None where none was found: s is too near 1 for the degree, or the numbers are too large.

@@ -266,7 +266,7 @@ def three_point_certificate(
     d: int,
     K: int,
     degree: int,
-    deadline: Deadline | None = None,
+    deadline: Deadline | None,
     progress: StageProgress | None = None,
 ) -> ThreePointCertificate | None:
     """The certificate of the largest s that the programme of a degree excludes K points for.

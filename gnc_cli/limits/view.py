@@ -4,7 +4,7 @@ Figures are rounded to the side on which they stay true.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -28,9 +28,12 @@ from gnc_cli.limits.result import (
     DimensionAnswer,
     DimensionBest,
     DimensionRow,
+    LargestMargins,
     short_decimal,
 )
 
+Fact = tuple[str, str, str, str]
+"""Name, value, remark, key of the JSON."""
 Row = BoundRow | DimensionRow | ClassesRow
 
 _ENDS = ("lower", "upper", "lower_deg", "upper_deg", "lower_name", "upper_name")
@@ -134,9 +137,9 @@ def _pair(result: BoundsResult, verbose: bool) -> list[Table]:
     if result.target is None:
         lines, notes = _facts(result), _more(len(rows), code, best.scale is None and not one)
     else:
-        lines = _classifier(result, verbose) + _not_proved(result) + _written(result)
-        notes = _matrix(held, code)
-    sheet = facts("", lines, () if verbose else notes, verbose=verbose)
+        lines, notes = _classifier(result, verbose), _matrix(held, code)
+        lines += _not_proved(result)
+    sheet = facts("", lines + _written(result), () if verbose else notes, verbose=verbose)
     if not verbose:
         return [headline, sheet]
     further = details(best, [sheet], *_SHOWN, prefix="best.0.")
@@ -175,8 +178,8 @@ def _remark(row: Row) -> Styled:
     return Styled("; ".join(parts), "dim")
 
 
-def _facts(result: BoundsResult) -> list[tuple[Any, ...]]:
-    """The bounds behind the best interval, the best known code, what is not proved, the scale.
+def _facts(result: BoundsResult) -> list[Fact]:
+    """The bounds behind the best interval, the best known code, the scale.
 
     The table of `-v` has the whole sources.
     """
@@ -184,7 +187,7 @@ def _facts(result: BoundsResult) -> list[tuple[Any, ...]]:
     one = best.quantity is Quantity.ONE_VS_ONE
     sources = {(row.name, row.side): cited(row.source, row.d, row.K) for row in result.rows}
     below, above = sources[best.lower_name, "lower"], sources[best.upper_name, "upper"]
-    lines: list[tuple[Any, ...]] = [
+    lines = [
         ("from below", best.lower_name, below, "best.0.lower"),
         ("from above", best.upper_name, above, "best.0.upper"),
     ]
@@ -194,20 +197,12 @@ def _facts(result: BoundsResult) -> list[tuple[Any, ...]]:
         figure = published(known.figure, distance=not one)
         remarks = ["" if one else f"cosine {published(known.figure)}"]
         remarks += [cited(known.source, best.d, best.K), known.table or ""]
-        lines.append(
-            ("best known code", figure, ", ".join(filter(None, remarks)), "best.0.best_known")
-        )
-    # With a margin `_classifier` has it.
-    scale = best.scale if result.target is None else None
-    return [
-        *lines,
-        *_not_proved(result),
-        *_scale(result, scale, "best.0.scale"),
-        *_written(result),
-    ]
+        remark = ", ".join(filter(None, remarks))
+        lines.append(("best known code", figure, remark, "best.0.best_known"))
+    return [*lines, *_not_proved(result), *_scale(result, best.scale, "best.0.scale")]
 
 
-def _written(result: BoundsResult) -> list[tuple[Any, ...]]:
+def _written(result: BoundsResult) -> list[Fact]:
     """What the file of --export proves, and whether that is less than what is known."""
     file, (best,) = result.exported, result.best
     if file is None or file.upper is None:
@@ -218,64 +213,55 @@ def _written(result: BoundsResult) -> list[tuple[Any, ...]]:
     return [("written", file.file, f"proves rho* {figure} ({file.kind}{less})", "exported")]
 
 
-def _not_proved(result: BoundsResult) -> list[tuple[Any, ...]]:
+def _not_proved(result: BoundsResult) -> Iterator[Fact]:
     """What is claimed or numerical, and would narrow the best interval."""
     (best,) = result.best
-    lines = []
     for row in result.rows:
         if row.valid and not row.proven and best.lower < row.value < best.upper:
             figure = f"{'at most' if row.side == 'upper' else 'at least'} {_figure(row)}"
-            lines.append(("not proved", figure, cited(row.source), ""))
-    return lines
+            yield "not proved", figure, cited(row.source), ""
 
 
-def _classifier(result: BoundsResult, verbose: bool) -> list[tuple[Any, ...]]:
+def _classifier(result: BoundsResult, verbose: bool) -> list[Fact]:
     """The interval of one pair as margins, angles and scales, and the dimensions of the target."""
     (best,) = result.best
-    margins = best.margins
-    key = "best.0.margins"
+    margins, rad, key = best.margins, best.margins.arcface_rad, "best.0.margins"
     names = [best.lower_name, best.upper_name]
     if result.quantity is Quantity.ONE_VS_ONE:  # the largest cosine has the smallest margin
         names.reverse()
-    proofs = ", ".join(dict.fromkeys(names))
-    proofs += "" if verbose else "; sources: -v"
-    lines: list[tuple[Any, ...]] = []
-    if margins.share is not None:
-        allowed = f"of what {count(best.d)} dimensions allow"
-        lines.append(("uses", percent(margins.share), allowed, f"{key}.share"))
-    degrees = Bracket(
-        *(math.degrees(x) for x in (margins.arcface_rad.lower, margins.arcface_rad.upper))
-    )
-    lines += [
+    proofs = ", ".join(dict.fromkeys(names)) + ("" if verbose else "; sources: -v")
+    degrees = between(Bracket(math.degrees(rad.lower), math.degrees(rad.upper)), 3)
+    probability = f"for probability {short_decimal(result.probability or 0.0)}"
+    adacos = f"{probability}; AdaCos: {margins.adacos_scale:.4g}"
+    scale = "" if margins.scale is None else f"s = {between(margins.scale)}"
+    enough = "" if best.scale is None else f"s = {_scaled(best.scale)}"
+    lines = [
+        (
+            "uses",
+            percent(margins.share),
+            f"of what {count(best.d)} dimensions allow",
+            f"{key}.share",
+        ),
         ("largest CosFace m", between(margins.cosface), proofs, f"{key}.cosface"),
         (
             "largest ArcFace m",
-            f"{between(margins.arcface_rad)} rad",
-            f"{between(degrees, 3)} degrees if theta + m <= pi",
+            f"{between(rad)} rad",
+            f"{degrees} degrees if theta + m <= pi",
             f"{key}.arcface_rad",
         ),
+        ("smallest scale", scale, adacos, f"{key}.scale"),
+        ("", enough, "is enough at the margin asked for", "best.0.scale"),
+        ("least d", *_least(margins), f"{key}.sufficient"),
     ]
-    adacos = f"{margins.adacos_scale:.4g}"
-    if margins.scale is None:
-        lines.append(("AdaCos' scale", f"s = {adacos}", "", f"{key}.adacos_scale"))
-    else:
-        remark = f"for probability {short_decimal(result.probability or 0.0)}; AdaCos: {adacos}"
-        lines.append(("smallest scale", f"s = {between(margins.scale)}", remark, f"{key}.scale"))
-    if best.scale is not None and result.target is not None:
-        enough = "is enough at the margin asked for"
-        lines.append(("", f"s = {_scaled(best.scale)}", enough, "best.0.scale"))
-    if result.target is not None:
-        least = DimensionBest(best.K, margins.sufficient, margins.necessary)
-        lines.append(("least d", *_least(least), f"{key}.sufficient"))
-    return lines
+    return [line for line in lines if line[1]]
 
 
-def _least(best: DimensionBest) -> tuple[str, str]:
+def _least(margins: LargestMargins) -> tuple[str, str]:
     """The smallest dimension of a target, as far as it is known."""
-    enough, needed = ends(best)
-    if best.necessary is None:
+    enough, needed = ends(DimensionBest(0, margins.sufficient, margins.necessary))
+    if margins.necessary is None:
         return "none", "no d allows this margin"
-    if best.sufficient is None:
+    if margins.sufficient is None:
         return f"{needed} or more", "no d is known to be enough"
     if enough == needed:
         return enough, "for this margin"
@@ -355,7 +341,7 @@ def _sweep(result: BoundsResult, verbose: bool) -> Table:
             rounded(b.upper_deg, True, digits) if one else None,
             "yes" if b.exact else "",
             b.status and _YES_NO[b.status],
-            None if b.margins.share is None else percent(b.margins.share),
+            percent(b.margins.share),
             # Without a margin `scale` is its upper end.
             between(b.margins.scale) if b.margins.share and b.margins.scale else None,
             None if brief else _scaled(b.scale),
@@ -383,12 +369,14 @@ def interval(best: BestBounds) -> str:
     return f"{symbol} = {low} (the bounds meet)"
 
 
-def percent(share: Bracket) -> str:
-    """A share of the largest possible margin.
+def percent(share: Bracket | None) -> str:
+    """A share of the largest possible margin; empty where no margin was asked for.
 
     >>> percent(Bracket(0.36502, 0.37059))
     '36.5 to 37.1 %'
     """
+    if share is None:
+        return ""
     return f"{between(Bracket(100.0 * share.lower, 100.0 * share.upper), 3)} %"
 
 
@@ -548,7 +536,7 @@ def _promise(result: BoundsResult) -> str:
     return f"for probability {short_decimal(result.probability or 0.0)} {where}"
 
 
-def _scale(result: BoundsResult, scale: float | None, key: str) -> list[tuple[str, ...]]:
+def _scale(result: BoundsResult, scale: float | None, key: str) -> list[Fact]:
     """A line for a table of facts."""
     if scale is None:
         return []

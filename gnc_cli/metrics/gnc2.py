@@ -23,8 +23,6 @@ from gnc_cli.runtime.threads import accelerator
 
 EVERY_CLASS = 5000
 """Up to this K the bracket of every class is closed; beyond, that of the minimum."""
-_SAMPLE = 1000
-"""Classes drawn for the quantiles beyond that."""
 _WORST = 10
 _TOLERANCE = 1e-12
 _WORTH_A_DEVICE = 5e10
@@ -124,6 +122,7 @@ def gnc2_detail(
     W: np.ndarray,
     *,
     every_class: bool | None = None,
+    sample_size: int = 1000,
     minimum_only: bool = False,
     unit: bool = True,
     seed: int = 0,
@@ -137,6 +136,7 @@ def gnc2_detail(
     Args:
         W: class weights, rows, shape (K, d).
         every_class: close the bracket of each class; by default up to 5000 of them.
+        sample_size: classes drawn for the quantiles where not every class is closed.
         minimum_only: no quantiles: the minimum and the worst classes alone.
         unit: the rows are of norm 1; otherwise cosines are left out.
         seed: of the sample of classes.
@@ -177,7 +177,7 @@ def gnc2_detail(
         sample = np.arange(0)
         if not minimum_only:
             rng = np.random.default_rng(seed)
-            sample = np.sort(rng.choice(K, min(K, _SAMPLE), replace=False))
+            sample = np.sort(rng.choice(K, min(K, sample_size), replace=False))
             search.close_all(sample)
         worst = _lowest(search, np.union1d(sample, refined))
         search.close(worst)

@@ -97,7 +97,7 @@ def pair_means(
 
 
 def pair_tiles(
-    X: np.ndarray, *, floor: float = 0.0, seed: int, deadline: Deadline | None = None
+    X: np.ndarray, *, floor: float, seed: int, deadline: Deadline | None
 ) -> Iterator[PairTile]:
     """Every ordered pair of rows of X, or of `pair_rows(K)` seeded rows with all, in tiles; the
     arguments are those of `pair_means`."""

@@ -76,7 +76,7 @@ def anneal(
     step: float,
     steps: int,
     deadline: Deadline,
-    device: str = "cpu",
+    device: str,
 ) -> Descent:
     """Descend from every start (R, P, d) at once while the sharpness grows geometrically.
 

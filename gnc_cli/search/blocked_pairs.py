@@ -72,9 +72,9 @@ def log_sum_exp(
     team: ThreadTeam,
     *,
     shift: float | None = None,
-    frozen: int = 0,
-    half: bool = False,
-    deadline: Deadline = UNLIMITED,
+    frozen: int,
+    half: bool,
+    deadline: Deadline,
     block: tuple[int, int] | None = None,
 ) -> Smoothed:
     """L(W) and its gradient over all pairs.
@@ -162,7 +162,7 @@ def sparse_log_sum_exp(
     team: ThreadTeam,
     *,
     shift: float,
-    deadline: Deadline = UNLIMITED,
+    deadline: Deadline,
 ) -> Smoothed:
     """`log_sum_exp` over the listed pairs only.
 
@@ -318,7 +318,7 @@ def pairs_above(
 
 
 def listed_row_maxima(
-    W: torch.Tensor, neighbours: Neighbours, team: ThreadTeam, *, deadline: Deadline = UNLIMITED
+    W: torch.Tensor, neighbours: Neighbours, team: ThreadTeam, *, deadline: Deadline
 ) -> torch.Tensor:
     """Each row's largest cosine over the list, (K,), -inf for rows without; with a complete list a
     value above the threshold is the maximum over all rows."""
@@ -340,7 +340,7 @@ def blocked_row_maxima(
     W: torch.Tensor,
     team: ThreadTeam,
     *,
-    deadline: Deadline = UNLIMITED,
+    deadline: Deadline,
     block: tuple[int, int] | None = None,
 ) -> torch.Tensor:
     """Each row's largest cosine with another row, (K,): exact to a few ulps of W. K^2 d flops."""

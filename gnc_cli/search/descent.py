@@ -165,8 +165,8 @@ def quick_descents(
     sharpness: np.ndarray,
     end: float,
     deadline: Deadline,
-    stages: int = STAGES,
-    steps: int = STEPS,
+    stages: int,
+    steps: int,
 ) -> tuple[list[QuickEnd], int, int]:
     """Descend from each start (R, M, d) while the sharpness grows from `sharpness` (R,) to `end`.
 

@@ -80,7 +80,7 @@ def solve_large(
     *,
     seed: int,
     init: np.ndarray | None = None,
-    steps: int | None = None,
+    steps: int | None,
     target_distance: float = math.inf,
     deadline: Deadline = UNLIMITED,
     device: str = "cpu",

@@ -183,7 +183,7 @@ def _from_random_pole(rng: np.random.Generator, code: np.ndarray) -> np.ndarray:
 
 
 def algebraic_start(
-    rng: np.random.Generator, d: int, K: int, favourite: str = ""
+    rng: np.random.Generator, d: int, K: int, favourite: str
 ) -> tuple[str, np.ndarray] | None:
     """A random code from nearby constructions: its origin, and unit rows (K, d).
 

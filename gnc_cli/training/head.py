@@ -236,7 +236,7 @@ def _angle(cosine: float) -> float:
 
 
 def assign(
-    how: str, code: np.ndarray, similarity: np.ndarray | None = None, *, seed: int = 0
+    how: str, code: np.ndarray, similarity: np.ndarray | None, *, seed: int = 0
 ) -> np.ndarray:
     """The row of each class: a permutation, int64 (K,), of the rows (K, d) of a code.
 

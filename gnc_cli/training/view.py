@@ -144,11 +144,7 @@ def _ending(r: TrainResult) -> Cell:
 
 
 def _share(value: float | None) -> str | None:
-    """Four decimals, more where only the whole would be 1."""
-    if value is None:
-        return None
-    text = f"{value:.4f}"
-    return text if value == 1.0 or float(text) < 1.0 else share_text(value)
+    return None if value is None else share_text(value, 4)
 
 
 @contextlib.contextmanager

@@ -185,7 +185,7 @@ def test_too_many_ties_are_left_open(monkeypatch: pytest.MonkeyPatch) -> None:
 @given(st.integers(2, 10), st.integers(2, 4), st.integers(0, 10**6), st.integers(1, 17))
 def test_rounded_coordinates_prove_themselves(K: int, d: int, seed: int, decimals: int) -> None:
     W = 3.0 * random_points(np.random.default_rng(seed), K, d)
-    texts, cosine = rounded_coordinates(W, decimals)
+    texts, cosine = rounded_coordinates(W, decimals, deadline=None, cosine_decimals=12)
     again = np.array([[float(x) for x in row] for row in texts])
     assert again == pytest.approx(W, abs=0.51 * 10.0**-decimals + 1e-15)
     assert all(len(x.partition(".")[2]) == decimals for row in texts for x in row)
@@ -196,7 +196,9 @@ def test_rounded_coordinates_prove_themselves(K: int, d: int, seed: int, decimal
 
 
 def test_rounding_of_longer_texts() -> None:
-    texts, _ = rounded_coordinates([["0.123456", "-0.99"], ["-0.5", "0.8660254"]], 3)
+    texts, _ = rounded_coordinates(
+        [["0.123456", "-0.99"], ["-0.5", "0.8660254"]], 3, deadline=None, cosine_decimals=12
+    )
     assert texts == [["0.123", "-0.990"], ["-0.500", "0.866"]]
 
 

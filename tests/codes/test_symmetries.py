@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnc_cli.codes import congruence
 from gnc_cli.codes.congruence import CodeSymmetries
 from gnc_cli.errors import UsageError
 from tests.codes.test_congruence import chang, eigenspace_code
@@ -79,9 +78,8 @@ def test_the_tolerance_decides_what_is_equal() -> None:
     assert CodeSymmetries(W, tolerance=1e-3).order == 10
 
 
-def test_what_is_too_much_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_too_much_is_refused() -> None:
     with pytest.raises(UsageError, match="101 rows.*up to 100"):
         CodeSymmetries(simplex(100))
-    monkeypatch.setattr(congruence, "_MOST_LABELS", 10)
     with pytest.raises(UsageError, match="28 rows: too many cases"):
-        CodeSymmetries(eigenspace_code(chang()[1], 7))
+        CodeSymmetries(eigenspace_code(chang()[1], 7), most_labels=10)

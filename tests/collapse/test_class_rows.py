@@ -70,7 +70,7 @@ def test_records_of_a_measurement(result: MeasureResult) -> None:
 
 
 def test_classes_as_csv(tmp_path: Path) -> None:
-    write_per_class(tmp_path / "c.csv", CLASSES)
+    write_per_class(tmp_path / "c.csv", CLASSES, provenance=None, force=False)
     text = (tmp_path / "c.csv").read_text(encoding="utf-8")
     assert text.splitlines()[0] == HEADER == ",".join(CLASS_COLUMNS)
     one, two, none = csv.DictReader(text.splitlines())
@@ -82,7 +82,7 @@ def test_classes_as_csv(tmp_path: Path) -> None:
 
 def test_classes_as_hdf5(tmp_path: Path) -> None:
     made = {"command": "gnc measure /home/ada/run.h5 --seed 3", "seed": 3}
-    write_per_class(tmp_path / "c.h5", CLASSES, provenance=made)
+    write_per_class(tmp_path / "c.h5", CLASSES, provenance=made, force=False)
     found = read_h5(tmp_path / "c.h5")
     assert set(found) == set(CLASS_COLUMNS)
     assert found["label"] == [0, 1, 2] and found["name"] == ['a, "b"', "", ""]
@@ -93,5 +93,7 @@ def test_classes_as_hdf5(tmp_path: Path) -> None:
         assert file.attrs["gnc_version"] == gnc_cli.__version__
         said = json.loads(file.attrs["provenance"])
     assert said == {"command": "gnc measure run.h5 --seed 3", "seed": 3}
-    write_per_class(tmp_path / "n.h5", [class_row(0), ABSENT])  # names that nobody gave
+    write_per_class(
+        tmp_path / "n.h5", [class_row(0), ABSENT], provenance=None, force=False
+    )  # names that nobody gave
     assert set(CLASS_COLUMNS) - set(read_h5(tmp_path / "n.h5")) == {"name", "nearest_name"}

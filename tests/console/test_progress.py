@@ -19,7 +19,7 @@ def shown(monkeypatch: pytest.MonkeyPatch, stage: str, value: float) -> str:
     monkeypatch.setattr("sys.stderr", terminal)
     for name, text in (("TERM", "xterm"), ("COLUMNS", "120"), ("NO_COLOR", "1")):
         monkeypatch.setenv(name, text)
-    with progress_on_terminal() as report:
+    with progress_on_terminal(quiet=False, first="working") as report:
         assert report is not None
         report(stage, 5, 10, value)
     return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", terminal.getvalue())

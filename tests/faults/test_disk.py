@@ -16,7 +16,7 @@ ROOT = Path(gnc_cli.__file__).parent.parent
 KILLED = """
 import os, signal
 from gnc_cli.io.atomic import atomic_file
-with atomic_file("a.bin") as file:
+with atomic_file("a.bin", force=False) as file:
     file.write(b"half")
     file.flush()
     os.kill(os.getpid(), signal.SIGKILL)
@@ -40,7 +40,7 @@ def test_a_killed_writer_leaves_its_temporary_file_alone(tmp_path: Path) -> None
     run("-c", KILLED, cwd=tmp_path)
     (left,) = os.listdir(tmp_path)
     assert left.startswith(".gnc-") and left.endswith(".tmp")
-    with atomic_file(tmp_path / "b.bin") as file:
+    with atomic_file(tmp_path / "b.bin", force=False) as file:
         file.write(b"whole")
     assert sorted(os.listdir(tmp_path)) == [left, "b.bin"]
 

@@ -165,9 +165,12 @@ def test_of_two_writers_one_wins(
 
         monkeypatch.setattr(os, "link", refused)
     target = tmp_path / "a.bin"
-    with pytest.raises(OutputError, match="exists; add --force"), atomic_file(target) as late:
+    with (
+        pytest.raises(OutputError, match="exists; add --force"),
+        atomic_file(target, force=False) as late,
+    ):
         late.write(b"late")
-        with atomic_file(target) as early:
+        with atomic_file(target, force=False) as early:
             early.write(b"early")
     assert target.read_bytes() == b"early" and os.listdir(tmp_path) == ["a.bin"]
 

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gnc_cli.geometry import second_order as module
 from gnc_cli.geometry.active_pairs import linearise
 from gnc_cli.geometry.polish import Polished, polish
 from gnc_cli.geometry.second_order import NO, UNDECIDED, YES, SecondOrder, second_order
@@ -224,7 +223,7 @@ def test_descent_from_nearby_finds_nothing_lower(name: str) -> None:
         assert descended(problem, shaken, noise) >= done.value - 1e-12
 
 
-def test_what_cannot_be_decided_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_be_decided_says_why() -> None:
     code = flat(polygon(6))
     problem = free_problem(code)
     done = polished(problem, code)
@@ -249,5 +248,4 @@ def test_what_cannot_be_decided_says_why(monkeypatch: pytest.MonkeyPatch) -> Non
     stop.set()
     assert "no time" in ask(deadline=Deadline(None, stop)).reason
     assert ask().local_minimum == NO
-    monkeypatch.setattr(module, "_MOST_COORDINATES", 11)
-    assert "above 11" in ask().reason
+    assert "above 11" in ask(most_coordinates=11).reason

@@ -34,7 +34,7 @@ def test_an_existing_file_needs_force(tmp_path: Path) -> None:
     assert target.read_bytes() == b"old"
     write(target, b"new", force=True)
     assert target.read_bytes() == b"new"
-    assert check_writable(target, resume=True) == target
+    assert check_writable(target, resume=True, force=False) == target
 
 
 @pytest.mark.parametrize("failure", [RuntimeError("boom"), KeyboardInterrupt()])
@@ -80,4 +80,4 @@ def test_an_unwritable_folder_is_refused_early(
 ) -> None:
     monkeypatch.setattr(os, "access", lambda path, mode: False)
     with pytest.raises(OutputError, match="not writable"):
-        check_writable(tmp_path / "a.bin")
+        check_writable(tmp_path / "a.bin", force=False)

@@ -158,12 +158,12 @@ def test_fractions_stay_exact(tmp_path: Path) -> None:
     """A cosine is proved of the fractions themselves; roots count as the floats that they are."""
     path = tmp_path / "code.txt"
     path.write_text("1/3 2/3 2/3\n-2/3 -1/3 2/3\n0.25 1e-3 -1\n")
-    code = load_code(path)
+    code = load_code(path, d=None)
     words = read_decimals(str(path), code.rows)
     assert words is not None and words[0] == ["1/3", "2/3", "2/3"]
     assert code.exact.integers(np.array([0])).tolist() == [[1, 2, 2]]
     path.write_text("1/3 2/3 2/3\nsqrt(1/3) 0 0\n")
-    assert read_decimals(str(path), load_code(path).rows) is None
+    assert read_decimals(str(path), load_code(path, d=None).rows) is None
 
 
 def test_decimal_text_takes_the_fast_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,7 @@
 """GNC2 in full: against every bracket, NumPy's quantiles, other solvers, the plain Gram matrix."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -47,14 +49,11 @@ def test_quantiles_are_those_of_the_brackets(rng: np.random.Generator) -> None:
         assert bracket.lower <= bracket.upper
 
 
-def test_beyond_some_thousand_classes_a_sample(
-    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "EVERY_CLASS", 100)
-    monkeypatch.setattr(module, "_SAMPLE", 40)
+def test_beyond_some_thousand_classes_a_sample(rng: np.random.Generator) -> None:
     W = random_points(rng, 300, 10)
     every = one_vs_rest(W)
-    detail = gnc2_detail(W, seed=5)
+    drawn = partial(gnc2_detail, W, every_class=False, sample_size=40)
+    detail = drawn(seed=5)
     sample = np.sort(np.random.default_rng(5).choice(300, 40, replace=False))
     found = detail.quantiles
     assert found is not None and (found.classes, found.seed) == (40, 5)
@@ -70,10 +69,10 @@ def test_beyond_some_thousand_classes_a_sample(
     assert detail.worst[0] == every.upper.argmin()
     assert detail.rattlers.one_vs_rest is None and detail.rattlers.one_vs_one is not None
     check_nearest(W, detail)
-    assert np.array_equal(gnc2_detail(W, seed=5).classes, detail.classes)
-    assert not np.array_equal(gnc2_detail(W, seed=6).classes, detail.classes)
+    assert np.array_equal(drawn(seed=5).classes, detail.classes)
+    assert not np.array_equal(drawn(seed=6).classes, detail.classes)
     assert len(gnc2_detail(W, every_class=True).classes) == 300
-    alone = gnc2_detail(W, minimum_only=True)
+    alone = drawn(minimum_only=True)
     assert alone.quantiles is None and alone.rattlers.one_vs_rest is None
     assert alone.bracket.upper == pytest.approx(found.q0.upper, abs=1e-12)
     assert set(alone.classes) == set(alone.worst)

@@ -71,7 +71,7 @@ def test_a_sample_of_rows_against_all(
     monkeypatch.setattr(pairs, "_SAMPLED_PAIRS", 1800)
     monkeypatch.setattr(pairs, "_SIDE", 8)
     assert pairs.pair_rows(90) == 20
-    tiles = list(pairs.pair_tiles(X, seed=3))
+    tiles = list(pairs.pair_tiles(X, seed=3, deadline=None, floor=0.0))
     rows = sorted(set(np.concatenate([tile.rows for tile in tiles]).tolist()))
     assert len(rows) == 20 and sum(tile.weight * tile.count for tile in tiles) == 20 * 89
     chords = [np.linalg.norm(X[k] - X[j]) for k in rows for j in range(90) if j != k]

@@ -14,7 +14,9 @@ PROBLEM = Tammes(free(3, 8))
 
 def descend(problem: Tammes, begin: np.ndarray, steps: int) -> Descent:
     sharpness = np.full(len(begin), 5.0)
-    return anneal(problem, begin, sharpness, 1e4, step=0.5, steps=steps, deadline=Deadline())
+    return anneal(
+        problem, begin, sharpness, 1e4, step=0.5, steps=steps, deadline=Deadline(), device="cpu"
+    )
 
 
 def starts(R: int, problem: Tammes = PROBLEM) -> np.ndarray:

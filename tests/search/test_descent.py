@@ -91,7 +91,15 @@ def test_many_near_pairs_are_worked_through_as_a_matrix(rng: np.random.Generator
 
 def test_descents_end_near_the_best_code(rng: np.random.Generator) -> None:
     starts = np.array([random_points(rng, 12, 3) for _ in range(4)])
-    ends, begun, steps = quick_descents(free(3, 12), starts, np.full(4, 3.0), 1e4, Deadline())
+    ends, begun, steps = quick_descents(
+        free(3, 12),
+        starts,
+        np.full(4, 3.0),
+        1e4,
+        Deadline(),
+        steps=descent.STEPS,
+        stages=descent.STAGES,
+    )
     assert begun == 4 and steps > 0
     (end,) = ends
     assert end.rows.shape == (12, 3) and 0 <= end.start < 4

@@ -130,7 +130,9 @@ def test_a_pass_over_many_pairs_hears_the_signal() -> None:
     interrupt.set()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(large_scale, "_GRACE", 0.0)
-        solution = solve_large(16, 200_000, seed=0, deadline=Deadline(None, interrupt), threads=1)
+        solution = solve_large(
+            16, 200_000, seed=0, deadline=Deadline(None, interrupt), threads=1, steps=None
+        )
     assert solution.outcome is Outcome.INTERRUPTED
     assert solution.row_maxima is None and solution.weights.shape == (200_000, 16)
 

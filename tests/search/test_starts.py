@@ -17,7 +17,7 @@ from gnc_cli.search.tasks import Task, perform
 
 @given(st.integers(3, 24), st.integers(8, 300), st.integers(0, 999))
 def test_they_are_codes(d: int, K: int, seed: int) -> None:
-    start = algebraic_start(np.random.default_rng(seed), d, K)
+    start = algebraic_start(np.random.default_rng(seed), d, K, favourite="")
     if start is None:
         return
     origin, code = start
@@ -31,7 +31,7 @@ def test_they_are_codes(d: int, K: int, seed: int) -> None:
 @pytest.mark.parametrize(("d", "K"), [(8, 200), (22, 100)])
 def test_sub_codes_of_famous_codes_keep_their_cosine(d: int, K: int) -> None:
     rng = np.random.default_rng(0)
-    drawn = [algebraic_start(rng, d, K) for _ in range(60)]
+    drawn = [algebraic_start(rng, d, K, favourite="") for _ in range(60)]
     starts = dict(start for start in drawn if start is not None)
     whole = {origin: find(origin.removeprefix("sub-code: ")) for origin in starts}
     kept = {origin: code for origin, code in whole.items() if code is not None}

@@ -114,7 +114,7 @@ def read_folder(
 
 
 def read_folder_test(
-    path: str, *, image_size: int, channels: int, choose: Choose, threads: int | None = None
+    path: str, *, image_size: int, channels: int, choose: Choose, threads: int | None
 ) -> tuple[ImageSet, list[str]]:
     """The test images of a folder, all its images where it has no such part, and the warnings.
 

@@ -48,9 +48,9 @@ _PAIRS = 512
 
 
 def glyph_images(
-    classes: int | None = 100,
-    image_size: int = 32,
-    fonts: str | None = None,
+    classes: int | None,
+    image_size: int,
+    fonts: str | None,
     script: str | None = None,
 ) -> ImageData:
     """Pictures of characters, a class each, in training and in test styles.

@@ -117,7 +117,7 @@ def load_images(
 
 
 def load_matched(
-    name: str, data: ImageData, note: Callable[[str], None], threads: int | None = None
+    name: str, data: ImageData, note: Callable[[str], None], threads: int | None
 ) -> ImageData:
     """`data` with images called `name`, out of distribution, of classes known by their names.
 

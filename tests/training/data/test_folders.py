@@ -55,7 +55,9 @@ def test_classes_alone_hold_back_each_fifth(tmp_path: Path) -> None:
     assert "each fifth" in data.facts["split"] and data.warnings == ()
     assert read_folder(str(fill(tmp_path / "few", {"a": RED, "b": BLUE}, 4))).test is None
     # For another network all of them are test images.
-    images, lines = read_folder_test(str(root), image_size=4, channels=1, choose=lambda names: [1])
+    images, lines = read_folder_test(
+        str(root), image_size=4, channels=1, choose=lambda names: [1], threads=None
+    )
     assert images.images.shape == (11, 1, 4, 4) and not images.labels.any() and lines == []
 
 
@@ -69,7 +71,7 @@ def test_train_and_test_folders(part: str, tmp_path: Path) -> None:
     assert data.test.labels.tolist() == [0, 0] and colours(data.test.images) == [BLUE] * 2
     assert data.facts["split"] == f"folder {part}/"
     images, _ = read_folder_test(
-        str(tmp_path), image_size=4, channels=3, choose=lambda names: [2, 0]
+        str(tmp_path), image_size=4, channels=3, choose=lambda names: [2, 0], threads=None
     )
     assert colours(images.images) == [BLUE] * 2 + [RED] * 2
     save(tmp_path / part / "d" / "1.png")

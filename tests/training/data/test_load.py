@@ -51,7 +51,7 @@ def matched(
     """Images called `name` for training images of these classes, size and channels."""
     blank = ImageSet(np.zeros((1, channels, size, size), np.uint8), np.zeros(1, np.int64))
     data = ImageData(blank, None, tuple(names), "", {}, (), flip=False)
-    found = load_matched(name, data, (lines if lines is not None else []).append).ood
+    found = load_matched(name, data, (lines if lines is not None else []).append, threads=None).ood
     assert found is not None
     return found
 

@@ -1,0 +1,102 @@
+"""What `-v` adds: every figure of the JSON once, explained, and rounded so that it stays true."""
+
+import dataclasses
+import math
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gnc_cli import compare
+from gnc_cli.collapse.view import view as measured
+from gnc_cli.comparison.view import view as compared
+from gnc_cli.console.details import details, written
+from gnc_cli.console.table import Table, facts
+from gnc_cli.limits.view import view as bounded
+from gnc_cli.records import HIGHER, LABEL, LOWER, Bracket, flatten, plain, rows_of
+from gnc_cli.search.view import view as solved
+from gnc_cli.training.view import view as trained
+from tests.comparison.samples import built
+from tests.console.stand_in import code, ufm
+from tests.console.test_sheets import OURS, _set
+from tests.limits.questions import result
+from tests.training.pictures import run
+
+Case = tuple[Callable[[Any, bool], list[Table]], Callable[[], Any], str, set[str]]
+
+CASES: dict[str, Case] = {
+    "solve": (solved, lambda: code(best_known=OURS), "", {"min_angle_deg", "d", "K"}),
+    "solve --tau": (solved, lambda: ufm(0.1), "", {"min_angle_deg", "d", "K", "tau", "gnc2"}),
+    "measure": (measured, _set, "", {"N", "d", "K"}),
+    "bounds": (
+        bounded,
+        lambda: result("pair"),
+        "best.0.",
+        {f"best.0.{key}" for key in ("d", "K", "lower", "upper")},
+    ),
+    "compare": (
+        compared,
+        lambda: compare(built("icosahedron")),
+        "",
+        {"table", "counts", "min_angle_deg", "d", "K"},
+    ),
+    "train": (trained, run, "", {"d", "K", "epochs", "epoch", "step"}),
+}
+"""View, result, the beginning of its keys, and the figures that stand in titles and remarks."""
+
+
+def keys_of(tables: list[Table]) -> list[str]:
+    """The keys that tables show: in their columns of keys, and on the left of further figures."""
+    cells = [(row, table) for table in tables for row in table.rows]
+    keyed = [str(row[table.keys]) for row, table in cells if table.keys is not None]
+    return [key for key in keyed if key] + [
+        str(row[0]) for row, table in cells if getattr(row[0], "style", "") == "cyan"
+    ]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_number_is_shown_once(name: str) -> None:
+    view, ask, prefix, titles = CASES[name]
+    asked = ask()
+    shown = keys_of(view(asked, True))
+    assert len(shown) == len({*shown})
+    body = plain(asked.best[0]) if prefix else rows_of(asked.to_json())[0]
+    aside = ("schema", "seconds", "history", "policy", "recipe", "data", "best.", "seed")
+    for key, value in flatten(body, lists=False).items():
+        full = prefix + key
+        if isinstance(value, (int, float)) and not key.startswith(aside):
+            parents = {full, *(full[:at] for at, letter in enumerate(full) if letter == ".")}
+            assert parents & {*shown, *titles}, full
+
+
+@dataclasses.dataclass(frozen=True)
+class _Record:
+    name: str = dataclasses.field(metadata=LABEL)
+    good: float = dataclasses.field(metadata=HIGHER)
+    """The first sentence, of `words`; None for nothing. The second."""
+    bad: float = dataclasses.field(metadata=LOWER)
+    bracket: Bracket = dataclasses.field(metadata=HIGHER)
+    """A bracket."""
+    words: tuple[str, ...] = ()
+    many: dict[str, float] = dataclasses.field(default_factory=dict)
+    missing: float = math.nan
+
+
+def test_what_a_field_becomes() -> None:
+    record = _Record("a", 2 / 3, 2 / 3, Bracket(1 / 3, 2 / 3), ("x", "y"), {"low": 0.5})
+    sheet = facts("", [("bad", "0.7", "", "r.bad")], verbose=True)
+    assert details(record, [sheet], prefix="r.").rows == [
+        ("r.good", "0.666666666", "The first sentence, of words"),
+        ("r.bracket", "0.333333333 to 0.666666667", "A bracket"),
+        ("r.words", "x, y", ""),
+        ("r.many", "low 0.5", ""),
+    ]
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_a_number_is_rounded_to_the_side_that_claims_less(x: float) -> None:
+    slack = 3e-15 * abs(x)
+    assert float(written(x, "higher")) <= x + slack and float(written(x, "lower")) >= x - slack
+    assert float(written(x)) == pytest.approx(x, rel=1e-8)
