@@ -1,6 +1,7 @@
 """The `gnc` program: registers the commands and turns errors into one line and an exit code."""
 
 import sys
+from importlib import import_module
 from typing import Annotated, Any
 
 import typer
@@ -38,14 +39,16 @@ class Commands(TyperGroup):
         super().__init__(**settings | {"commands": names})
 
     def function(self, name: str) -> Any:
-        """The public function of a command."""
-        return getattr(gnc_cli, name)
+        """Return the function that answers a call of a command, beside its public function."""
+        return import_module(getattr(gnc_cli, name).__module__).command
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name in COMMANDS and self.commands[cmd_name] is None:
             example, first = COMMANDS[cmd_name]
             single = typer.Typer(rich_markup_mode="rich", add_completion=False)
-            single.command(epilog=f"Example: {example}")(expose(self.function(cmd_name), first))
+            single.command(epilog=f"Example: {example}")(
+                expose(getattr(gnc_cli, cmd_name), self.function(cmd_name), first)
+            )
             self.commands[cmd_name] = typer.main.get_command(single)
         return super().get_command(ctx, cmd_name)
 
