@@ -38,8 +38,9 @@ class Commands(TyperGroup):
         names: Any = dict.fromkeys(COMMANDS)
         super().__init__(**settings | {"commands": names})
 
-    def function(self, name: str) -> Any:
-        """Return the function that answers a call of a command, beside its public function."""
+    @staticmethod
+    def function(name: str) -> Any:
+        """Return the function that answers the calls of a command, beside the public one."""
         return import_module(getattr(gnc_cli, name).__module__).command
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:

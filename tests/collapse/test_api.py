@@ -12,8 +12,8 @@ import h5py
 import numpy as np
 import pytest
 
-from gnc_cli import measure
-from gnc_cli.collapse.result import MeasureResult, MeasureSeries
+from gnc_cli import measure, measure_series
+from gnc_cli.collapse.result import MeasureResult
 from gnc_cli.errors import DataError, OutputError, UsageError
 from tests.collapse.conftest import D, K, N, agrees, by_hand, save, save_run
 from tests.metrics import reference as plain
@@ -23,7 +23,6 @@ from tests.runtime.together import needs_gloo, together
 
 def _one(**arguments: Any) -> MeasureResult:
     result = measure(**arguments)
-    assert isinstance(result, MeasureResult)
     return result
 
 
@@ -144,16 +143,14 @@ def test_raw_rows_where_asked(data: dict[str, np.ndarray]) -> None:
 
 def test_snapshots_by_epoch(tmp_path: Path) -> None:
     file = save_run(tmp_path / "run.h5")
-    one = measure(file)
-    assert isinstance(one, MeasureSeries)
+    one = measure_series(file)
     assert [row.epoch for row in one.rows] == [1, 2, 10]
     assert [row["epoch"] for row in one.to_json()["rows"]] == [1, 2, 10]
     falling = [row.gnc1 for row in one.rows]
     assert falling == sorted(falling, reverse=True)
     ranges: list[Any] = [{"epoch": range(2, 11)}, {"epoch": "2..10"}, ["epoch=2,10"]]
     for select in [*ranges, [("epoch", [2, 10])]]:
-        some = measure(file, select=select)
-        assert isinstance(some, MeasureSeries) and [row.epoch for row in some.rows] == [2, 10]
+        assert [row.epoch for row in measure_series(file, select=select).rows] == [2, 10]
 
 
 def test_rows_before_a_failure_are_kept_and_shown(
@@ -163,7 +160,7 @@ def test_rows_before_a_failure_are_kept_and_shown(
     broken = {**data, "features": np.full_like(data["features"], np.nan)}
     files = [*good, save(tmp_path / "3.h5", broken, epoch=3)]
     with pytest.raises(DataError, match=r"3\.h5.*NaN") as refused:
-        measure(files, out=tmp_path / "rows.jsonl")
+        measure_series(files, out=tmp_path / "rows.jsonl")
     assert [row.epoch for row in refused.value.partial.rows] == [1, 2]
     assert len((tmp_path / "rows.jsonl").read_text().splitlines()) == 2
     words = "--json", "--max", "gnc2=9", "--report", str(tmp_path / "r.md")
@@ -177,28 +174,26 @@ def test_appending_measures_new_rows_alone(data: dict[str, np.ndarray], tmp_path
     ledger = tmp_path / "rows.jsonl"
     first, second = (save(tmp_path / f"{e}.h5", data, epoch=e) for e in (1, 2))
     told: list[Any] = []
-    measure(first, out=ledger, resume=True, on_row=told.append)
-    result = measure([first, second], out=ledger, resume=True, on_row=told.append)
-    assert isinstance(result, MeasureSeries)
+    measure_series(first, out=ledger, resume=True, on_row=told.append)
+    result = measure_series([first, second], out=ledger, resume=True, on_row=told.append)
     assert [row.epoch for row in told] == [1, 2] and result.skipped == 1
     assert [row["epoch"] for row in result.to_json()["rows"]] == [1, 2]
     assert len(ledger.read_text().splitlines()) == 2
     save(tmp_path / "1.h5", {**data, "features": data["features"][::-1].copy()}, epoch=1)
-    again = measure([first, second], out=ledger, resume=True, on_row=told.append)
-    assert isinstance(again, MeasureSeries) and again.skipped == 1 and len(told) == 3
+    again = measure_series([first, second], out=ledger, resume=True, on_row=told.append)
+    assert again.skipped == 1 and len(told) == 3
     assert [row["epoch"] for row in again.to_json()["rows"]] == [1, 2]
     with pytest.raises(DataError, match="variants"):
-        measure(first, out=ledger, resume=True, variants="classic")
+        measure_series(first, out=ledger, resume=True, variants="classic")
 
 
 def test_an_interruption_keeps_the_rows_before(data: dict[str, np.ndarray], tmp_path: Path) -> None:
     stop = threading.Event()
     files = [save(tmp_path / f"{e}.h5", data, epoch=e) for e in (1, 2, 3)]
-    result = measure(files, interrupt=stop, on_row=lambda row: stop.set())
-    assert isinstance(result, MeasureSeries)
+    result = measure_series(files, interrupt=stop, on_row=lambda row: stop.set())
     assert result.interrupted and [row.epoch for row in result.rows] == [1]
     assert result.messages[-1] == "interrupted: 1 row measured"
-    nothing = measure(files, interrupt=stop, out=tmp_path / "rows.csv")  # from the beginning
+    nothing = measure_series(files, interrupt=stop, out=tmp_path / "rows.csv")  # from the beginning
     assert nothing.interrupted and not (tmp_path / "rows.csv").exists()
 
 
@@ -386,7 +381,7 @@ def test_rows_are_measured_again_when_a_file_beside_them_changes(
     for turn in (0, 1):
         path = write(turn)
         for _ in range(2):
-            measure(set_, out=ledger, resume=True, on_row=told.append, **{option: path})
+            measure_series(set_, out=ledger, resume=True, on_row=told.append, **{option: path})
         assert len(told) == turn + 1
 
 
@@ -400,7 +395,6 @@ def test_one_logit_is_a_classifier_of_two_classes(
     file = save(tmp_path / "a.h5", arrays | {"weights": w.T if turned else w, "bias": b})
     found = measure(file, transpose_weights=turned)
     for result in (found, _one(**arrays, weights=w, bias=b)):
-        assert isinstance(result, MeasureResult)
         assert (result.K, result.gnc2, result.gnc3) == (2, expected.gnc2, expected.gnc3)
         assert result.accuracy == np.mean((data["features"] @ w[0] + b > 0) == (labels == 1))
         assert "one logit decides between two classes" in result.notes[-1]
@@ -430,7 +424,9 @@ def test_a_growing_file_has_one_row_per_snapshot(
 
     def again() -> list[Any]:
         measured.clear()
-        measure(file, out=ledger, resume=True, on_row=lambda row: measured.append(row.snapshot))
+        measure_series(
+            file, out=ledger, resume=True, on_row=lambda row: measured.append(row.snapshot)
+        )
         return list(measured)
 
     add(1)
@@ -454,8 +450,8 @@ def test_a_growing_set_has_one_row(data: dict[str, np.ndarray], tmp_path: Path) 
     file, ledger = tmp_path / "set.h5", tmp_path / "rows.jsonl"
     for n in (N // 2, N, N):
         save(file, {**data, "features": data["features"][:n], "labels": data["labels"][:n]})
-        result = measure(file, out=ledger, resume=True)
-        assert isinstance(result, MeasureSeries) and [row.N for row in result.rows] == [n]
+        result = measure_series(file, out=ledger, resume=True)
+        assert [row.N for row in result.rows] == [n]
         assert [json.loads(line)["N"] for line in ledger.read_text().splitlines()] == [n]
     assert result.skipped == 1
 
@@ -468,7 +464,7 @@ def test_a_row_cut_short_is_measured_again_with_more_time(
     told: list[MeasureResult] = []
     out = tmp_path / "rows.jsonl"
     for limit in (1e-9, 1e-9, None, None):
-        measure(file, out=out, resume=True, time_limit=limit, on_row=told.append)
+        measure_series(file, out=out, resume=True, time_limit=limit, on_row=told.append)
     first, second = told
     assert first.gnc2.width > 1e-5 and first.warnings and second.gnc2.width < 1e-9
     # Nor is anything said of rattlers that wide brackets leave open.
@@ -482,18 +478,18 @@ def test_a_row_cut_short_is_measured_again_with_more_time(
 
 def test_snapshots_find_their_own_training_set(tmp_path: Path) -> None:
     train = save_run(tmp_path / "train.h5", (1, 2, 3))
-    series = measure(save_run(tmp_path / "test.h5", (3, 1), seed=1), means_from=train)
-    assert isinstance(series, MeasureSeries) and len(series.rows) == 2
+    series = measure_series(save_run(tmp_path / "test.h5", (3, 1), seed=1), means_from=train)
+    assert len(series.rows) == 2
     for row, epoch in zip(series.rows, (1, 3), strict=True):
         own = measure(
             tmp_path / "test.h5",
             select={"epoch": epoch},
             means_from=f"{train}:snapshots/epoch_{epoch}",
         )
-        assert isinstance(own, MeasureResult) and row.gnc1 == own.gnc1
+        assert row.gnc1 == own.gnc1
     lacking = save_run(tmp_path / "more.h5", (9,))
     with pytest.raises(DataError, match="has 0 training sets of the epoch"):
-        measure(lacking, means_from=train)
+        measure_series(lacking, means_from=train)
 
 
 def test_a_set_of_tests_is_not_its_own_training_set(tmp_path: Path) -> None:
@@ -507,11 +503,10 @@ def test_a_set_of_tests_is_not_its_own_training_set(tmp_path: Path) -> None:
             test["features"] = train["features"][()][::-1]
             test["labels"] = h5["labels"][()][::-1]
             test["features"][:20] += 1.0
-    series = measure(run, select={"split": "test"}, means_from=run)
-    assert isinstance(series, MeasureSeries)
+    series = measure_series(run, select={"split": "test"}, means_from=run)
     for row, epoch in zip(series.rows, (1, 2), strict=True):
         own = measure(f"{run}:snapshots/test_{epoch}", means_from=f"{run}:snapshots/epoch_{epoch}")
-        assert isinstance(own, MeasureResult) and row.gnc1 == own.gnc1
+        assert row.gnc1 == own.gnc1
 
 
 @needs_gloo
@@ -521,8 +516,8 @@ def test_several_processes_share_the_rows(data: dict[str, np.ndarray], tmp_path:
     first, second = together(
         f"""
         import json
-        from gnc_cli import measure
-        series = measure(
+        from gnc_cli import measure_series
+        series = measure_series(
             {file!r}, variants="classic", ood={ood!r}, out={str(rows)!r}
         )
         print(json.dumps(series.rows[0].flat(prefix="")))
