@@ -132,6 +132,11 @@ CALLS: list[tuple[Callable[[], Any], str]] = [
     (lambda: solve(3, 4, plot=5), "plot must be the path"),
     (lambda: solve(3, 4, problem="ufm", tau=[None]), "tau None is not a number"),
     (lambda: solve(3, 4, target=NAN), "target nan is not a number"),
+    (
+        lambda: solve(3, 4, problem="ufm", tau=[1.0, 0.5]),
+        r"^solve\(\) returns one result, and tau has 2 values; call solve_sweep\(\)$",
+    ),
+    (lambda: solve(3, 4, list_constructions=True), "no argument 'list_constructions'"),
     (lambda: bounds([None], 4), "d None is not a number"),
     (lambda: bounds(range(2, 10**9), 4), "has more than 100,000 values"),
     (lambda: bounds(3, 4, lp="x"), "lp must be True or False"),
@@ -148,6 +153,14 @@ CALLS: list[tuple[Callable[[], Any], str]] = [
     (lambda: measure(weights=E, K=1.5), "K 1.5 is not a whole number"),
     (lambda: measure(features=E, labels=LABELS, K=LARGEST), "is too large; give at most 1e8"),
     (lambda: measure(weights=E, select=5), "select must be a dictionary or pairs"),
+    (
+        lambda: measure(weights=E, prefix_dims=2),
+        r"returns one result, and prefix_dims makes one per prefix; call measure_series\(\)$",
+    ),
+    (
+        lambda: measure(weights=E, out="a.jsonl"),
+        r"and out='a.jsonl' keeps those of several calls; call measure_series\(\)$",
+    ),
     (lambda: measure(weights=E, normalize=5), "normalize 5 is not one of"),
     (lambda: measure(weights=E, reference=E), "reference must be a number or the path"),
     (lambda: measure(weights=E, classes=5), "classes must be a list, or the path"),

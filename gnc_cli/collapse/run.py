@@ -61,7 +61,7 @@ def run_series(call: Measure, *, several: bool = True) -> MeasureSeries:
         if len(sources) != 1
         else f"{spelled('prefix_dims')} makes one per prefix"
         if call.prefix_dims is not None
-        else f"{spelled('out')} keeps those of several calls"
+        else f"{spelled('out', str(call.out))} keeps those of several calls"
         if call.keeps_rows
         else None
     )

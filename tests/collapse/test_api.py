@@ -14,16 +14,11 @@ import pytest
 
 from gnc_cli import measure, measure_series
 from gnc_cli.collapse.result import MeasureResult
-from gnc_cli.errors import DataError, OutputError, UsageError
+from gnc_cli.errors import DataError, OutputError, StoppedError, UsageError
 from tests.collapse.conftest import D, K, N, agrees, by_hand, save, save_run
 from tests.metrics import reference as plain
 from tests.problems import icosahedron, orthoplex, simplex
 from tests.runtime.together import needs_gloo, together
-
-
-def _one(**arguments: Any) -> MeasureResult:
-    result = measure(**arguments)
-    return result
 
 
 def _means(H: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -31,7 +26,7 @@ def _means(H: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def test_each_number_in_its_own_space(data: dict[str, np.ndarray]) -> None:
-    found = _one(**data)
+    found = measure(**data)
     agrees(found, by_hand(**data), 1e-11)
     assert found.gnc2.lower == pytest.approx(plain.gnc2(plain.unit(data["weights"])), abs=1e-9)
     assert found.gnc2.width < 1e-9
@@ -40,7 +35,7 @@ def test_each_number_in_its_own_space(data: dict[str, np.ndarray]) -> None:
 
 def test_a_closed_form() -> None:
     code = simplex(4)
-    found = _one(
+    found = measure(
         features=np.repeat(code, 3, axis=0), labels=np.repeat(np.arange(5), 3), weights=code
     )
     assert found.gnc1 == pytest.approx(0.0, abs=1e-28)
@@ -54,26 +49,26 @@ def test_a_closed_form() -> None:
 
 
 def test_weights_alone_and_features_alone(data: dict[str, np.ndarray]) -> None:
-    code = _one(weights=orthoplex(4))
+    code = measure(weights=orthoplex(4))
     assert code.N is None and code.gnc1 is None and code.gnc3 is None and code.accuracy is None
     assert code.gnc2.lower == pytest.approx(1.0, abs=1e-12)
-    means = _one(features=data["features"], labels=data["labels"])
+    means = measure(features=data["features"], labels=data["labels"])
     assert means.gnc3 is None and means.accuracy is None and means.ncc_accuracy is not None
     assert means.policy.weights == "class means stand in"
     stand_in = _means(plain.unit(data["features"]), data["labels"])
-    assert means.gnc2.lower == pytest.approx(_one(weights=stand_in).gnc2.lower, abs=1e-9)
+    assert means.gnc2.lower == pytest.approx(measure(weights=stand_in).gnc2.lower, abs=1e-9)
 
 
 def test_missing_classes_enter_no_mean(data: dict[str, np.ndarray]) -> None:
     held = data["labels"] >= 2
     some = {**data, "features": data["features"][held], "labels": data["labels"][held]}
-    found = _one(**some)
+    found = measure(**some)
     H, y = plain.unit(some["features"]), some["labels"]
     assert found.classes.missing == 2 and found.classes.missing_labels == (0, 1)
     assert found.gnc1 == pytest.approx(plain.gnc1(H, y), rel=1e-11)
     expected = plain.gnc3(plain.unit(data["weights"]), plain.class_means(H, y))
     assert found.gnc3 == pytest.approx(expected, rel=1e-12)
-    means = _one(features=some["features"], labels=some["labels"])
+    means = measure(features=some["features"], labels=some["labels"])
     assert {row.label for row in means.worst_classes} == set(range(2, 12))
 
 
@@ -82,7 +77,7 @@ def test_min_count_and_a_list_of_classes(data: dict[str, np.ndarray], tmp_path: 
     some = {**data, "features": data["features"][few], "labels": data["labels"][few]}
     listed = tmp_path / "classes.txt"
     listed.write_text("\n".join(str(k) for k in range(K) if k != 3) + "\n")
-    by_count, by_list = _one(**some, min_count=5), _one(**data, classes=listed)
+    by_count, by_list = measure(**some, min_count=5), measure(**data, classes=listed)
     assert by_count.K == by_list.K == K - 1
     assert by_count.policy.classes_left_out == 1
     assert by_count.gnc1 == pytest.approx(by_list.gnc1, rel=1e-12)
@@ -92,7 +87,7 @@ def test_min_count_and_a_list_of_classes(data: dict[str, np.ndarray], tmp_path: 
     assert by_list.gnc1 == pytest.approx(plain.gnc1(H, y), rel=1e-11)
     assert 3 not in {row.label for row in by_list.worst_classes}
     with pytest.raises(UsageError, match="min_count requires samples"):
-        _one(weights=data["weights"], min_count=2)
+        measure(weights=data["weights"], min_count=2)
 
 
 def test_names_follow_the_labels_of_thesave(data: dict[str, np.ndarray], tmp_path: Path) -> None:
@@ -100,9 +95,9 @@ def test_names_follow_the_labels_of_thesave(data: dict[str, np.ndarray], tmp_pat
     names.write_text("\n".join(f"class {k}" for k in range(K)))
     listed = tmp_path / "classes.txt"
     listed.write_text("\n".join(f"class {k}" for k in range(4, K)))
-    found = _one(**data, class_names=names, classes=listed)
+    found = measure(**data, class_names=names, classes=listed)
     lists: Any = {"class_names": [f"class {k}" for k in range(K)], "classes": range(4, K)}
-    assert _one(**data, **lists).worst_classes == found.worst_classes
+    assert measure(**data, **lists).worst_classes == found.worst_classes
     assert found.K == K - 4
     for row in found.worst_classes:
         assert row.name == f"class {row.label}" and row.label >= 4
@@ -116,7 +111,7 @@ def test_training_means_judge_test_data(
     labels = np.repeat(np.arange(K), 4)
     noisy = icosahedron()[labels] + 0.4 * rng.standard_normal((len(labels), D))
     test = {**data, "labels": labels, "features": noisy}
-    found = _one(**test, means_from=train, variants="classic")
+    found = measure(**test, means_from=train, variants="classic")
     assert found.policy.class_means == {
         "gnc1": "train.h5",
         "ncc": "train.h5",
@@ -136,7 +131,7 @@ def test_training_means_judge_test_data(
 
 
 def test_raw_rows_where_asked(data: dict[str, np.ndarray]) -> None:
-    found = _one(**data, normalize="off")
+    found = measure(**data, normalize="off")
     agrees(found, by_hand(**data, unit=False), 1e-11)
     assert found.gnc2_reference is None and found.gnc2_ratio is None
 
@@ -195,11 +190,34 @@ def test_an_interruption_keeps_the_rows_before(data: dict[str, np.ndarray], tmp_
     assert result.messages[-1] == "interrupted: 1 row measured"
     nothing = measure_series(files, interrupt=stop, out=tmp_path / "rows.csv")  # from the beginning
     assert nothing.interrupted and not (tmp_path / "rows.csv").exists()
+    with pytest.raises(StoppedError, match="before the samples were read"):
+        measure(files[0], interrupt=stop)
+
+
+def test_a_series_of_one_set_is_what_measure_gives(
+    data: dict[str, np.ndarray], tmp_path: Path
+) -> None:
+    file, out, per_class = save(tmp_path / "a.h5", data), tmp_path / "r.json", tmp_path / "p.csv"
+    row = measure(file, out=out, per_class=per_class)
+    written = json.loads(out.read_text()) | {"seconds": 0.0}, per_class.read_text()
+    (again,) = measure_series(file, out=out, per_class=per_class, force=True).rows
+    assert (json.loads(out.read_text()) | {"seconds": 0.0}, per_class.read_text()) == written
+    assert again == row
+    with pytest.raises(UsageError, match=r"and there are 2 sets; call measure_series\(\)$"):
+        measure([file, file])
+
+
+def test_the_code_of_a_reference_is_read_once(data: dict[str, np.ndarray], tmp_path: Path) -> None:
+    few = data | {"labels": data["labels"] % 5, "weights": data["weights"][:5]}
+    files = [save(tmp_path / "a.h5", data), save(tmp_path / "b.h5", few)]
+    code = Path(save(tmp_path / "code.h5", {"weights": data["weights"]}))
+    series = measure_series(files, reference=code, on_row=lambda row: code.unlink(missing_ok=True))
+    assert [row.gnc2_reference.id for row in series.rows] == ["code.h5", "code.h5"]
 
 
 def test_duplicates_own_the_minimum(rng: np.random.Generator) -> None:
     W = np.concatenate([orthoplex(4), orthoplex(4)[[5]] + 1e-3 * rng.standard_normal((1, 4))])
-    found = _one(weights=W, duplicates=0.99)
+    found = measure(weights=W, duplicates=0.99)
     assert found.duplicates is not None and len(found.duplicates) == 1
     (pair,) = found.duplicates
     assert (pair.a, pair.b) == (5, 8)
@@ -216,17 +234,17 @@ def test_coherence_is_that_of_all_pairs(
     W = rng.standard_normal((K, 9))
     U = plain.unit(W)
     cosines = np.abs((U @ U.T)[np.triu_indices(K, 1)])
-    found = _one(weights=W).coherence
+    found = measure(weights=W).coherence
     assert found is not None and found.possible is not None
     assert found.largest == pytest.approx(cosines.max(), rel=1e-13)
     assert found.mean_square == pytest.approx((cosines**2).mean(), rel=1e-12)
     assert found.welch == pytest.approx(max(0.0, (K - 9) / (9 * (K - 1))), abs=1e-15)
     assert found.possible.lower >= np.sqrt(found.welch) - 1e-11  # Welch's first bound
     assert found.possible.upper == (0.0 if K == 4 else found.largest)
-    assert _one(weights=W, normalize="off").coherence is None
+    assert measure(weights=W, normalize="off").coherence is None
     monkeypatch.setattr("gnc_cli.collapse.assemble._PRODUCTS_OF_PAIRS", 100.0)
-    assert _one(weights=W).coherence == replace(found, largest=None, possible=None)
-    assert _one(weights=W, per_class=tmp_path / "c.csv").coherence == found
+    assert measure(weights=W).coherence == replace(found, largest=None, possible=None)
+    assert measure(weights=W, per_class=tmp_path / "c.csv").coherence == found
 
 
 def test_a_merge_list_keeps_the_class_with_most_samples(tmp_path: Path) -> None:
@@ -235,7 +253,7 @@ def test_a_merge_list_keeps_the_class_with_most_samples(tmp_path: Path) -> None:
     labels = np.array([0, 1, 2, 2, 3, 4])  # 0, 2 and 4 are a chain
     path, names = tmp_path / "merges.csv", ["a", "b", "c", "d", "e"]
     close = {"duplicates": np.cos(np.radians(2.1)), "merge_list": path, "class_names": names}
-    _one(features=W[labels], labels=labels, weights=W, **close)
+    measure(features=W[labels], labels=labels, weights=W, **close)
     with path.open() as file:
         rows = list(csv.DictReader(file))
     assert [(r["keep"], r["merge"], r["keep_count"], r["merge_count"]) for r in rows] == [
@@ -246,16 +264,16 @@ def test_a_merge_list_keeps_the_class_with_most_samples(tmp_path: Path) -> None:
     assert [float(r["angle_deg"]) for r in rows] == pytest.approx([2.0, 2.0])
     with pytest.raises(OutputError, match=r"merges\.csv"):
         measure(weights=W, **close)
-    alone = _one(weights=W, **close, force=True)  # no samples: the lowest label stays
+    alone = measure(weights=W, **close, force=True)  # no samples: the lowest label stays
     assert [(m.keep, m.merge, m.keep_count) for m in alone.merges] == [(0, 2, None), (0, 4, None)]
 
 
 def test_gnc2_of_0_names_the_two_classes(rng: np.random.Generator) -> None:
     W = rng.standard_normal((9, 4))
     W[7] = 2.0 * W[2]
-    (warning,) = _one(weights=W).warnings
+    (warning,) = measure(weights=W).warnings
     assert "classes 2 and 7 coincide" in warning and "duplicates=0.999" in warning
-    assert _one(weights=W, duplicates=0.999).warnings == ()
+    assert measure(weights=W, duplicates=0.999).warnings == ()
 
 
 def test_weights_of_16_bits_say_so(rng: np.random.Generator) -> None:
@@ -263,34 +281,34 @@ def test_weights_of_16_bits_say_so(rng: np.random.Generator) -> None:
     bits = W.astype(np.float32).view(np.uint32) & 0xFFFF0000
     for rows, words in ((W.astype(np.float16), "2^-10"), (bits.view(np.float32), "2^-7")):
         for given in (rows, rows.astype(np.float64)):
-            (warning,) = _one(weights=given).warnings
+            (warning,) = measure(weights=given).warnings
             assert words in warning
-    assert _one(weights=W.astype(np.float32)).warnings == ()
-    assert _one(weights=np.vstack([np.eye(3), -np.eye(3)])).warnings == ()
+    assert measure(weights=W.astype(np.float32)).warnings == ()
+    assert measure(weights=np.vstack([np.eye(3), -np.eye(3)])).warnings == ()
 
 
 def test_references(tmp_path: Path) -> None:
     W = icosahedron()
-    assert _one(weights=W, reference=0.5).gnc2_ratio == pytest.approx(
+    assert measure(weights=W, reference=0.5).gnc2_ratio == pytest.approx(
         (1 - 1 / 5**0.5) / 0.5, rel=1e-12
     )
-    known = _one(weights=W).gnc2_reference
+    known = measure(weights=W).gnc2_reference
     assert known is not None and known.kind == "table" and known.data_version is not None
     assert known.id == "Fejes Tóth 1943"
     assert known.value == pytest.approx(1 - 1 / 5**0.5, abs=1e-12)
-    held = _one(weights=W, reference=save(tmp_path / "code.h5", {"weights": W}))
+    held = measure(weights=W, reference=save(tmp_path / "code.h5", {"weights": W}))
     assert held.gnc2_reference is not None and held.gnc2_reference.kind == "file"
     assert held.gnc2_ratio == pytest.approx(1.0, abs=1e-9)
     # Codes of more points count: rho* never grows with K.
-    larger = _one(weights=W[:11]).gnc2_reference
+    larger = measure(weights=W[:11]).gnc2_reference
     assert larger is not None and larger.value >= 1 - 1 / 5**0.5 - 1e-12
     with pytest.raises(DataError, match="at least 12 points in at most 3 dimensions"):
-        _one(weights=W, reference=save(tmp_path / "few.h5", {"weights": W[:5]}))
+        measure(weights=W, reference=save(tmp_path / "few.h5", {"weights": W[:5]}))
 
 
 def test_logits_in_place_of_weights(data: dict[str, np.ndarray]) -> None:
     logits = data["features"] @ data["weights"].T + data["bias"]
-    found = _one(features=data["features"], labels=data["labels"], logits=logits)
+    found = measure(features=data["features"], labels=data["labels"], logits=logits)
     assert found.accuracy == (logits.argmax(axis=1) == data["labels"]).mean()
     assert found.policy.spaces["accuracy"] == "logits"
 
@@ -298,9 +316,9 @@ def test_logits_in_place_of_weights(data: dict[str, np.ndarray]) -> None:
 def test_collapse_to_the_floor_is_said(rng: np.random.Generator) -> None:
     labels = np.repeat(np.arange(K), 20)
     features = icosahedron()[labels] + 1e-9 * rng.standard_normal((len(labels), D))
-    single = _one(features=features.astype(np.float32), labels=labels)
+    single = measure(features=features.astype(np.float32), labels=labels)
     assert any("floor of float32" in text for text in single.warnings)
-    assert not _one(features=features, labels=labels).warnings
+    assert not measure(features=features, labels=labels).warnings
 
 
 @pytest.mark.parametrize(
@@ -336,7 +354,7 @@ def test_a_time_limit_leaves_out_what_it_cuts_short(
     data: dict[str, np.ndarray], rng: np.random.Generator, tmp_path: Path
 ) -> None:
     weights = np.concatenate([data["weights"]] * 200) + rng.standard_normal((12 * 200, D))
-    found = _one(
+    found = measure(
         features=data["features"],
         labels=data["labels"],
         weights=weights,
@@ -391,10 +409,10 @@ def test_one_logit_is_a_classifier_of_two_classes(
 ) -> None:
     labels, w, b = data["labels"] % 2, data["weights"][:1], np.array([0.3])
     arrays: dict[str, Any] = {"features": data["features"], "labels": labels}
-    expected = _one(**arrays, weights=np.concatenate([-w, w]) / 2, bias=np.array([-0.15, 0.15]))
+    expected = measure(**arrays, weights=np.concatenate([-w, w]) / 2, bias=np.array([-0.15, 0.15]))
     file = save(tmp_path / "a.h5", arrays | {"weights": w.T if turned else w, "bias": b})
     found = measure(file, transpose_weights=turned)
-    for result in (found, _one(**arrays, weights=w, bias=b)):
+    for result in (found, measure(**arrays, weights=w, bias=b)):
         assert (result.K, result.gnc2, result.gnc3) == (2, expected.gnc2, expected.gnc3)
         assert result.accuracy == np.mean((data["features"] @ w[0] + b > 0) == (labels == 1))
         assert "one logit decides between two classes" in result.notes[-1]
@@ -534,5 +552,5 @@ def test_several_processes_share_the_rows(data: dict[str, np.ndarray], tmp_path:
 def test_what_time_leaves_out_of_the_classic_metrics_is_undecided(
     data: dict[str, np.ndarray],
 ) -> None:
-    found = _one(**data, time_limit=1e-9, variants="classic")
+    found = measure(**data, time_limit=1e-9, variants="classic")
     assert found.nc1 is None and {"nc1", "variants.classic"} <= {*found.undecided}

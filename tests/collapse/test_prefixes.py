@@ -202,9 +202,8 @@ def test_table_and_picture(
     axis, lines, ticks = lines_of(measure_series(files, prefix_dims=(2, 8)).rows)
     assert (axis, ticks) == ("d", ["2", "8"]) and {*lines} == {"a.h5", "b.h5"}
     assert [x for x, _ in lines["b.h5"]] == [0.0, 1.0]
-    bare = measure_series(files[0], prefix_dims=(4,), normalize="off")  # raw rows: nothing known
-        files[0], prefix_dims=(4,), normalize="off"
-    )  # nothing is known of raw rows
+    # Nothing is known of raw rows.
+    bare = measure_series(files[0], prefix_dims=(4,), normalize="off")
     assert "possible" not in printed(view(bare, False), None) and series_figure(bare).axes
 
 

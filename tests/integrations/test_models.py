@@ -44,8 +44,7 @@ def model(name: str, folder: Path, **saving: Any) -> torch.Tensor:
 
 
 def measured(name: str | Path, **options: Any) -> MeasureResult:
-    result = measure(name, classes="nonzero", **options)
-    return result
+    return measure(name, classes="nonzero", **options)
 
 
 @pytest.mark.parametrize("name", MODELS)

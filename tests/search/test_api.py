@@ -30,8 +30,7 @@ VALIDATOR = jsonschema.Draft202012Validator(schemas.load("solve"))
 
 
 def quick(d: int, K: int, **options: Any) -> SolveResult:
-    result = solve(d, K, **(QUICK | options))
-    return result
+    return solve(d, K, **(QUICK | options))
 
 
 def consistent(result: SolveResult) -> None:

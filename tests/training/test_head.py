@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from gnc_cli import schemas, solve
-from gnc_cli.errors import DataError
+from gnc_cli.errors import DataError, UsageError
 from gnc_cli.training.api import train, train_series
 from gnc_cli.training.checkpoints import read_state
 from gnc_cli.training.networks.assignment import assign
@@ -172,6 +172,8 @@ def test_all_placements_on_the_square(home: Path, data: str, square: str) -> Non
         "threads": 1,
         "measure_every": 1,
     }
+    with pytest.raises(UsageError, match=r"run per placement; call train_series\(\)$"):
+        train(**asked, out=home / "whole")
     whole = train_series(**asked, out=home / "whole")
     assert whole.outcome == "completed"
     placed = [(0, 1, 2, 3), (0, 1, 3, 2), (0, 2, 1, 3)]
@@ -198,7 +200,7 @@ def test_all_placements_on_the_square(home: Path, data: str, square: str) -> Non
         assert one.head == other.head and Path(one.run) == out / f"assignment-{at}"
         assert np.array_equal(_rows(one), SQUARE[list(one.head.permutation or ())])
     # One of them can be gone on with alone.
-    alone = train(
+    (alone,) = train_series(
         data=data,
         out=series.rows[1].run,
         resume=True,
@@ -206,7 +208,7 @@ def test_all_placements_on_the_square(home: Path, data: str, square: str) -> Non
         epochs=3,
         device="cpu",
         threads=1,
-    )
+    ).rows
     assert alone.epochs == 3
     assert alone.head.permutation == placed[1]
 

@@ -103,6 +103,12 @@ def test_weight_decay_keeps_lengths_in_the_file(tmp_path: Path) -> None:
     assert stored.features is not None and np.array_equal(stored.features, result.features)
 
 
+def test_a_sweep_without_temperatures_has_one_row(tmp_path: Path) -> None:
+    file = tmp_path / "code.h5"
+    sweep = solve_sweep(3, 6, out=file, plot=tmp_path / "code.svg")
+    assert sweep.rows == (solve(3, 6, out=file, force=True),) and sweep.out == str(file)
+
+
 def test_a_sweep_stops_between_temperatures() -> None:
     result = solve_sweep(3, 7, problem="ufm", tau=[1.0, 0.5, 0.1], time_limit=1e-6)
     assert len(result.rows) == 1 and result.rows[0].outcome is Outcome.TIME_LIMIT
