@@ -154,7 +154,7 @@ CALLS: list[tuple[Callable[[], Any], str]] = [
     (lambda: measure(features=E, labels=LABELS, K=LARGEST), "is too large; give at most 1e8"),
     (lambda: measure(weights=E, select=5), "select must be a dictionary or pairs"),
     (
-        lambda: measure(weights=E, prefix_dims=2),
+        lambda: measure(weights=E, prefix_dims=[2]),
         r"returns one result, and prefix_dims makes one per prefix; call measure_series\(\)$",
     ),
     (
