@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 def measure(call: Measure) -> "MeasureResult":
     """Measure collapse: GNC1, GNC2 with a certificate, GNC3, NCC and accuracy of saved features.
 
-    Features with or without labels, a classifier, or both, of one set; `measure_series` measures
-    several. In Python, arrays may stand for files.
+    Features with or without labels, a classifier, or both. Several files or snapshots make one row
+    each. In Python, `measure_series` measures several, and arrays may stand for files.
 
     Args:
         interrupt: set it to stop early with wider brackets.
