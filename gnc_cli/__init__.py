@@ -16,20 +16,28 @@ __all__ = [
     "__version__",
     "bounds",
     "compare",
+    "list_constructions",
     "measure",
     "measure_model",
+    "measure_series",
     "solve",
+    "solve_sweep",
     "train",
+    "train_series",
 ]
 
 _MODULES = {
     "GNCMetrics": "collapse.gnc_metrics",
     "bounds": "limits.api",
     "compare": "comparison.api",
+    "list_constructions": "search.routes.construction",
     "measure": "collapse.api",
     "measure_model": "collapse.measure_model",
+    "measure_series": "collapse.api",
     "solve": "search.api",
+    "solve_sweep": "search.api",
     "train": "training.api",
+    "train_series": "training.api",
 }
 
 

@@ -4,6 +4,7 @@ import os
 import platform
 import sys
 from collections.abc import Iterator
+from importlib import import_module
 from typing import Annotated, Any
 
 import typer
@@ -44,15 +45,18 @@ class Commands(TyperGroup):
         names: Any = dict.fromkeys(COMMANDS)
         super().__init__(**settings | {"commands": names})
 
-    def function(self, name: str) -> Any:
-        """The public function of a command."""
-        return getattr(gnc_cli, name)
+    @staticmethod
+    def function(name: str) -> Any:
+        """Return the function that answers the calls of a command, beside the public one."""
+        return import_module(getattr(gnc_cli, name).__module__).command
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name in COMMANDS and self.commands[cmd_name] is None:
             example, first = COMMANDS[cmd_name]
             single = typer.Typer(rich_markup_mode="rich", add_completion=False)
-            single.command(epilog=f"Example: {example}")(expose(self.function(cmd_name), first))
+            single.command(epilog=f"Example: {example}")(
+                expose(getattr(gnc_cli, cmd_name), self.function(cmd_name), first)
+            )
             self.commands[cmd_name] = typer.main.get_command(single)
         return super().get_command(ctx, cmd_name)
 

@@ -15,7 +15,8 @@ from typing import Any
 from typer.main import get_command
 
 import gnc_cli
-from gnc_cli import brackets, errors, heads, records, schemas, solve
+from gnc_cli import brackets, errors, heads, list_constructions, records, schemas
+from gnc_cli.cli import Commands
 from gnc_cli.cli import app as program
 from gnc_cli.console.options import GateOptions, OutputOptions
 from gnc_cli.parameters import Parameter, declared
@@ -56,7 +57,7 @@ def table(heads: Row, rows: Iterator[Row]) -> str:
 
 def options(command: str) -> str:
     """The options of a command by the headings of its help text."""
-    own = {n: p for n, p in declared(getattr(gnc_cli, command)).items() if p.in_shell}
+    own = {n: p for n, p in declared(Commands.function(command)).items() if p.in_shell}
     panels: dict[str, list[Row]] = {}
     for key, parameter in (own | declared(OutputOptions) | declared(GateOptions)).items():
         heading = "Files" if parameter.argument else parameter.group
@@ -154,8 +155,7 @@ def exit_codes() -> Iterator[Row]:
 
 def constructions() -> Iterator[Row]:
     """Every code that `--construction` can name."""
-    listed: Any = solve(list_constructions=True)
-    for row in listed.rows:
+    for row in list_constructions().rows:
         proved = {True: "yes", False: "no", None: ""}[row.proven]
         name, cosine = f"`{row.name}`", f"`{row.max_cosine}`"
         yield (name, row.title, row.d, row.K, cosine, proved, row.reference)
@@ -164,7 +164,9 @@ def constructions() -> Iterator[Row]:
 def names() -> Iterator[Row]:
     """The functions and classes of `gnc_cli` and of the modules that it promises, with the first
     paragraph of what they say."""
-    of_gnc = ("solve", "measure", "bounds", "compare", "train", "measure_model", "GNCMetrics")
+    commands = ("solve", "measure", "bounds", "compare", "train")
+    series = ("solve_sweep", "measure_series", "train_series", "list_constructions")
+    of_gnc = (*commands, *series, "measure_model", "GNCMetrics")
     of_heads = ("Head", "FixedHead", "ClassMeanHead", "SphereHead", "DecayHead")
     of_losses = ("cosface", "arcface", "make_loss", "ScoreLoss")
     of_errors = sorted(name for name in vars(errors) if name.endswith("Error"))

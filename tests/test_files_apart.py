@@ -113,7 +113,7 @@ def test_from_a_shell(command: str, asked: dict[str, Any], input: str) -> None:
 
 def test_what_is_no_file_is_in_nobodys_way(folder: Path) -> None:
     start = gnc_cli.solve(3, 6)
-    again = gnc_cli.solve(3, 6, init=start.weights, fixed=None, out="c.npy")  # type: ignore[union-attr]
-    assert np.allclose(np.load("c.npy"), again.weights)  # type: ignore[union-attr]
-    measured = gnc_cli.measure(weights=start.weights, reference=1.0, out="m.csv")  # type: ignore[union-attr]
-    assert measured.gnc2.lower > 0.9 and Path("m.csv").exists()  # type: ignore[union-attr]
+    again = gnc_cli.solve(3, 6, init=start.weights, fixed=None, out="c.npy")
+    assert np.allclose(np.load("c.npy"), again.weights)
+    measured = gnc_cli.measure(weights=start.weights, reference=1.0, out="m.csv")
+    assert measured.gnc2.lower > 0.9 and Path("m.csv").exists()

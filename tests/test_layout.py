@@ -180,7 +180,7 @@ def test_a_call_ends_in_run() -> None:
     }
 
 
-PARTS = {"CollapseCallback", "GNCMetrics", "main", "run", "verdicts", "view"}
+PARTS = {"CollapseCallback", "GNCMetrics", "main", "run", "run_series", "verdicts", "view"}
 """Names of the parts that each command or integration has."""
 
 
@@ -202,6 +202,13 @@ def test_no_folder_is_called_like_a_command() -> None:
         importlib.import_module(first.__module__)
         assert getattr(gnc_cli, name) is first and inspect.isfunction(first), name
     assert set(gnc_cli.__all__) <= set(dir(gnc_cli))
+
+
+def test_a_public_function_returns_one_type() -> None:
+    for name in gnc_cli.__all__:
+        if inspect.isfunction(function := getattr(gnc_cli, name)):
+            kind = inspect.signature(function).return_annotation
+            assert str(kind if isinstance(kind, str) else kind.__name__).isidentifier(), name
 
 
 def test_every_module_says_what_it_is_for() -> None:

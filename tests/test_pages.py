@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gnc_cli import compare, measure, solve, train
+from gnc_cli import compare, measure, measure_series, solve, train
 from gnc_cli.collapse.measurer import Measurer
 from gnc_cli.console.viewer import write_code_page
 from gnc_cli.errors import DataError, UnavailableError, UsageError
@@ -119,7 +119,9 @@ def test_snapshots_of_a_file_and_of_a_run(tmp_path: Path) -> None:
         out=tmp_path / "run",
         plot=tmp_path / "run.html",
     )
-    measure(tmp_path / "run/snapshots", select={"split": "train"}, plot=tmp_path / "file.html")
+    measure_series(
+        tmp_path / "run/snapshots", select={"split": "train"}, plot=tmp_path / "file.html"
+    )
     page = _page(tmp_path / "run.html")
     file = _page(tmp_path / "file.html")
     shown = [frame.pop("name") for frame in page["frames"]]
@@ -181,4 +183,4 @@ def test_a_run_without_a_snapshot_keeps_its_result(
 def test_prefixes_have_no_page(tmp_path: Path) -> None:
     W = np.eye(4)
     with pytest.raises(UsageError, match="draw a .png"):
-        measure(weights=W, prefix_dims=(2,), plot=tmp_path / "p.html")
+        measure_series(weights=W, prefix_dims=(2,), plot=tmp_path / "p.html")

@@ -13,9 +13,8 @@ from typing import Any
 
 import pytest
 
-import gnc_cli
 from gnc_cli import schemas
-from gnc_cli.cli import COMMANDS
+from gnc_cli.cli import COMMANDS, Commands
 from gnc_cli.console.options import GateOptions, OutputOptions
 from gnc_cli.errors import ExitCode
 from gnc_cli.parameters import declared
@@ -33,7 +32,7 @@ def _promised() -> list[str]:
     """A line for each option, each key of the JSON and each exit code."""
     lines = [f"exit {code.value} {code.name}" for code in ExitCode]
     for command in COMMANDS:
-        own = declared(getattr(gnc_cli, command))
+        own = declared(Commands.function(command))
         options = own | declared(OutputOptions) | declared(GateOptions)
         for name, parameter in options.items():
             if parameter.in_shell and not parameter.argument:

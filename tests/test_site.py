@@ -5,12 +5,12 @@ import subprocess
 import sys
 from html import unescape
 from pathlib import Path
-from typing import Any
 from urllib.parse import unquote
 
 import pytest
 
-import gnc_cli
+from gnc_cli import list_constructions
+from gnc_cli.cli import Commands
 from gnc_cli.parameters import declared
 from tests.documents import ROOT
 
@@ -65,12 +65,11 @@ def _read(site: Path, page: str) -> str:
 def test_options_and_formulas_stand_as_they_are_written(site: Path) -> None:
     reference = _read(site, "reference/cli")
     for name in ("solve", "measure", "bounds", "train", "compare"):
-        for parameter in declared(getattr(gnc_cli, name)).values():
+        for parameter in declared(Commands.function(name)).values():
             if parameter.in_shell:
                 assert " ".join(parameter.help.split()) in reference
     assert "softmax|tammes|ufm" in reference
     constructions = _read(site, "theory/constructions")
-    listed: Any = gnc_cli.solve(list_constructions=True)
-    assert all(row.max_cosine in constructions for row in listed.rows)
+    assert all(row.max_cosine in constructions for row in list_constructions().rows)
     definitions = _read(site, "theory/definitions")
     assert "t*(d, K)" in definitions and "rho*(d, K)" in definitions

@@ -29,6 +29,7 @@ import torch
 
 import gnc_cli
 from benchmarks.paths import CERTIFICATES
+from gnc_cli.cli import Commands
 from gnc_cli.collapse.conventions import Conventions, Selection
 from gnc_cli.collapse.result import MeasureResult
 from gnc_cli.collapse.samples import prepare_samples
@@ -295,7 +296,7 @@ def _options() -> list[tuple[str, Parameter]]:
     """Every declared parameter, each way of reading once."""
     found = {}
     for command in _COMMANDS:
-        for name, parameter in declared(getattr(gnc_cli, command)).items():
+        for name, parameter in declared(Commands.function(command)).items():
             if parameter.kind is not None and parameter.kind.noun != "True or False":
                 found[name, repr(parameter.kind.metavar)] = (name, parameter)
     return sorted(found.values(), key=lambda item: item[0])
@@ -377,7 +378,7 @@ def seeds(folder: Path) -> dict[str, list[bytes]]:
     (folder / "exact.txt").write_text("1/3 sqrt(5)/5\n-2/7 (1+sqrt(5))/4\n0.25 sqrt(.5*3)-2\n")
     (folder / "names.txt").write_text("a\nb\nc\n")
     (folder / "classes.txt").write_text("0\n2\n")
-    gnc_cli.measure(folder / "samples.npz", out=folder / "measured.jsonl")
+    gnc_cli.measure_series(folder / "samples.npz", out=folder / "measured.jsonl")
     gnc_cli.train(
         data=f"npz:{folder / 'images.npz'}",
         epochs=1,

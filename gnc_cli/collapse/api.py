@@ -1,4 +1,7 @@
-"""`measure`: collapse metrics of features, weights or both. The function behind `gnc measure`."""
+"""`measure` and `measure_series`: collapse metrics of features, weights or both.
+
+The functions behind `gnc measure`.
+"""
 
 from typing import TYPE_CHECKING
 
@@ -10,22 +13,25 @@ if TYPE_CHECKING:
 
 
 @entry(Measure)
-def measure(call: Measure) -> "MeasureResult | MeasureSeries":
+def measure(call: Measure) -> "MeasureResult":
     """Measure collapse: GNC1, GNC2 with a certificate, GNC3, NCC and accuracy of saved features.
 
     Features with or without labels, a classifier, or both. Several files or snapshots make one row
-    each. In Python, arrays may stand for files.
+    each. In Python, `measure_series` measures several, and arrays may stand for files.
 
     Args:
-        interrupt: set it to stop early with the rows so far.
+        interrupt: set it to stop early with wider brackets.
         progress: called with `(stage, done, total, value)`.
-        on_row: called with each row as it is ready.
+        on_row: called with the result when it is ready.
 
     Returns:
-        A result for one set; a series for several, or with a `.jsonl` file.
+        The result of the set.
 
     Raises:
-        UsageError, DataError, OutputError, UnavailableError: see `gnc_cli.errors`.
+        UsageError: also for several files, snapshots or prefixes, and for rows in a `.jsonl` file,
+            which are for `measure_series`.
+        StoppedError: interrupted before the samples were read.
+        DataError, OutputError, UnavailableError: see `gnc_cli.errors`.
 
     Example:
         >>> import numpy as np
@@ -37,3 +43,35 @@ def measure(call: Measure) -> "MeasureResult | MeasureSeries":
     from gnc_cli.collapse.run import run
 
     return run(call)
+
+
+@entry(Measure)
+def measure_series(call: Measure) -> "MeasureSeries":
+    """Measure collapse of several sets: files, snapshots of a run, or prefixes of the dimensions.
+
+    Every set makes one row, every prefix too. One set alone makes a series of one row, and `out`
+    and `plot` have what `measure` gives them.
+
+    Args:
+        interrupt: set it to stop early with the rows so far.
+        progress: called with `(stage, done, total, value)`.
+        on_row: called with each row as it is ready.
+
+    Returns:
+        One result per set and prefix, in order of epoch.
+
+    Raises:
+        UsageError, DataError, OutputError, UnavailableError: see `gnc_cli.errors`.
+
+    Example:
+        >>> import numpy as np
+        >>> series = measure_series(weights=np.eye(4), prefix_dims=[2, 4])
+        >>> [(row.d, row.K) for row in series.rows]
+        [(2, 4), (4, 4)]
+    """
+    from gnc_cli.collapse.run import run_series
+
+    return run_series(call)
+
+
+command = measure_series

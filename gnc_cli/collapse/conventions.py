@@ -10,6 +10,7 @@ from gnc_cli.parameters import Lines
 from gnc_cli.runtime.deadline import Deadline, Progress
 
 if TYPE_CHECKING:
+    from gnc_cli.io.code import CodeFile
     from gnc_cli.known_codes.table import KnownCodes
 
 OWN = "own"
@@ -98,8 +99,9 @@ class Conventions:
     """Numbers of leading dimensions, ascending, each measured by itself."""
     ood: Any = None
     """Features of other data: paths, or an array."""
-    reference: float | str | None = None
-    """What GNC2 is compared with: a distance, or the file of a code; None: the best known."""
+    reference: "float | tuple[str, CodeFile] | None" = None
+    """What GNC2 is compared with: a distance, or a code with the path of its file; None: the best
+    known."""
     table: "KnownCodes | None" = None
     """Known codes of the user; None for those of gnc."""
     duplicates: float | None = None

@@ -131,7 +131,6 @@ class Measurer:
     ) -> list[MeasureResult]:
         """The result of each part; arguments and errors as in `measure`, and ZeroRowsError."""
         conventions, budget = self.conventions, self.budget
-        reaches = conventions.reach or conventions.sets is not None
         # Weights that cannot be used are refused before hours are spent on the features.
         heads = [
             None
@@ -161,7 +160,7 @@ class Measurer:
             _refuse(conventions.given.get("samples", ()), "samples, and there are only weights")
         reach: dict[str, Any] = {}
         late = False
-        if reaches:  # asked for by name: before GNC2
+        if self.selection.proves:  # asked for by name: before GNC2
             from gnc_cli.collapse.reach import reach_of
 
             limit, work = budget.deadline(), 2.0 * prepared.K_in_file**2 * prepared.d

@@ -17,6 +17,7 @@ from gnc_cli.collapse.result import Gnc2Reference
 from gnc_cli.errors import DataError
 from gnc_cli.geometry.one_vs_rest import minimum_one_vs_rest
 from gnc_cli.geometry.sphere import normalise
+from gnc_cli.io.code import CodeFile
 from gnc_cli.known_codes.best import Reference, Table, best, read_table
 from gnc_cli.known_codes.citation import cited
 from gnc_cli.known_codes.table import KnownCodes
@@ -38,23 +39,23 @@ _LEAST_DISTANCE = 0.4
 def gnc2_reference(
     d: int,
     K: int,
-    reference: float | str | os.PathLike[str] | None = None,
+    reference: float | tuple[str, CodeFile] | None = None,
     deadline: Deadline | None = None,
     table: Table = None,
 ) -> Gnc2Reference | None:
     """The reference for K classes in d dimensions.
 
     Args:
-        reference: a number, or a file with a code to be certified; by default that of the best
-            known code, see `gnc_cli.known_codes.best`.
-        deadline: bounds the certificate of a file.
+        reference: a number, or the path of a file with the code that it holds, to be certified; by
+            default that of the best known code, see `gnc_cli.known_codes.best`.
+        deadline: bounds the certificate of that code.
         table: of known codes, held beside our copy.
 
     Returns:
         None where nothing is known.
 
     Raises:
-        DataError: the file is no code, or one of fewer points or more dimensions.
+        DataError: the code has fewer points or more dimensions.
 
     Example:
         >>> gnc2_reference(512, 1000).value, gnc2_reference(512, 1000).kind
@@ -67,7 +68,7 @@ def gnc2_reference(
         return Gnc2Reference(
             float(reference), "pinned", "pinned", "given by --reference", None, False
         )
-    return _certified(os.fspath(reference), d, K, deadline)
+    return _certified(*reference, d, K, deadline)
 
 
 def checked_table(table: Table) -> KnownCodes | None:
@@ -157,10 +158,9 @@ def _of_code(code: Reference) -> Gnc2Reference:
     )
 
 
-def _certified(path: str, d: int, K: int, deadline: Deadline | None) -> Gnc2Reference:
-    from gnc_cli.io.codefile import read_points  # with writers of every format
-
-    code = read_points(path)
+def _certified(
+    path: str, code: CodeFile, d: int, K: int, deadline: Deadline | None
+) -> Gnc2Reference:
     rows, columns = code.weights.shape
     if columns > d or rows < K:
         raise DataError(

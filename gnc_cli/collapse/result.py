@@ -542,6 +542,8 @@ class MeasureSeries(Result):
     """The file that the rows were written to; None where there is none."""
     interrupted: bool = field(default=False, metadata=HIDDEN)
     """Stopped before all sets were measured."""
+    single: bool = field(default=False, metadata=HIDDEN)
+    """Whether there was one set to measure: the command prints the only row."""
 
     command = "measure"
 

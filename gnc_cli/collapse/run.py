@@ -15,7 +15,7 @@ from gnc_cli.collapse.reference import checked_table
 from gnc_cli.collapse.request import Measure
 from gnc_cli.collapse.result import MeasureResult, MeasureSeries
 from gnc_cli.collapse.sources import Source, resolve
-from gnc_cli.errors import DataError
+from gnc_cli.errors import DataError, StoppedError, UsageError
 from gnc_cli.io.inputs import read_lines
 from gnc_cli.parameters import Lines, declared, is_page, requires, spelled
 from gnc_cli.plain import read_plain
@@ -26,8 +26,20 @@ if TYPE_CHECKING:
     from gnc_cli.io.ledger import Ledger
 
 
-def run(call: Measure) -> MeasureResult | MeasureSeries:
-    """Measure every row of a call, and write what it asks for; see `api.measure`."""
+def run(call: Measure) -> MeasureResult:
+    """Measure the one set of a call; see `api.measure`."""
+    series = run_series(call, several=False)
+    if not series.rows:
+        raise StoppedError("interrupted before the samples were read; nothing was measured")
+    return series.rows[0]
+
+
+def run_series(call: Measure, *, several: bool = True) -> MeasureSeries:
+    """Measure every set of a call, and write what it asks for; see `api.measure_series`.
+
+    Raises:
+        UsageError: the call may have several rows, and `several` is False.
+    """
     started = time.monotonic()
     selection, conventions = selection_of(call), conventions_of(call)
     budget = Budget(
@@ -43,6 +55,17 @@ def run(call: Measure) -> MeasureResult | MeasureSeries:
             raise requires(
                 name, f"one set, and there are {len(sources)}", f"{spelled('select')} one"
             )
+    reason = (
+        f"there are {len(sources)} sets"
+        if len(sources) != 1
+        else f"{spelled('prefix_dims')} makes one per prefix"
+        if call.prefix_dims is not None
+        else f"{spelled('out', str(call.out))} keeps those of several calls"
+        if call.keeps_rows
+        else None
+    )
+    if reason is not None and not several:
+        raise UsageError(f"measure() returns one result, and {reason}; call measure_series()")
     drawn: list[Source] = []
     if call.plot is not None and is_page(call.plot):
         from gnc_cli.collapse.page import drawn_sources
@@ -52,16 +75,17 @@ def run(call: Measure) -> MeasureResult | MeasureSeries:
         measurer = Measurer(selection, conventions, budget, processes)
         with in_all(processes, lambda: _ledger(call, measurer)) as ledger:
             series, failure = _measure_all(call, sources, measurer, ledger)
-        one = len(series.rows) == len(sources) == 1 and call.prefix_dims is None
-        result = series.rows[0] if one and not call.keeps_rows else series
         out = None if call.out is None else os.fspath(call.out)
-        result = replace(result, seconds=time.monotonic() - started, out=out)
+        series = replace(series, seconds=time.monotonic() - started, out=out)
+        if reason is None and series.rows:
+            row = replace(series.rows[0], seconds=series.seconds, out=out)
+            series = replace(series, rows=(row,), single=True)
         if failure is not None:
-            failure.partial = result
+            failure.partial = series
             raise failure
         if processes.first and series.rows:
-            _write(result, call, drawn)
-    return result
+            _write(series.rows[0] if series.single else series, call, drawn)
+    return series
 
 
 @dataclass(frozen=True)
@@ -82,10 +106,9 @@ class _KeptRow:
 
 def selection_of(call: Measure) -> Selection:
     """Return the datasets that are measured, and how they are read."""
-    given = {role: getattr(call, role) for role in ROLES}
     return Selection(
         files=call.files,
-        roles={role: value for role, value in given.items() if value is not None},
+        roles={role: data for role in ROLES if (data := getattr(call, role)) is not None},
         transpose_weights=call.transpose_weights,
         transpose_features=call.transpose_features,
         labels_are=call.labels_are,
@@ -100,10 +123,11 @@ def conventions_of(call: Measure) -> Conventions:
     """Return how the numbers of a row are formed; a wrong line of the table is known before
     anything is read."""
     beside = (call.classes, call.class_names, call.reference, call.sets)
-    if isinstance(call.reference, str):
+    reference = call.reference
+    if isinstance(reference, str):  # what is wrong with the file is known before the first row
         from gnc_cli.io.codefile import read_points
 
-        read_points(call.reference)  # what is wrong with it is known before the first row
+        reference = (reference, read_points(reference))
     of_samples = call.chosen("samples") + (["head"] if call.head and not call.proves else [])
     return Conventions(
         unit=call.normalize != Normalize.OFF,
@@ -115,7 +139,7 @@ def conventions_of(call: Measure) -> Conventions:
         means_from=call.means_from,
         prefix_dims=call.prefix_dims,
         ood=call.ood,
-        reference=call.reference,
+        reference=reference,
         table=checked_table(call.table),
         duplicates=call.duplicates,
         every_class=call.per_class is not None,
@@ -147,8 +171,10 @@ def _ledger(call: Measure, measurer: Measurer) -> "AbstractContextManager[Ledger
 def _identity(call: Measure, measurer: Measurer) -> dict[str, Any]:
     """Return what must be equal for two rows to stand in one file."""
     names = [name for name, p in declared(Measure).items() if "row" in p.belongs_to]
-    values = ((name, getattr(call, name)) for name in names)
-    options = {name: asdict(v) if isinstance(v, Lines) else v for name, v in values}
+    options = {
+        name: asdict(value) if isinstance(value := getattr(call, name), Lines) else value
+        for name in names
+    }
     table = measurer.conventions.table
     return options | {
         "table": None if table is None else table.stamp.sha256,

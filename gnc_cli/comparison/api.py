@@ -35,3 +35,6 @@ def compare(call: Compare) -> "CompareResult":
     from gnc_cli.comparison.run import run
 
     return run(call)
+
+
+command = compare

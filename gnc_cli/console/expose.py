@@ -1,4 +1,4 @@
-"""`expose(function)`: the Typer command of a public function.
+"""`expose(public, function)`: the Typer command of a public function.
 
 The function's annotated signature (parameters.py) gives the options; those of `OutputOptions` and
 `GateOptions` are added. The command reads, calls, shows: options go to the function as they were
@@ -48,7 +48,9 @@ def progress_and_rows(output: OutputOptions, name: str, first: str) -> Iterator[
             yield {"progress": progress}
 
 
-def expose(function: Callable[..., Result], first: str) -> Callable[..., None]:
+def expose(
+    public: Callable[..., Result], function: Callable[..., Any], first: str
+) -> Callable[..., None]:
     """The command of a public function.
 
     Its view (`VIEWS`) has `view(result, verbose)`, the tables for a person. It may have
@@ -57,8 +59,10 @@ def expose(function: Callable[..., Result], first: str) -> Callable[..., None]:
     `progress_and_rows`.
 
     Args:
-        function: annotated with `Parameter`s. Parameters without a declaration are not options;
-            of those `interrupt`, `command_line` and what `watch` gives are filled in.
+        public: has the name and the description of the command.
+        function: answers its calls; of a series that is `single` the only row is shown. Parameters
+            without a declaration are not options; of those `interrupt`, `command_line` and what
+            `watch` gives are filled in.
         first: what it does before it reports progress.
     """
     signature = inspect.signature(function)
@@ -69,9 +73,6 @@ def expose(function: Callable[..., Result], first: str) -> Callable[..., None]:
         GateOptions: declared(GateOptions),
     }
     all_options = own | groups[OutputOptions] | groups[GateOptions]
-    positional = next(
-        (p.name for p in signature.parameters.values() if p.kind is p.VAR_POSITIONAL), ""
-    )
 
     def command(**options: Any) -> None:
         from gnc_cli.console.gates import Gates
@@ -95,22 +96,23 @@ def expose(function: Callable[..., Result], first: str) -> Callable[..., None]:
             check_files(all_options, options)
             gates = Gates.read(gate_options)
             if gates.gates:
-                gates.check(function.__name__, _question(own, arguments))
+                gates.check(public.__name__, _question(own, arguments))
             # Commands without epochs refuse wrong arguments before they load their view and NumPy.
             has_epochs = "on_epoch" in signature.parameters
             watch = VIEWS[function.__name__]().watch if has_epochs else progress_and_rows
             with (
                 conversation(output.quiet, output.verbose),
                 interruptible(output.quiet) as interrupt,
-                watch(output, function.__name__, first) as callbacks,
+                watch(output, public.__name__, first) as callbacks,
             ):
                 callbacks |= {
                     "interrupt": interrupt,
-                    "command_line": _command_line(function.__name__, all_options, options),
+                    "command_line": _command_line(public.__name__, all_options, options),
                 }
                 extra = {name: x for name, x in callbacks.items() if name in signature.parameters}
                 try:
-                    result = function(*arguments.pop(positional, ()), **arguments, **extra)
+                    result = function(**arguments, **extra)
+                    result = result.rows[0] if getattr(result, "single", False) else result
                 except GncError as error:
                     if error.partial is None:
                         raise
@@ -132,8 +134,8 @@ def expose(function: Callable[..., Result], first: str) -> Callable[..., None]:
             )
             raise failure or typer.Exit(code)
 
-    command.__name__ = function.__name__
-    command.__doc__ = (inspect.getdoc(function) or "").partition("\n\nArgs:")[0]
+    command.__name__ = public.__name__
+    command.__doc__ = (inspect.getdoc(public) or "").partition("\n\nArgs:")[0]
     types = annotations(function)
     for group in groups:
         types |= annotations(group)

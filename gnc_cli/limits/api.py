@@ -40,3 +40,6 @@ def bounds(call: Bounds) -> "BoundsResult":
     from gnc_cli.limits.run import run
 
     return run(call)
+
+
+command = bounds

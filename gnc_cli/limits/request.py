@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass
 from math import pi
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from gnc_cli.errors import UsageError
 from gnc_cli.io.arguments import Call
@@ -25,9 +25,6 @@ from gnc_cli.parameters import (
     spelled,
     wholes,
 )
-
-if TYPE_CHECKING:
-    pass
 
 _MOST_D, _MOST_K = 10**5, 10**18
 _MOST_ANSWERS = 10_000

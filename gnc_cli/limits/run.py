@@ -99,9 +99,12 @@ def run(call: Bounds) -> BoundsResult:
         from gnc_cli.io.row_files import write_rows
 
         names = ("d", "K", "lp", "best", "margin", "arcface_m", "max_cosine", "probability")
-        options = {name: getattr(call, name) for name in names}
-        options |= {"d": question.d, "K": question.K}
-        options |= {"quantity": question.subject, "table": codes.stamp.title}
+        options = {name: getattr(call, name) for name in names} | {
+            "d": question.d,
+            "K": question.K,
+            "quantity": question.subject,
+            "table": codes.stamp.title,
+        }
         write_rows(call.out, result, options=options, force=call.force)
     if call.plot is not None and result.answer.best:
         from gnc_cli.limits.plot import plot_bounds

@@ -77,12 +77,12 @@ class OutFile:
             weights, state = make()
             self._write(CodeFile(weights, provenance=self._provenance, state=state))
 
-    def write(self, result: Any) -> Any:
-        """Write the end of it; returns the result naming the file."""
-        shown = result.to_json()
+    def write(self, sweep: SolveSweep) -> SolveSweep:
+        """Write the last code of a sweep, or the only one; returns the sweep naming the file."""
+        last, name = sweep.rows[-1], os.fspath(self._out)
+        shown = (last if sweep.single else sweep).to_json()
         shown.pop("out")  # a path belongs to one machine
         provenance = {**self._provenance, "result": shown}
-        last = result.rows[-1] if isinstance(result, SolveSweep) else result
         rows = last.weights
         if isinstance(rows, np.ndarray):
             labels = None
@@ -92,7 +92,8 @@ class OutFile:
             self._write(CodeFile(rows, last.features, labels, provenance=provenance, state=state))
         else:  # made block by block
             write_streamed(self._out, rows.shape, rows.unit, provenance, force=self._force)
-        return replace(result, out=os.fspath(self._out))
+        named = (replace(last, out=name),) if sweep.single else sweep.rows
+        return replace(sweep, rows=named, out=name)
 
     def _write(self, code: CodeFile) -> None:
         write_code(self._out, code, force=self._force)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from enum import StrEnum
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from gnc_cli import parsing
 from gnc_cli.errors import UsageError
@@ -37,9 +37,6 @@ from gnc_cli.parameters import (
     whole,
 )
 from gnc_cli.search.effort import LARGE
-
-if TYPE_CHECKING:
-    pass
 
 
 class ProblemName(StrEnum):
@@ -169,10 +166,6 @@ class Solve(Call):
             metavar="NAME",
         ),
     ] = None
-    list_constructions: Annotated[
-        bool,
-        Parameter("List the constructions with size, cosine and source, and stop.", group=_SEARCH),
-    ] = False
     init: Annotated[
         Any,
         Parameter(
@@ -243,9 +236,22 @@ class Solve(Call):
     command_line: str | None = None
 
     def __post_init__(self) -> None:
+        for contradiction in _contradictions(self):
+            raise contradiction
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SolveCommand(Solve):
+    """A call of `gnc solve`, which lists the constructions too."""
+
+    list_constructions: Annotated[
+        bool,
+        Parameter("List the constructions with size, cosine and source, and stop.", group=_SEARCH),
+    ] = False
+
+    def __post_init__(self) -> None:
         if not self.list_constructions:
-            for contradiction in _contradictions(self):
-                raise contradiction
+            super().__post_init__()
 
 
 def _contradictions(call: Solve) -> Iterator[UsageError]:

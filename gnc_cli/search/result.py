@@ -293,7 +293,7 @@ class SolveSweep(Result):
     """Several solves that differ in one parameter (`--tau 1..0.001/13`)."""
 
     problem: str = field(metadata=LABEL | QUESTION)
-    """`ufm`, the only problem with a temperature."""
+    """`ufm`, the only problem with a temperature, where there are several rows."""
     d: int = field(metadata=LABEL | QUESTION)
     """Dimension."""
     K: int = field(metadata=LABEL | QUESTION)
@@ -302,6 +302,8 @@ class SolveSweep(Result):
     """One result per temperature, in the order given."""
     out: str | None
     """The file that the codes were written to; None where there is none."""
+    single: bool = field(default=False, metadata=HIDDEN)
+    """Whether there was one temperature, or none: the command prints the only row."""
 
     command = "solve"
 

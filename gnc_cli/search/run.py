@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from gnc_cli import __version__
 from gnc_cli.constructions.families.theorem_3_3 import closed_form
 from gnc_cli.constructions.registry import named_construction
 from gnc_cli.errors import UsageError
@@ -20,13 +21,12 @@ from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.threads import resolve_device
 from gnc_cli.search.instance import Instance, Machine, Plan, fixed_rows, start_rows, target_distance
 from gnc_cli.search.request import STORED, Solve
-from gnc_cli.search.result import ConstructionList, Outcome, SolveResult, SolveSweep
+from gnc_cli.search.result import Outcome, SolveResult, SolveSweep
 from gnc_cli.search.routes.construction import (
     Algebra,
     SearchBeside,
     StoredCode,
     Theorem,
-    list_constructions,
     streamed,
     worth_a_search,
 )
@@ -34,10 +34,18 @@ from gnc_cli.search.routes.route import Route
 from gnc_cli.search.verdict import check_target
 
 
-def run(call: Solve) -> SolveResult | SolveSweep | ConstructionList:
-    """Answer a call; see `api.solve`."""
-    if call.list_constructions:
-        return list_constructions()
+def run(call: Solve) -> SolveResult:
+    """Find a code; see `api.solve`."""
+    if call.tau is not None and len(call.tau) > 1:
+        raise UsageError(
+            f"solve() returns one result, and {spelled('tau')} has {len(call.tau)} values; call "
+            "solve_sweep()"
+        )
+    return run_sweep(call).rows[0]
+
+
+def run_sweep(call: Solve) -> SolveSweep:
+    """Find the code of each temperature, else one; see `api.solve_sweep`."""
     deadline = Deadline.of_call(call.time_limit, call.interrupt)
     if call.device not in ("auto", "cpu"):
         resolve_device(call.device)  # missing hardware is reported whether needed or not
@@ -57,21 +65,33 @@ def run(call: Solve) -> SolveResult | SolveSweep | ConstructionList:
     route = choose_route(call, instance, start if earlier is None else earlier, tasks)
     route.check()
     result = route.solve(deadline, None if file is None else file.save)
-    if (
-        call.target is not None
-        and isinstance(result, SolveResult)
-        and result.outcome is not Outcome.INTERRUPTED
-    ):
+    if call.target is not None and result.outcome is not Outcome.INTERRUPTED:
         reached = result.distance >= route.plan.target_distance
         outcome = Outcome.TARGET_REACHED if reached else Outcome.TARGET_MISSED
         result = replace(result, outcome=outcome, ending=result.outcome)
+    rows = [result]
+    for tau in instance.tau[1:]:
+        if deadline.expired:
+            break
+        route = replace(route.beside(rows[-1]), instance=replace(instance, tau=(tau,)))
+        rows.append(route.solve(deadline, None))
+    sweep = SolveSweep(
+        seconds=deadline.elapsed,
+        version=__version__,
+        problem=instance.problem,
+        d=instance.d,
+        K=instance.K,
+        rows=tuple(rows),
+        out=None,
+        single=len(instance.tau) < 2,
+    )
     if file is not None:
-        result = file.write(result)
+        sweep = file.write(sweep)
     if call.plot is not None:
         from gnc_cli.search.plot import plot_solve
 
-        plot_solve(result, call.plot)
-    return result
+        plot_solve(sweep.rows[0] if sweep.single else sweep, call.plot)
+    return sweep
 
 
 def instance_of(call: Solve) -> Instance:

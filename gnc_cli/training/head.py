@@ -161,7 +161,7 @@ def _read_code(path: str, d: int, K: int) -> Code:
 def _solve_code(d: int, K: int, seed: int, deadline: Deadline, threads: int | None) -> Code:
     from gnc_cli.search.api import solve
     from gnc_cli.search.effort import LARGE
-    from gnc_cli.search.result import Outcome, SolveResult
+    from gnc_cli.search.result import Outcome
 
     seconds = min(deadline.remaining, _PATIENCE if started_by_torchrun() else math.inf)
     result = solve(
@@ -173,7 +173,6 @@ def _solve_code(d: int, K: int, seed: int, deadline: Deadline, threads: int | No
         interrupt=deadline.interrupt,
         time_limit=max(seconds, 1e-3) if math.isfinite(seconds) else None,
     )
-    assert isinstance(result, SolveResult)
     if result.outcome in (Outcome.TIME_LIMIT, Outcome.INTERRUPTED):
         raise DataError(
             f"{spelled('head', 'fixed:solve')}: the search for the code was stopped before its "

@@ -189,6 +189,8 @@ class TrainSeries(_Training):
     """That of the last run: `completed`, `time_limit` or `interrupted`."""
     rows: tuple[TrainResult, ...]
     """One run per placement."""
+    single: bool = field(default=False, metadata=HIDDEN)
+    """Whether one run was asked for: the command prints it in place of the series."""
 
     def lines(self) -> list[dict[str, Any]]:
         """One row per run and epoch."""

@@ -51,17 +51,25 @@ _SHORT = 5
 """The short run that finds similar classes takes one epoch per this many of the long one."""
 
 
-def run(call: Train) -> TrainResult | TrainSeries:
-    """Train; see `api.train`. Several processes each call it."""
+def run(call: Train) -> TrainResult:
+    """Train one network; see `api.train`. Several processes each call it."""
+    return run_series(call, several=False).rows[0]
+
+
+def run_series(call: Train, *, several: bool = True) -> TrainSeries:
+    """Train a network for each placement of the classes, else one; see `api.train_series`.
+
+    Raises:
+        UsageError: the call asks for all placements, and `several` is False.
+    """
     deadline = Deadline.of_call(call.time_limit, call.interrupt)
     _check(call)
     processes, device = start_processes(call.device)
     with processes, limit_threads(1):
-        result = Job(call, deadline, processes, device).run()
-    result = dataclasses.replace(result, seconds=deadline.elapsed)
+        series = Job(call, deadline, processes, device).run(several=several)
     if processes.first and call.plot is not None:
-        _draw(result, os.fspath(call.plot))
-    return result
+        _draw(series, os.fspath(call.plot))
+    return series
 
 
 def _check(call: Train) -> None:
@@ -79,24 +87,24 @@ def _check(call: Train) -> None:
 def choices(call: Train) -> dict[str, Any]:
     """Return the settings that the caller chose, paths as texts."""
     names = [setting.name for setting in dataclasses.fields(Settings)]
-    chosen = {name: getattr(call, name) for name in names if getattr(call, name) is not None}
     return {
         name: os.fspath(value) if isinstance(value, os.PathLike) else value
-        for name, value in chosen.items()
+        for name in names
+        if (value := getattr(call, name)) is not None
     }
 
 
-def _draw(result: TrainResult | TrainSeries, path: str) -> None:
+def _draw(series: TrainSeries, path: str) -> None:
     """The picture, or the page; what cannot be drawn is a warning, for the result is there."""
     from gnc_cli.collapse.page import write_run
     from gnc_cli.training.plot import plot_train
 
-    last = result if isinstance(result, TrainResult) else result.rows[-1]
+    last = series.rows[-1]
     try:
         if is_page(path):
             write_run(path, last.run, last.history, last.forms)
         else:
-            plot_train(result, path)
+            plot_train(last if series.single else series, path)
     except DataError as error:
         _log.warning("%s", error)
 
@@ -110,8 +118,8 @@ class Job:
     processes: Processes
     device: torch.device
 
-    def run(self) -> TrainResult | TrainSeries:
-        """Read the images, plan the heads, train."""
+    def run(self, *, several: bool) -> TrainSeries:
+        """Read the images, plan the heads, train; see `run_series`."""
         call, processes, out = self.call, self.processes, self.call.folder
         of_first(processes, partial(_check_files, call))
         stored = None
@@ -125,17 +133,25 @@ class Job:
             if stored is None
             else resumed_settings(stored.settings, chosen)
         )
+        if settings.assignment == "all" and not several:
+            raise UsageError(
+                f"train() returns one result, and {spelled('assignment', 'all')} makes a run per "
+                "placement; call train_series()"
+            )
         data = self._data(settings)
         if settings.augment is None:  # all that keeps the classes
             moves = ("crop", "flip", "rotate") if data.flip else ("crop", "rotate")
             settings = dataclasses.replace(settings, augment=moves)
-        if stored is not None and settings.assignment != "all":
-            plan = in_all(processes, partial(stored.plan_for, data))
-            return self._train(settings, plan, data, out, resume=True)
-        plans = self._plans(settings, data)
         if settings.assignment == "all":
-            return self._series(settings, plans, data)
-        return self._train(settings, plans[0], data, out)
+            return self._series(settings, self._plans(settings, data), data)
+        plan = (
+            self._plans(settings, data)[0]
+            if stored is None
+            else in_all(processes, partial(stored.plan_for, data))
+        )
+        run = self._train(settings, plan, data, out, resume=stored is not None)
+        run = dataclasses.replace(run, seconds=self.deadline.elapsed)
+        return TrainSeries(run.seconds, __version__, run.run, run.outcome, (run,), single=True)
 
     def _data(self, settings: Settings) -> ImageData:
         """The images, read by every process."""
@@ -295,7 +311,7 @@ class Job:
                 if rows[-1].outcome != "completed":
                     break
         return TrainSeries(
-            seconds=0.0,
+            seconds=self.deadline.elapsed,
             version=__version__,
             run=folder.path,
             outcome=rows[-1].outcome,

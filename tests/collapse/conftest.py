@@ -12,7 +12,7 @@ import pytest
 import safetensors.torch
 import torch
 
-from gnc_cli import measure
+from gnc_cli import measure, measure_series
 from gnc_cli.collapse.request import Measure
 from gnc_cli.collapse.result import MeasureResult, MeasureSeries
 from gnc_cli.collapse.run import selection_of
@@ -144,14 +144,12 @@ def result(tmp_path_factory: pytest.TempPathFactory) -> MeasureResult:
     (folder / "names.txt").write_text("\n".join(NAMES))
     file = save(folder / "set.h5", _data(np.random.default_rng(7)), epoch=5, split="test")
     with contextlib.chdir(folder):
-        found = measure(
+        return measure(
             os.path.basename(file),
             variants="classic",
             duplicates=0.46,
             class_names="names.txt",
         )
-    assert isinstance(found, MeasureResult)
-    return found
 
 
 @pytest.fixture(scope="session")
@@ -160,6 +158,4 @@ def series(tmp_path_factory: pytest.TempPathFactory) -> MeasureSeries:
     folder = tmp_path_factory.mktemp("several")
     with contextlib.chdir(folder):
         files = [save_run(Path(f"seed{seed}.h5"), seed=seed) for seed in (0, 1)]
-        found = measure(files)
-    assert isinstance(found, MeasureSeries)
-    return found
+        return measure_series(files)

@@ -9,10 +9,10 @@ import pytest
 import torch
 from torch import nn
 
-from gnc_cli import measure, measure_model
+from gnc_cli import measure, measure_model, measure_series
 from gnc_cli.collapse.gnc_metrics import GNCMetrics
 from gnc_cli.collapse.reference import _hull_distance, random_gnc2
-from gnc_cli.collapse.result import NO_SPREAD, MeasureResult
+from gnc_cli.collapse.result import NO_SPREAD
 from gnc_cli.geometry.sphere import normalise
 from gnc_cli.metrics.gnc2 import gnc2
 from tests.collapse.conftest import put
@@ -31,12 +31,6 @@ NULL = (
 K, D = 12, 5
 
 
-def measured(*files: Any, **options: Any) -> MeasureResult:
-    result = measure(files, **options)
-    assert isinstance(result, MeasureResult)
-    return result
-
-
 @pytest.fixture
 def lone(rng: np.random.Generator) -> dict[str, np.ndarray]:
     return {
@@ -47,7 +41,7 @@ def lone(rng: np.random.Generator) -> dict[str, np.ndarray]:
 
 
 def test_one_sample_per_class_has_no_spread(lone: dict[str, np.ndarray]) -> None:
-    found = measured(**lone, per_class=None)
+    found = measure(**lone, per_class=None)
     assert {key: getattr(found, key) for key in NULL} == dict.fromkeys(NULL)
     assert NO_SPREAD in found.warnings and found.classes.single_sample == K
     assert found.gnc3 is not None and found.accuracy is not None and found.nc3 is not None
@@ -55,7 +49,7 @@ def test_one_sample_per_class_has_no_spread(lone: dict[str, np.ndarray]) -> None
     # One more sample: its class has a spread, the others add nothing.
     more = {**lone, "features": np.vstack([lone["features"], 1.0 + lone["features"][:1]])}
     more["labels"] = np.append(lone["labels"], lone["labels"][0])
-    found = measured(**more)
+    found = measure(**more)
     assert all(getattr(found, key) is not None for key in NULL) and NO_SPREAD not in found.warnings
     spreads = [row.spread for row in found.per_class]
     assert sum(spread is not None for spread in spreads) == 1
@@ -66,7 +60,7 @@ def test_training_means_measure_the_spread_of_single_samples(
 ) -> None:
     labels = np.repeat(np.arange(K), 3)
     train = {"features": rng.standard_normal((3 * K, D)), "labels": labels}
-    found = measured(**lone, means_from=put(tmp_path / "train.npz", train))
+    found = measure(**lone, means_from=put(tmp_path / "train.npz", train))
     unit = normalise(train["features"])
     means = np.array([unit[labels == k].mean(axis=0) for k in range(K)])
     apart = normalise(lone["features"]) - means[lone["labels"]]
@@ -149,15 +143,15 @@ def test_the_hull_problem_has_its_optimum() -> None:
 
 def test_the_ratio_of_random_rows_stands_beside_the_ratio(gnc: Any, tmp_path: Path) -> None:
     W = np.random.default_rng(0).standard_normal((10, 64))
-    found = measured(weights=W)
+    found = measure(weights=W)
     assert found.gnc2_ratio_random == pytest.approx(0.83, abs=0.02)
     file = put(tmp_path / "w.npz", {"weights": W})
     assert "; random 0.83" in " ".join(gnc("measure", file).stdout.split())
-    assert measured(weights=W, normalize="off").gnc2_ratio_random is None
+    assert measure(weights=W, normalize="off").gnc2_ratio_random is None
 
 
 def test_equal_measurements_are_equal(lone: dict[str, np.ndarray]) -> None:
     how: dict[str, Any] = {**lone, "duplicates": 0.9, "reach": True, "variants": "classic"}
     assert measure(**how) == measure(**how)
     assert measure(**how) != measure(**{**how, "seed": 1, "weights": -lone["weights"]})
-    assert measure(**lone, prefix_dims=[3, 5]) == measure(**lone, prefix_dims=[3, 5])
+    assert measure_series(**lone, prefix_dims=[3]) == measure_series(**lone, prefix_dims=[3])

@@ -8,8 +8,8 @@ import h5py
 import numpy as np
 import pytest
 
-from gnc_cli import measure
-from gnc_cli.collapse.result import MeasureResult, MeasureSeries
+from gnc_cli import measure, measure_series
+from gnc_cli.collapse.result import MeasureResult
 from gnc_cli.errors import DataError
 from gnc_cli.training.result import TrainResult
 from tests.collapse.conftest import sources_of
@@ -25,8 +25,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> TrainResult:
 
 def splits(folder: str | Path, **options: object) -> dict[str | None, MeasureResult]:
     """The rows of the last epoch by split."""
-    found = measure(folder, select={"epoch": "2"}, **options)
-    rows = found.rows if isinstance(found, MeasureSeries) else (found,)
+    rows = measure_series(folder, select={"epoch": "2"}, **options).rows
     return {row.split: row for row in rows}
 
 
@@ -68,7 +67,7 @@ def test_a_test_split_by_its_own_means_or_another_file(trained: TrainResult) -> 
 
 def test_a_snapshot_by_its_name_keeps_its_training_means(trained: TrainResult) -> None:
     found = measure(f"{trained.run}/snapshots/epoch-0002-test.h5")
-    assert isinstance(found, MeasureResult) and not found.warnings
+    assert not found.warnings
     expected = splits(trained.run)["test"]
     assert (found.gnc1, found.ncc_accuracy) == (expected.gnc1, expected.ncc_accuracy)
     assert found.policy.class_means == expected.policy.class_means
@@ -76,7 +75,6 @@ def test_a_snapshot_by_its_name_keeps_its_training_means(trained: TrainResult) -
 
 def test_a_test_snapshot_without_its_training_split(trained: TrainResult, tmp_path: Path) -> None:
     alone = measure(shutil.copy(f"{trained.run}/snapshots/epoch-0002-test.h5", tmp_path))
-    assert isinstance(alone, MeasureResult)
     (warning,) = [text for text in alone.warnings if "split" in text]
     assert "own class means" in warning and "means_from" in warning
 
@@ -88,7 +86,7 @@ def test_a_test_class_that_the_training_split_lacks(trained: TrainResult, tmp_pa
         labels = h5["labels"]
         labels[:] = np.where(labels[:] == 1, 0, labels[:])
     with pytest.raises(DataError, match="split train has no sample of class 1.*means_from='own'"):
-        measure(copied)
+        measure_series(copied)
 
 
 def test_a_run_without_snapshots_gives_its_classifier(trained: TrainResult, tmp_path: Path) -> None:
@@ -97,7 +95,7 @@ def test_a_run_without_snapshots_gives_its_classifier(trained: TrainResult, tmp_
     for path in copied.glob("snapshots/*"):
         path.unlink()
     found = measure(copied)
-    assert isinstance(found, MeasureResult) and found.file == f"{copied}/last.pt"
+    assert found.file == f"{copied}/last.pt"
     assert found.N is None and found.gnc2.lower == pytest.approx(
         trained.measured.gnc2.lower, abs=1e-6
     )

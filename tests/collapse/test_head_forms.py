@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gnc_cli import measure
-from gnc_cli.collapse.result import MeasureResult
+from gnc_cli import measure, measure_series
 from gnc_cli.errors import DataError, UsageError
 from tests.collapse.conftest import put
 
@@ -23,12 +22,6 @@ def head(rng: np.random.Generator) -> dict[str, np.ndarray]:
     H = 3.0 * W[y] + 0.7 * rng.standard_normal((N, D))
     scale = np.linspace(0.2, 3.0, K)[:, None]
     return {"features": H, "labels": y, "weights": scale * W, "bias": 3.0 * rng.standard_normal(K)}
-
-
-def measured(*files: Any, **options: Any) -> MeasureResult:
-    result = measure(files, **options)
-    assert isinstance(result, MeasureResult)
-    return result
 
 
 def scores(form: str, head: dict[str, np.ndarray]) -> np.ndarray:
@@ -50,7 +43,7 @@ def test_the_form_decides(form: str, head: dict[str, np.ndarray]) -> None:
     mine = table[np.arange(N), y]
     table[np.arange(N), y] = -np.inf
     margins = mine - table.max(axis=1)
-    found = measured(**head, head=form)
+    found = measure(**head, head=form)
     assert found.accuracy == (named == y).mean()
     means = np.array([head["features"][y == k].mean(axis=0) for k in range(K)])
     near = np.linalg.norm(head["features"][:, None] - means, axis=2).argmin(axis=1)
@@ -63,7 +56,7 @@ def test_the_form_decides(form: str, head: dict[str, np.ndarray]) -> None:
     assert spaces["accuracy"] == spaces["sample_margins"] == f"{form} head of raw rows"
     ignored = [note for note in found.notes if note.startswith("bias: ignored")]
     assert len(ignored) == (form != "linear")
-    plain = measured(**head)
+    plain = measure(**head)
     assert plain.head_accuracies is not None
     assert getattr(plain.head_accuracies, form) == found.accuracy
     # What is no decision stays as it was.
@@ -74,7 +67,7 @@ def test_the_form_decides(form: str, head: dict[str, np.ndarray]) -> None:
 def test_without_the_option_all_is_as_before_and_a_better_form_is_named(
     head: dict[str, np.ndarray], gnc: Any, tmp_path: Path
 ) -> None:
-    found = measured(**head)
+    found = measure(**head)
     linear = (scores("linear", head).argmax(axis=1) == head["labels"]).mean()
     cosine = (scores("cosine", head).argmax(axis=1) == head["labels"]).mean()
     assert found.accuracy == linear < cosine - 0.02
@@ -87,7 +80,7 @@ def test_without_the_option_all_is_as_before_and_a_better_form_is_named(
     chosen = gnc("measure", file, "--head", "cosine")
     assert "is that of a linear head" not in chosen.stderr and ", cosine head" in chosen.stdout
     unit = head["weights"] / np.linalg.norm(head["weights"], axis=1, keepdims=True)
-    alike = measured(**{**head, "weights": unit, "bias": np.zeros(K)})
+    alike = measure(**{**head, "weights": unit, "bias": np.zeros(K)})
     assert alike.head_accuracies is not None and len({*vars(alike.head_accuracies).values()}) == 1
     assert not any("is that of a linear head" in text for text in alike.warnings)
 
@@ -99,8 +92,8 @@ def test_reach_is_that_of_the_form(form: str, head: dict[str, np.ndarray]) -> No
     rows = {"cosine": W / np.linalg.norm(W, axis=1, keepdims=True)}.get(form, W)
     offsets = {"linear": bias, "euclidean": -0.5 * squares}.get(form)
     how: dict[str, Any] = {"reach": True, "feature_norm": 2.0}
-    ours = measured(weights=W, bias=bias, head=form, **how).reach
-    same = measured(weights=rows, bias=offsets, **how).reach
+    ours = measure(weights=W, bias=bias, head=form, **how).reach
+    same = measure(weights=rows, bias=offsets, **how).reach
     assert ours is not None and same is not None
     assert (ours.can_win, ours.biased) == (same.can_win, form != "cosine")
     assert ours.unreachable_rows == same.unreachable_rows or form == "euclidean"
@@ -120,18 +113,18 @@ def test_what_the_form_excludes(head: dict[str, np.ndarray]) -> None:
 
 def test_logits_of_a_file_give_way(head: dict[str, np.ndarray], tmp_path: Path) -> None:
     file = put(tmp_path / "a.h5", {**head, "logits": np.zeros((N, K))})
-    assert measured(file).policy.spaces["accuracy"] == "logits"
-    found = measured(file, head="linear")
-    assert found.accuracy == measured(**head).accuracy
+    assert measure(file).policy.spaces["accuracy"] == "logits"
+    found = measure(file, head="linear")
+    assert found.accuracy == measure(**head).accuracy
     assert [note for note in found.notes if "'logits': ignored" in note]
 
 
 def test_prefixes_and_training_means_take_the_form(
     head: dict[str, np.ndarray], tmp_path: Path
 ) -> None:
-    (row,) = measure(**head, head="euclidean", prefix_dims=[4]).rows  # type: ignore[union-attr]
+    (row,) = measure_series(**head, head="euclidean", prefix_dims=[4]).rows
     cut = {name: a[:, :4] if a.ndim == 2 else a for name, a in head.items()}
-    assert row.accuracy == measured(**cut, head="euclidean").accuracy
+    assert row.accuracy == measure(**cut, head="euclidean").accuracy
     train = put(tmp_path / "train.npz", {k: head[k] for k in ("features", "labels")})
-    found = measured(**head, head="euclidean", means_from=train)
-    assert found.accuracy == measured(**head, head="euclidean").accuracy
+    found = measure(**head, head="euclidean", means_from=train)
+    assert found.accuracy == measure(**head, head="euclidean").accuracy

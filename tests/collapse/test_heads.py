@@ -13,8 +13,8 @@ import pytest
 import safetensors.torch
 import torch
 
-from gnc_cli import measure
-from gnc_cli.collapse.result import MeasureResult, MeasureSeries
+from gnc_cli import measure, measure_series
+from gnc_cli.collapse.result import MeasureResult
 from gnc_cli.errors import DataError, UnavailableError, UsageError
 from gnc_cli.io.file_rows import FlatArray
 from gnc_cli.io.models import hub_name
@@ -48,13 +48,7 @@ def model(folder: Path, config: dict[str, Any] | None, *shards: dict[str, np.nda
     return str(folder)
 
 
-def measured(*files: str | Path, **options: Any) -> MeasureResult:
-    result = measure(files, **options)
-    assert isinstance(result, MeasureResult)
-    return result
-
-
-EXPECTED = measure(weights=W).gnc2  # type: ignore[union-attr]
+EXPECTED = measure(weights=W).gnc2
 
 
 @pytest.mark.parametrize(
@@ -133,21 +127,20 @@ def test_the_config_says_which_matrix_is_the_head(
 ) -> None:
     arrays = {name: (W if name == head else -2 * W[::-1]) for name in names}
     folder = model(tmp_path / "m", config, BODY | arrays)
-    found = measured(folder)
+    found = measure(folder)
     assert found.gnc2 == EXPECTED and found.file == folder
     said = found.policy.head
     assert said is not None and said.startswith(f"{head}: ") and why in said
-    assert measured(weights=folder).policy.head == said
-    named = measured(f"{folder}:{head}")
+    assert measure(weights=folder).policy.head == said
+    named = measure(f"{folder}:{head}")
     assert named.gnc2 == EXPECTED and named.policy.head is None
 
 
 def test_the_checkpoints_of_a_trainer(tmp_path: Path) -> None:
     for step in (10, 500, 90):
         model(tmp_path / f"checkpoint-{step}", LLAMA, {"lm_head.weight": step * W})
-    series = measure(tmp_path)
-    assert isinstance(series, MeasureSeries)
-    assert [str(row.file).rpartition("-")[2] for row in series.rows] == ["10", "90", "500"]
+    rows = measure_series(tmp_path).rows
+    assert [str(row.file).rpartition("-")[2] for row in rows] == ["10", "90", "500"]
 
 
 def test_of_shards_only_the_head_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -160,10 +153,10 @@ def test_of_shards_only_the_head_is_read(tmp_path: Path, monkeypatch: pytest.Mon
         whole(self, array, skip)
 
     monkeypatch.setattr(FlatArray, "_fill", fill)
-    assert measured(folder).gnc2 == EXPECTED
+    assert measure(folder).gnc2 == EXPECTED
     assert shapes == [(V, D)]
     os.remove(f"{folder}/model-00000-of-00003.safetensors")  # nor need the others be there
-    assert measured(folder).gnc2 == EXPECTED
+    assert measure(folder).gnc2 == EXPECTED
 
 
 def test_a_model_in_shards_as_torch_saves_them(tmp_path: Path) -> None:
@@ -176,10 +169,10 @@ def test_a_model_in_shards_as_torch_saves_them(tmp_path: Path) -> None:
     places = dict.fromkeys(BODY, names[0]) | {"lm_head.weight": names[1]}
     index = Path(folder, "pytorch_model.bin.index.json")
     index.write_text(json.dumps({"weight_map": places}))
-    found = measured(folder)
+    found = measure(folder)
     assert found.gnc2 == EXPECTED and str(found.policy.head).startswith("lm_head.weight: output")
     os.remove(f"{folder}/{names[0]}")
-    assert measured(folder).gnc2 == EXPECTED
+    assert measure(folder).gnc2 == EXPECTED
     os.remove(f"{folder}/{names[1]}")
     with pytest.raises(DataError, match=f"is in .*{names[1]}', which is missing; fetch"):
         measure(folder)
@@ -193,7 +186,7 @@ def test_a_padding_row_of_zeros_is_left_out_when_asked(tmp_path: Path) -> None:
     folder = model(tmp_path / "m", LLAMA | {"vocab_size": V + 1}, {"lm_head.weight": padded})
     with pytest.raises(DataError, match="1 zero row.*leave these classes out with classes='nonz"):
         measure(folder)
-    found = measured(folder, classes="nonzero")
+    found = measure(folder, classes="nonzero")
     assert found.gnc2 == EXPECTED and (found.K, found.policy.classes_left_out) == (V, 1)
     assert [row.label for row in found.worst_classes][0] > 0
 
@@ -234,11 +227,11 @@ def test_models_that_are_not_whole(tmp_path: Path) -> None:
     Path(cut, "model.safetensors.index.json").unlink()
     with pytest.raises(DataError, match="in 2 file.s. without the index .*; add it") as caught:
         measure(cut)
-    assert measured(str(caught.value).rpartition(": ")[2]).gnc2 == EXPECTED
+    assert measure(str(caught.value).rpartition(": ")[2]).gnc2 == EXPECTED
     with pytest.raises(DataError, match=f"describes a model; give its folder: {cut}$"):
         measure(f"{cut}/config.json")
     folder = model(tmp_path / "m", None, {"fc.weight": W})  # without a config, by name
-    assert measured(folder).gnc2 == EXPECTED
+    assert measure(folder).gnc2 == EXPECTED
     Path(folder, "config.json").write_text("[]")
     with pytest.raises(DataError, match="config.json of a model"):
         measure(folder)
@@ -253,7 +246,7 @@ def test_a_config_of_nonsense_is_one_line(tmp_path: Path, key: str, value: Any) 
         config = {"architectures": [architecture], key: value}
         folder = model(tmp_path / "m", config, {"lm_head.weight": W, "score.weight": W})
         try:
-            measured(folder)
+            measure(folder)
         except DataError as error:
             assert "\n" not in str(error) and folder in str(error)
 
@@ -303,8 +296,8 @@ def test_the_one_plausible_head_is_taken_and_said(tmp_path: Path, name: str) -> 
     arrays = PLAUSIBLE[name]
     head = [key for key in arrays if "optim" not in key][-1]
     torch.save(tensors(arrays), tmp_path / "m.pth.tar")
-    for found in (measured(tmp_path / "m.pth.tar"), measured(weights=tmp_path / "m.pth.tar")):
-        assert found.gnc2 == measured(weights=arrays[head]).gnc2
+    for found in (measure(tmp_path / "m.pth.tar"), measure(weights=tmp_path / "m.pth.tar")):
+        assert found.gnc2 == measure(weights=arrays[head]).gnc2
         assert found.policy.head is not None and found.policy.head.startswith(f"{head}: the only")
 
 
@@ -364,7 +357,7 @@ def test_a_quantised_head_is_refused_by_name(tmp_path: Path, dtype: str, suffix:
         with pytest.raises(DataError, match=f"'lm_head.weight' has dtype {dtype}: a quantised"):
             measure(name)
     np.save(tmp_path / "code.npy", np.array([[1, 0], [0, 1], [-1, -1]], np.int8))
-    assert measured(tmp_path / "code.npy").K == 3  # a code of integers is one
+    assert measure(tmp_path / "code.npy").K == 3  # a code of integers is one
 
 
 # What the file has beside the head -------------------------------------------------------------
@@ -400,22 +393,22 @@ BIASES = {
 def test_the_bias_comes_with_the_head_of_a_model(tmp_path: Path, name: str) -> None:
     arrays, config = BIASES[name]
     folder = model(tmp_path / "m", config, BODY | arrays)
-    expected = measured(weights=W, bias=B, reach=True).reach
+    expected = measure(weights=W, bias=B, reach=True).reach
     assert expected is not None and expected.biased
-    for found in (measured(folder, reach=True), measured(weights=folder, reach=True)):
+    for found in (measure(folder, reach=True), measure(weights=folder, reach=True)):
         assert found.reach == expected and found.notes == ()
 
 
 def test_a_tied_embedding_of_other_numbers_is_named(tmp_path: Path) -> None:
     names = {"model.embed_tokens.weight": -2 * W[::-1], "lm_head.weight": W}
     folder = model(tmp_path / "m", LLAMA | {"tie_word_embeddings": True}, BODY | names)
-    found = measured(folder)
+    found = measure(folder)
     assert found.gnc2 == EXPECTED and str(found.policy.head).startswith("lm_head.weight: output")
     (note,) = found.notes
     assert "ties it to model.embed_tokens.weight, whose numbers differ" in note
-    assert measured(note.rpartition(" ")[2]).gnc2 == measured(weights=-2 * W[::-1]).gnc2
+    assert measure(note.rpartition(" ")[2]).gnc2 == measure(weights=-2 * W[::-1]).gnc2
     names["model.embed_tokens.weight"] = W
-    assert measured(model(Path(folder), LLAMA, BODY | names)).notes == ()
+    assert measure(model(Path(folder), LLAMA, BODY | names)).notes == ()
 
 
 UNUSED = {
@@ -441,7 +434,7 @@ def test_an_unused_vector_is_named_and_nothing_is_proved(
     else:
         save: Any = torch.save if suffix == "pt" else safetensors.torch.save_file
         save(tensors(arrays), path)
-    (note,) = measured(path).notes
+    (note,) = measure(path).notes
     assert repr(vector) in note and "one number per class, and is not used" in note
     for arguments in ([path], ["--weights", path]):
         for asked in (["--reach"], ["--sets", "random:2:3"]):
@@ -450,11 +443,11 @@ def test_an_unused_vector_is_named_and_nothing_is_proved(
         given = run.stderr.rpartition("give ")[2].split()
         biased = gnc("measure", *arguments, *given[:2], "--reach", "--json")
         assert json.loads(biased.stdout)["reach"] == json_of(
-            measured(weights=W, bias=2 * B, reach=True)
+            measure(weights=W, bias=2 * B, reach=True)
         )
     alone = json.loads(gnc("measure", given[-6], given[-5], "--reach", "--json").stdout)
     bias = {"bias": B} if "fc.bias" in others else {}
-    assert alone["reach"] == json_of(measured(weights=W, reach=True, **bias))
+    assert alone["reach"] == json_of(measure(weights=W, reach=True, **bias))
     assert alone["notes"] == [note]
 
 
@@ -467,8 +460,8 @@ def test_vectors_of_other_layers_are_no_bias(tmp_path: Path) -> None:
     arrays |= {"flat.running_mean": B, "optimizer.state.m": B, "count": np.arange(V)}
     arrays |= {f"blocks.{i}.gamma": B for i in range(2)}
     torch.save(tensors(arrays), tmp_path / "m.pt")
-    found = measured(tmp_path / "m.pt", reach=True)
-    assert found.notes == () and found.reach == measured(weights=W, bias=B, reach=True).reach
+    found = measure(tmp_path / "m.pt", reach=True)
+    assert found.notes == () and found.reach == measure(weights=W, bias=B, reach=True).reach
 
 
 def test_a_negative_factor_of_the_logits_is_refused(gnc: Any, tmp_path: Path) -> None:
@@ -564,17 +557,17 @@ def test_a_model_of_the_hub(tmp_path: Path, hub: Callable[..., list[str]]) -> No
     place.mkdir(parents=True)
     model(place / "main", LLAMA, {"lm_head.weight": W}, BODY)
     model(place / "v1", LLAMA | {"tie_word_embeddings": True}, {"model.embed_tokens.weight": W})
-    found = measured("hf:org/llama")
+    found = measure("hf:org/llama")
     assert found.gnc2 == EXPECTED and found.file == "hf:org/llama"
     said = "lm_head.weight: output head of LlamaForCausalLM, commit main"  # a hash, of the hub
     assert found.policy.head == said
     index, shard = "model.safetensors.index.json", "model-00000-of-00002.safetensors"
     assert hub() == ["config.json", index, shard]  # the other shard is not needed
-    tied = measured(weights="hf:org/llama@v1")
+    tied = measure(weights="hf:org/llama@v1")
     assert tied.gnc2 == EXPECTED and "tied" in str(tied.policy.head)
     assert hub(down=True) == ["config.json", "model.safetensors"]
-    assert measured("hf:org/llama").gnc2 == measured("hf:org/llama@v1").gnc2 == EXPECTED
-    named = measured("hf:org/llama:lm_head.weight")
+    assert measure("hf:org/llama").gnc2 == measure("hf:org/llama@v1").gnc2 == EXPECTED
+    named = measure("hf:org/llama:lm_head.weight")
     assert named.gnc2 == EXPECTED and named.policy.head == "lm_head.weight, commit main"
     assert hub() == []
 
@@ -585,8 +578,8 @@ def test_the_shard_of_the_bias_is_fetched_too(
     place = tmp_path / "hub" / "org" / "phi"
     place.mkdir(parents=True)
     model(place / "main", LLAMA, {"lm_head.weight": W}, BODY, {"lm_head.bias": B})
-    found = measured("hf:org/phi", reach=True)
-    assert found.reach == measured(weights=W, bias=B, reach=True).reach
+    found = measure("hf:org/phi", reach=True)
+    assert found.reach == measure(weights=W, bias=B, reach=True).reach
     shards = [f"model-0000{i}-of-00003.safetensors" for i in (0, 2)]
     assert hub() == ["config.json", "model.safetensors.index.json", *shards]
 

@@ -11,7 +11,6 @@ from hypothesis import given, strategies
 from pyarrow import parquet
 
 from gnc_cli import measure
-from gnc_cli.collapse.result import MeasureResult
 from gnc_cli.errors import DataError
 from gnc_cli.io.loading import read_labels
 from gnc_cli.parameters import in_shell
@@ -20,24 +19,18 @@ from tests.collapse.conftest import K, put
 FORMS = {"one-based": lambda y: y + 1, "one-hot": lambda y: np.eye(K, dtype=np.float32)[y]}
 
 
-def measured(*files: Any, **options: Any) -> MeasureResult:
-    result = measure(files, **options)
-    assert isinstance(result, MeasureResult)
-    return result
-
-
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("suffix", [".h5", ".npy", None])
 def test_labels_in_the_form_that_is_said(
     tmp_path: Path, data: dict[str, np.ndarray], form: str, suffix: str | None
 ) -> None:
-    expected, given = measured(**data), dict[str, Any](data)
+    expected, given = measure(**data), dict[str, Any](data)
     given["labels"] = FORMS[form](data["labels"])
     if suffix is not None:
         given = {
             name: put(tmp_path / f"{name}{suffix}", {"x": array}) for name, array in given.items()
         }
-    found = measured(**given, labels_are=form)
+    found = measure(**given, labels_are=form)
     own = {"gnc/seconds": found.seconds, "gnc/file": found.file}
     assert found.flat() == pytest.approx(expected.flat() | own)
     with pytest.raises(DataError, match=f"labels_are='{form}'"):
@@ -47,14 +40,14 @@ def test_labels_in_the_form_that_is_said(
 def test_labels_from_one_without_weights(data: dict[str, np.ndarray]) -> None:
     del data["weights"], data["bias"]
     data["labels"] = data["labels"] + 1
-    suspect = measured(**data)
+    suspect = measure(**data)
     assert suspect.K == K + 1 and "count from 1" in suspect.warnings[0]
     assert "labels_are='one-based'" in suspect.warnings[0]
     with pytest.raises(DataError, match="expected 0 to 11; if they count from 1"):
         measure(**data, K=K)
-    assert not measured(**data, labels_are="one-based").warnings
+    assert not measure(**data, labels_are="one-based").warnings
     data["labels"][data["labels"] == 2] = 4  # with gaps they may well be from 0
-    assert not measured(**data).warnings
+    assert not measure(**data).warnings
 
 
 @pytest.mark.parametrize(
@@ -107,8 +100,8 @@ def test_samples_of_an_ignored_label_are_left_out(
         named = head
         if suffix is not None:
             named = {name: put(tmp_path / f"{name}.npy", {"x": a}) for name, a in head.items()}
-        found = measured(features=features, labels=given, ignore_label=mark, **named)
-        expected = measured(**rest, **head, K=K)
+        found = measure(features=features, labels=given, ignore_label=mark, **named)
+        expected = measure(**rest, **head, K=K)
         assert found.N == expected.N and found.gnc1 == expected.gnc1
         assert found.accuracy == expected.accuracy
         count = int((labels == mark).sum())
@@ -118,7 +111,7 @@ def test_samples_of_an_ignored_label_are_left_out(
 
 def test_ignored_words_are_no_class(tmp_path: Path, data: dict[str, np.ndarray]) -> None:
     keep = data["labels"] != 3
-    expected = measured(features=data["features"][keep], labels=WORDS[data["labels"][keep]])
+    expected = measure(features=data["features"][keep], labels=WORDS[data["labels"][keep]])
     words = WORDS[data["labels"]]
     features = put(tmp_path / "f.npy", {"x": data["features"]})
     file = stored(tmp_path / "y.parquet", words)
@@ -127,25 +120,25 @@ def test_ignored_words_are_no_class(tmp_path: Path, data: dict[str, np.ndarray])
     given += [{"features": data["features"], "labels": words.astype("S")}]
     given += [{"features": features, "labels": file}]
     for arguments in given:
-        found = measured(**arguments, ignore_label=["class-03"])
+        found = measure(**arguments, ignore_label=["class-03"])
         assert (found.K, found.gnc1) == (K - 1, expected.gnc1)
-    found = measured(**given[0])
-    assert found.K == K and found.gnc1 == measured(**given[0] | {"labels": data["labels"]}).gnc1
+    found = measure(**given[0])
+    assert found.K == K and found.gnc1 == measure(**given[0] | {"labels": data["labels"]}).gnc1
 
 
 def test_a_label_far_beyond_the_others_names_the_option(data: dict[str, np.ndarray]) -> None:
     labels = np.where(np.arange(len(data["labels"])) < 6, 255, data["labels"])
     given = {"features": data["features"], "labels": labels}
     with in_shell():
-        (warning,) = [text for text in measured(**given).warnings if "255" in text]
+        (warning,) = [text for text in measure(**given).warnings if "255" in text]
         assert "far beyond the others, 0 to 11" in warning and "--ignore-label 255" in warning
         with pytest.raises(DataError, match="K = 12; expected 0 to 11; .* --ignore-label 255"):
             measure(**given, weights=data["weights"])
         with pytest.raises(DataError, match="-2 at row 6.*--ignore-label -2"):
             measure(**given | {"labels": np.where(labels == labels[6], -2, labels)})
     near = np.where(labels == 255, K + 9, labels)  # within the number of classes
-    assert not measured(**given | {"labels": near}).warnings
-    two = measured(**given | {"labels": (data["labels"] > 4) * 255})
+    assert not measure(**given | {"labels": near}).warnings
+    two = measure(**given | {"labels": (data["labels"] > 4) * 255})
     assert "labels are 0 and 255 alone; number the classes 0 and 1" in two.warnings
 
 
@@ -196,8 +189,8 @@ def test_booleans_and_probabilities(
         given: dict[str, Any] = {"features": data["features"], "labels": labels}
         if suffix is not None:
             given = {n: put(tmp_path / f"{n}{number}{suffix}", {"x": a}) for n, a in given.items()}
-        found = measured(**given)
-        plain = measured(features=data["features"], labels=expected)
+        found = measure(**given)
+        plain = measure(features=data["features"], labels=expected)
         assert (found.K, found.gnc1) == (plain.K, plain.gnc1)
         assert [note in text for text in found.notes] == [True]
         with pytest.raises(DataError, match="drop labels_are='one-hot'"):
@@ -212,7 +205,7 @@ def test_multi_label_is_refused_with_a_step_that_works(data: dict[str, np.ndarra
         with pytest.raises(DataError, match=r"multi-label.*2 row.* first is row 5.*one = "):
             measure(features=data["features"], labels=labels, labels_are=form)
     one = labels.sum(axis=1) == 1
-    measured(features=data["features"][one], labels=labels[one].argmax(axis=1))
+    measure(features=data["features"][one], labels=labels[one].argmax(axis=1))
 
 
 @given(
@@ -245,7 +238,7 @@ def test_probabilities_are_no_labels_from_one() -> None:
     features = np.random.default_rng(0).standard_normal((60, 3))
     soft = 0.6 * np.eye(K)[labels] + 0.4 / K
     found = measure(features=features, labels=soft, labels_are="one-based")
-    assert found.gnc1 == measure(features=features, labels=labels).gnc1  # type: ignore[union-attr]
+    assert found.gnc1 == measure(features=features, labels=labels).gnc1
 
 
 @pytest.mark.parametrize("kind", ["Float64", "float64[pyarrow]"])

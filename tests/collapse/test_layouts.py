@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from gnc_cli import measure
+from gnc_cli import measure, measure_series
 from gnc_cli.collapse.result import NOISE_TO_COME
 from gnc_cli.errors import DataError
 from gnc_cli.io.codefile import read_points
@@ -123,7 +123,7 @@ def test_sibling_groups_are_snapshots(tmp_path: Path) -> None:
             file[f"epoch_{epoch:03d}/weights"] = W
         file["notes/features"] = H
         file.create_group("epoch_" + "1" * 5000)
-    found: Any = measure(tmp_path / "run.h5")
+    found: Any = measure_series(tmp_path / "run.h5")
     assert [(row.epoch, row.snapshot) for row in found.rows] == [
         (1, "epoch_001"),
         (2, "epoch_002"),
@@ -382,7 +382,7 @@ def grouped(path: Path, arrays: dict[str, np.ndarray]) -> Path:
 @pytest.mark.parametrize("suffix", [".h5", ".npz", ".pt"])
 def test_groups_are_sets(tmp_path: Path, suffix: str) -> None:
     parts = {"train/features": H, "train/labels": Y, "test/features": H + 0.1, "test/labels": Y}
-    found: Any = measure(grouped(tmp_path / f"a{suffix}", {"weights": W, **parts}))
+    found: Any = measure_series(grouped(tmp_path / f"a{suffix}", {"weights": W, **parts}))
     assert [(row.snapshot, row.split) for row in found.rows] == [
         ("test", "test"),
         ("train", "train"),
@@ -393,7 +393,7 @@ def test_groups_are_sets(tmp_path: Path, suffix: str) -> None:
     same(found.rows[0], expected, ("split",))
     same(found.rows[1], measure(features=H, labels=Y, weights=W), ("split",))
     layers = {"layer1/features": H, "layer2/features": 2 * H, "labels": Y}
-    several: Any = measure(grouped(tmp_path / f"b{suffix}", layers))
+    several: Any = measure_series(grouped(tmp_path / f"b{suffix}", layers))
     assert [row.snapshot for row in several.rows] == ["layer1", "layer2"]
     alone: Any = measure(grouped(tmp_path / f"c{suffix}", {"weights": W, "val/X": H, "val/y": Y}))
     assert (alone.split, alone.N) == ("val", N)
@@ -432,7 +432,7 @@ def test_a_column_of_classes_under_another_name_is_a_question(tmp_path: Path) ->
     path.write_text("\n".join(["x1,x2,x3,x4,label", *rows]))
     same(measure(path), measure(features=H, labels=Y))
     path.write_text("\n".join(["x1,x2,x3,x4,x5", *rows]))
-    assert measure(path).K == N  # type: ignore[union-attr]
+    assert measure(path).K == N
 
 
 def test_a_first_row_of_whole_numbers_is_a_point(tmp_path: Path) -> None:
@@ -488,8 +488,8 @@ def test_rows_of_many_files_are_known_again(
         np.savez(tmp_path / f"{number}.npz", features=bits, labels=Y)
         files.append(f"{tmp_path}/{number}.npz:features:bf16")
     out = tmp_path / "rows.jsonl"
-    first: Any = measure(files, out=out)
-    again: Any = measure(files, out=out, resume=True)
+    first: Any = measure_series(files, out=out)
+    again: Any = measure_series(files, out=out, resume=True)
     assert len(first.rows) == again.skipped == 3
 
 
@@ -515,7 +515,7 @@ def test_layers_of_keras_3(tmp_path: Path) -> None:
 def test_an_unnamed_pair_with_words(tmp_path: Path) -> None:
     np.savez(tmp_path / "f.npz", H, np.array(["ant", "bee", "cat"])[Y])
     found: Any = measure(tmp_path / "f.npz")
-    assert found.gnc1 == measure(features=H, labels=Y).gnc1  # type: ignore[union-attr]
+    assert found.gnc1 == measure(features=H, labels=Y).gnc1
 
 
 def test_naming_a_dataset_keeps_the_others_of_the_file(tmp_path: Path) -> None:

@@ -8,18 +8,11 @@ import pytest
 import torch
 
 from gnc_cli import measure
-from gnc_cli.collapse.result import MeasureResult
 from gnc_cli.errors import DataError, UsageError
 from tests.collapse.conftest import D, put, save
 from tests.metrics import reference
 
 OTHER = np.random.default_rng(5).standard_normal((50, D)) + 0.5
-
-
-def measured(*files: Any, **options: Any) -> MeasureResult:
-    result = measure(files, **options)
-    assert isinstance(result, MeasureResult)
-    return result
 
 
 def by_torch(means: np.ndarray, other: np.ndarray) -> float:
@@ -38,7 +31,7 @@ def test_neco_of_arrays_and_files(
     tmp_path: Path, data: dict[str, np.ndarray], normalize: str
 ) -> None:
     expected = by_torch(class_means(data["features"], data["labels"]), OTHER)
-    found = measured(**data, ood=OTHER, normalize=normalize)
+    found = measure(**data, ood=OTHER, normalize=normalize)
     assert vars(found.variants.neco) == {
         "orthogonality_deviation": pytest.approx(expected, rel=1e-12),
         "ood_samples": 50,
@@ -48,11 +41,11 @@ def test_neco_of_arrays_and_files(
     parts = [put(tmp_path / f"ood_{i}.npy", {"x": OTHER[i::2]}) for i in (0, 1)]
     whole = save(tmp_path / "ood.h5", {"far": OTHER, "near": OTHER + 1.0, "labels": np.arange(50)})
     for ood in (parts, f"{tmp_path}/ood_*.npy", f"{whole}:far"):
-        named = measured(file, ood=ood, normalize=normalize)
+        named = measure(file, ood=ood, normalize=normalize)
         assert vars(named.variants.neco) == pytest.approx(vars(found.variants.neco), rel=1e-12)
     assert named.policy.ood == "ood.h5:far"
-    assert measured(file, ood=parts).policy.ood == "ood_0.npy, ood_1.npy"
-    everything = measured(file, ood=f"{whole}:far", variants="classic").variants
+    assert measure(file, ood=parts).policy.ood == "ood_0.npy, ood_1.npy"
+    everything = measure(file, ood=f"{whole}:far", variants="classic").variants
     assert everything.classic is not None and everything.neco is not None
 
 
@@ -60,9 +53,9 @@ def test_neco_takes_the_means_of_the_training_set(
     tmp_path: Path, data: dict[str, np.ndarray]
 ) -> None:
     train = data | {"features": data["features"] + 0.3}
-    found = measured(**data, ood=OTHER).variants.neco
+    found = measure(**data, ood=OTHER).variants.neco
     files = [save(tmp_path / f"{name}.h5", set_) for name, set_ in (("a", data), ("t", train))]
-    by_train = measured(files[0], ood=put(tmp_path / "o.npy", {"x": OTHER}), means_from=files[1])
+    by_train = measure(files[0], ood=put(tmp_path / "o.npy", {"x": OTHER}), means_from=files[1])
     expected = by_torch(class_means(train["features"], train["labels"]), OTHER)
     assert by_train.variants.neco.orthogonality_deviation == pytest.approx(expected)
     assert found != by_train.variants.neco

@@ -7,7 +7,7 @@ import h5py
 import numpy as np
 import pytest
 
-from gnc_cli import measure
+from gnc_cli import measure, measure_series
 from gnc_cli.errors import DataError
 
 N, D, K = 30, 4, 3
@@ -107,7 +107,7 @@ def test_null_rows_are_drawn(tmp_path: Path) -> None:
     features = H.copy()
     features[1, :2] = 0.0
     plot = tmp_path / "p.svg"
-    measure(features=features, labels=Y, weights=W, prefix_dims=[2, 3, 4], plot=plot)
+    measure_series(features=features, labels=Y, weights=W, prefix_dims=[2, 3, 4], plot=plot)
     np.savez(tmp_path / "a.npz", features=H, labels=Y)
     np.savez(tmp_path / "b.npz", features=H)
-    measure([tmp_path / "a.npz", tmp_path / "b.npz"], plot=plot, force=True)
+    measure_series([tmp_path / "a.npz", tmp_path / "b.npz"], plot=plot, force=True)

@@ -25,7 +25,6 @@ from gnc_cli.errors import UsageError
 def cases(result: MeasureResult, series: MeasureSeries) -> dict[str, Any]:
     """Measurements of every kind that a picture can be of."""
     weights = measure(weights=np.eye(3))
-    assert isinstance(weights, MeasureResult)
     inside = Bracket(0.0, 0.0)
     odd = [
         replace(c, name=name, nearest_name="$5 \\frac", one_vs_rest=inside)

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import gnc_cli.io.file_rows as file_rows
-from gnc_cli import bounds, measure
+from gnc_cli import bounds, measure, measure_series
 from gnc_cli.collapse.plot import lines_of, series_figure
-from gnc_cli.collapse.result import MeasureResult, MeasureSeries
+from gnc_cli.collapse.result import MeasureResult
 from gnc_cli.collapse.view import view
 from gnc_cli.console.table import printed
 from gnc_cli.errors import DataError, UsageError
@@ -47,9 +47,8 @@ def cut(data: dict[str, np.ndarray], p: int) -> dict[str, np.ndarray]:
 
 
 def prefixes(*args: Any, **arguments: Any) -> tuple[MeasureResult, ...]:
-    result = measure(args, prefix_dims=arguments.pop("dims", DIMS), **arguments)
-    assert isinstance(result, MeasureSeries)
-    return result.rows
+    dims = arguments.pop("dims", DIMS)
+    return measure_series(args, prefix_dims=dims, **arguments).rows
 
 
 @pytest.mark.parametrize("normalize", ["auto", "off"])
@@ -150,13 +149,13 @@ def test_rows_are_kept_and_resumed(wide: dict[str, np.ndarray], tmp_path: Path) 
     lines = ledger.read_text().splitlines()
     assert [json.loads(line)["d"] for line in lines] == [*DIMS]
     ledger.write_text(lines[0] + "\n")  # killed after the first prefix
-    again = measure(file, prefix_dims=DIMS, out=ledger, resume=True)
+    again = measure_series(file, prefix_dims=DIMS, out=ledger, resume=True)
     assert [row.d for row in again.rows] == [*DIMS] and again.skipped == 0
-    known = measure(file, prefix_dims=DIMS, out=ledger, resume=True)
+    known = measure_series(file, prefix_dims=DIMS, out=ledger, resume=True)
     assert known.skipped == 3 and [row.d for row in known.rows] == [*DIMS]
     with pytest.raises(DataError, match="prefix_dims"):
-        measure(file, out=ledger, resume=True)
-    measure(file, prefix_dims=DIMS, out=tmp_path / "rows.csv")
+        measure_series(file, out=ledger, resume=True)
+    measure_series(file, prefix_dims=DIMS, out=tmp_path / "rows.csv")
     with (tmp_path / "rows.csv").open() as table:
         assert [(r["d"], r["prefix_of"]) for r in csv.DictReader(table)] == [
             (str(p), "12") for p in DIMS
@@ -171,8 +170,8 @@ def test_processes_share_the_rows_of_all_prefixes(
     first, second = together(
         f"""
         import json
-        from gnc_cli import measure
-        series = measure({file!r}, prefix_dims={DIMS!r})
+        from gnc_cli import measure_series
+        series = measure_series({file!r}, prefix_dims={DIMS!r})
         print(json.dumps([row.flat(prefix="") for row in series.rows]))
         """
     )
@@ -188,7 +187,7 @@ def test_table_and_picture(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "200")
     files = [save(tmp_path / name, wide) for name in ("a.h5", "b.h5")]
-    series = measure(files[0], prefix_dims=DIMS, variants="classic")
+    series = measure_series(files[0], prefix_dims=DIMS, variants="classic")
     text = printed(view(series, False), None)
     assert "prefixes of d = 12, N = 240, K = 6" in text and "possible: rho*" in text
     assert "NC2 angles, ETF: no simplex where d < K - 1" in text
@@ -200,10 +199,11 @@ def test_table_and_picture(
     assert panel.get_xlabel() == "d"
     assert [tick.get_text() for tick in panel.get_xticklabels()] == [str(p) for p in DIMS]
     assert [t.get_text() for t in panel.get_legend().get_texts()] == ["possible for K = 6"]
-    axis, lines, ticks = lines_of(measure(files, prefix_dims=(2, 8)).rows)
+    axis, lines, ticks = lines_of(measure_series(files, prefix_dims=(2, 8)).rows)
     assert (axis, ticks) == ("d", ["2", "8"]) and {*lines} == {"a.h5", "b.h5"}
     assert [x for x, _ in lines["b.h5"]] == [0.0, 1.0]
-    bare = measure(files[0], prefix_dims=(4,), normalize="off")  # nothing is known of raw rows
+    # Nothing is known of raw rows.
+    bare = measure_series(files[0], prefix_dims=(4,), normalize="off")
     assert "possible" not in printed(view(bare, False), None) and series_figure(bare).axes
 
 
@@ -220,7 +220,7 @@ def test_table_and_picture(
 )
 def test_prefixes_that_are_none(wide: dict[str, np.ndarray], dims: Any, said: str) -> None:
     with pytest.raises(UsageError, match=said):
-        measure(**wide, prefix_dims=dims)
+        measure_series(**wide, prefix_dims=dims)
 
 
 @pytest.mark.parametrize(
@@ -234,7 +234,7 @@ def test_what_does_not_go_with_prefixes(
     wide: dict[str, np.ndarray], more: dict[str, Any], said: str
 ) -> None:
     with pytest.raises(UsageError, match=said):
-        measure(**wide, prefix_dims=(2,), **more)
+        measure_series(**wide, prefix_dims=(2,), **more)
 
 
 @pytest.mark.parametrize("role", ["features", "weights"])
@@ -250,9 +250,8 @@ def test_a_prefix_with_zero_rows_is_null_with_its_reason(
     assert [row.d for row in rows] == [4, 12]
     for row in rows:
         alone = measure(**cut(hollow, row.d))
-        assert isinstance(alone, MeasureResult) and row.gnc1 == alone.gnc1
-    series = measure(**hollow, prefix_dims=(2, 4))
-    assert isinstance(series, MeasureSeries) and series_figure(series).axes
+        assert row.gnc1 == alone.gnc1
+    assert series_figure(measure_series(**hollow, prefix_dims=(2, 4))).axes
     train = save(tmp_path / "train.h5", {k: hollow[k] for k in ("features", "labels")})
     first = prefixes(**wide, means_from=train, ood=wide["features"])[0]
     assert (first.gnc2 is None) == (role == "features")
@@ -266,6 +265,5 @@ def test_a_null_prefix_is_not_measured_again(wide: dict[str, np.ndarray], tmp_pa
     file, out = save(tmp_path / "a.h5", wide), tmp_path / "rows.jsonl"
     prefixes(file, out=out)
     before = out.read_text()
-    again = measure(file, prefix_dims=DIMS, out=out, resume=True)
-    assert isinstance(again, MeasureSeries) and again.skipped == 3
+    assert measure_series(file, prefix_dims=DIMS, out=out, resume=True).skipped == 3
     assert out.read_text() == before

@@ -12,7 +12,6 @@ import pytest
 
 from gnc_cli import measure
 from gnc_cli.collapse.reach import _summary
-from gnc_cli.collapse.result import MeasureResult
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.metrics.reach import LinearHead, Reach, Verdict
 from tests.collapse.conftest import put, save
@@ -38,7 +37,7 @@ def test_files_of_every_kind(tmp_path: Path, head: dict[str, np.ndarray], suffix
     for bias in (False, True):
         arrays = head if bias else {"weights": head["weights"]}
         result = measure(put(tmp_path / f"{bias}{suffix}", arrays), reach=True)
-        assert isinstance(result, MeasureResult) and result.reach is not None
+        assert result.reach is not None
         reach = result.reach
         assert (reach.biased, reach.feature_norm, reach.subjects) == (bias, math.inf, K)
         assert 7 in labels(reach.unreachable_rows) and reach.undecided == 0
@@ -53,14 +52,12 @@ def test_the_norm_is_that_of_the_features(head: dict[str, np.ndarray]) -> None:
     samples = {"features": features, "labels": np.array([0, 1])}
     own = measure(**head, **samples, reach=True)
     named = measure(**head, reach=True, feature_norm=5.0)
-    assert isinstance(own, MeasureResult) and isinstance(named, MeasureResult)
     assert own.reach == named.reach and own.reach is not None and own.reach.feature_norm == 5.0
 
 
 def test_some_classes_against_all(head: dict[str, np.ndarray]) -> None:
     whole = measure(weights=head["weights"], reach=True)
     part = measure(weights=head["weights"], reach=True, classes=[0, 5, 7])
-    assert isinstance(whole, MeasureResult) and isinstance(part, MeasureResult)
     assert part.reach is not None and whole.reach is not None
     assert (part.K, part.reach.subjects, part.reach.rivals) == (3, 3, K)
     assert labels(part.reach.unreachable_rows) == sorted(
@@ -70,7 +67,6 @@ def test_some_classes_against_all(head: dict[str, np.ndarray]) -> None:
     with pytest.raises(DataError, match="6 zero row.*classes='nonzero'"):
         measure(weights=padded, reach=True)
     left = measure(weights=padded, reach=True, sets=[[K - 1]], classes="nonzero")
-    assert isinstance(left, MeasureResult)
     assert left.reach == whole.reach and left.reach_sets is not None
     assert left.reach_sets.rivals == K
     with pytest.raises(DataError, match="or one that is left out"):
@@ -79,7 +75,7 @@ def test_some_classes_against_all(head: dict[str, np.ndarray]) -> None:
 
 def test_sets_of_one_class_are_classes(head: dict[str, np.ndarray]) -> None:
     result = measure(**head, feature_norm=2.0, reach=True, sets=[[k] for k in range(K)])
-    assert isinstance(result, MeasureResult) and result.reach and result.reach_sets
+    assert result.reach and result.reach_sets
     assert labels(result.reach_sets.unreachable_rows) == labels(result.reach.unreachable_rows)
     for one, other in zip(result.reach.hardest_rows, result.reach_sets.hardest_rows, strict=True):
         assert one.labels == other.labels
@@ -90,19 +86,19 @@ def test_drawn_sets_and_the_bound_of_unit_rows() -> None:
     W = np.eye(6) - 1.0 / 6
     W /= np.linalg.norm(W, axis=1, keepdims=True)
     result = measure(weights=W, sets="random:2:5", seed=3, feature_norm=2.0)
-    assert isinstance(result, MeasureResult) and result.reach is None
+    assert result.reach is None
     sets = result.reach_sets
     assert sets is not None and 1 <= sets.subjects <= 5 == sets.can_win + 5 - sets.subjects
     assert sets.best_possible == pytest.approx(2.0 * 6 / math.sqrt(2 * 5 * 4))
     for row in sets.hardest_rows:  # the simplex attains it
         assert row.margin.upper == pytest.approx(sets.best_possible, abs=1e-9)
     again = measure(weights=W, sets="random:2:5", seed=3, feature_norm=2.0)
-    assert isinstance(again, MeasureResult) and again.reach_sets == sets
+    assert again.reach_sets == sets
     for other in (
         measure(weights=2.0 * W, sets="random:2:5"),
         measure(weights=W, sets=[[0], [1, 2]]),
     ):
-        assert isinstance(other, MeasureResult) and other.reach_sets is not None
+        assert other.reach_sets is not None
         assert other.reach_sets.best_possible is None
 
 
@@ -210,7 +206,6 @@ def test_features_that_do_not_count_set_no_norm(head: dict[str, np.ndarray]) -> 
     own = measure(**head, features=features, labels=labels, reach=True)
     features[7], features[9], labels[[7, 9]] = math.nan, 1e3, -1
     left = measure(**head, features=features, labels=labels, reach=True)
-    assert isinstance(own, MeasureResult) and isinstance(left, MeasureResult)
     assert own.reach == left.reach and own.reach is not None and own.reach.feature_norm == 1.0
     with pytest.raises(DataError, match="all features are zero.*give feature_norm='R'"):
         measure(**head, features=0.0 * features[:7], labels=labels[:7], reach=True, normalize="off")
@@ -223,7 +218,7 @@ def test_a_win_within_the_rounding_of_stored_numbers_is_noted(gnc: Any, tmp_path
     notes = {}
     for dtype in (np.float16, np.float32):
         result = measure(weights=W.astype(dtype), reach=True, head="linear")
-        assert isinstance(result, MeasureResult) and result.reach is not None
+        assert result.reach is not None
         notes[dtype] = [note for note in result.notes if note.startswith("reach: ")]
         won = [row for row in result.reach.hardest_rows if row.labels == (3,)]
         assert len(notes[dtype]) == len(won)
@@ -233,4 +228,4 @@ def test_a_win_within_the_rounding_of_stored_numbers_is_noted(gnc: Any, tmp_path
     assert any("1 of 12 can win by a margin" in text for text in sum(notes.values(), []))
     W[3] *= 1.5
     clear = measure(weights=W.astype(np.float32), reach=True)
-    assert isinstance(clear, MeasureResult) and clear.notes == ()
+    assert clear.notes == ()

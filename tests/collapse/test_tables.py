@@ -13,7 +13,6 @@ import pytest
 from pyarrow import parquet
 
 from gnc_cli import bounds, compare, measure
-from gnc_cli.collapse.result import MeasureResult
 from gnc_cli.errors import DataError, UsageError
 from tests.collapse.conftest import K, by_hand, put
 
@@ -29,12 +28,6 @@ class Capsule:
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         return self._column.__arrow_c_stream__(requested_schema)
-
-
-def measured(*files: Any, **options: Any) -> MeasureResult:
-    result = measure(files, **options)
-    assert isinstance(result, MeasureResult)
-    return result
 
 
 def table(data: dict[str, np.ndarray]) -> Any:
@@ -68,26 +61,26 @@ def test_an_option_names_a_dataset_of_one_file(
     put(tmp_path / "run.h5", {"emb": data["features"], "y": data["labels"], "features": np.eye(3)})
     for at, part in enumerate(np.split(np.arange(240), 3)):
         np.savez(f"part-{at}.npz", emb=data["features"][part], y=data["labels"][part])
-    expected = measured(**data)
-    assert measured("run.h5", **KEYS).gnc1 == expected.gnc1
-    shards = measured(features="part-*.npz:emb", labels="part-*.npz:y")
+    expected = measure(**data)
+    assert measure("run.h5", **KEYS).gnc1 == expected.gnc1
+    shards = measure(features="part-*.npz:emb", labels="part-*.npz:y")
     assert shards.gnc1 == pytest.approx(expected.gnc1, rel=1e-9) and shards.N == 240
     for files in ["part-*.npz"], [f"part-{at}.npz" for at in range(3)]:
         said = gnc("measure", *files, "--features", "emb", "--labels", "y")
         assert said.exit_code == 2 and "one set: --features part*.h5:emb" in said.stderr
     np.save("labels.npy", data["labels"])
-    assert measured("run.h5", features="emb", labels="labels.npy").gnc1 == expected.gnc1
+    assert measure("run.h5", features="emb", labels="labels.npy").gnc1 == expected.gnc1
     np.save("emb", data["features"])
     Path("emb.npy").rename("emb")  # a file of that name comes first
-    assert measured("run.h5", features="emb", labels="run.h5:y").gnc1 == expected.gnc1
+    assert measure("run.h5", features="emb", labels="run.h5:y").gnc1 == expected.gnc1
     assert "no such file: 'y.npy'" in gnc("measure", "run.h5", "--labels", "y.npy").stderr
 
 
 def test_words_are_the_names_of_classes(
     tmp_path: Path, file: str, data: dict[str, np.ndarray]
 ) -> None:
-    expected = measured(features=data["features"], labels=data["labels"])
-    result = measured(file, features="emb", labels="word")
+    expected = measure(features=data["features"], labels=data["labels"])
+    result = measure(file, features="emb", labels="word")
     assert result.gnc1 == expected.gnc1 and result.K == K
     assert [row.name for row in result.per_class] == WORDS.tolist()
     head = {"features": f"{file}:emb", "labels": f"{file}:word"}
@@ -95,8 +88,8 @@ def test_words_are_the_names_of_classes(
     with pytest.raises(DataError, match="these are words, and the order .* give class_names"):
         measure(**head)
     backwards = WORDS[::-1].tolist()
-    with_head = measured(**head, class_names=backwards)
-    turned = measured(**data | {"labels": K - 1 - data["labels"]})
+    with_head = measure(**head, class_names=backwards)
+    turned = measure(**data | {"labels": K - 1 - data["labels"]})
     assert with_head.accuracy == turned.accuracy and with_head.gnc3 == turned.gnc3
     with pytest.raises(DataError, match=r"word'.*'class-11' at row \d+ is none of the 11 names"):
         measure(**head, class_names=WORDS[:-1].tolist())
@@ -114,23 +107,23 @@ def test_training_means_of_other_words_are_refused(
     options: dict[str, Any] = {"means_from": tmp_path / "train.parquet"}
     with pytest.raises(DataError, match="and those measured are other words"):
         measure(tmp_path / "test.parquet", **options)
-    result = measured(tmp_path / "test.parquet", **options, class_names=WORDS.tolist(), K=K)
-    means = measured(features=data["features"], labels=data["labels"]).ncc_accuracy
+    result = measure(tmp_path / "test.parquet", **options, class_names=WORDS.tolist(), K=K)
+    means = measure(features=data["features"], labels=data["labels"]).ncc_accuracy
     assert result.classes.missing == 1 and result.ncc_accuracy == pytest.approx(means, abs=0.1)
 
 
 @pytest.mark.parametrize("labels", ["y", "word"])
 def test_frames_are_arrays(data: dict[str, np.ndarray], labels: str) -> None:
-    expected = measured(features=data["features"], labels=data["labels"]).gnc1
+    expected = measure(features=data["features"], labels=data["labels"]).gnc1
     arrow = table(data)
     frames = [arrow, arrow.to_pandas(), polars.DataFrame(arrow)]
     frames += [polars.DataFrame(arrow).with_columns(emb=polars.Series(data["features"]))]
     for frame in frames:
-        assert measured(features=frame["emb"], labels=frame[labels]).gnc1 == expected
+        assert measure(features=frame["emb"], labels=frame[labels]).gnc1 == expected
     categories = frames[1][labels].astype("category")
-    assert measured(features=Capsule(arrow["emb"]), labels=categories).gnc1 == expected
+    assert measure(features=Capsule(arrow["emb"]), labels=categories).gnc1 == expected
     for wide in (pandas.DataFrame(data["features"]), polars.DataFrame(data["features"])):
-        assert measured(features=wide, labels=Capsule(arrow["y"])).gnc1 == expected
+        assert measure(features=wide, labels=Capsule(arrow["y"])).gnc1 == expected
         code = compare(wide[:24]).rows[0]
         assert code.max_cosine == compare(data["features"][:24]).rows[0].max_cosine
 
@@ -154,7 +147,7 @@ def test_rows_are_written_as_parquet(
 ) -> None:
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
     rows, classes = tmp_path / "rows.parquet", tmp_path / "classes.parquet"
-    result = measured(file, features="emb", labels="word", out=rows, per_class=classes)
+    result = measure(file, features="emb", labels="word", out=rows, per_class=classes)
     names, (line,) = result.csv_rows()
     (row,) = parquet.read_table(rows).to_pylist()
     assert [*row] == names and row == pytest.approx(line)

@@ -8,9 +8,8 @@ import h5py
 import numpy as np
 import pytest
 
-from gnc_cli import measure
+from gnc_cli import measure, measure_series
 from gnc_cli.collapse.request import Measure
-from gnc_cli.collapse.result import MeasureSeries
 from gnc_cli.errors import DataError, UsageError
 from tests.collapse.conftest import save
 from tests.metrics.test_spectrum import by_hand, figures
@@ -56,7 +55,7 @@ def test_labelled_sets_have_the_same_figures(data: dict[str, np.ndarray]) -> Non
     labelled: Any = measure(**data)
     assert figures(labelled.features) == pytest.approx(figures(alone.features), rel=1e-9)
     assert labelled.features.near_duplicates == alone.features.near_duplicates
-    prefixes: Any = measure(**data, prefix_dims=[2, 3])
+    prefixes: Any = measure_series(**data, prefix_dims=[2, 3])
     first: Any = measure(features=data["features"][:, :2])
     assert figures(prefixes.rows[0].features) == pytest.approx(figures(first.features), rel=1e-9)
     other: Any = measure(**data, normalize="off", threads=2)
@@ -88,9 +87,7 @@ def test_sheets_series_and_pictures(H: np.ndarray, tmp_path: Path, gnc: Any) -> 
     many = shown(*paths, "--plot", tmp_path / "many.png")
     assert "effective rank" in many
     assert "GNC2" not in many
-    series = measure(paths)
-    assert isinstance(series, MeasureSeries)
-    first, last = (row.features for row in series.rows)
+    first, last = (row.features for row in measure_series(paths).rows)
     assert first is not None and last is not None
     assert (last.effective_rank or 0.0) < (first.effective_rank or 0.0)
     assert json.loads(shown(paths[0], "--json"))["features"]["zero_rows"] == 0

@@ -18,7 +18,7 @@ from gnc_cli.io.arguments import entry
 from gnc_cli.known_codes.verdict import ComparisonStatus
 from gnc_cli.metrics.gnc2 import Rattlers
 from gnc_cli.search import api
-from gnc_cli.search.request import Solve
+from gnc_cli.search.request import SolveCommand
 from gnc_cli.search.result import Margins, Optimum, Outcome, SolveResult, SolveSweep, UfmMeasures
 
 
@@ -108,15 +108,16 @@ class StandIn:
 def gnc_around(work: Callable[..., Any]) -> Any:
     """The program whose `solve` runs `work` on checked arguments."""
 
-    def solve(call: Solve) -> Any:
+    def command(call: SolveCommand) -> Any:
         return work(**vars(call))
 
-    solve.__module__, solve.__doc__ = api.__name__, api.solve.__doc__
-    made = entry(Solve)(solve)
+    command.__module__ = api.__name__
+    made = entry(SolveCommand)(command)
 
     class Around(Commands):
-        def function(self, name: str) -> Any:
-            return made if name == "solve" else super().function(name)
+        @staticmethod
+        def function(name: str) -> Any:
+            return made if name == "solve" else Commands.function(name)
 
     return program(Around)
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gnc_cli import bounds, compare, measure, solve
+from gnc_cli import bounds, compare, measure, solve, solve_sweep
 from gnc_cli.cli import app
 from gnc_cli.collapse.result import CLASSIC
 from gnc_cli.comparison.result import FileRow, ListedRow
@@ -107,7 +107,8 @@ def test_compare() -> None:
 def test_solve() -> None:
     pytest.importorskip("torch")
     plain = [solve(3, 4), solve(2, 3, problem="tammes", target=0.9), solve(2, 5, seed=1)]
-    ufm: list[Any] = [solve(2, 3, problem="ufm", tau=tau) for tau in (0.5, [1.0, 0.5])]
+    asked: dict[str, Any] = {"d": 2, "K": 3, "problem": "ufm"}
+    ufm: list[Any] = [solve(**asked, tau=0.5), solve_sweep(**asked, tau=[1.0, 0.5])]
     names = plain[0].csv_rows()[0]
     assert all(result.csv_rows()[0] == names for result in [*plain, *ufm])
 

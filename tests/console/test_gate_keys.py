@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gnc_cli import bounds, compare, measure, solve
+from gnc_cli import bounds, compare, list_constructions, measure, solve, solve_sweep
 from gnc_cli.console.gates import Gates
 from gnc_cli.console.options import GateOptions
 from gnc_cli.errors import UsageError
@@ -56,8 +56,8 @@ def test_every_key_of_a_row_can_be_named() -> None:
     square = [[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]]
     made: list[Result] = [
         solve(3, 6),
-        solve(2, 3, problem="ufm", tau=[1.0, 0.5]),
-        solve(list_constructions=True),
+        solve_sweep(2, 3, problem="ufm", tau=[1.0, 0.5]),
+        list_constructions(),
         bounds(3, 5),
         bounds(K=9, margin=0.3),
         bounds(d=9, max_cosine=0.3),

@@ -12,7 +12,6 @@ from typer.testing import CliRunner
 
 from gnc_cli import compare, measure, solve
 from gnc_cli.cli import app
-from gnc_cli.collapse.result import MeasureResult
 from gnc_cli.collapse.view import view as measured
 from gnc_cli.comparison.view import view as compared
 from gnc_cli.console.table import Table, printed
@@ -76,7 +75,6 @@ def _set(missing: bool = False, **options: Any) -> Any:
 def _snapshot() -> Any:
     """One set of a run's snapshots, with the classes that it lacks."""
     found = _set(missing=True)
-    assert isinstance(found, MeasureResult)
     return replace(
         found,
         file="runs/night/snapshots",

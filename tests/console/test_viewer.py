@@ -43,7 +43,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Any, str]]
     assert _code(folder / "snub.html", "snub-cube", rattler=3) == 60
     _code(folder / "e8.html", "e8-roots")
     rng = np.random.default_rng(0)
-    W = solve(5, 10).weights  # type: ignore[union-attr]
+    W = solve(5, 10).weights
     labels = np.repeat(np.arange(10), 4)
     snapshots = []
     for epoch, spread in ((1, 0.5), (5, 0.1), (10, 0.01)):

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from gnc_cli import measure, solve
+from gnc_cli import measure_series, solve
 from tests.faults.world import Case, at, check, edited, put
 from tests.training.problems import TINY, run, toy
 
@@ -27,7 +27,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         run(toy(Path("toy.h5")), "run", epochs=2, snapshot_every=1)
         with h5py.File("a.h5", "w") as h5:
             h5["features"], h5["labels"] = FEATURES, np.repeat(np.arange(4), 3)
-        measure("a.h5", out="rows.jsonl")
+        measure_series("a.h5", out="rows.jsonl")
         solve(3, 7, method="descent", restarts=2, out="code.h5", workers=1)
     return place
 

@@ -11,7 +11,7 @@ from tests.runtime.together import needs_gloo, together
 
 MEASURED = """
 import json, threading
-from gnc_cli import measure
+from gnc_cli import measure_series
 from gnc_cli.errors import GncError
 from gnc_cli.runtime.distributed import Processes
 
@@ -19,7 +19,7 @@ interrupt = threading.Event()
 if rank == 1 and {interrupted}:
     interrupt.set()
 try:
-    found = measure({files!r}, out={out!r}, resume={out!r} is not None, interrupt=interrupt)
+    found = measure_series({files!r}, out={out!r}, resume={out!r} is not None, interrupt=interrupt)
     print(json.dumps([found.interrupted, len(found.rows)]))
 except GncError as error:
     print(json.dumps([str(error), error.silent]))

@@ -44,15 +44,12 @@ def model(name: str, folder: Path, **saving: Any) -> torch.Tensor:
 
 
 def measured(name: str | Path, **options: Any) -> MeasureResult:
-    result = measure(name, classes="nonzero", **options)
-    assert isinstance(result, MeasureResult)
-    return result
+    return measure(name, classes="nonzero", **options)
 
 
 @pytest.mark.parametrize("name", MODELS)
 def test_the_head_is_that_of_transformers(tmp_path: Path, name: str) -> None:
     head = model(name, tmp_path)
     found, expected = measured(tmp_path), measure(weights=head[head.any(dim=1)])
-    assert isinstance(expected, MeasureResult)
     assert (found.gnc2, found.K, found.d) == (expected.gnc2, expected.K, expected.d)
     assert found.policy.head is not None and name in found.policy.head

@@ -15,7 +15,6 @@ from gnc_cli.known_codes.stored import ATLAS, best_stored, stored_codes, stored_
 from gnc_cli.known_codes.table import data_folder, numerical_codes
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.search import run as run_module
-from gnc_cli.search.result import SolveResult
 from gnc_cli.search.routes.construction import SearchBeside, StoredCode
 from gnc_cli.search.routes.search import Search
 from tests.problems import route_of
@@ -81,7 +80,6 @@ def test_solve_is_never_below_bounds_where_there_are_coordinates(d: int, K: int)
         assert known is None or known.kind == "table"
         return
     result = route.solve(Deadline(), None)
-    assert isinstance(result, SolveResult)
     if known is not None and known.kind != "table":
         assert result.distance >= row.lower - 1e-8
     elif stored_entry(d, K) is not None:  # a published figure whose code gnc has found again
@@ -106,24 +104,24 @@ def test_descent_alone_uses_no_stored_code(d: int, K: int, monkeypatch: pytest.M
     route = route_of(d=d, K=K, method="descent")
     assert isinstance(route, Search) and route.start is None
     result = solve(d, K, method="descent", restarts=1, problem="tammes")
-    assert isinstance(result, SolveResult) and result.start is None
+    assert result.start is None
 
 
 def test_a_resumed_search_keeps_the_better_code(tmp_path: Path) -> None:
     """That of the file where it is better than the stored one, and else the stored one."""
     out = tmp_path / "code.h5"
     first = solve(9, 58, restarts=4, out=out)
-    assert isinstance(first, SolveResult) and first.start is not None and first.start.gain > 0.005
+    assert first.start is not None and first.start.gain > 0.005
     again = solve(9, 58, restarts=4, out=out, resume=True)
-    assert isinstance(again, SolveResult) and again.distance >= first.distance - 1e-12
+    assert again.distance >= first.distance - 1e-12
     np.save(poor := tmp_path / "poor.npy", random_points(np.random.default_rng(0), 58, 9))
     low = solve(9, 58, init=poor, restarts=0, out=out, force=True)
-    assert isinstance(low, SolveResult) and low.distance < first.start.distance
+    assert low.distance < first.start.distance
     mended = solve(9, 58, restarts=1, seed=5, out=out, resume=True)
-    assert isinstance(mended, SolveResult) and mended.distance >= first.start.distance
+    assert mended.distance >= first.start.distance
 
 
 def test_a_proved_code_needs_no_search_and_no_time() -> None:
     result = solve(3, 11, problem="tammes")
-    assert isinstance(result, SolveResult) and result.steps == 0
+    assert result.steps == 0
     assert result.optimum is not None and result.optimum.proved

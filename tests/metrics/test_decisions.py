@@ -158,7 +158,7 @@ def test_every_decision_is_that_of_exact_arithmetic(case: Case) -> None:
         assert found.loo_counted[y] == (n > 1)
         if n > 1:
             moved = list(distances)
-            moved[y] = distances[y] * Fraction(n, n - 1) ** 2  # type: ignore[operator]
+            moved[y] = distances[y] * Fraction(n, n - 1) ** 2
             left, left_clear = largest([None if s is None else 16 * size - s for s in moved], M)
             # A unit row that is its class's mean may miss it by a rounding of its norm.
             left_clear &= not (case.unit and moved.count(moved[left]) > 1)

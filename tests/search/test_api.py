@@ -30,9 +30,7 @@ VALIDATOR = jsonschema.Draft202012Validator(schemas.load("solve"))
 
 
 def quick(d: int, K: int, **options: Any) -> SolveResult:
-    result = solve(d, K, **(QUICK | options))
-    assert isinstance(result, SolveResult)
-    return result
+    return solve(d, K, **(QUICK | options))
 
 
 def consistent(result: SolveResult) -> None:
@@ -73,7 +71,6 @@ def test_tammes_codes_with_known_answers(known: Problem) -> None:
 @pytest.mark.parametrize("known", [p for p in PROBLEMS if p.softmax_proven], ids=str)
 def test_closed_forms(known: Problem, problem: str) -> None:
     result = solve(known.d, known.K, problem=problem)
-    assert isinstance(result, SolveResult)
     consistent(result)
     assert result.outcome is Outcome.CLOSED_FORM and result.origin.startswith("closed form: ")
     assert result.max_cosine == pytest.approx(known.max_cosine, abs=1e-15)
@@ -140,7 +137,6 @@ def test_targets(problem: str, target: float) -> None:
 def test_no_time_at_all_is_a_normal_end(options: dict[str, Any]) -> None:
     options = {"d": 3, "K": 40} | options
     result = solve(**options, time_limit=1e-6)
-    assert isinstance(result, SolveResult)
     consistent(result)
     assert result.outcome is Outcome.TIME_LIMIT
 
@@ -166,7 +162,7 @@ def test_what_time_left_open_is_neither_0_nor_written(
     stop.set()
     out = tmp_path / "code.h5"
     found = solve(4, 30, method="descent", interrupt=stop, out=out)
-    assert isinstance(found, SolveResult) and found.rattlers.one_vs_rest is None
+    assert found.rattlers.one_vs_rest is None
     assert found.undecided[:2] == ("rattlers.one_vs_rest", "stationarity")
     assert found.features is None and read_code(out).features is None
     whole = quick(4, 30)
@@ -176,7 +172,6 @@ def test_what_time_left_open_is_neither_0_nor_written(
 
 def test_large_codes_take_another_way() -> None:
     result = solve(4, 2900, steps=3)
-    assert isinstance(result, SolveResult)
     consistent(result)
     assert result.origin == "large-scale descent" and result.steps == 3
     assert result.outcome is Outcome.MAX_STEPS_REACHED
@@ -286,9 +281,9 @@ def test_a_search_is_saved_before_its_end(tmp_path: Path, monkeypatch: pytest.Mo
     with pytest.raises(KeyError):
         solve(3, 15, **options, out=file, force=True, progress=killed)  # type: ignore[arg-type]
     assert read_code(file).state == {"seed": 0, "starts": 1}
-    assert compare(file).rows[0].d == 3  # type: ignore[union-attr]
+    assert compare(file).rows[0].d == 3
     again = solve(3, 15, **options, out=file, resume=True)  # type: ignore[arg-type]
-    assert isinstance(again, SolveResult) and again.restarts == 2 * 64
+    assert again.restarts == 2 * 64
     assert sorted(os.listdir(tmp_path)) == ["code.h5"]
 
 

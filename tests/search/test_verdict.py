@@ -17,7 +17,7 @@ from gnc_cli.known_codes.verdict import ComparisonStatus
 from gnc_cli.limits.api import bounds
 from gnc_cli.search.api import solve
 from gnc_cli.search.instance import Instance
-from gnc_cli.search.result import Outcome, SolveResult
+from gnc_cli.search.result import Outcome
 from gnc_cli.search.verdict import add_verdict
 from tests.console.stand_in import code
 
@@ -112,10 +112,10 @@ def test_what_kept_a_search_from_most_codes_is_named() -> None:
     found = judge(instance, cube, max_cosine(cube), rho)
     assert "9.8 % below the optimum without the symmetry, which is known" in found.verdict
     result = solve(3, 8, symmetry="antipodal", restarts=4)
-    assert isinstance(result, SolveResult) and result.outcome is Outcome.CONVERGED
+    assert result.outcome is Outcome.CONVERGED
     assert result.local_minimum == "no"  # the cube's faces may turn against each other
     fixed = solve(3, 9, fixed=normalise(np.array([[1.0, 0, 0], [1.0, 0.2, 0]])), restarts=4)
-    assert isinstance(fixed, SolveResult) and fixed.outcome is not Outcome.LOCAL_OPTIMUM
+    assert fixed.outcome is not Outcome.LOCAL_OPTIMUM
     assert fixed.verdict is not None and "without the fixed rows" in fixed.verdict
 
 
@@ -142,7 +142,7 @@ def test_targets_that_no_code_reaches_are_refused(problem: str, target: float, w
 
 def test_a_local_optimum_is_called_one() -> None:
     result = solve(3, 13, method="descent", restarts=1)
-    assert isinstance(result, SolveResult) and result.outcome is Outcome.LOCAL_OPTIMUM
+    assert result.outcome is Outcome.LOCAL_OPTIMUM
     assert result.stationarity is not None and result.stationarity < 1e-9
     assert result.verdict is not None and "below the optimum, which is known" in result.verdict
     assert result.optimum is not None and 0.0 < result.optimum.shortfall < 0.05
@@ -150,7 +150,7 @@ def test_a_local_optimum_is_called_one() -> None:
 
 def test_a_search_ends_at_a_proved_optimum() -> None:
     result = solve(3, 12, method="descent", restarts=640)
-    assert isinstance(result, SolveResult) and result.outcome is Outcome.CONVERGED
+    assert result.outcome is Outcome.CONVERGED
     assert result.verdict == _OPTIMAL and result.batches == 1
 
 

@@ -32,9 +32,7 @@ def run(data: str | None, out: Path | str | None, **asked: Any) -> TrainResult:
         "device": "cpu",
         "threads": 1,
     }
-    result = train(data=data, out=out, **(usual | asked))
-    assert isinstance(result, TrainResult)
-    return result
+    return train(data=data, out=out, **(usual | asked))
 
 
 def timeless(history: Sequence[EpochRow]) -> list[EpochRow]:

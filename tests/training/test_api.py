@@ -9,8 +9,8 @@ import jsonschema
 import pytest
 import torch
 
-from gnc_cli import measure, schemas
-from gnc_cli.collapse.result import MeasureResult, MeasureSeries
+from gnc_cli import measure, measure_series, schemas
+from gnc_cli.collapse.result import MeasureResult
 from gnc_cli.errors import DataError
 from gnc_cli.plain import plain
 from gnc_cli.training.result import EpochRow, TrainResult
@@ -142,8 +142,7 @@ def test_measured_when_it_was_asked(learned: TrainResult) -> None:
 
 
 def test_measure_is_a_second_witness(learned: TrainResult) -> None:
-    series = measure(os.path.join(learned.run, "snapshots"))
-    assert isinstance(series, MeasureSeries)
+    series = measure_series(os.path.join(learned.run, "snapshots"))
     rows = {(row.epoch, row.split): row for row in series.rows}
     mine = learned.measured
     assert mine is not None and mine.gnc2 is not None
@@ -157,7 +156,6 @@ def test_measure_is_a_second_witness(learned: TrainResult) -> None:
         os.path.join(learned.run, "snapshots/epoch-0012-test.h5"),
         means_from=os.path.join(learned.run, "snapshots/epoch-0012-train.h5"),
     )
-    assert isinstance(tests, MeasureResult)
     assert tests.ncc_accuracy == learned.test_ncc_accuracy
 
 
@@ -199,8 +197,7 @@ def test_without_test_images(home: Path) -> None:
     assert result.test_accuracy is None and result.data["test_images"] is None
     assert result.best is not None and result.best["of"] == "train"
     assert result.best["accuracy"] == max(row.train_accuracy or 0.0 for row in result.history)
-    series = measure(os.path.join(result.run, "snapshots"))
-    assert isinstance(series, MeasureResult) and series.split == "train"
+    assert measure(os.path.join(result.run, "snapshots")).split == "train"
     jsonschema.validate(result.to_json(), SCHEMA)
 
 

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from gnc_cli import schemas, solve
-from gnc_cli.errors import DataError
-from gnc_cli.training.api import train
+from gnc_cli.errors import DataError, UsageError
+from gnc_cli.training.api import train, train_series
 from gnc_cli.training.head import assign
 from gnc_cli.training.result import EpochRow, TrainResult, TrainSeries
 from gnc_cli.training.run_folder import read_state
@@ -97,7 +97,7 @@ def test_classes_on_rows(home: Path, data: str, square: str) -> None:
         again = train(
             data=data, out=out, resume=True, model=TINY, epochs=3, device="cpu", threads=1
         )
-        assert isinstance(again, TrainResult) and again.head.permutation == wanted
+        assert again.head.permutation == wanted
         assert np.array_equal(_rows(again), SQUARE[list(wanted)])
         assert timeless(again.history[:2]) == timeless(result.history)
 
@@ -172,8 +172,10 @@ def test_all_placements_on_the_square(home: Path, data: str, square: str) -> Non
         "threads": 1,
         "measure_every": 1,
     }
-    whole = train(**asked, out=home / "whole")
-    assert isinstance(whole, TrainSeries) and whole.outcome == "completed"
+    with pytest.raises(UsageError, match=r"run per placement; call train_series\(\)$"):
+        train(**asked, out=home / "whole")
+    whole = train_series(**asked, out=home / "whole")
+    assert whole.outcome == "completed"
     placed = [(0, 1, 2, 3), (0, 1, 3, 2), (0, 2, 1, 3)]
     assert [row.head.permutation for row in whole.rows] == placed
     assert [row.head.assignment for row in whole.rows] == ["1 of 3", "2 of 3", "3 of 3"]
@@ -181,24 +183,24 @@ def test_all_placements_on_the_square(home: Path, data: str, square: str) -> Non
     jsonschema.validate(whole.to_json(), schemas.load("train"))
     # Begun again with --force, and stopped: no run of the earlier series is left.
     out = home / "all"
-    train(**asked, out=out)
+    train_series(**asked, out=out)
     (out / "assignment-3" / "mine.txt").write_text("kept")
-    part = train(**asked, out=out, force=True, on_epoch=on_epoch, interrupt=halt)
-    assert isinstance(part, TrainSeries) and part.outcome == "interrupted"
+    part = train_series(**asked, out=out, force=True, on_epoch=on_epoch, interrupt=halt)
+    assert part.outcome == "interrupted"
     assert [row.outcome for row in part.rows] == ["completed", "interrupted"]
     assert {path.name for path in (out / "assignment-3").iterdir()} == {"mine.txt", "snapshots"}
     # A third that was killed in its first epoch has a folder and no checkpoint.
     (out / "assignment-3" / "config.json").write_text("{}")
-    series = train(
+    series = train_series(
         data=data, head=f"fixed:{square}", out=out, resume=True, model=TINY, device="cpu", threads=1
     )
-    assert isinstance(series, TrainSeries) and series.outcome == "completed"
+    assert series.outcome == "completed"
     for at, (one, other) in enumerate(zip(series.rows, whole.rows, strict=True), 1):
         assert timeless(one.history) == timeless(other.history)
         assert one.head == other.head and Path(one.run) == out / f"assignment-{at}"
         assert np.array_equal(_rows(one), SQUARE[list(one.head.permutation or ())])
     # One of them can be gone on with alone.
-    alone = train(
+    (alone,) = train_series(
         data=data,
         out=series.rows[1].run,
         resume=True,
@@ -206,8 +208,8 @@ def test_all_placements_on_the_square(home: Path, data: str, square: str) -> Non
         epochs=3,
         device="cpu",
         threads=1,
-    )
-    assert isinstance(alone, TrainResult) and alone.epochs == 3
+    ).rows
+    assert alone.epochs == 3
     assert alone.head.permutation == placed[1]
 
 

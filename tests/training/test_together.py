@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from gnc_cli import measure
-from gnc_cli.collapse.result import MeasureResult
 from gnc_cli.training.api import train
 from tests.runtime.together import needs_gloo, together
 from tests.training.problems import TINY, toy
@@ -57,21 +56,21 @@ def test_an_error_of_one_process_is_raised_in_all() -> None:
 TWO = """
     import json
     from gnc_cli.errors import DataError, OutputError
-    from gnc_cli.training.api import train
+    from gnc_cli.training.api import train, train_series
     series = {{"data": {data!r}, "head": "fixed:" + {square!r}, "assignment": "all",
                "out": {out!r} + "/all", **{asked!r}}}
     import threading
     event = threading.Event()
-    first = train(**series, on_epoch=lambda row: event.set(), interrupt=event)
+    first = train_series(**series, on_epoch=lambda row: event.set(), interrupt=event)
     assert first.outcome == "interrupted" and len(first.rows) == 2
     for asked, error in (
         ({{}}, OutputError), ({{"resume": True, "lr": 7.0}}, Exception),
     ):
         try:
-            train(**(series | asked))
+            train_series(**(series | asked))
         except error as refused:
             print(type(refused).__name__, refused)
-    whole = train(**series, resume=True)
+    whole = train_series(**series, resume=True)
     print(json.dumps([[r.run, r.head.permutation, r.epochs] for r in whole.rows]))
     solved = train(**(series | {{"head": "fixed:solve", "assignment": "random", "feature_dim": 3,
                                  "loss": "cosface", "out": {out!r} + "/solved"}}))
@@ -152,6 +151,5 @@ def test_two_processes_do_what_one_does(tmp_path: Path) -> None:
         # The snapshot holds the rows of both, in the set's order.
         name = f"{tmp_path / head}/snapshots/epoch-0004-train.h5"
         found = measure(name)
-        assert isinstance(found, MeasureResult)
         assert found.gnc1 == pytest.approx(history[-1]["gnc1"], abs=1e-9)
         assert found.accuracy == history[-1]["train_accuracy"]

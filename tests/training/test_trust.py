@@ -10,7 +10,7 @@ import pytest
 
 from gnc_cli.cli import app
 from gnc_cli.errors import OutputError, UsageError
-from gnc_cli.training.api import train
+from gnc_cli.training.api import train, train_series
 from tests.conftest import runner
 from tests.training.problems import run, toy
 
@@ -86,7 +86,7 @@ def test_a_series_is_written_inside_its_folder(how: str, place: Path, tmp_path: 
         "assignment": "all",
         "threads": 1,
     }
-    series = train(**asked)
+    series = train_series(**asked)
     shutil.move(tmp_path / "all" / "assignment-1", tmp_path / "elsewhere")
     (tmp_path / "all" / "assignment-1").symlink_to(tmp_path / "elsewhere")
 
@@ -95,6 +95,6 @@ def test_a_series_is_written_inside_its_folder(how: str, place: Path, tmp_path: 
 
     before = contents()
     with pytest.raises(OutputError, match="assignment-1' is a symbolic link.*remove it"):
-        train(**asked, **{how: True})
+        train_series(**asked, **{how: True})
     assert contents() == before
-    assert len(series.rows) == 3  # type: ignore[union-attr]
+    assert len(series.rows) == 3

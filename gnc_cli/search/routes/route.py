@@ -13,7 +13,7 @@ from gnc_cli.metrics.gnc2 import EVERY_CLASS
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.memory import check_memory
 from gnc_cli.search.instance import Instance, Machine, Plan
-from gnc_cli.search.result import Course, Margins, SolveResult, SolveSweep, UfmMeasures
+from gnc_cli.search.result import Course, Margins, SolveResult, UfmMeasures
 from gnc_cli.search.verdict import add_verdict
 
 TOLERANCE = 1e-7
@@ -68,7 +68,7 @@ class Route(ABC):
         return self
 
     @abstractmethod
-    def solve(self, deadline: Deadline, save: Save | None) -> SolveResult | SolveSweep:
+    def solve(self, deadline: Deadline, save: Save | None) -> SolveResult:
         """Find the code and certify it."""
 
     def record(

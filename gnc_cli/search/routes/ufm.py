@@ -1,4 +1,4 @@
-"""The unconstrained feature model, at one temperature or along several.
+"""The unconstrained feature model at a temperature.
 
 Eq. 2 minimises the mean cross-entropy of unit rows W (K, d) and H (n K, d) at temperature tau;
 eq. B.1 frees the lengths and adds weight decay. Batched restarts descend while tau is annealed to
@@ -6,12 +6,10 @@ the asked value (`descent`), the best are polished to stationarity (`polish`). `
 how far the cross-entropy then stands from its tau -> 0 limit, HardMax (lemma 3.1, eq. C.13).
 """
 
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from gnc_cli import __version__
 from gnc_cli.brackets import Bracket
 from gnc_cli.codes.certify import certify_code
 from gnc_cli.errors import UsageError
@@ -21,7 +19,7 @@ from gnc_cli.metrics.gnc3 import gnc3
 from gnc_cli.parameters import spelled
 from gnc_cli.runtime.deadline import Deadline, StageProgress
 from gnc_cli.runtime.threads import limit_threads, threads_for
-from gnc_cli.search.result import Course, Outcome, SolveResult, SolveSweep, UfmMeasures
+from gnc_cli.search.result import Course, Outcome, SolveResult, UfmMeasures
 from gnc_cli.search.routes.route import Route, Save
 from gnc_cli.search.ufm_descent import UfmObjective, descend, random_starts
 from gnc_cli.search.ufm_polish import polish_ufm
@@ -35,8 +33,9 @@ _TOLERANCE = 1e-6
 class FeatureModel(Route):
     """Free classifier and features, cross-entropy alone decides."""
 
-    start: np.ndarray | None = None
-    """The user's start, or the code of an earlier call."""
+    start: np.ndarray | tuple[np.ndarray, np.ndarray] | None = None
+    """The user's start, or the code of an earlier call; weights with features of an earlier
+    temperature."""
 
     advice = "lower --K, --d or --n, or give fewer --tau"
 
@@ -49,29 +48,15 @@ class FeatureModel(Route):
         polish = min(2.0**28, 60.0 * point) + 64e6
         return (9.0 * starts + 16.0 + len(self.instance.tau)) * point + polish
 
-    def solve(self, deadline: Deadline, save: Save | None) -> SolveResult | SolveSweep:
-        """At each temperature, each with the last optimum among its starts."""
-        instance, rows = self.instance, list[SolveResult]()
-        rho = proved_interval(instance.d, instance.K)
-        start: Any = self.start
-        for tau in instance.tau or (1.0,):
-            rows.append(self._at(tau, start, rho, deadline))
-            start = rows[-1].weights, rows[-1].features
-            if deadline.expired:
-                break
-        if len(instance.tau) < 2:
-            return rows[0]
-        d, K, seconds = instance.d, instance.K, deadline.elapsed
-        return SolveSweep(seconds, __version__, "ufm", d, K, tuple(rows), None)
+    def beside(self, known: SolveResult) -> Route:
+        return replace(self, start=(known.weights, known.features))
 
-    def _at(self, tau: float, start: Any, rho: Bracket, deadline: Deadline) -> SolveResult:
-        """One temperature's record; rho's are of unit rows, `weights` and `features` as they are.
-
-        Args:
-            rho: where the largest one-vs-rest distance of (d, K) lies.
-        """
+    def solve(self, deadline: Deadline, save: Save | None) -> SolveResult:
+        """Solve at the first temperature; figures are of unit rows, `weights` and `features` as
+        they are."""
         instance, plan, machine = self.instance, self.plan, self.machine
         d, K, n, began = instance.d, instance.K, instance.n, deadline.elapsed
+        tau = instance.tau[0] if instance.tau else 1.0
         solution = solve_ufm(
             d,
             K,
@@ -81,7 +66,7 @@ class FeatureModel(Route):
             seed=plan.seed,
             restarts=plan.restarts,
             steps=plan.steps,
-            init=start,
+            init=self.start,
             deadline=deadline,
             progress=plan.stage(f"tau = {tau:.4g}"),
             device=machine.device,
@@ -91,7 +76,9 @@ class FeatureModel(Route):
         H = solution.features / np.linalg.norm(solution.features, axis=1, keepdims=True)
         gap = None
         if instance.weight_decay is None:
-            gap = hardmax_gap(d, K, tau, solution.log_total_loss, solution.hardmax, rho)
+            gap = hardmax_gap(
+                d, K, tau, solution.log_total_loss, solution.hardmax, proved_interval(d, K)
+            )
         with machine.limited_threads(K**2 * d):
             certificate = certify_code(W, tolerance=_TOLERANCE)
             one = gnc1(H, solution.labels) if n > 1 else None

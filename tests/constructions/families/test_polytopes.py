@@ -59,4 +59,4 @@ def test_the_barnes_wall_lattice_touches_4320_others() -> None:
         expected = {2: 1 / 16, 4: 3 / (16 * 18), 6: 15 / (16 * 18 * 20)}[t]
         assert moment == pytest.approx(expected, rel=1e-12)
     assert cross_section(rows, 0, Fraction(1, 2)).shape == (280, 15)
-    assert bounds(d=16, max_cosine=0.5).classes.guaranteed == 4320  # type: ignore[union-attr]
+    assert bounds(d=16, max_cosine=0.5).classes.guaranteed == 4320

@@ -37,7 +37,6 @@ VALIDATOR = jsonschema.Draft202012Validator(schemas.load("solve"))
 
 def solved(*args: Any, **options: Any) -> SolveResult:
     result = solve(*args, **options)
-    assert isinstance(result, SolveResult)
     VALIDATOR.validate(json.loads(result.dumps()))
     return result
 

@@ -8,9 +8,9 @@ import jsonschema
 import numpy as np
 import pytest
 
-from gnc_cli import schemas, solve
+from gnc_cli import schemas, solve, solve_sweep
 from gnc_cli.io.codefile import read_code
-from gnc_cli.search.result import Outcome, SolveResult, SolveSweep
+from gnc_cli.search.result import Outcome, SolveResult
 from tests.problems import PROBLEMS
 
 TAMMES_7 = next(p.max_cosine for p in PROBLEMS if p.name == "seven")
@@ -19,7 +19,7 @@ VALIDATOR = jsonschema.Draft202012Validator(schemas.load("solve"))
 
 def ufm(d: int, K: int, **options: Any) -> SolveResult:
     result = solve(d, K, problem="ufm", **({"restarts": 4, "steps": 150} | options))
-    assert isinstance(result, SolveResult) and result.ufm is not None
+    assert result.ufm is not None
     VALIDATOR.validate(json.loads(result.dumps()))
     return result
 
@@ -64,7 +64,7 @@ def test_measures_are_those_of_its_own_weights_and_features() -> None:
 
 def test_figure_c1_in_small(tmp_path: Path) -> None:
     file, picture = tmp_path / "sweep.h5", tmp_path / "sweep.svg"
-    result = solve(
+    result = solve_sweep(
         3,
         7,
         problem="ufm",
@@ -74,7 +74,6 @@ def test_figure_c1_in_small(tmp_path: Path) -> None:
         out=file,
         plot=picture,
     )
-    assert isinstance(result, SolveSweep)
     VALIDATOR.validate(json.loads(result.dumps()))
     assert [r.ufm.tau for r in result.rows if r.ufm] == [1.0, 0.1, 0.001]
     cosines = [r.max_cosine for r in result.rows]
@@ -104,8 +103,13 @@ def test_weight_decay_keeps_lengths_in_the_file(tmp_path: Path) -> None:
     assert stored.features is not None and np.array_equal(stored.features, result.features)
 
 
+def test_a_sweep_without_temperatures_has_one_row(tmp_path: Path) -> None:
+    file = tmp_path / "code.h5"
+    sweep = solve_sweep(3, 6, out=file, plot=tmp_path / "code.svg")
+    assert sweep.rows == (solve(3, 6, out=file, force=True),) and sweep.out == str(file)
+
+
 def test_a_sweep_stops_between_temperatures() -> None:
-    result = solve(3, 7, problem="ufm", tau=[1.0, 0.5, 0.1], time_limit=1e-6)
-    assert isinstance(result, SolveSweep)
+    result = solve_sweep(3, 7, problem="ufm", tau=[1.0, 0.5, 0.1], time_limit=1e-6)
     assert len(result.rows) == 1 and result.rows[0].outcome is Outcome.TIME_LIMIT
     VALIDATOR.validate(json.loads(result.dumps()))
