@@ -4,7 +4,6 @@ import os
 import platform
 import sys
 from collections.abc import Iterator
-from importlib import import_module
 from typing import Annotated, Any
 
 import typer
@@ -48,7 +47,7 @@ class Commands(TyperGroup):
     @staticmethod
     def function(name: str) -> Any:
         """Return the function that answers the calls of a command, beside the public one."""
-        return import_module(getattr(gnc_cli, name).__module__).command
+        return sys.modules[getattr(gnc_cli, name).__module__].command
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name in COMMANDS and self.commands[cmd_name] is None:

@@ -64,7 +64,7 @@ BY_NAME = {
     "__init__.py": "the public names, each on first use (PEP 562)",
     "constructions/registry.py": "the families below it, each on first use",
     "errors.py": "a package of an extra",
-    "runtime/calls.py": "a package that the process has loaded",
+    "runtime/threads.py": "a package that the process has loaded",
     "training/networks/encoders.py": "a network of the user's own",
 }
 """Files that import what is no literal name, and what it is."""

@@ -123,7 +123,7 @@ def conventions_of(call: Measure) -> Conventions:
     """Return how the numbers of a row are formed; a wrong line of the table is known before
     anything is read."""
     beside = (call.classes, call.class_names, call.reference, call.sets)
-    reference = call.reference
+    reference: Any = call.reference
     if isinstance(reference, str):  # what is wrong with the file is known before the first row
         from gnc_cli.io.codefile import read_points
 

@@ -99,7 +99,7 @@ def expose(
                 gates.check(public.__name__, _question(own, arguments))
             # Commands without epochs refuse wrong arguments before they load their view and NumPy.
             has_epochs = "on_epoch" in signature.parameters
-            watch = VIEWS[function.__name__]().watch if has_epochs else progress_and_rows
+            watch = VIEWS[public.__name__]().watch if has_epochs else progress_and_rows
             with (
                 conversation(output.quiet, output.verbose),
                 interruptible(output.quiet) as interrupt,
@@ -121,7 +121,7 @@ def expose(
                     output = replace(output, report=None)
             if not is_rank_zero():
                 raise typer.Exit
-            view = VIEWS[function.__name__]()
+            view = VIEWS[public.__name__]()
             code = conclude(
                 result,
                 lambda verbose: view.view(result, verbose),
