@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from gnc_cli.collapse.assemble import assemble, classifier_weights, mean_weights
+from gnc_cli.collapse.assemble import Subject, assemble
 from gnc_cli.collapse.batches import (
     Accumulated,
     checked_labels,
@@ -23,16 +23,17 @@ from gnc_cli.collapse.batches import (
     on_cuda,
     raw_weights,
 )
-from gnc_cli.collapse.conventions import Conventions, Variants
+from gnc_cli.collapse.conventions import OWN, Conventions, Variants
+from gnc_cli.collapse.groups import classifier_weights, mean_weights
 from gnc_cli.collapse.reference import gnc2_reference
 from gnc_cli.collapse.result import Gnc2Reference, MeasureResult
-from gnc_cli.collapse.statistics import Statistics
+from gnc_cli.collapse.statistics import Moments, Statistics
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.io.arguments import validated
 from gnc_cli.io.loading import refuse_bits
 from gnc_cli.metrics.class_moments import ClassMoments
 from gnc_cli.metrics.decisions import stream_decisions
-from gnc_cli.metrics.rows import ArrayRows, to_numpy
+from gnc_cli.metrics.rows import ArrayRows, Pass, to_numpy
 from gnc_cli.parameters import (
     MOST_CLASSES,
     MOST_DIMENSIONS,
@@ -187,21 +188,16 @@ class GNCMetrics:
         if offset is not None and offset.shape != (self.K,):
             raise DataError(f"the bias has shape {offset.shape}; expected ({self.K},)")
         self._by = "raw rows, no bias" if bias is None else "raw rows"
-        moments, raw_moments = state.own_space, state.moments.get("raw")
-        raw_means = None if raw is None or raw_moments is None else raw_moments.means
-        decisions = stream_decisions(
-            ArrayRows(rows),
-            known,
+        judge = Moments(state.moments).judge(
+            unit=self.normalize,
+            answered=raw is not None,
+            own=own,
             weights=raw,
             bias=offset,
-            means=moments.means,
-            raw_means=raw_means if self.normalize else None,
-            present=moments.present,
-            own_counts=moments.counts if own else None,
-            unit=self.normalize,
-            where="the batch",
             device=str(weights.device) if on_cuda(weights) else None,
-            workers=workers,
+        )
+        decisions = stream_decisions(
+            ArrayRows(rows), known, judge, where="the batch", reading=Pass(workers=workers)
         )
         self._own = replace(
             self._own,
@@ -319,11 +315,10 @@ class GNCMetrics:
         by_weights = state.judged is not None and state.judged.right is not None
         by_logits = "logits" if state.answered.any() else "none"
         statistics = Statistics(
-            moments,
-            state.moments.get("raw"),
+            Moments(state.moments),
             state.decisions,
-            accuracy=self._by if by_weights else by_logits,
-            judge=None if state.own else "other",
+            self._by if by_weights else by_logits,
+            judged_by=OWN if state.own else "other",
             storage=state.storage,
         )
         device = str(weights.device) if on_cuda(weights) else "cpu"
@@ -333,12 +328,11 @@ class GNCMetrics:
                 self._conventions,
                 statistics,
                 rows,
-                labels=labels,
-                reference=self._held_against(m),
+                Subject(labels, started=started),
+                reference=self._reference(m),
                 detail=detail,
                 device=device,
                 deadline=deadline,
-                started=started,
             )
         if result.accuracy is None and by_logits == "logits":
             # A second pass without weights says nothing of the classifier; the logits did.
@@ -346,7 +340,7 @@ class GNCMetrics:
             result = replace(result, accuracy=accuracy)
         return result
 
-    def _held_against(self, K: int) -> Gnc2Reference | None:
+    def _reference(self, K: int) -> Gnc2Reference | None:
         if not self.normalize:
             return None
         if K not in self._references:
