@@ -157,7 +157,7 @@ class ClassMoments:
     def merge(self, other: "ClassMoments") -> None:
         """Take in the rows that `other` has seen, of the same d, K and centres."""
         present = np.flatnonzero(other.present)
-        counts, squares = other.counts[present], other.squares[present]
+        counts, squares = other.counts[present].astype(np.int64), other.squares[present]
         shifts, offsets = other.shifts[present], other.offsets[present]
         self._add(ClassSums(present, counts, shifts, offsets, squares, other.scatter))
 
