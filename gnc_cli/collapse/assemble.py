@@ -28,6 +28,7 @@ from gnc_cli.collapse.groups import (
     pair_group,
     reference_group,
 )
+from gnc_cli.collapse.prepared import Prepared
 from gnc_cli.collapse.reference import possible_gnc2
 from gnc_cli.collapse.result import (
     NO_ETF,
@@ -39,7 +40,6 @@ from gnc_cli.collapse.result import (
     Precision,
     VariantMetrics,
 )
-from gnc_cli.collapse.samples import Prepared
 from gnc_cli.collapse.statistics import Statistics
 from gnc_cli.collapse.warnings import digits_warning
 from gnc_cli.metrics.class_moments import ClassMoments

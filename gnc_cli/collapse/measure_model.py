@@ -22,9 +22,9 @@ from gnc_cli.collapse.classifier import (
     find_classifiers,
     only_classifier,
 )
+from gnc_cli.collapse.dataset import ONE_LOGIT
 from gnc_cli.collapse.gnc_metrics import GNCMetrics
 from gnc_cli.collapse.result import MeasureResult
-from gnc_cli.collapse.samples import ONE_LOGIT
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.io.arguments import validated
 from gnc_cli.metrics.rows import to_numpy

@@ -20,10 +20,11 @@ from gnc_cli.collapse.assemble import (
     prefix_result,
 )
 from gnc_cli.collapse.conventions import Budget, Conventions, Selection
+from gnc_cli.collapse.dataset import Dataset, file_stamp
 from gnc_cli.collapse.groups import Weights, classifier_weights, mean_weights
+from gnc_cli.collapse.prepared import Prepared, cut_prefixes, prepare_dataset
 from gnc_cli.collapse.reference import gnc2_reference
 from gnc_cli.collapse.result import MeasureResult
-from gnc_cli.collapse.samples import Prepared, Samples, cut_samples, file_stamp, prepare_samples
 from gnc_cli.collapse.sources import Source, resolve_features
 from gnc_cli.collapse.statistics import (
     Moments,
@@ -78,7 +79,7 @@ class Measurer:
         ood = "" if self.ood is None else self.ood.stamp()
         return "|".join([source.stamp(), self._train.stamp(source), ood, *files])
 
-    def measure(self, samples: Samples, source: Source) -> list[MeasureResult]:
+    def measure(self, samples: Dataset, source: Source) -> list[MeasureResult]:
         """Return the result of one open set; with `--prefix-dims` those of its prefixes.
 
         Raises:
@@ -90,8 +91,8 @@ class Measurer:
         least = 0
         if samples.weights is None and samples.logits is None:
             least = self._train.classes(self._train.training_set(source))
-        whole = prepare_samples(samples, self.selection, self.conventions, least)
-        parts = cut_samples(whole, self.conventions.prefix_dims)
+        whole = prepare_dataset(samples, self.selection, self.conventions, least)
+        parts = cut_prefixes(whole, self.conventions.prefix_dims)
         _check_memory(parts, self.conventions)
         if samples.features is None:
             unused = self.conventions.given.get("samples", ())
@@ -99,7 +100,7 @@ class Measurer:
         return self._measured(samples, whole, parts, source)
 
     def _measured(
-        self, samples: Samples, whole: Prepared, parts: list[Prepared], source: Source
+        self, samples: Dataset, whole: Prepared, parts: list[Prepared], source: Source
     ) -> list[MeasureResult]:
         """Return the results of the prefixes of a set: null where rows are zero in so few
         dimensions."""
@@ -187,7 +188,7 @@ class Measurer:
             return result
         return prefix_result(result, whole, K, conventions)
 
-    def _reach(self, samples: Samples, whole: Prepared) -> dict[str, Any]:
+    def _reach(self, samples: Dataset, whole: Prepared) -> dict[str, Any]:
         """Return the fields of the result that `--reach` and `--sets` ask for, before GNC2."""
         conventions, budget = self.conventions, self.budget
         if not conventions.reach and conventions.sets is None:
@@ -200,7 +201,7 @@ class Measurer:
             fields = reach_of(conventions, samples, whole, limit, threads, budget.progress)
         return fields | {"cut_short": limit.expired}
 
-    def _set_warnings(self, samples: Samples, whole: Prepared, source: Source) -> list[str | None]:
+    def _set_warnings(self, samples: Dataset, whole: Prepared, source: Source) -> list[str | None]:
         """Return warnings about the set as a whole: its training set and its labels."""
         alone = samples.weights is samples.logits is samples.names is None
         texts = label_warnings(samples.labels, self.selection.ignore_label, alone)
@@ -229,7 +230,7 @@ class Measurer:
             result, prefix_of=whole.d, policy=policy, notes=part.notes, warnings=warnings
         )
 
-    def _unlabelled(self, samples: Samples, source: Source) -> list[MeasureResult]:
+    def _unlabelled(self, samples: Dataset, source: Source) -> list[MeasureResult]:
         """Return the result of features without labels, weights and logits; with `--prefix-dims`
         those of its prefixes, each read by itself."""
         conventions = self.conventions
@@ -251,7 +252,7 @@ class Measurer:
             feature_result(
                 *read_spectrum(part, self.budget, self.processes, conventions.seed), part, subject
             )
-            for part in cut_samples(whole, conventions.prefix_dims)
+            for part in cut_prefixes(whole, conventions.prefix_dims)
         ]
 
     def _out_of_distribution(self, d: int, count: int) -> Sequence[ClassMoments | None]:
@@ -265,7 +266,7 @@ class Measurer:
             return [None] * count
         if not self._ood_moments:
             with self.ood.open() as samples:
-                parts = cut_samples(whole := _one_class(samples), self.conventions.prefix_dims)
+                parts = cut_prefixes(whole := _one_class(samples), self.conventions.prefix_dims)
                 read = read_moments(parts, self.budget, self.processes, ("raw",))
                 self._ood_moments, self._ood_d = [each["raw"] for each in read], whole.d
         if self._ood_d != d:
@@ -276,7 +277,7 @@ class Measurer:
         return self._ood_moments[-count:]
 
 
-def _one_class(samples: Samples) -> Prepared:
+def _one_class(samples: Dataset) -> Prepared:
     """Return features as those of one class."""
     assert samples.features is not None
     N, d = samples.features.shape

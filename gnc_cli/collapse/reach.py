@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from gnc_cli.collapse.conventions import NONZERO, Conventions
+from gnc_cli.collapse.dataset import Dataset
+from gnc_cli.collapse.prepared import Prepared, class_of
 from gnc_cli.collapse.result import ReachRow, ReachSummary
-from gnc_cli.collapse.samples import Prepared, Samples, class_of
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.geometry.rounding import spacing, stored_digits
 from gnc_cli.geometry.sphere import row_norms
@@ -36,7 +37,7 @@ _RANDOM = re.compile(r"random:(\d{1,9}):(\d{1,9}|\d{1,3}[kM])", re.ASCII)
 
 def reach_of(
     conventions: Conventions,
-    samples: Samples,
+    samples: Dataset,
     prepared: Prepared,
     deadline: Deadline,
     threads: int,

@@ -15,6 +15,7 @@ from functools import partial
 from typing import Any
 
 from gnc_cli.collapse.conventions import ROLES, Selection
+from gnc_cli.collapse.dataset import Dataset, Inputs, dataset_of_arrays, open_dataset
 from gnc_cli.collapse.files import SNAPSHOT, File, attributes, expand, natural_key, order, selects
 from gnc_cli.collapse.roles import (
     Piece,
@@ -27,7 +28,6 @@ from gnc_cli.collapse.roles import (
     roles_of_file,
     roles_of_group,
 )
-from gnc_cli.collapse.samples import Inputs, Samples, open_samples, samples_of_arrays
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.io.catalogue import READINGS, WORDS, Catalogue
 from gnc_cli.io.formats import FORMATS
@@ -43,7 +43,7 @@ TRAINING = "train"
 class Source:
     """One row to measure: found, not open."""
 
-    open: Callable[[], AbstractContextManager[Samples]] = field(repr=False, compare=False)
+    open: Callable[[], AbstractContextManager[Dataset]] = field(repr=False, compare=False)
     """The numbers, inside a `with` block, as often as wanted; raises DataError where the datasets
     cannot be used, alone or together."""
     file: str | None = None
@@ -86,7 +86,7 @@ def resolve(selection: Selection) -> list[Source]:
             f"{', '.join(arrays)} given as arrays beside files; give arrays for all, or files"
         )
     if arrays:
-        samples = samples_of_arrays(values, selection)
+        samples = dataset_of_arrays(values, selection)
         return [Source(lambda: nullcontext(samples))]
     keys = [role for role, names in paths.items() if selection.files and _is_key(names)]
     files = expand(selection.files)
@@ -113,7 +113,7 @@ def resolve_features(value: Any, transpose: bool) -> Source:
     is what results call them. `transpose`: they are stored as (d, N)."""
     names, selection = _paths(value), Selection(transpose_features=transpose)
     if names is None:
-        samples = samples_of_arrays({"features": value}, selection)
+        samples = dataset_of_arrays({"features": value}, selection)
         return Source(lambda: nullcontext(samples), "array")
     source = _Finder(selection, [], {"features": expand(names)}).in_options()
     return replace(source, file=", ".join(map(short_name, names)))
@@ -265,7 +265,7 @@ class _Finder:
         pieces = own | self.named
         copies = len(parts) > 1 and "weights" not in self.named
         opened = partial(
-            open_samples,
+            open_dataset,
             self.inputs,
             self.selection,
             pieces,

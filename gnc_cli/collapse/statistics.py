@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from gnc_cli.collapse.conventions import OWN, Budget, Conventions, HeadForm
-from gnc_cli.collapse.samples import Prepared
+from gnc_cli.collapse.prepared import Prepared
 from gnc_cli.errors import DataError
 from gnc_cli.metrics.class_moments import ClassMoments, stream_moments
 from gnc_cli.metrics.decisions import (

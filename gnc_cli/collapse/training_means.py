@@ -4,11 +4,11 @@ from dataclasses import replace
 from typing import Any
 
 from gnc_cli.collapse.conventions import OWN, Budget, Conventions, Selection
-from gnc_cli.collapse.samples import (
+from gnc_cli.collapse.prepared import (
     Prepared,
-    cut_samples,
+    cut_prefixes,
     number_of_classes,
-    prepare_samples,
+    prepare_dataset,
 )
 from gnc_cli.collapse.sources import TRAINING, Source, resolve
 from gnc_cli.collapse.statistics import Spaces, check_train, read_moments
@@ -121,7 +121,7 @@ class TrainingMeans:
                         "all classes"
                     )
                 features = replace(samples, weights=None, bias=None, logits=None)
-                train = prepare_samples(features, self._selection, conventions)
+                train = prepare_dataset(features, self._selection, conventions)
                 assert train.labels is not None
                 train = replace(train, kept=prepared.kept, labels=prepared.numbered(train.labels))
                 if train.d != prepared.d:
@@ -130,7 +130,7 @@ class TrainingMeans:
                         f"{prepared.d}; give the training set of the same network"
                     )
                 spaces = conventions.spaces(dims[0], train.K)
-                parts = cut_samples(train, dims)
+                parts = cut_prefixes(train, dims)
                 read = read_moments(parts, self._budget, self._processes, spaces)
             self._last = key, read
         check_train(self._last[1][-1], prepared, self.name(training))

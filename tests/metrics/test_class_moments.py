@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from gnc_cli.errors import DataError
 from gnc_cli.geometry.sphere import normalise
 from gnc_cli.metrics.class_moments import ClassMoments, stream_moments
-from gnc_cli.metrics.rows import ArrayRows
+from gnc_cli.metrics.rows import ArrayRows, Pass
 from gnc_cli.runtime.deadline import Deadline
 
 
@@ -68,7 +68,8 @@ def moments_of(
     **how: Any,
 ) -> dict[str, ClassMoments]:
     """`stream_moments` of one set."""
-    (moments,) = stream_moments([ArrayRows(X)], y, K, spaces, [centres or {}], [where], **how)
+    rows, reading = ArrayRows(X), Pass(**how)
+    (moments,) = stream_moments([rows], y, K, spaces, [centres or {}], [where], reading)
     return moments
 
 
