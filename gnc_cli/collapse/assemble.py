@@ -6,7 +6,7 @@
 import os
 import time
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, field, fields, replace
+from dataclasses import MISSING, fields, replace
 from typing import Any
 
 import numpy as np
@@ -14,13 +14,12 @@ import numpy as np
 from gnc_cli import __version__
 from gnc_cli.collapse.class_rows import ClassRows
 from gnc_cli.collapse.conventions import OWN, Conventions
-from gnc_cli.collapse.groups import (
-    NOTHING_DECIDED,
-    Group,
+from gnc_cli.collapse.metric_groups import (
+    MetricGroup,
+    Subject,
     Weights,
     classic_group,
     coherence_group,
-    coincident_classes,
     decision_group,
     distance_group,
     duplicate_group,
@@ -41,7 +40,6 @@ from gnc_cli.collapse.result import (
     VariantMetrics,
 )
 from gnc_cli.collapse.statistics import Statistics
-from gnc_cli.collapse.warnings import digits_warning
 from gnc_cli.metrics.class_moments import ClassMoments
 from gnc_cli.metrics.gnc2 import gnc2_detail
 from gnc_cli.metrics.spectrum import FeatureSpectrum
@@ -53,24 +51,6 @@ _LISTED = 10
 """Number of missing classes that are listed."""
 _NULL: dict[str, Any] = {f.name: None for f in fields(MeasureResult) if f.default is MISSING}
 """The fields of a result that must be given, all without a value."""
-
-
-@dataclass(frozen=True, eq=False)
-class Subject:
-    """What is measured, as its files call it."""
-
-    labels: np.ndarray
-    """Of the K classes in the file, integers, shape (K,)."""
-    names: list[str] | None = None
-    """Of the classes, by their label in the file."""
-    classes_left_out: int = 0
-    """Classes of the file that are not measured."""
-    place: Mapping[str, Any] = field(default_factory=dict)
-    """File, snapshot, epoch and the like, as fields of the result."""
-    head: str | None = None
-    """Dataset of the classifier and why it was taken, where nobody named it."""
-    started: float = field(default_factory=time.monotonic)
-    """`time.monotonic()` at the beginning."""
 
 
 def assemble(
@@ -93,60 +73,47 @@ def assemble(
     Raises:
         DataError: a metric is undefined, say because all class means are zero.
     """
-    moments, decisions, unit = statistics.moments, statistics.decisions, weights.unit
-    labels, names, own = subject.labels, subject.names, None if moments is None else moments.gnc
+    decisions, moments = statistics.decisions, statistics.moments
+    gnc = None if moments is None else moments.gnc
     if decisions is not None and decisions.loo_counted is not None:
         # Every sample that is the mean of its class is nearest to it: that says nothing.
         known = decisions.ncc_right if decisions.loo_counted.any() else None
         decisions = replace(decisions, ncc_right=known)
-    W, counts = weights.rows, None if own is None else own.counts[weights.classes]
-    nothing = Group({})
-    duplicates = coherence = means = nothing
-    digits = digits_warning(weights.raw) if weights.of_classifier else None
-    if moments is not None:
-        means = mean_group(moments, weights, str(statistics.storage), conventions.unit)
-    if conventions.duplicates is not None and unit:  # asked for by name: before the quantiles
-        duplicates = duplicate_group(
-            conventions.duplicates, W, labels[weights.classes], counts, names, deadline
-        )
+    # Asked for by name: before the quantiles.
+    duplicates = duplicate_group(conventions.duplicates, weights, subject, gnc, deadline)
     distances = gnc2_detail(
-        W,
+        weights.rows,
         every_class=conventions.every_class or None,
         seed=conventions.seed,
         deadline=deadline,
         device=device,
         minimum_only=not detail,
-        unit=unit,
+        unit=weights.unit,
     )
-    coincident = None
-    if conventions.duplicates is None:
-        coincident = coincident_classes(distances, weights, labels, names)
     # A series keeps the rows of every snapshot: without the directions, K x d numbers each.
     bare = replace(distances, directions=None)
-    rows = ClassRows(bare, weights.classes, own, decisions, labels, names)
-    if detail and unit:
-        thorough = conventions.classic or conventions.every_class
-        coherence = coherence_group(W, thorough, deadline)
+    rows = ClassRows(bare, weights.classes, gnc, decisions, subject.labels, subject.names)
+    thorough = conventions.classic or conventions.every_class
     groups = (
-        means,
-        distance_group(distances, rows, coincident),
-        decision_group(decisions or NOTHING_DECIDED),
-        duplicates,
-        coherence,
-        classic_group(conventions, statistics, weights, deadline),
-        reference_group(reference, distances.bracket.lower, W.shape, detail),
-        pair_group(distances, len(W), unit),
+        mean_group(statistics, weights, conventions.unit),  # gnc1 and gnc3 in both forms
+        distance_group(conventions, distances, rows, weights, subject),  # gnc2, worst_classes
+        decision_group(decisions),  # accuracy, ncc_accuracy, sample_margins
+        duplicates,  # duplicates, without_duplicates
+        coherence_group(weights, thorough, deadline) if detail else MetricGroup(),
+        classic_group(conventions, statistics, weights, deadline),  # nc1 to nc4, variants
+        reference_group(reference, weights, distances, detail),  # gnc2_reference, gnc2_ratio
+        pair_group(weights, distances),  # max_cosine, margins, rattlers
     )
-    warnings = (digits, *(warning for group in groups for warning in group.warnings))
+    warnings = [text for group in groups for text in group.warnings if text is not None]
     return _result(
         subject,
         {name: value for group in groups for name, value in group.fields.items()},
-        N=None if own is None else own.N,
-        d=W.shape[1],
-        K=len(labels),
-        classes=_counts(own, labels),
+        N=None if gnc is None else gnc.N,
+        d=weights.rows.shape[1],
+        K=len(subject.labels),
+        classes=_counts(gnc, subject.labels),
         policy=_policy(conventions, statistics, weights, subject),
-        warnings=tuple(warning for warning in warnings if warning),
+        warnings=tuple(warnings),
         undecided=tuple(key for group in groups for key in group.undecided),
         features=statistics.features,
     )

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from gnc_cli.collapse.assemble import Subject, assemble
+from gnc_cli.collapse.assemble import assemble
 from gnc_cli.collapse.batches import (
     Accumulated,
     checked_labels,
@@ -21,7 +21,7 @@ from gnc_cli.collapse.batches import (
     raw_weights,
 )
 from gnc_cli.collapse.conventions import OWN, Conventions, Variants
-from gnc_cli.collapse.groups import classifier_weights, mean_weights
+from gnc_cli.collapse.metric_groups import Subject, classifier_weights, mean_weights
 from gnc_cli.collapse.reference import gnc2_reference
 from gnc_cli.collapse.result import Gnc2Reference, MeasureResult
 from gnc_cli.collapse.statistics import Moments, Statistics

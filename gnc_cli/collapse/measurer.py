@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from gnc_cli.collapse.assemble import (
-    Subject,
     assemble,
     feature_result,
     null_result,
@@ -21,7 +20,7 @@ from gnc_cli.collapse.assemble import (
 )
 from gnc_cli.collapse.conventions import Budget, Conventions, Selection
 from gnc_cli.collapse.dataset import Dataset, file_stamp
-from gnc_cli.collapse.groups import Weights, classifier_weights, mean_weights
+from gnc_cli.collapse.metric_groups import Subject, Weights, classifier_weights, mean_weights
 from gnc_cli.collapse.prepared import Prepared, cut_prefixes, prepare_dataset
 from gnc_cli.collapse.reference import gnc2_reference
 from gnc_cli.collapse.result import MeasureResult

@@ -3,8 +3,10 @@ warnings about them and the keys that time left undecided.
 """
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
@@ -25,9 +27,10 @@ from gnc_cli.collapse.result import (
     VariantMetrics,
     WithoutDuplicates,
 )
-from gnc_cli.collapse.statistics import Moments, Statistics
+from gnc_cli.collapse.statistics import Statistics
 from gnc_cli.collapse.warnings import (
     coincidence_warning,
+    digits_warning,
     floor_warning,
     form_warning,
     noise_warning,
@@ -62,17 +65,31 @@ _PAIR_KEYS = ("rattlers.one_vs_one", "max_cosine", "margins.arcface_rad")
 
 
 @dataclass(frozen=True, eq=False)
-class Group:
-    """Fields of a `MeasureResult` that belong together."""
+class MetricGroup:
+    """Fields of a `MeasureResult` that belong together; none at first."""
 
-    fields: dict[str, Any]
+    fields: dict[str, Any] = field(default_factory=dict)
     warnings: tuple[str | None, ...] = ()
     undecided: tuple[str, ...] = ()
     """Keys that the time limit left undecided."""
 
 
-NOTHING_DECIDED = Decisions(counted=np.zeros(1, dtype=np.int64))
-"""Of weights alone."""
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """What is measured, as its files call it."""
+
+    labels: np.ndarray
+    """Of the K classes in the file, integers, shape (K,)."""
+    names: list[str] | None = None
+    """Of the classes, by their label in the file."""
+    classes_left_out: int = 0
+    """Classes of the file that are not measured."""
+    place: Mapping[str, Any] = field(default_factory=dict)
+    """File, snapshot, epoch and the like, as fields of the result."""
+    head: str | None = None
+    """Dataset of the classifier and why it was taken, where nobody named it."""
+    started: float = field(default_factory=time.monotonic)
+    """`time.monotonic()` at the beginning."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +105,7 @@ class Weights:
     classes: np.ndarray
     """Which of the K classes the rows are, increasing, shape (m,); all of them of a classifier."""
 
-    @property
+    @cached_property
     def unit(self) -> bool:
         """Whether `rows` are of norm 1."""
         squares = np.einsum("kd,kd->k", self.rows, self.rows)
@@ -131,27 +148,32 @@ def mean_weights(moments: ClassMoments, *, unit: bool) -> Weights:
     return Weights(normalise(means) if unit else means, means, False, classes)
 
 
-def mean_group(moments: Moments, weights: Weights, storage: str, unit: bool) -> Group:
-    """Return GNC1 and GNC3, in both forms, from the class means."""
+def mean_group(statistics: Statistics, weights: Weights, unit: bool) -> MetricGroup:
+    """Return GNC1 and GNC3, in both forms, from the class means; `unit`: of unit rows."""
+    digits = digits_warning(weights.raw) if weights.of_classifier else None
+    if (moments := statistics.moments) is None:
+        return MetricGroup({}, (digits,))
     own, between = moments.gnc, next(iter(moments.centres.values()))
     means, centres = own.means[own.present], between.means[between.present]
     fields: dict[str, Any] = {"global_mean_squared": float((means.mean(axis=0) ** 2).sum())}
     if weights.of_classifier:
         fields |= gnc3_forms(weights.rows[own.present], means)
-    floor = floor_warning(own, storage, unit)
+    floor = floor_warning(own, str(statistics.storage), unit)
     if not own.has_spread:
-        return Group(fields, (floor, NO_SPREAD))
+        return MetricGroup(fields, (digits, floor, NO_SPREAD))
     forms = gnc1_forms(own.within_cov(), centres)
     for key, form in forms.items():
         if form is not None:
             fields |= {key: form.value, f"{key}_rank": form.rank}
     if between is not own:  # the noise is that of the means that count
         forms = gnc1_forms(between.within_cov(), centres)
-    return Group(fields, (floor, noise_warning(forms, between)))
+    return MetricGroup(fields, (digits, floor, noise_warning(forms, between)))
 
 
-def decision_group(decisions: Decisions) -> Group:
+def decision_group(decisions: Decisions | None) -> MetricGroup:
     """Return the accuracies of the classifier and of the nearest class mean."""
+    if decisions is None:
+        return MetricGroup()
     counted, margins, forms = decisions.counted, None, None
     total = int(counted.sum())
     if total and decisions.forms is not None:
@@ -160,28 +182,34 @@ def decision_group(decisions: Decisions) -> Group:
         assert decisions.positive is not None and decisions.margin_sum is not None
         positive, sums = int(decisions.positive.sum()), float(decisions.margin_sum.sum())
         margins = SampleMargins(positive / total, float(lowest.min()), sums / total)
-    accuracy, nearest = share(decisions.right, counted), share(decisions.ncc_right, counted)
+    accuracy, nearest = _share(decisions.right, counted), _share(decisions.ncc_right, counted)
     fields = {
         "ncc_accuracy": nearest,
-        "ncc_leave_one_out": share(decisions.loo_right, decisions.loo_counted),
+        "ncc_leave_one_out": _share(decisions.loo_right, decisions.loo_counted),
         "accuracy": accuracy,
         "head_accuracies": forms,
-        "ncc_agreement": share(decisions.agree, counted),
+        "ncc_agreement": _share(decisions.agree, counted),
         "sample_margins": margins,
     }
-    return Group(fields, (form_warning(forms), order_warning(accuracy, nearest, forms)))
+    return MetricGroup(fields, (form_warning(forms), order_warning(accuracy, nearest, forms)))
 
 
-def share(right: np.ndarray | int | None, counted: np.ndarray | None) -> float | None:
+def _share(right: np.ndarray | int | None, counted: np.ndarray | None) -> float | None:
     """Return the share of right samples among those counted; None where there are none."""
     if right is None or counted is None or not counted.any():
         return None
     return int(np.sum(right)) / int(counted.sum())
 
 
-def distance_group(distances: Gnc2Detail, rows: ClassRows, coincident: str | None) -> Group:
-    """Return GNC2 and what is known of single classes; `coincident` is the warning about two
-    classes in one place."""
+def distance_group(
+    conventions: Conventions,
+    distances: Gnc2Detail,
+    rows: ClassRows,
+    weights: Weights,
+    subject: Subject,
+) -> MetricGroup:
+    """Return GNC2 and what is known of single classes; two that coincide are named, unless
+    duplicates are listed."""
     fields = {
         "gnc2": distances.bracket,
         "gnc2_quantiles": distances.quantiles,
@@ -189,71 +217,66 @@ def distance_group(distances: Gnc2Detail, rows: ClassRows, coincident: str | Non
         "per_class": rows,
         "one_vs_rest": (distances.lower, distances.upper),
     }
-    return Group(fields, (coincident,))
-
-
-def coincident_classes(
-    distances: Gnc2Detail, weights: Weights, labels: np.ndarray, names: list[str] | None
-) -> str | None:
-    """Return a warning where two weights coincide, so that GNC2 is zero."""
     nearest, cosines = distances.nearest, distances.nearest_cosine
-    if nearest is None or cosines is None or distances.bracket.upper > _COINCIDE:
-        return None
+    apart = distances.bracket.upper > _COINCIDE
+    if conventions.duplicates is not None or apart or nearest is None or cosines is None:
+        return MetricGroup(fields)
     k = int(cosines.argmax())
-    pair = labels[weights.classes[[k, nearest[k]]]].tolist()
-    return coincidence_warning(weights.of_classifier, sorted(pair), names)
+    pair = subject.labels[weights.classes[[k, nearest[k]]]].tolist()
+    warning = coincidence_warning(weights.of_classifier, sorted(pair), subject.names)
+    return MetricGroup(fields, (warning,))
 
 
-def pair_group(distances: Gnc2Detail, K: int, unit: bool) -> Group:
-    """Return the margins that losses can still ask for, the rattlers, and the largest cosine of K
+def pair_group(weights: Weights, distances: Gnc2Detail) -> MetricGroup:
+    """Return the margins that losses can still ask for, the rattlers, and the largest cosine of two
     rows; time may have come before the cosines of all pairs."""
     rho, cosines, angle = distances.bracket.lower, distances.nearest_cosine, None
     if cosines is not None:
         angle = float(angle_from_chord(chord(float(cosines.max()))))
-    scale = softmax_scale(math.log(K - 1), _PROBABILITY, rho) if rho > 0.0 else None
+    logits = math.log(len(weights.rows) - 1)
+    scale = softmax_scale(logits, _PROBABILITY, rho) if rho > 0.0 else None
     fields = {
         "margins": MeasureMargins(rho, angle, scale, _PROBABILITY),
         "max_cosine": None if cosines is None else float(cosines.max()),
         "rattlers": distances.rattlers,
     }
     one_vs_rest = ("rattlers.one_vs_rest",) if distances.undecided else ()
-    of_pairs = _PAIR_KEYS if unit and cosines is None else ()
-    return Group(fields, undecided=one_vs_rest + of_pairs)
+    of_pairs = _PAIR_KEYS if weights.unit and cosines is None else ()
+    return MetricGroup(fields, undecided=one_vs_rest + of_pairs)
 
 
 def reference_group(
-    reference: Gnc2Reference | None, rho: float, shape: tuple[int, int], detail: bool
-) -> Group:
-    """Return what GNC2, at least `rho`, of rows (K, d) is compared with."""
-    fields: dict[str, Any] = {"gnc2_reference": reference, "gnc2_ratio": None}
+    reference: Gnc2Reference | None, weights: Weights, distances: Gnc2Detail, detail: bool
+) -> MetricGroup:
+    """Return the reference of GNC2 and the ratio to it; with `detail` also that of random rows."""
+    fields: dict[str, Any] = {"gnc2_reference": reference}
     if reference is not None and reference.value > 0.0:
-        fields["gnc2_ratio"] = rho / reference.value
-        random = random_gnc2(*shape[::-1]) if detail else None
+        fields["gnc2_ratio"] = distances.bracket.lower / reference.value
+        random = random_gnc2(*weights.rows.shape[::-1]) if detail else None
         fields["gnc2_ratio_random"] = random / reference.value if random else None
-    return Group(fields)
+    return MetricGroup(fields)
 
 
 def duplicate_group(
-    cosine: float,
-    W: np.ndarray,
-    labels: np.ndarray,
-    counts: np.ndarray | None,
-    names: list[str] | None,
+    cosine: float | None,
+    weights: Weights,
+    subject: Subject,
+    moments: ClassMoments | None,
     deadline: Deadline | None,
-) -> Group:
+) -> MetricGroup:
     """Return classes whose unit weights nearly coincide, GNC2 without them, and the classes to
     merge.
 
     Args:
-        cosine: above which two classes are duplicates.
-        W: unit rows, shape (m, d).
-        labels: of the rows in the file, shape (m,).
-        counts: samples of the rows' classes, shape (m,).
-        names: of the classes, by label.
+        cosine: above which two classes are duplicates; None where nobody asks.
+        moments: whose counts say which class of a group is kept.
         deadline: half of the remaining time is for GNC2 of the first class of each group.
     """
+    if cosine is None or not weights.unit:
+        return MetricGroup()
     from gnc_cli.metrics.duplicates import find_duplicates, merges
 
+    W = weights.rows
     keys = ("duplicates", "without_duplicates")
     search, late = _within_time(
         lambda: find_duplicates(W, cosine, deadline=deadline), spelled("duplicates"), keys, deadline
@@ -261,6 +284,8 @@ def duplicate_group(
     if search is None:
         return late
     pairs, cosines, count, first = search
+    labels, names = subject.labels[weights.classes], subject.names
+    counts = None if moments is None else moments.counts[weights.classes]
 
     def named(*rows: int) -> list[str | None]:
         return [None if names is None else names[labels[row]] for row in rows]
@@ -280,15 +305,18 @@ def duplicate_group(
     rho = gnc2(W[kept], deadline=half) if len(kept) > 1 else None
     without = WithoutDuplicates(cosine, count, len(kept), rho)
     fields = {"duplicates": duplicates, "without_duplicates": without, "merges": tuple(merge_list)}
-    return Group(fields)
+    return MetricGroup(fields)
 
 
-def coherence_group(W: np.ndarray, thorough: bool, deadline: Deadline | None) -> Group:
+def coherence_group(weights: Weights, thorough: bool, deadline: Deadline | None) -> MetricGroup:
     """Return the cosines of unit rows without their signs, and how small they can be; `thorough`
     also where all pairs take long."""
+    if not weights.unit:
+        return MetricGroup()
     from gnc_cli.limits.lines import least_coherence, least_mean_square  # not for a training
 
-    (K, d), largest, late = W.shape, None, Group({})
+    W, largest, late = weights.rows, None, MetricGroup()
+    K, d = W.shape
     if thorough or float(K) * K * d <= _PRODUCTS_OF_PAIRS:
         keys = ("coherence.largest", "coherence.possible")
         largest, late = _within_time(
@@ -301,23 +329,24 @@ def coherence_group(W: np.ndarray, thorough: bool, deadline: Deadline | None) ->
 
 def classic_group(
     conventions: Conventions, statistics: Statistics, weights: Weights, deadline: Deadline | None
-) -> Group:
+) -> MetricGroup:
     """Return the classic metrics, and what `--variants` and `--ood` add."""
-    figures: dict[str, Any] = dict.fromkeys(CLASSIC)
+    figures: dict[str, Any] = {}
     moments = statistics.moments
     if moments is None or (raw := moments.raw) is None:
-        return Group(figures | {"variants": VariantMetrics()})
+        return MetricGroup({"variants": VariantMetrics()})
     W, means_of = weights.raw if weights.of_classifier else None, moments.centres["raw"]
     effort: dict[str, Any] = {"seed": conventions.seed, "deadline": deadline}
-    late, even, even_late = Group({}), None, Group({})
+    late, even, even_late = MetricGroup(), None, MetricGroup()
     if conventions.wants_classic(raw.d, raw.K):
         keys = tuple(key for key in CLASSIC if key != "nc4")
         values, late = _within_time(
             lambda: classic(raw, W, means_of=means_of, **effort), "NC1 to NC3", keys, deadline
         )
-        decisions = statistics.decisions or NOTHING_DECIDED
-        agree = decisions.agree_raw if conventions.unit else decisions.agree
-        figures |= (values or {}) | {"nc4": share(agree, decisions.counted)}
+        figures |= values or {}
+        if (decisions := statistics.decisions) is not None:
+            agree = decisions.agree_raw if conventions.unit else decisions.agree
+            figures["nc4"] = _share(agree, decisions.counted)
     if conventions.classic:
         even, even_late = _within_time(
             lambda: evenness(means_of.means[means_of.present], W, **effort),
@@ -326,7 +355,7 @@ def classic_group(
             deadline,
         )
     ood = None if statistics.ood is None else neco(means_of, statistics.ood)
-    return Group(
+    return MetricGroup(
         figures | {"variants": VariantMetrics(even, ood)},
         late.warnings + even_late.warnings,
         late.undecided + even_late.undecided,
@@ -335,12 +364,12 @@ def classic_group(
 
 def _within_time(
     work: Callable[[], _T], name: str, keys: tuple[str, ...], deadline: Deadline | None
-) -> tuple[_T | None, Group]:
+) -> tuple[_T | None, MetricGroup]:
     """Return the result of `work`, or None where the deadline comes first, and a group without
     fields that says so of the `keys`."""
     try:
-        return work(), Group({})
+        return work(), MetricGroup()
     except TimeoutError:
         stopped = deadline is not None and deadline.interrupted
         cause = "interrupted before" if stopped else "time came before"
-        return None, Group({}, (f"{cause} {name} could be computed: left out",), keys)
+        return None, MetricGroup({}, (f"{cause} {name} could be computed: left out",), keys)
