@@ -93,7 +93,7 @@ class Accumulated:
     """Statistics of batches; picklable, so that processes can send it to each other."""
 
     moments: dict[str, ClassMoments]
-    """By space, `unit` or `raw`: that of the GNC metrics first."""
+    """Class moments by space, `unit` or `raw`: that of the GNC metrics first."""
     right: np.ndarray
     """Samples that their logits get right, by class, shape (K,)."""
     answered: np.ndarray
@@ -101,11 +101,11 @@ class Accumulated:
     storage: str | None = None
     """Dtype of the first features."""
     judged: Decisions | None = None
-    """Of the second pass, if there was one."""
+    """Decisions of the second pass, if there was one."""
     judged_by: frozenset[int] = frozenset()
-    """How many samples were behind the class means of the second pass, in each process."""
+    """Numbers of samples behind the class means of the second pass, one per process."""
     own: bool = True
-    """Whether the second pass was over the samples of the first."""
+    """True if the second pass was over the samples of the first."""
 
     def update(self, features: Any, labels: Any, logits: Any = None, workers: int = 1) -> bool:
         """Take in a batch, as `GNCMetrics.update` does, and return whether it has samples that
@@ -158,7 +158,7 @@ class Accumulated:
 
     @property
     def stale(self) -> bool:
-        """Whether some process judged by the means of other samples than there are now."""
+        """True if some process judged by the means of other samples than there are now."""
         return not self.judged_by <= {self.gnc.N}
 
     def check_second_pass(self) -> None:

@@ -1,5 +1,4 @@
-"""From names to numbers: the datasets of one row, opened, held against each other, and narrowed to
-the classes that are measured."""
+"""From names to numbers: the datasets of one row, opened and compared with each other."""
 
 import contextlib
 import hashlib
@@ -38,7 +37,7 @@ from gnc_cli.parameters import Lines, spelled
 ONE_LOGIT = "one logit decides between two classes: rows -w/2 and w/2, biases -b/2 and b/2"
 """The note of a classifier of one row w and one bias b."""
 _MOST_OPEN = 64
-"""Files that stay open."""
+"""Number of files that stay open at once: systems allow some hundreds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,19 +55,19 @@ class Dataset:
     logits: Rows | None
     """Rows (N, K), as stored."""
     where: dict[str, str]
-    """How messages name each of them: `'f.h5': dataset 'features'`."""
+    """Names of these in messages, such as `'f.h5': dataset 'features'`."""
     notes: tuple[str, ...]
-    """What was done to read them, for the user to check."""
+    """Notes on how they were read, for the user to check."""
     names: list[str] | None
-    """Of the classes, by the label in the file."""
+    """Names of the classes, by the label in the file."""
 
 
 # Files --------------------------------------------------------------------------------------------
 
 
 class Inputs:
-    """Input files by name. Each is opened and listed once, and stays open as long as this lives;
-    beyond `_MOST_OPEN` files the others are opened as often as asked for. A pipe is read once."""
+    """Input files by name. Each is opened and listed once, and stays open as long as this object;
+    beyond `_MOST_OPEN` files the others are opened each time. A pipe is read once."""
 
     def __init__(self) -> None:
         self._piped: dict[str, bytes] = {}
@@ -78,7 +77,7 @@ class Inputs:
 
     @contextlib.contextmanager
     def open(self, path: str) -> Iterator[Catalogue]:
-        """The catalogue of a file, or of `-`, for the block."""
+        """Open a file, or `-`, and yield its catalogue for the block."""
         if path not in self._open and len(self._open) < _MOST_OPEN:
             self._open[path] = self._files.enter_context(self._listed(path))
         if path in self._open:
@@ -110,7 +109,8 @@ class Inputs:
 
 
 def file_stamp(name: str) -> str:
-    """A text that changes when the file `FILE` or `FILE:key` does: size and time; "" if missing."""
+    """Return a text that changes when the file `FILE` or `FILE:key` does: size and time; empty if
+    it is missing."""
     path, _ = split_key(name)
     try:
         status = os.stat(path)
@@ -143,7 +143,8 @@ def open_dataset(
     """
     with contextlib.ExitStack() as stack:
         files: dict[str, Catalogue] = {}
-        for path in dict.fromkeys(piece.path for of_role in pieces.values() for piece in of_role):
+        every = [piece for same_role in pieces.values() for piece in same_role]
+        for path in dict.fromkeys(piece.path for piece in every):
             files[path] = stack.enter_context(inputs.open(path))
         datasets = {
             role: [(files[p.path], files[p.path].named(p.name)) for p in pieces.get(role, ())]
@@ -181,7 +182,7 @@ def open_dataset(
             )
             weights = _weights(parts, turned, copies)
             for piece in pieces["weights"][: 1 if copies else None]:
-                used = {p.name for of_role in pieces.values() for p in of_role}
+                used = {other.name for other in every}
                 notes += _about_head(files[piece.path], piece, weights, bias, used, selection)
         models = [piece.model for piece in pieces.get("weights", ()) if piece.model is not None]
         names = class_names(models[0], len(weights)) if models and weights is not None else None
@@ -198,7 +199,9 @@ def open_dataset(
         if counted and features is not None:
             labels = np.arange(features.shape[0])
             where["labels"] = f"{features.where}, one row a class"
-        yield _of_two(Dataset(features, labels, weights, bias, logits, where, tuple(notes), names))
+        yield _two_classes(
+            Dataset(features, labels, weights, bias, logits, where, tuple(notes), names)
+        )
 
 
 def _classes(
@@ -209,7 +212,7 @@ def _classes(
     names: list[str] | None,
     notes: list[str],
 ) -> tuple[np.ndarray, list[str] | None]:
-    """Class numbers of labels, of files or of the caller, and the names of the classes."""
+    """Return class numbers of labels, of files or of the caller, and the names of the classes."""
     ignored = (*IGNORED, *selection.ignore_label)
     joined = joined_labels(labels, rows, selection.labels_are, ignored, notes)
     if joined.dtype != object:
@@ -244,10 +247,14 @@ def _turned(
 
 
 def _weights(parts: Sequence[FileRows], transpose: bool, copies: bool) -> np.ndarray:
-    """The classifier: rows of all parts, or the one that all parts repeat."""
-    own = parts[:1] if copies else parts
-    weights = load_weights(own, transpose=transpose)
-    for part in parts[len(own) :]:
+    """Return the classifier: the rows of all parts, or those that all parts repeat.
+
+    Raises:
+        DataError: the parts should be the same, and are not.
+    """
+    read = parts[:1] if copies else parts
+    weights = load_weights(read, transpose=transpose)
+    for part in parts[len(read) :]:
         if not np.array_equal(load_weights([part], transpose=transpose), weights):
             raise DataError(
                 f"{part.where} differs from {parts[0].where}; shards of one set share their "
@@ -308,7 +315,7 @@ def _about_head(
 
 
 def dataset_of_arrays(values: Mapping[str, Any], selection: Selection) -> Dataset:
-    """Features, labels, weights, bias, logits as the caller gave them, checked."""
+    """Return features, labels, weights, bias and logits that the caller gave, checked."""
     arrays = {name: to_numpy(v, name, texts=name == "labels") for name, v in values.items()}
     where: dict[str, str] = {name: name for name in arrays}
     notes: list[str] = []
@@ -347,7 +354,7 @@ def dataset_of_arrays(values: Mapping[str, Any], selection: Selection) -> Datase
         or _turned([weights.shape], False, bias, features, "weights", notes)
     ):
         weights = weights.T
-    return _of_two(
+    return _two_classes(
         Dataset(
             features=features,
             labels=labels,
@@ -361,8 +368,8 @@ def dataset_of_arrays(values: Mapping[str, Any], selection: Selection) -> Datase
     )
 
 
-def _of_two(samples: Dataset) -> Dataset:
-    """Return samples of one logit, with one row of weights and labels 0 and 1, as of two classes.
+def _two_classes(samples: Dataset) -> Dataset:
+    """Return a dataset with one row of weights and labels 0 and 1 as one of two classes.
 
     Raises:
         DataError: there is one row, and no labels of two classes.

@@ -59,7 +59,7 @@ class GNCMetrics:
         K: number of classes; labels run from 0 to K - 1.
         normalize: GNC metrics and NCC of unit rows, as in the paper; False takes rows as they are.
         variants: `none` or `classic`, as in `measure`.
-        reference: what GNC2 is held against; by default the best that is known for (d, K).
+        reference: distance that GNC2 is compared with; by default the best known for (d, K).
 
     Raises:
         UsageError: d or K below 2, or no such variants.
@@ -104,7 +104,7 @@ class GNCMetrics:
         none = np.zeros(self.K, dtype=np.int64)
         self._change(Accumulated(moments, none, none))
         self._decided_by = "raw rows"
-        """What decides the accuracy by weights."""
+        """Rows and bias by which weights decide the accuracy."""
 
     def _change(self, part: Accumulated) -> None:
         """Let `part` be the samples of this process: by other class means, so that earlier
@@ -209,7 +209,7 @@ class GNCMetrics:
         self._change(self._part.joined(part))
 
     def merge_state(self, metrics: Iterable["GNCMetrics"]) -> None:
-        """`merge` with each of them, in order; raises as it does."""
+        """Take in the batches of each of them, in order; raises as `merge` does."""
         for other in metrics:
             self.merge(other)
 
@@ -236,7 +236,7 @@ class GNCMetrics:
     # Answers ------------------------------------------------------------------------------------
 
     def class_means(self) -> tuple[np.ndarray, np.ndarray]:
-        """The means of the features taken in so far: of unit rows, unless `normalize` is False.
+        """Return the class means of the features so far: of unit rows, unless `normalize` is False.
 
         Returns:
             Means, shape (K, d), float64, zero where a class has no sample; and whether it has one,
@@ -254,7 +254,7 @@ class GNCMetrics:
         time_limit: Annotated[float | None, Parameter("Seconds.", real(above=0.0))] = None,
         deadline: Deadline | None = None,
     ) -> MeasureResult:
-        """The metrics of all batches so far; batches may be added afterwards.
+        """Return the metrics of all batches so far; batches may be added afterwards.
 
         Args:
             weights: the classifier, shape (K, d); without it the class means stand in for GNC2,
@@ -287,7 +287,7 @@ class GNCMetrics:
             rows = mean_weights(moments, unit=self.normalize)
         else:
             raw = raw_weights(weights, self.K, self.d)
-            rows = classifier_weights(raw, unit=self.normalize, labels=labels, where="weights")
+            rows = classifier_weights(raw, unit=self.normalize, labels=labels, name="weights")
         by_weights = state.judged is not None and state.judged.right is not None
         by_logits = "logits" if state.answered.any() else "none"
         statistics = Statistics(

@@ -69,7 +69,7 @@ class Measurer:
 
     @property
     def ood_name(self) -> str | None:
-        """What results call the features of `--ood`."""
+        """Name of the features of `--ood` in results."""
         return None if self.ood is None else self.ood.file
 
     def stamp(self, source: Source) -> str:
@@ -130,8 +130,8 @@ class Measurer:
         """Return the classifier; None where the class means stand in."""
         if part.weights is None:
             return None
-        where, unit = part.where["weights"], self.conventions.unit
-        return classifier_weights(part.weights, unit=unit, labels=part.kept, where=where)
+        name, unit = part.where["weights"], self.conventions.unit
+        return classifier_weights(part.weights, unit=unit, labels=part.kept, name=name)
 
     def _statistics(
         self, whole: Prepared, parts: Sequence[Prepared], source: Source

@@ -76,12 +76,12 @@ class MetricGroup:
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """What is measured, as its files call it."""
+    """A set that is measured, in the words of its files."""
 
     labels: np.ndarray
-    """Of the K classes in the file, integers, shape (K,)."""
+    """Labels of the K classes in the file, integers, shape (K,)."""
     names: list[str] | None = None
-    """Of the classes, by their label in the file."""
+    """Names of the classes, by their label in the file."""
     classes_left_out: int = 0
     """Classes of the file that are not measured."""
     place: Mapping[str, Any] = field(default_factory=dict)
@@ -99,25 +99,25 @@ class Weights:
     rows: np.ndarray
     """Float64, in the space of the GNC metrics: unit, or as they are with normalize=off."""
     raw: np.ndarray
-    """As they were stored."""
+    """The same rows as stored."""
     of_classifier: bool
     """False where the class means stand in."""
     classes: np.ndarray
-    """Which of the K classes the rows are, increasing, shape (m,); all of them of a classifier."""
+    """Classes of the rows among the K, increasing, shape (m,); all of them of a classifier."""
 
     @cached_property
     def unit(self) -> bool:
-        """Whether `rows` are of norm 1."""
+        """True if `rows` are of norm 1."""
         squares = np.einsum("kd,kd->k", self.rows, self.rows)
         return bool(np.abs(squares - 1.0).max() < 2e-8)
 
 
-def classifier_weights(raw: np.ndarray, *, unit: bool, labels: np.ndarray, where: str) -> Weights:
+def classifier_weights(raw: np.ndarray, *, unit: bool, labels: np.ndarray, name: str) -> Weights:
     """Return the rows of a classifier, raw (K, d), scaled where `unit`.
 
     Args:
         labels: of the rows in the file, for messages.
-        where: names the weights in messages.
+        name: of the weights, for messages.
 
     Raises:
         ZeroRowsError: a row that must be scaled is zero.
@@ -125,7 +125,7 @@ def classifier_weights(raw: np.ndarray, *, unit: bool, labels: np.ndarray, where
     zero = np.flatnonzero(~raw.any(axis=1))
     if unit and zero.size:
         raise ZeroRowsError(
-            f"{where} has {zero.size} zero row(s), the first is row {labels[zero[0]]}: a weight "
+            f"{name} has {zero.size} zero row(s), the first is row {labels[zero[0]]}: a weight "
             f"needs a direction; leave these classes out with {spelled('classes', NONZERO)}, or, "
             f"if these are features, name them with {spelled('features')}"
         )
@@ -337,7 +337,7 @@ def classic_group(
         return MetricGroup({"variants": VariantMetrics()})
     W, means_of = weights.raw if weights.of_classifier else None, moments.centres["raw"]
     effort: dict[str, Any] = {"seed": conventions.seed, "deadline": deadline}
-    late, even, even_late = MetricGroup(), None, MetricGroup()
+    late, energies, late_evenness = MetricGroup(), None, MetricGroup()
     if conventions.wants_classic(raw.d, raw.K):
         keys = tuple(key for key in CLASSIC if key != "nc4")
         values, late = _within_time(
@@ -348,7 +348,7 @@ def classic_group(
             agree = decisions.agree_raw if conventions.unit else decisions.agree
             figures["nc4"] = _share(agree, decisions.counted)
     if conventions.classic:
-        even, even_late = _within_time(
+        energies, late_evenness = _within_time(
             lambda: evenness(means_of.means[means_of.present], W, **effort),
             spelled("variants", "classic"),
             ("variants.classic",),
@@ -356,9 +356,9 @@ def classic_group(
         )
     ood = None if statistics.ood is None else neco(means_of, statistics.ood)
     return MetricGroup(
-        figures | {"variants": VariantMetrics(even, ood)},
-        late.warnings + even_late.warnings,
-        late.undecided + even_late.undecided,
+        figures | {"variants": VariantMetrics(energies, ood)},
+        late.warnings + late_evenness.warnings,
+        late.undecided + late_evenness.undecided,
     )
 
 

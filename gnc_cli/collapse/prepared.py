@@ -19,8 +19,8 @@ from gnc_cli.parsing import shown
 
 @dataclass(frozen=True, eq=False)
 class Prepared(Dataset):
-    """One set, ready to be read through: classes are numbered 0 to K - 1 as they are measured, and
-    labels are -1 for samples of classes left out."""
+    """A dataset, ready to be read through: its classes are those measured, numbered 0 to K - 1, and
+    labels are -1 for samples of other classes."""
 
     kept: np.ndarray
     """The classes measured, by their labels in the file, increasing, shape (K,)."""
@@ -30,25 +30,29 @@ class Prepared(Dataset):
 
     @property
     def K(self) -> int:
-        """Classes measured."""
+        """Number of classes measured."""
         return len(self.kept)
 
     def numbered(self, labels: np.ndarray) -> np.ndarray:
-        """Labels of the file as places in `kept`; -1 for samples of classes left out."""
+        """Return labels of the file as indices of `kept`; -1 for samples of other classes."""
         if self.K == self.K_in_file:
             return labels
-        place = np.full(self.K_in_file + 1, -1, dtype=np.int64)  # the last is that of label -1
-        place[self.kept] = np.arange(self.K)
-        return place[labels]
+        index = np.full(self.K_in_file + 1, -1, dtype=np.int64)  # the last is that of label -1
+        index[self.kept] = np.arange(self.K)
+        return index[labels]
 
 
 def prepare_dataset(
     samples: Dataset, selection: Selection, conventions: Conventions, least: int = 0
 ) -> Prepared:
-    """Check one set of arrays and leave out the classes that are not asked for; without a
-    classifier there are at least `least` classes."""
+    """Check a dataset and leave out the classes that are not measured; without a classifier there
+    are at least `least` classes.
+
+    Raises:
+        DataError, UsageError: its parts do not fit each other, or the conventions.
+    """
     if conventions.head is not None:
-        samples = _of_form(samples, conventions.head)
+        samples = _with_head(samples, conventions.head)
     features, labels, weights = samples.features, samples.labels, samples.weights
     bias, logits, where = samples.bias, samples.logits, samples.where
     if features is not None:
@@ -110,8 +114,8 @@ def prepare_dataset(
     )
 
 
-def _of_form(samples: Dataset, form: str) -> Dataset:
-    """Leave out the logits, and the bias of a form that has none, with a note.
+def _with_head(samples: Dataset, form: str) -> Dataset:
+    """Leave out the logits, and the bias of a form of the head that has none, with a note.
 
     Raises:
         DataError: there are no weights.
@@ -132,7 +136,8 @@ def _of_form(samples: Dataset, form: str) -> Dataset:
 
 
 def cut_prefixes(samples: Prepared, dims: Sequence[int] | None) -> list[Prepared]:
-    """The first p dimensions of one set, for each p of `dims`, ascending; the set itself for None.
+    """Return the first p dimensions of a set for each p of `dims`, ascending; the set itself for
+    None.
 
     Features are read once for all. Logits are left out, since they are of all dimensions.
 
@@ -168,6 +173,7 @@ def cut_prefixes(samples: Prepared, dims: Sequence[int] | None) -> list[Prepared
 def _checked_labels(
     labels: np.ndarray | None, shape: tuple[int, int], where: dict[str, str]
 ) -> np.ndarray:
+    """Return labels that fit features (N, d), or refuse them."""
     features, (N, d) = where["features"], shape
     if labels is None:
         name = None if features == "features" else "F:KEY"
@@ -221,7 +227,12 @@ def _chosen_classes(
     counts: np.ndarray | None,
     weights: np.ndarray | None,
 ) -> np.ndarray:
-    """The classes that `--classes` and `--min-count` leave; `counts` are samples, shape (K,)."""
+    """Return the classes that `--classes` and `--min-count` leave; `counts` are samples, (K,).
+
+    Raises:
+        DataError: there are fewer than two.
+        UsageError: `--min-count` without samples.
+    """
     classes, min_count = conventions.classes, conventions.min_count
     kept = np.ones(K, dtype=bool)
     if classes == NONZERO:
@@ -234,16 +245,16 @@ def _chosen_classes(
             advice = f"use {spelled('classes', 'FILE')}"
             raise requires("min_count", "samples, and there are none", advice)
         kept &= counts >= min_count
-    left = np.flatnonzero(kept)
-    if len(left) < 2:
+    remaining = np.flatnonzero(kept)
+    if len(remaining) < 2:
         options = [n for n, v in (("classes", classes), ("min_count", min_count)) if v is not None]
-        by = f" by {' and '.join(map(spelled, options))}" if options else ""
-        raise DataError(f"{len(left)} of {K} classes left{by}; at least two are needed")
-    return left
+        reason = f" by {' and '.join(map(spelled, options))}" if options else ""
+        raise DataError(f"{len(remaining)} of {K} classes left{reason}; at least two are needed")
+    return remaining
 
 
 def _listed(path: str | Lines, K: int, names: list[str]) -> list[int]:
-    """The labels in a file or list of labels, or of names."""
+    """Return the labels in a file or list of labels, or of names."""
     places = {name: k for k, name in enumerate(names)}
     return [
         class_of(word, K, places, f"{shown(path)}, line {number}")
@@ -253,10 +264,10 @@ def _listed(path: str | Lines, K: int, names: list[str]) -> list[int]:
 
 
 def class_of(word: str, K: int, places: Mapping[str, int], where: str) -> int:
-    """The class that a word of a file names, by its label or in `places`.
+    """Return the class that a word of a file names, by its label or in `places`.
 
     Raises:
-        DataError: none; begins with `where`.
+        DataError: it names none; begins with `where`.
     """
     if word in places:
         return places[word]

@@ -49,11 +49,11 @@ class Moments:
     """Class moments of one set, and of the set whose class means count."""
 
     own: Spaces
-    """Of the set itself; about the means of `train`, where there are any."""
+    """Moments of the set itself; about the means of `train`, where there are any."""
     train: Spaces | None = None
-    """Of other data whose class means count."""
+    """Moments of other data, whose class means count."""
     means_of: str = OWN
-    """What the policy calls the set whose class means count."""
+    """Name of the set whose class means count, in the policy."""
 
     @property
     def gnc(self) -> ClassMoments:
@@ -97,16 +97,17 @@ class Statistics:
     moments: Moments | None = None
     decisions: Decisions | None = None
     decided_by: str = "none"
-    """What names classes: `raw rows`, `logits`, the form of a head or `none`."""
+    """Rows by which the classifier names classes: `raw rows`, `logits`, those of a form of a head,
+    or `none`."""
     judged_by: str = OWN
-    """Whose class means the nearest one is among."""
+    """Name of the set whose class means are compared with a sample."""
     storage: str | None = None
     """Dtype of the features."""
     features: FeatureSpectrum | None = None
     ood: ClassMoments | None = None
-    """Of raw out-of-distribution features, as one class."""
+    """Moments of raw out-of-distribution features, as one class."""
     ood_name: str | None = None
-    """What results call these."""
+    """Name of these in results."""
 
 
 def read_moments(

@@ -1,4 +1,4 @@
-"""What the classifier and the nearest class mean decide on every sample, class by class.
+"""Decisions of the classifier and of the nearest class mean on every sample, counted by class.
 
 Accuracy, nearest-class-mean accuracy (NCC), the same with the sample left out, their agreement and
 the one-vs-rest margins, in one pass. All decisions are those of float64, at the price of float32
@@ -93,7 +93,7 @@ Decider = Callable[[int, int], Any]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Judge:
-    """What decides on samples: a classifier, class means, or both."""
+    """A rule that decides on samples: by a classifier, class means, or both."""
 
     weights: np.ndarray | None = None
     """Raw, shape (K, d), float64; with them margins are known and, without logits, accuracy."""
@@ -109,13 +109,13 @@ class Judge:
     """Samples of each class, shape (K,), where the means are the samples' own: the leave-one-out
     counts are then known."""
     unit: bool = True
-    """Whether nearest means are of unit rows, or of raw ones. Logits are always of raw rows."""
+    """True if nearest means are of unit rows, else of raw ones. Logits are always of raw rows."""
     device: str | None = None
     """Device of the products with all classes; None: the CPU, by NumPy. The answer is the same."""
     raw_margins: bool = False
-    """Whether margins are those of the logits, or of unit rows and unit weights."""
+    """True if margins are those of the logits, else of unit rows and unit weights."""
     compared: bool = False
-    """Whether `Decisions.forms` is counted."""
+    """True if `Decisions.forms` is counted."""
 
 
 def stream_decisions(
@@ -289,7 +289,7 @@ class _Classifier:
         self.cosines = Scores(weights, divisor, unit=True, device=device)
         self.small = self.cosines.small()[:, :-1]
         self.equal = used is None and norms.max() - norms.min() < _EQUAL_NORMS * norms.max()
-        """Whether the rows have one length and no bias, so that cosines decide."""
+        """True if the rows have one length and no bias, so that cosines decide."""
         offsets = equivalent_head("euclidean", weights, None)[1]
         assert offsets is not None
         self.compared = judge.compared and bool(np.isfinite(offsets).all())
