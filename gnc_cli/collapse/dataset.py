@@ -199,9 +199,8 @@ def open_dataset(
         if counted and features is not None:
             labels = np.arange(features.shape[0])
             where["labels"] = f"{features.where}, one row a class"
-        yield _two_classes(
-            Dataset(features, labels, weights, bias, logits, where, tuple(notes), names)
-        )
+        dataset = Dataset(features, labels, weights, bias, logits, where, tuple(notes), names)
+        yield _two_classes(dataset)
 
 
 def _classes(
