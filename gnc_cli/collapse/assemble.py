@@ -123,30 +123,35 @@ def feature_result(
     spectrum: FeatureSpectrum, N: int, samples: Prepared, subject: Subject
 ) -> MeasureResult:
     """Return the result of features without labels, N of whose rows are not zero."""
-    notes, zero = samples.notes, spectrum.zero_rows
-    if zero:
-        notes += (f"{samples.where['features']}: {zero} of {N + zero} rows are zero, left out",)
-    return replace(null_result(samples, N, subject), K=None, notes=notes, features=spectrum)
+    result, zero = null_result(samples, N, subject), spectrum.zero_rows
+    note = f"{samples.where['features']}: {zero} of {N + zero} rows are zero, left out"
+    notes = (*result.notes, note) if zero else result.notes
+    return replace(result, K=None, notes=notes, features=spectrum)
 
 
 def null_result(samples: Prepared, N: int | None, subject: Subject) -> MeasureResult:
     """Return a result in which every metric is null: of N samples, or of weights alone."""
     storage = None if samples.features is None else str(samples.features.dtype)
-    policy = Policy(
-        normalize="auto",
-        spaces={"features": "raw rows, directions of unit rows"},
-        weights="none",
-        head=None,
-        class_means=None,
-        classes=None,
-        min_count=None,
-        classes_left_out=0,
-        precision=Precision(storage, decisions="none"),
-        ood=None,
-        variants="none",
-    )
-    values = {"variants": VariantMetrics(), "worst_classes": (), "warnings": ()}
-    return _result(subject, values, N=N, d=samples.d, K=samples.K, policy=policy)
+    values = {
+        "variants": VariantMetrics(),
+        "worst_classes": (),
+        "warnings": (),
+        "notes": samples.notes,
+        "policy": Policy(
+            normalize="auto",
+            spaces={"features": "raw rows, directions of unit rows"},
+            weights="none",
+            head=None,
+            class_means=None,
+            classes=None,
+            min_count=None,
+            classes_left_out=0,
+            precision=Precision(storage, decisions="none"),
+            ood=None,
+            variants="none",
+        ),
+    }
+    return _result(subject, values, N=N, d=samples.d, K=samples.K)
 
 
 def prefix_result(

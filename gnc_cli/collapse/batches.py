@@ -35,21 +35,15 @@ def checked_labels(labels: Any, shape: tuple[int, ...], d: int, K: int) -> np.nd
 def largest_logits(logits: Any, shape: tuple[int, int]) -> np.ndarray:
     """Return the class of the largest logit, the first of ties, shape (n,), found on the device of
     the logits."""
-    if is_tensor(logits):
-        checked_tensor(logits, "logits")
-    else:
-        logits = to_numpy(logits, "logits")
-    if tuple(logits.shape) != shape:
-        raise DataError(f"logits have shape {tuple(logits.shape)}; expected {shape}")
-    if not shape[0]:
-        return np.zeros(0, dtype=np.int64)
-    if is_tensor(logits):
-        logits = logits.detach()
-        classes, largest = to_numpy(logits.argmax(dim=1)), to_numpy(logits.amax(dim=1))
-    else:
-        classes, largest = logits.argmax(axis=1), logits.max(axis=1)
+    tensor = is_tensor(logits)
+    values = checked_tensor(logits, "logits").detach() if tensor else to_numpy(logits, "logits")
+    if tuple(values.shape) != shape:
+        raise DataError(f"logits have shape {tuple(values.shape)}; expected {shape}")
+    classes, rows = to_numpy(values.argmax(1)), np.arange(shape[0])
+    # NaN counts as the largest, so the largest shows them all.
+    largest = to_numpy(values[rows, classes])
     problem = "the logits of the batch hold NaN or infinity as the largest of a row"
-    refuse_rows(~np.isfinite(largest), np.arange(shape[0]), problem, "mend or remove it")
+    refuse_rows(~np.isfinite(largest), rows, problem, "mend or remove it")
     return classes
 
 

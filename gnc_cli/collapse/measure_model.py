@@ -341,13 +341,9 @@ def _second_pass(
     metrics: GNCMetrics, kept: list[_Labelled] | None, stream: _Stream, classifier: Classifier
 ) -> None:
     """Decide on all samples by the class means."""
-    again: Iterable[_Labelled] = kept or ()
-    if kept is None:
-        passed = stream.batches(classifier)
-        again = ((to_numpy(features), labels) for features, labels, _ in passed)
-    linear = classifier.linear
-    weights, bias = (classifier.weight, classifier.bias) if linear else (None, None)
-    for features, labels in _in_blocks(again):
+    anew = ((to_numpy(features), labels) for features, labels, _ in stream.batches(classifier))
+    weights, bias = (classifier.weight, classifier.bias) if classifier.linear else (None, None)
+    for features, labels in _in_blocks(anew if kept is None else kept):
         with limit_threads(1) as workers:
             metrics.judge(features, labels, weights, bias, workers=workers)
 

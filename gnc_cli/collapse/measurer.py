@@ -216,7 +216,7 @@ class Measurer:
     ) -> MeasureResult:
         """Return the result of a prefix in which rows are zero."""
         N = None if whole.labels is None else int((whole.labels >= 0).sum())
-        result = null_result(part, N, subject)
+        result, warning = null_result(part, N, subject), f"all metrics are null: {error}"
         policy = replace(
             result.policy,
             normalize="auto" if self.conventions.unit else "off",
@@ -224,10 +224,7 @@ class Measurer:
             min_count=self.conventions.min_count,
             classes_left_out=subject.classes_left_out,
         )
-        warnings = (f"all metrics are null: {error}",)
-        return replace(
-            result, prefix_of=whole.d, policy=policy, notes=part.notes, warnings=warnings
-        )
+        return replace(result, prefix_of=whole.d, policy=policy, warnings=(warning,))
 
     def _unlabelled(self, samples: Dataset, source: Source) -> list[MeasureResult]:
         """Return the result of features without labels, weights and logits; with `--prefix-dims`

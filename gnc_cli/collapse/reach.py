@@ -105,8 +105,8 @@ def _largest_norm(rows: Rows, labels: np.ndarray) -> float:
     """
     largest = 0.0
     for start, stop in blocks(rows.shape[0], block_rows(rows)):
-        norms = row_norms(rows.read(start, stop).astype(np.float64))
-        largest = max(largest, float(norms[labels[start:stop] >= 0].max(initial=0.0)))
+        norms = row_norms(rows.read(start, stop).astype(np.float64))[labels[start:stop] >= 0]
+        largest = max(largest, float(norms.max(initial=0.0)))
     if not largest:
         raise DataError(
             f"all features are zero, of which the norm for {spelled('reach')} would be; give "
