@@ -31,8 +31,8 @@ import gnc_cli
 from benchmarks.paths import CERTIFICATES
 from gnc_cli.cli import Commands
 from gnc_cli.collapse.conventions import Conventions, Selection
+from gnc_cli.collapse.prepared import prepare_dataset
 from gnc_cli.collapse.result import MeasureResult
-from gnc_cli.collapse.samples import prepare_samples
 from gnc_cli.collapse.sources import resolve
 from gnc_cli.comparison.files import read_decimals, read_published
 from gnc_cli.console.gates import Baseline, Gates
@@ -78,7 +78,7 @@ def measured(path: str, *, class_names: str | None = None, classes: str | None =
     selection = Selection(files=(path,), class_names=class_names)
     for source in resolve(selection):
         with source.open() as samples:
-            prepared = prepare_samples(samples, selection, Conventions(classes=classes))
+            prepared = prepare_dataset(samples, selection, Conventions(classes=classes))
             for rows in (prepared.features, prepared.logits):
                 if rows is not None:
                     rows.read(0, min(rows.shape[0], _ROWS))

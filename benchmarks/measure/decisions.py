@@ -14,8 +14,8 @@ import time
 import numpy as np
 
 from gnc_cli.geometry.sphere import random_points
-from gnc_cli.metrics.decisions import stream_decisions
-from gnc_cli.metrics.rows import ArrayRows
+from gnc_cli.metrics.decisions import Judge, stream_decisions
+from gnc_cli.metrics.rows import ArrayRows, Pass
 from gnc_cli.runtime.threads import available_cores, limit_threads
 
 D = 512
@@ -56,7 +56,7 @@ def agree_with_float64(
     own = cosines[np.arange(n), y].copy()
     cosines[np.arange(n), y] = -np.inf
     margins = own - cosines.max(axis=1)
-    ours = stream_decisions(ArrayRows(H[:n]), y, weights=W, bias=bias, means=M)
+    ours = stream_decisions(ArrayRows(H[:n]), y, Judge(weights=W, bias=bias, means=M))
     assert ours.right is not None and ours.ncc_right is not None and ours.margin_min is not None
     counts = ours.right.sum(), ours.ncc_right.sum(), ours.agree
     same = counts == ((named == y).sum(), (near == y).sum(), (named == near).sum())
@@ -82,11 +82,8 @@ def case(N: int, K: int, kind: str, rounds: int) -> str:
             found = stream_decisions(
                 ArrayRows(H),
                 labels,
-                weights=W,
-                bias=bias,
-                means=M,
-                own_counts=counts,
-                workers=cores,
+                Judge(weights=W, bias=bias, means=M, own_counts=counts),
+                reading=Pass(workers=cores),
             )
         took.append(time.perf_counter() - begun)
         with limit_threads(cores):

@@ -10,6 +10,7 @@ Then `random_gnc2` beside certified distances of drawn codes.
 import argparse
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from unittest import mock
 
 import numpy as np
@@ -19,7 +20,7 @@ from gnc_cli.collapse import statistics
 from gnc_cli.collapse.reference import random_gnc2
 from gnc_cli.geometry.one_vs_rest import minimum_one_vs_rest
 from gnc_cli.geometry.sphere import random_points
-from gnc_cli.metrics.decisions import stream_decisions
+from gnc_cli.metrics.decisions import Judge, stream_decisions
 from gnc_cli.metrics.rows import ArrayRows
 from gnc_cli.runtime.threads import limit_threads
 
@@ -46,10 +47,10 @@ def forms(rounds: int) -> str:
     W = rng.standard_normal((K, d)) * rng.uniform(0.5, 2.0, (K, 1))
     labels, bias = rng.integers(0, K, N), rng.standard_normal(K)
     features = ArrayRows((W[labels] + rng.standard_normal((N, d))).astype(np.float32))
-    how = {"weights": W, "bias": bias, "means": random_points(rng, K, d)}
+    judge = Judge(weights=W, bias=bias, means=random_points(rng, K, d))
     return in_turns(
-        lambda: stream_decisions(features, labels, **how),
-        lambda: stream_decisions(features, labels, compared=True, **how),
+        lambda: stream_decisions(features, labels, judge),
+        lambda: stream_decisions(features, labels, replace(judge, compared=True)),
         rounds,
     )
 

@@ -27,6 +27,7 @@ from gnc_cli.geometry.sphere import row_norms
 from gnc_cli.metrics.class_moments import stream_moments
 from gnc_cli.metrics.gnc1 import gnc1_of_means
 from gnc_cli.metrics.gnc3 import gnc3
+from gnc_cli.metrics.rows import Pass
 from gnc_cli.runtime.threads import available_cores, limit_threads
 
 D = 512
@@ -54,8 +55,16 @@ def ours(file: Path) -> tuple[float, float]:
         assert samples.weights is not None
         K, cores = len(samples.weights), available_cores()
         with limit_threads(1):
-            found = stream_moments(samples.features, samples.labels, K, workers=cores)
-        moments, present = found["unit"], found["unit"].present
+            (by_space,) = stream_moments(
+                [samples.features],
+                samples.labels,
+                K,
+                ["unit"],
+                [{}],
+                ["features"],
+                Pass(workers=cores),
+            )
+        moments, present = by_space["unit"], by_space["unit"].present
         one = gnc1_of_means(moments.within_cov(), moments.means[present])
         assert one is not None
         weights = samples.weights / row_norms(samples.weights)[:, None]

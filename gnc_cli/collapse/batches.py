@@ -1,4 +1,4 @@
-"""What `GNCMetrics` takes in: one batch of a training loop, checked; and all batches so far."""
+"""Batches of a training loop: one, checked, and the statistics of all batches so far."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -7,14 +7,14 @@ import numpy as np
 
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.geometry.sphere import normalise
-from gnc_cli.io.loading import is_one_hot, require_finite
+from gnc_cli.io.loading import is_one_hot, refuse_bits, require_finite
 from gnc_cli.metrics.class_moments import ClassMoments
 from gnc_cli.metrics.decisions import Decisions
 from gnc_cli.metrics.rows import check_labels, checked_tensor, is_tensor, refuse_rows, to_numpy
 
 
 def checked_labels(labels: Any, shape: tuple[int, ...], d: int, K: int) -> np.ndarray:
-    """Labels as int64, shape (n,), checked against the features' shape and K.
+    """Return labels as int64, shape (n,), checked against the features' shape and K.
 
     Samples of label -1 or -100 are left out; both are -1 in what is returned.
     """
@@ -33,27 +33,22 @@ def checked_labels(labels: Any, shape: tuple[int, ...], d: int, K: int) -> np.nd
 
 
 def largest_logits(logits: Any, shape: tuple[int, int]) -> np.ndarray:
-    """The class of the largest logit, the first of ties, shape (n,); found where the logits are."""
-    if is_tensor(logits):
-        checked_tensor(logits, "logits")
-    else:
-        logits = to_numpy(logits, "logits")
-    if tuple(logits.shape) != shape:
-        raise DataError(f"logits have shape {tuple(logits.shape)}; expected {shape}")
-    if not shape[0]:
-        return np.zeros(0, dtype=np.int64)
-    if is_tensor(logits):
-        logits = logits.detach()
-        classes, largest = to_numpy(logits.argmax(dim=1)), to_numpy(logits.amax(dim=1))
-    else:
-        classes, largest = logits.argmax(axis=1), logits.max(axis=1)
-    what = "the logits of the batch hold NaN or infinity as the largest of a row"
-    refuse_rows(~np.isfinite(largest), np.arange(shape[0]), what, "mend or remove it")
+    """Return the class of the largest logit, the first of ties, shape (n,), found on the device of
+    the logits."""
+    tensor = is_tensor(logits)
+    values = checked_tensor(logits, "logits").detach() if tensor else to_numpy(logits, "logits")
+    if tuple(values.shape) != shape:
+        raise DataError(f"logits have shape {tuple(values.shape)}; expected {shape}")
+    classes, rows = to_numpy(values.argmax(1)), np.arange(shape[0])
+    # NaN counts as the largest, so the largest shows them all.
+    largest = to_numpy(values[rows, classes])
+    problem = "the logits of the batch hold NaN or infinity as the largest of a row"
+    refuse_rows(~np.isfinite(largest), rows, problem, "mend or remove it")
     return classes
 
 
 def raw_weights(weights: Any, K: int, d: int) -> np.ndarray:
-    """A classifier's weights as they are, float64, finite, shape (K, d)."""
+    """Return a classifier's weights as they are, float64, finite, shape (K, d)."""
     raw = to_numpy(weights, "weights").astype(np.float64)
     if raw.shape != (K, d):
         turned = "; give the transpose of a classifier (d, K)" if raw.shape == (d, K) else ""
@@ -63,25 +58,25 @@ def raw_weights(weights: Any, K: int, d: int) -> np.ndarray:
 
 
 def checked_rows(rows: np.ndarray, labels: np.ndarray, *, unit: bool) -> np.ndarray:
-    """Rows of a batch, finite; where `unit` scaled to norm 1, float64. Those of label -1 are not
-    looked at."""
+    """Return rows of a batch, finite; where `unit` scaled to norm 1, float64. Rows of label -1 are
+    not checked."""
     if not len(rows):
         return rows
     if unit:
         return normalise(np.where((labels >= 0)[:, None], rows, 1.0))
     bad = (labels >= 0) & ~np.isfinite(rows).all(axis=1)
-    what = "the features of the batch hold NaN or infinity"
-    refuse_rows(bad, np.arange(len(rows)), what, "mend or remove it")
+    problem = "the features of the batch hold NaN or infinity"
+    refuse_rows(bad, np.arange(len(rows)), problem, "mend or remove it")
     return rows
 
 
 def on_cuda(value: Any) -> bool:
-    """Whether `value` is a tensor on a CUDA device, where sums in float64 are at home."""
+    """Return whether `value` is a tensor on a CUDA device."""
     return is_tensor(value) and value.device.type == "cuda"
 
 
 def dtype_name(value: Any) -> str:
-    """`float32`, `bfloat16`, ...: of a tensor, an array or lists."""
+    """Return the dtype of a tensor, an array or lists: `float32`, `bfloat16`, ..."""
     if is_tensor(value):
         return str(value.dtype).removeprefix("torch.")
     return np.asarray(value).dtype.name
@@ -92,7 +87,7 @@ class Accumulated:
     """Statistics of batches; picklable, so that processes can send it to each other."""
 
     moments: dict[str, ClassMoments]
-    """By space, `unit` or `raw`: that of the GNC metrics first."""
+    """Class moments by space, `unit` or `raw`: that of the GNC metrics first."""
     right: np.ndarray
     """Samples that their logits get right, by class, shape (K,)."""
     answered: np.ndarray
@@ -100,14 +95,32 @@ class Accumulated:
     storage: str | None = None
     """Dtype of the first features."""
     judged: Decisions | None = None
-    """Of the second pass, if there was one."""
+    """Decisions of the second pass, if there was one."""
     judged_by: frozenset[int] = frozenset()
-    """How many samples were behind the class means of the second pass, in each process."""
+    """Numbers of samples behind the class means of the second pass, one per process."""
     own: bool = True
-    """Whether the second pass was over the samples of the first."""
+    """True if the second pass was over the samples of the first."""
+
+    def update(self, features: Any, labels: Any, logits: Any = None, workers: int = 1) -> bool:
+        """Take in a batch, as `GNCMetrics.update` does, and return whether it has samples that
+        count."""
+        first = self.gnc
+        rows = to_numpy(features, "features")
+        refuse_bits(rows, "features")
+        known = checked_labels(labels, rows.shape, first.d, first.K)
+        answers = None if logits is None else largest_logits(logits, (len(known), first.K))
+        units = checked_rows(rows, known, unit="unit" in self.moments)
+        for space, moments in self.moments.items():
+            moments.update(units if space == "unit" else rows, known, workers)
+        if answers is not None:
+            right = known[(known >= 0) & (answers == known)]
+            self.answered = self.answered + np.bincount(known[known >= 0], minlength=first.K)
+            self.right = self.right + np.bincount(right, minlength=first.K)
+        self.storage = self.storage or dtype_name(features)
+        return bool((known >= 0).any())
 
     def joined(self, other: "Accumulated") -> "Accumulated":
-        """Both together; neither changes."""
+        """Return the statistics of both together; neither changes."""
         moments = {space: mine.copy() for space, mine in self.moments.items()}
         for space, mine in moments.items():
             mine.merge(other.moments[space])
@@ -122,25 +135,25 @@ class Accumulated:
         )
 
     def without_second_pass(self) -> "Accumulated":
-        """The same samples, not judged."""
+        """Return the statistics of the same samples, not judged."""
         return Accumulated(self.moments, self.right, self.answered, self.storage)
 
     @property
-    def own_space(self) -> ClassMoments:
-        """The moments in the space of the GNC metrics."""
+    def gnc(self) -> ClassMoments:
+        """Moments in the space of the GNC metrics."""
         return next(iter(self.moments.values()))
 
     @property
     def decisions(self) -> Decisions | None:
-        """Of the second pass; else what the logits said."""
+        """Decisions of the second pass, else those of the logits."""
         if self.judged is not None or not self.answered.any():
             return self.judged
         return Decisions(counted=self.answered, right=self.right)
 
     @property
     def stale(self) -> bool:
-        """Whether some process judged by the means of other samples than there are now."""
-        return not self.judged_by <= {self.own_space.N}
+        """True if some process judged by the means of other samples than there are now."""
+        return not self.judged_by <= {self.gnc.N}
 
     def check_second_pass(self) -> None:
         """Refuse a second pass by other means, or not over each sample of the first once."""
@@ -151,14 +164,14 @@ class Accumulated:
             )
         if self.judged is None or not self.own:
             return
-        if not np.array_equal(self.judged.counted, self.own_space.counts):
+        if not np.array_equal(self.judged.counted, self.gnc.counts):
             raise UsageError(
                 f"judge() has seen {int(self.judged.counted.sum())} samples, not the "
-                f"{self.own_space.N} of update(), each once: judge() the same batches in every "
+                f"{self.gnc.N} of update(), each once: judge() the same batches in every "
                 "process, then sync(); or judge(own=False) other data"
             )
 
 
 def joined(a: Decisions | None, b: Decisions | None) -> Decisions | None:
-    """Decisions on two sets of samples, either of which may be lacking."""
+    """Return the decisions on two sets of samples, either of which may be missing."""
     return a.joined(b) if a is not None and b is not None else a or b

@@ -38,7 +38,10 @@ class ClassRows(Sequence[ClassRow]):
         names: list[str] | None,
     ) -> None:
         self._detail, self._of_rows, self._labels, self._names = detail, of_rows, labels, names
-        self._moments, self._decisions = moments, decisions
+        self._decisions = decisions
+        # Copied, as an accumulator of batches goes on.
+        self._counts = None if moments is None else moments.counts.copy()
+        self._centred = moments is not None and moments.centres is not None
         self._row = np.full(len(labels), -1)
         self._row[of_rows] = np.arange(len(of_rows))
         self._bracket = np.full(len(of_rows), -1)
@@ -64,8 +67,8 @@ class ClassRows(Sequence[ClassRow]):
         if row >= 0 and detail.nearest is not None and detail.nearest_cosine is not None:
             near = int(self._of_rows[detail.nearest[row]])
             cosine = float(detail.nearest_cosine[row])
-        count = None if self._moments is None else int(self._moments.counts[k])
-        alone = count == 1 and self._moments is not None and self._moments.centres is None
+        count = None if self._counts is None else int(self._counts[k])
+        alone = count == 1 and not self._centred
         counted = int(decisions.counted[k]) if count and decisions is not None else 0
         if counted and decisions is not None:
             accuracy = None if decisions.right is None else float(decisions.right[k]) / counted

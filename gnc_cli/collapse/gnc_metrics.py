@@ -12,27 +12,24 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from gnc_cli.collapse.assemble import assemble, classifier_weights, mean_weights
+from gnc_cli.collapse.assemble import assemble
 from gnc_cli.collapse.batches import (
     Accumulated,
     checked_labels,
-    checked_rows,
-    dtype_name,
     joined,
-    largest_logits,
     on_cuda,
     raw_weights,
 )
-from gnc_cli.collapse.conventions import Conventions, Variants
+from gnc_cli.collapse.conventions import OWN, Conventions, Variants
+from gnc_cli.collapse.metric_groups import Subject, classifier_weights, mean_weights
 from gnc_cli.collapse.reference import gnc2_reference
 from gnc_cli.collapse.result import Gnc2Reference, MeasureResult
-from gnc_cli.collapse.statistics import Statistics
+from gnc_cli.collapse.statistics import Moments, Statistics
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.io.arguments import validated
-from gnc_cli.io.loading import refuse_bits
 from gnc_cli.metrics.class_moments import ClassMoments
 from gnc_cli.metrics.decisions import stream_decisions
-from gnc_cli.metrics.rows import ArrayRows, to_numpy
+from gnc_cli.metrics.rows import ArrayRows, Pass, to_numpy
 from gnc_cli.parameters import (
     MOST_CLASSES,
     MOST_DIMENSIONS,
@@ -54,15 +51,15 @@ class GNCMetrics:
     """GNC1, GNC2 (certified), GNC3, accuracy and nearest-class-mean accuracy of batches.
 
     All counts are micro: each sample counts once, whatever batch it came in. Put the network in
-    eval mode yourself. Memory: two (K, d) float64 arrays and one (d, d), as much again while it
-    computes, on the CPU.
+    eval mode yourself. Memory: two (K, d) float64 arrays and one (d, d), on the CPU, for unit rows
+    and again for raw ones; as much again while it computes.
 
     Args:
         d: dimension of the features.
         K: number of classes; labels run from 0 to K - 1.
         normalize: GNC metrics and NCC of unit rows, as in the paper; False takes rows as they are.
         variants: `none` or `classic`, as in `measure`.
-        reference: what GNC2 is held against; by default the best that is known for (d, K).
+        reference: distance that GNC2 is compared with; by default the best known for (d, K).
 
     Raises:
         UsageError: d or K below 2, or no such variants.
@@ -105,16 +102,15 @@ class GNCMetrics:
         """Forget all batches."""
         moments = {space: ClassMoments(self.d, self.K) for space in self.spaces}
         none = np.zeros(self.K, dtype=np.int64)
-        self._own = Accumulated(moments, none, none)
-        self._by = "raw rows"
-        """What decides the accuracy by weights."""
-        self._touch()
+        self._change(Accumulated(moments, none, none))
+        self._decided_by = "raw rows"
+        """Rows and bias by which weights decide the accuracy."""
 
-    def _touch(self) -> None:
-        """The class means change: what was judged by them, and joined with others, is stale."""
-        self._own = self._own.without_second_pass()
-        self._together: Accumulated | None = None
-        self._moments: dict[str, ClassMoments] | None = None
+    def _change(self, part: Accumulated) -> None:
+        """Let `part` be the samples of this process: by other class means, so that earlier
+        decisions, and joined samples, do not count."""
+        self._part = part.without_second_pass()
+        self._joined: Accumulated | None = None
 
     # Taking in ----------------------------------------------------------------------------------
 
@@ -132,21 +128,8 @@ class GNCMetrics:
             DataError: shapes disagree, a label is out of range, a row is not finite, or zero where
                 it must be scaled. Nothing of the batch has then been taken in.
         """
-        rows = to_numpy(features, "features")
-        refuse_bits(rows, "features")
-        known = checked_labels(labels, rows.shape, self.d, self.K)
-        answers = None if logits is None else largest_logits(logits, (len(known), self.K))
-        units = checked_rows(rows, known, unit=self.normalize)
-        for space, moments in self._own.moments.items():
-            moments.update(units if space == "unit" else rows, known, workers)
-        own = self._own
-        if answers is not None:
-            right = known[(known >= 0) & (answers == known)]
-            own.answered = own.answered + np.bincount(known[known >= 0], minlength=self.K)
-            own.right = own.right + np.bincount(right, minlength=self.K)
-        own.storage = own.storage or dtype_name(features)
-        if (known >= 0).any():
-            self._touch()
+        if self._part.update(features, labels, logits, workers):
+            self._change(self._part)
 
     @validated
     def judge(
@@ -177,8 +160,8 @@ class GNCMetrics:
         Raises:
             DataError: as `update`; or there was no first pass.
         """
-        state = self._state()
-        if not state.own_space.N:
+        state = self.accumulated()
+        if not state.gnc.N:
             raise DataError("judge() needs class means: update() with all batches first")
         rows = to_numpy(features, "features")
         known = checked_labels(labels, rows.shape, self.d, self.K)
@@ -186,31 +169,26 @@ class GNCMetrics:
         offset = None if bias is None else to_numpy(bias, "bias").astype(np.float64)
         if offset is not None and offset.shape != (self.K,):
             raise DataError(f"the bias has shape {offset.shape}; expected ({self.K},)")
-        self._by = "raw rows, no bias" if bias is None else "raw rows"
-        moments, raw_moments = state.own_space, state.moments.get("raw")
-        raw_means = None if raw is None or raw_moments is None else raw_moments.means
-        decisions = stream_decisions(
-            ArrayRows(rows),
-            known,
+        self._decided_by = "raw rows, no bias" if bias is None else "raw rows"
+        judge = Moments(state.moments).judge(
+            unit=self.normalize,
+            answered=raw is not None,
+            own=own,
             weights=raw,
             bias=offset,
-            means=moments.means,
-            raw_means=raw_means if self.normalize else None,
-            present=moments.present,
-            own_counts=moments.counts if own else None,
-            unit=self.normalize,
-            where="the batch",
             device=str(weights.device) if on_cuda(weights) else None,
-            workers=workers,
         )
-        self._own = replace(
-            self._own,
-            judged=joined(self._own.judged, decisions),
-            judged_by=self._own.judged_by | {state.own_space.N},
-            own=self._own.own and own,
+        decisions = stream_decisions(
+            ArrayRows(rows), known, judge, where="the batch", reading=Pass(workers=workers)
         )
-        if self._together is not None:
-            self._together = self._together.without_second_pass()
+        self._part = replace(
+            self._part,
+            judged=joined(self._part.judged, decisions),
+            judged_by=self._part.judged_by | {state.gnc.N},
+            own=self._part.own and own,
+        )
+        if self._joined is not None:
+            self._joined = self._joined.without_second_pass()
 
     # Putting together ---------------------------------------------------------------------------
 
@@ -224,15 +202,14 @@ class GNCMetrics:
         theirs = (other.d, other.K, other.spaces)
         if mine != theirs:
             raise UsageError(f"GNCMetrics of (d, K, spaces) = {theirs} cannot join {mine}")
-        self.add(other.accumulated())
+        self.add(other._part)
 
     def add(self, part: Accumulated) -> None:
-        """Take in what `accumulated` gave elsewhere, for the same d, K and spaces."""
-        self._own = self._own.joined(part)
-        self._touch()
+        """Take in statistics of other samples, for the same d, K and spaces."""
+        self._change(self._part.joined(part))
 
     def merge_state(self, metrics: Iterable["GNCMetrics"]) -> None:
-        """`merge` with each of them, in order; raises as it does."""
+        """Take in the batches of each of them, in order; raises as `merge` does."""
         for other in metrics:
             self.merge(other)
 
@@ -246,31 +223,26 @@ class GNCMetrics:
         with Processes.current() as processes:
             if processes.size == 1:
                 return
-            whole = reduce(Accumulated.joined, processes.each(self.accumulated()))
+            whole = reduce(Accumulated.joined, processes.each(self._part))
         if whole.stale:
             # In every process, so that all can judge again.
-            self._own = self._own.without_second_pass()
-        self._together = whole
+            self._part = self._part.without_second_pass()
+        self._joined = whole
 
     def accumulated(self) -> Accumulated:
-        """The statistics of what this process took in; picklable."""
-        if self._moments is None:
-            self._moments = {space: m.copy() for space, m in self._own.moments.items()}
-        return replace(self._own, moments=self._moments)
-
-    def _state(self) -> Accumulated:
-        return self.accumulated() if self._together is None else self._together
+        """Return the statistics of this process, or since `sync` of all."""
+        return self._part if self._joined is None else self._joined
 
     # Answers ------------------------------------------------------------------------------------
 
     def class_means(self) -> tuple[np.ndarray, np.ndarray]:
-        """The means of the features taken in so far: of unit rows, unless `normalize` is False.
+        """Return the class means of the features so far: of unit rows, unless `normalize` is False.
 
         Returns:
             Means, shape (K, d), float64, zero where a class has no sample; and whether it has one,
             shape (K,), bool.
         """
-        moments = self._state().own_space
+        moments = self.accumulated().gnc
         return moments.means, moments.present
 
     @validated
@@ -282,7 +254,7 @@ class GNCMetrics:
         time_limit: Annotated[float | None, Parameter("Seconds.", real(above=0.0))] = None,
         deadline: Deadline | None = None,
     ) -> MeasureResult:
-        """The metrics of all batches so far; batches may be added afterwards.
+        """Return the metrics of all batches so far; batches may be added afterwards.
 
         Args:
             weights: the classifier, shape (K, d); without it the class means stand in for GNC2,
@@ -303,11 +275,11 @@ class GNCMetrics:
         started = time.monotonic()
         if time_limit is not None:
             deadline = (Deadline() if deadline is None else deadline).within(time_limit)
-        state = self._state()
-        moments = state.own_space
+        state = self.accumulated()
+        moments = state.gnc
         if not moments.N:
             raise DataError("there is nothing to compute: update() with features and labels first")
-        if self._own.judged is not None and state.judged is None:
+        if self._part.judged is not None and state.judged is None:
             raise UsageError("judge() came after sync(): call sync() again before compute()")
         state.check_second_pass()
         labels = np.arange(self.K)
@@ -315,15 +287,14 @@ class GNCMetrics:
             rows = mean_weights(moments, unit=self.normalize)
         else:
             raw = raw_weights(weights, self.K, self.d)
-            rows = classifier_weights(raw, unit=self.normalize, labels=labels, where="weights")
+            rows = classifier_weights(raw, unit=self.normalize, labels=labels, name="weights")
         by_weights = state.judged is not None and state.judged.right is not None
         by_logits = "logits" if state.answered.any() else "none"
         statistics = Statistics(
-            moments,
-            state.moments.get("raw"),
+            Moments(state.moments),
             state.decisions,
-            accuracy=self._by if by_weights else by_logits,
-            judge=None if state.own else "other",
+            self._decided_by if by_weights else by_logits,
+            judged_by=OWN if state.own else "other",
             storage=state.storage,
         )
         device = str(weights.device) if on_cuda(weights) else "cpu"
@@ -333,12 +304,11 @@ class GNCMetrics:
                 self._conventions,
                 statistics,
                 rows,
-                labels=labels,
-                reference=self._held_against(m),
+                Subject(labels, started=started),
+                reference=self._reference(m),
                 detail=detail,
                 device=device,
                 deadline=deadline,
-                started=started,
             )
         if result.accuracy is None and by_logits == "logits":
             # A second pass without weights says nothing of the classifier; the logits did.
@@ -346,7 +316,7 @@ class GNCMetrics:
             result = replace(result, accuracy=accuracy)
         return result
 
-    def _held_against(self, K: int) -> Gnc2Reference | None:
+    def _reference(self, K: int) -> Gnc2Reference | None:
         if not self.normalize:
             return None
         if K not in self._references:

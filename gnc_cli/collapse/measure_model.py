@@ -22,9 +22,9 @@ from gnc_cli.collapse.classifier import (
     find_classifiers,
     only_classifier,
 )
+from gnc_cli.collapse.dataset import ONE_LOGIT
 from gnc_cli.collapse.gnc_metrics import GNCMetrics
 from gnc_cli.collapse.result import MeasureResult
-from gnc_cli.collapse.samples import ONE_LOGIT
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.io.arguments import validated
 from gnc_cli.metrics.rows import to_numpy
@@ -34,14 +34,15 @@ from gnc_cli.runtime.distributed import Processes, in_all, of_first
 from gnc_cli.runtime.threads import limit_threads, resolve_device
 
 _KEPT_BYTES = 2 << 30
-"""Features up to this size are kept for the second pass; more go through the network again."""
+"""Size up to which features are kept for the second pass; more go through the network again."""
 _BLOCK_BYTES = 64 << 20
-"""Features that are decided on together."""
+"""Size of the features that are decided on together: large enough for fast products."""
 _MOST_FLOAT = 256
-"""Up to this every floating-point type, bfloat16 too, has all whole numbers: labels that are."""
+"""Largest number up to which every floating-point type, bfloat16 too, has all whole numbers, so
+that labels may be such."""
 _LABELS = ("labels", "label", "targets", "target", "y")
 _INPUTS = ("image", "images", "img", "pixel_values", "inputs", "input", "x", "input_ids", "data")
-"""What dictionaries of samples call the labels, and the one input of a network."""
+"""Names in dictionaries of samples for the labels, and for the one input of a network."""
 _Labelled = tuple[np.ndarray, np.ndarray]
 """Raw features (n, d) and labels (n,) on the host."""
 
@@ -138,7 +139,7 @@ def measure_model(
 
 @contextmanager
 def in_eval_mode(network: nn.Module) -> Iterator[None]:
-    """All modules in eval mode inside; then each is as it was, whatever happened."""
+    """Put all modules into eval mode for the block; then each is as it was, whatever happened."""
     modes = [(module, module.training) for module in network.modules()]
     network.eval()
     try:
@@ -149,7 +150,7 @@ def in_eval_mode(network: nn.Module) -> Iterator[None]:
 
 
 def _unwrapped(model: Any) -> nn.Module:
-    """The network itself: a wrapper would talk to other processes, or not call new hooks."""
+    """Return the network itself: a wrapper would talk to other processes, or not call new hooks."""
     wrappers = (nn.parallel.DistributedDataParallel, nn.DataParallel)
     while True:
         if isinstance(model, wrappers):
@@ -164,7 +165,7 @@ def _unwrapped(model: Any) -> nn.Module:
 
 @contextmanager
 def _on_device(network: nn.Module, device: str) -> Iterator[torch.device]:
-    """Where the network is called: where it is, or a device that it is brought to and back from."""
+    """Bring the network to a device for the block, and yield the device; `auto`: its own."""
     homes = list(dict.fromkeys(p.device for p in (*network.parameters(), *network.buffers())))
     home = homes[0] if homes else torch.device("cpu")
     place = home if device == "auto" else resolve_device(device)
@@ -200,7 +201,7 @@ class _Stream:
         self.dtype = dtypes.pop() if len(dtypes) == 1 else None
 
     def find(self, head: nn.Module | Tensor | str | None, weights: Any) -> list[Classifier]:
-        """The classifiers that the first batch shows, or the caller names."""
+        """Return the classifiers that the first batch shows, or the caller names."""
         batches = iter(self.loader)
         first = list(islice(batches, 1))
         if not first:
@@ -210,7 +211,7 @@ class _Stream:
         return find_classifiers(self.network, lambda: self._call(first[0])[0], head, weights)
 
     def count_classes(self) -> int:
-        """The largest label and one; reads the loader through, without the network."""
+        """Return the largest label and one; reads the loader through, without the network."""
         if isinstance(self.loader, Iterator):
             raise UsageError(
                 "the labels of all batches are needed first, and the loader can be read only once; "
@@ -221,7 +222,8 @@ class _Stream:
         return 1 + max((int(numbers.max(initial=-1)) for numbers in labels), default=-1)
 
     def batches(self, classifier: Classifier) -> Iterator[tuple[Tensor, np.ndarray, Tensor | None]]:
-        """Features (n, d), labels (n,) and logits (n, K) of each batch, in the loader's order."""
+        """Yield features (n, d), labels (n,) and logits (n, K) of each batch, in the loader's
+        order."""
         begun, self._begun = self._begun, None
         for batch in self.loader if begun is None else begun:
             answer, labels = self._call(batch)
@@ -237,7 +239,7 @@ class _Stream:
             yield features, labels, logits
 
     def _call(self, batch: Any) -> tuple[Any, np.ndarray]:
-        """What the network says to a batch, and the labels."""
+        """Run the network on a batch and return outputs and labels."""
         inputs, labels = self.batch_to(batch)
         inputs = _moved(inputs, self.device, self.dtype)
         with torch.no_grad():
@@ -250,7 +252,8 @@ class _Stream:
 
 
 def _inputs_and_labels(network: nn.Module, batch: Any) -> tuple[Any, Any]:
-    """The labels of a batch, and its inputs as the network takes them: a dictionary by its names.
+    """Return the inputs of a batch as the network takes them, a dictionary by its names, and the
+    labels.
 
     Raises:
         DataError: it is laid out otherwise, or the network takes no such names.
@@ -287,8 +290,8 @@ def _inputs_and_labels(network: nn.Module, batch: Any) -> tuple[Any, Any]:
 
 
 def _moved(value: Any, device: torch.device, dtype: torch.dtype | None) -> Any:
-    """The tensors and arrays within lists, tuples and dictionaries as tensors on a device, lists
-    of numbers too, floating-point numbers of the model's one dtype; all else as it is."""
+    """Return tensors and arrays within lists, tuples and dictionaries as tensors on a device, lists
+    of numbers too, floating-point numbers in the model's one dtype; all else as it is."""
     if isinstance(value, Mapping):
         return {key: _moved(part, device, dtype) for key, part in value.items()}
     if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
@@ -315,7 +318,7 @@ def _is_number(value: Any) -> bool:
 def _first_pass(
     metrics: GNCMetrics, stream: _Stream, classifier: Classifier
 ) -> list[_Labelled] | None:
-    """Take in all samples; features and labels of each batch, if they may be kept."""
+    """Take in all samples; return features and labels of each batch, if they may be kept."""
     kept: list[_Labelled] | None = []
     size = 0
     for features, labels, logits in stream.batches(classifier):
@@ -338,19 +341,15 @@ def _second_pass(
     metrics: GNCMetrics, kept: list[_Labelled] | None, stream: _Stream, classifier: Classifier
 ) -> None:
     """Decide on all samples by the class means."""
-    again: Iterable[_Labelled] = kept or ()
-    if kept is None:
-        passed = stream.batches(classifier)
-        again = ((to_numpy(features), labels) for features, labels, _ in passed)
-    linear = classifier.linear
-    weights, bias = (classifier.weight, classifier.bias) if linear else (None, None)
-    for features, labels in _in_blocks(again):
+    anew = ((to_numpy(features), labels) for features, labels, _ in stream.batches(classifier))
+    weights, bias = (classifier.weight, classifier.bias) if classifier.linear else (None, None)
+    for features, labels in _in_blocks(anew if kept is None else kept):
         with limit_threads(1) as workers:
             metrics.judge(features, labels, weights, bias, workers=workers)
 
 
 def _in_blocks(batches: Iterable[_Labelled]) -> Iterator[_Labelled]:
-    """The same rows in blocks of some 64 MB."""
+    """Yield the same rows in blocks of some 64 MB."""
     parts: list[_Labelled] = []
     size = 0
     for batch in chain(batches, [None]):

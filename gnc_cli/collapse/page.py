@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from gnc_cli.collapse.conventions import Selection
+from gnc_cli.collapse.dataset import Dataset
 from gnc_cli.collapse.files import SNAPSHOTS, snapshot_files
 from gnc_cli.collapse.result import NAMES
-from gnc_cli.collapse.samples import Samples
 from gnc_cli.collapse.sources import TRAINING, Source, resolve
 from gnc_cli.console.viewer import MOST_POINTS, Snapshot, evenly, write_run_page
 from gnc_cli.errors import DataError
@@ -121,7 +121,7 @@ def _figures(row: Any, forms: Mapping[str, str]) -> str:
     return ", ".join(f"{name} {v:.4g}" for name, v in numbers.items() if v is not None)
 
 
-def _snapshot(source: Source, samples: Samples, figures: str) -> Snapshot:
+def _snapshot(source: Source, samples: Dataset, figures: str) -> Snapshot:
     """At most `MOST_POINTS` samples, the same share of each class; class means stand in for missing
     weights."""
     assert samples.features is not None and samples.labels is not None

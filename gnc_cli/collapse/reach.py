@@ -1,4 +1,4 @@
-"""Which classes of the classifier can win, and which sets of classes together: from the options of
+"""Classes of a classifier that can win, and sets of classes that can together: from the options of
 `measure` to records and proofs."""
 
 import math
@@ -11,8 +11,9 @@ import numpy as np
 
 from gnc_cli.brackets import Bracket
 from gnc_cli.collapse.conventions import NONZERO, Conventions
+from gnc_cli.collapse.dataset import Dataset
+from gnc_cli.collapse.prepared import Prepared, class_of
 from gnc_cli.collapse.result import ReachRow, ReachSummary
-from gnc_cli.collapse.samples import Prepared, Samples, class_of
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.geometry.rounding import spacing, stored_digits
 from gnc_cli.geometry.sphere import row_norms
@@ -26,23 +27,23 @@ from gnc_cli.parsing import integer, shown
 from gnc_cli.runtime.deadline import Deadline, Progress
 
 _LISTED = 10
-"""Of the classes that win by the least."""
+"""Number of classes listed that win by the least."""
 _UNIT = 1e-6
-"""Rows whose norms are off 1 by less count as unit."""
+"""Deviation of norms from 1 below which rows count as unit."""
 Answers = dict[tuple[int, ...], Reach]
-"""By the classes, their places among those of the head."""
+"""Answers by set of classes, as places among those of the head."""
 _RANDOM = re.compile(r"random:(\d{1,9}):(\d{1,9}|\d{1,3}[kM])", re.ASCII)
 
 
 def reach_of(
     conventions: Conventions,
-    samples: Samples,
+    samples: Dataset,
     prepared: Prepared,
     deadline: Deadline,
     threads: int,
     report: Progress | None,
 ) -> dict[str, Any]:
-    """The fields of the result that `--reach` and `--sets` ask for.
+    """Return the fields of the result that `--reach` and `--sets` ask for.
 
     With `--classes FILE` it is about these classes against all those of the head; classes left out
     for a weight of zero count nowhere.
@@ -97,11 +98,15 @@ def reach_of(
 
 
 def _largest_norm(rows: Rows, labels: np.ndarray) -> float:
-    """Of the features that count: those of label -1 may be anything."""
+    """Return the largest norm among the features of a label other than -1.
+
+    Raises:
+        DataError: all are zero.
+    """
     largest = 0.0
     for start, stop in blocks(rows.shape[0], block_rows(rows)):
-        norms = row_norms(rows.read(start, stop).astype(np.float64))
-        largest = max(largest, float(norms[labels[start:stop] >= 0].max(initial=0.0)))
+        norms = row_norms(rows.read(start, stop).astype(np.float64))[labels[start:stop] >= 0]
+        largest = max(largest, float(norms.max(initial=0.0)))
     if not largest:
         raise DataError(
             f"all features are zero, of which the norm for {spelled('reach')} would be; give "
@@ -113,7 +118,12 @@ def _largest_norm(rows: Rows, labels: np.ndarray) -> float:
 def _sets(
     wanted: str | Lines, seed: int, rivals: np.ndarray, K: int, names: list[str] | None
 ) -> list[tuple[int, ...]]:
-    """The sets of `--sets`, as places in `rivals`, each once."""
+    """Return the sets of `--sets`, as places in `rivals`, each once.
+
+    Raises:
+        DataError: a set is none of the classes measured.
+        UsageError: sets are drawn that are larger than the head.
+    """
     drawn = _RANDOM.fullmatch(str(wanted))
     if drawn is not None:
         size, count = int(drawn[1]), integer(drawn[2])
@@ -123,7 +133,7 @@ def _sets(
             )
         rng = np.random.default_rng(seed)
         choices = (rng.choice(len(rivals), size, replace=False) for _ in range(count))
-        return list(dict.fromkeys(tuple(sorted(own.tolist())) for own in choices))
+        return list(dict.fromkeys(tuple(sorted(choice.tolist())) for choice in choices))
     if str(wanted).startswith("random:"):
         raise UsageError(
             f"{spelled('sets', wanted)} is not random:K:N; give random:2:1000 for 1000 sets "
@@ -134,14 +144,14 @@ def _sets(
     for number, line in enumerate(read_lines(wanted), start=1):
         where = f"{shown(wanted)}, line {number}"
         words = [word.strip() for word in line.split("," if "," in line else None)]
-        own = sorted({class_of(word, K, places, where) for word in words if word})
-        if own and (len(own) == len(rivals) or not np.isin(own, rivals).all()):
+        classes = sorted({class_of(word, K, places, where) for word in words if word})
+        if classes and (len(classes) == len(rivals) or not np.isin(classes, rivals).all()):
             raise DataError(
                 f"{where}: the set holds all {K} classes, or one that is left out; leave a class "
                 "to win against, and name classes that are measured"
             )
-        if own:
-            sets[tuple(np.searchsorted(rivals, own).tolist())] = None
+        if classes:
+            sets[tuple(np.searchsorted(rivals, classes).tolist())] = None
     if not sets:
         raise DataError(f"{shown(wanted)} has no sets; give one per line, such as 3, 5")
     return list(sets)
@@ -150,18 +160,18 @@ def _sets(
 def _summary(
     head: LinearHead, answers: Answers, rivals: np.ndarray, names: list[str] | None
 ) -> ReachSummary:
-    """What is known of classes or sets."""
+    """Return the counts of the verdicts on classes or sets, and the rows that are listed."""
 
     def named(places: Iterable[int]) -> tuple[str, ...] | None:
         return tuple(names[rivals[place]] for place in places) if names else None
 
     rows: dict[Verdict, list[ReachRow]] = {verdict: [] for verdict in Verdict}
-    for own, reach in answers.items():
+    for subject, reach in answers.items():
         twin = [] if reach.twin is None else [reach.twin]
         rows[reach.verdict].append(
             ReachRow(
-                labels=tuple(rivals[list(own)].tolist()),
-                names=named(own),
+                labels=tuple(rivals[list(subject)].tolist()),
+                names=named(subject),
                 margin=Bracket(reach.lower, reach.upper),
                 twin=int(rivals[twin[0]]) if twin else None,
                 twin_name=(named(twin) or (None,))[0] if twin else None,
@@ -175,7 +185,7 @@ def _summary(
     hardest = sorted(able, key=lambda row: (row.margin.upper, row.margin.lower))
     best, m, k = None, head.K, len(next(iter(answers)))
     unit = np.abs(row_norms(head.W) - 1.0).max() < _UNIT
-    if unit and not head.biased and {len(own) for own in answers} == {k}:
+    if unit and not head.biased and {len(subject) for subject in answers} == {k}:
         radius = head.norm if math.isfinite(head.norm) else 1.0
         best = radius * m / math.sqrt(k * (m - 1) * (m - k))
     return ReachSummary(
@@ -196,13 +206,13 @@ def _summary(
 
 
 def _witnesses(group: str, answers: Answers, rivals: np.ndarray, d: int) -> dict[str, np.ndarray]:
-    """The proofs as datasets of a group of an HDF5 file; lists follow each other, and offsets say
-    where each begins."""
+    """Return the proofs as datasets of a group of an HDF5 file; lists follow each other, and
+    offsets say where each begins."""
     reaches = list(answers.values())
     none, nothing = np.full(d, np.nan), (np.zeros(0, dtype=np.intp), np.zeros(0))
     weights = [reach.weights or nothing for reach in reaches]
     return {
-        f"/{group}/classes": rivals[np.concatenate([list(own) for own in answers])],
+        f"/{group}/classes": rivals[np.concatenate([list(subject) for subject in answers])],
         f"/{group}/class_offsets": np.cumsum([0, *map(len, answers)]),
         f"/{group}/verdicts": column([str(reach.verdict) for reach in reaches]),
         f"/{group}/lower": np.array([reach.lower for reach in reaches]),

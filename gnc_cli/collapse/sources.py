@@ -1,4 +1,4 @@
-"""Where the numbers of `measure` come from: files, found and opened later, or the caller's arrays.
+"""Sources of the numbers of `measure`: files, found now and opened later, or the caller's arrays.
 
 Finding looks at names, shapes and attributes alone; opening reads labels and weights, and leaves
 features and logits in their files, to be read by rows.
@@ -15,6 +15,7 @@ from functools import partial
 from typing import Any
 
 from gnc_cli.collapse.conventions import ROLES, Selection
+from gnc_cli.collapse.dataset import Dataset, Inputs, dataset_of_arrays, open_dataset
 from gnc_cli.collapse.files import SNAPSHOT, File, attributes, expand, natural_key, order, selects
 from gnc_cli.collapse.roles import (
     Piece,
@@ -27,7 +28,6 @@ from gnc_cli.collapse.roles import (
     roles_of_file,
     roles_of_group,
 )
-from gnc_cli.collapse.samples import Inputs, Samples, open_samples, samples_of_arrays
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.io.catalogue import READINGS, WORDS, Catalogue
 from gnc_cli.io.formats import FORMATS
@@ -43,15 +43,16 @@ TRAINING = "train"
 class Source:
     """One row to measure: found, not open."""
 
-    open: Callable[[], AbstractContextManager[Samples]] = field(repr=False, compare=False)
+    open: Callable[[], AbstractContextManager[Dataset]] = field(repr=False, compare=False)
     """The numbers, inside a `with` block, as often as wanted; raises DataError where the datasets
     cannot be used, alone or together."""
     file: str | None = None
-    """As the user named it; several shards joined by a comma; None for arrays."""
+    """Its name as the user gave it; several shards joined by a comma; None for arrays."""
     snapshot: str | None = None
     """A group of `/snapshots`, or the name of a file that is one; None for the file itself."""
     attrs: dict[str, Any] = field(default_factory=dict)
-    """What file and snapshot say: epoch, step, layer, split, seed; `provenance` as a dictionary."""
+    """Attributes of file and snapshot: epoch, step, layer, split, seed; `provenance` as a
+    dictionary."""
     stamp: Callable[[], str] = field(default=str, repr=False, compare=False)
     """Returns a text that changes when a dataset of the row does, an attribute of its snapshot, or
     how it is read."""
@@ -63,7 +64,7 @@ class Source:
 
 
 def resolve(selection: Selection) -> list[Source]:
-    """The rows of a selection, in order of epoch, step, layer, split and name.
+    """Return the rows of a selection, in order of epoch, step, layer, split and name.
 
     Each file is a row, and each of its snapshots; what has an option of its own comes from there
     for every row. Without files, the files of `features` are shards of one row; a bare `FILE` there
@@ -86,7 +87,7 @@ def resolve(selection: Selection) -> list[Source]:
             f"{', '.join(arrays)} given as arrays beside files; give arrays for all, or files"
         )
     if arrays:
-        samples = samples_of_arrays(values, selection)
+        samples = dataset_of_arrays(values, selection)
         return [Source(lambda: nullcontext(samples))]
     keys = [role for role, names in paths.items() if selection.files and _is_key(names)]
     files = expand(selection.files)
@@ -109,11 +110,11 @@ def resolve(selection: Selection) -> list[Source]:
 
 
 def resolve_features(value: Any, transpose: bool) -> Source:
-    """Features alone: `FILE`, `FILE:key`, globs, several of these, or an array; the source's file
-    is what results call them. `transpose`: they are stored as (d, N)."""
+    """Return the source of features alone, of `FILE`, `FILE:key`, globs, several of these, or an
+    array; results call them by its file. `transpose`: they are stored as (d, N)."""
     names, selection = _paths(value), Selection(transpose_features=transpose)
     if names is None:
-        samples = samples_of_arrays({"features": value}, selection)
+        samples = dataset_of_arrays({"features": value}, selection)
         return Source(lambda: nullcontext(samples), "array")
     source = _Finder(selection, [], {"features": expand(names)}).in_options()
     return replace(source, file=", ".join(map(short_name, names)))
@@ -144,7 +145,7 @@ class _Finder:
             self.named["bias"] = biases
 
     def sources(self) -> list[Source]:
-        """One per row, in the order of the files."""
+        """Return a source per row, in the order of the files."""
         if self.files:
             return [source for file in self.files for source in self.in_file(file)]
         if "features" in self.options:
@@ -157,7 +158,7 @@ class _Finder:
         )
 
     def in_file(self, file: File) -> list[Source]:
-        """The file and its snapshots."""
+        """Return the sources of a file and of its snapshots."""
         path, key, shown, snapshot = file.path, file.key, file.shown, None
         folder, name = os.path.split(path)
         if key is None and (match := SNAPSHOT.fullmatch(name)):
@@ -206,7 +207,7 @@ class _Finder:
                         f"{shown!r} has one number per row; expected a matrix. If these are "
                         f"labels: --features FILE --labels {shown}"
                     )
-                named = {piece.path for of_role in self.named.values() for piece in of_role}
+                named = {piece.path for pieces in self.named.values() for piece in pieces}
                 if not roles and path not in named:
                     raise DataError(f"{path!r} is not used: options name the rest; leave it out")
                 pieces = _pieces(catalogue, roles, file)
@@ -215,7 +216,7 @@ class _Finder:
             return sources
 
     def in_shards(self, files: Sequence[File]) -> Source:
-        """One row of all the files, which an option names for features."""
+        """Return the one row of all the files, which an option names for features."""
         parts: list[dict[str, Piece]] = []
         for file in files:
             with self.inputs.open(file.path) as catalogue:
@@ -226,14 +227,14 @@ class _Finder:
             return self._source(first, ",".join(file.shown for file in files), None, parts)
 
     def in_options(self) -> Source:
-        """One row of what options name alone."""
+        """Return the one row of datasets that options name alone."""
         role = next(role for role in ("weights", "logits", *self.options) if role in self.options)
         with self.inputs.open(self.options[role][0].path) as catalogue:
             shown = ",".join(file.shown for file in self.options[role])
             return self._source(catalogue, shown, None, [])
 
     def training_set(self, source: Source) -> Source | None:
-        """The snapshot of the training split that belongs to a snapshot of another split."""
+        """Return the snapshot of the training split that belongs to one of another split."""
         other = source.snapshot is not None and source.attrs.get("split") not in (None, TRAINING)
         return self._training.get(_moment(source)) if other else None
 
@@ -253,19 +254,19 @@ class _Finder:
         parts: Sequence[Mapping[str, Piece]],
         notes: Sequence[str] = (),
     ) -> Source:
-        """A source of the datasets of its files; what options name comes before these."""
+        """Return the source of the datasets of its files; those that options name come first."""
         roles = dict.fromkeys(role for part in parts for role in part)
-        own = {role: tuple(part[role] for part in parts if role in part) for role in roles}
+        in_files = {role: tuple(part[role] for part in parts if role in part) for role in roles}
         counted = (
-            "features" in own
-            and not {"labels"} & {*own, *self.named}
+            "features" in in_files
+            and not {"labels"} & {*in_files, *self.named}
             and find_role(catalogue, "labels") is None
             and catalogue.attrs.get("kind") == "code"
         )
-        pieces = own | self.named
+        pieces = in_files | self.named
         copies = len(parts) > 1 and "weights" not in self.named
         opened = partial(
-            open_samples,
+            open_dataset,
             self.inputs,
             self.selection,
             pieces,
@@ -273,23 +274,23 @@ class _Finder:
             counted=counted,
             notes=notes,
         )
-        places = {role: [(p.path, p.name) for p in of_role] for role, of_role in pieces.items()}
+        places = {role: [(p.path, p.name) for p in several] for role, several in pieces.items()}
         attrs = attributes(catalogue, snapshot)
         moment = [attrs.get(name) for name in ("epoch", "step", "layer", "split")]
         facts = catalogue.snapshots.get(str(snapshot), catalogue.attrs), moment
         turned = self.selection.transpose_weights, self.selection.transpose_features
-        how = places, *turned, facts
-        stamp = partial(_stamp, self.inputs, repr(how), [p for ps in places.values() for p in ps])
+        reading = repr((places, *turned, facts))
+        stamp = partial(_stamp, self.inputs, reading, [p for ps in places.values() for p in ps])
         heads = [piece.head for piece in pieces.get("weights", ()) if piece.head is not None]
         source = Source(opened, shown, snapshot, attrs, stamp, heads[0] if heads else None)
         training = snapshot is not None and attrs.get("split") == TRAINING
-        if training and {"features", "labels"} <= own.keys():
+        if training and {"features", "labels"} <= in_files.keys():
             self._training[_moment(source)] = source
         return source
 
     def _taken(self, path: str) -> list[str]:
-        """The datasets of a file that options name."""
-        return [p.name for of_role in self.named.values() for p in of_role if p.path == path]
+        """Return the datasets of a file that options name."""
+        return [p.name for pieces in self.named.values() for p in pieces if p.path == path]
 
     def _named_pieces(self, role: str) -> tuple[Piece, ...]:
         pieces = []
@@ -300,7 +301,7 @@ class _Finder:
         return tuple(pieces)
 
     def _biases(self) -> tuple[Piece, ...]:
-        """The biases beside the pieces of the named weights."""
+        """Return the biases that belong to the pieces of the named weights."""
         biases = []
         for file, piece in zip(self.options["weights"], self.named["weights"], strict=True):
             with self.inputs.open(piece.path) as catalogue:
@@ -310,17 +311,17 @@ class _Finder:
         return tuple(biases)
 
 
-def _stamp(inputs: Inputs, how: str, places: Sequence[tuple[str, str]]) -> str:
-    """Return a digest of how a row is read, and of its datasets, each in a file."""
-    texts = [how, *(inputs.stamp(*place) for place in places)]
+def _stamp(inputs: Inputs, reading: str, places: Sequence[tuple[str, str]]) -> str:
+    """Return a digest of the way that a row is read, and of its datasets, each in a file."""
+    texts = [reading, *(inputs.stamp(*place) for place in places)]
     return hashlib.sha256("\n".join(texts).encode()).hexdigest()
 
 
 def _pieces(
     catalogue: Catalogue, roles: Mapping[str, str], file: File | None = None
 ) -> dict[str, Piece]:
-    """The datasets of a file by role; those of weights say why they were taken, where the user did
-    not name them, and the commit of a model of the hub."""
+    """Return the datasets of a file by role; those of weights say why they were taken, where the
+    user did not name them, and the commit of a model of the hub."""
     path = catalogue.path if file is None else file.path
     pieces = {role: Piece(path, name) for role, name in roles.items()}
     if file is not None and (name := roles.get("weights")) is not None:
@@ -341,10 +342,10 @@ def _left_out(
     groups: Mapping[str, str],
     elsewhere: Collection[str],
 ) -> list[str]:
-    """A note on groups that hold features, and matrices with an integer for each row, that are of
-    no row of the result."""
+    """Return a note on groups that hold features, and matrices with an integer for each row, that
+    are of no row of the result."""
     measured = {*map(catalogue.snapshot_prefix, catalogue.snapshots)}
-    others = [
+    unused = [
         name
         for name, prefix in groups.items()
         if prefix not in measured and not roles.get("features", "").startswith(prefix)
@@ -352,27 +353,27 @@ def _left_out(
     entries, role = catalogue.entries, "features"
     if role not in {*roles, *elsewhere}:
         lengths = [e.shape for e in entries.values() if len(e.shape) == 1 and "int" in e.dtype]
-        others += [
+        unused += [
             name
             for name, entry in entries.items()
             if len(entry.shape) == 2 and entry.shape[:1] in lengths and name not in roles.values()
         ]
-    if not others and role in roles and "labels" not in {*roles, *elsewhere}:
+    if not unused and role in roles and "labels" not in {*roles, *elsewhere}:
         role, rows = "labels", catalogue.entries[roles["features"]].shape[:1]
-        others = [
+        unused = [
             name
             for name, entry in catalogue.entries.items()
             if entry.shape == rows and ("int" in entry.dtype or entry.dtype == WORDS)
         ]
-    if not others:
+    if not unused:
         return []
-    step = spelled(role, f"{catalogue.path}:{others[0]}")
-    return [f"{catalogue.path!r}: left out: {listed([*map(repr, others)])}; choose with {step}"]
+    step = spelled(role, f"{catalogue.path}:{unused[0]}")
+    return [f"{catalogue.path!r}: left out: {listed([*map(repr, unused)])}; choose with {step}"]
 
 
 def _is_key(names: Sequence[str]) -> bool:
-    """Whether an option beside files names a dataset of these: there is no file of that name, and
-    it has no suffix of one.
+    """Return whether an option beside files names a dataset of these: there is no file of that
+    name, and it has no suffix of one.
 
     >>> _is_key(["emb"]), _is_key(["head.weight"]), _is_key(["labels.npy"])
     (True, True, False)
@@ -389,7 +390,7 @@ def _is_key(names: Sequence[str]) -> bool:
 
 
 def _moment(source: Source) -> tuple[Any, ...]:
-    """The moment of a run that a snapshot is of."""
+    """Return the moment of a run that a snapshot is of."""
     return (
         split_key(str(source.file))[0],
         *(source.attrs.get(k) for k in ("epoch", "step", "layer")),
@@ -397,7 +398,7 @@ def _moment(source: Source) -> tuple[Any, ...]:
 
 
 def _paths(value: Any) -> list[str] | None:
-    """File names, from one or several; None for arrays."""
+    """Return file names, from one or several; None for arrays."""
     several = value if isinstance(value, (list, tuple)) and value else [value]
     if all(isinstance(v, (str, os.PathLike)) for v in several):
         return [os.fspath(v) for v in several]

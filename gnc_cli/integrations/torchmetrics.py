@@ -1,5 +1,5 @@
-"""`GNCMetrics` as a `torchmetrics.Metric`: the accumulator of `gnc_cli.GNCMetrics`, whose sums are
-the metric's state."""
+"""`GNCMetrics` as a `torchmetrics.Metric`: its state are the sums of `gnc_cli.GNCMetrics`, into
+which each batch is added in place."""
 
 from functools import partial
 from typing import Any
@@ -23,7 +23,7 @@ except ImportError as error:
 __all__ = ["GNCMetrics"]
 
 _BY_MEANS = ("ncc_accuracy", "ncc_leave_one_out", "ncc_agreement", "nc4")
-"""Class means are known only at the end, too late to ask which of them is nearest to a sample."""
+"""Figures that need the class means before the samples."""
 _FIGURES = tuple(name for name in FIGURES if name not in _BY_MEANS)
 
 
@@ -70,8 +70,9 @@ class GNCMetrics(Metric):
         self.spaces = checked.spaces
         self.reference = reference
         self.result: MeasureResult | None = None
-        """The whole record behind the last `compute`."""
-        none = _packed(checked.accumulated().moments)
+        """The whole record of the last `compute`."""
+        size = ClassMoments.size(self.d, self.K)
+        none = torch.zeros(len(self.spaces) * size, dtype=torch.float64)
         merged = partial(_merged, d=self.d, K=self.K, spaces=self.spaces)
         self.add_state("moments", none, dist_reduce_fx=merged)
         answers = torch.zeros(2, self.K, dtype=torch.int64)
@@ -95,26 +96,23 @@ class GNCMetrics(Metric):
                 shape.
         """
         raw = None if weights is None else raw_weights(weights, self.K, self.d)
-        batch = Accumulator(self.d, self.K, normalize=self.normalize)
-        batch.update(features, labels, logits)
-        part = batch.accumulated()
-        moments = _unpacked(self.moments, self.d, self.K, self.spaces)
-        for space, sums in part.moments.items():
-            moments[space].merge(sums)
-        self.moments = _packed(moments).to(self.moments.device)
-        answers = torch.from_numpy(np.stack([part.right, part.answered]))
-        self.answers = self.answers + answers.to(self.answers.device)
+        # On the CPU the memory of the state itself, else a copy.
+        sums = to_numpy(self.moments).astype(np.float64, copy=False)
+        state = Accumulated(_views(sums, self.d, self.K, self.spaces), *to_numpy(self.answers))
+        state.update(features, labels, logits)
+        self.moments = torch.from_numpy(sums).to(self.moments.device)
+        answers = torch.from_numpy(np.stack([state.right, state.answered]))
+        self.answers = answers.to(self.answers.device)
         if raw is not None:
             self.weights = torch.tensor(raw).to(self.weights)
 
     def compute(self) -> dict[str, Tensor]:
-        """The figures so far, float64, by the keys of `gnc measure`: `gnc1`, `gnc1_centred`,
+        """Return the figures so far, float64, by the keys of `gnc measure`: `gnc1`, `gnc1_centred`,
         `gnc2.lower`, ..., `nc1`, `nc2_etf_error`, `nc3`, `accuracy`; NaN where weights or logits
         are missing. Raises DataError without a batch."""
         whole = Accumulator(self.d, self.K, normalize=self.normalize, reference=self.reference)
-        right, answered = to_numpy(self.answers)
-        moments = _unpacked(self.moments, self.d, self.K, self.spaces)
-        whole.add(Accumulated(moments, right, answered))
+        moments = _views(to_numpy(self.moments), self.d, self.K, self.spaces)
+        whole.add(Accumulated(moments, *to_numpy(self.answers)))
         self.result = whole.compute(None if self.weights.isnan().any() else self.weights)
         numbers = figures(self.result, prefix="")
         values = {name: numbers.get(name, float("nan")) for name in _FIGURES}
@@ -122,41 +120,26 @@ class GNCMetrics(Metric):
         return {name: torch.tensor(value, **options) for name, value in values.items()}
 
 
-def _packed(moments: dict[str, ClassMoments]) -> Tensor:
-    """Class moments as one row of numbers, (K + 2 K d + K + d d,) float64 for each space, so that
-    states merge as a whole."""
-    arrays = [
-        array.ravel()
-        for m in moments.values()
-        for array in (m.counts, m.shifts, m.offsets, m.squares, m.scatter)
-    ]
-    return torch.from_numpy(np.concatenate(arrays, dtype=np.float64))
-
-
-def _unpacked(state: Tensor, d: int, K: int, spaces: tuple[str, ...]) -> dict[str, ClassMoments]:
-    """The moments behind such a row, independent of it."""
-    by_space = {space: ClassMoments(d, K) for space in spaces}
-    rows = np.split(to_numpy(state), len(spaces))
-    for moments, row in zip(by_space.values(), rows, strict=True):
-        counts, shifts, offsets, squares, scatter = np.split(row, np.cumsum([K, K * d, K * d, K]))
-        moments.counts[:] = np.rint(counts)
-        moments.shifts[:] = shifts.reshape(K, d)
-        moments.offsets[:] = offsets.reshape(K, d)
-        moments.squares[:] = squares
-        moments.scatter[:] = scatter.reshape(d, d)
-    return by_space
+def _views(sums: np.ndarray, d: int, K: int, spaces: tuple[str, ...]) -> dict[str, ClassMoments]:
+    """Return class moments by space whose numbers are those of a state."""
+    rows = zip(spaces, np.split(sums, len(spaces)), strict=True)
+    return {space: ClassMoments.over(row, d, K) for space, row in rows}
 
 
 def _merged(states: Tensor, d: int, K: int, spaces: tuple[str, ...]) -> Tensor:
-    """The moments of all processes, or of both metrics, together; states are (parts, size)."""
-    whole, *others = (_unpacked(state, d, K, spaces) for state in states)
+    """Return the moments of all processes, or of both metrics, together; states are (parts, size).
+
+    The sums of a class are about its mean, so that they do not merely add up.
+    """
+    whole, *others = to_numpy(states).copy()
+    moments = _views(whole, d, K, spaces)
     for other in others:
-        for space, moments in other.items():
-            whole[space].merge(moments)
-    return _packed(whole).to(states.device)
+        for space, part in _views(other, d, K, spaces).items():
+            moments[space].merge(part)
+    return torch.from_numpy(whole).to(states.device)
 
 
 def _last(states: Tensor) -> Tensor:
-    """The last weights that were given, (parts, K, d) to (K, d)."""
-    places = states.flatten(1).isfinite().all(dim=1).nonzero()
-    return states[places[-1, 0] if len(places) else 0]
+    """Return the last weights that were given, of (parts, K, d)."""
+    known = states.flatten(1).isfinite().all(dim=1).nonzero()
+    return states[known[-1, 0] if len(known) else 0]

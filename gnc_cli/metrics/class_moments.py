@@ -21,16 +21,16 @@ import numpy as np
 
 from gnc_cli.errors import DataError
 from gnc_cli.metrics.rows import (
+    ONE_THREAD,
     ArrayRows,
+    Pass,
     Rows,
     block_rows,
     blocks,
     check_labels,
     ordered,
     read_block,
-    watched,
 )
-from gnc_cli.runtime.deadline import Deadline
 
 _ROWS_AT_ONCE = 256
 """Rows whose deviations are taken at a time, so that they are still in the cache."""
@@ -89,6 +89,24 @@ class ClassMoments:
         self.scatter: np.ndarray = np.zeros((d, d))
         """Sum over rows of `(h - m)(h - m)^T`, m the class mean (or centre), shape (d, d)."""
 
+    @classmethod
+    def over(cls, numbers: np.ndarray, d: int, K: int) -> "ClassMoments":
+        """Return moments whose sums are views of a row of `size(d, K)` float64 numbers, all zero at
+        first: updates write into it. The counts are then whole numbers of that type."""
+        moments = cls(0, 0)
+        moments.d, moments.K = d, K
+        moments.counts, shifts, offsets, moments.squares, scatter = np.split(
+            numbers, np.cumsum([K, K * d, K * d, K])
+        )
+        moments.shifts, moments.offsets = shifts.reshape(K, d), offsets.reshape(K, d)
+        moments.scatter = scatter.reshape(d, d)
+        return moments
+
+    @staticmethod
+    def size(d: int, K: int) -> int:
+        """Return how many numbers the sums are."""
+        return 2 * K * (d + 1) + d * d
+
     def update(self, features: np.ndarray, labels: np.ndarray, workers: int = 1) -> None:
         """Take in finite rows (n, d) of any real dtype with labels (n,) below K; those of label -1
         are left out. The sums do not depend on the number of threads."""
@@ -123,14 +141,14 @@ class ClassMoments:
         share = sums.counts / (before + sums.counts)
         apart = np.empty_like(sums.offsets)
         for start, stop in blocks(len(apart), _ROWS_AT_ONCE):
-            some, at = apart[start:stop], sums.classes[start:stop]
-            np.subtract(sums.shifts[start:stop], self.shifts.take(at, axis=0), out=some)
-            some += sums.offsets[start:stop]
-            offsets = self.offsets.take(at, axis=0)
-            some -= offsets
-            offsets += some * share[start:stop, None]
-            self.offsets[at] = offsets
-            some *= np.sqrt(before * share)[start:stop, None]
+            steps, classes = apart[start:stop], sums.classes[start:stop]
+            np.subtract(sums.shifts[start:stop], self.shifts.take(classes, axis=0), out=steps)
+            steps += sums.offsets[start:stop]
+            offsets = self.offsets.take(classes, axis=0)
+            steps -= offsets
+            offsets += steps * share[start:stop, None]
+            self.offsets[classes] = offsets
+            steps *= np.sqrt(before * share)[start:stop, None]
         if self.centres is not None:
             return apart[:0]
         self.squares[sums.classes] += np.einsum("kd,kd->k", apart, apart)
@@ -138,17 +156,10 @@ class ClassMoments:
 
     def merge(self, other: "ClassMoments") -> None:
         """Take in the rows that `other` has seen, of the same d, K and centres."""
-        at = np.flatnonzero(other.present)
-        self._add(
-            ClassSums(
-                at,
-                other.counts[at],
-                other.shifts[at],
-                other.offsets[at],
-                other.squares[at],
-                other.scatter,
-            )
-        )
+        present = np.flatnonzero(other.present)
+        counts, squares = other.counts[present].astype(np.int64), other.squares[present]
+        shifts, offsets = other.shifts[present], other.offsets[present]
+        self._add(ClassSums(present, counts, shifts, offsets, squares, other.scatter))
 
     def joined(self, other: "ClassMoments") -> "ClassMoments":
         """Take in the rows of `other` as `merge` does, and return these moments."""
@@ -156,12 +167,12 @@ class ClassMoments:
         return self
 
     def copy(self) -> "ClassMoments":
-        """The same moments, independent of these."""
+        """Return the same moments, independent of these."""
         return deepcopy(self)
 
     @property
     def N(self) -> int:
-        """Rows taken in."""
+        """Number of rows taken in."""
         return int(self.counts.sum())
 
     @property
@@ -178,8 +189,12 @@ class ClassMoments:
         return means
 
     def within_cov(self) -> np.ndarray:
-        """Sigma_W, shape (d, d): mean over rows of `(h - m)(h - m)^T`, m the class mean or centre.
-        Raises DataError where no row was taken in."""
+        """Return Sigma_W, shape (d, d): the mean over rows of `(h - m)(h - m)^T`, m the class mean
+        or centre.
+
+        Raises:
+            DataError: no row was taken in.
+        """
         if not self.N:
             raise DataError("no class has a sample; are all labels -1?")
         return self.scatter / self.N
@@ -190,13 +205,13 @@ class ClassMoments:
         return self.centres is not None or bool((self.counts > 1).any())
 
     def spread(self) -> np.ndarray:
-        """Mean squared distance of a class's rows to its mean (or centre), shape (K,)."""
+        """Return the mean squared distance of each class's rows to its mean or centre, (K,)."""
         return self.squares / np.maximum(self.counts, 1)
 
 
 def class_sums(rows: np.ndarray, labels: np.ndarray, centres: np.ndarray | None) -> ClassSums:
-    """Sums of rows (n, d), which are overwritten, about the means of their classes (labels all
-    >= 0), or about `centres`, a point for each of all classes, shape (K, d)."""
+    """Return sums of rows (n, d), which are overwritten, about the means of their classes (labels
+    all >= 0), or about `centres`, a point for each of all classes, shape (K, d)."""
     classes, place, pick = by_class(labels)
     counts = np.bincount(place, minlength=len(classes))
     first = np.zeros(len(classes), dtype=np.intp)
@@ -215,14 +230,14 @@ def class_sums(rows: np.ndarray, labels: np.ndarray, centres: np.ndarray | None)
 
 
 def _subtract(rows: np.ndarray, points: np.ndarray, place: np.ndarray) -> None:
-    """`rows -= points[place]`, in place and within the cache."""
+    """Subtract `points[place]` from rows, in place and within the cache."""
     for start, stop in blocks(len(rows), _ROWS_AT_ONCE):
         rows[start:stop] -= points.take(place[start:stop], axis=0)
 
 
 def by_class(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray, Any]:
-    """The classes that occur among labels >= 0, ascending, (c,); each row's place among them, (n,);
-    and a sparse (c, n) matrix whose product with rows sums them by class.
+    """Return the classes that occur among labels >= 0, ascending, (c,); each row's place among
+    them, (n,); and a sparse (c, n) matrix whose product with rows sums them by class.
 
     The product takes the rows as they come, 20 times faster than `np.add.reduceat` on sorted rows.
     """
@@ -235,7 +250,7 @@ def by_class(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray, Any]:
 
 
 def centred(means: np.ndarray) -> np.ndarray:
-    """`M_k = m_k - m_G`, m_G the plain mean of the class means, each class counting once.
+    """Return `M_k = m_k - m_G`, m_G the plain mean of the class means, each class counting once.
 
     Args:
         means: of the classes present, shape (P, d).
@@ -257,7 +272,7 @@ def centred(means: np.ndarray) -> np.ndarray:
 
 
 def rounding_of(means: np.ndarray) -> float:
-    """Length below which differences of these rows, shape (P, d), are rounding and no direction."""
+    """Return the length below which differences of these rows, (P, d), are rounding alone."""
     largest = np.sqrt(np.einsum("kd,kd->k", means, means).max(initial=0.0))
     return float(16.0 * np.finfo(np.float64).eps * largest)
 
@@ -269,17 +284,12 @@ def stream_moments(
     spaces: Sequence[str],
     centres: Sequence[Mapping[str, np.ndarray]],
     where: Sequence[str],
-    *,
-    block: int | None = None,
-    workers: int = 1,
-    span: tuple[int, int] | None = None,
-    deadline: Deadline | None = None,
-    progress: Callable[[str, int, int, float], None] | None = None,
+    reading: Pass = ONE_THREAD,
 ) -> list[dict[str, ClassMoments]]:
-    """Class moments of sets of rows of the same N samples, by set and space, in one pass.
+    """Return class moments of sets of rows of the same N samples, by set and space, in one pass.
 
-    Each block is read of all sets, one after the other, in one thread. With several workers, hold
-    BLAS to one thread around this (`limit_threads(1)`).
+    Each block is read of all sets, one after the other, in one thread. The answer does not depend
+    on the number of workers.
 
     Args:
         sets: rows, shape (N, d) each, any real dtype; the widest last.
@@ -289,11 +299,7 @@ def stream_moments(
         centres: of each set, by space, class means of other data, shape (K, d), where there are
             any: see `ClassMoments`.
         where: names the rows of each set in messages, as `'f.h5': dataset 'features'`.
-        block: rows to read at a time; None for about 16 MB as float64.
-        workers: threads.
-        span: only the rows from start to stop.
-        deadline: looked at after each block.
-        progress: called as progress("moments", rows done, rows, share done).
+        reading: of the widest rows; progress("moments", rows done, rows, share done).
 
     Raises:
         DataError: a row that counts is not finite or, in unit space, zero; labels do not fit.
@@ -302,31 +308,28 @@ def stream_moments(
     Example:
         >>> from gnc_cli.metrics.rows import ArrayRows
         >>> rows = ArrayRows(np.array([[2.0, 0.0], [0.0, 3.0], [0.0, 5.0]]))
-        >>> (found,) = stream_moments([rows], np.array([0, 1, 1]), 2, ["unit"], [{}], ["rows"])
-        >>> found["unit"].means
+        >>> (moments,) = stream_moments([rows], np.array([0, 1, 1]), 2, ["unit"], [{}], ["rows"])
+        >>> moments["unit"].means
         array([[1., 0.],
                [0., 1.]])
     """
-    rows = sets[-1]
-    check_labels(labels, rows.shape[0], K)
-    first, end = span or (0, rows.shape[0])
-    step = block_rows(rows, block)
+    check_labels(labels, sets[-1].shape[0], K)
     moments = {
-        (at, space): ClassMoments(of.shape[1], K, centres=centres[at].get(space))
-        for at, of in enumerate(sets)
+        (index, space): ClassMoments(rows.shape[1], K, centres=centres[index].get(space))
+        for index, rows in enumerate(sets)
         for space in spaces
     }
-    read = partial(_block_sums, sets, labels, spaces, moments, where)
-    jobs = (partial(read, first + a, first + b) for a, b in blocks(end - first, step))
-    joined = ordered(_joined(ordered(jobs, workers), moments), workers)
-    for scatters in watched(joined, "moments", where[-1], step, end - first, deadline, progress):
+    spans = reading.spans(sets[-1])
+    jobs = (partial(_block_sums, sets, labels, spaces, moments, where, *span) for span in spans)
+    joined = ordered(_joined(ordered(jobs, reading.workers), moments), reading.workers)
+    for scatters in reading.watched(joined, spans, "moments", where[-1]):
         for key, scatter in scatters.items():
             moments[key].scatter += scatter
-    return [{space: moments[at, space] for space in spaces} for at in range(len(sets))]
+    return [{space: moments[index, space] for space in spaces} for index in range(len(sets))]
 
 
 _Key = tuple[int, str]
-"""Which set, and the space."""
+"""Index of a set, and a space."""
 
 
 def _block_sums(
@@ -338,19 +341,19 @@ def _block_sums(
     start: int,
     stop: int,
 ) -> dict[_Key, ClassSums]:
-    """Sums of one block by set and space."""
+    """Return the sums of one block by set and space."""
     sums = {}
-    for at, rows in enumerate(sets):
-        block = read_block(rows, labels, spaces, where[at], start, stop)
-        for space, x in block.rows.items():
-            sums[at, space] = class_sums(x, block.labels, moments[at, space].centres)
+    for index, rows in enumerate(sets):
+        block = read_block(rows, labels, spaces, where[index], start, stop)
+        for space, X in block.rows.items():
+            sums[index, space] = class_sums(X, block.labels, moments[index, space].centres)
     return sums
 
 
 def _joined(
     ready: Iterable[dict[_Key, ClassSums]], moments: Mapping[_Key, ClassMoments]
 ) -> Iterator[Callable[[], dict[_Key, np.ndarray]]]:
-    """Join the sums of each block, in order, and hand out the products that are left to do."""
+    """Join the sums of each block, in order, and yield the products that remain to be done."""
     for sums in ready:
         parts = {key: (s.scatter, moments[key].join(s)) for key, s in sums.items()}
         yield partial(_scatters, parts)

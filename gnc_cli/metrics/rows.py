@@ -19,7 +19,7 @@ from gnc_cli.errors import DataError, import_extra
 from gnc_cli.geometry.sphere import row_norms
 from gnc_cli.parameters import spelled
 from gnc_cli.parsing import shown
-from gnc_cli.runtime.deadline import Deadline
+from gnc_cli.runtime.deadline import Deadline, Progress
 from gnc_cli.runtime.threads import loaded
 
 T = TypeVar("T")
@@ -207,8 +207,8 @@ class ColumnRows:
 
 
 def block_rows(rows: Rows, wanted: int | None = None) -> int:
-    """How many rows to take at a time: whole chunks of the file, about 16 MB as float64; `wanted`,
-    the caller's own number, wins."""
+    """Return the number of rows to read at a time: `wanted`, else whole chunks of the file, about
+    16 MB as float64."""
     if wanted is not None:
         return max(1, wanted)
     count = max(1, _BLOCK_BYTES // (8 * max(1, rows.shape[1])))
@@ -249,25 +249,46 @@ def ordered(jobs: Iterable[Callable[[], T]], workers: int, ahead: int = 2) -> It
                 future.cancel()
 
 
-def watched(
-    results: Iterable[T],
-    stage: str,
-    where: str,
-    step: int,
-    N: int,
-    deadline: Deadline | None,
-    progress: Callable[[str, int, int, float], None] | None,
-) -> Iterator[T]:
-    """The results of blocks of `step` of N rows; after each `progress` is called, and the deadline
-    may raise TimeoutError."""
-    done = 0
-    for result in results:
-        yield result
-        done = min(done + step, N)
-        if progress is not None:
-            progress(stage, done, N, done / N)
-        if deadline is not None and deadline.expired:
-            raise TimeoutError(f"{where}: stopped after {done} of {N} rows")
+@dataclass(frozen=True, kw_only=True)
+class Pass:
+    """How rows are read through once, and when that ends early."""
+
+    block: int | None = None
+    """Rows to read at a time; None: whole chunks of the file, about 16 MB as float64."""
+    workers: int = 1
+    """Threads; with several, hold BLAS to one (`limit_threads(1)`)."""
+    span: tuple[int, int] | None = None
+    """Only the rows from start to stop."""
+    deadline: Deadline | None = None
+    """Looked at after each block."""
+    progress: Progress | None = None
+    """Called after each block with stage, rows done, rows, share done."""
+
+    def spans(self, rows: Rows) -> list[tuple[int, int]]:
+        """Return the ends (start, stop) of the blocks."""
+        first, end = self.span or (0, rows.shape[0])
+        step = block_rows(rows, self.block)
+        return [(first + start, first + stop) for start, stop in blocks(end - first, step)]
+
+    def watched(
+        self, results: Iterable[T], spans: Sequence[tuple[int, int]], stage: str, where: str
+    ) -> Iterator[T]:
+        """Yield the results of blocks and report each; `where` names the rows.
+
+        Raises:
+            TimeoutError: the deadline expired.
+        """
+        for result, (_, stop) in zip(results, spans, strict=True):
+            yield result
+            done, N = stop - spans[0][0], spans[-1][1] - spans[0][0]
+            if self.progress is not None:
+                self.progress(stage, done, N, done / N)
+            if self.deadline is not None and self.deadline.expired:
+                raise TimeoutError(f"{where}: stopped after {done} of {N} rows")
+
+
+ONE_THREAD = Pass()
+"""All rows in one thread, to the end."""
 
 
 def check_labels(labels: np.ndarray, N: int, K: int) -> None:

@@ -16,8 +16,8 @@ from gnc_cli.collapse.gnc_metrics import GNCMetrics
 from gnc_cli.collapse.measure_model import in_eval_mode
 from gnc_cli.collapse.result import MeasureResult
 from gnc_cli.errors import DataError
-from gnc_cli.metrics.decisions import Decisions, stream_decisions
-from gnc_cli.metrics.rows import ArrayRows, blocks, to_numpy
+from gnc_cli.metrics.decisions import Decisions, Judge, stream_decisions
+from gnc_cli.metrics.rows import ArrayRows, Pass, blocks, to_numpy
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.distributed import of_first, share
 from gnc_cli.runtime.threads import limit_threads
@@ -182,20 +182,14 @@ class NetworkMeasurer:
         means, present = self._metrics.class_means()
         device = None if self._device.type == "cpu" else str(self._device)
         known = to_numpy(weights).astype(np.float64)
+        rule = Judge(weights=known, means=means, present=present, device=device)
         blocks_judged: list[Decisions] = []
 
         def judge() -> None:
             for rows, labels in self._stream_blocks(images, buffer):
                 with limit_threads(1) as workers:
-                    one = stream_decisions(
-                        ArrayRows(rows),
-                        labels,
-                        weights=known,
-                        means=means,
-                        present=present,
-                        device=device,
-                        workers=workers,
-                    )
+                    reading = Pass(workers=workers)
+                    one = stream_decisions(ArrayRows(rows), labels, rule, reading=reading)
                 blocks_judged.append(one)
 
         trouble = self._trouble_in_any(judge)

@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gnc_cli import GNCMetrics
+from gnc_cli.collapse import assemble
 from gnc_cli.collapse.api import measure
 from gnc_cli.collapse.result import VariantMetrics
 from gnc_cli.errors import DataError, UsageError
@@ -393,3 +394,33 @@ def test_a_device_decides_alike(device: str, tmp_path: Path) -> None:
         ]
         assert result.sample_margins == results[0].sample_margins
         assert result.gnc1 == pytest.approx(results[0].gnc1, rel=1e-12)
+
+
+def test_a_result_stays_as_it_was_when_batches_follow() -> None:
+    data = _data()
+    metrics = _metrics(data)
+    result = metrics.compute(data.W)
+    before = [*result.per_class]
+    metrics.update(data.features + 1.0, data.labels)
+    assert [*result.per_class] == before
+    assert [row.count for row in metrics.compute(data.W).per_class] == [
+        None if row.count is None else 2 * row.count for row in before
+    ]
+
+
+def test_each_field_of_a_result_is_of_one_group(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fields of two groups would be those of the later, in silence."""
+    data, fields = _data(), []
+    for name in [name for name in vars(assemble) if name.endswith("_group")]:
+        group = getattr(assemble, name)
+
+        def noted(*values: Any, group: Any = group) -> Any:
+            found = group(*values)
+            fields.extend(found.fields)
+            return found
+
+        monkeypatch.setattr(assemble, name, noted)
+    rows = {"features": data.features, "labels": data.labels, "weights": data.W}
+    result = measure(**rows, duplicates=0.5, variants="classic")
+    assert len({*fields}) == len(fields) and {*fields} <= {*vars(result)}
+    assert {"gnc1", "gnc2", "gnc3", "nc4", "accuracy", "duplicates", "coherence"} <= {*fields}

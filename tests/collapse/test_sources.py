@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from gnc_cli.collapse.conventions import Conventions, Selection
-from gnc_cli.collapse.samples import prepare_samples
+from gnc_cli.collapse.prepared import prepare_dataset
 from gnc_cli.collapse.sources import Source
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.io.codefile import CodeFile, read_points, write_code
@@ -59,7 +59,7 @@ def refusal(*files: Path | str, **options: Any) -> str:
     with in_shell(), pytest.raises(DataError) as caught:
         for source in sources_of([str(file) for file in files], **options):
             with source.open() as samples:
-                prepare_samples(samples, Selection(), Conventions(K=options.get("K")))
+                prepare_dataset(samples, Selection(), Conventions(K=options.get("K")))
     message = str(caught.value)
     assert "\n" not in message
     return message

@@ -13,9 +13,9 @@ import transformers
 from scipy.optimize import linprog
 
 from gnc_cli import measure
+from gnc_cli.collapse.dataset import Dataset
 from gnc_cli.collapse.request import Measure
 from gnc_cli.collapse.run import selection_of
-from gnc_cli.collapse.samples import Samples
 from gnc_cli.collapse.sources import resolve
 
 V, K, D = 40, 5, 8
@@ -206,19 +206,19 @@ def save(name: str, options: dict[str, Any], folder: Path) -> Saved:
     return Saved(logits.double(), seen, network)
 
 
-def read(folder: Path, **options: Any) -> Samples:
+def read(folder: Path, **options: Any) -> Dataset:
     with resolve(selection_of(Measure(files=(str(folder),), **options)))[0].open() as samples:
         return samples
 
 
-def linear(samples: Samples, features: torch.Tensor) -> torch.Tensor:
+def linear(samples: Dataset, features: torch.Tensor) -> torch.Tensor:
     assert samples.weights is not None
     bias = 0.0 if samples.bias is None else torch.from_numpy(samples.bias)
     return features @ torch.from_numpy(samples.weights).T + bias
 
 
 def explains(
-    samples: Samples, saved: Saved, function: Callable[[torch.Tensor], torch.Tensor] = lambda z: z
+    samples: Dataset, saved: Saved, function: Callable[[torch.Tensor], torch.Tensor] = lambda z: z
 ) -> bool:
     """Whether the logits are W h + b, or a function of it, of a tensor h of the model."""
     assert samples.weights is not None

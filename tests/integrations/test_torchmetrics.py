@@ -51,6 +51,33 @@ def test_the_same_numbers(options: dict[str, Any]) -> None:
     agree(metric.compute(), expected(PARTS[:1], **options))
 
 
+def test_batches_are_added_into_the_state_and_copies_stay_as_they_were() -> None:
+    metric = GNCMetrics(D, K)
+    memory = metric.moments.data_ptr()
+    metric.update(**PARTS[0])
+    copy, saved = metric.clone(), metric._copy_state_dict()
+    kept = saved["moments"].clone()
+    for part in PARTS[1:]:
+        metric.update(**part)
+    assert metric.moments.data_ptr() == memory
+    assert torch.equal(saved["moments"], kept) and torch.equal(copy.moments, kept)
+    metric.reset()
+    assert not metric.moments.any()
+    values = [metric(**part) for part in PARTS]  # `forward`: each batch, and all of them
+    agree(values[1], expected(PARTS[1:2]))
+    agree(metric.compute(), expected(PARTS))
+
+
+def test_a_refused_batch_leaves_the_state() -> None:
+    metric = GNCMetrics(D, K)
+    metric.update(**PARTS[0])
+    before = metric.moments.clone()
+    for wrong in ({"labels": torch.full((20,), K)}, {"weights": torch.full((K, D), torch.nan)}):
+        with pytest.raises(DataError):
+            metric.update(**{**PARTS[1], **wrong})
+    assert torch.equal(metric.moments, before)
+
+
 def test_merged_states() -> None:
     first, second = GNCMetrics(D, K), GNCMetrics(D, K)
     first.update(**PARTS[0])

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from gnc_cli.errors import DataError
 from gnc_cli.geometry.sphere import normalise
 from gnc_cli.metrics.class_moments import ClassMoments, stream_moments
-from gnc_cli.metrics.rows import ArrayRows
+from gnc_cli.metrics.rows import ArrayRows, Pass
 from gnc_cli.runtime.deadline import Deadline
 
 
@@ -68,7 +68,8 @@ def moments_of(
     **how: Any,
 ) -> dict[str, ClassMoments]:
     """`stream_moments` of one set."""
-    (moments,) = stream_moments([ArrayRows(X)], y, K, spaces, [centres or {}], [where], **how)
+    rows, reading = ArrayRows(X), Pass(**how)
+    (moments,) = stream_moments([rows], y, K, spaces, [centres or {}], [where], reading)
     return moments
 
 
@@ -241,3 +242,18 @@ def test_progress_and_deadline() -> None:
     assert seen[-1][3] == 1.0
     with pytest.raises(TimeoutError, match="stopped after 300 of 700 rows"):
         moments_of(X, y, 11, block=300, deadline=Deadline(0.0))
+
+
+def test_moments_over_a_row_of_numbers_write_into_it(rng: np.random.Generator) -> None:
+    X, y = rng.standard_normal((60, 3)), rng.integers(0, 4, 60)
+    numbers = np.zeros(ClassMoments.size(3, 5))
+    over, plain = ClassMoments.over(numbers, 3, 5), ClassMoments(3, 5)
+    feed(over, X, y, 25)
+    feed(plain, X, y, 25)
+    again = ClassMoments.over(numbers.copy(), 3, 5)
+    plain.merge(again)  # counts are whole numbers on both sides
+    feed(over, X, y, 60)
+    assert plain.counts.dtype == np.int64 and np.array_equal(over.counts, plain.counts)
+    assert over.means == pytest.approx(plain.means, abs=1e-14)
+    assert over.within_cov() == pytest.approx(plain.within_cov(), abs=1e-13)
+    assert numbers[:5].tolist() == plain.counts.tolist()

@@ -1,8 +1,9 @@
 """Decisions against exact rational arithmetic and plain float64; hostile sizes, ties, pieces."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gnc_cli.errors import DataError
-from gnc_cli.metrics.decisions import Decisions, equivalent_head, stream_decisions
-from gnc_cli.metrics.rows import ArrayRows
+from gnc_cli.metrics.decisions import Decisions, Judge, equivalent_head, stream_decisions
+from gnc_cli.metrics.rows import ONE_THREAD, ArrayRows, Pass
 from gnc_cli.runtime.deadline import Deadline
 
 FIELDS = (
@@ -24,6 +25,21 @@ FIELDS = (
     "positive",
     "margin_sum",
 )
+
+
+def decide(
+    H: np.ndarray,
+    y: np.ndarray,
+    *,
+    logits: np.ndarray | None = None,
+    where: str = "features",
+    reading: Pass = ONE_THREAD,
+    **judge: Any,
+) -> Decisions:
+    """`stream_decisions` of arrays by a `Judge` of these fields."""
+    answers = None if logits is None else ArrayRows(logits)
+    rule = Judge(**judge)
+    return stream_decisions(ArrayRows(H), y, rule, answers, where=where, reading=reading)
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,11 +56,12 @@ class Case:
     unit: bool
     device: str | None = None
 
-    def decide(self, start: int = 0, stop: int | None = None, **more: object) -> Decisions:
+    def decide(
+        self, start: int = 0, stop: int | None = None, compared: bool = False, **reading: Any
+    ) -> Decisions:
         """Of a span."""
-        span = (start, len(self.y) if stop is None else stop)
-        return stream_decisions(
-            ArrayRows(self.H),
+        return decide(
+            self.H,
             self.y,
             weights=self.W,
             bias=self.bias,
@@ -52,8 +69,9 @@ class Case:
             present=self.present,
             own_counts=self.counts,
             unit=self.unit,
-            span=span,
-            **{"device": self.device, **more},  # type: ignore[arg-type]
+            device=self.device,
+            compared=compared,
+            reading=Pass(span=(start, len(self.y) if stop is None else stop), **reading),
         )
 
     @property
@@ -205,7 +223,7 @@ def test_many_classes_as_numpy_decides_in_float64(
     by_torch: bool, device: str, rng: np.random.Generator
 ) -> None:
     case = crowd(rng)
-    found = case.decide(device=device if by_torch else None)
+    found = replace(case, device=device if by_torch else None).decide()
     X, h, every = case.H.astype(np.float64), case.seen, np.arange(len(case.y))
     assert case.bias is not None
     called = (X @ case.W.T + case.bias).argmax(axis=1)
@@ -246,10 +264,10 @@ def test_size_changes_no_decision(
 
 def test_ties_go_to_the_first_class() -> None:
     H, y = np.eye(3), np.array([0, 1, 2])
-    found = stream_decisions(ArrayRows(H), y, weights=np.zeros((3, 3)), means=np.ones((3, 3)))
+    found = decide(H, y, weights=np.zeros((3, 3)), means=np.ones((3, 3)))
     assert np.array_equal(found.right, [1, 0, 0]) and np.array_equal(found.ncc_right, [1, 0, 0])
     assert found.agree == 3 and np.array_equal(found.positive, [0, 0, 0])
-    nobody = stream_decisions(ArrayRows(H), np.full(3, -1), weights=np.eye(3))
+    nobody = decide(H, np.full(3, -1), weights=np.eye(3))
     assert nobody.ncc_right is nobody.loo_right is nobody.loo_counted is nobody.agree is None
     assert nobody.counted.sum() == nobody.right.sum() == 0
     assert np.array_equal(nobody.margin_min, np.full(3, np.inf))
@@ -259,12 +277,12 @@ def test_absent_classes_are_never_near_but_their_weights_compete() -> None:
     H, y = np.array([[1.0, 0.1], [0.1, 1.0], [1.0, 0.0]]), np.array([0, 1, 2])
     W = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.1]])
     present = np.array([True, True, False])
-    found = stream_decisions(ArrayRows(H), y, weights=W, means=W, present=present, unit=False)
+    found = decide(H, y, weights=W, means=W, present=present, unit=False)
     assert np.array_equal(found.ncc_right, [1, 1, 0])
     assert np.array_equal(found.right, [0, 1, 0])
     assert found.margin_min is not None and found.margin_min[0] < 0.0
     with pytest.raises(DataError, match="no class has a mean"):
-        stream_decisions(ArrayRows(H), y, means=W, present=np.zeros(3, dtype=bool))
+        decide(H, y, means=W, present=np.zeros(3, dtype=bool))
 
 
 @pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64])
@@ -275,11 +293,11 @@ def test_logits_decide_in_place_of_weights(kind: type, rng: np.random.Generator)
     y = rng.integers(-1, 6, 50)
     right = np.bincount(y[(logits.argmax(axis=1) == y)], minlength=6)
     H = rng.standard_normal((50, 4))
-    alone = stream_decisions(ArrayRows(H), y, logits=ArrayRows(logits), block=7)
+    alone = decide(H, y, logits=logits, reading=Pass(block=7))
     assert np.array_equal(alone.right, right) and alone.counted.sum() == (y >= 0).sum()
     assert alone.ncc_right is alone.agree is alone.positive is alone.margin_sum is None
     M = rng.standard_normal((6, 4))
-    beside = stream_decisions(ArrayRows(H), y, weights=M, logits=ArrayRows(logits), means=M)
+    beside = decide(H, y, weights=M, logits=logits, means=M)
     near = (H / np.linalg.norm(H, axis=1, keepdims=True) @ M.T - (M**2).sum(axis=1) / 2).argmax(1)
     assert np.array_equal(beside.right, right) and beside.positive is not None
     assert beside.agree == ((near == logits.argmax(axis=1)) & (y >= 0)).sum()
@@ -290,21 +308,21 @@ def test_bad_rows_are_named(bad: float) -> None:
     H, y, name = np.ones((9, 2)), np.zeros(9, dtype=int), "'f.h5': dataset 'x'"
     H[6:, 1] = bad
     with pytest.raises(DataError, match=rf"{name} .*3 of rows 4 to 8, first row 6"):
-        stream_decisions(ArrayRows(H), y, weights=np.eye(2), where=name, block=5, span=(4, 9))
+        decide(H, y, weights=np.eye(2), where=name, reading=Pass(block=5, span=(4, 9)))
     y[6:] = -1
-    assert stream_decisions(ArrayRows(H), y, weights=np.eye(2)).counted[0] == 6
+    assert decide(H, y, weights=np.eye(2)).counted[0] == 6
     logits = np.zeros((6, 3), dtype=np.float16)
     logits[4, 1] = np.nan  # of the largest of a row alone, which NaN is
     with pytest.raises(DataError, match="logits holds NaN.*first row 4; "):
-        stream_decisions(ArrayRows(H[:6]), y[:6] * 0, logits=ArrayRows(logits))
+        decide(H[:6], y[:6] * 0, logits=logits)
 
 
 def test_zero_rows_have_no_direction_but_may_be_measured_raw() -> None:
     H, y = np.array([[1.0, 0.0], [0.0, 0.0]]), np.array([0, 1])
     with pytest.raises(DataError, match="first row 1"):
-        stream_decisions(ArrayRows(H), y, means=np.eye(2))
+        decide(H, y, means=np.eye(2))
     W, bias = np.eye(2), np.array([0.0, 0.5])
-    found = stream_decisions(ArrayRows(H), y, weights=W, bias=bias, means=0.5 * W, unit=False)
+    found = decide(H, y, weights=W, bias=bias, means=0.5 * W, unit=False)
     assert np.array_equal(found.right, [1, 1]) and np.array_equal(found.ncc_right, [1, 0])
     assert np.array_equal(found.margin_min, [1.0, 0.0])
 
@@ -319,7 +337,7 @@ def test_zero_rows_have_no_direction_but_may_be_measured_raw() -> None:
 )
 def test_what_does_not_fit_is_refused(labels: np.ndarray, more: dict, message: str) -> None:
     with pytest.raises(DataError, match=message):
-        stream_decisions(ArrayRows(np.ones((4, 2))), labels, **more)
+        decide(np.ones((4, 2)), labels, **more)
 
 
 def test_progress_tells_rows_and_the_deadline_stops(rng: np.random.Generator) -> None:
@@ -341,7 +359,7 @@ def test_close_calls_need_the_second_look(
     H = W[y] + 0.1 * rng.standard_normal((1200, 4))
     called = (H @ W.T).argmax(axis=1)
     assert ((H.astype(np.float32) @ W.T.astype(np.float32)).argmax(axis=1) != called).any()
-    found = stream_decisions(ArrayRows(H), y, weights=W, device=device if by_torch else None)
+    found = decide(H, y, weights=W, device=device if by_torch else None)
     assert np.array_equal(found.right, np.bincount(y[called == y], minlength=1200))
 
 
@@ -387,22 +405,20 @@ def test_laws_of_the_forms(seed: int, power: int) -> None:
     H, y = rng.standard_normal((40, 5)), rng.integers(0, 4, 40)
     W = rng.standard_normal((4, 5)) * rng.uniform(0.2, 3.0, (4, 1))
     bias = rng.standard_normal(4)
-    forms = stream_decisions(ArrayRows(H), y, weights=W, bias=bias, compared=True).forms
-    scaled = stream_decisions(ArrayRows(H), y, weights=2.0**power * W, compared=True).forms
+    forms = decide(H, y, weights=W, bias=bias, compared=True).forms
+    scaled = decide(H, y, weights=2.0**power * W, compared=True).forms
     assert forms is not None and scaled is not None and forms[1] == scaled[1]
     unit = W / np.linalg.norm(W, axis=1, keepdims=True)
-    alike = stream_decisions(ArrayRows(H), y, weights=unit, compared=True).forms
+    alike = decide(H, y, weights=unit, compared=True).forms
     assert alike is not None and (alike == forms[1]).all()
     for place, form in enumerate(("linear", "cosine", "euclidean")):
         rows, offsets = equivalent_head(form, W, bias)
-        alone = stream_decisions(
-            ArrayRows(H), y, weights=rows, bias=offsets, raw_margins=form != "cosine"
-        )
+        alone = decide(H, y, weights=rows, bias=offsets, raw_margins=form != "cosine")
         assert alone.right is not None and alone.right.sum() == forms[place]
         # A sample is right if and only if its margin is positive, but for ties.
         assert alone.positive is not None and (alone.positive == alone.right).all()
     halves = [
-        stream_decisions(ArrayRows(H), y, weights=W, bias=bias, compared=True, span=span)
+        decide(H, y, weights=W, bias=bias, compared=True, reading=Pass(span=span))
         for span in ((0, 13), (13, 40))
     ]
     assert np.array_equal(halves[0].joined(halves[1]).forms, forms)

@@ -14,7 +14,7 @@ from gnc_cli.errors import DataError
 from gnc_cli.metrics import spectrum
 from gnc_cli.metrics.class_moments import stream_moments
 from gnc_cli.metrics.decisions import stream_deciders
-from gnc_cli.metrics.rows import ArrayRows
+from gnc_cli.metrics.rows import ArrayRows, Pass
 from gnc_cli.metrics.spectrum import (
     FeatureSpectrum,
     direction_sums,
@@ -37,10 +37,11 @@ FIGURES = (
 def measured(X: np.ndarray, workers: int = 1, seed: int = 0) -> FeatureSpectrum:
     """The figures of unlabelled rows."""
     rows, labels = ArrayRows(X), np.zeros(len(X), dtype=np.int64)
-    how: dict[str, Any] = {"block": 7 if len(X) < 100 else 500, "workers": workers}
-    (moments,) = stream_deciders([partial(moment_sums, rows, labels, "rows")], rows, **how)
+    reading = Pass(block=7 if len(X) < 100 else 500, workers=workers)
+    sums_of_moments = partial(moment_sums, rows, labels, "rows")
+    (moments,) = stream_deciders([sums_of_moments], rows, "rows", reading)
     sums_of = direction_sums(rows, labels, "rows", total_moments(moments)[0], seed)
-    (directions,) = stream_deciders([sums_of], rows, **how)
+    (directions,) = stream_deciders([sums_of], rows, "rows", reading)
     return feature_spectrum(moments, directions, len(X), seed)
 
 

@@ -1,12 +1,9 @@
-"""From names to numbers: the datasets of one row, opened, held against each other, and narrowed to
-the classes that are measured."""
+"""From names to numbers: the datasets of one row, opened and compared with each other."""
 
 import contextlib
 import hashlib
 import io
 import os
-import re
-import threading
 import weakref
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,17 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from gnc_cli.collapse.conventions import NONZERO, ROLES, Conventions, HeadForm, Selection
+from gnc_cli.collapse.conventions import ROLES, Selection
 from gnc_cli.collapse.heads import other_matrices
 from gnc_cli.collapse.roles import Piece, unused_vectors
-from gnc_cli.errors import DataError, UsageError
+from gnc_cli.errors import DataError
 from gnc_cli.io.catalogue import Catalogue, check_entry, is_kernel, translated
 from gnc_cli.io.file_rows import ConcatenatedRows, FileRows, advice_for, matrix_shape
 from gnc_cli.io.formats import reader_for
-from gnc_cli.io.inputs import open_input, read_lines, split_key
+from gnc_cli.io.inputs import open_input, split_key
 from gnc_cli.io.loading import (
     IGNORED,
-    check_range,
     joined_labels,
     load_bias,
     load_numbers,
@@ -35,18 +31,17 @@ from gnc_cli.io.loading import (
     stored_labels,
 )
 from gnc_cli.io.models import class_names
-from gnc_cli.metrics.rows import ArrayRows, ColumnRows, Rows, to_numpy
-from gnc_cli.parameters import MOST_CLASSES, Lines, requires, spelled
-from gnc_cli.parsing import shown
+from gnc_cli.metrics.rows import ArrayRows, Rows, to_numpy
+from gnc_cli.parameters import Lines, spelled
 
 ONE_LOGIT = "one logit decides between two classes: rows -w/2 and w/2, biases -b/2 and b/2"
 """The note of a classifier of one row w and one bias b."""
 _MOST_OPEN = 64
-"""Files that stay open."""
+"""Number of files that stay open at once: systems allow some hundreds."""
 
 
 @dataclass(frozen=True, eq=False)
-class Samples:
+class Dataset:
     """The numbers of one row; features and logits can be read while their files are open."""
 
     features: Rows | None
@@ -60,19 +55,19 @@ class Samples:
     logits: Rows | None
     """Rows (N, K), as stored."""
     where: dict[str, str]
-    """How messages name each of them: `'f.h5': dataset 'features'`."""
+    """Names of these in messages, such as `'f.h5': dataset 'features'`."""
     notes: tuple[str, ...]
-    """What was done to read them, for the user to check."""
+    """Notes on how they were read, for the user to check."""
     names: list[str] | None
-    """Of the classes, by the label in the file."""
+    """Names of the classes, by the label in the file."""
 
 
 # Files --------------------------------------------------------------------------------------------
 
 
 class Inputs:
-    """Input files by name. Each is opened and listed once, and stays open as long as this lives;
-    beyond `_MOST_OPEN` files the others are opened as often as asked for. A pipe is read once."""
+    """Input files by name. Each is opened and listed once, and stays open as long as this object;
+    beyond `_MOST_OPEN` files the others are opened each time. A pipe is read once."""
 
     def __init__(self) -> None:
         self._piped: dict[str, bytes] = {}
@@ -82,7 +77,7 @@ class Inputs:
 
     @contextlib.contextmanager
     def open(self, path: str) -> Iterator[Catalogue]:
-        """The catalogue of a file, or of `-`, for the block."""
+        """Open a file, or `-`, and yield its catalogue for the block."""
         if path not in self._open and len(self._open) < _MOST_OPEN:
             self._open[path] = self._files.enter_context(self._listed(path))
         if path in self._open:
@@ -114,7 +109,8 @@ class Inputs:
 
 
 def file_stamp(name: str) -> str:
-    """A text that changes when the file `FILE` or `FILE:key` does: size and time; "" if missing."""
+    """Return a text that changes when the file `FILE` or `FILE:key` does: size and time; empty if
+    it is missing."""
     path, _ = split_key(name)
     try:
         status = os.stat(path)
@@ -124,7 +120,7 @@ def file_stamp(name: str) -> str:
 
 
 @contextlib.contextmanager
-def open_samples(
+def open_dataset(
     inputs: Inputs,
     selection: Selection,
     pieces: Mapping[str, Sequence[Piece]],
@@ -132,7 +128,7 @@ def open_samples(
     copies: bool,
     counted: bool,
     notes: Sequence[str] = (),
-) -> Iterator[Samples]:
+) -> Iterator[Dataset]:
     """Open the datasets of one row for the block.
 
     Args:
@@ -147,7 +143,8 @@ def open_samples(
     """
     with contextlib.ExitStack() as stack:
         files: dict[str, Catalogue] = {}
-        for path in dict.fromkeys(piece.path for of_role in pieces.values() for piece in of_role):
+        every = [piece for same_role in pieces.values() for piece in same_role]
+        for path in dict.fromkeys(piece.path for piece in every):
             files[path] = stack.enter_context(inputs.open(path))
         datasets = {
             role: [(files[p.path], files[p.path].named(p.name)) for p in pieces.get(role, ())]
@@ -185,7 +182,7 @@ def open_samples(
             )
             weights = _weights(parts, turned, copies)
             for piece in pieces["weights"][: 1 if copies else None]:
-                used = {p.name for of_role in pieces.values() for p in of_role}
+                used = {other.name for other in every}
                 notes += _about_head(files[piece.path], piece, weights, bias, used, selection)
         models = [piece.model for piece in pieces.get("weights", ()) if piece.model is not None]
         names = class_names(models[0], len(weights)) if models and weights is not None else None
@@ -202,7 +199,8 @@ def open_samples(
         if counted and features is not None:
             labels = np.arange(features.shape[0])
             where["labels"] = f"{features.where}, one row a class"
-        yield _of_two(Samples(features, labels, weights, bias, logits, where, tuple(notes), names))
+        dataset = Dataset(features, labels, weights, bias, logits, where, tuple(notes), names)
+        yield _two_classes(dataset)
 
 
 def _classes(
@@ -213,7 +211,7 @@ def _classes(
     names: list[str] | None,
     notes: list[str],
 ) -> tuple[np.ndarray, list[str] | None]:
-    """Class numbers of labels, of files or of the caller, and the names of the classes."""
+    """Return class numbers of labels, of files or of the caller, and the names of the classes."""
     ignored = (*IGNORED, *selection.ignore_label)
     joined = joined_labels(labels, rows, selection.labels_are, ignored, notes)
     if joined.dtype != object:
@@ -248,10 +246,14 @@ def _turned(
 
 
 def _weights(parts: Sequence[FileRows], transpose: bool, copies: bool) -> np.ndarray:
-    """The classifier: rows of all parts, or the one that all parts repeat."""
-    own = parts[:1] if copies else parts
-    weights = load_weights(own, transpose=transpose)
-    for part in parts[len(own) :]:
+    """Return the classifier: the rows of all parts, or those that all parts repeat.
+
+    Raises:
+        DataError: the parts should be the same, and are not.
+    """
+    read = parts[:1] if copies else parts
+    weights = load_weights(read, transpose=transpose)
+    for part in parts[len(read) :]:
         if not np.array_equal(load_weights([part], transpose=transpose), weights):
             raise DataError(
                 f"{part.where} differs from {parts[0].where}; shards of one set share their "
@@ -311,8 +313,8 @@ def _about_head(
 # Arrays -------------------------------------------------------------------------------------------
 
 
-def samples_of_arrays(values: Mapping[str, Any], selection: Selection) -> Samples:
-    """Features, labels, weights, bias, logits as the caller gave them, checked."""
+def dataset_of_arrays(values: Mapping[str, Any], selection: Selection) -> Dataset:
+    """Return features, labels, weights, bias and logits that the caller gave, checked."""
     arrays = {name: to_numpy(v, name, texts=name == "labels") for name, v in values.items()}
     where: dict[str, str] = {name: name for name in arrays}
     notes: list[str] = []
@@ -351,8 +353,8 @@ def samples_of_arrays(values: Mapping[str, Any], selection: Selection) -> Sample
         or _turned([weights.shape], False, bias, features, "weights", notes)
     ):
         weights = weights.T
-    return _of_two(
-        Samples(
+    return _two_classes(
+        Dataset(
             features=features,
             labels=labels,
             weights=weights,
@@ -365,8 +367,8 @@ def samples_of_arrays(values: Mapping[str, Any], selection: Selection) -> Sample
     )
 
 
-def _of_two(samples: Samples) -> Samples:
-    """Return samples of one logit, with one row of weights and labels 0 and 1, as of two classes.
+def _two_classes(samples: Dataset) -> Dataset:
+    """Return a dataset with one row of weights and labels 0 and 1 as one of two classes.
 
     Raises:
         DataError: there is one row, and no labels of two classes.
@@ -386,255 +388,3 @@ def _of_two(samples: Samples) -> Samples:
         notes=(*samples.notes, ONE_LOGIT),
         names=names if names is not None and len(names) == 2 else None,
     )
-
-
-# The classes that are measured --------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class Prepared(Samples):
-    """One set, ready to be read through: classes are numbered 0 to K - 1 as they are measured, and
-    labels are -1 for samples of classes left out."""
-
-    kept: np.ndarray
-    """The classes measured, by their labels in the file, increasing, shape (K,)."""
-    K_in_file: int
-    """Classes in the file."""
-    d: int
-
-    @property
-    def K(self) -> int:
-        """Classes measured."""
-        return len(self.kept)
-
-    def numbered(self, labels: np.ndarray) -> np.ndarray:
-        """Labels of the file as places in `kept`; -1 for samples of classes left out."""
-        if self.K == self.K_in_file:
-            return labels
-        place = np.full(self.K_in_file + 1, -1, dtype=np.int64)  # the last is that of label -1
-        place[self.kept] = np.arange(self.K)
-        return place[labels]
-
-
-def prepare_samples(
-    samples: Samples, selection: Selection, conventions: Conventions, least: int = 0
-) -> Prepared:
-    """Check one set of arrays and leave out the classes that are not asked for; without a
-    classifier there are at least `least` classes."""
-    if conventions.head is not None:
-        samples = _of_form(samples, conventions.head)
-    features, labels, weights = samples.features, samples.labels, samples.weights
-    bias, logits, where = samples.bias, samples.logits, samples.where
-    if features is not None:
-        d = features.shape[1]
-        labels = _checked_labels(labels, features.shape, where)
-    elif weights is not None:
-        d = weights.shape[1]
-    else:
-        name = spelled("features", None if "labels" in where.values() else "F:KEY")
-        raise DataError(f"neither features nor weights were found; give {name}")
-    if weights is not None and weights.shape[1] != d:
-        advice = "give the classifier of these features"
-        if weights.shape[0] == d:
-            other = spelled("transpose_weights", True)
-            advice = f"drop {other}" if selection.transpose_weights else f"{advice}, or {other}"
-        raise DataError(
-            f"{where['weights']} has shape {weights.shape}, but features have d = {d}; expected "
-            f"(K, {d}): {advice}"
-        )
-    K = number_of_classes(samples, labels, conventions.K, least)
-    if labels is not None:
-        check_range(labels, K, where["labels"])
-    if bias is not None and (weights is None or bias.shape != (K,)):
-        raise DataError(f"{where['bias']} has shape {bias.shape}; expected ({K},), beside weights")
-    if logits is not None and features is not None and logits.shape != (features.shape[0], K):
-        raise DataError(
-            f"{where['logits']} has shape {logits.shape}; expected ({features.shape[0]}, {K})"
-        )
-    if features is None:
-        labels = None
-    counts = None if labels is None else np.bincount(labels[labels >= 0], minlength=K)
-    names = samples.names
-    if selection.class_names is not None:
-        names = read_lines(selection.class_names)
-        if len(names) != K:
-            raise DataError(
-                f"{shown(selection.class_names)} has {len(names)} names for {K} classes; give one "
-                "per line, in order"
-            )
-    if counts is not None and np.count_nonzero(counts) < 2 and weights is None and logits is None:
-        raise DataError(
-            f"{where['labels']}: every sample has label {counts.argmax()}; at least two classes "
-            "are needed: check the labels, or give the classifier"
-        )
-    kept = _chosen_classes(K, conventions, names, counts, weights)
-    if counts is not None and not counts[kept].any():
-        raise DataError("no sample belongs to the classes measured; check the labels")
-    whole = Prepared(
-        features, labels, weights, bias, logits, where, samples.notes, names, kept, K, d
-    )
-    if len(kept) == K:
-        return whole
-    return replace(
-        whole,
-        labels=None if labels is None else whole.numbered(labels),
-        weights=None if weights is None else weights[kept],
-        bias=None if bias is None else bias[kept],
-        logits=None if logits is None else ColumnRows(logits, kept, threading.local()),
-    )
-
-
-def _of_form(samples: Samples, form: str) -> Samples:
-    """Leave out the logits, and the bias of a form that has none, with a note.
-
-    Raises:
-        DataError: there are no weights.
-    """
-    if samples.weights is None:
-        raise DataError(
-            f"{spelled('head', form)} requires weights, and none were found; name them with "
-            f"{spelled('weights', 'F:KEY')}"
-        )
-    bias = samples.bias if form == HeadForm.LINEAR else None
-    unused = {"bias": samples.bias if bias is None else None, "logits": samples.logits}
-    notes = tuple(
-        f"{samples.where[role]}: ignored, the {form} head decides"
-        for role, part in unused.items()
-        if part is not None
-    )
-    return replace(samples, notes=samples.notes + notes, bias=bias, logits=None)
-
-
-def cut_samples(samples: Prepared, dims: Sequence[int] | None) -> list[Prepared]:
-    """The first p dimensions of one set, for each p of `dims`, ascending; the set itself for None.
-
-    Features are read once for all. Logits are left out, since they are of all dimensions.
-
-    Raises:
-        UsageError: the set has fewer dimensions than the last of `dims`.
-    """
-    if dims is None:
-        return [samples]
-    if dims[-1] > samples.d:
-        raise UsageError(
-            f"{spelled('prefix_dims', dims[-1])} is more than the d = {samples.d} of the data; "
-            f"give prefixes up to {samples.d}"
-        )
-    features, weights, notes = samples.features, samples.weights, samples.notes
-    if samples.logits is not None:
-        notes += (f"{samples.where['logits']}: of all dimensions, left out for prefixes",)
-    block, parts = threading.local(), []
-    for p in dims:
-        where = {role: f"{name}, first {p} dimensions" for role, name in samples.where.items()}
-        part = replace(
-            samples,
-            features=None if features is None else ColumnRows(features, slice(p), block),
-            weights=None if weights is None else weights[:, :p],
-            logits=None,
-            where=where,
-            notes=notes,
-            d=p,
-        )
-        parts.append(part)
-    return parts
-
-
-def _checked_labels(
-    labels: np.ndarray | None, shape: tuple[int, int], where: dict[str, str]
-) -> np.ndarray:
-    features, (N, d) = where["features"], shape
-    if labels is None:
-        name = None if features == "features" else "F:KEY"
-        raise DataError(
-            f"{features} has weights or logits, and no labels; give {spelled('labels', name)}, or "
-            f"the features alone: {spelled('features', name)}"
-        )
-    if len(labels) != N:
-        step = "give one for each row"
-        if len(labels) == d:
-            step = f"these features are stored as (d, N): add {spelled('transpose_features', True)}"
-        raise DataError(
-            f"{where['labels']} has {len(labels)} labels for {N} features ({features}); {step}"
-        )
-    if not N:
-        raise DataError(f"{features} holds no rows")
-    if labels.max() < 0:
-        raise DataError(f"{where['labels']}: all {N} samples are left out; check the labels")
-    return labels
-
-
-def number_of_classes(
-    samples: Samples, labels: np.ndarray | None, wanted: int | None, least: int = 0
-) -> int:
-    """Return K: rows of the weights, columns of the logits, else `--K`, or what names and the
-    largest label say, but at least `least`."""
-    if samples.weights is not None:
-        K, where = len(samples.weights), samples.where["weights"]
-    elif samples.logits is not None:
-        K, where = samples.logits.shape[1], samples.where["logits"]
-    else:
-        largest = 0 if labels is None else int(labels.max(initial=0))
-        if largest >= MOST_CLASSES:
-            raise DataError(
-                f"{samples.where['labels']} has label {largest}, and labels run from 0 to K - 1 "
-                f"for K = {MOST_CLASSES}; number them anew"
-            )
-        return wanted or max(largest + 1, least, len(samples.names or ()))
-    if wanted not in (None, K):
-        raise DataError(
-            f"{where} has {K} classes, not {spelled('K', wanted)}; drop it, add the missing part, "
-            "or mend the file"
-        )
-    return K
-
-
-def _chosen_classes(
-    K: int,
-    conventions: Conventions,
-    names: list[str] | None,
-    counts: np.ndarray | None,
-    weights: np.ndarray | None,
-) -> np.ndarray:
-    """The classes that `--classes` and `--min-count` leave; `counts` are samples, shape (K,)."""
-    classes, min_count = conventions.classes, conventions.min_count
-    kept = np.ones(K, dtype=bool)
-    if classes == NONZERO:
-        kept[:] = True if weights is None else weights.any(axis=1)
-    elif classes is not None:
-        kept[:] = False
-        kept[_listed(classes, K, names or [])] = True
-    if min_count is not None:
-        if counts is None:
-            advice = f"use {spelled('classes', 'FILE')}"
-            raise requires("min_count", "samples, and there are none", advice)
-        kept &= counts >= min_count
-    left = np.flatnonzero(kept)
-    if len(left) < 2:
-        options = [n for n, v in (("classes", classes), ("min_count", min_count)) if v is not None]
-        by = f" by {' and '.join(map(spelled, options))}" if options else ""
-        raise DataError(f"{len(left)} of {K} classes left{by}; at least two are needed")
-    return left
-
-
-def _listed(path: str | Lines, K: int, names: list[str]) -> list[int]:
-    """The labels in a file or list of labels, or of names."""
-    places = {name: k for k, name in enumerate(names)}
-    return [
-        class_of(word, K, places, f"{shown(path)}, line {number}")
-        for number, word in enumerate(read_lines(path), start=1)
-        if word
-    ]
-
-
-def class_of(word: str, K: int, places: Mapping[str, int], where: str) -> int:
-    """The class that a word of a file names, by its label or in `places`.
-
-    Raises:
-        DataError: none; begins with `where`.
-    """
-    if word in places:
-        return places[word]
-    if re.fullmatch(r"\d{1,18}", word, re.ASCII) and int(word) < K:
-        return int(word)
-    hint = f"a label from 0 to {K - 1}" + (" or a name" if places else "")
-    raise DataError(f"{where}: {word[:40]!r} is no class; expected {hint}")
