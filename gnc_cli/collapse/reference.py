@@ -16,7 +16,7 @@ from gnc_cli.collapse.result import Gnc2Reference
 from gnc_cli.errors import DataError
 from gnc_cli.geometry.one_vs_rest import minimum_one_vs_rest
 from gnc_cli.geometry.sphere import normalise
-from gnc_cli.known_codes.best import Reference, Table, best, read_table
+from gnc_cli.known_codes.best import BestKnown, Table, best, read_table
 from gnc_cli.known_codes.citation import cited
 from gnc_cli.known_codes.table import KnownCodes
 from gnc_cli.parameters import spelled
@@ -137,7 +137,7 @@ def _hull_distance(g: np.ndarray) -> float:
     return s - n * t - t
 
 
-def _of_code(code: Reference) -> Gnc2Reference:
+def _of_code(code: BestKnown) -> Gnc2Reference:
     size = f"({code.d}, {code.K})"
     if code.kind == "theorem":
         name, source, version = code.source, code.source.partition(": ")[0], None

@@ -28,7 +28,7 @@ from gnc_cli.figures import (
     published,
     short,
 )
-from gnc_cli.known_codes.citation import cited
+from gnc_cli.known_codes.citation import PROVEN, cited
 from gnc_cli.known_codes.table import TableStamp, our_copy
 from gnc_cli.known_codes.verdict import TOLERANCE, ComparisonStatus
 from gnc_cli.metrics.gnc2 import Rattlers
@@ -45,7 +45,6 @@ _TITLES = {
     Mode.FILES: "Codes beside the known codes",
     Mode.LIST: "Known codes",
 }
-_PROVEN = {True: "proved optimal", False: "not proved", None: "optimality not settled"}
 _UNNAMED = {
     "decided": "no construction or stored code",
     "undecided": "undecided: the search was cut short; raise --time-limit",
@@ -134,7 +133,7 @@ def _sheet(r: FileRow, stamp: TableStamp, verbose: bool) -> list[Table]:
         rows.append(("best known", "-", remark, "best_known"))
     else:
         source = (r.source or "") if verbose else cited(r.source or "", r.d, r.K)
-        remark = ", ".join(filter(None, (_PROVEN[r.proven], source, r.best_known_table)))
+        remark = ", ".join(filter(None, (PROVEN[r.proven], source, r.best_known_table)))
         rows.append(("best known", published(r.figure or ""), remark, "best_known"))
         of = "of distances, " if _by_distance(r) else ""
         rows.append(("gap", short(r.gap), f"{of}negative is better", "gap"))

@@ -4,6 +4,12 @@ import re
 
 from gnc_cli.figures import SHORT
 
+PROVEN = {
+    True: "proved optimal",
+    False: "not proved optimal",
+    None: "optimality not settled",
+}
+"""What is known of a code's optimality, in words."""
 _YEAR = r"\b(?:1[89]|20)\d\d\b"
 _CITED = re.compile(rf"[^:;]*?{_YEAR}(, [^:;,]*{_YEAR})*")
 """Names and a year, and further ones after a comma."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gnc_cli.known_codes.best import Reference, Table, best
+from gnc_cli.known_codes.best import BestKnown, Table, best
 from gnc_cli.runtime.deadline import Progress, StageProgress
 from gnc_cli.runtime.parallel import processes
 from gnc_cli.runtime.threads import limit_threads, threads_for
@@ -58,7 +58,7 @@ class Instance:
         return self.K > LARGE
 
     @cached_property
-    def known(self) -> Reference | None:
+    def known(self) -> BestKnown | None:
         """The best known code of this size."""
         return best(self.d, self.K, self.table)
 

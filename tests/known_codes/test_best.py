@@ -45,8 +45,8 @@ def test_the_table(found: list[tuple[int, int]]) -> None:
     refined = best(3, 24)
     assert refined is not None and refined.kind == "table" and refined.rounding == 1e-40
     assert refined.exact is not None and float(refined.exact) == refined.max_cosine
-    assert refined.date == "1961" and refined.record().table == "our copy of 2026-11"
-    assert refined.record().figure == "0.723078468333509"  # of 40 decimals
+    assert refined.date == "1961" and refined.table == "our copy of 2026-11"
+    assert refined.figure == "0.723078468333509"  # of 40 decimals
 
 
 def test_constructions_come_after_tables(found: list[tuple[int, int]]) -> None:
@@ -62,7 +62,7 @@ def test_codes_of_ours_count() -> None:
     # A source that can be quoted; the command stands apart.
     assert known.on_record and known.source == "found by gnc, not compared with a published value"
     assert str(known.how).startswith("gnc solve --d 10 --K 100 ")
-    assert known.record().how == known.how and str(best(3, 24)).count("gnc solve") == 0
+    assert str(best(3, 24)).count("gnc solve") == 0
     part = best(10, 99)
     assert part is not None and part.max_cosine == known.max_cosine and not part.on_record
     assert part.source == f"first 99 points of (10, 100): {known.source}"
