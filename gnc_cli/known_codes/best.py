@@ -3,7 +3,8 @@
 The smallest largest cosine among theorem 3.3, proved entries of our table, the other entries of the
 user's table and of ours, constructions, and numerical codes of ours; of figures within 1e-12 the
 earlier in this list counts. A code of more points or in fewer dimensions counts as well: its
-first K points, with zeros appended, are a code of (d, K). `solve`, `measure`, `bounds` and
+first K points, with zeros appended, are a code of (d, K), and so do entries of a table in
+orthogonal subspaces. `solve`, `measure`, `bounds` and
 `compare` all print this answer. Figures alone: nothing is built, and nothing heavy is loaded.
 """
 
@@ -15,6 +16,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from gnc_cli.known_codes.table import (
+    SUM,
     KnownCode,
     KnownCodes,
     TableStamp,
@@ -33,9 +35,6 @@ SAME = 1e-12
 """Figures this near are one code: the public table rounds in the 12th decimal."""
 _DIGITS = 15
 """Decimals of a figure that are shown: those of a double."""
-SEARCHED = 4096
-"""Dimensions up to which constructions are searched, in tenths of a second; beyond, a code of so
-many dimensions counts."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,10 +136,10 @@ def _candidates(d: int, K: int, table: KnownCodes) -> Iterator[BestKnown]:
     if ours is not None and ours.proven:
         yield _entry(ours, our_copy().stamp, d, K)
     for some in {id(t): t for t in (table, our_copy())}.values():
-        for code in (some.find(d, K), some.covering(d, K)):
+        for code in (some.find(d, K), some.covering(d, K), some.summed(d, K)):
             if code is not None:
                 yield _entry(code, some.stamp, d, K)
-    built = constructed(min(d, SEARCHED), K)
+    built = constructed(d, K)
     if built is not None:
         yield BestKnown(
             max_cosine=built.cosine.value,
@@ -192,7 +191,7 @@ def _part(d: int, K: int, wanted_d: int, wanted_K: int) -> str:
 
 
 def _entry(entry: KnownCode, stamp: TableStamp | None, d: int, K: int) -> BestKnown:
-    own = (entry.d, entry.K) == (d, K)
+    own = (entry.d, entry.K) == (d, K) and entry.status != SUM
     return BestKnown(
         max_cosine=entry.max_cosine,
         figure=_shown(entry.figure),

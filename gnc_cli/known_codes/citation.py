@@ -38,6 +38,8 @@ def cited(source: str, d: int = 0, K: int = 0) -> str:
     if part is not None:
         return part[0] + cited(source[part.end() :])
     stated, _, rest = source.partition(": ")
+    if stated.endswith(" in orthogonal subspaces"):
+        return stated
     if _AUTHOR.match(rest) and not _AUTHOR.match(stated):
         source = rest
     names, year = [], re.search(_YEAR, source)

@@ -8,9 +8,9 @@ from fractions import Fraction
 from functools import cached_property
 
 from gnc_cli.constructions.construction import Construction
-from gnc_cli.constructions.registry import find, largest_construction
+from gnc_cli.constructions.registry import find, largest_construction, least_dimension
 from gnc_cli.geometry.rounding import rounded_down, rounded_up
-from gnc_cli.known_codes.best import SEARCHED, constructed
+from gnc_cli.known_codes.best import constructed
 from gnc_cli.known_codes.stored import stored_entry
 from gnc_cli.known_codes.table import (
     CLAIMED,
@@ -19,7 +19,7 @@ from gnc_cli.known_codes.table import (
     KnownCodes,
     our_copy,
 )
-from gnc_cli.limits.limit import Count, Finding, Limit
+from gnc_cli.limits.limit import LARGEST_D, Count, Dimension, Ending, Finding, Limit
 
 _ONE_CODE = 1e-11
 """Entries and constructions whose cosines are this near are one code, rounded in its 12th digit."""
@@ -51,6 +51,8 @@ class CodeList(Limit):
     ) -> None:
         self.name, self.source, self.of_rho, self.proved = name, source, of_rho, proved
         self._codes = codes
+        self._sums = proved and not of_rho
+        """Whether entries may be put into orthogonal subspaces."""
 
     @cached_property
     def _clearances(self) -> list[tuple[KnownCode, float]]:
@@ -58,7 +60,8 @@ class CodeList(Limit):
         return [(code, _clearance(code)) for code in self._codes.best_first]
 
     def at(self, d: int, K: int) -> Finding | None:
-        code = self._codes.covering(d, K)
+        code = self._codes.summed(d, K) if self._sums else None
+        code = code or self._codes.covering(d, K)
         if code is None:
             return None
         return Finding(_clearance(code), source=_entry_source(code), how=_entry_command(code, d, K))
@@ -66,14 +69,22 @@ class CodeList(Limit):
     def points(self, d: int, target: Fraction) -> Count | None:
         least = rounded_up(target)
         reached = [code for code, value in self._clearances if code.d <= d and value >= least]
+        if self._sums and (code := self._codes.fullest(d, rounded_down(1 - target))) is not None:
+            reached.append(code)
         code = max(reached, key=lambda code: code.K, default=None)
         if code is None:
             return None
         return Count.of(code.K, _entry_source(code), _entry_command(code, d, code.K))
 
-    def last_d(self, K: int) -> int | None:
-        """The last dimension of the list: beyond it no code is better."""
-        return max((d for d, _ in self._codes.entries), default=0)
+    def dimension(self, K: int, target: Fraction) -> Dimension:
+        """Of the codes that are large and good enough, that of fewest dimensions."""
+        least = rounded_up(target)
+        found = [code.d for code, value in self._clearances if code.K >= K and value >= least]
+        if self._sums:
+            most = min(found, default=LARGEST_D)
+            d = self._codes.summands.dimension(K, rounded_down(1 - target), most)
+            found += [] if d is None else [d]
+        return Dimension(min(found)) if found else Dimension(None, Ending.NEVER)
 
 
 def _clearance(entry: KnownCode) -> float:
@@ -108,7 +119,7 @@ def _entry_command(entry: KnownCode, d: int, K: int) -> str | None:
 class ConstructionLimit(Limit):
     """The best construction: whole or in part, cross sections, orthogonal sums.
 
-    Silent where theorem 3.3 rules (K <= 2 d). Beyond 4096 dimensions a construction in 4096 counts.
+    Silent where theorem 3.3 rules (K <= 2 d).
     """
 
     name = "construction"
@@ -117,21 +128,23 @@ class ConstructionLimit(Limit):
     listed = True
 
     def at(self, d: int, K: int) -> Finding | None:
-        code = constructed(min(d, SEARCHED), K) if K > 2 * d else None
+        code = constructed(d, K) if K > 2 * d else None
         if code is None:
             return None
         value = rounded_down(1 - code.cosine.between[1])
         return Finding(value, source=f"{code.origin}: {code.reference}", how=_command(code, d, K))
 
     def points(self, d: int, target: Fraction) -> Count | None:
-        code = largest_construction(min(d, SEARCHED), float(1 - target))
+        code = largest_construction(d, float(1 - target))
         if code is None or code.K <= 2 * d:
             return None
         return Count.of(code.K, f"{code.origin}: {code.reference}", _command(code, d, code.K))
 
-    def last_d(self, K: int) -> int | None:
-        """Theorem 3.3 rules from K/2 dimensions on; beyond 4096 no code is better."""
-        return min(SEARCHED, (K - 1) // 2)
+    def dimension(self, K: int, target: Fraction) -> Dimension:
+        """Theorem 3.3 rules from K/2 dimensions on."""
+        most = min((K - 1) // 2, LARGEST_D)
+        d = least_dimension(K, rounded_down(1 - target), most)
+        return Dimension(d) if d is not None else Dimension(None, Ending.NEVER)
 
 
 def _command(code: Construction, d: int, K: int) -> str:

@@ -26,7 +26,8 @@ from gnc_cli.constructions.construction import (
 )
 from gnc_cli.constructions.integer_rows import IntegerRows
 
-_RANKIN = "Rankin 1955, The closest packing of spherical caps in n dimensions"
+RANKIN = "Rankin 1955, The closest packing of spherical caps in n dimensions"
+_SCHLAEFLI = "Schläfli 1852, Theorie der vielfachen Kontinuität"
 _COUNTED = 4096
 """Up to this many corners all pairs of a polygon are counted."""
 _RATIONAL_TURNS = {
@@ -141,9 +142,10 @@ def _member(kind: str, n: int) -> Construction | None:
             f"simplex-{n}",
             f"regular simplex in {n} dimensions",
             n,
-            _RANKIN,
+            _SCHLAEFLI,
             partial(_simplex_rows, n),
             (Fraction(-1, n), n),
+            optimality=RANKIN,
         )
     if kind == "orthoplex":
         return orthoplex(n)
@@ -153,8 +155,8 @@ def _member(kind: str, n: int) -> Construction | None:
         2,
         n,
         turn_cosine(1, n),
-        True,
-        "two neighbours are at most a K-th of a turn apart; theorem 3.3",
+        "elementary: two neighbours are at most a K-th of a turn apart",
+        "elementary",
         partial(PolygonRows, n),
         transitive=True,
     )
@@ -166,10 +168,11 @@ def orthoplex(d: int) -> Construction:
         f"orthoplex-{d}",
         f"orthoplex in {d} dimensions: +- a basis",
         d,
-        _RANKIN,
+        _SCHLAEFLI,
         partial(_orthoplex_rows, d),
         (0, 2 * d - 2),
         (-1, 1),
+        optimality=RANKIN,
     )
 
 
@@ -196,7 +199,7 @@ FAMILIES: tuple[Family, ...] = (
         "d",
         "d+1",
         "-1/d",
-        _RANKIN,
+        _SCHLAEFLI,
         partial(_member, "simplex"),
         lambda d: [(d,)],
     ),
@@ -207,7 +210,7 @@ FAMILIES: tuple[Family, ...] = (
         "d",
         "2*d",
         "0",
-        _RANKIN,
+        _SCHLAEFLI,
         partial(_member, "orthoplex"),
         lambda d: [(d,)],
     ),
@@ -219,7 +222,7 @@ FAMILIES: tuple[Family, ...] = (
         "2",
         "K",
         "cos(2*pi/K)",
-        "theorem 3.3",
+        "elementary",
         partial(_member, "polygon"),
         lambda d: [],
     ),
