@@ -77,6 +77,8 @@ _OF_MEANS = (
     "global_mean_squared",
 )
 _OF_ALL_PAIRS = ["rattlers.one_vs_one", "max_cosine", "margins.arcface_rad"]
+_NEAR_SIMPLICES = 0.05
+"""Cosines of a trained head this near to those of orthogonal simplices are said to be so."""
 _PRODUCTS_OF_PAIRS = 1e11
 """Products for the cosines of all pairs of weights, up to which they cost some seconds."""
 _COINCIDE = 1e-6
@@ -279,7 +281,19 @@ def assemble(
         one_vs_rest=(distances.lower, distances.upper),
         undecided=tuple(undecided),
         features=statistics.features,
+        notes=_arrangement(weights)
+        if unit and len(weights.rows) <= 2 * weights.rows.shape[1]
+        else (),
     )
+
+
+def _arrangement(weights: Weights) -> tuple[str, ...]:
+    """Name the simplices that weights nearly form where K <= 2 d."""
+    from gnc_cli.known_codes.recognition import join_of_simplices  # with the constructions
+
+    join = join_of_simplices(weights.rows, _NEAR_SIMPLICES)
+    what = "weights" if weights.of_classifier else "class means"
+    return () if join is None else (f"{what}: every cosine is within {_NEAR_SIMPLICES} of {join}",)
 
 
 def assemble_features(

@@ -28,7 +28,7 @@ from gnc_cli.figures import (
     published,
     short,
 )
-from gnc_cli.known_codes.citation import PROVEN, cited
+from gnc_cli.known_codes.citation import cited, standing
 from gnc_cli.known_codes.table import TableStamp, our_copy
 from gnc_cli.known_codes.verdict import TOLERANCE, ComparisonStatus
 from gnc_cli.metrics.gnc2 import Rattlers
@@ -133,7 +133,8 @@ def _sheet(r: FileRow, stamp: TableStamp, verbose: bool) -> list[Table]:
         rows.append(("best known", "-", remark, "best_known"))
     else:
         source = (r.source or "") if verbose else cited(r.source or "", r.d, r.K)
-        remark = ", ".join(filter(None, (PROVEN[r.proven], source, r.best_known_table)))
+        proved = standing(r.proven, r.optimality, whole=verbose)
+        remark = ", ".join(filter(None, (proved, source, r.best_known_table)))
         rows.append(("best known", published(r.figure or ""), remark, "best_known"))
         of = "of distances, " if _by_distance(r) else ""
         rows.append(("gap", short(r.gap), f"{of}negative is better", "gap"))
@@ -281,7 +282,7 @@ def _list(title: str, rows: Sequence[ListedRow], notes: list[Cell], verbose: boo
             _rattlers(r.rattlers),
             count(r.contacts),
             r.date or "-",
-            cited(r.source or "") if short else r.source or "",
+            _credits(r, short),
             r.note if verbose else "",
         )
         for r in rows
@@ -289,6 +290,13 @@ def _list(title: str, rows: Sequence[ListedRow], notes: list[Cell], verbose: boo
     columns = ("d", "K", "best known", "status", "rattlers", "contacts", "date", "source", "note")
     text = frozenset({3, 6, 7, 8})
     return Table(title, columns, cells, notes=notes, text=text, unwrapped=not terminal)
+
+
+def _credits(r: ListedRow, short: bool) -> str:
+    """Who found a code, and who proved it optimal."""
+    source = cited(r.source or "") if short else r.source or ""
+    proof = standing(r.proven, r.optimality, whole=not short) if r.optimality else ""
+    return "; ".join(filter(None, (source, proof)))
 
 
 def _endings(rows: Sequence[FileRow]) -> list[Cell]:

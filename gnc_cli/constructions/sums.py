@@ -9,24 +9,13 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 
-class Part(Protocol):
-    """A code in a subspace."""
-
-    @property
-    def d(self) -> int:
-        """Its dimension."""
-
-    @property
-    def K(self) -> int:
-        """Its number of rows."""
-
-
-P = TypeVar("P", bound=Part)
+P = TypeVar("P", bound=Any)
+"""A code with its d and K."""
 
 
 @dataclass(frozen=True, eq=False)

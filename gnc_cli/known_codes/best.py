@@ -46,8 +46,10 @@ class BestKnown:
     figure: str
     """The cosine as in its source: a fraction if it is exact, else decimals, 15 at most."""
     source: str
-    """Whom to cite: a theorem, the paper behind the table's entry, that of the construction; or
-    that this project found it."""
+    """Whom to cite for the code: who found or published it, or the construction; or that this
+    project found it."""
+    optimality: str | None = None
+    """Whom to cite for the proof that it is optimal; None where there is none."""
     proven: bool | None
     """Whether it is proved optimal for this (d, K); None where a table does not say."""
     kind: str
@@ -145,6 +147,7 @@ def _candidates(d: int, K: int, table: KnownCodes) -> Iterator[BestKnown]:
             max_cosine=built.cosine.value,
             figure=_exact_text(built.cosine),
             source=f"construction: {built.origin}",
+            optimality=built.optimality,
             proven=built.proven,
             kind="construction",
             d=d,
@@ -196,6 +199,7 @@ def _entry(entry: KnownCode, stamp: TableStamp | None, d: int, K: int) -> BestKn
         max_cosine=entry.max_cosine,
         figure=_shown(entry.figure),
         source=_part(entry.d, entry.K, d, K) + entry.source,
+        optimality=entry.optimality if own else None,
         proven=entry.proven if own else False,
         kind="table" if stamp else "solved",
         d=entry.d,
@@ -221,6 +225,7 @@ def _theorem(d: int, K: int) -> BestKnown | None:
         max_cosine=form.cosine.value,
         figure=_exact_text(form.cosine),
         source=f"theorem 3.3: {form.name}",
+        optimality=form.optimality,
         proven=True,
         kind="theorem",
         d=d,

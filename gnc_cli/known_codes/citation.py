@@ -19,6 +19,21 @@ _PART = re.compile(r"[^;]*?\(\d+, \d+\): ")
 """What a code is that holds the one asked for."""
 
 
+def standing(proven: bool | None, optimality: str | None, *, whole: bool = False) -> str:
+    """Whether a code is proved optimal, and by whom.
+
+    Args:
+        whole: the sources in full.
+
+    >>> standing(True, "R. A. Rankin, The closest packing of spherical caps, 1955; Danzer 1963")
+    'proved optimal (Rankin 1955, Danzer 1963)'
+    """
+    if not optimality:
+        return PROVEN[proven]
+    by = optimality if whole else ", ".join(map(cited, optimality.split("; ")))
+    return f"{PROVEN[proven]} ({by})"
+
+
 def cited(source: str, d: int = 0, K: int = 0) -> str:
     """A source in short: itself, else authors and year, else its beginning.
 

@@ -83,7 +83,7 @@ class KnownCode:
     """One-vs-one rattlers, where known."""
     contacts: int | None
     source: str
-    """Whom to cite."""
+    """Whom to cite for the code."""
     date: str | None
     """Of the source: year, month or day."""
     note: str
@@ -93,6 +93,8 @@ class KnownCode:
     """Its place in the file."""
     command: str | None = None
     """What finds a numerical code of ours, or writes the stored one."""
+    optimality: str | None = None
+    """Whom to cite for the proof that it is optimal."""
 
     @property
     def proven(self) -> bool | None:
@@ -386,6 +388,7 @@ def _entry(
         named.get("note", ""),
         _rounding(figure, current),
         line,
+        optimality=named.get("optimality") or None,
     )
 
 
@@ -406,10 +409,10 @@ def _rounding(figure: str, current: bool) -> float:
 
 def _count(text: str, where: str, least: int) -> int:
     # Of larger numbers a stranger's table can choose pairs that have one hash.
-    if not re.fullmatch(r"\d{1,10}", text, re.ASCII) or int(text) < least:
+    if not re.fullmatch(r"\d{1,15}", text, re.ASCII) or int(text) < least:
         raise DataError(
             f"{where} is {_cut(text)!r}; expected a whole number of at least {least} and at most "
-            "ten digits"
+            "fifteen digits"
         )
     return int(text)
 

@@ -144,6 +144,7 @@ def verdict(
         "gap": gap,
         "status": status,
         "source": known and known.source,
+        "optimality": known and known.optimality,
         "proven": known and known.proven,
         "how": known and known.how,
         "reference": known and known.kind,

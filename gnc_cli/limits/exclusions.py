@@ -23,7 +23,11 @@ from gnc_cli.known_codes.table import Cardinality, our_copy, stored_cardinalitie
 from gnc_cli.limits.limit import Count, Dimension, Finding, Limit, least_excluded
 
 _HALF = Fraction(1, 2)
-_STATUS = {"certified": "certified, not refereed", "numerical": "numerical, not rigorous"}
+STANDING = {
+    "certified": "certified, not refereed",
+    "numerical": "no rigorous certificate at hand",
+}
+"""Why bounds that are published are not counted as proved."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +92,7 @@ def _cited(bound: Cardinality) -> str:
     exact = bound.cosine.denominator < 10**6
     text = str(bound.cosine) if exact else f"{float(bound.cosine):.10g}"
     kind = "kissing number" if bound.cosine == _HALF else f"code with cosines up to {text}"
-    status = "" if bound.status == "proved" else f" ({_STATUS[bound.status]})"
+    status = "" if bound.status == "proved" else f" ({STANDING[bound.status]})"
     return f"{kind} in {bound.d} dimensions at most {bound.K}{status}: {bound.source}"
 
 
@@ -102,10 +106,10 @@ def proved_optimum() -> ExclusionLimit:
     optima: dict[tuple[int, int], tuple[Fraction, str]] = {}
     for (d, K), entry in our_copy().entries.items():
         if entry.proven:
-            optima[d, K] = entry.between[0], entry.source
+            optima[d, K] = entry.between[0], entry.optimality or entry.source
     for code in single_codes():
-        if code.proven:
-            optima[code.d, code.K] = code.cosine.between[0], f"{code.name}, {code.reference}"
+        if code.optimality:
+            optima[code.d, code.K] = code.cosine.between[0], f"{code.name}, {code.optimality}"
     exclusions = [
         Exclusion(d, K, Finding(rounded_up(1 - low), source=f"optimal code ({d}, {K}): {cited}"))
         for (d, K), (low, cited) in optima.items()

@@ -1,8 +1,9 @@
 """Results of `gnc bounds`: what is possible for (d, K), which d a margin needs, how many K fit."""
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, Literal, Union
+from typing import Any, Literal, TypeVar, Union
 
 from gnc_cli.figures import count, points
 from gnc_cli.known_codes.best import BestKnown
@@ -210,6 +211,9 @@ class ClassesRow(_Row):
     """Base-10 logarithm of K; None where the bound says nothing."""
 
 
+Row = TypeVar("Row", BoundRow, DimensionRow, ClassesRow)
+
+
 @dataclass(frozen=True)
 class ClassesBest:
     """For one d."""
@@ -246,6 +250,25 @@ class ClassesAnswer:
     scale: float | None = field(metadata=LOWER)
     """With a probability: the scale s = 1/tau that is enough for the guaranteed K; None
     otherwise."""
+
+
+def rank(row: BoundRow | DimensionRow | ClassesRow) -> float:
+    """Of all that exist, or of all that are excluded, the best is the smallest."""
+    if isinstance(row, BoundRow):
+        return -row.distance if row.exists else row.distance
+    if isinstance(row, ClassesRow):
+        log10 = math.inf if row.log10_K is None else row.log10_K
+        return -log10 if row.exists and row.log10_K is not None else log10
+    d = math.inf if row.d is None else row.d
+    return d if row.exists else -d
+
+
+def telling(rows: Iterable[Row]) -> tuple[Row, ...]:
+    """The rows without those that are not proved and say no more than a proved one."""
+    rows = tuple(rows)
+    held = [row for row in rows if row.proven and getattr(row, "valid", True)]
+    best = {row.exists: rank(row) for row in sorted(held, key=rank, reverse=True)}
+    return tuple(r for r in rows if r.proven or rank(r) < best.get(r.exists, math.inf))
 
 
 @dataclass(frozen=True)

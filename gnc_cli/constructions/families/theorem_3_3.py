@@ -26,7 +26,8 @@ from gnc_cli.constructions.construction import (
 )
 from gnc_cli.constructions.integer_rows import IntegerRows
 
-RANKIN = "Rankin 1955, The closest packing of spherical caps in n dimensions"
+_RANKIN = "Rankin 1955, The closest packing of spherical caps in n dimensions"
+_ELEMENTARY = "elementary"
 _SCHLAEFLI = "Schläfli 1852, Theorie der vielfachen Kontinuität"
 _COUNTED = 4096
 """Up to this many corners all pairs of a polygon are counted."""
@@ -48,6 +49,11 @@ class ClosedForm:
     """`simplex ETF`, `orthoplex` or `regular polygon`."""
     d: int
     K: int
+
+    @property
+    def optimality(self) -> str:
+        """Who proved that no cosine is smaller."""
+        return _ELEMENTARY if self.name == "regular polygon" else _RANKIN
 
     @property
     def rho(self) -> float:
@@ -145,7 +151,7 @@ def _member(kind: str, n: int) -> Construction | None:
             _SCHLAEFLI,
             partial(_simplex_rows, n),
             (Fraction(-1, n), n),
-            optimality=RANKIN,
+            optimality=_RANKIN,
         )
     if kind == "orthoplex":
         return orthoplex(n)
@@ -155,8 +161,8 @@ def _member(kind: str, n: int) -> Construction | None:
         2,
         n,
         turn_cosine(1, n),
-        "elementary: two neighbours are at most a K-th of a turn apart",
-        "elementary",
+        _ELEMENTARY,
+        _ELEMENTARY,
         partial(PolygonRows, n),
         transitive=True,
     )
@@ -172,7 +178,7 @@ def orthoplex(d: int) -> Construction:
         partial(_orthoplex_rows, d),
         (0, 2 * d - 2),
         (-1, 1),
-        optimality=RANKIN,
+        optimality=_RANKIN,
     )
 
 
@@ -222,7 +228,7 @@ FAMILIES: tuple[Family, ...] = (
         "2",
         "K",
         "cos(2*pi/K)",
-        "elementary",
+        _ELEMENTARY,
         partial(_member, "polygon"),
         lambda d: [],
     ),
