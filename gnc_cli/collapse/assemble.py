@@ -292,8 +292,7 @@ def _arrangement(weights: Weights) -> tuple[str, ...]:
     from gnc_cli.known_codes.recognition import join_of_simplices  # with the constructions
 
     join = join_of_simplices(weights.rows, _NEAR_SIMPLICES)
-    what = "weights" if weights.of_classifier else "class means"
-    return () if join is None else (f"{what}: every cosine is within {_NEAR_SIMPLICES} of {join}",)
+    return (f"every cosine of the rows is within {_NEAR_SIMPLICES} of {join}",) if join else ()
 
 
 def assemble_features(

@@ -282,7 +282,8 @@ def _list(title: str, rows: Sequence[ListedRow], notes: list[Cell], verbose: boo
             _rattlers(r.rattlers),
             count(r.contacts),
             r.date or "-",
-            _credits(r, short),
+            (cited(r.source or "") if short else r.source or "")
+            + (f"; {standing(r.proven, r.optimality, whole=not short)}" if r.optimality else ""),
             r.note if verbose else "",
         )
         for r in rows
@@ -290,13 +291,6 @@ def _list(title: str, rows: Sequence[ListedRow], notes: list[Cell], verbose: boo
     columns = ("d", "K", "best known", "status", "rattlers", "contacts", "date", "source", "note")
     text = frozenset({3, 6, 7, 8})
     return Table(title, columns, cells, notes=notes, text=text, unwrapped=not terminal)
-
-
-def _credits(r: ListedRow, short: bool) -> str:
-    """Who found a code, and who proved it optimal."""
-    source = cited(r.source or "") if short else r.source or ""
-    proof = standing(r.proven, r.optimality, whole=not short) if r.optimality else ""
-    return "; ".join(filter(None, (source, proof)))
 
 
 def _endings(rows: Sequence[FileRow]) -> list[Cell]:

@@ -42,6 +42,7 @@ SHARP = (
 )
 OPTIMAL = "Odlyzko and Sloane 1979; Levenshtein 1979, On bounds for packings in n-dimensional space"
 """Who proved several codes optimal."""
+SCHLAEFLI = "Schläfli 1852, Theorie der vielfachen Kontinuität"
 
 
 @dataclass(frozen=True)
@@ -317,10 +318,7 @@ def small_family(
     *texts: str, codes: Mapping[tuple[int, ...], Construction], hidden: Container[str] = ()
 ) -> Family:
     """A family of few members, given by their parameters; `hidden` ones are found by name only."""
-    shown: dict[int, list[tuple[int, ...]]] = {}
-    for parameters, code in codes.items():
-        if code.name not in hidden:
-            shown.setdefault(code.d, []).append(parameters)
+    shown = [(parameters, code.d) for parameters, code in codes.items() if code.name not in hidden]
     name, title, values, d, K, cosine, reference = texts
     return Family(
         name,
@@ -331,7 +329,7 @@ def small_family(
         cosine,
         reference,
         member=lambda *p: codes.get(p),
-        parameters=lambda d: shown.get(d, ()),
+        parameters=lambda d: [parameters for parameters, e in shown if e == d],
     )
 
 

@@ -175,7 +175,7 @@ def best_construction(d: int, K: int) -> Construction | None:
     sums = _summands(min(d, LARGEST))
     least = sums.least(d, K, 1.0 if single is None else single.cosine.value)
     if least is not None:
-        return first_rows(_sum(*sums.fullest(d, least)[1:], d), K)
+        return first_rows(_sum(sums.fullest(d, least)[1], d), K)
     return None if single is None else embedded(first_rows(single, K), d)
 
 
@@ -193,11 +193,11 @@ def largest_construction(d: int, cosine: float) -> Construction | None:
         return None
     whole = [c for c in (*_up_to(d), *_sections_up_to(d)) if c.cosine.value <= cosine]
     single = max(whole, key=lambda c: (c.K, -c.cosine.value, -c.d), default=None)
-    rows, parts, idle = _summands(min(d, LARGEST)).fullest(d, cosine)
+    rows, parts = _summands(min(d, LARGEST)).fullest(d, cosine)
     if max(rows, single.K if single is not None else 0) <= 2 * d:
         return None
     if single is None or single.K < rows:
-        return _sum(parts, idle, d)
+        return _sum(parts, d)
     return embedded(single, d)
 
 
@@ -225,8 +225,9 @@ def _summands(d: int) -> Summands[Construction]:
     return Summands(parts, [code.cosine.value for code in parts])
 
 
-def _sum(parts: list[Construction], idle: int, d: int) -> Construction:
+def _sum(parts: list[Construction], d: int) -> Construction:
     """Constructions in orthogonal subspaces, and the signed standard basis of what they leave."""
+    idle = d - sum(part.d for part in parts)
     rest = [_PAIR if idle == 1 else orthoplex(idle)] if idle else []
     return orthogonal_sum(parts + rest, d)
 

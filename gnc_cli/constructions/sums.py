@@ -13,7 +13,6 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-
 P = TypeVar("P", bound=Any)
 """A code with its d and K."""
 
@@ -44,32 +43,26 @@ class Summands(Generic[P]):
         )
         return self.cosines[at] if at < last else None
 
-    def fullest(self, d: int, cosine: float) -> tuple[int, list[P], int]:
-        """Return the most rows of a sum in R^d whose largest cosine is at most `cosine`, its parts,
-        and the number of dimensions that none of them takes."""
+    def fullest(self, d: int, cosine: float) -> tuple[int, list[P]]:
+        """Return the most rows of a sum in R^d whose largest cosine is at most `cosine`, and its
+        parts, which may leave dimensions idle."""
         rows, parts = _knapsack(self, d, cosine)
-        chosen, idle, e = list[P](), 0, d
+        chosen, e = list[P](), d
         while e > 0:
-            taken = (p for p in parts if p.d <= e and rows[e - p.d] + p.K == rows[e])
-            part = None if rows[e - 1] + 2.0 == rows[e] else next(taken)
-            if part is None:
-                idle, e = idle + 1, e - 1
-            else:
-                chosen.append(part)
-                e -= part.d
-        return int(rows[d]), chosen, idle
+            taken = [p for p in parts if p.d <= e and rows[e - p.d] + p.K == rows[e]]
+            chosen += taken[:1] if rows[e] > rows[e - 1] + 2.0 else []
+            e -= taken[0].d if rows[e] > rows[e - 1] + 2.0 else 1
+        return int(rows[d]), chosen
 
     def dimension(self, K: int, cosine: float, most: int) -> int | None:
         """Return the least number of dimensions, `most` at most, in which a sum of this cosine has
         K rows; None where there is none, or an orthoplex has as many."""
-        some = self.densest[: bisect_right(self.cosines, cosine)]
-        if not len(some) or some[-1] * most < K:
+        some = self.parts[: bisect_right(self.cosines, cosine)]
+        if K > most * max((part.K / part.d for part in some), default=0.0):
             return None
-        d = min(most, 256)
-        while (rows := _knapsack(self, d, cosine)[0])[d] < K and d < most:
-            d = min(most, 4 * d)
-        first = int(np.searchsorted(rows, K))
-        return first if first <= d and K > 2 * first else None
+        enough = min(-(-K // part.K) * part.d for part in some)  # copies of one part
+        first = int(np.searchsorted(_knapsack(self, min(most, enough), cosine)[0], K))
+        return first if first <= min(most, enough) and K > 2 * first else None
 
 
 @lru_cache(maxsize=64)

@@ -235,10 +235,8 @@ def _theorem(d: int, K: int) -> BestKnown | None:
 
 def _exact_text(cosine: "Cosine") -> str:
     """The fraction that an exact cosine is, or the decimals of an irrational one."""
-    try:
-        return str(Fraction(cosine.text))
-    except ValueError:
-        return f"{cosine.value:.15f}"
+    low, high = cosine.between
+    return str(low) if low == high else f"{cosine.value:.15f}"
 
 
 def _shown(figure: str) -> str:

@@ -28,10 +28,8 @@ def standing(proven: bool | None, optimality: str | None, *, whole: bool = False
     >>> standing(True, "R. A. Rankin, The closest packing of spherical caps, 1955; Danzer 1963")
     'proved optimal (Rankin 1955, Danzer 1963)'
     """
-    if not optimality:
-        return PROVEN[proven]
-    by = optimality if whole else ", ".join(map(cited, optimality.split("; ")))
-    return f"{PROVEN[proven]} ({by})"
+    by = optimality if whole else ", ".join(map(cited, (optimality or "").split("; ")))
+    return PROVEN[proven] + (f" ({by})" if by else "")
 
 
 def cited(source: str, d: int = 0, K: int = 0) -> str:

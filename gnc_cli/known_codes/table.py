@@ -9,6 +9,7 @@ import csv
 import datetime
 import os
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -173,11 +174,12 @@ class KnownCodes:
     def fullest(self, d: int, cosine: float) -> KnownCode | None:
         """The most points in orthogonal subspaces of R^d at this largest cosine, as one code; None
         where no entry is part of them."""
-        K, parts, idle = self.summands.fullest(d, cosine)
+        K, parts = self.summands.fullest(d, cosine)
         if not parts:
             return None
-        counts = {part: parts.count(part) for part in sorted(parts, key=lambda part: -part.d)}
+        counts = Counter(sorted(parts, key=lambda part: -part.d))
         sizes = [f"{n} x " * (n > 1) + f"({part.d}, {part.K})" for part, n in counts.items()]
+        idle = d - sum(part.d for part in parts)
         sizes += [f"({idle}, {2 * idle})"] if idle else []
         cited = "; ".join(dict.fromkeys(part.source for part in counts))
         return replace(

@@ -126,7 +126,7 @@ def pair_answer(
             findings[at] = new
             rows = _pair_rows(d, K, limits, findings, question.subject)
             best = _pair_best(rows, question, best_known, least)
-    return [*telling(rows)], best
+    return telling(rows), best
 
 
 def _pair_rows(
@@ -306,11 +306,13 @@ def classes_answer(
     for d in dims:
         counts = [(limit, _count(d, limit, question)) for limit in limits]
         rows += telling(
-            ClassesRow(
-                log10_K=None if count is None else count.log10,
-                **_fields(limit, subject, count, d, None if count is None else count.exact),
-            )
-            for limit, count in counts
+            [
+                ClassesRow(
+                    log10_K=None if count is None else count.log10,
+                    **_fields(limit, subject, count, d, None if count is None else count.exact),
+                )
+                for limit, count in counts
+            ]
         )
         proved = [(limit, count) for limit, count in counts if limit.proved and count is not None]
         most = max((c for limit, c in proved if limit.exists), key=_size, default=None)

@@ -1,7 +1,7 @@
 """Results of `gnc bounds`: what is possible for (d, K), which d a margin needs, how many K fit."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar, Union
 
@@ -257,18 +257,17 @@ def rank(row: BoundRow | DimensionRow | ClassesRow) -> float:
     if isinstance(row, BoundRow):
         return -row.distance if row.exists else row.distance
     if isinstance(row, ClassesRow):
-        log10 = math.inf if row.log10_K is None else row.log10_K
-        return -log10 if row.exists and row.log10_K is not None else log10
+        sign = -1.0 if row.exists else 1.0
+        return math.inf if row.log10_K is None else sign * row.log10_K
     d = math.inf if row.d is None else row.d
     return d if row.exists else -d
 
 
-def telling(rows: Iterable[Row]) -> tuple[Row, ...]:
+def telling(rows: Sequence[Row]) -> list[Row]:
     """The rows without those that are not proved and say no more than a proved one."""
-    rows = tuple(rows)
     held = [row for row in rows if row.proven and getattr(row, "valid", True)]
     best = {row.exists: rank(row) for row in sorted(held, key=rank, reverse=True)}
-    return tuple(r for r in rows if r.proven or rank(r) < best.get(r.exists, math.inf))
+    return [r for r in rows if r.proven or rank(r) < best.get(r.exists, math.inf)]
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ Z4-linear codes.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cache, partial
+from functools import partial
 
 import numpy as np
 
@@ -351,13 +351,8 @@ def _changed(
 def _longer(d: int) -> Iterable[tuple[str, int]]:
     """The codes of the next power of two, as far as they can be cut down to exactly d."""
     length = 1 << d.bit_length()
-    return [(name, length - d) for name in _of_length(length)]
-
-
-@cache
-def _of_length(length: int) -> list[str]:
-    """The names of the codes of a length that a search may find."""
-    return [c.name for c in SIGN_CODES.values() if c.d == length and c.name not in RIVALLED]
+    codes = (code for code in SIGN_CODES.values() if code.name not in RIVALLED)
+    return [(code.name, length - d) for code in codes if code.d == length]
 
 
 FAMILIES: tuple[Family, ...] = (

@@ -27,6 +27,7 @@ import numpy as np
 from gnc_cli.constructions.algebraic_rows import AlgebraicRows, RealField
 from gnc_cli.constructions.construction import (
     OPTIMAL,
+    SCHLAEFLI,
     SHARP,
     Construction,
     Cosine,
@@ -35,7 +36,6 @@ from gnc_cli.constructions.construction import (
 from gnc_cli.constructions.integer_rows import IntegerRows
 
 _SCHUETTE = "Schütte and van der Waerden 1951, Auf welcher Kugel haben 5, 6, 7, 8 oder 9 ..."
-_SCHLAEFLI = "Schläfli 1852, Theorie der vielfachen Kontinuität"
 _GOSSET = "Gosset 1900, On the regular and semi-regular figures in space of n dimensions"
 _GOLDEN = RealField((1, 1), (1, 2))
 
@@ -318,7 +318,7 @@ CODES = (
         Cosine("(1+sqrt(5))/4", 0.80901699437494742410229341718282),
         "Böröczky 1978, Packing of spheres in spaces of constant curvature; "
         "Cohn and Kumar 2007, Universally optimal distribution of points on spheres",
-        _SCHLAEFLI,
+        SCHLAEFLI,
         _icosians,
         (
             ("(1+sqrt(5))/4", 12),
@@ -336,7 +336,7 @@ CODES = (
         "24-cell",
         "vertices of the 24-cell: roots of D4",
         4,
-        _SCHLAEFLI,
+        SCHLAEFLI,
         lambda: IntegerRows(_d_roots(4)),
         ("1/2", 8),
         ("0", 6),

@@ -17,6 +17,7 @@ from math import cos, gcd, pi, sin
 import numpy as np
 
 from gnc_cli.constructions.construction import (
+    SCHLAEFLI,
     CodeRows,
     Construction,
     Cosine,
@@ -28,7 +29,6 @@ from gnc_cli.constructions.integer_rows import IntegerRows
 
 _RANKIN = "Rankin 1955, The closest packing of spherical caps in n dimensions"
 _ELEMENTARY = "elementary"
-_SCHLAEFLI = "Schläfli 1852, Theorie der vielfachen Kontinuität"
 _COUNTED = 4096
 """Up to this many corners all pairs of a polygon are counted."""
 _RATIONAL_TURNS = {
@@ -148,7 +148,7 @@ def _member(kind: str, n: int) -> Construction | None:
             f"simplex-{n}",
             f"regular simplex in {n} dimensions",
             n,
-            _SCHLAEFLI,
+            SCHLAEFLI,
             partial(_simplex_rows, n),
             (Fraction(-1, n), n),
             optimality=_RANKIN,
@@ -174,7 +174,7 @@ def orthoplex(d: int) -> Construction:
         f"orthoplex-{d}",
         f"orthoplex in {d} dimensions: +- a basis",
         d,
-        _SCHLAEFLI,
+        SCHLAEFLI,
         partial(_orthoplex_rows, d),
         (0, 2 * d - 2),
         (-1, 1),
@@ -205,7 +205,7 @@ FAMILIES: tuple[Family, ...] = (
         "d",
         "d+1",
         "-1/d",
-        _SCHLAEFLI,
+        SCHLAEFLI,
         partial(_member, "simplex"),
         lambda d: [(d,)],
     ),
@@ -216,7 +216,7 @@ FAMILIES: tuple[Family, ...] = (
         "d",
         "2*d",
         "0",
-        _SCHLAEFLI,
+        SCHLAEFLI,
         partial(_member, "orthoplex"),
         lambda d: [(d,)],
     ),
