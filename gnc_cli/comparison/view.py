@@ -134,7 +134,7 @@ def _sheet(r: FileRow, stamp: TableStamp, verbose: bool) -> list[Table]:
     else:
         source = (r.source or "") if verbose else cited(r.source or "", r.d, r.K)
         proved = standing(r.proven, r.optimality, whole=verbose)
-        remark = ", ".join(filter(None, (proved, source, r.best_known_table)))
+        remark = ", ".join(filter(None, (source, proved, r.best_known_table)))
         rows.append(("best known", published(r.figure or ""), remark, "best_known"))
         of = "of distances, " if _by_distance(r) else ""
         rows.append(("gap", short(r.gap), f"{of}negative is better", "gap"))

@@ -132,10 +132,11 @@ def _best_known(r: SolveResult, known: BestKnown, verbose: bool) -> tuple[str, .
     """The best known value of what the problem maximises: a code with the largest cosine t has a
     one-vs-rest distance of 1 - t or more."""
     softmax = r.problem == "softmax"
-    parts = [standing(known.proven, known.optimality, whole=verbose)]
     named = known.kind == "construction" and not r.searched and not verbose  # stands below
+    parts = []
     if (known.d, known.K) != (r.d, r.K) or not named:
         parts.append(known.source if verbose else cited(known.source))
+    parts.append(standing(known.proven, known.optimality, whole=verbose))
     parts += [known.table] if known.table else []
     name = f"best known {'distance' if softmax else 'cosine'}"
     return name, published(known.figure, distance=softmax), ", ".join(parts), "best_known"
