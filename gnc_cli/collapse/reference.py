@@ -149,8 +149,9 @@ def _of_code(code: BestKnown) -> Gnc2Reference:
         version = code.date
     else:
         assert code.stamp is not None
-        name = cited(code.source, code.d, code.K)
-        source = f"1 - max_cosine of a code; {code.source}"
+        name = cited(code.optimality or code.source, code.d, code.K)
+        cites = ("1 - max_cosine of a code", code.source, code.optimality)
+        source = "; ".join(filter(None, cites))
         version = f"{code.stamp.title}, sha256 {code.stamp.sha256[:12]}"
     return Gnc2Reference(
         1.0 - code.max_cosine, code.kind, name, source, version, code.proven is True, code.how

@@ -10,7 +10,7 @@ PROVEN = {
     None: "optimality not settled",
 }
 """What is known of a code's optimality, in words."""
-_YEAR = r"\b(?:1[89]|20)\d\d\b"
+_YEAR = r"\b(?:1[6-9]|20)\d\d\b"
 _CITED = re.compile(rf"[^:;]*?{_YEAR}(, [^:;,]*{_YEAR})*")
 """Names and a year, and further ones after a comma."""
 _AUTHOR = re.compile(r"(?:[A-Z]\.[ -]?)+(?P<name>[^.,]+)( et al\.)?")
