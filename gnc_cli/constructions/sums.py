@@ -13,6 +13,8 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
+_EXACT = 2**53
+"""Whole numbers up to here are exact in float64."""
 P = TypeVar("P", bound=Any)
 """A code with its d and K."""
 
@@ -65,13 +67,17 @@ class Summands(Generic[P]):
         return first if first <= min(most, enough) and K > 2 * first else None
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=32)
 def _knapsack(summands: Summands[P], d: int, cosine: float) -> tuple[np.ndarray, list[P]]:
-    """Return the most rows in 0, .., d dimensions, and the parts that count, by dimension."""
+    """Return the most rows in 0, .., d dimensions, and the parts that count, by dimension.
+
+    A part of which copies have more rows than floats count exactly is left out.
+    """
     parts: list[P] = []
     some = summands.parts[: bisect_right(summands.cosines, cosine)]
     for part in sorted(some, key=lambda part: (part.d, -part.K)):
-        if part.d <= d and part.K > max(2 * part.d, parts[-1].K if parts else 0):
+        most = _EXACT // part.K * part.d
+        if part.d <= d <= most and part.K > max(2 * part.d, parts[-1].K if parts else 0):
             parts.append(part)
     rows = 2.0 * np.arange(d + 1)
     for part in parts:

@@ -185,20 +185,15 @@ def _read(path: str, changed: int) -> KnownCodes:
     return read_public_table(path)
 
 
-def _part(d: int, K: int, wanted_d: int, wanted_K: int) -> str:
-    """How a code of (d, K) is one of the size wanted: the first words of a source."""
-    if (d, K) == (wanted_d, wanted_K):
-        return ""
-    some = "all" if wanted_K == K else f"first {wanted_K:,}"
-    return f"{some} points of ({d}, {K}): "
-
-
 def _entry(entry: KnownCode, stamp: TableStamp | None, d: int, K: int) -> BestKnown:
-    own = (entry.d, entry.K) == (d, K) and entry.status != SUM
+    own = (entry.d, entry.K) == (d, K)
+    some = "all" if entry.K == K else f"first {K:,}"
+    part = "" if own else f"{some} points of ({entry.d}, {entry.K}): "
+    own = own and entry.status != SUM
     return BestKnown(
         max_cosine=entry.max_cosine,
         figure=_shown(entry.figure),
-        source=_part(entry.d, entry.K, d, K) + entry.source,
+        source=part + entry.source,
         optimality=entry.optimality if own else None,
         proven=entry.proven if own else False,
         kind="table" if stamp else "solved",

@@ -17,13 +17,10 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 from hashlib import sha256
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING
+from typing import Any
 
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.io.inputs import decoded, open_input
-
-if TYPE_CHECKING:
-    from gnc_cli.constructions.sums import Summands
 
 _DATE = "2026-11"
 """When the figures of our copy were compiled; see data/known_codes/SOURCES.md."""
@@ -191,8 +188,8 @@ class KnownCodes:
         )
 
     @cached_property
-    def summands(self) -> "Summands[KnownCode]":
-        """The entries that orthogonal sums are made of."""
+    def summands(self) -> Any:
+        """The entries that orthogonal sums are made of, `sums.Summands`."""
         from gnc_cli.constructions.sums import Summands  # with numpy
         from gnc_cli.geometry.rounding import rounded_up
 

@@ -12,8 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+from gnc_cli import bounds
 from gnc_cli.cli import app
 from gnc_cli.constructions.registry import best_construction, single_codes
+from gnc_cli.known_codes.best import best
+from gnc_cli.known_codes.citation import cited
 from gnc_cli.known_codes.table import KnownCode, KnownCodes, numerical_codes, our_copy
 from gnc_cli.limits.limit import Ending, Limit, Quantity, loosened
 from gnc_cli.limits.registry import all_limits
@@ -196,3 +199,55 @@ def test_commands_keep_their_word(limit: Limit, d: int, K: int, kind: str) -> No
     result = json.loads(run.stdout)
     assert result["d"] <= d and result["K"] >= K
     assert result["rho_one_vs_rest"]["lower"] >= found.value - 1e-12
+
+
+def test_constructions_have_no_last_dimension() -> None:
+    classes = bounds(d=12_288, margin=0.99).classes
+    assert classes is not None and classes.guaranteed == 356_278
+    (pair,) = bounds(12_288, 356_278).best
+    assert pair.lower == pytest.approx(0.99, abs=1e-15) and pair.best_known is not None
+    assert pair.best_known.max_cosine == 0.01
+    dimension = bounds(K=356_278, margin=0.99).dimension
+    assert dimension is not None and dimension.sufficient is not None
+    assert dimension.sufficient <= 12_288
+
+
+@pytest.mark.parametrize(
+    ("d", "K"),
+    [
+        (56, 52_416_000 + 240),
+        (72 + 24, 6_218_175_600 + 196_560),
+        (80, 6_218_175_600 + 240),
+        (160, 2 * (6_218_175_600 + 240)),
+        (67, 331_737_984 + 2 * 3),
+    ],
+)
+def test_known_codes_share_a_space(d: int, K: int) -> None:
+    classes = bounds(d=d, max_cosine=0.5).classes
+    assert classes is not None and classes.guaranteed == max(K, classes.guaranteed or 0)
+    count = KNOWN.points(d, loosened(Fraction(1, 2)))
+    assert count is not None and count.exact is not None and count.exact >= K
+    known = best(d, count.exact)
+    assert known is not None and known.max_cosine == 0.5 and not known.proven
+    assert value(KNOWN, d, count.exact) == 0.5 and value(KNOWN, d, count.exact + 1) != 0.5
+
+
+def test_a_sum_says_what_it_is_made_of() -> None:
+    found = KNOWN.at(96, 6_218_372_160)
+    assert found is not None and found.source is not None
+    assert "(72, 6218175600) + (24, 196560) in orthogonal subspaces: G. Nebe" in found.source
+    assert "J. Leech" in found.source and found.how is None
+    known = best(96, 6_218_372_160)
+    assert known is not None and not known.on_record
+    assert cited(known.source) == "(72, 6218175600) + (24, 196560) in orthogonal subspaces"
+
+
+def test_sums_of_enormous_codes_stay_exact() -> None:
+    ours = our_copy()
+    huge = replace(
+        ours.entries[8, 240], K=10**15 - 1, figure="0.999999", status="", optimality=None
+    )
+    table = replace(ours, entries={(8, huge.K): huge})
+    assert table.summed(8000, 10**15) is None or table.summed(8000, 10**15).K >= 10**15  # type: ignore[union-attr]
+    some = table.summed(16, 2 * 10**15 - 2)
+    assert some is not None and some.K == 2 * (10**15 - 1)
