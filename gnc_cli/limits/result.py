@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeVar, Union
+from typing import Any, Literal, Union
 
 from gnc_cli.figures import count, points
 from gnc_cli.known_codes.best import BestKnown
@@ -211,9 +211,6 @@ class ClassesRow(_Row):
     """Base-10 logarithm of K; None where the bound says nothing."""
 
 
-Row = TypeVar("Row", BoundRow, DimensionRow, ClassesRow)
-
-
 @dataclass(frozen=True)
 class ClassesBest:
     """For one d."""
@@ -263,7 +260,7 @@ def rank(row: BoundRow | DimensionRow | ClassesRow) -> float:
     return d if row.exists else -d
 
 
-def telling(rows: Sequence[Row]) -> list[Row]:
+def telling(rows: Sequence[Any]) -> list[Any]:
     """The rows without those that are not proved and say no more than a proved one."""
     held = [row for row in rows if row.proven and getattr(row, "valid", True)]
     best = {row.exists: rank(row) for row in sorted(held, key=rank, reverse=True)}
