@@ -4,7 +4,7 @@
     [<w - x, h> >= r1 > 0] and [<x - w, g> >= r2 > 0] have bisectors u, v (the unit vectors along
     w + h and x + g) with [<u, v> <= 1 - (r1 + r2)/2].  The form need not be definite: "not zero"
     means of nonzero seminorm, and two vectors count as equal when their difference has seminorm
-    0.  docs/theory/theorem.md has the same proof for readers. *)
+    0.  paper/theorem.md has the same proof for readers. *)
 
 From Coq Require Import Reals Lra.
 Open Scope R_scope.

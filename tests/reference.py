@@ -40,7 +40,7 @@ def _generated(name: str, command: str = "") -> str:
         "keys": (("key", "type", "meaning"), lambda: keys(command)),
         "exit-codes": (("exit code", "meaning"), exit_codes),
         "constructions": (
-            ("name", "code", "d", "K", "largest cosine", "proved", "source"),
+            ("name", "code", "d", "K", "largest cosine", "found by", "proved optimal by"),
             constructions,
         ),
         "names": (("name and arguments", "meaning"), names),
@@ -156,9 +156,8 @@ def exit_codes() -> Iterator[Row]:
 def constructions() -> Iterator[Row]:
     """Every code that `--construction` can name."""
     for row in list_constructions().rows:
-        proved = {True: "yes", False: "no", None: ""}[row.proven]
         name, cosine = f"`{row.name}`", f"`{row.max_cosine}`"
-        yield (name, row.title, row.d, row.K, cosine, proved, row.reference)
+        yield (name, row.title, row.d, row.K, cosine, row.reference, row.optimality or "")
 
 
 def names() -> Iterator[Row]:

@@ -57,6 +57,9 @@ def contradictions(table: KnownCodes) -> list[str]:
         assert best is not None or entry in table.claims
         if best and best.between[1] < entry.between[0] and "implied" not in entry.note:
             found.append(f"{name} is no record: ({best.d}, {best.K}) has {best.figure}")
+        summed = table.summed(entry.d, entry.K)
+        if summed and summed.between[1] < entry.between[0]:
+            found.append(f"{name} is no record: {summed.source} has {summed.figure}")
     cardinalities = stored_cardinalities()
     for bound in cardinalities:
         name = f"at most {bound.K} points in d = {bound.d} at {bound.cosine}"

@@ -51,6 +51,8 @@ _LISTED = 10
 """Number of missing classes that are listed."""
 _NULL: dict[str, Any] = {f.name: None for f in fields(MeasureResult) if f.default is MISSING}
 """The fields of a result that must be given, all without a value."""
+_NEAR_SIMPLICES = 0.05
+"""Cosines of a trained head this near to those of orthogonal simplices are said to be so."""
 
 
 def assemble(
@@ -116,7 +118,16 @@ def assemble(
         warnings=tuple(warnings),
         undecided=tuple(key for group in groups for key in group.undecided),
         features=statistics.features,
+        notes=_arrangement(weights) if conventions.unit else (),
     )
+
+
+def _arrangement(weights: Weights) -> tuple[str, ...]:
+    """Name the simplices that weights nearly form where K <= 2 d."""
+    from gnc_cli.known_codes.recognition import join_of_simplices  # with the constructions
+
+    join = join_of_simplices(weights.rows, _NEAR_SIMPLICES)
+    return (f"every cosine of the rows is within {_NEAR_SIMPLICES} of {join}",) if join else ()
 
 
 def feature_result(

@@ -122,7 +122,7 @@ class Measurer:
         for part, head, known in zip(parts, heads, statistics, strict=True):
             result = self._result(known, head, subject, warnings, whole.d)
             late = result.cut_short or reach.get("cut_short", False)
-            notes = part.notes + reach.get("notes", ())
+            notes = part.notes + result.notes + reach.get("notes", ())
             results.append(replace(result, **reach | {"notes": notes, "cut_short": late}))
         return results
 

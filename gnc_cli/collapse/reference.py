@@ -18,7 +18,7 @@ from gnc_cli.errors import DataError
 from gnc_cli.geometry.one_vs_rest import minimum_one_vs_rest
 from gnc_cli.geometry.sphere import normalise
 from gnc_cli.io.code import CodeFile
-from gnc_cli.known_codes.best import Reference, Table, best, read_table
+from gnc_cli.known_codes.best import BestKnown, Table, best, read_table
 from gnc_cli.known_codes.citation import cited
 from gnc_cli.known_codes.table import KnownCodes
 from gnc_cli.parameters import spelled
@@ -138,7 +138,7 @@ def _hull_distance(g: np.ndarray) -> float:
     return s - n * t - t
 
 
-def _of_code(code: Reference) -> Gnc2Reference:
+def _of_code(code: BestKnown) -> Gnc2Reference:
     size = f"({code.d}, {code.K})"
     if code.kind == "theorem":
         name, source, version = code.source, code.source.partition(": ")[0], None
@@ -150,8 +150,9 @@ def _of_code(code: Reference) -> Gnc2Reference:
         version = code.date
     else:
         assert code.stamp is not None
-        name = cited(code.source, code.d, code.K)
-        source = f"1 - max_cosine of a code; {code.source}"
+        name = cited(code.optimality or code.source, code.d, code.K)
+        cites = ("1 - max_cosine of a code", code.source, code.optimality)
+        source = "; ".join(filter(None, cites))
         version = f"{code.stamp.title}, sha256 {code.stamp.sha256[:12]}"
     return Gnc2Reference(
         1.0 - code.max_cosine, code.kind, name, source, version, code.proven is True, code.how

@@ -455,7 +455,8 @@ class MeasureResult(Result):
     warnings: tuple[str, ...]
     """What to be careful about."""
     notes: tuple[str, ...] = ()
-    """Notes on how the files were read: what was left out, ignored, put together or assumed."""
+    """Notes on how the files were read: what was left out, ignored, put together or assumed; and
+    which simplices the weights nearly form where d + 2 <= K <= 2 d."""
     features: FeatureSpectrum | None = None
     """Spectrum of the features: how many dimensions they use. None without features, in `gnc train`
     and from `GNCMetrics`."""

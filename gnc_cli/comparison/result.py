@@ -50,7 +50,10 @@ class CompareRow:
     congruent_to: str | None = None
     """The construction or stored code it equals up to rotation, reflection and order."""
     source: str | None
-    """Of best_known: a theorem, whom the table cites, or a construction by name."""
+    """Whom to cite for the code of best_known: a theorem, who found or published it, or a
+    construction by name."""
+    optimality: str | None = None
+    """Whom to cite for the proof that best_known is optimal; None where there is none."""
     how: str | None = None
     """The command that found the code of best_known, or writes the stored one, where this project
     found it."""

@@ -72,6 +72,7 @@ def _entry(entry: KnownCode) -> ListedRow:
         rattlers=free,
         contacts=entry.contacts,
         source=entry.source,
+        optimality=entry.optimality,
         date=entry.date,
         proven=entry.proven,
         how=entry.command,

@@ -25,7 +25,7 @@ from gnc_cli.figures import (
     published,
     short,
 )
-from gnc_cli.known_codes.citation import cited
+from gnc_cli.known_codes.citation import cited, standing
 from gnc_cli.known_codes.table import TableStamp, our_copy
 from gnc_cli.known_codes.verdict import TOLERANCE, ComparisonStatus
 from gnc_cli.metrics.gnc2 import Rattlers
@@ -41,7 +41,6 @@ _TITLES = {
     Mode.FILES: "Codes beside the known codes",
     Mode.LIST: "Known codes",
 }
-_PROVEN = {True: "proved optimal", False: "not proved", None: "optimality not settled"}
 _UNNAMED = {
     "decided": "no construction or stored code",
     "undecided": "undecided: the search was cut short; raise --time-limit",
@@ -143,7 +142,8 @@ def _sheet(r: FileRow, stamp: TableStamp, verbose: bool) -> list[Table]:
         rows.append(("best known", "-", remark, "best_known"))
     else:
         source = cited(r.source or "", r.d, r.K)
-        remark = ", ".join(filter(None, (_PROVEN[r.proven], source, r.best_known_table)))
+        proved = standing(r.proven, r.optimality)
+        remark = ", ".join(filter(None, (source, proved, r.best_known_table)))
         rows.append(("best known", published(r.figure or ""), remark, "best_known"))
         of = "of distances, " if _by_distance(r) else ""
         rows.append(("gap", short(r.gap), f"{of}negative is better", "gap"))
@@ -209,7 +209,8 @@ def _list(title: str, rows: Sequence[ListedRow], notes: list[Cell], verbose: boo
             _rattlers(r.rattlers),
             count(r.contacts),
             r.date or "-",
-            cited(r.source or "") if short else r.source or "",
+            (cited(r.source or "") if short else r.source or "")
+            + (f"; {standing(r.proven, r.optimality, whole=not short)}" if r.optimality else ""),
             r.note if verbose else "",
         )
         for r in rows

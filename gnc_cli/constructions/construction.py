@@ -36,9 +36,13 @@ _ROUNDING = 1e-12
 _ULPS = Fraction(1, 10**15)
 """The double of an irrational cosine differs from it by less than this."""
 
-SHARP = "Cohn and Kumar 2007, Universally optimal distribution of points on spheres, Table 1"
-OPTIMAL = f"Levenshtein 1979; Odlyzko and Sloane 1979; universally optimal: {SHARP}"
-"""References of several families."""
+SHARP = (
+    "Levenshtein 1992, Designs as maximum codes in polynomial metric spaces; Cohn and Kumar 2007, "
+    "Universally optimal distribution of points on spheres"
+)
+OPTIMAL = "Odlyzko and Sloane 1979; Levenshtein 1979, On bounds for packings in n-dimensional space"
+"""Who proved several codes optimal."""
+SCHLAEFLI = "Schläfli 1852, Theorie der vielfachen Kontinuität"
 
 
 @dataclass(frozen=True)
@@ -222,10 +226,10 @@ class Construction:
     K: int
     cosine: Cosine
     """Largest inner product of two different rows."""
-    proven: bool
-    """Proved optimal among all codes of (d, K) for the Tammes problem, in `reference`."""
+    optimality: str | None
+    """Who proved it optimal among all codes of (d, K) for the Tammes problem; None: nobody has."""
     reference: str
-    """Where it comes from, or where its optimality is proved."""
+    """Who found it."""
     build: Callable[[], CodeRows] = field(repr=False, compare=False)
     """Make the rows; may take a moment, holds nothing before it is called."""
     distribution: tuple[tuple[str, int], ...] | None = None
@@ -234,6 +238,11 @@ class Construction:
     """A group of symmetries takes each row to each other: one row speaks for all."""
     changes: tuple[str, ...] = ()
     """What was done to the code called `name`: rows dropped, dimensions added."""
+
+    @property
+    def proven(self) -> bool:
+        """Proved optimal."""
+        return self.optimality is not None
 
     @property
     def origin(self) -> str:
@@ -248,7 +257,7 @@ def transitive_code(
     reference: str,
     build: Callable[[], CodeRows],
     *distribution: tuple[Fraction | int | str, int],
-    proven: bool = True,
+    optimality: str | None = None,
 ) -> Construction:
     """A code with rational inner products whose symmetries take each row to each other.
 
@@ -258,7 +267,9 @@ def transitive_code(
     K = 1 + sum(neighbours for _, neighbours in distribution)
     texts = tuple((str(product), neighbours) for product, neighbours in distribution)
     cosine = Cosine.of(Fraction(distribution[0][0]))
-    return Construction(name, title, d, K, cosine, proven, reference, build, texts, transitive=True)
+    return Construction(
+        name, title, d, K, cosine, optimality, reference, build, texts, transitive=True
+    )
 
 
 @dataclass(frozen=True)
@@ -329,7 +340,7 @@ def first_rows(construction: Construction, K: int) -> Construction:
     return replace(
         construction,
         K=K,
-        proven=False,
+        optimality=None,
         build=lambda: construction.build().first(K),
         distribution=None,
         transitive=False,
@@ -344,7 +355,7 @@ def embedded(construction: Construction, d: int) -> Construction:
     return replace(
         construction,
         d=d,
-        proven=False,
+        optimality=None,
         build=lambda: SumRows([construction.build()], d),
         changes=(*construction.changes, f"embedded from {construction.d} dimensions"),
     )
@@ -370,7 +381,7 @@ def orthogonal_sum(parts: Sequence[Construction], d: int) -> Construction:
         d=d,
         K=sum(part.K for part in parts),
         cosine=max([Cosine.of(0), *(part.cosine for part in parts)], key=lambda c: c.value),
-        proven=False,
+        optimality=None,
         reference="; ".join(dict.fromkeys(part.reference for part in parts)),
         build=build,
     )

@@ -6,11 +6,9 @@ looked for; nothing is built.
 
 The search for the best is over figures alone. Candidates are all constructions in up to d
 dimensions with K rows or more, of which the first K are kept; their cross sections and shortened or
-punctured relatives; and sums in orthogonal subspaces, found by a knapsack over dimensions for each
-largest cosine.
+punctured relatives; and sums in orthogonal subspaces.
 """
 
-from bisect import bisect_left
 from collections.abc import Iterator
 from difflib import get_close_matches
 from fractions import Fraction
@@ -31,6 +29,7 @@ from gnc_cli.constructions.construction import (
 )
 from gnc_cli.constructions.families.theorem_3_3 import orthoplex
 from gnc_cli.constructions.integer_rows import IntegerRows, section
+from gnc_cli.constructions.sums import Summands
 from gnc_cli.errors import UsageError
 from gnc_cli.parameters import spelled
 
@@ -48,6 +47,8 @@ _DIMENSIONS: dict[str, tuple[int, float]] = {
     "theorem_3_3": (2, inf),
 }
 """The modules in `families/`, with the fewest and most dimensions of their codes."""
+LARGEST = 4096
+"""Most dimensions of a construction that is neither a simplex nor an orthoplex; sums have more."""
 _SINGLE = ("graphs", "leech", "polytopes")
 """Those that have single codes."""
 
@@ -107,7 +108,7 @@ def cross_sections(d: int) -> tuple[Construction, ...]:
             d=d,
             K=neighbours,
             cosine=Cosine.of((largest - t * t) / (1 - t * t)),
-            proven=False,
+            optimality=None,
             reference=code.reference,
             build=partial(section, code, t, d),
             changes=(f"the {neighbours} rows at cosine {t} from one row",),
@@ -171,10 +172,10 @@ def best_construction(d: int, K: int) -> Construction | None:
     """
     whole = [c for c in (*_up_to(d), *_sections_up_to(d)) if c.K >= K]
     single = min(whole, key=lambda c: (c.cosine.value, d - c.d, c.K), default=None)
-    bar = single.cosine.value if single is not None else 1.0
-    summed = _best_sum(d, K, bar)
-    if summed is not None:
-        return first_rows(summed, K)
+    sums = _summands(min(d, LARGEST))
+    least = sums.least(d, K, 1.0 if single is None else single.cosine.value)
+    if least is not None:
+        return first_rows(_sum(sums.fullest(d, least)[1], d), K)
     return None if single is None else embedded(first_rows(single, K), d)
 
 
@@ -192,18 +193,18 @@ def largest_construction(d: int, cosine: float) -> Construction | None:
         return None
     whole = [c for c in (*_up_to(d), *_sections_up_to(d)) if c.cosine.value <= cosine]
     single = max(whole, key=lambda c: (c.K, -c.cosine.value, -c.d), default=None)
-    rows, parts = _fullest(d, cosine)
+    rows, parts = _summands(min(d, LARGEST)).fullest(d, cosine)
     if max(rows, single.K if single is not None else 0) <= 2 * d:
         return None
     if single is None or single.K < rows:
-        return orthogonal_sum(parts, d)
+        return _sum(parts, d)
     return embedded(single, d)
 
 
 @lru_cache(maxsize=16)
 def _up_to(d: int) -> tuple[Construction, ...]:
     """All constructions in at most d dimensions, but for simplices and orthoplexes."""
-    return tuple(c for e in range(2, d + 1) for c in _exactly(e))
+    return tuple(c for e in range(2, min(d, LARGEST) + 1) for c in _exactly(e))
 
 
 @cache
@@ -214,65 +215,30 @@ def _exactly(d: int) -> tuple[Construction, ...]:
 @lru_cache(maxsize=16)
 def _sections_up_to(d: int) -> tuple[Construction, ...]:
     """All cross sections in at most d dimensions."""
-    return tuple(c for e in range(2, d + 1) for c in cross_sections(e))
+    return tuple(c for e in range(2, min(d, LARGEST) + 1) for c in cross_sections(e))
 
 
 @lru_cache(maxsize=16)
-def _by_cosine(d: int) -> tuple[list[float], np.ndarray]:
-    """The cosines in at most d dimensions, rising; the most rows per dimension up to each."""
-    parts = sorted(_up_to(d), key=lambda c: c.cosine.value)
-    cosines = [c.cosine.value for c in parts]
-    # A sum of equal parts has as many rows per dimension as they: to spare for the division.
-    dense = np.array([c.K / c.d for c in parts]) * (1.0 + 1e-12)
-    return cosines, np.maximum.accumulate(dense)
+def _summands(d: int) -> Summands[Construction]:
+    """What sums in d dimensions are made of."""
+    parts = sorted(_up_to(d), key=lambda code: code.cosine.value)
+    return Summands(parts, [code.cosine.value for code in parts])
 
 
-def _best_sum(d: int, K: int, bar: float) -> Construction | None:
-    """The orthogonal sum with K rows or more and the least cosine below `bar`, or None."""
-    cosines, densest = _by_cosine(d)
-    # No sum has more rows per dimension than the densest of its parts: that excludes most cosines.
-    first, last = int(np.count_nonzero(densest * d < K)), bisect_left(cosines, bar)
-    # More cosine allows more rows, so the least that is enough can be bisected.
-    at = bisect_left(cosines, True, first, last, key=lambda cosine: _fullest(d, cosine)[0] >= K)
-    return orthogonal_sum(_fullest(d, cosines[at])[1], d) if at < last else None
-
-
-@lru_cache(maxsize=64)
-def _fullest(d: int, cosine: float) -> tuple[int, list[Construction]]:
-    """Most rows in d dimensions as an orthogonal sum of constructions of at most this cosine.
-
-    An unbounded knapsack: the best for e dimensions is a part and the best for what is left. Two
-    opposite rows per dimension are always possible.
-    """
-    parts: list[Construction] = []
-    for c in _up_to(d):  # in the order of their dimensions
-        if c.cosine.value <= cosine and (not parts or c.K > parts[-1].K):
-            if parts and parts[-1].d == c.d:
-                parts.pop()
-            parts.append(c)
-    sizes = np.array([c.d for c in parts], dtype=np.int64)
-    counts = np.array([float(c.K) for c in parts])
-    fitting = np.searchsorted(sizes, np.arange(d + 1), side="right").tolist()
-    rows = np.zeros(d + 1)
-    taken = [-1] * (d + 1)
-    for e in range(1, d + 1):
-        rows[e] = rows[e - 1] + 2.0
-        fits = fitting[e]
-        if fits:
-            totals = counts[:fits] + rows[e - sizes[:fits]]
-            best = int(totals.argmax())
-            if totals[best] > rows[e]:
-                rows[e], taken[e] = totals[best], best
-    chosen, idle, e = [], 0, d
-    while e > 0:
-        if taken[e] < 0:
-            idle, e = idle + 1, e - 1
-        else:
-            chosen.append(parts[taken[e]])
-            e -= int(sizes[taken[e]])
-    # The dimensions that no part takes have their signed standard basis.
+def _sum(parts: list[Construction], d: int) -> Construction:
+    """Constructions in orthogonal subspaces, and the signed standard basis of what they leave."""
+    idle = d - sum(part.d for part in parts)
     rest = [_PAIR if idle == 1 else orthoplex(idle)] if idle else []
-    return int(rows[d]), chosen + rest
+    return orthogonal_sum(parts + rest, d)
+
+
+def least_dimension(K: int, cosine: float, most: int) -> int | None:
+    """Return the fewest dimensions, `most` at most, in which a construction has K rows at this
+    cosine; None where there is none."""
+    whole = (*_up_to(LARGEST), *_sections_up_to(LARGEST))
+    found = [c.d for c in whole if c.K >= K and c.cosine.value <= cosine]
+    summed = _summands(LARGEST).dimension(K, cosine, most) if cosine >= 0.0 else None
+    return min([d for d in (*found, summed) if d is not None and d <= most], default=None)
 
 
 _PAIR = Construction(
@@ -281,7 +247,7 @@ _PAIR = Construction(
     1,
     2,
     Cosine.of(-1),
-    True,
-    "theorem 3.3",
+    "elementary",
+    "elementary",
     build=lambda: IntegerRows(np.array([[1], [-1]])),
 )

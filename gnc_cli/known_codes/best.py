@@ -3,18 +3,20 @@
 The smallest largest cosine among theorem 3.3, proved entries of our table, the other entries of the
 user's table and of ours, constructions, and numerical codes of ours; of figures within 1e-12 the
 earlier in this list counts. A code of more points or in fewer dimensions counts as well: its
-first K points, with zeros appended, are a code of (d, K). `solve`, `measure`, `bounds` and
+first K points, with zeros appended, are a code of (d, K), and so do entries of a table in
+orthogonal subspaces. `solve`, `measure`, `bounds` and
 `compare` all print this answer. Figures alone: nothing is built, and nothing heavy is loaded.
 """
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from gnc_cli.known_codes.table import (
+    SUM,
     KnownCode,
     KnownCodes,
     TableStamp,
@@ -22,6 +24,7 @@ from gnc_cli.known_codes.table import (
     our_copy,
     read_public_table,
 )
+from gnc_cli.records import HIDDEN
 
 if TYPE_CHECKING:
     from gnc_cli.constructions.construction import Construction, Cosine
@@ -32,12 +35,9 @@ SAME = 1e-12
 """Figures this near are one code: the public table rounds in the 12th decimal."""
 _DIGITS = 15
 """Decimals of a figure that are shown: those of a double."""
-SEARCHED = 4096
-"""Dimensions up to which constructions are searched, in tenths of a second; beyond, a code of so
-many dimensions counts."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class BestKnown:
     """The best known code of (d, K), whichever command prints it."""
 
@@ -46,54 +46,35 @@ class BestKnown:
     figure: str
     """The cosine as in its source: a fraction if it is exact, else decimals, 15 at most."""
     source: str
-    """Whom to cite: a theorem, the paper behind the table's entry, that of the construction; or
-    that this project found it."""
-    proven: bool
-    """Proved optimal for this (d, K)."""
+    """Whom to cite for the code: who found or published it, or the construction; or that this
+    project found it."""
+    optimality: str | None = None
+    """Whom to cite for the proof that it is optimal; None where there is none."""
+    proven: bool | None
+    """Whether it is proved optimal for this (d, K); None where a table does not say."""
     kind: str
     """`theorem`, `table`, `construction` or `solved` (a numerical code of ours)."""
     d: int
     """Dimension of the code, at most the one asked for."""
     K: int
     """Number of its points, at least the one asked for: it holds a code of that size."""
-    date: str | None
+    date: str | None = None
     """Of the source, or of the search for a numerical code; None where the code is a theorem's or a
     construction."""
-    table: str | None
+    table: str | None = None
     """The table of known codes that it is from, with its date: `our copy of 2026-11`; with
     `--table` also what that table has."""
-    how: str | None
-    """The command that found the code, or writes the stored one, where this project found it."""
-
-
-@dataclass(frozen=True)
-class Reference:
-    """The best known code of some (d, K)."""
-
-    max_cosine: float
-    kind: str
-    """`theorem`, `table`, `construction` or `solved` (a numerical code of ours)."""
-    d: int
-    """Dimension and size of the code itself; those asked for, or a code that holds one of them."""
-    K: int
-    source: str
-    own: bool
-    """The code has the size that was asked for."""
-    figure: str
-    """The largest cosine as its source has it: a fraction where it is exact, else decimals."""
-    proven: bool | None = False
-    """Proved optimal for what was asked; None where not settled."""
-    rounding: float = 0.0
-    """How far the figure may be from the cosine of the code behind it."""
-    date: str | None = None
-    """Of the source, or of the search for a numerical code."""
-    stamp: TableStamp | None = None
-    """The table that the figure is from; None where it is from none."""
-    beside: str = ""
-    """What the user's table has, where the code is not from there."""
     how: str | None = None
     """The command that found the code, or writes the stored one, where this project found it."""
-    on_record: bool = True
+    own: bool = field(default=True, metadata=HIDDEN, repr=False, compare=False)
+    """The code has the size that was asked for."""
+    exact: Fraction | None = field(default=None, metadata=HIDDEN, repr=False, compare=False)
+    """The cosine with every digit of its table; None where it is from none."""
+    rounding: float = field(default=0.0, metadata=HIDDEN, repr=False, compare=False)
+    """Largest difference between the figure and the cosine of the code behind it."""
+    stamp: TableStamp | None = field(default=None, metadata=HIDDEN, repr=False, compare=False)
+    """The table that the figure is from; None where it is from none."""
+    on_record: bool = field(default=True, metadata=HIDDEN, repr=False, compare=False)
     """Whether a theorem, a table or our numerical codes have an entry of what was asked: then
     equality is a tie, and a smaller cosine news. Parts of larger codes and constructions are no
     records."""
@@ -103,39 +84,13 @@ class Reference:
         """1 - max_cosine: its one-vs-rest distance, by the bisector theorem."""
         return 1.0 - self.max_cosine
 
-    @property
-    def exact(self) -> Fraction | None:
-        """The figure as the rational number that a table shows; None where it is from none."""
-        return Fraction(self.figure) if self.kind == "table" else None
-
-    def record(self) -> BestKnown:
-        """As results show it."""
-        return BestKnown(
-            self.max_cosine,
-            _shown(self.figure),
-            self.source,
-            self.proven is True,
-            self.kind,
-            self.d,
-            self.K,
-            self.date,
-            self.table,
-            self.how,
-        )
-
-    @property
-    def table(self) -> str | None:
-        """Which table it is from, and what another has."""
-        title = "" if self.stamp is None else self.stamp.title
-        return ", ".join(filter(None, (title, self.beside))) or None
-
     def gap(self, max_cosine: float) -> float:
         """`max_cosine` less the figure: negative is better, by more than the figure's rounding."""
         apart = max_cosine - self.max_cosine
         return 0.0 if -self.rounding <= apart < 0.0 else apart
 
 
-def best(d: int, K: int, table: Table = None) -> Reference | None:
+def best(d: int, K: int, table: Table = None) -> BestKnown | None:
     """The best known code of K points in d dimensions; None where nothing is known.
 
     Args:
@@ -156,7 +111,7 @@ def best(d: int, K: int, table: Table = None) -> Reference | None:
     theorem = _theorem(d, K)
     if theorem is not None:
         return theorem
-    leader: Reference | None = None
+    leader: BestKnown | None = None
     on_record = False
     users = read_table(table)
     for candidate in _candidates(d, K, users):
@@ -173,29 +128,30 @@ def best(d: int, K: int, table: Table = None) -> Reference | None:
             beside = f"no entry in {users.stamp.title}"
         elif entry.max_cosine > leader.max_cosine + SAME:
             beside = f"better than the {entry.figure} in {users.stamp.title}"
-    return replace(leader, on_record=on_record, beside=beside)
+    origin = ", ".join(filter(None, (leader.table, beside))) or None
+    return replace(leader, on_record=on_record, table=origin)
 
 
-def _candidates(d: int, K: int, table: KnownCodes) -> Iterator[Reference]:
+def _candidates(d: int, K: int, table: KnownCodes) -> Iterator[BestKnown]:
     """In the order in which ties are decided."""
     ours = our_copy().find(d, K)
     if ours is not None and ours.proven:
         yield _entry(ours, our_copy().stamp, d, K)
     for some in {id(t): t for t in (table, our_copy())}.values():
-        for code in (some.find(d, K), some.covering(d, K)):
+        for code in (some.find(d, K), some.covering(d, K), some.summed(d, K)):
             if code is not None:
                 yield _entry(code, some.stamp, d, K)
-    built = constructed(min(d, SEARCHED), K)
+    built = constructed(d, K)
     if built is not None:
-        yield Reference(
-            built.cosine.value,
-            "construction",
-            d,
-            K,
-            f"construction: {built.origin}",
-            own=True,
+        yield BestKnown(
+            max_cosine=built.cosine.value,
             figure=_exact_text(built.cosine),
+            source=f"construction: {built.origin}",
+            optimality=built.optimality,
             proven=built.proven,
+            kind="construction",
+            d=d,
+            K=K,
         )
     numerical = numerical_codes().covering(d, K)
     if numerical is not None:
@@ -229,57 +185,53 @@ def _read(path: str, changed: int) -> KnownCodes:
     return read_public_table(path)
 
 
-def _part(d: int, K: int, wanted_d: int, wanted_K: int) -> str:
-    """How a code of (d, K) is one of the size wanted: the first words of a source."""
-    if (d, K) == (wanted_d, wanted_K):
-        return ""
-    some = "all" if wanted_K == K else f"first {wanted_K:,}"
-    return f"{some} points of ({d}, {K}): "
-
-
-def _entry(entry: KnownCode, stamp: TableStamp | None, d: int, K: int) -> Reference:
+def _entry(entry: KnownCode, stamp: TableStamp | None, d: int, K: int) -> BestKnown:
     own = (entry.d, entry.K) == (d, K)
-    return Reference(
-        entry.max_cosine,
-        "table" if stamp else "solved",
-        entry.d,
-        entry.K,
-        _part(entry.d, entry.K, d, K) + entry.source,
-        own,
-        entry.figure,
+    some = "all" if entry.K == K else f"first {K:,}"
+    part = "" if own else f"{some} points of ({entry.d}, {entry.K}): "
+    own = own and entry.status != SUM
+    return BestKnown(
+        max_cosine=entry.max_cosine,
+        figure=_shown(entry.figure),
+        source=part + entry.source,
+        optimality=entry.optimality if own else None,
         proven=entry.proven if own else False,
-        rounding=entry.rounding,
+        kind="table" if stamp else "solved",
+        d=entry.d,
+        K=entry.K,
         date=entry.date,
-        stamp=stamp,
+        table=stamp.title if stamp else None,
         how=entry.command,
+        own=own,
+        exact=entry.exact if stamp else None,
+        rounding=entry.rounding,
+        stamp=stamp,
     )
 
 
-def _theorem(d: int, K: int) -> Reference | None:
+def _theorem(d: int, K: int) -> BestKnown | None:
     """The code that theorem 3.3 gives."""
     from gnc_cli.constructions.families.theorem_3_3 import closed_form
 
     form = closed_form(d, K)
     if form is None:
         return None
-    return Reference(
-        form.cosine.value,
-        "theorem",
-        d,
-        K,
-        f"theorem 3.3: {form.name}",
-        own=True,
+    return BestKnown(
+        max_cosine=form.cosine.value,
         figure=_exact_text(form.cosine),
+        source=f"theorem 3.3: {form.name}",
+        optimality=form.optimality,
         proven=True,
+        kind="theorem",
+        d=d,
+        K=K,
     )
 
 
 def _exact_text(cosine: "Cosine") -> str:
     """The fraction that an exact cosine is, or the decimals of an irrational one."""
-    try:
-        return str(Fraction(cosine.text))
-    except ValueError:
-        return f"{cosine.value:.15f}"
+    low, high = cosine.between
+    return str(low) if low == high else f"{cosine.value:.15f}"
 
 
 def _shown(figure: str) -> str:

@@ -4,13 +4,32 @@ import re
 
 from gnc_cli.figures import SHORT
 
-_YEAR = r"\b(?:1[89]|20)\d\d\b"
+PROVEN = {
+    True: "proved optimal",
+    False: "not proved optimal",
+    None: "optimality not settled",
+}
+"""What is known of a code's optimality, in words."""
+_YEAR = r"\b(?:1[6-9]|20)\d\d\b"
 _CITED = re.compile(rf"[^:;]*?{_YEAR}(, [^:;,]*{_YEAR})*")
 """Names and a year, and further ones after a comma."""
 _AUTHOR = re.compile(r"(?:[A-Z]\.[ -]?)+(?P<name>[^.,]+)( et al\.)?")
 """Initials and a name."""
 _PART = re.compile(r"[^;]*?\(\d+, \d+\): ")
 """What a code is that holds the one asked for."""
+
+
+def standing(proven: bool | None, optimality: str | None, *, whole: bool = False) -> str:
+    """Return whether a code is proved optimal, and by whom.
+
+    Args:
+        whole: the sources in full.
+
+    >>> standing(True, "R. A. Rankin, The closest packing of spherical caps, 1955; Danzer 1963")
+    'proved optimal (Rankin 1955, Danzer 1963)'
+    """
+    by = optimality if whole else ", ".join(map(cited, (optimality or "").split("; ")))
+    return PROVEN[proven] + (f" ({by})" if by else "")
 
 
 def cited(source: str, d: int = 0, K: int = 0) -> str:
@@ -32,6 +51,8 @@ def cited(source: str, d: int = 0, K: int = 0) -> str:
     if part is not None:
         return part[0] + cited(source[part.end() :])
     stated, _, rest = source.partition(": ")
+    if stated.endswith(" in orthogonal subspaces"):
+        return stated
     if _AUTHOR.match(rest) and not _AUTHOR.match(stated):
         source = rest
     names, year = [], re.search(_YEAR, source)

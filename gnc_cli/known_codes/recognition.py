@@ -24,7 +24,7 @@ what tells two codes apart."""
 _SAME_COSINES = 1e-5
 """Candidates whose largest cosine is off by more are not built."""
 _MOST_ROWS = 3000
-"""Codes of more rows are not looked for in an orthoplex: all inner products are read."""
+"""Of codes of more rows not all inner products are read, in search of orthogonal simplices."""
 
 _log = logging.getLogger(__name__)
 
@@ -80,9 +80,8 @@ def recognise(
             state = "undecided"
         elif equal:
             return Recognised(f"{name}, rattlers aside" if rattles.any() else name, "decided")
-    if d + 1 < K <= min(2 * d, _MOST_ROWS) and _in_orthoplex(W):
-        return Recognised(f"orthoplex-{d}, {K} of its {2 * d} points", "decided")
-    return Recognised(None, state)
+    join = join_of_simplices(W, SAME_ROWS)
+    return Recognised(join, "decided" if join else state)
 
 
 def _same_code(
@@ -118,8 +117,31 @@ def _candidates(d: int, K: int) -> Iterator[tuple[str, float, Callable[[], Any]]
         yield name, float(row_maxima(normalise(rows))[0].max()), partial(normalise, rows)
 
 
-def _in_orthoplex(W: np.ndarray) -> bool:
-    """Whether all inner products of different rows are 0 or -1."""
+def join_of_simplices(W: np.ndarray, tolerance: float) -> str | None:
+    """Name the regular simplices in orthogonal subspaces that unit rows W (K, d) form, d + 2 <= K
+    <= 2 d: the Softmax Codes of the orthoplex regime with the most symmetry.
+
+    Args:
+        tolerance: largest deviation of an inner product.
+
+    Source: J. Alcala and others, Neural collapse in the orthoplex regime, arXiv 2603.20587.
+
+    Example:
+        >>> join_of_simplices(np.kron(np.eye(3), [[1.0], [-1.0]]), 1e-6)
+        'orthoplex-3, 6 of its 6 points'
+    """
+    K, d = W.shape
+    if not d + 2 <= K <= min(2 * d, _MOST_ROWS):
+        return None
     gram = W @ W.T
-    np.fill_diagonal(gram, 0.0)
-    return bool(np.minimum(np.abs(gram), np.abs(gram + 1.0)).max() <= SAME_ROWS)
+    together = gram < -0.5 / K
+    np.fill_diagonal(together, True)
+    sizes = together.sum(axis=1)
+    simplices = np.where(together, -1.0 / np.maximum(sizes - 1, 1), 0.0)
+    np.fill_diagonal(simplices, 1.0)
+    groups = np.unique(together, axis=0).sum(axis=1)
+    if groups.sum() != K or np.abs(gram - simplices).max() > tolerance:
+        return None
+    if groups.max() <= 2:
+        return f"orthoplex-{d}, {K} of its {2 * d} points"
+    return f"join of simplices {' + '.join(map(str, sorted(groups)))} (arXiv 2603.20587)"

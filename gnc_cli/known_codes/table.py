@@ -9,13 +9,15 @@ import csv
 import datetime
 import os
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from hashlib import sha256
 from pathlib import Path, PurePath
+from typing import Any
 
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.io.inputs import decoded, open_input
@@ -38,6 +40,7 @@ _EXACT_FROM = 21
 _LAYOUT = "d,N,cosine"
 CLAIMED = "claimed"
 SOLVED = "solved"
+SUM = "sum"
 
 
 @dataclass(frozen=True)
@@ -73,12 +76,12 @@ class KnownCode:
     status: str
     """`proved` optimal, `certified` (an exact certificate is public, not refereed), `best-known`,
     `claimed` (nobody has checked it), or `solved` (a numerical code of ours); empty where the table
-    does not say."""
+    does not say; `sum` where entries are put into orthogonal subspaces."""
     rattlers: int | None
     """One-vs-one rattlers, where known."""
     contacts: int | None
     source: str
-    """Whom to cite."""
+    """Whom to cite for the code."""
     date: str | None
     """Of the source: year, month or day."""
     note: str
@@ -88,6 +91,8 @@ class KnownCode:
     """Its place in the file."""
     command: str | None = None
     """What finds a numerical code of ours, or writes the stored one."""
+    optimality: str | None = None
+    """Whom to cite for the proof that it is optimal."""
 
     @property
     def proven(self) -> bool | None:
@@ -149,6 +154,47 @@ class KnownCodes:
         Its first K points, with zeros appended, are a code of (d, K).
         """
         return next((e for e in self.best_first if e.d <= d and e.K >= K), None)
+
+    def summed(self, d: int, K: int) -> KnownCode | None:
+        """The entries that in orthogonal subspaces of R^d have at least K points, as one code; None
+        where a single one is as good, or none do.
+
+        Points of different entries are orthogonal, so the largest cosine is that of the entries.
+        """
+        if K <= 2 * d:  # an orthoplex has as many
+            return None
+        single = self.covering(d, K)
+        bar = 1.0 if single is None else float(single.between[1])
+        cosine = self.summands.least(d, K, bar)
+        return None if cosine is None else self.fullest(d, cosine)
+
+    def fullest(self, d: int, cosine: float) -> KnownCode | None:
+        """The most points in orthogonal subspaces of R^d at this largest cosine, as one code; None
+        where no entry is part of them."""
+        K, parts = self.summands.fullest(d, cosine)
+        if not parts:
+            return None
+        counts = Counter(sorted(parts, key=lambda part: -part.d))
+        sizes = [f"{n} x " * (n > 1) + f"({part.d}, {part.K})" for part, n in counts.items()]
+        idle = d - sum(part.d for part in parts)
+        sizes += [f"({idle}, {2 * idle})"] if idle else []
+        cited = "; ".join(dict.fromkeys(part.source for part in counts))
+        return replace(
+            max(parts, key=lambda part: part.between[1]),
+            d=d,
+            K=K,
+            status=SUM,
+            source=f"{' + '.join(sizes)} in orthogonal subspaces: {cited}",
+        )
+
+    @cached_property
+    def summands(self) -> Any:
+        """The entries that orthogonal sums are made of, `sums.Summands`."""
+        from gnc_cli.constructions.sums import Summands  # with numpy
+        from gnc_cli.geometry.rounding import rounded_up
+
+        some = [entry for entry in self.best_first if entry.K > 2 * entry.d]
+        return Summands(some, [rounded_up(entry.between[1]) for entry in some])
 
     @cached_property
     def best_first(self) -> list[KnownCode]:
@@ -341,6 +387,7 @@ def _entry(
         named.get("note", ""),
         _rounding(figure, current),
         line,
+        optimality=named.get("optimality") or None,
     )
 
 
@@ -361,10 +408,10 @@ def _rounding(figure: str, current: bool) -> float:
 
 def _count(text: str, where: str, least: int) -> int:
     # Of larger numbers a stranger's table can choose pairs that have one hash.
-    if not re.fullmatch(r"\d{1,10}", text, re.ASCII) or int(text) < least:
+    if not re.fullmatch(r"\d{1,15}", text, re.ASCII) or int(text) < least:
         raise DataError(
             f"{where} is {_cut(text)!r}; expected a whole number of at least {least} and at most "
-            "ten digits"
+            "fifteen digits"
         )
     return int(text)
 

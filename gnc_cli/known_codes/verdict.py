@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from gnc_cli.codes.exact_cosine import ExactRows
-    from gnc_cli.known_codes.best import Reference
+    from gnc_cli.known_codes.best import BestKnown
     from gnc_cli.known_codes.table import TableStamp
 
     Rows = Callable[[], np.ndarray | ExactRows]
@@ -38,7 +38,7 @@ class ComparisonStatus(Enum):
 
 def comparison_status(
     max_cosine: float,
-    known: "Reference | None",
+    known: "BestKnown | None",
     verified: Callable[[Fraction], bool],
     precision: float = 0.0,
 ) -> ComparisonStatus:
@@ -99,7 +99,7 @@ def verdict(
     max_cosine: float | None,
     d: int,
     K: int,
-    known: "Reference | None",
+    known: "BestKnown | None",
     stamp: "TableStamp",
     *,
     verified: Callable[[Fraction], bool],
@@ -140,10 +140,11 @@ def verdict(
         words = f"{words}; {by_distance}" if worse else f"{by_distance}; {closer}"
     return {
         "best_known": known and known.max_cosine,
-        "figure": known and known.record().figure,
+        "figure": known and known.figure,
         "gap": gap,
         "status": status,
         "source": known and known.source,
+        "optimality": known and known.optimality,
         "proven": known and known.proven,
         "how": known and known.how,
         "reference": known and known.kind,
@@ -157,7 +158,7 @@ def verdict(
 
 
 def _by_distance(
-    max_cosine: float | None, distance: float, known: "Reference", precision: float
+    max_cosine: float | None, distance: float, known: "BestKnown", precision: float
 ) -> str | None:
     """What the one-vs-rest distance of a code says, where the largest cosine alone is worse."""
     most = max(known.rounding, _COORDINATES, precision)
@@ -175,7 +176,7 @@ def advice(
     file: str | None,
     stamp: "TableStamp",
     proved: str | None = None,
-    known: "Reference | None" = None,
+    known: "BestKnown | None" = None,
     gap: float | None = None,
     problem: str | None = None,
 ) -> str:

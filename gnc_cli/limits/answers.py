@@ -40,6 +40,7 @@ from gnc_cli.limits.result import (
     DimensionRow,
     LargestMargins,
     Status,
+    telling,
 )
 from gnc_cli.metrics.scale import adacos_scale, least_scale
 from gnc_cli.runtime.deadline import Deadline, StageProgress
@@ -126,7 +127,7 @@ def pair_answer(
             findings[at] = new
             rows = _pair_rows(d, K, limits, findings, question.subject)
             best = _pair_best(rows, question, best_known, least)
-    return rows, best
+    return telling(rows), best
 
 
 def _pair_rows(
@@ -255,7 +256,7 @@ def dimension_answer(
     best: list[DimensionBest] = []
     for K in sizes:
         of_K = [_dimension_row(K, limit, question) for limit in limits]
-        rows += of_K
+        rows += telling(of_K)
         best.append(_dimension_best(K, of_K))
     whole = len(best) == len(question.K)
     enough = [b.sufficient for b in best if b.sufficient is not None]
@@ -305,13 +306,15 @@ def classes_answer(
     subject = question.subject
     for d in dims:
         counts = [(limit, _count(d, limit, question)) for limit in limits]
-        rows += [
-            ClassesRow(
-                log10_K=None if count is None else count.log10,
-                **_fields(limit, subject, count, d, None if count is None else count.exact),
-            )
-            for limit, count in counts
-        ]
+        rows += telling(
+            [
+                ClassesRow(
+                    log10_K=None if count is None else count.log10,
+                    **_fields(limit, subject, count, d, None if count is None else count.exact),
+                )
+                for limit, count in counts
+            ]
+        )
         proved = [(limit, count) for limit, count in counts if limit.proved and count is not None]
         most = max((c for limit, c in proved if limit.exists), key=_size, default=None)
         first = min((c for limit, c in proved if not limit.exists), key=_size, default=None)

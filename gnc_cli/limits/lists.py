@@ -31,9 +31,14 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 from gnc_cli.constructions.construction import Construction
-from gnc_cli.constructions.registry import find, largest_construction, single_codes
+from gnc_cli.constructions.registry import (
+    find,
+    largest_construction,
+    least_dimension,
+    single_codes,
+)
 from gnc_cli.geometry.rounding import rounded_down, rounded_up
-from gnc_cli.known_codes.best import SEARCHED, constructed
+from gnc_cli.known_codes.best import constructed
 from gnc_cli.known_codes.table import (
     CLAIMED,
     SOLVED,
@@ -44,14 +49,26 @@ from gnc_cli.known_codes.table import (
     our_copy,
     stored_cardinalities,
 )
-from gnc_cli.limits.limit import Count, Dimension, Finding, Limit, least_excluded
+from gnc_cli.limits.limit import (
+    LARGEST_D,
+    Count,
+    Dimension,
+    Ending,
+    Finding,
+    Limit,
+    least_excluded,
+)
 from gnc_cli.runtime.deadline import Deadline, StageProgress
 
 if TYPE_CHECKING:
     from gnc_cli.limits.three_point_certificate import ThreePointCertificate
 
 _HALF = Fraction(1, 2)
-_STATUS = {"certified": "certified, not refereed", "numerical": "numerical, not rigorous"}
+STANDING = {
+    "certified": "certified, not refereed",
+    "numerical": "no rigorous certificate at hand",
+}
+"""Why bounds that are published are not counted as proved."""
 _DEGREE = 8
 """Of programmes that are solved on demand, in about ten seconds."""
 _THREE_POINT = "Bachoc and Vallentin 2008"
@@ -121,7 +138,7 @@ def _cited(bound: Cardinality) -> str:
     exact = bound.cosine.denominator < 10**6
     text = str(bound.cosine) if exact else f"{float(bound.cosine):.10g}"
     kind = "kissing number" if bound.cosine == _HALF else f"code with cosines up to {text}"
-    status = "" if bound.status == "proved" else f" ({_STATUS[bound.status]})"
+    status = "" if bound.status == "proved" else f" ({STANDING[bound.status]})"
     return f"{kind} in {bound.d} dimensions at most {bound.K}{status}: {bound.source}"
 
 
@@ -135,10 +152,10 @@ def proved_optimum() -> ExclusionLimit:
     optima: dict[tuple[int, int], tuple[Fraction, str]] = {}
     for (d, K), entry in our_copy().entries.items():
         if entry.proven:
-            optima[d, K] = entry.between[0], entry.source
+            optima[d, K] = entry.between[0], entry.optimality or entry.source
     for code in single_codes():
-        if code.proven:
-            optima[code.d, code.K] = code.cosine.between[0], f"{code.name}, {code.reference}"
+        if code.optimality:
+            optima[code.d, code.K] = code.cosine.between[0], f"{code.name}, {code.optimality}"
     exclusions = [
         Exclusion(d, K, Finding(rounded_up(1 - low), source=f"optimal code ({d}, {K}): {cited}"))
         for (d, K), (low, cited) in optima.items()
@@ -230,6 +247,8 @@ class CodeList(Limit):
     ) -> None:
         self.name, self.source, self.of_rho, self.proved = name, source, of_rho, proved
         self._codes = codes
+        self._sums = proved and not of_rho
+        """Whether entries may be put into orthogonal subspaces."""
 
     @cached_property
     def _clearances(self) -> list[tuple[KnownCode, float]]:
@@ -237,7 +256,8 @@ class CodeList(Limit):
         return [(code, _clearance(code)) for code in self._codes.best_first]
 
     def at(self, d: int, K: int) -> Finding | None:
-        code = self._codes.covering(d, K)
+        code = self._codes.summed(d, K) if self._sums else None
+        code = code or self._codes.covering(d, K)
         if code is None:
             return None
         return Finding(_clearance(code), source=_entry_source(code), how=_entry_command(code, d, K))
@@ -245,14 +265,22 @@ class CodeList(Limit):
     def points(self, d: int, target: Fraction) -> Count | None:
         least = rounded_up(target)
         reached = [code for code, value in self._clearances if code.d <= d and value >= least]
+        if self._sums and (code := self._codes.fullest(d, rounded_down(1 - target))) is not None:
+            reached.append(code)
         code = max(reached, key=lambda code: code.K, default=None)
         if code is None:
             return None
         return Count.of(code.K, _entry_source(code), _entry_command(code, d, code.K))
 
-    def last_d(self, K: int) -> int | None:
-        """The last dimension of the list: beyond it no code is better."""
-        return max((d for d, _ in self._codes.entries), default=0)
+    def dimension(self, K: int, target: Fraction) -> Dimension:
+        """Of the codes that are large and good enough, that of fewest dimensions."""
+        least = rounded_up(target)
+        found = [code.d for code, value in self._clearances if code.K >= K and value >= least]
+        if self._sums:
+            most = min(found, default=LARGEST_D)
+            d = self._codes.summands.dimension(K, rounded_down(1 - target), most)
+            found += [] if d is None else [d]
+        return Dimension(min(found)) if found else Dimension(None, Ending.NEVER)
 
 
 def _clearance(entry: KnownCode) -> float:
@@ -289,7 +317,7 @@ def _entry_command(entry: KnownCode, d: int, K: int) -> str | None:
 class ConstructionLimit(Limit):
     """The best construction: whole or in part, cross sections, orthogonal sums.
 
-    Silent where theorem 3.3 rules (K <= 2 d). Beyond 4096 dimensions a construction in 4096 counts.
+    Silent where theorem 3.3 rules (K <= 2 d).
     """
 
     name = "construction"
@@ -298,21 +326,23 @@ class ConstructionLimit(Limit):
     listed = True
 
     def at(self, d: int, K: int) -> Finding | None:
-        code = constructed(min(d, SEARCHED), K) if K > 2 * d else None
+        code = constructed(d, K) if K > 2 * d else None
         if code is None:
             return None
         value = rounded_down(1 - code.cosine.between[1])
         return Finding(value, source=f"{code.origin}: {code.reference}", how=_command(code, d, K))
 
     def points(self, d: int, target: Fraction) -> Count | None:
-        code = largest_construction(min(d, SEARCHED), float(1 - target))
+        code = largest_construction(d, float(1 - target))
         if code is None or code.K <= 2 * d:
             return None
         return Count.of(code.K, f"{code.origin}: {code.reference}", _command(code, d, code.K))
 
-    def last_d(self, K: int) -> int | None:
-        """Theorem 3.3 rules from K/2 dimensions on; beyond 4096 no code is better."""
-        return min(SEARCHED, (K - 1) // 2)
+    def dimension(self, K: int, target: Fraction) -> Dimension:
+        """Theorem 3.3 rules from K/2 dimensions on."""
+        most = min((K - 1) // 2, LARGEST_D)
+        d = least_dimension(K, rounded_down(1 - target), most)
+        return Dimension(d) if d is not None else Dimension(None, Ending.NEVER)
 
 
 def _command(code: Construction, d: int, K: int) -> str:

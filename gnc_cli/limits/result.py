@@ -1,6 +1,7 @@
 """Results of `gnc bounds`: what is possible for (d, K), which d a margin needs, how many K fit."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Union
 
@@ -238,6 +239,24 @@ class ClassesAnswer:
     scale: float | None = field(metadata=LOWER)
     """With a probability: the scale s = 1/tau that is enough for the guaranteed K; None
     otherwise."""
+
+
+def rank(row: BoundRow | DimensionRow | ClassesRow) -> float:
+    """Of all that exist, or of all that are excluded, the best is the smallest."""
+    if isinstance(row, BoundRow):
+        return -row.distance if row.exists else row.distance
+    if isinstance(row, ClassesRow):
+        sign = -1.0 if row.exists else 1.0
+        return math.inf if row.log10_K is None else sign * row.log10_K
+    d = math.inf if row.d is None else row.d
+    return d if row.exists else -d
+
+
+def telling(rows: Sequence[Any]) -> list[Any]:
+    """The rows without those that are not proved and say no more than a proved one."""
+    held = [row for row in rows if row.proven and getattr(row, "valid", True)]
+    best = {row.exists: rank(row) for row in sorted(held, key=rank, reverse=True)}
+    return [r for r in rows if r.proven or rank(r) < best.get(r.exists, math.inf)]
 
 
 @dataclass(frozen=True)

@@ -65,9 +65,7 @@ def run(call: Bounds) -> BoundsResult:
         quick = [limit for limit in limits if not isinstance(limit, DelsarteLP)]
         (least,) = dimension_answer(question, quick, question.K).best
     for K, d in each(product(question.K, question.d)):
-        known = best_code(d, K, codes)
-        best_known = None if known is None else known.record()
-        at_pair, best = pair_answer(d, K, limits, question, best_known, least)
+        at_pair, best = pair_answer(d, K, limits, question, best_code(d, K, codes), least)
         rows += at_pair
         pairs.append(best)
     declined = any(limit.declined for limit in limits)

@@ -58,7 +58,8 @@ class _Theorem33(Limit):
         if form is None:
             return None
         how = f"gnc solve --d {d} --K {K}" if self.exists else None
-        return Finding(form.rho, source=f"theorem 3.3: {form.name}", how=how)
+        source = f"theorem 3.3: {form.name}" if self.exists else f"{form.optimality}; theorem 3.3"
+        return Finding(form.rho, source=source, how=how)
 
     def points(self, d: int, target: Fraction) -> Count | None:
         """Of a simplex, of a polygon in the plane, else of the orthoplex, which exists."""

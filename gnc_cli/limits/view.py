@@ -16,6 +16,7 @@ from gnc_cli.figures import between, cosine, count, points, published, rounded
 from gnc_cli.geometry.rounding import rounded_down
 from gnc_cli.known_codes.citation import cited
 from gnc_cli.limits.limit import LARGEST_D, ROUNDING, Ending, Quantity
+from gnc_cli.limits.lists import STANDING
 from gnc_cli.limits.result import (
     STATUS,
     BestBounds,
@@ -29,6 +30,7 @@ from gnc_cli.limits.result import (
     DimensionBest,
     DimensionRow,
     LargestMargins,
+    rank,
     short_decimal,
 )
 
@@ -213,13 +215,19 @@ def _written(result: BoundsResult) -> list[Fact]:
     return [("written", file.file, f"proves rho* {figure} ({file.kind}{less})", "exported")]
 
 
+def _cited(row: Row) -> str:
+    """The source of a bound in short, and why a numerical one is not proved."""
+    reason = next((text for text in STANDING.values() if f"({text})" in row.source), "")
+    return ", ".join(filter(None, (cited(row.source), reason)))
+
+
 def _not_proved(result: BoundsResult) -> Iterator[Fact]:
     """What is claimed or numerical, and would narrow the best interval."""
     (best,) = result.best
     for row in result.rows:
         if row.valid and not row.proven and best.lower < row.value < best.upper:
             figure = f"{'at most' if row.side == 'upper' else 'at least'} {_figure(row)}"
-            yield "not proved", figure, cited(row.source), ""
+            yield "not proved", figure, _cited(row), ""
 
 
 def _classifier(result: BoundsResult, verbose: bool) -> list[Fact]:
@@ -441,17 +449,14 @@ def _best_rows(
         for exists in (True, False)
     }
     shown = [row for row in proved.values() if row is not None]
-    for row in rows:
-        best = proved[row.exists]
-        if not row.proven and (best is None or rank(row) < rank(best)):
-            shown.append(row)
+    shown += [row for row in rows if not row.proven]
     lines = []
     for row in shown:
         what, figure = row_words(row) or ("", "")
         if not figure.startswith("every"):
             figure = f"{'d' if isinstance(row, DimensionRow) else 'K'} = {figure}"
         what = what if row.proven else f"not proved: {what}"
-        lines.append((what, figure, f"{row.name}: {cited(row.source)}"))
+        lines.append((what, figure, f"{row.name}: {_cited(row)}"))
     return proved[True], lines
 
 
@@ -513,17 +518,6 @@ def row_words(row: Row) -> tuple[str, str] | None:
 
 
 # What they share
-
-
-def rank(row: Row) -> float:
-    """Of all that exist, or of all that are excluded, the best is the smallest."""
-    if isinstance(row, BoundRow):
-        return -row.distance if row.exists else row.distance
-    if isinstance(row, ClassesRow):
-        log10 = row.log10_K or 0.0
-        return -log10 if row.exists else log10
-    d = math.inf if row.d is None else row.d
-    return d if row.exists else -d
 
 
 def _scaled(scale: float | None) -> str | None:

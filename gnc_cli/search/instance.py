@@ -13,7 +13,7 @@ import numpy as np
 
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.geometry.sphere import random_points
-from gnc_cli.known_codes.best import Reference, Table, best
+from gnc_cli.known_codes.best import BestKnown, Table, best
 from gnc_cli.metrics.rows import real_matrix
 from gnc_cli.parameters import spelled
 from gnc_cli.runtime.deadline import Progress, StageProgress
@@ -67,7 +67,7 @@ class Instance:
         return self.K > LARGE
 
     @cached_property
-    def known(self) -> Reference | None:
+    def known(self) -> BestKnown | None:
         """The best known code of this size."""
         return best(self.d, self.K, self.table)
 

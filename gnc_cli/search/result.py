@@ -324,7 +324,9 @@ class ConstructionRow:
     proven: bool | None
     """Proved optimal for the Tammes problem; None for a family."""
     reference: str
-    """The paper or book that has it."""
+    """Who found it: the paper or book that has it."""
+    optimality: str | None = None
+    """Who proved it optimal; None where nobody has, and for a family."""
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from gnc_cli.brackets import Bracket
 from gnc_cli.errors import UsageError
-from gnc_cli.known_codes.best import Reference, best
+from gnc_cli.known_codes.best import BestKnown, best
 from gnc_cli.known_codes.verdict import comparison_status, judged_cosine
 from gnc_cli.limits.limit import Quantity
 from gnc_cli.limits.registry import all_limits
@@ -38,7 +38,7 @@ def add_verdict(instance: Instance, result: SolveResult) -> SolveResult:
     if result.max_cosine is None or rho is None:
         return replace(
             result,
-            best_known=None if known is None else known.record(),
+            best_known=known,
             verdict="undecided: the search was stopped before every pair of points was compared",
         )
 
@@ -73,7 +73,7 @@ def add_verdict(instance: Instance, result: SolveResult) -> SolveResult:
         outcome=outcome,
         local_minimum=minimum[0],
         local_minimum_reason=minimum[1],
-        best_known=None if known is None else known.record(),
+        best_known=known,
         status=comparison_status(cosine, known, verified),
         gap=None if known is None else known.gap(cosine),
         optimum=optimum,
@@ -124,7 +124,7 @@ def _upper_end(d: int, K: int) -> tuple[float, str, str]:
 
 
 def _verdict(
-    instance: Instance, known: Reference | None, distance: float, optimum: Optimum, is_open: bool
+    instance: Instance, known: BestKnown | None, distance: float, optimum: Optimum, is_open: bool
 ) -> str:
     """How good the code is, in a sentence; `is_open`: its distance may be larger."""
     if optimum.proved:

@@ -13,7 +13,7 @@ from gnc_cli.figures import (
     short,
 )
 from gnc_cli.known_codes.best import BestKnown
-from gnc_cli.known_codes.citation import cited
+from gnc_cli.known_codes.citation import cited, standing
 from gnc_cli.search.result import (
     TITLES,
     ConstructionList,
@@ -90,10 +90,11 @@ def _best_known(r: SolveResult, known: BestKnown) -> tuple[str, str, str, str]:
     """The best known value of what the problem maximises: a code with the largest cosine t has a
     one-vs-rest distance of 1 - t or more."""
     softmax = r.problem == "softmax"
-    parts = ["proved optimal" if known.proven else "not proved optimal"]
     named = known.kind == "construction" and not r.searched  # stands below
+    parts = []
     if (known.d, known.K) != (r.d, r.K) or not named:
         parts.append(cited(known.source))
+    parts.append(standing(known.proven, known.optimality))
     parts += [known.table] if known.table else []
     name = f"best known {'distance' if softmax else 'cosine'}"
     value = published(known.figure, distance=softmax)
@@ -146,7 +147,7 @@ def _constructions(constructions: ConstructionList) -> Table:
     lines: list[Cell] = []
     for row in constructions.rows:
         figures = f"   d = {row.d}, K = {row.K}, largest cosine {row.max_cosine}"
-        proved = "; proved optimal" if row.proven else ""
+        proved = f"; proved optimal: {row.optimality}" if row.optimality else ""
         lines.append((Styled(row.name, "bold"), figures))
         lines.append(("    ", row.title, Styled(f" ({row.reference}{proved})", "dim")))
     return Table("Constructions: gnc solve --construction NAME", sentences=lines)

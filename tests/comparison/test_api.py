@@ -90,7 +90,7 @@ def test_the_list() -> None:
     snub = next(r for r in result.rows if (r.d, r.K) == (3, 24))
     assert isinstance(snub, ListedRow) and str(snub.figure).startswith("0.72307846833350853703")
     assert snub.max_cosine is None and snub.status is None and snub.contacts == 60
-    assert result.table.rows == 556
+    assert result.table.rows == 602
     whole = compare(list=True)
     pairs = {(e.d, e.K) for e in (*our_copy().select(), *numerical_codes().select())}
     assert len(whole.rows) == len(pairs)

@@ -24,7 +24,7 @@ from gnc_cli.geometry.sphere import chord, normalise, random_points
 from gnc_cli.io.code import CodeFile
 from gnc_cli.io.codefile import write_code
 from gnc_cli.known_codes import best as known
-from gnc_cli.known_codes.best import Reference, read_table
+from gnc_cli.known_codes.best import BestKnown, read_table
 from gnc_cli.known_codes.stored import stored_codes
 from gnc_cli.known_codes.verdict import ComparisonStatus
 from gnc_cli.runtime.deadline import Deadline
@@ -232,7 +232,17 @@ def test_as_good_as_a_part_of_a_larger_code_is_no_entry(nothing_solved: None) ->
 @pytest.fixture
 def worse_record(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if 0.7231 were all that is known of 24 points in three dimensions."""
-    record = Reference(0.7231, "table", 3, 24, "a test", True, "0.7231", rounding=1e-12)
+    record = BestKnown(
+        max_cosine=0.7231,
+        figure="0.7231",
+        source="a test",
+        proven=False,
+        kind="table",
+        d=3,
+        K=24,
+        exact=Fraction("0.7231"),
+        rounding=1e-12,
+    )
     monkeypatch.setattr(module, "best", lambda *_: record)
 
 

@@ -73,7 +73,14 @@ def test_prometheus_lines_parse_and_stand_in_families(result: Any) -> None:
 
 def test_prometheus_labels_and_values() -> None:
     best = BestKnown(
-        0.3354, "0.3354", 'a "named" table', True, "table", 10, 100, "2026-10", None, None
+        max_cosine=0.3354,
+        figure="0.3354",
+        source='a "named" table',
+        proven=True,
+        kind="table",
+        d=10,
+        K=100,
+        date="2026-10",
     )
     text = _report("r.prom", code(best_known=best), VERDICTS)
     assert 'gnc_solve_rho_one_vs_rest_lower{problem="softmax",d="10",K="100"} 0.66\n' in text

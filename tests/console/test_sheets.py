@@ -27,16 +27,15 @@ from tests.training.pictures import gaps, run
 
 View = Callable[[Any, bool], list[Table]]
 OURS = BestKnown(
-    0.33,
-    "0.33",
-    "found by gnc",
-    False,
-    "solved",
-    10,
-    100,
-    "2026-11",
-    None,
-    "gnc solve --d 10 --K 100 --method descent --seed 2 --restarts 160",
+    max_cosine=0.33,
+    figure="0.33",
+    source="found by gnc",
+    proven=False,
+    kind="solved",
+    d=10,
+    K=100,
+    date="2026-11",
+    how="gnc solve --d 10 --K 100 --method descent --seed 2 --restarts 160",
 )
 EVERYWHERE = {
     Outcome.CONVERGED: 64,
@@ -223,7 +222,13 @@ def test_a_construction_ends_in_one_line_and_names_itself_once() -> None:
     many = replace(built_code, steps=500, restarts=64)  # a search that found nothing better
     assert "seed" not in "".join(lines_of(solved, many))
     known = BestKnown(
-        0.72, "0.72", "construction: snub-cube", False, "construction", 3, 24, None, None, None
+        max_cosine=0.72,
+        figure="0.72",
+        source="construction: snub-cube",
+        proven=False,
+        kind="construction",
+        d=3,
+        K=24,
     )
     assert lines_of(solved, replace(built_code, best_known=known))[2].endswith("not proved optimal")
 

@@ -110,7 +110,7 @@ def test_a_repeated_row_is_seen_through_every_operation() -> None:
         2,
         3,
         Cosine("0", 0.0),
-        False,
+        None,
         "",
         lambda: IntegerRows(np.array([[1, 0], [0, 1], [1, 0]])),
     )

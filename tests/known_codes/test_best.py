@@ -17,7 +17,7 @@ from gnc_cli.errors import DataError
 from gnc_cli.known_codes.best import best, constructed, read_table
 from gnc_cli.known_codes.table import our_copy
 
-CODE = Construction("a-code", "a code", 9, 500, Cosine.of(Fraction(1, 2)), False, "nobody", list)  # type: ignore[arg-type]
+CODE = Construction("a-code", "a code", 9, 500, Cosine.of(Fraction(1, 2)), None, "nobody", list)  # type: ignore[arg-type]
 
 
 @pytest.fixture
@@ -38,15 +38,15 @@ def found(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[int, int]]]:
 def test_the_table(found: list[tuple[int, int]]) -> None:
     known = best(3, 12)
     assert known is not None and known.max_cosine == 1 / math.sqrt(5)
-    assert known.source.startswith("L. Fejes Tóth") and known.proven and known.own
+    assert known.source.startswith("Euclid") and known.proven and known.own
     assert found == []  # nothing is better than what is proved optimal
     unproven = best(3, 15)
     assert unproven is not None and not unproven.proven and unproven.on_record
     refined = best(3, 24)
     assert refined is not None and refined.kind == "table" and refined.rounding == 1e-40
     assert refined.exact is not None and float(refined.exact) == refined.max_cosine
-    assert refined.date == "1961" and refined.record().table == "our copy of 2026-11"
-    assert refined.record().figure == "0.723078468333509"  # of 40 decimals
+    assert refined.date == "1619" and refined.table == "our copy of 2026-11"
+    assert refined.figure == "0.723078468333509"  # of 40 decimals
 
 
 def test_constructions_come_after_tables(found: list[tuple[int, int]]) -> None:
@@ -62,7 +62,7 @@ def test_codes_of_ours_count() -> None:
     # A source that can be quoted; the command stands apart.
     assert known.on_record and known.source == "found by gnc, not compared with a published value"
     assert str(known.how).startswith("gnc solve --d 10 --K 100 ")
-    assert known.record().how == known.how and str(best(3, 24)).count("gnc solve") == 0
+    assert str(best(3, 24)).count("gnc solve") == 0
     part = best(10, 99)
     assert part is not None and part.max_cosine == known.max_cosine and not part.on_record
     assert part.source == f"first 99 points of (10, 100): {known.source}"

@@ -10,11 +10,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnc_cli.known_codes.best import Reference, best
+from gnc_cli.known_codes.best import BestKnown, best
 from gnc_cli.known_codes.table import TableStamp, our_copy
 from gnc_cli.known_codes.verdict import ComparisonStatus, advice, comparison_status, passes, verdict
 
-KNOWN = Reference(0.5, "table", 3, 24, "a table", True, "1/2", rounding=1e-13, date="2026-10")
+KNOWN = BestKnown(
+    max_cosine=0.5,
+    figure="1/2",
+    source="a table",
+    proven=False,
+    kind="table",
+    d=3,
+    K=24,
+    date="2026-10",
+    exact=Fraction(1, 2),
+    rounding=1e-13,
+)
 OURS = TableStamp(286, "2026-10", "e2cd", current=False)
 THEIRS = TableStamp(30000, "2026-11-21", "beef", current=True)
 
@@ -64,7 +75,7 @@ def test_without_a_record_nothing_ties_or_improves() -> None:
 
 @given(st.floats(-1, 1), st.floats(-0.9, 0.9))
 def test_only_proofs_improve(cosine: float, figure: float) -> None:
-    known = replace(KNOWN, max_cosine=figure, figure=str(Fraction(figure)))
+    known = replace(KNOWN, max_cosine=figure, exact=Fraction(figure))
     assert comparison_status(cosine, known, lambda t: False) is not ComparisonStatus.IMPROVES
     better = comparison_status(cosine, known, lambda t: Fraction(cosine) < t)
     assert (better is ComparisonStatus.IMPROVES) == (cosine < figure - 1e-13)
@@ -96,7 +107,7 @@ def test_passes(
     assert found is expected
 
 
-def said(cosine: float | None, known: Reference | None, stamp: TableStamp) -> dict[str, Any]:
+def said(cosine: float | None, known: BestKnown | None, stamp: TableStamp) -> dict[str, Any]:
     return verdict(cosine, 3, 3, known, stamp, verified=lambda t: True, rows=lambda: np.eye(3))
 
 

@@ -2,6 +2,7 @@
 
 import json
 import math
+from bisect import bisect_left
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
@@ -11,9 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+from gnc_cli import bounds
 from gnc_cli.cli import app
 from gnc_cli.constructions.registry import best_construction, single_codes
-from gnc_cli.known_codes.table import KnownCodes, numerical_codes, our_copy
+from gnc_cli.known_codes.best import best
+from gnc_cli.known_codes.citation import cited
+from gnc_cli.known_codes.table import KnownCode, KnownCodes, numerical_codes, our_copy
 from gnc_cli.limits.limit import Ending, Limit, Quantity, loosened
 from gnc_cli.limits.registry import all_limits
 
@@ -57,7 +61,8 @@ def test_known_codes_of_more_points_count() -> None:
         (64, 10**5, 0.75, "--d 64 --K 100000 --construction delsarte-goethals-6"),
         (512, 10**6, 8 / 9, "--d 512 --K 1000000 --construction bch3-9-shortened-8"),
         (128, 10**6, 16 / 21, "--d 128 --K 1000000 --construction bch3-7-shortened-2"),
-        (10**6, 10**7, 63 / 64, "--d 1000000 --K 10000000 --construction kerdock-12"),
+        (12_288, 356_278, 0.99, "--d 12288 --K 356278"),
+        (10**5, 10**6, 256 / 257, "--d 100000 --K 1000000"),
     ],
 )
 def test_constructions(d: int, K: int, expected: float, command: str) -> None:
@@ -89,12 +94,26 @@ def optima() -> list[tuple[int, int, float]]:
     return listed + [(c.d, c.K, c.cosine.value) for c in single_codes() if c.proven]
 
 
+def most_points(table: list[KnownCode], d: int, cosine: float) -> int:
+    """In orthogonal subspaces of R^d, dimension by dimension."""
+    some = [e for e in table if e.max_cosine <= cosine]
+    most = [0]
+    for dimension in range(1, d + 1):
+        more = (most[dimension - e.d] + e.K for e in some if e.d <= dimension)
+        most.append(max([most[-1] + 2, *more]))
+    return most[d]
+
+
 @settings(max_examples=100, deadline=None)
 @given(PAIRS)
 def test_against_plain_scans(pair: tuple[int, int]) -> None:
     d, K = pair
-    table, solved = our_copy().select(), numerical_codes().select()
+    table, solved = [*our_copy().entries.values()], numerical_codes().select()
     best = max((1 - e.max_cosine for e in table if e.d <= d and e.K >= K), default=None)
+    if K > 2 * d:
+        cosines = sorted({e.max_cosine for e in table if e.max_cosine > 0.0})
+        at = bisect_left(cosines, True, key=lambda t: most_points(table, d, t) >= K)
+        best = max(best or 0.0, 1 - cosines[at]) if at < len(cosines) else best
     assert value(KNOWN, d, K) == pytest.approx(best, abs=5.1e-12)
     rho = max((float(1 - e.exact) for e in solved if e.d <= d and e.K >= K), default=None)
     assert value(SOLVED, d, K) == rho
@@ -127,11 +146,12 @@ def test_points_are_the_last(d: int, target: Fraction) -> None:
 @settings(max_examples=100, deadline=None)
 @given(st.integers(2, 400), st.sampled_from(TARGETS).map(loosened))
 def test_dimensions_are_the_first(K: int, target: Fraction) -> None:
+    sums = sorted({*DIMENSIONS, *range(2, K // 2 + 1)})
     for limit in LIMITS.values():
         found = limit.dimension(K, target)
         reached = [
             d
-            for d in (range(2, max(2, (K + 1) // 2)) if limit is BUILT else DIMENSIONS)
+            for d in (range(2, max(2, (K + 1) // 2)) if limit is BUILT else sums)
             if ((here := value(limit, d, K)) is None and not limit.exists)
             or (here is not None and (here >= target))
         ]
@@ -179,3 +199,55 @@ def test_commands_keep_their_word(limit: Limit, d: int, K: int, kind: str) -> No
     result = json.loads(run.stdout)
     assert result["d"] <= d and result["K"] >= K
     assert result["rho_one_vs_rest"]["lower"] >= found.value - 1e-12
+
+
+def test_constructions_have_no_last_dimension() -> None:
+    classes = bounds(d=12_288, margin=0.99).classes
+    assert classes is not None and classes.guaranteed == 356_278
+    (pair,) = bounds(12_288, 356_278).best
+    assert pair.lower == pytest.approx(0.99, abs=1e-15) and pair.best_known is not None
+    assert pair.best_known.max_cosine == 0.01
+    dimension = bounds(K=356_278, margin=0.99).dimension
+    assert dimension is not None and dimension.sufficient is not None
+    assert dimension.sufficient <= 12_288
+
+
+@pytest.mark.parametrize(
+    ("d", "K"),
+    [
+        (56, 52_416_000 + 240),
+        (72 + 24, 6_218_175_600 + 196_560),
+        (80, 6_218_175_600 + 240),
+        (160, 2 * (6_218_175_600 + 240)),
+        (67, 331_737_984 + 2 * 3),
+    ],
+)
+def test_known_codes_share_a_space(d: int, K: int) -> None:
+    classes = bounds(d=d, max_cosine=0.5).classes
+    assert classes is not None and classes.guaranteed == max(K, classes.guaranteed or 0)
+    count = KNOWN.points(d, loosened(Fraction(1, 2)))
+    assert count is not None and count.exact is not None and count.exact >= K
+    known = best(d, count.exact)
+    assert known is not None and known.max_cosine == 0.5 and not known.proven
+    assert value(KNOWN, d, count.exact) == 0.5 and value(KNOWN, d, count.exact + 1) != 0.5
+
+
+def test_a_sum_says_what_it_is_made_of() -> None:
+    found = KNOWN.at(96, 6_218_372_160)
+    assert found is not None and found.source is not None
+    assert "(72, 6218175600) + (24, 196560) in orthogonal subspaces: G. Nebe" in found.source
+    assert "J. Leech" in found.source and found.how is None
+    known = best(96, 6_218_372_160)
+    assert known is not None and not known.on_record
+    assert cited(known.source) == "(72, 6218175600) + (24, 196560) in orthogonal subspaces"
+
+
+def test_sums_of_enormous_codes_stay_exact() -> None:
+    ours = our_copy()
+    huge = replace(
+        ours.entries[8, 240], K=10**15 - 1, figure="0.999999", status="", optimality=None
+    )
+    table = replace(ours, entries={(8, huge.K): huge})
+    assert table.summed(8000, 10**15) is None or table.summed(8000, 10**15).K >= 10**15  # type: ignore[union-attr]
+    some = table.summed(16, 2 * 10**15 - 2)
+    assert some is not None and some.K == 2 * (10**15 - 1)

@@ -1,4 +1,5 @@
-"""The table of intervals in paper/theorem.md is what `bounds` says today, rounded outward."""
+"""paper/theorem.md: its table of intervals is what `bounds` says today, rounded outward, and its
+sentences are those that can be supported."""
 
 import math
 import re
@@ -46,3 +47,46 @@ def test_the_dimensions_for_a_million_classes_are_those_of_bounds() -> None:
     assert f"| {enough} is enough, {needed} is needed |" in page
     paper = " ".join((NOTE.parent / "paper.md").read_text(encoding="utf-8").split())
     assert f"is now known to lie in {needed} .. {enough}." in paper
+
+
+ROOT = NOTE.parents[1]
+
+
+def _text(name: str) -> str:
+    return " ".join((ROOT / name).read_text(encoding="utf-8").split())
+
+
+def test_the_proof_has_one_text() -> None:
+    note, page = _text("paper/theorem.md"), _text("docs/theory/theorem.md")
+    assert note.count("*Proof.*") == 8 and "Proof" not in page and "paper/theorem.md" in page
+    assert len(page.split()) < 0.5 * len(note.split())
+
+
+def test_the_abstract_needs_two_dimensions() -> None:
+    """On the line (1, 1, -1) solves both problems, and two of its points touch nothing else."""
+    abstract = _text("paper/theorem.md").partition("## 1.")[0]
+    assert r"Let $d \ge 2$. Then the converse holds" in abstract
+
+
+def test_limits_of_minimisers_are_softmax_codes() -> None:
+    for name in ("README.md", "docs/theory/theorem.md", "docs/tutorials/best-code.md"):
+        text = _text(name)
+        assert "limit of temperature 0" not in text and "As the temperature falls to 0" in text
+    assert "the converse fails" in _text("README.md")
+
+
+def test_what_is_said_of_solved_cases_can_be_supported() -> None:
+    note, page = _text("paper/theorem.md"), _text("docs/theory/theorem.md")
+    assert "solved case that we know of" not in note + page
+    for pair in ("(16, 288)", "(20, 56)", "(21, 50)", "(21, 77)", "(64, 4224)", "(256, 66048)"):
+        # Proved optimal by bounds on triples of points: the converse is open.
+        assert pair in note.partition("Cohn et al. [9] proved")[2].partition("## 5.")[0]
+    assert "(52, 325)" in note and "By theorem 7 and this proposition it is a theorem" in note
+    assert "It is not among the statements that Coq checks" in note.replace("it is", "It is")
+    assert "HardMax" in page and "prose, not Coq" in page
+
+
+def test_the_exponent_that_was_claimed_is_a_claim() -> None:
+    assert "claimed a smaller one in 2026; we have not been able to read it" in _text(
+        "docs/theory/bounds.md"
+    )

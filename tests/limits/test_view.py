@@ -61,7 +61,7 @@ def test_one_pair() -> None:
     assert "softmax scale s = 1/tau >= 10.16 for probability 0.9 for the best code known" in text
     assert text.partition("build it: ")[2].startswith("gnc solve --d 10 --K 100 ")
     held = shown(bounds(16, 256)).splitlines()  # by the first points of a larger code
-    assert "from below       known-code   (16, 288): Cohn et al. 2024" in held
+    assert "from below       known-code   (16, 288): Nordstrom and Robinson 1967" in held
     bare = shown("tiny").splitlines()
     assert bare[-1] == f"all {len(result('tiny').rows)} bounds with their sources: -v"
     lines = shown("pair", verbose=True).splitlines()

@@ -12,7 +12,7 @@ from gnc_cli.errors import UsageError
 from gnc_cli.geometry.gram import max_cosine
 from gnc_cli.geometry.one_vs_rest import minimum_one_vs_rest
 from gnc_cli.geometry.sphere import normalise, random_points
-from gnc_cli.known_codes.best import Reference
+from gnc_cli.known_codes.best import BestKnown
 from gnc_cli.known_codes.verdict import ComparisonStatus
 from gnc_cli.limits.api import bounds
 from gnc_cli.search.api import solve
@@ -38,7 +38,12 @@ def judge_rows(W: np.ndarray, problem: str = "softmax") -> Any:
     return judge(Instance(d=d, K=K, problem=problem), W, max_cosine(W), minimum_one_vs_rest(W))
 
 
-def beside(known: Reference | None, cosine: float, problem: str = "softmax") -> Any:
+KNOWN = BestKnown(
+    max_cosine=0.6, figure="0.6", source="somebody", proven=False, kind="table", d=10, K=500
+)
+
+
+def beside(known: BestKnown | None, cosine: float, problem: str = "softmax") -> Any:
     """A code of (10, 500) whose one-vs-rest distance is one half."""
     instance = Instance(d=10, K=500, problem=problem)
     vars(instance)["known"] = known
@@ -77,7 +82,7 @@ def test_the_upper_end_is_that_of_bounds() -> None:
     ],
 )
 def test_beside_what_is_known(cosine: float, words: str, status: ComparisonStatus) -> None:
-    known = Reference(cosine, "table", 10, 500, "somebody", own=True, figure=str(cosine))
+    known = replace(KNOWN, max_cosine=cosine)
     found = beside(known, 0.7)
     assert found.verdict.startswith(words)
     # A Softmax Code's status and gap are those of its distance, as `compare` has them.
@@ -89,13 +94,13 @@ def test_beside_what_is_known(cosine: float, words: str, status: ComparisonStatu
 
 
 def test_better_than_a_code_of_gnc_is_no_record() -> None:
-    known = Reference(0.6, "solved", 10, 500, "found by gnc", own=True, figure="0.6")
+    known = replace(KNOWN, kind="solved", source="found by gnc")
     found = beside(known, 0.5)
     assert found.verdict.startswith("0.1 better than the code known to gnc; at most ")
 
 
 def test_better_than_a_part_of_a_larger_code_is_no_record() -> None:
-    known = Reference(0.6, "table", 10, 600, "somebody", own=False, figure="0.6", on_record=False)
+    known = replace(KNOWN, K=600, own=False, on_record=False)
     found = beside(known, 0.5)
     assert found.status is ComparisonStatus.NO_ENTRY and "beats" not in found.verdict
     said = "no record for (10, 500) here; the best part of a larger code is 0.1 worse; at most "

@@ -129,7 +129,7 @@ def _sign_code(
     reference: str,
     forms: Callable[[], FormSet],
     standard: bool = False,
-    proven: bool = False,
+    optimality: str | None = None,
     distribution: tuple[tuple[str, int], ...] | None = None,
 ) -> SignCode:
     """All rows, d = 2^m; `standard` puts the signed standard basis first."""
@@ -143,7 +143,7 @@ def _sign_code(
         d,
         (1 << k) + 2 * d * standard,
         cosine,
-        proven,
+        optimality,
         reference,
         lambda: SignRows(forms(), standard),
         distribution,
@@ -213,17 +213,17 @@ def z4_forms(m: int, r: int) -> FormSet:
 
 def _kerdock(m: int) -> SignCode:
     d, root = 2**m, 2 ** (m // 2)
-    proven, half = m in _PROVED_OPTIMAL, d * d // 2
+    half = d * d // 2
     return _sign_code(
         f"kerdock-{m}",
         f"{d // 2 + 1} mutually unbiased bases, signed",
         m,
         2 * m,
         root,
-        _PROVED if proven else _KERDOCK,
+        _KERDOCK,
         partial(z4_forms, m, 0),
         standard=True,
-        proven=proven,
+        optimality=_PROVED if m in _PROVED_OPTIMAL else None,
         distribution=((f"1/{root}", half), ("0", 2 * d - 2), (f"-1/{root}", half), ("-1", 1)),
     )
 
@@ -342,7 +342,7 @@ def _changed(
         d,
         1 << k,
         Cosine.of(Fraction(largest, d)),
-        False,
+        None,
         code.reference,
         lambda: rows(code.forms(), places),
     )

@@ -218,7 +218,7 @@ def _member(kind: str, q: int) -> Construction | None:
         q if odd else 2 * q,
         2 * size if odd else 4 * (size + q),
         largest_cosine(q, exponents)[0],
-        False,
+        None,
         reference,
         lambda: CharacterRows(finite_field(q), exponents),
     )

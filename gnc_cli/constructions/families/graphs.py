@@ -37,6 +37,11 @@ _EXACT = (
     "Cohn, de Laat and Leijenhorst 2024, Optimality of spherical codes via exact semidefinite "
     "programming bounds"
 )
+_MCLAUGHLIN = "McLaughlin 1969, A simple group of order 898,128,000"
+_SUBSPACES = (
+    "Cameron, Goethals and Seidel 1978, Strongly regular graphs having strongly regular "
+    "subconstituents"
+)
 
 
 @dataclass(frozen=True)
@@ -173,7 +178,12 @@ def _products(blocks: np.ndarray, others: np.ndarray | None = None) -> np.ndarra
 
 
 def _code(
-    name: str, title: str, graph: StronglyRegular, build: Callable[[], np.ndarray], reference: str
+    name: str,
+    title: str,
+    graph: StronglyRegular,
+    build: Callable[[], np.ndarray],
+    reference: str,
+    optimality: str,
 ) -> Construction:
     """The code on the smaller eigenvalue's eigenspace, its figures from the parameters alone."""
     (diagonal, near, far), m = graph.projection()
@@ -185,6 +195,7 @@ def _code(
         lambda: spectral_code(build(), graph),
         (Fraction(far, diagonal), graph.v - 1 - graph.k),
         (Fraction(near, diagonal), graph.k),
+        optimality=optimality,
     )
 
 
@@ -195,26 +206,45 @@ CODES = tuple(
         StronglyRegular(v, k, lam, mu),
         adjacency,
         reference,
+        _EXACT if lam == 0 and v < 100 else SHARP,
     )
     for name, title, (v, k, lam, mu), adjacency, reference in (
-        ("gewirtz", "Gewirtz graph", (56, 10, 0, 2), gewirtz, _EXACT),
+        (
+            "gewirtz",
+            "Gewirtz graph",
+            (56, 10, 0, 2),
+            gewirtz,
+            "Gewirtz 1969, Graphs with maximal even girth",
+        ),
         (
             "hoffman-singleton",
             "Hoffman-Singleton graph",
             (50, 7, 0, 1),
             hoffman_singleton,
-            _EXACT,
+            "Hoffman and Singleton 1960, On Moore graphs with diameters 2 and 3",
         ),
-        ("m22-graph", "M22 graph", (77, 16, 0, 4), m22, _EXACT),
+        (
+            "m22-graph",
+            "M22 graph",
+            (77, 16, 0, 4),
+            m22,
+            "Witt 1938, Über Steinersche Systeme",
+        ),
         (
             "mclaughlin-162",
             "far part of the McLaughlin graph",
             (162, 56, 10, 24),
             mclaughlin_far,
-            SHARP,
+            _MCLAUGHLIN,
         ),
-        ("higman-sims", "Higman-Sims graph", (100, 22, 0, 6), higman_sims, SHARP),
-        ("mclaughlin", "McLaughlin graph", (275, 112, 30, 56), mclaughlin, SHARP),
+        (
+            "higman-sims",
+            "Higman-Sims graph",
+            (100, 22, 0, 6),
+            higman_sims,
+            "Higman and Sims 1968, A simple group of order 44,352,000",
+        ),
+        ("mclaughlin", "McLaughlin graph", (275, 112, 30, 56), mclaughlin, _MCLAUGHLIN),
     )
 )
 """Dimensions 20, 21, 21, 21, 22 and 22."""
@@ -273,7 +303,9 @@ def _isotropic_code(q: int) -> Construction:
     """(q + 1)(q^3 + 1) points in q (q^2 - q + 1) dimensions with products 1/q^2 and -1/q."""
     graph = StronglyRegular((q + 1) * (q**3 + 1), q * (q * q + 1), q - 1, q * q + 1)
     title = f"totally isotropic lines of the Hermitian space H(3,{q * q})"
-    return _code(f"isotropic-{q}", title, graph, lambda: meeting(isotropic_lines(q)), SHARP)
+    return _code(
+        f"isotropic-{q}", title, graph, lambda: meeting(isotropic_lines(q)), _SUBSPACES, SHARP
+    )
 
 
 _ORDERS = (2, 3, 4, 5, 7, 8, 9)
@@ -286,7 +318,7 @@ FAMILIES: tuple[Family, ...] = (
         "q (q^2 - q + 1)",
         "(q + 1)(q^3 + 1)",
         "1/q^2",
-        SHARP,
+        _SUBSPACES,
         codes={(q,): _isotropic_code(q) for q in _ORDERS},
     ),
 )

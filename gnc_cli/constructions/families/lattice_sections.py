@@ -260,7 +260,7 @@ def _sections() -> dict[tuple[int, ...], Construction]:
             d,
             K,
             Cosine.root(Fraction(*map(int, square.split("/")))),
-            False,
+            None,
             _REFERENCE,
             partial(section_rows, d, K, lattice, base, levels),
         )

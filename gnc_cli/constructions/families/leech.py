@@ -230,7 +230,8 @@ def _layered(d: int) -> IntegerRows:
 
 _COHN_LI = "Cohn and Li 2024, Improved kissing numbers in seventeen through twenty-one dimensions"
 _HO = "Ho 2026, A new lower bound for the kissing number in 19 dimensions"
-_IN_LAYERS = f"{_COHN_LI}; six layers of words, as many as Kravatskiy claims, 2026"
+_KRAVATSKIY = "Kravatskiy 2026, KissingNumbers, GitHub alexlegeartis/KissingNumbers"
+_LEECH = "Leech 1967, Notes on sphere packings"
 _ODD_SIGNS: dict[tuple[int, ...], Construction] = {
     (d,): Construction(
         f"odd-signs-{d}",
@@ -238,13 +239,13 @@ _ODD_SIGNS: dict[tuple[int, ...], Construction] = {
         d,
         K,
         Cosine.of(Fraction(1, 2)),
-        False,
+        None,
         reference,
         partial(_layered if d < 19 else _odd_signs, d),
     )
     for d, K, reference in (
         (17, 5730, _COHN_LI),
-        (18, 8358, _IN_LAYERS),
+        (18, 8358, _KRAVATSKIY),
         (19, 11948, _HO),
         (20, 19448, _COHN_LI),
         (21, 29768, _COHN_LI),
@@ -268,7 +269,7 @@ CODES = (
         "leech",
         "minimal vectors of the Leech lattice",
         24,
-        OPTIMAL,
+        _LEECH,
         lambda: IntegerRows(minimal_vectors()),
         ("1/2", 4600),
         ("1/4", 47104),
@@ -276,37 +277,41 @@ CODES = (
         ("-1/4", 47104),
         ("-1/2", 4600),
         ("-1", 1),
+        optimality=OPTIMAL,
     ),
     transitive_code(
         "leech-4600",
         "kissing configuration of the Leech lattice's 196560",
         23,
-        SHARP,
+        _LEECH,
         _leech_4600,
         ("1/3", 891),
         ("0", 2816),
         ("-1/3", 891),
         ("-1", 1),
+        optimality=SHARP,
     ),
     transitive_code(
         "leech-891",
         "kissing configuration of the 4600",
         22,
-        SHARP,
+        _LEECH,
         _leech_891,
         ("1/4", 336),
         ("-1/8", 512),
         ("-1/2", 42),
+        optimality=SHARP,
     ),
     transitive_code(
         "equiangular-276",
         "276 equiangular lines, both unit vectors of each",
         23,
-        SHARP,
+        "Goethals and Seidel 1975, The regular two-graph on 276 vertices",
         _leech_552,
         ("1/5", 275),
         ("-1/5", 275),
         ("-1", 1),
+        optimality=SHARP,
     ),
 )
 """196560, 4600 and 891: each is the set of nearest neighbours in the one before."""

@@ -27,6 +27,7 @@ import numpy as np
 from gnc_cli.constructions.algebraic_rows import AlgebraicRows, RealField
 from gnc_cli.constructions.construction import (
     OPTIMAL,
+    SCHLAEFLI,
     SHARP,
     Construction,
     Cosine,
@@ -35,6 +36,7 @@ from gnc_cli.constructions.construction import (
 from gnc_cli.constructions.integer_rows import IntegerRows
 
 _SCHUETTE = "Schütte and van der Waerden 1951, Auf welcher Kugel haben 5, 6, 7, 8 oder 9 ..."
+_GOSSET = "Gosset 1900, On the regular and semi-regular figures in space of n dimensions"
 _GOLDEN = RealField((1, 1), (1, 2))
 
 
@@ -260,8 +262,8 @@ CODES = (
         3,
         12,
         Cosine.root(Fraction(1, 5)),
-        True,
         "Fejes Tóth 1943, Über eine Abschätzung des kürzesten Abstandes zweier Punkte",
+        "Euclid, Elements, book XIII",
         _icosahedron,
         (("1/sqrt(5)", 5), ("-1/sqrt(5)", 5), ("-1", 1)),
         transitive=True,
@@ -272,8 +274,8 @@ CODES = (
         3,
         24,
         Cosine("(t^2+2*t-2)/7, t^3=t^2+t+1, 3/2<t<2", 0.7230784683335085370323448093945),
-        True,
         "Robinson 1961, Arrangement of 24 points on a sphere",
+        "Kepler 1619, Harmonices mundi",
         _snub_cube,
         transitive=True,
     ),
@@ -283,7 +285,7 @@ CODES = (
         3,
         7,
         Cosine("t/3, t^3=9*t^2+9*t-9, 1/2<t<1", 0.21013831273060308486576530161854),
-        True,
+        _SCHUETTE,
         _SCHUETTE,
         _seven,
     ),
@@ -293,7 +295,7 @@ CODES = (
         3,
         8,
         Cosine("(-1+2*sqrt(2))/7", 0.26120387496374144251476820691706),
-        True,
+        _SCHUETTE,
         _SCHUETTE,
         _square_antiprism,
         transitive=True,
@@ -304,7 +306,7 @@ CODES = (
         3,
         9,
         Cosine.of(Fraction(1, 3)),
-        True,
+        _SCHUETTE,
         _SCHUETTE,
         _nine,
     ),
@@ -314,9 +316,9 @@ CODES = (
         4,
         120,
         Cosine("(1+sqrt(5))/4", 0.80901699437494742410229341718282),
-        True,
         "Böröczky 1978, Packing of spheres in spaces of constant curvature; "
-        "Cohn and Kumar 2007, Universally optimal distribution of points on spheres, Table 1",
+        "Cohn and Kumar 2007, Universally optimal distribution of points on spheres",
+        SCHLAEFLI,
         _icosians,
         (
             ("(1+sqrt(5))/4", 12),
@@ -334,12 +336,14 @@ CODES = (
         "24-cell",
         "vertices of the 24-cell: roots of D4",
         4,
-        "Schlaefli 1852; de Laat, Leijenhorst and de Muinck Keizer 2024 (arXiv 2404.18794)",
+        SCHLAEFLI,
         lambda: IntegerRows(_d_roots(4)),
         ("1/2", 8),
         ("0", 6),
         ("-1/2", 8),
         ("-1", 1),
+        optimality="de Laat, Leijenhorst and de Muinck Keizer 2024, Optimality and uniqueness of "
+        "the D4 root system (arXiv 2404.18794)",
     ),
     transitive_code(
         "d5-roots",
@@ -351,7 +355,6 @@ CODES = (
         ("0", 14),
         ("-1/2", 12),
         ("-1", 1),
-        proven=False,
     ),
     transitive_code(
         "e6-roots",
@@ -363,7 +366,6 @@ CODES = (
         ("0", 30),
         ("-1/2", 20),
         ("-1", 1),
-        proven=False,
     ),
     transitive_code(
         "e7-roots",
@@ -376,58 +378,64 @@ CODES = (
         ("0", 60),
         ("-1/2", 32),
         ("-1", 1),
-        proven=False,
     ),
     transitive_code(
         "e8-roots",
         "roots of E8: Gosset's 4_21",
         8,
-        OPTIMAL,
+        _GOSSET,
         # Doubled: two entries +-2, or eight entries +-1 with an even number of minus signs.
         lambda: IntegerRows(np.concatenate([2 * _d_roots(8), _even_signs(8)])),
         ("1/2", 56),
         ("0", 126),
         ("-1/2", 56),
         ("-1", 1),
+        optimality=OPTIMAL,
     ),
     transitive_code(
         "equiangular-28",
         "28 equiangular lines: Gosset's 3_21",
         7,
-        SHARP,
+        _GOSSET,
         # The vectors (3, 3, -1, .., -1), which sum to zero, and their negatives.
         lambda: IntegerRows(np.concatenate([_pairs(8, 3, -1), -_pairs(8, 3, -1)]), 7),
         ("1/3", 27),
         ("-1/3", 27),
         ("-1", 1),
+        optimality=SHARP,
     ),
     transitive_code(
         "schlaefli",
         "27 lines of a cubic surface: Gosset's 2_21",
         6,
-        SHARP,
+        "Schläfli 1858, An attempt to determine the twenty-seven lines upon a surface of the third "
+        "order",
         _schlaefli,
         ("1/4", 16),
         ("-1/2", 10),
+        optimality=SHARP,
     ),
     transitive_code(
         "hemicube",
         "half of a cube's vertices, Clebsch graph: Gosset's 1_21",
         5,
-        SHARP,
+        _GOSSET,
         lambda: IntegerRows(_even_signs(5)),
         ("1/5", 10),
         ("-3/5", 5),
+        optimality=SHARP,
     ),
     transitive_code(
         "petersen",
         "midpoints of a simplex's edges, Petersen graph: Gosset's 0_21",
         4,
-        "Bachoc and Vallentin 2009, Optimality and uniqueness of the (4,10,1/6) spherical code",
+        _GOSSET,
         # Five times the midpoints of the edges of a simplex, e_i + e_j - 2/5.
         lambda: IntegerRows(_pairs(5, 3, -2), 4),
         ("1/6", 6),
         ("-2/3", 3),
+        optimality="Bachoc and Vallentin 2009, Optimality and uniqueness of the (4,10,1/6) "
+        "spherical code",
     ),
     transitive_code(
         "barnes-wall",
@@ -441,7 +449,6 @@ CODES = (
         ("-1/4", 1024),
         ("-1/2", 280),
         ("-1", 1),
-        proven=False,
     ),
     transitive_code(
         "smith",
@@ -454,7 +461,6 @@ CODES = (
         ("0", 4),
         ("-1/3", 3),
         ("-1/2", 8),
-        proven=False,
     ),
 )
 """All proved optimal, but for D5, E6, E7, the Barnes-Wall lattice and Smith's code: conjectured."""

@@ -228,7 +228,7 @@ def _code(s: int, e: int, shortened: int = 0, extended: bool = False) -> Constru
         d,
         K,
         Cosine.of(Fraction(top, d)),
-        False,
+        None,
         _REFERENCE,
         lambda: QuadricRows(quadric_words(s, e), shortened, extended),
     )

@@ -132,7 +132,7 @@ def _net(q: int, r: int) -> Construction | None:
         r * q,
         2 * q * q * h,
         Cosine.of(Fraction(1, r)),
-        False,
+        None,
         _REFERENCE,
         lambda: NetRows(net_lines(q, r), sign_patterns(r)),
     )
@@ -196,7 +196,7 @@ _QUADRUPLES: dict[tuple[int, ...], Construction] = {
         d,
         16 * number + 2 * d,
         Cosine.of(Fraction(1, 2)),
-        False,
+        None,
         _CONSTRUCTION_A,
         partial(_signed_quadruples, d),
     )

@@ -254,12 +254,12 @@ def _lines(q: int) -> Construction | None:
         f"unitary-{q}",
         f"{q**3 + 1} equiangular lines, both unit vectors of each",
         q * q - q + 1,
-        SHARP if q == 3 else _TAYLOR,
+        _TAYLOR,
         lambda: TaylorRows(finite_field(q)),
         (Fraction(1, q), q**3),
         (Fraction(-1, q), q**3),
         (-1, 1),
-        proven=q == 3,
+        optimality=SHARP if q == 3 else None,
     )
 
 
@@ -271,11 +271,11 @@ def _section(q: int) -> Construction | None:
         f"unitary-{q}-section",
         f"{q**3} vectors of equiangular lines at one cosine from one, as it sees them",
         q * q - q,
-        SHARP if q == 3 else _TAYLOR,
+        _TAYLOR,
         lambda: TaylorSection(TaylorRows(finite_field(q))),
         (Fraction(1, q + 1), near),
         (Fraction(-1, q - 1), q**3 - 1 - near),
-        proven=q == 3,
+        optimality=SHARP if q == 3 else None,
     )
 
 

@@ -17,6 +17,7 @@ from math import cos, gcd, pi, sin
 import numpy as np
 
 from gnc_cli.constructions.construction import (
+    SCHLAEFLI,
     CodeRows,
     Construction,
     Cosine,
@@ -27,6 +28,7 @@ from gnc_cli.constructions.construction import (
 from gnc_cli.constructions.integer_rows import IntegerRows
 
 _RANKIN = "Rankin 1955, The closest packing of spherical caps in n dimensions"
+_ELEMENTARY = "elementary"
 _COUNTED = 4096
 """Up to this many corners all pairs of a polygon are counted."""
 _RATIONAL_TURNS = {
@@ -47,6 +49,11 @@ class ClosedForm:
     """`simplex ETF`, `orthoplex` or `regular polygon`."""
     d: int
     K: int
+
+    @property
+    def optimality(self) -> str:
+        """Who proved that no cosine is smaller."""
+        return _ELEMENTARY if self.name == "regular polygon" else _RANKIN
 
     @property
     def rho(self) -> float:
@@ -141,9 +148,10 @@ def _member(kind: str, n: int) -> Construction | None:
             f"simplex-{n}",
             f"regular simplex in {n} dimensions",
             n,
-            _RANKIN,
+            SCHLAEFLI,
             partial(_simplex_rows, n),
             (Fraction(-1, n), n),
+            optimality=_RANKIN,
         )
     if kind == "orthoplex":
         return orthoplex(n)
@@ -153,8 +161,8 @@ def _member(kind: str, n: int) -> Construction | None:
         2,
         n,
         turn_cosine(1, n),
-        True,
-        "two neighbours are at most a K-th of a turn apart; theorem 3.3",
+        _ELEMENTARY,
+        _ELEMENTARY,
         partial(PolygonRows, n),
         transitive=True,
     )
@@ -166,10 +174,11 @@ def orthoplex(d: int) -> Construction:
         f"orthoplex-{d}",
         f"orthoplex in {d} dimensions: +- a basis",
         d,
-        _RANKIN,
+        SCHLAEFLI,
         partial(_orthoplex_rows, d),
         (0, 2 * d - 2),
         (-1, 1),
+        optimality=_RANKIN,
     )
 
 
@@ -196,7 +205,7 @@ FAMILIES: tuple[Family, ...] = (
         "d",
         "d+1",
         "-1/d",
-        _RANKIN,
+        SCHLAEFLI,
         partial(_member, "simplex"),
         lambda d: [(d,)],
     ),
@@ -207,7 +216,7 @@ FAMILIES: tuple[Family, ...] = (
         "d",
         "2*d",
         "0",
-        _RANKIN,
+        SCHLAEFLI,
         partial(_member, "orthoplex"),
         lambda d: [(d,)],
     ),
@@ -219,7 +228,7 @@ FAMILIES: tuple[Family, ...] = (
         "2",
         "K",
         "cos(2*pi/K)",
-        "theorem 3.3",
+        _ELEMENTARY,
         partial(_member, "polygon"),
         lambda d: [],
     ),

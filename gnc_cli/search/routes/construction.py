@@ -306,7 +306,9 @@ def list_constructions() -> ConstructionList:
     """
     started = time.monotonic()
     rows = [
-        ConstructionRow(c.name, c.title, str(c.d), str(c.K), c.cosine.text, c.proven, c.reference)
+        ConstructionRow(
+            c.name, c.title, str(c.d), str(c.K), c.cosine.text, c.proven, c.reference, c.optimality
+        )
         for c in sorted(single_codes(), key=lambda c: (c.d, c.K))
     ]
     stored = ConstructionRow(

@@ -212,7 +212,9 @@ def named(d: int, K: int, cosine: float, proven: bool = False) -> Construction:
     def build() -> Any:
         raise AssertionError("a choice builds nothing")
 
-    return Construction("x", "", d, K, Cosine("?", cosine), proven, "", build)
+    return Construction(
+        "x", "", d, K, Cosine("?", cosine), "somebody" if proven else None, "", build
+    )
 
 
 def test_what_needs_no_search() -> None:
