@@ -32,8 +32,7 @@ class Summands(Generic[P]):
     def densest(self) -> np.ndarray:
         """The most rows per dimension up to each cosine, shape (number of parts,)."""
         # A sum of equal parts has as many rows per dimension as they: to spare for the division.
-        dense = np.array([part.K / part.d for part in self.parts]) * (1.0 + 1e-12)
-        return np.maximum.accumulate(dense)
+        return np.maximum.accumulate([part.K / part.d * (1.0 + 1e-12) for part in self.parts])
 
     def least(self, d: int, K: int, bar: float) -> float | None:
         """Return the least largest cosine below `bar` of K > 2 d rows in R^d, or None."""
@@ -76,8 +75,9 @@ def _knapsack(summands: Summands[P], d: int, cosine: float) -> tuple[np.ndarray,
     parts: list[P] = []
     some = summands.parts[: bisect_right(summands.cosines, cosine)]
     for part in sorted(some, key=lambda part: (part.d, -part.K)):
-        most = _EXACT // part.K * part.d
-        if part.d <= d <= most and part.K > max(2 * part.d, parts[-1].K if parts else 0):
+        if part.d <= d <= _EXACT // part.K * part.d and part.K > max(
+            2 * part.d, parts[-1].K if parts else 0
+        ):
             parts.append(part)
     rows = 2.0 * np.arange(d + 1)
     for part in parts:

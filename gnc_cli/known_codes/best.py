@@ -103,8 +103,7 @@ def best(d: int, K: int, table: Table = None) -> BestKnown | None:
 
     Example:
         >>> best(3, 24).source, best(3, 5).source
-        ('R. M. Robinson, Arrangement of 24 points on a sphere, Math. Ann. 144 (1961) 17-48', \
-'theorem 3.3: orthoplex')
+        ('J. Kepler, Harmonices mundi, Linz 1619', 'theorem 3.3: orthoplex')
         >>> best(10, 99).kind, best(10, 99).d, best(10, 99).K
         ('solved', 10, 100)
     """

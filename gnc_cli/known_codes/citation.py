@@ -1,6 +1,7 @@
 """Sources of figures in short, as a sheet has them."""
 
 import re
+from itertools import takewhile
 
 from gnc_cli.figures import SHORT
 
@@ -55,12 +56,9 @@ def cited(source: str, d: int = 0, K: int = 0) -> str:
         return stated
     if _AUTHOR.match(rest) and not _AUTHOR.match(stated):
         source = rest
-    names, year = [], re.search(_YEAR, source)
-    for word in source.partition("; ")[0].split(", "):
-        author = _AUTHOR.match(word)
-        if author is None:
-            break
-        names.append(author["name"] + (author[2] or ""))
+    year = re.search(_YEAR, source)
+    authors = map(_AUTHOR.match, source.partition("; ")[0].split(", "))
+    names = [author["name"] + (author[2] or "") for author in takewhile(bool, authors) if author]
     if names:
         who = " and ".join(names) if len(names) <= 2 else f"{names[0]} et al."
         return f"{who} {year[0]}" if year else who

@@ -178,13 +178,13 @@ class KnownCodes:
         sizes = [f"{n} x " * (n > 1) + f"({part.d}, {part.K})" for part, n in counts.items()]
         idle = d - sum(part.d for part in parts)
         sizes += [f"({idle}, {2 * idle})"] if idle else []
-        cited = "; ".join(dict.fromkeys(part.source for part in counts))
         return replace(
             max(parts, key=lambda part: part.between[1]),
             d=d,
             K=K,
             status=SUM,
-            source=f"{' + '.join(sizes)} in orthogonal subspaces: {cited}",
+            source=f"{' + '.join(sizes)} in orthogonal subspaces: "
+            + "; ".join(dict.fromkeys(part.source for part in counts)),
         )
 
     @cached_property

@@ -149,13 +149,13 @@ UNPROVED_CARDINALITY = _cardinality("numerical-bound", proved=False)
 @cache
 def proved_optimum() -> ExclusionLimit:
     """The codes proved optimal: single constructions that are, and entries of our table."""
-    optima: dict[tuple[int, int], tuple[Fraction, str]] = {}
-    for (d, K), entry in our_copy().entries.items():
-        if entry.proven:
-            optima[d, K] = entry.between[0], entry.optimality or entry.source
-    for code in single_codes():
-        if code.optimality:
-            optima[code.d, code.K] = code.cosine.between[0], f"{code.name}, {code.optimality}"
+    entries = our_copy().entries.items()
+    optima = {at: (e.between[0], e.optimality or e.source) for at, e in entries if e.proven}
+    optima |= {
+        (code.d, code.K): (code.cosine.between[0], f"{code.name}, {code.optimality}")
+        for code in single_codes()
+        if code.optimality
+    }
     exclusions = [
         Exclusion(d, K, Finding(rounded_up(1 - low), source=f"optimal code ({d}, {K}): {cited}"))
         for (d, K), (low, cited) in optima.items()
