@@ -62,6 +62,7 @@ from gnc_cli.codes.automorphisms import CodeSymmetries
 from gnc_cli.codes.description import Description, Design, Energies, Jamming, Rigidity, Symmetry
 from gnc_cli.errors import UsageError
 from gnc_cli.geometry.active_pairs import ActivePairs, Linearisation, linearise
+from gnc_cli.geometry.linear_programme import solve_linear_programme
 from gnc_cli.geometry.min_norm_point import min_norm_point
 from gnc_cli.geometry.second_order import UNDECIDED, second_order
 from gnc_cli.records import Bracket
@@ -221,17 +222,10 @@ def _deepest_hole(W: np.ndarray, deadline: Deadline) -> float:
         length, longer = 0.0, 1.0
         while longer > length + _TINY:
             length = longer
-            hole = linprog(
-                -direction,
-                W,
-                np.ones(K),
-                bounds=(None, None),
-                method="highs",
-                options={"time_limit": max(deadline.remaining, 0.0)},
-            )
-            if hole.status == 3:  # unbounded: the centre lies on the boundary of the hull
-                return 0.0
-            if hole.status != 0:
+            hole = solve_linear_programme(-direction, W, np.ones(K), (None, None), deadline)
+            if hole is not None and hole.status == 3:
+                return 0.0  # unbounded: the centre lies on the boundary of the hull
+            if hole is None or hole.status != 0:
                 return cosine
             direction, longer = hole.x, float(np.linalg.norm(hole.x))
             cosine = min(cosine, float((W @ direction).max()) / longer)
@@ -362,15 +356,14 @@ def _programme(
     The stress is at least 1 where the rate is below 1. None: no time.
     """
     m, n = jacobian.shape
-    solution = linprog(
+    solution = solve_linear_programme(
         np.concatenate([np.zeros(n), -np.ones(m)]),
         sparse.hstack([jacobian, sparse.identity(m)], format="csr"),
         np.zeros(m),
-        bounds=[(-_FASTEST, _FASTEST)] * n + [(0.0, 1.0)] * m,
-        method="highs",
-        options={"time_limit": max(deadline.remaining, 0.0)},
+        [(-_FASTEST, _FASTEST)] * n + [(0.0, 1.0)] * m,
+        deadline,
     )
-    solved = solution.status == 0
+    solved = solution is not None and solution.status == 0
     return (solution.x[:n], solution.x[n:], -solution.ineqlin.marginals) if solved else None
 
 
