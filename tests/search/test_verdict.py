@@ -173,3 +173,13 @@ def test_an_open_bracket_says_at_most() -> None:
         instance = Instance(d=3, K=24, problem=problem)
         found = judge(instance, W, max_cosine(W), Bracket(upper - width, upper))
         assert found.verdict.startswith("at most ") == is_open
+
+
+def test_a_search_that_ends_below_a_code_that_gnc_ships_names_the_command_that_writes_it() -> None:
+    poor = solve(9, 58, init=random_points(np.random.default_rng(0), 58, 9), restarts=0)
+    assert isinstance(poor, SolveResult) and poor.verdict is not None
+    _, _, command = poor.verdict.rpartition("; for the better code: gnc solve ")
+    assert command == "--d 9 --K 58 --construction known"
+    better = solve(9, 58, construction="known")
+    assert isinstance(better, SolveResult) and better.verdict is not None
+    assert better.distance > poor.distance and "--construction known" not in better.verdict
