@@ -48,8 +48,8 @@ STATIONARY = 1e-10
 """A code is stationary to this."""
 _EQUAL = 1e-13
 """Codes whose largest cosines are nearer are the same."""
-_FIRST, _LAST, _FALL = 1e-6, 1e-10, 0.25
-"""First and last gap of the barrier, as shares of the scale, and from one to the next."""
+_FIRST, _LAST, _FALL = (1e-6, 1e-8), 1e-10, 0.25
+"""First gaps and last gap of the barrier, as shares of the scale, and from one to the next."""
 _WIDTH = 0.1
 """Pairs this near to the largest cosine, as a share of the scale, enter the barrier."""
 _STEPS = 150
@@ -77,8 +77,9 @@ def near_pairs(W: np.ndarray, least: float) -> ActivePairs:
 
 
 def polished(W: np.ndarray, deadline: Deadline) -> np.ndarray:
-    """The better end of both ways."""
-    return min((near_end(W, deadline), flat_end(W, deadline), W), key=_order)
+    """The best end."""
+    ends = [flat_end(W, deadline, gap) for gap in _FIRST]
+    return min((near_end(W, deadline), *ends, W), key=_order)
 
 
 def _order(W: np.ndarray) -> tuple[float, float]:
@@ -92,10 +93,9 @@ def near_end(W: np.ndarray, deadline: Deadline) -> np.ndarray:
     return polish_candidate(problem, start, deadline, first_gap=NEAR).whole
 
 
-def flat_end(W: np.ndarray, deadline: Deadline) -> np.ndarray:
+def flat_end(W: np.ndarray, deadline: Deadline, gap: float = _FIRST[0]) -> np.ndarray:
     """Where the falling barrier ends, and the primal-dual equations from there."""
     scale = 1.0 - max_cosine(W)
-    gap = _FIRST
     while gap >= _LAST and not deadline.expired:
         W, gap = _fallen(W, gap * scale, deadline), gap * _FALL
     return _converged(W, gap / _FALL * scale, deadline)
