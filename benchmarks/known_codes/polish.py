@@ -48,7 +48,7 @@ STATIONARY = 1e-10
 """A code is stationary to this."""
 _EQUAL = 1e-13
 """Codes whose largest cosines are nearer are the same."""
-_FIRST, _LAST, _FALL = (1e-6, 1e-8), 1e-10, 0.25
+_FIRST, _LAST, _FALL = (1e-6, 1e-8, 1e-10), 1e-10, 0.25
 """First gaps and last gap of the barrier, as shares of the scale, and from one to the next."""
 _WIDTH = 0.1
 """Pairs this near to the largest cosine, as a share of the scale, enter the barrier."""
