@@ -174,10 +174,10 @@ def _converged(W: np.ndarray, gap: float, deadline: Deadline) -> np.ndarray:
     best = np.inf, W
     for _ in range(40):
         linear = linearise(pairs, W, every)
-        gradient, short = linear.adjoint(weights), t - pairs.values(W)
-        left = float(weights @ slack)
+        values, gradient = pairs.values(W), linear.adjoint(weights)
+        short, left = t - values, float(weights @ (values.max() - values))
         best = min(best, (float(np.abs(gradient).max()) + left, W), key=lambda end: end[0])
-        if best[0] < 1e-17 or deadline.expired:
+        if min(best[0], float(weights @ slack)) < 1e-17 or deadline.expired:
             break
         near = slack < 1e-4 * scale
         far = ~near
