@@ -12,19 +12,23 @@ from typer.main import get_command
 
 from benchmarks.__main__ import PARTS
 from benchmarks.constructions import sections
-from benchmarks.known_codes import hunt, stored
+from benchmarks.known_codes import hunt, polish, records, stored
 from benchmarks.search.paper_recipe import paper_recipe
 from benchmarks.training.paper import figures
 from gnc_cli import compare, solve
 from gnc_cli.cli import app
 from gnc_cli.codes.exact_cosine import ExactRows, verify_below
 from gnc_cli.geometry.gram import max_cosine
+from gnc_cli.geometry.sphere import normalise
+from gnc_cli.io.codefile import read_points
 from gnc_cli.known_codes import best as known_codes
 from gnc_cli.known_codes import stored as shipped
 from gnc_cli.known_codes import table
 from gnc_cli.known_codes.best import best
 from gnc_cli.known_codes.table import our_copy
 from gnc_cli.known_codes.verdict import ComparisonStatus
+from gnc_cli.runtime.deadline import Deadline
+from tests.problems import polygon
 
 ROOT = Path(__file__).parents[1]
 
@@ -120,16 +124,61 @@ def test_a_hunt_keeps_improvements_and_goes_on(
     assert max_cosine(start) <= made[0]["max_cosine"] + 1e-12
 
 
+def shake(rng: np.random.Generator, W: np.ndarray, length: float) -> np.ndarray:
+    return normalise(W + length * rng.standard_normal(W.shape))
+
+
 def test_each_record_is_better_than_the_table() -> None:
-    records = hunt.better_than(our_copy())
-    assert len(records) >= 50
-    for record in records:
+    assert len(records.improved()) >= 50
+    for record in records.improved():
         d, K = record.d, record.K
         path = stored.coordinates(table.data_folder(), d, K)
         code = ExactRows.of_texts([line.split() for line in path.read_text().splitlines()])
         assert verify_below(code, our_copy().entries[d, K].between[0]), (d, K)
         (row,) = compare(path).rows
         assert row.status is ComparisonStatus.MATCHES and row.reference == "solved", (d, K)
+
+
+def test_no_claim_of_a_code_has_a_finding() -> None:
+    """Its cosine, its published comparator, larger codes, and proved bounds."""
+    assert list(records.findings(contacts=False)) == []
+
+
+def test_pages_state_the_counts_of_today() -> None:
+    for path, text in records.restated().items():
+        assert path.read_text(encoding="utf-8") == text, "python -m benchmarks.known_codes.records"
+    page = records.PAGE.read_text(encoding="utf-8")
+    assert records.summary() in page
+    for record in records.improved():
+        assert "| " + " | ".join(records.line(record)) + " |" in page
+    for source in records.comparators():
+        assert source["name"] in page and source["commit"][:12] in page
+
+
+@pytest.mark.parametrize("largest", [250, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_contacts_hold_every_stored_code(largest: int) -> None:
+    """A stored code that a motion opens, or whose contacts carry no stress, is not polished."""
+    for path, W in polish.files([]):
+        K, d = W.shape
+        if K * (d - 1) <= largest and (d, K) not in records.UNFINISHED:
+            assert polish.stationarity(W) <= polish.STATIONARY, path.name
+            assert not polish.opens(W, Deadline(60.0)), path.name
+
+
+def test_an_unpolished_code_and_a_saddle_are_not_done() -> None:
+    W = normalise(read_points(stored.coordinates(table.data_folder(), 5, 32)).weights)
+    rng = np.random.default_rng(0)
+    assert polish.is_done(W) and not polish.is_done(shake(rng, W, 1e-6))
+    hexagon = np.pad(polygon(6), ((0, 0), (0, 1)))  # an octahedron is better
+    assert polish.stationarity(hexagon) < 1e-14 and polish.opens(hexagon, Deadline())
+
+
+def test_both_ways_of_a_polish_end_at_the_code_nearby() -> None:
+    W = normalise(read_points(stored.coordinates(table.data_folder(), 4, 34)).weights)
+    near = shake(np.random.default_rng(1), W, 1e-6)
+    for end in (polish.near_end(near, Deadline()), polish.flat_end(near, Deadline())):
+        assert max_cosine(end) == pytest.approx(max_cosine(W), abs=1e-13)
+        assert polish.stationarity(end) <= polish.STATIONARY
 
 
 def test_a_hunt_is_stored_once_and_in_order(
@@ -147,8 +196,6 @@ def test_a_hunt_is_stored_once_and_in_order(
         monkeypatch.setattr(module, "our_copy", lambda: spoilt)
     monkeypatch.setattr(known_codes, "constructed", lambda d, K: None)
     monkeypatch.setattr(hunt, "RECORDS", tmp_path)
-    monkeypatch.setattr(hunt, "PAGE", tmp_path / "RECORDS.md")
-    (tmp_path / "RECORDS.md").write_text("Head\n<!-- records --><!-- /records -->\nTail\n")
     folder = tmp_path / "hunt"
     folder.mkdir()
     options: dict[str, Any] = {"problem": "tammes", "method": "descent", "restarts": 4}
@@ -171,9 +218,6 @@ def test_a_hunt_is_stored_once_and_in_order(
         header + "2,9,0.1,a\n"
         "3,9,0.666666666666,gnc solve --d 3 --K 9 --construction known\n4,9,0.2,c\n"
     )
-    page = (tmp_path / "RECORDS.md").read_text()
-    assert page.startswith("Head\n") and page.endswith("Tail\n")
-    assert "| 3, 9 | 0.333333333333333 | 0.34 | 6.7e-03 |" in page and "| 1, 5 |" in page
 
 
 def test_a_search_for_sections_can_be_repeated_and_writes_a_file(

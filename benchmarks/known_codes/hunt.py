@@ -21,9 +21,8 @@ one.
 The folder holds `visits.jsonl`, a row per visit, and of each pair the best code, `D.K.h5`. `gnc
 compare` proves in rational arithmetic whether its largest cosine is below the best known one.
 `--store` adds the visits to `records/visits.jsonl`, each improvement to our numerical codes
-(`data/known_codes`: its coordinates, and a row of `margins.csv`), and writes the table of
-RECORDS.md anew: those of our numerical codes that are better than our copy of the table. Then run
-`python data/known_codes/check.py`.
+(`data/known_codes`: its coordinates, and a row of `margins.csv`). Then run
+`python data/known_codes/check.py` and `python -m benchmarks.known_codes.records --write`.
 """
 
 import argparse
@@ -39,30 +38,21 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import report
 from benchmarks.known_codes import stored
-from benchmarks.paths import RECORDS, ROOT
+from benchmarks.paths import RECORDS
 from benchmarks.runs import rows
 from gnc_cli import bounds, compare, solve
 from gnc_cli.geometry.gram import max_cosine
 from gnc_cli.geometry.sphere import normalise
-from gnc_cli.io.codefile import read_code, read_points
+from gnc_cli.io.codefile import read_code
 from gnc_cli.known_codes.best import read_table
-from gnc_cli.known_codes.table import (
-    KnownCode,
-    KnownCodes,
-    data_folder,
-    numerical_codes,
-    our_copy,
-)
+from gnc_cli.known_codes.table import data_folder, numerical_codes, our_copy
 from gnc_cli.parsing import integers, seconds
 from gnc_cli.search.starts import resized, unit
 
 Pair = tuple[int, int]
 Visit = dict[str, Any]
 
-PAGE = ROOT / "benchmarks" / "RECORDS.md"
-_BEGIN, _END = "<!-- records -->", "<!-- /records -->"
 _MOST_POINTS = 200
 _LONGEST = 3600.0
 _COORDINATES_PER_SECOND = 50.0
@@ -205,46 +195,10 @@ def store(folder: Path, table: str | None) -> None:
             command = f"gnc solve --d {row.d} --K {row.K} --construction known"
             stored.add(data_folder(), row.d, row.K, code, rho, command)
     numerical_codes.cache_clear()
-    lines = [_line(entry) for entry in better_than(our_copy())]
-    text = PAGE.read_text()
-    head, _, rest = text.partition(_BEGIN)
-    _, _, tail = rest.partition(_END)
-    shown = report.table(
-        ["d, K", "max_cosine", "table", "below by", "of", "visits, seconds"], lines
-    )
-    PAGE.write_text(f"{head}{_BEGIN}\n{shown}\n{_END}{tail}")
-
-
-def better_than(table: KnownCodes) -> list[KnownCode]:
-    """Our numerical codes of pairs that the table has with a larger cosine, by more than its
-    rounding."""
-    found = []
-    for entry in numerical_codes().select():
-        listed = table.find(entry.d, entry.K)
-        if listed is not None and entry.between[1] < listed.between[0]:
-            found.append(entry)
-    return found
 
 
 def _improves(row: Any) -> bool:
     return row.status is not None and row.status.value == "improves" and row.gap < -_SAME
-
-
-def _line(entry: KnownCode) -> list[str]:
-    """A row of the table of records."""
-    d, K = entry.d, entry.K
-    cosine = max_cosine(normalise(read_points(stored.coordinates(data_folder(), d, K)).weights))
-    visited = [v for v in rows(RECORDS / "visits.jsonl") if (v["d"], v["K"]) == (d, K)]
-    time_spent = f"{len(visited)}, {sum(v['budget'] for v in visited):g}" if visited else "-"
-    listed = our_copy().entries[d, K]
-    return [
-        f"{d}, {K}",
-        f"{cosine:.15g}",
-        f"{listed.max_cosine:.15g}",
-        f"{listed.max_cosine - cosine:.1e}",
-        listed.date or "-",
-        time_spent,
-    ]
 
 
 def _key(visit: Visit) -> tuple[Any, ...]:

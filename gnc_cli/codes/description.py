@@ -94,6 +94,6 @@ class Description:
     contact_graph_rank: int | None = None
     """Rank of the adjacency matrix of the contact graph."""
     rigidity: Rigidity | None = None
-    """Whether the contacts hold the points in place; None for more than 3000 coordinates."""
+    """Whether the contacts hold the points in place; None for more than 8000 coordinates."""
     left_out: tuple[str, ...] = ()
     """One line for each figure that is missing, with the reason."""

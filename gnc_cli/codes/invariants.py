@@ -63,6 +63,7 @@ from gnc_cli.codes.congruence import CodeSymmetries
 from gnc_cli.codes.description import Description, Design, Energies, Jamming, Rigidity, Symmetry
 from gnc_cli.errors import UsageError
 from gnc_cli.geometry.active_pairs import ActivePairs, Linearisation, linearise
+from gnc_cli.geometry.linear_programme import solve_linear_programme
 from gnc_cli.geometry.min_norm_point import min_norm_point
 from gnc_cli.geometry.second_order import UNDECIDED, second_order
 from gnc_cli.runtime.deadline import Deadline
@@ -89,8 +90,11 @@ THOMSON = (
 """Smallest known Coulomb energies of K = 2, 3, ..., 32 points for d = 3, to nine decimals: D. J.
 Wales and S. Ulker, Phys. Rev. B 74, 212101, 2006 (Cambridge Cluster Database), recomputed here.
 Proved for K = 2 to 6 and 12."""
-_MOST_COORDINATES = 3000
-"""Codes of more coordinates, K (d - 1), are not examined: their eigenvectors take minutes."""
+_MOST_COORDINATES = 8000
+"""Codes of more coordinates, d - 1 for each point with a contact, are not examined: the matrix of
+their second derivatives is dense."""
+_DENSE = 3000
+"""Beyond it the eigenvectors of J^T J take minutes, and sparse factors a few seconds."""
 _FLAT = 1e-10
 """Squared singular values of J below this share of the largest count as 0."""
 _STRICT = 1e-6
@@ -221,17 +225,10 @@ def _deepest_hole(W: np.ndarray, deadline: Deadline) -> float:
         length, longer = 0.0, 1.0
         while longer > length + _TINY:
             length = longer
-            hole = linprog(
-                -direction,
-                W,
-                np.ones(K),
-                bounds=(None, None),
-                method="highs",
-                options={"time_limit": max(deadline.remaining, 0.0)},
-            )
-            if hole.status == 3:  # unbounded: the centre lies on the boundary of the hull
-                return 0.0
-            if hole.status != 0:
+            hole = solve_linear_programme(-direction, W, np.ones(K), (None, None), deadline)
+            if hole is not None and hole.status == 3:
+                return 0.0  # unbounded: the centre lies on the boundary of the hull
+            if hole is None or hole.status != 0:
                 return cosine
             direction, longer = hole.x, float(np.linalg.norm(hole.x))
             cosine = min(cosine, float((W @ direction).max()) / longer)
@@ -275,10 +272,10 @@ def rigidity(W: np.ndarray, contact_pairs: np.ndarray, deadline: Deadline) -> Ri
         'infinitesimally_jammed'
     """
     K, d = W.shape
-    if K * (d - 1) > _MOST_COORDINATES:
-        raise Unexamined(f"more than {_MOST_COORDINATES} coordinates")
     pairs = ActivePairs(*contact_pairs.T)
     linear = linearise(pairs, W, np.isin(np.arange(K), contact_pairs))
+    if linear.size > _MOST_COORDINATES:
+        raise Unexamined(f"more than {_MOST_COORDINATES} coordinates")
     jacobian = linear.jacobian()
     stress, rank = _balanced(jacobian, np.ones(len(pairs)))
     strict = stress > _STRICT
@@ -348,10 +345,39 @@ def _backbone(
 
 def _balanced(jacobian: sparse.csr_matrix, weights: np.ndarray) -> tuple[np.ndarray, int]:
     """The stress nearest to some weights of the contacts, of any sign, (m,); the rank of J."""
-    sizes, vectors = np.linalg.eigh((jacobian.T @ jacobian).toarray())
+    normal = (jacobian.T @ jacobian).tocsc()
+    if normal.shape[0] > _DENSE:
+        return weights - jacobian @ _least_squares(jacobian, weights), _rank(normal)
+    sizes, vectors = np.linalg.eigh(normal.toarray())
     large = sizes > _FLAT * sizes.max()
     solution = vectors[:, large] @ (vectors[:, large].T @ (jacobian.T @ weights) / sizes[large])
     return weights - jacobian @ solution, int(large.sum())
+
+
+def _least_squares(matrix: sparse.csr_matrix, target: np.ndarray) -> np.ndarray:
+    """The shortest x with the least `|matrix x - target|`, by Krylov's method."""
+    from scipy.sparse.linalg import lsmr
+
+    steps = 10 * sum(matrix.shape)
+    return np.asarray(lsmr(matrix, target, atol=1e-15, btol=1e-15, conlim=0.0, maxiter=steps)[0])
+
+
+def _rank(normal: sparse.csc_matrix) -> int:
+    """Rank of a large sparse matrix without negative eigenvalues, by its smallest ones.
+
+    Raises:
+        Unexamined: more than a quarter of them are 0.
+    """
+    from scipy.sparse.linalg import eigsh
+
+    size, number = normal.shape[0], 64
+    flat = _FLAT * float(eigsh(normal, 1, return_eigenvectors=False)[0])
+    while number < size // 4:
+        zeros = eigsh(normal, number, sigma=-flat, return_eigenvectors=False) <= flat
+        if not zeros.all():
+            return size - int(zeros.sum())
+        number *= 2
+    raise Unexamined("the contacts leave too much freedom")
 
 
 def _programme(
@@ -362,15 +388,14 @@ def _programme(
     The stress is at least 1 where the rate is below 1. None: no time.
     """
     m, n = jacobian.shape
-    solution = linprog(
+    solution = solve_linear_programme(
         np.concatenate([np.zeros(n), -np.ones(m)]),
         sparse.hstack([jacobian, sparse.identity(m)], format="csr"),
         np.zeros(m),
-        bounds=[(-_FASTEST, _FASTEST)] * n + [(0.0, 1.0)] * m,
-        method="highs",
-        options={"time_limit": max(deadline.remaining, 0.0)},
+        [(-_FASTEST, _FASTEST)] * n + [(0.0, 1.0)] * m,
+        deadline,
     )
-    solved = solution.status == 0
+    solved = solution is not None and solution.status == 0
     return (solution.x[:n], solution.x[n:], -solution.ineqlin.marginals) if solved else None
 
 

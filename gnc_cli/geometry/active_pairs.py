@@ -11,6 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from gnc_cli.geometry.linear_programme import solve_linear_programme
+from gnc_cli.runtime.deadline import Deadline
+
 _ENTRIES = 1 << 20
 """Coordinates, or entries of a normal matrix, that are gathered at a time: all pairs of many rows
 would take K^2 d of the first and K^2 d^2 of the second."""
@@ -176,25 +179,23 @@ class Linearisation:
         return sparse.csr_matrix(entries, shape=(m, self.size))
 
     def best_move(
-        self, values: np.ndarray, reach: float, seconds: float, *, unit: float = 1.0
+        self, values: np.ndarray, reach: float, deadline: Deadline, *, unit: float = 1.0
     ) -> np.ndarray | None:
         """Coordinates u (n,), at most `reach` each, with the least `max(values + J u)`.
 
-        By a linear programme (HiGHS) in units of `unit`, which the solver's tolerance of 1e-7 is
-        relative to; None where it was not solved in the `seconds` given.
+        By a linear programme in units of `unit`, which the solver's tolerance of 1e-7 is relative
+        to; None where it was not solved before the deadline.
         """
-        from scipy.optimize import linprog
-
         m, n = len(values), self.size
         # Unknowns (u, s): minimise s with values - max + J u <= s.
         matrix = sparse.hstack([self.jacobian(), -np.ones((m, 1))], format="csr")
         cost = np.zeros(n + 1)
         cost[-1] = 1.0
         box = [(-reach / unit, reach / unit)] * n + [(None, None)]
-        limit = {"time_limit": seconds} if np.isfinite(seconds) else {}
         slack = (values.max() - values) / unit
-        solution = linprog(cost, matrix, slack, bounds=box, method="highs-ipm", options=limit)
-        return unit * solution.x[:-1] if solution.status == 0 else None
+        solution = solve_linear_programme(cost, matrix, slack, box, deadline, method="highs-ipm")
+        solved = solution is not None and solution.status == 0
+        return unit * solution.x[:-1] if solved else None
 
 
 def linearise(pairs: ActivePairs, points: np.ndarray, free: np.ndarray) -> Linearisation:

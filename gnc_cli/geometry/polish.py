@@ -33,6 +33,9 @@ the best tenth of the ends, 22 to 34 % of the steps are saved. By the level less
 step 40 on, 54 to 87 were wrongly left."""
 _MOST_SHIFTS = 30
 """Levenberg shifts tried in one step, each four times the last: sixteen orders of magnitude."""
+FAR, NEAR = 1e-2, 1e-6
+"""First gaps, as shares of the scale: from `FAR` a polish converges from anywhere, and may end in a
+basin beside that of a start that is nearly optimal; from `NEAR` it stays."""
 _PATIENCE = 3
 """Once complementarity holds, the polish ends after this many steps that did not improve
 stationarity: what is left is rounding."""
@@ -66,6 +69,7 @@ def polish(
     deadline: Deadline,
     max_steps: int = 150,
     bar: float = np.inf,
+    first_gap: float = FAR,
 ) -> Polished:
     """Newton's way to the nearest first-order point of the minimax problem: the best iterate.
 
@@ -77,12 +81,13 @@ def polish(
         deadline: polled at each step and at each factorisation.
         max_steps: Newton steps at most.
         bar: the polish is left where it will hardly end below.
+        first_gap: complementarity gap of the first step, as a share of the scale.
 
     Cost: one Cholesky factorisation of order `free.sum() * (d - 1)` per step, 10 steps for rigid
     codes, 30 to 100 for curved ones.
     """
     reach = 0.2 * np.sqrt(2.0 * scale)  # radians a step may move: a fifth of the spacing
-    state = _State(points, active_pairs, free, scale)
+    state = _State(points, active_pairs, free, scale, first_gap)
     best = state.snapshot(0)
     shift, step, idle = 0.0, 0, 0
     for step in range(1, max_steps + 1):
@@ -119,6 +124,7 @@ class _State:
         active_pairs: Callable[[np.ndarray, float], ActivePairs],
         free: np.ndarray,
         scale: float,
+        first_gap: float,
     ) -> None:
         self._active_pairs, self._free, self._scale = active_pairs, free, scale
         self._normal: np.ndarray | None = None
@@ -128,7 +134,7 @@ class _State:
         top = active_pairs(self.points, -np.inf).largest(self.points)
         self.pairs = active_pairs(self.points, top - self.width)
         c = self.pairs.values(self.points)
-        self.mu = 0.01 * scale / len(c)
+        self.mu = first_gap * scale / len(c)
         self.t = _balanced_level(c, self.mu)
         self.slack = self.t - c
         self.multipliers = self.mu / self.slack

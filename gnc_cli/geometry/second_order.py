@@ -230,9 +230,7 @@ def _descended(
             linear = linearise(near, last, free)
             if deadline.expired or sum(g.size for g in linear.gradients) > _MOST_ENTRIES:
                 return None
-            correction = linear.best_move(
-                near.values(last), reach, deadline.remaining, unit=step**2
-            )
+            correction = linear.best_move(near.values(last), reach, deadline, unit=step**2)
             if correction is None:
                 return None
             trial = retracted(last + linear.moves(correction), free)

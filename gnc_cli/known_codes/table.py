@@ -21,6 +21,7 @@ from typing import Any
 
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.io.inputs import decoded, open_input
+from gnc_cli.known_codes.citation import cited
 
 _DATE = "2026-11"
 """When the figures of our copy were compiled; see data/known_codes/SOURCES.md."""
@@ -38,6 +39,17 @@ _ROUNDED_FROM = 6
 _EXACT_FROM = 21
 """A figure of our copy with this many decimals or more is an exact number, rounded in the last."""
 _LAYOUT = "d,N,cosine"
+_SMALL, _SMALL_K = range(4, 9), 32
+"""Sizes that public tables of small codes cover, which we could not read."""
+_REDISCOVERED = (
+    "rediscovered by gnc: tables of small codes by Cohn (hdl.handle.net/1721.1/142661) and Sloane "
+    "cover this size"
+)
+_UNCOMPARED = "found by gnc, not compared with a published value"
+_CREDITS = {(13, 60): "Granto 2026, one more point by gnc"}
+"""Codes of ours whose rigid core is published, by size."""
+_EXACT = {(4, 12): "1/4"}
+"""Cosines of numerical codes that `compare --digits 150` proves, by size."""
 CLAIMED = "claimed"
 SOLVED = "solved"
 SUM = "sum"
@@ -257,11 +269,7 @@ def numerical_codes() -> KnownCodes:
     entries = {}
     for row in csv.DictReader(data.decode("utf-8").splitlines()):
         d, K = int(row["d"]), int(row["K"])
-        figure = f"{1.0 - float(row['rho_one_vs_rest']):.12f}"
-        listed, source = our_copy().find(d, K), "found by gnc, not compared with a published value"
-        if listed is not None:
-            better = "better" if Fraction(figure) < listed.exact else "no better"
-            source = f"found by gnc, {better} than the {listed.max_cosine:.15g} of {listed.date}"
+        figure = _EXACT.get((d, K), f"{1.0 - float(row['rho_one_vs_rest']):.12f}")
         entries[d, K] = KnownCode(
             d,
             K,
@@ -269,7 +277,7 @@ def numerical_codes() -> KnownCodes:
             SOLVED,
             None,
             None,
-            source,
+            _our_source(d, K, figure),
             NUMERICAL_DATE,
             "",
             _NUMERICAL_DIGITS,
@@ -277,6 +285,17 @@ def numerical_codes() -> KnownCodes:
         )
     stamp = TableStamp(len(entries), NUMERICAL_DATE, sha256(data).hexdigest(), current=False)
     return KnownCodes(stamp, entries, path=str(path))
+
+
+def _our_source(d: int, K: int, figure: str) -> str:
+    """Return what is said of a numerical code of ours beside published ones."""
+    listed = our_copy().find(d, K)
+    if listed is None:
+        return _REDISCOVERED if d in _SMALL and K <= _SMALL_K else _UNCOMPARED
+    better = "better" if Fraction(figure) < listed.exact else "no better"
+    published = f"{listed.max_cosine:.15g} of {cited(listed.source)}, {listed.date}"
+    finder = _CREDITS.get((d, K), "found by gnc")
+    return f"{finder}, {better} than the {published}; the live table may have moved"
 
 
 def read_public_table(path: str | os.PathLike[str]) -> KnownCodes:

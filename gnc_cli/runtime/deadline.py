@@ -5,8 +5,9 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import AbstractContextManager
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 from gnc_cli.errors import StoppedError
 
@@ -14,6 +15,9 @@ Progress = Callable[[str, int, int, float], None]
 """`progress(stage, done, total, best)`; a total of 0 means unknown."""
 StageProgress = Callable[[int, int, float], None]
 """The same of one stage: `progress(done, total, best)`."""
+_T = TypeVar("_T")
+_POLL = 0.1
+"""Seconds between two looks at a deadline that a library cannot poll."""
 _SAVE_EVERY = 30.0
 """Seconds between two saves of unfinished work."""
 _SAVE_SHARE = 20.0
@@ -129,6 +133,26 @@ class Deadline:
         """
         if self.expired:
             raise TimeoutError("the deadline expired before every pair of rows was seen")
+
+    def wait_for(self, work: Callable[[], _T]) -> _T | None:
+        """Return the result of a library in C that polls no deadline, or None once this expires.
+
+        The library must leave the interpreter free, and should have a time limit of its own: its
+        thread cannot be stopped, and ends with the process at the latest.
+        """
+        future: Future[_T] = Future()
+
+        def run() -> None:
+            try:
+                future.set_result(work())
+            except BaseException as error:  # it belongs to the thread that waits
+                future.set_exception(error)
+
+        threading.Thread(target=run, daemon=True).start()
+        while not self.expired:
+            with contextlib.suppress(TimeoutError):
+                return future.result(timeout=min(_POLL, self.remaining))
+        return None
 
     def within(self, seconds: float) -> "Deadline":
         """A deadline at most `seconds` from now and no later than this one, same interruption."""

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gnc_cli.geometry.active_pairs import ActivePairs, linearise
-from gnc_cli.geometry.polish import polish
+from gnc_cli.geometry.polish import FAR, polish
 from gnc_cli.geometry.second_order import SecondOrder, second_order
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.search.descent import lbfgs, smoothed_cosine
@@ -47,7 +47,12 @@ class FirstOrder:
 
 
 def polish_candidate(
-    problem: Problem, candidate: Candidate, deadline: Deadline, *, bar: float = np.inf
+    problem: Problem,
+    candidate: Candidate,
+    deadline: Deadline,
+    *,
+    bar: float = np.inf,
+    first_gap: float = FAR,
 ) -> Candidate:
     """The candidate polished; unpolished where that broke a symmetry it must keep.
 
@@ -60,6 +65,7 @@ def polish_candidate(
         scale=problem.scale(candidate.value),
         deadline=deadline,
         bar=bar,
+        first_gap=first_gap,
     )
     whole, value = done.points, done.value
     if candidate.restricted is not None:
@@ -130,13 +136,13 @@ def first_order(
     pairs: ActivePairs,
     multipliers: np.ndarray,
     free: np.ndarray,
-    seconds: float = np.inf,
+    deadline: Deadline,
 ) -> FirstOrder:
     """Stationarity and gain of unit rows (P, d), of which those in `free` (P,) may move.
 
     Args:
         pairs: those near the largest, m of them; multipliers: convex weights (m,).
-        seconds: for the linear programme.
+        deadline: of the linear programme.
     """
     values = pairs.values(points)
     linear = linearise(pairs, points, free)
@@ -146,9 +152,9 @@ def first_order(
     bound = gap + float(np.abs(gradient).sum())
     if bound <= _SMALL:
         return FirstOrder(stationarity, bound, bound)
-    if seconds <= 0.0 or sum(g.size for g in linear.gradients) > _MOST_ENTRIES:
+    if deadline.expired or sum(g.size for g in linear.gradients) > _MOST_ENTRIES:
         return FirstOrder(stationarity, np.nan, bound)
-    move = linear.best_move(values, 1.0, seconds)
+    move = linear.best_move(values, 1.0, deadline)
     if move is None:
         return FirstOrder(stationarity, np.nan, bound)
     gain = float(values.max() - (values + linear.forward(move)).max())

@@ -12,6 +12,7 @@ import numpy as np
 
 from gnc_cli.errors import UsageError
 from gnc_cli.geometry.one_vs_rest import one_vs_rest
+from gnc_cli.geometry.polish import NEAR
 from gnc_cli.geometry.second_order import NO
 from gnc_cli.parameters import spelled
 from gnc_cli.runtime.deadline import Deadline
@@ -40,6 +41,8 @@ _POLISH_SHARE = 1 / 3
 """Of a time limit, for the last polish at most."""
 _POLISH = 10.0
 """Seconds of the polish of a start, and a tenth of a time limit, at most."""
+_WORSE = 1e-9
+"""A value above another by more is no rounding."""
 _STATIONARY = 1e-9
 """A candidate less stationary than this, from a search cut short, is polished once more."""
 
@@ -123,8 +126,7 @@ def solve_code(
     best, second = settle(problem, best, deadline)
     order = None
     if best.active is not None:
-        seconds = 0.0 if deadline.expired else deadline.remaining
-        order = first_order(best.whole, *best.active, problem.movable(), seconds)
+        order = first_order(best.whole, *best.active, problem.movable(), deadline)
     elif best.polished:  # refined, with no multipliers
         order = FirstOrder(best.stationarity, np.nan)
     history = np.array([(step, _shown(instance, problem, value)) for step, value in state.history])
@@ -241,9 +243,11 @@ def _no_worse(problem: Problem, candidate: Candidate, deadline: Deadline) -> Can
     if problem.coordinates > MAX_UNKNOWNS:
         return candidate
     done, value = polish_candidate(problem, candidate, deadline), problem.value(candidate.whole)
-    if done.value > value - 1e-9 and done.stationarity > candidate.stationarity:
+    if done.value > value + _WORSE:  # it left the basin
+        done = polish_candidate(problem, candidate, deadline, first_gap=NEAR)
+    if done.value > value - _WORSE and done.stationarity > candidate.stationarity:
         return candidate
-    if done.value > value + 1e-9:
+    if done.value > value + _WORSE:
         return candidate
     # Where rounding made it worse, the rows stay as they were, with the multipliers found.
     return done if done.value <= value else replace(done, whole=candidate.whole, value=value)

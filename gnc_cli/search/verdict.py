@@ -13,6 +13,7 @@ from functools import lru_cache
 from gnc_cli.brackets import Bracket
 from gnc_cli.errors import UsageError
 from gnc_cli.known_codes.best import BestKnown, best
+from gnc_cli.known_codes.stored import best_stored
 from gnc_cli.known_codes.verdict import comparison_status, judged_cosine
 from gnc_cli.limits.limit import Quantity
 from gnc_cli.limits.registry import all_limits
@@ -139,6 +140,12 @@ def _verdict(
         return f"{short} below the optimum{without}, which is known"
     if missing > _MEET:
         standing = f"{short} below the best known code{without}"
+        d, K = instance.d, instance.K
+        stored = None if instance.restriction else best_stored(d, K)
+        if stored is not None and 1.0 - stored.max_cosine > distance + _MEET:
+            # A part of a larger code is what `solve` begins with.
+            exactly = " --construction known" * ((stored.d, stored.K) == (d, K))
+            possible += f"; for a better code: gnc solve --d {d} --K {K}{exactly}"
     elif missing >= -_MEET:
         standing = "ties the best known code"
     elif known.kind == "solved" and known.own:

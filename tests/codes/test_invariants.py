@@ -10,6 +10,7 @@ from scipy.optimize import linprog
 from scipy.special import sph_harm_y
 
 from gnc_cli.brackets import Bracket
+from gnc_cli.codes import invariants
 from gnc_cli.codes.certify import certify_code
 from gnc_cli.codes.description import Design, Jamming, Rigidity
 from gnc_cli.codes.invariants import (
@@ -318,7 +319,22 @@ def test_the_programme_agrees_with_a_bound_on_every_contact() -> None:
         assert least.fun == pytest.approx(0.0, abs=1e-7)
 
 
+@pytest.mark.parametrize(("d", "K"), [(4, 100), (7, 57)])
+def test_sparse_factors_agree_with_dense_ones(
+    d: int, K: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As codes of more than 3,000 coordinates have them, also where two points leave their code."""
+    _, W = next(stored_codes(d, K))
+    for rows in (W, np.delete(W, [3, 17], axis=0)):
+        contacts = certify_code(rows, tolerance=1e-9).contact_pairs
+        assert contacts is not None
+        monkeypatch.setattr(invariants, "_DENSE", 3000)
+        dense = rigidity(rows, contacts, Deadline())
+        monkeypatch.setattr(invariants, "_DENSE", 10)
+        assert rigidity(rows, contacts, Deadline()) == dense
+
+
 def test_a_code_that_is_too_large_is_left_out() -> None:
-    W = random_points(np.random.default_rng(0), 1600, 3)
-    with pytest.raises(Unexamined, match="more than 3000 coordinates"):
-        rigidity(W, np.array([[0, 1]]), Deadline())
+    W = random_points(np.random.default_rng(0), 4002, 3)
+    with pytest.raises(Unexamined, match="more than 8000 coordinates"):
+        rigidity(W, np.arange(4002).reshape(-1, 2), Deadline())

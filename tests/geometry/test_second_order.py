@@ -197,7 +197,7 @@ def descended(problem: Problem, points: np.ndarray, reach: float) -> float:
     while reach > 1e-9:
         near = problem.active_pairs(points, value - 8.0 * reach * np.sqrt(points.shape[1]))
         linear = linearise(near, points, movable)
-        move = linear.best_move(near.values(points), reach, 10.0, unit=reach**2)
+        move = linear.best_move(near.values(points), reach, Deadline(10.0), unit=reach**2)
         assert move is not None
         steps = move.reshape(len(points), -1)
         trial = normalise(points + np.einsum("kdq,kq->kd", linear.bases, steps))

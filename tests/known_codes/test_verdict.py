@@ -147,5 +147,5 @@ def test_an_improvement_of_a_code_of_ours_does_not_name_the_table() -> None:
     known, stamp = best(13, 60), our_copy().stamp
     assert known is not None and known.kind == "solved"
     words = advice(ComparisonStatus.IMPROVES, 13, 60, None, stamp, "0.17", known)
-    assert words.startswith("improves on the best known code (found by gnc, better than the 0.179")
+    assert words.startswith("improves on the best known code (Granto 2026, one more point by gnc,")
     assert str(stamp) not in words

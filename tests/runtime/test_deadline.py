@@ -78,3 +78,19 @@ def test_a_deadline_that_is_put_off(
             off.check()
     else:
         off.check()
+
+
+def test_waiting_for_a_library_ends_at_the_deadline_or_an_interrupt() -> None:
+    """The library itself goes on, here until the test lets it."""
+    leave, interrupt = threading.Event(), threading.Event()
+    interrupt.set()
+    assert Deadline().wait_for(lambda: 7) == 7
+    assert Deadline(0.0).wait_for(leave.wait) is None
+    assert Deadline(0.05).wait_for(leave.wait) is None
+    assert Deadline(None, interrupt).wait_for(leave.wait) is None
+    leave.set()
+
+
+def test_an_error_of_a_library_reaches_the_caller() -> None:
+    with pytest.raises(ZeroDivisionError):
+        Deadline().wait_for(lambda: 1 / 0)

@@ -62,7 +62,7 @@ def test_polished_codes_have_nothing_to_gain(kind: type, name: str) -> None:
     code = CODES[name]()
     problem = kind(free(code.shape[1], len(code)))
     done = polished(problem, code)
-    found = first_order(done.points, done.pairs, done.multipliers, problem.movable())
+    found = first_order(done.points, done.pairs, done.multipliers, problem.movable(), Deadline())
     assert 0.0 <= found.gain <= 1e-10 and found.stationarity <= 1e-12
     exact = programme(done.points, done.pairs, problem.movable())
     assert exact == pytest.approx(found.gain, abs=1e-9)
@@ -74,7 +74,7 @@ def test_a_code_off_its_optimum_has(kind: type) -> None:
     whole = problem.whole(problem.from_code(shaken(icosahedron(), 0.03)))
     pairs = problem.active_pairs(whole, problem.value(whole) - 0.3)
     uniform = np.full(len(pairs), 1.0 / len(pairs))
-    found = first_order(whole, pairs, uniform, problem.movable())
+    found = first_order(whole, pairs, uniform, problem.movable(), Deadline())
     exact = programme(whole, pairs, problem.movable())
     assert exact > 0.01
     assert found.gain == pytest.approx(exact, abs=1e-6)
@@ -90,7 +90,7 @@ def test_the_dual_bound_is_a_bound_for_any_multipliers(
     exact = programme(points, pairs, problem.movable())
     for _ in range(10):
         multipliers = rng.dirichlet(np.full(len(pairs), 0.3))
-        found = first_order(points, pairs, multipliers, problem.movable(), seconds=0.0)
+        found = first_order(points, pairs, multipliers, problem.movable(), Deadline(0.0))
         assert found.bound >= exact - 1e-12
 
 

@@ -178,3 +178,16 @@ def test_an_open_bracket_says_at_most() -> None:
         instance = Instance(d=3, K=24, problem=problem)
         found = judge(instance, W, max_cosine(W), Bracket(upper - width, upper))
         assert found.verdict.startswith("at most ") == is_open
+
+
+@pytest.mark.parametrize(("d", "K", "option"), [(5, 32, " --construction known"), (9, 58, "")])
+def test_a_search_that_ends_below_a_code_that_gnc_ships_names_the_command_for_it(
+    d: int, K: int, option: str
+) -> None:
+    poor = solve(d, K, init=random_points(np.random.default_rng(0), K, d), restarts=0)
+    assert poor.verdict is not None
+    _, _, command = poor.verdict.rpartition("; for a better code: gnc solve ")
+    assert command == f"--d {d} --K {K}{option}"
+    better = solve(d, K, construction="known") if option else solve(d, K, restarts=1)
+    assert better.verdict is not None
+    assert better.distance > poor.distance and "for a better code" not in better.verdict
