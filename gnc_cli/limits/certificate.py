@@ -15,115 +15,34 @@ import gzip
 import json
 import os
 import zlib
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from importlib import import_module
-from typing import Annotated, Any, ClassVar, Literal, Self
-
-from pydantic import FailFast, Field
+from typing import Any, Literal
 
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.geometry.rounding import rounded_up
 from gnc_cli.io.atomic import atomic_file
 from gnc_cli.io.inputs import GZIP_SIGNATURE, open_input, short_name
+from gnc_cli.limits.claim import BoundCertificate, Refuted, Unresolved
+from gnc_cli.limits.delsarte_certificate import DelsarteCertificate
 from gnc_cli.limits.limit import Limit
 from gnc_cli.limits.result import BoundRow, CertificateAnswer
+from gnc_cli.limits.three_point_certificate import ThreePointCertificate
 from gnc_cli.parameters import Path, spelled
 from gnc_cli.records import plain, read_plain
 from gnc_cli.runtime.deadline import Deadline
 
-KINDS = {
-    "delsarte": ("gnc_cli.limits.delsarte_certificate", "DelsarteCertificate", "delsarte-lp"),
-    "three-point": (
-        "gnc_cli.limits.three_point_certificate",
-        "ThreePointCertificate",
-        "three-point",
-    ),
+KINDS: dict[str, tuple[type[BoundCertificate], str]] = {
+    "delsarte": (DelsarteCertificate, "delsarte-lp"),
+    "three-point": (ThreePointCertificate, "three-point"),
 }
-"""The module and class of every kind, and the name of the bound that it proves."""
+"""The record of each kind, and the name of the bound that it proves."""
 MOST_BYTES = 20_000_000
 """Of a file, unpacked."""
 MOST_MARKS = 2_000_000
 """Commas, quotation marks and opened brackets of a file."""
 _SECONDS = 300.0
 """Time limit of a check where none is given."""
-
-Rational = Annotated[
-    str,
-    Field(
-        pattern=r"^-?(0|[1-9][0-9]{0,4299})(/[1-9][0-9]{0,4299})?$",
-        description="A rational number: `-3`, `5/6`.",
-    ),
-]
-Rationals = Annotated[tuple[Rational, ...], FailFast()]
-
-
-class Refuted(Exception):
-    """A certificate does not prove its claim; the message says what fails."""
-
-
-class Unresolved(Exception):
-    """A certificate was not checked to its end; the message names the limit."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class BoundCertificate(ABC):
-    """What the documents of all kinds share."""
-
-    __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
-
-    certificate: Literal["gnc/1"]
-    """The format and its version."""
-    kind: str
-    """What proves the claim; which other keys there are depends on it."""
-    d: Annotated[int, Field(ge=2, le=1000)]
-    """Dimension."""
-    K: Annotated[int, Field(ge=2, le=10**9)]
-    """Number of points."""
-    cosine: Rational
-    """s, between -1 and 1: every code of K points in R^d has two points with a larger
-    cosine."""
-    strict: bool
-    """False: with a cosine of at least s."""
-
-    @classmethod
-    @abstractmethod
-    def of_bound(cls, bound: Any, d: int, K: int, deadline: Deadline) -> Self | None:
-        """The certificate of what a bound says of K points in R^d.
-
-        Args:
-            bound: of this kind; it has been asked for the pair.
-
-        Returns:
-            It, or None: there is none, or the deadline came first.
-        """
-
-    @abstractmethod
-    def check(self, deadline: Deadline) -> None:
-        """Prove the claim with whole numbers and fractions alone.
-
-        Args:
-            deadline: passed to `poll` between steps, none of which may take long.
-
-        Raises:
-            Refuted: the claim does not follow.
-            Unresolved: the proof is larger than what is checked, or the deadline came first.
-            ValueError: the fields do not fit each other: the document is malformed.
-        """
-
-
-def poll(deadline: Deadline) -> None:
-    """Stop a check that takes too long.
-
-    Raises:
-        Unresolved: the deadline has expired.
-    """
-    if deadline.expired:
-        raise Unresolved(
-            "the check was interrupted" if deadline.interrupted else "the time limit came first"
-        )
 
 
 def verify(path: str, deadline: Deadline) -> CertificateAnswer:
@@ -200,11 +119,10 @@ def export(
         UsageError: none has one, or the deadline came first.
         OutputError: the file exists without `force`, or cannot be written.
     """
-    kinds = {bound: (module, record) for module, record, bound in KINDS.values()}
+    kinds = {bound: kind for kind, bound in KINDS.values()}
     bounds = {limit.name: limit for limit in limits if limit.name in kinds}
     for row in sorted((row for row in rows if row.name in bounds), key=lambda row: row.margin):
-        kind = _kind(*kinds[row.name])
-        certificate = kind.of_bound(bounds[row.name], row.d, row.K, deadline)
+        certificate = kinds[row.name].of_bound(bounds[row.name], row.d, row.K, deadline)
         if certificate is not None:
             content = json.dumps(plain(certificate)).encode("ascii") + b"\n"
             if os.fspath(path).lower().endswith(".gz"):
@@ -217,11 +135,6 @@ def export(
         if deadline.expired
         else f"{spelled('export')}: no bound has a certificate at this d and K; drop it"
     )
-
-
-def _kind(module: str, record: str) -> "type[BoundCertificate]":
-    kind: type[BoundCertificate] = getattr(import_module(module), record)
-    return kind
 
 
 def _read(content: bytes) -> BoundCertificate:
@@ -238,8 +151,7 @@ def _read(content: bytes) -> BoundCertificate:
     kind = document.get("kind") if isinstance(document, dict) else None
     if kind not in [*KINDS]:
         raise ValueError(f"its kind is none of {', '.join(KINDS)}")
-    module, record, _ = KINDS[kind]
-    certificate: BoundCertificate = read_plain(_kind(module, record), document)
+    certificate: BoundCertificate = read_plain(KINDS[kind][0], document)
     return certificate
 
 

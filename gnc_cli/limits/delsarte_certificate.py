@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from gnc_cli.limits.certificate import BoundCertificate, Rationals, Refuted, Unresolved, poll
+from gnc_cli.limits.claim import BoundCertificate, Rationals, Refuted, Unresolved, poll
 from gnc_cli.limits.delsarte import (
     DelsarteLP,
     DelsarteProof,

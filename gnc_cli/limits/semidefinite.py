@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import linalg
 
-from gnc_cli.limits.certificate import poll
+from gnc_cli.limits.claim import poll
 from gnc_cli.runtime.deadline import Deadline
 
 _START = 10.0

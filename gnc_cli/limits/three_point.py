@@ -65,7 +65,7 @@ class ThreePointLimit(ExclusionLimit):
         best = self.best(d, K)
         if not self._compute or (best is not None and (best.d, best.K) == (d, K)):
             return None
-        from gnc_cli.limits.certificate import Unresolved
+        from gnc_cli.limits.claim import Unresolved
         from gnc_cli.limits.three_point_programme import three_point_certificate
 
         try:

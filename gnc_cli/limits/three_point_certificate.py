@@ -45,7 +45,7 @@ from flint import fmpz_mat
 from pydantic import FailFast, Field
 
 from gnc_cli.known_codes.table import data_folder
-from gnc_cli.limits.certificate import BoundCertificate, Refuted, Unresolved, poll
+from gnc_cli.limits.claim import BoundCertificate, Refuted, Unresolved, poll
 from gnc_cli.limits.orthogonal import chebyshev, gegenbauer
 from gnc_cli.records import read_plain
 from gnc_cli.runtime.deadline import Deadline

@@ -20,7 +20,7 @@ from fractions import Fraction
 import numpy as np
 from scipy import linalg
 
-from gnc_cli.limits.certificate import Refuted
+from gnc_cli.limits.claim import Refuted
 from gnc_cli.limits.levenshtein import LEVENSHTEIN
 from gnc_cli.limits.orthogonal import chebyshev, gegenbauer
 from gnc_cli.limits.semidefinite import (

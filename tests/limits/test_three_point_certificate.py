@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gnc_cli.errors import DataError
-from gnc_cli.limits.certificate import Refuted, Unresolved, verify
+from gnc_cli.limits.certificate import verify
+from gnc_cli.limits.claim import Refuted, Unresolved
 from gnc_cli.limits.orthogonal import chebyshev, gegenbauer
 from gnc_cli.limits.three_point_certificate import (
     BASES,

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import pytest
 
-from gnc_cli.limits.certificate import Unresolved
+from gnc_cli.limits.claim import Unresolved
 from gnc_cli.limits.levenshtein import LEVENSHTEIN
 from gnc_cli.limits.semidefinite import solve_programme
 from gnc_cli.limits.three_point_programme import _programme, three_point_certificate

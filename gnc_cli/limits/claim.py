@@ -1,0 +1,84 @@
+"""A claim about codes and what proves it: the record that all kinds of certificates share."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+from pydantic import FailFast, Field
+
+from gnc_cli.runtime.deadline import Deadline
+
+Rational = Annotated[
+    str,
+    Field(
+        pattern=r"^-?(0|[1-9][0-9]{0,4299})(/[1-9][0-9]{0,4299})?$",
+        description="A rational number: `-3`, `5/6`.",
+    ),
+]
+Rationals = Annotated[tuple[Rational, ...], FailFast()]
+
+
+class Refuted(Exception):
+    """A certificate does not prove its claim; the message says what fails."""
+
+
+class Unresolved(Exception):
+    """A certificate was not checked to its end; the message names the limit."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BoundCertificate(ABC):
+    """What the documents of all kinds share."""
+
+    __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
+
+    certificate: Literal["gnc/1"]
+    """The format and its version."""
+    kind: str
+    """What proves the claim; which other keys there are depends on it."""
+    d: Annotated[int, Field(ge=2, le=1000)]
+    """Dimension."""
+    K: Annotated[int, Field(ge=2, le=10**9)]
+    """Number of points."""
+    cosine: Rational
+    """s, between -1 and 1: every code of K points in R^d has two points with a larger
+    cosine."""
+    strict: bool
+    """False: with a cosine of at least s."""
+
+    @classmethod
+    @abstractmethod
+    def of_bound(cls, bound: Any, d: int, K: int, deadline: Deadline) -> Self | None:
+        """The certificate of what a bound says of K points in R^d.
+
+        Args:
+            bound: of this kind; it has been asked for the pair.
+
+        Returns:
+            It, or None: there is none, or the deadline came first.
+        """
+
+    @abstractmethod
+    def check(self, deadline: Deadline) -> None:
+        """Prove the claim with whole numbers and fractions alone.
+
+        Args:
+            deadline: passed to `poll` between steps, none of which may take long.
+
+        Raises:
+            Refuted: the claim does not follow.
+            Unresolved: the proof is larger than what is checked, or the deadline came first.
+            ValueError: the fields do not fit each other: the document is malformed.
+        """
+
+
+def poll(deadline: Deadline) -> None:
+    """Stop a check that takes too long.
+
+    Raises:
+        Unresolved: the deadline has expired.
+    """
+    if deadline.expired:
+        raise Unresolved(
+            "the check was interrupted" if deadline.interrupted else "the time limit came first"
+        )
