@@ -27,8 +27,8 @@ class Unresolved(Exception):
 
 
 @dataclass(frozen=True, kw_only=True)
-class BoundCertificate(ABC):
-    """What the documents of all kinds share."""
+class Certificate(ABC):
+    """A document: the keys that all kinds share, and the check of its claim."""
 
     __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
 
@@ -40,6 +40,27 @@ class BoundCertificate(ABC):
     """Dimension."""
     K: Annotated[int, Field(ge=2, le=10**9)]
     """Number of points."""
+    cosine: Rational
+    """Of the claim, between -1 and 1."""
+
+    @abstractmethod
+    def check(self, deadline: Deadline) -> None:
+        """Prove the claim with whole numbers and fractions alone.
+
+        Args:
+            deadline: passed to `poll` between steps, none of which may take long.
+
+        Raises:
+            Refuted: the claim does not follow.
+            Unresolved: the proof is larger than what is checked, or the deadline came first.
+            ValueError: the fields do not fit each other: the document is malformed.
+        """
+
+
+@dataclass(frozen=True, kw_only=True)
+class BoundCertificate(Certificate):
+    """A document that proves an upper end: every code of K points in R^d has two near points."""
+
     cosine: Rational
     """s, between -1 and 1: every code of K points in R^d has two points with a larger
     cosine."""
@@ -56,19 +77,6 @@ class BoundCertificate(ABC):
 
         Returns:
             It, or None: there is none, or the deadline came first.
-        """
-
-    @abstractmethod
-    def check(self, deadline: Deadline) -> None:
-        """Prove the claim with whole numbers and fractions alone.
-
-        Args:
-            deadline: passed to `poll` between steps, none of which may take long.
-
-        Raises:
-            Refuted: the claim does not follow.
-            Unresolved: the proof is larger than what is checked, or the deadline came first.
-            ValueError: the fields do not fit each other: the document is malformed.
         """
 
 
