@@ -1,11 +1,13 @@
 """A claim about codes and what proves it: the record that all kinds of certificates share."""
 
+import json
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import FailFast, Field
 
+from gnc_cli.records import plain
 from gnc_cli.runtime.deadline import Deadline
 
 Rational = Annotated[
@@ -90,3 +92,8 @@ def poll(deadline: Deadline) -> None:
         raise Unresolved(
             "the check was interrupted" if deadline.interrupted else "the time limit came first"
         )
+
+
+def document(certificate: Certificate) -> bytes:
+    """Return the JSON of a certificate, one line."""
+    return json.dumps(plain(certificate)).encode("ascii") + b"\n"

@@ -143,23 +143,30 @@ class LocalOptimum(Certificate):
         if K * d > MOST_COORDINATES:
             raise Unresolved(f"more than {MOST_COORDINATES:,} coordinates")
         gram = np.triu(W @ W.T, 1) - 2.0 * np.tri(K)
+        counted, refutation = 0, Refuted("no contact carries a stress")
         for width in _WIDTHS:
-            pairs, weights = balanced(W, ActivePairs(*np.nonzero(gram >= gram.max() - width)))
-            poll(deadline)
+            near = ActivePairs(*np.nonzero(gram >= gram.max() - width))
+            if len(near) == counted:
+                continue
+            counted = len(near)
+            pairs, weights = balanced(W, near)
             try:
                 certificate = cls._of_stress(W, pairs, weights)
                 certificate.check(deadline)
+                return certificate
             except Refuted as error:
-                if width == _WIDTHS[-1]:
-                    raise
-                continue
-            return certificate
+                refutation = error
+            poll(deadline)
+        raise refutation
 
     @classmethod
     def _of_stress(cls, W: np.ndarray, pairs: ActivePairs, weights: np.ndarray) -> Self:
+        """The certificate of contacts with weights; it is not checked.
+
+        Raises:
+            Refuted: these contacts leave motions.
+        """
         K, d = W.shape
-        if not len(pairs):
-            raise Refuted("no contact carries a stress")
         whole = np.rint(weights * (_HEAVIEST / weights.max())).astype(np.int64)
         contacts = tuple(zip(pairs.a.tolist(), pairs.b.tolist(), whole.tolist(), strict=True))
         points = [[int(x) for x in row] for row in np.rint(W * 10.0**_DIGITS).tolist()]
@@ -308,7 +315,7 @@ def balanced(W: np.ndarray, pairs: ActivePairs) -> tuple[ActivePairs, np.ndarray
         W: unit rows, shape (K, d).
         pairs: the contacts.
     """
-    while len(pairs):
+    while True:
         J = linearise(pairs, W, np.isin(np.arange(len(W)), [pairs.a, pairs.b])).jacobian()
         w = np.ones(len(pairs))
         for _ in range(_NEWTON_STEPS):
@@ -325,5 +332,3 @@ def balanced(W: np.ndarray, pairs: ActivePairs) -> tuple[ActivePairs, np.ndarray
             break
         pairs = pairs.take(carrying)
     return pairs, w
-
-

@@ -133,7 +133,8 @@ class Bounds(Call):
     verify: Annotated[
         Path | None,
         Parameter(
-            "Check a certificate, .json or .json.gz, in exact arithmetic, and say what it proves; "
+            "Check a certificate, .json or .json.gz, or the folder of a code that compare has "
+            "exported, in exact arithmetic, and say what it proves; "
             "exit 5 if its claim does not follow from the file, 4 if that is not decided.",
             group=_CERTIFICATES,
             metavar="FILE",
