@@ -30,7 +30,7 @@ from gnc_cli.errors import DataError, UsageError
 from gnc_cli.geometry.rounding import rounded_down, rounded_up
 from gnc_cli.io.atomic import atomic_file
 from gnc_cli.io.inputs import GZIP_SIGNATURE, open_input, short_name
-from gnc_cli.limits.claim import BoundCertificate, Certificate, Refuted, Unresolved, document
+from gnc_cli.limits.claim import BoundCertificate, Claim, Refuted, Unresolved, document
 from gnc_cli.limits.delsarte_certificate import DelsarteCertificate
 from gnc_cli.limits.limit import Limit
 from gnc_cli.limits.local_optimum import LocalOptimum
@@ -40,7 +40,7 @@ from gnc_cli.parameters import Path, spelled
 from gnc_cli.records import read_plain
 from gnc_cli.runtime.deadline import Deadline
 
-KINDS: dict[str, tuple[type[Certificate], str | None]] = {
+KINDS: dict[str, tuple[type[Claim], str | None]] = {
     "delsarte": (DelsarteCertificate, "delsarte-lp"),
     "three-point": (ThreePointCertificate, "three-point"),
     "local-optimum": (LocalOptimum, None),
@@ -61,7 +61,7 @@ _MOST_PRODUCTS = 10**11
 
 
 @dataclass(frozen=True, kw_only=True)
-class CodeClaim(Certificate):
+class CodeClaim(Claim):
     """A lower end: points none of whose cosines is above a number."""
 
     sha256: str
@@ -100,7 +100,7 @@ class CodeClaim(Certificate):
         )
 
     def check(self, deadline: Deadline) -> None:
-        """See `Certificate.check`."""
+        """See `Claim.check`."""
         if sha256(self.coordinates).hexdigest() != self.sha256:
             raise Refuted("the coordinates have another hash")
         if self.K**2 * self.d > _MOST_PRODUCTS:
@@ -131,7 +131,7 @@ def verify(path: str, deadline: Deadline) -> CertificateAnswer:
     Raises:
         DataError: it cannot be read, or is no certificate.
     """
-    certificate: Certificate
+    certificate: Claim
     try:
         if os.path.isdir(path):
             certificate = CodeClaim.read(path)
@@ -161,7 +161,7 @@ def verify(path: str, deadline: Deadline) -> CertificateAnswer:
 
 def _answer(
     path: str,
-    certificate: Certificate,
+    certificate: Claim,
     status: Literal["proved", "not_proved", "undecided"],
     reason: str | None,
 ) -> CertificateAnswer:
@@ -225,7 +225,7 @@ def export(
     )
 
 
-def _read(content: bytes) -> Certificate:
+def _read(content: bytes) -> Claim:
     """The record of an unpacked file.
 
     Raises:
@@ -239,7 +239,7 @@ def _read(content: bytes) -> Certificate:
     kind = document.get("kind") if isinstance(document, dict) else None
     if kind not in [*KINDS]:
         raise ValueError(f"its kind is none of {', '.join(KINDS)}")
-    certificate: Certificate = read_plain(KINDS[kind][0], document)
+    certificate: Claim = read_plain(KINDS[kind][0], document)
     return certificate
 
 

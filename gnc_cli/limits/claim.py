@@ -29,7 +29,7 @@ class Unresolved(Exception):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Certificate(ABC):
+class Claim(ABC):
     """A document: the keys that all kinds share, and the check of its claim."""
 
     __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
@@ -60,7 +60,7 @@ class Certificate(ABC):
 
 
 @dataclass(frozen=True, kw_only=True)
-class BoundCertificate(Certificate):
+class BoundCertificate(Claim):
     """A document that proves an upper end: every code of K points in R^d has two near points."""
 
     cosine: Rational
@@ -94,6 +94,6 @@ def poll(deadline: Deadline) -> None:
         )
 
 
-def document(certificate: Certificate) -> bytes:
+def document(certificate: Claim) -> bytes:
     """Return the JSON of a certificate, one line."""
     return json.dumps(plain(certificate)).encode("ascii") + b"\n"

@@ -53,7 +53,7 @@ class DelsarteCertificate(BoundCertificate):
     """f_0, f_1, ...: f = sum of f_i P_i, P_i the Gegenbauer polynomial of R^d with P_i(1) = 1."""
 
     def check(self, deadline: Deadline) -> None:
-        """See the module, and `Certificate.check`."""
+        """See the module, and `Claim.check`."""
         if len(self.coefficients) > _MOST_DEGREE + 1:
             raise Unresolved(f"its degree is above {_MOST_DEGREE}")
         if max(map(len, (self.cosine, *self.coefficients))) > _MOST_CHARACTERS:

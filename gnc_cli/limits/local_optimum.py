@@ -28,7 +28,7 @@ from pydantic import FailFast, Field
 from scipy.linalg import cho_factor, cho_solve, eigh
 
 from gnc_cli.geometry.active_pairs import ActivePairs, linearise
-from gnc_cli.limits.claim import Certificate, Rational, Refuted, Unresolved, poll
+from gnc_cli.limits.claim import Claim, Rational, Refuted, Unresolved, poll
 from gnc_cli.limits.three_point_certificate import Integers
 from gnc_cli.runtime.deadline import Deadline
 
@@ -62,7 +62,7 @@ Contact = tuple[
 
 
 @dataclass(frozen=True, kw_only=True)
-class LocalOptimum(Certificate):
+class LocalOptimum(Claim):
     """Points near which there is a local optimum, with a stress of their contacts."""
 
     kind: Literal["local-optimum"]
@@ -83,7 +83,7 @@ class LocalOptimum(Certificate):
     """
 
     def check(self, deadline: Deadline) -> None:
-        """See the module, and `Certificate.check`."""
+        """See the module, and `Claim.check`."""
         if self.K * self.d > MOST_COORDINATES:
             raise Unresolved(f"K d is above {MOST_COORDINATES:,}")
         if max(map(len, (self.cosine, self.radius, self.sigma))) > _MOST_LETTERS:
@@ -183,7 +183,7 @@ class LocalOptimum(Certificate):
             d=d,
             K=K,
             cosine=str(T),
-            radius=f"1/{int((sigma - delta) / (2.0 * eps))}",
+            radius=f"1/{int((sigma - delta) / max(2.0 * eps, 10.0**-_DIGITS))}",
             sigma=f"1/{int(1.0 / sigma) + 1}",
             digits=_DIGITS,
             points=tuple(map(tuple, points)),
