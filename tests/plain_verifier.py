@@ -25,6 +25,7 @@ Polynomial = list[Fraction]
 
 
 FRACTION = re.compile(r"-?(0|[1-9][0-9]{0,4299})(/[1-9][0-9]{0,4299})?")
+SURD = re.compile(r"(-?[0-9/]+)(([+-][0-9/]+)\*sqrt\(5\))?")
 DECIMAL = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 
 PROVES_NOTHING = (ArithmeticError, LookupError, TypeError, ValueError, OSError, EOFError)
@@ -43,8 +44,10 @@ def claim_of(path: str) -> str:
     )
     proof, keys = PROOFS[document["kind"]]
     demand({*document} == {"certificate", "kind", "d", "K", "cosine", *keys}, "the keys")
-    d, K, s = whole(document["d"]), whole(document["K"]), fraction(document["cosine"])
-    demand(document["certificate"] == "gnc/1" and -1 < s < 1, "the claim")
+    d, K, (s, b) = whole(document["d"]), whole(document["K"]), surd(document["cosine"])
+    demand(document["certificate"] == "gnc/1", "the format")
+    demand(sign(s + 1, b) > 0 > sign(s - 1, b), "a cosine between -1 and 1")
+    demand(b == 0 or document["kind"] == "delsarte-sqrt5", "a fraction")
     demand(2 <= d <= 1000 and 2 <= K <= 10**9, "d and K")
     demand(isinstance(document.get("strict", False), bool), "strict is true or false")
     proof(document, d, K, s)
@@ -52,7 +55,7 @@ def claim_of(path: str) -> str:
         near = f"within {document['radius']} of the points"
         return f"{K} points in {d} dimensions: a local optimum {near}, cosines at most {s}"
     relation = ">" if document["strict"] else ">="
-    return f"{K} points in {d} dimensions: some cosine {relation} {s}"
+    return f"{K} points in {d} dimensions: some cosine {relation} {document['cosine']}"
 
 
 def distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -125,6 +128,72 @@ def delsarte(document: dict[str, Any], d: int, K: int, s: Fraction) -> None:
         left = trimmed([a - F_i[i] * b for a, b in zip(left, basis[i], strict=True)])
     demand(all(a > 0 or b >= 0 for a, b in zip(f_i[1:], F_i[1:], strict=True)), "F_i >= 0")
     demand(value(F, Fraction(1)) < K * F_i[0], "F(1) < K F_0")
+
+
+def surd(text: Any) -> tuple[Fraction, Fraction]:
+    """a and b of a + b sqrt(5)."""
+    match = SURD.fullmatch(text) if isinstance(text, str) else None
+    demand(match is not None, "a number of Q(sqrt(5))")
+    assert match is not None
+    return fraction(match[1]), fraction((match[3] or "0").removeprefix("+"))
+
+
+def sign(a: Fraction, b: Fraction) -> int:
+    """That of a + b sqrt(5): of a if b = 0; else that of the larger in size."""
+    larger = a if a * a > 5 * b * b else b
+    return (larger > 0) - (larger < 0)
+
+
+def quadratic(document: dict[str, Any], d: int, K: int, _: Fraction) -> None:
+    """(t - s) (t + 1) (t - a)^2 ... g, over Q(sqrt(5))."""
+    s, touching = surd(document["cosine"]), [surd(text) for text in document["touching"]]
+    g = [surd(text) for text in document["factor"]]
+    demand(document["strict"] is False, "the claim is not strict")
+    # Between root and root + tiny lies sqrt(5).
+    tiny = Fraction(1, 10**30)
+    root = Fraction(isqrt(5 * 10**60), 10**30)
+    below = trimmed([-a - b * root for a, b in g])
+    below = trimmed([below[0] + tiny * sum(abs(b) for _, b in g), *below[1:]])
+    high = s[0] + s[1] * root + abs(s[1]) * tiny
+    demand(at_most_zero(below, Fraction(-1), high), "g > 0 on [-1, s]")
+    F = g
+    for a, b in [(Fraction(-1), Fraction(0)), *touching, *touching]:
+        F = times_root(F, a, b)
+    f = times_root(F, *s)
+    basis = gegenbauer(d, len(f) - 1)
+    parts = [[expanded([c[k] for c in h], basis) for k in (0, 1)] for h in (f, F)]
+    f_i, F_i = ([*zip(*part, strict=True)] for part in parts)
+    demand(all(sign(*c) >= 0 for c in f_i[1:]), "f_i >= 0")
+    for part in parts[0]:
+        demand(sum(part) == K * part[0], "f(1) = K f_0")
+    demand(
+        all(sign(*c) > 0 or sign(*C) >= 0 for c, C in zip(f_i[1:], F_i[1:], strict=False)),
+        "F_i >= 0",
+    )
+    x, y = (sum(part) - K * part[0] for part in parts[1])
+    demand(sign(x, y) < 0, "F(1) < K F_0")
+
+
+def times_root(
+    f: list[tuple[Fraction, Fraction]], a: Fraction, b: Fraction
+) -> list[tuple[Fraction, Fraction]]:
+    """f times t - a - b sqrt(5)."""
+    zero = (Fraction(0), Fraction(0))
+    shifted, plain = [zero, *f], [*f, zero]
+    return [
+        (p - a * x - 5 * b * y, q - a * y - b * x)
+        for (p, q), (x, y) in zip(shifted, plain, strict=True)
+    ]
+
+
+def expanded(f: Polynomial, basis: list[Polynomial]) -> Polynomial:
+    """The coefficients in a basis of polynomials of degrees 0, 1, ..."""
+    remainder, weights = [*f], [Fraction(0)] * len(f)
+    for i in reversed(range(len(f))):
+        weights[i] = remainder[i] / basis[i][i]
+        for power, c in enumerate(basis[i]):
+            remainder[power] -= weights[i] * c
+    return weights
 
 
 Triple = dict[tuple[int, int, int], Fraction]
@@ -398,6 +467,7 @@ def root(x: Fraction | int) -> Fraction:
 
 PROOFS: dict[str, tuple[Any, set[str]]] = {
     "delsarte": (delsarte, {"strict", "coefficients"}),
+    "delsarte-sqrt5": (quadratic, {"strict", "touching", "factor"}),
     "three-point": (three_point, {"strict", "degree", "a", "b", "F", "p", "q"}),
     "local-optimum": (local_optimum, {"radius", "sigma", "digits", "points", "contacts"}),
 }

@@ -30,8 +30,8 @@ from gnc_cli.errors import DataError, UsageError
 from gnc_cli.geometry.rounding import rounded_down, rounded_up
 from gnc_cli.io.atomic import atomic_file
 from gnc_cli.io.inputs import GZIP_SIGNATURE, open_input, short_name
-from gnc_cli.limits.claim import BoundCertificate, Claim, Refuted, Unresolved, document
-from gnc_cli.limits.delsarte_certificate import DelsarteCertificate
+from gnc_cli.limits.claim import BoundCertificate, Claim, Refuted, Unresolved, document, enclosure
+from gnc_cli.limits.delsarte_certificate import DelsarteCertificate, QuadraticCertificate
 from gnc_cli.limits.limit import Limit
 from gnc_cli.limits.local_optimum import LocalOptimum
 from gnc_cli.limits.result import BoundRow, CertificateAnswer
@@ -43,6 +43,7 @@ from gnc_cli.runtime.deadline import Deadline
 KINDS: dict[str, tuple[type[Claim], str | None]] = {
     "delsarte": (DelsarteCertificate, "delsarte-lp"),
     "three-point": (ThreePointCertificate, "three-point"),
+    "delsarte-sqrt5": (QuadraticCertificate, None),
     "local-optimum": (LocalOptimum, None),
 }
 """The record of each kind, and the name of the bound that it proves, if any."""
@@ -142,7 +143,8 @@ def verify(path: str, deadline: Deadline) -> CertificateAnswer:
                 content = file.read(MOST_BYTES + 1)
             is_packed = content.startswith(GZIP_SIGNATURE)
             certificate = _read(_unpacked(content) if is_packed else content)
-        if not -1 < Fraction(certificate.cosine) < 1:
+        low, high = enclosure(certificate.cosine)
+        if not -1 < low <= high < 1:
             raise ValueError("the cosine is not between -1 and 1")
         certificate.check(deadline.within(deadline.seconds or _SECONDS))
     except (Refuted, Unresolved) as error:
@@ -165,7 +167,7 @@ def _answer(
     status: Literal["proved", "not_proved", "undecided"],
     reason: str | None,
 ) -> CertificateAnswer:
-    proved, clearance = status == "proved", 1 - Fraction(certificate.cosine)
+    proved, (low, high) = status == "proved", enclosure(certificate.cosine)
     strict = certificate.strict if isinstance(certificate, BoundCertificate) else None
     radius = certificate.radius if isinstance(certificate, LocalOptimum) else None
     return CertificateAnswer(
@@ -175,8 +177,8 @@ def _answer(
         K=certificate.K,
         cosine=certificate.cosine,
         strict=strict,
-        upper=rounded_up(clearance) if proved and strict is not None else None,
-        lower=rounded_down(clearance) if proved and strict is None else None,
+        upper=rounded_up(1 - low) if proved and strict is not None else None,
+        lower=rounded_down(1 - high) if proved and strict is None else None,
         radius=None if radius is None else rounded_up(Fraction(radius)),
         status=status,
         reason=reason,

@@ -3,7 +3,9 @@
 import json
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal, Self
+from fractions import Fraction
+from math import isqrt
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import FailFast, Field
 
@@ -17,7 +19,19 @@ Rational = Annotated[
         description="A rational number: `-3`, `5/6`.",
     ),
 ]
+Surd = Annotated[
+    str,
+    Field(
+        pattern=r"^-?(0|[1-9][0-9]{0,4299})(/[1-9][0-9]{0,4299})?"
+        r"([+-]([1-9][0-9]{0,4299})(/[1-9][0-9]{0,4299})?\*sqrt\(5\))?$",
+        description="A number of Q(sqrt(5)): `-3`, `1/4+1/4*sqrt(5)`.",
+    ),
+]
 Rationals = Annotated[tuple[Rational, ...], FailFast()]
+
+_FINE = 10**60
+_ROOT = Fraction(isqrt(5 * _FINE**2), _FINE)
+"""sqrt(5), rounded down."""
 
 
 class Refuted(Exception):
@@ -71,7 +85,7 @@ class BoundCertificate(Claim):
 
     @classmethod
     @abstractmethod
-    def of_bound(cls, bound: Any, d: int, K: int, deadline: Deadline) -> Self | None:
+    def of_bound(cls, bound: Any, d: int, K: int, deadline: Deadline) -> "BoundCertificate | None":
         """The certificate of what a bound says of K points in R^d.
 
         Args:
@@ -92,6 +106,24 @@ def poll(deadline: Deadline) -> None:
         raise Unresolved(
             "the check was interrupted" if deadline.interrupted else "the time limit came first"
         )
+
+
+def surd(text: str) -> tuple[Fraction, Fraction]:
+    """Return a and b of a + b sqrt(5).
+
+    >>> surd("1/4-1/2*sqrt(5)")
+    (Fraction(1, 4), Fraction(-1, 2))
+    """
+    parts = text.removesuffix("*sqrt(5)")
+    split = max(parts.rfind("+"), parts.rfind("-")) if parts != text else len(text)
+    return Fraction(parts[:split]), Fraction(parts[split:] or 0)
+
+
+def enclosure(text: str) -> tuple[Fraction, Fraction]:
+    """Return two fractions that a number of Q(sqrt(5)) lies between; equal to it if rational."""
+    a, b = surd(text)
+    ends = a + b * _ROOT, a + b * (_ROOT + Fraction(1, _FINE))
+    return min(ends), max(ends)
 
 
 def document(certificate: Claim) -> bytes:

@@ -3,16 +3,18 @@
 from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass
 from math import pi
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 from gnc_cli.errors import UsageError
 from gnc_cli.io.arguments import Call
+from gnc_cli.io.expressions import MARKS, nearest_float
 from gnc_cli.limits.limit import Quantity
 from gnc_cli.limits.question import LP_DIMENSIONS, is_small
 from gnc_cli.parameters import (
     DURATION,
     MOST_PAIRS,
     Force,
+    Kind,
     Parameter,
     Path,
     Plot,
@@ -26,9 +28,7 @@ from gnc_cli.parameters import (
     spelled,
     wholes,
 )
-
-if TYPE_CHECKING:
-    pass
+from gnc_cli.parsing import number
 
 _MOST_D, _MOST_K = 10**5, 10**18
 _MOST_ANSWERS = 10_000
@@ -36,6 +36,16 @@ _OF_A_CHECK = ("verify", "time_limit", "force")
 """Options that go together with a certificate to check."""
 _QUESTION = "Problem"
 _CERTIFICATES = "Certificates"
+
+
+def _cosine(value: Any) -> float:
+    """Read a number, or an expression such as `sqrt(5)/5`."""
+    if isinstance(value, str) and MARKS.search(value):
+        try:
+            value = nearest_float(value.strip())
+        except ValueError as error:
+            raise UsageError(f"{error}; give one such as 0.5, 1/3 or sqrt(5)/5") from None
+    return number(value, least=-1.0, below=1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,8 +98,8 @@ class Bounds(Call):
         float | None,
         Parameter(
             "Largest cosine allowed between two points, in place of --margin; --d 8 "
-            "--max-cosine 0.5 is the kissing problem.",
-            real(least=-1.0, below=1.0),
+            "--max-cosine 0.5 is the kissing problem. Also 1/3 or sqrt(5)/5.",
+            Kind("FLOAT", _cosine, noun="a number"),
             _QUESTION,
         ),
     ] = None

@@ -255,15 +255,15 @@ class CertificateAnswer:
     file: str
     """Without the folders before it."""
     kind: str
-    """What proves the claim: `delsarte` or `three-point` of an upper end, `code` of a lower one;
-    `local-optimum` proves that one is near."""
+    """What proves the claim: `delsarte`, `delsarte-sqrt5` or `three-point` of an upper end, `code`
+    of a lower one; `local-optimum` proves that one is near."""
     d: int
     """Dimension."""
     K: int
     """Number of points."""
     cosine: str
-    """The claim, an exact fraction. Of an upper end: every code of K points in R^d has two points
-    with a larger cosine; else: a code exists that has no two."""
+    """The claim, a fraction or a+b*sqrt(5). Of an upper end: every code of K points in R^d has two
+    points with a larger cosine; else: a code exists that has no two."""
     strict: bool | None
     """False: with a cosine of at least that. None of a code."""
     upper: float | None

@@ -5,7 +5,6 @@ Figures are rounded to the side on which they stay true.
 
 import math
 from collections.abc import Sequence
-from fractions import Fraction
 from typing import Any
 
 from gnc_cli.console.gates import GateVerdict, Status
@@ -13,6 +12,7 @@ from gnc_cli.console.table import Cell, Styled, Table, facts
 from gnc_cli.figures import cosine, count, points, published, rounded
 from gnc_cli.geometry.rounding import rounded_down, rounded_up
 from gnc_cli.known_codes.citation import cited
+from gnc_cli.limits.claim import enclosure
 from gnc_cli.limits.limit import LARGEST_D, ROUNDING, Ending, Quantity
 from gnc_cli.limits.result import (
     STATUS,
@@ -94,13 +94,13 @@ def _certificate(answer: CertificateAnswer, verbose: bool) -> list[Table]:
             "certificate.K",
         )
     ]
-    s = Fraction(answer.cosine)
+    low, high = enclosure(answer.cosine)
     more, less = (">", "<") if answer.strict else (">=", "<=")
     if is_bound:
-        figure = f"{more} {cosine(rounded_down(s), False)}"
+        figure = f"{more} {cosine(rounded_down(low), False)}"
         lines.append(("has a cosine", figure, "of two points", "certificate.cosine"))
     else:
-        figure = f"<= {cosine(rounded_up(s), True)}"
+        figure = f"<= {cosine(rounded_up(high), True)}"
         lines.append(("has cosines", figure, "of two points", "certificate.cosine"))
     if answer.radius is not None:
         near = "from the points of the file, up to rotation"
