@@ -9,9 +9,9 @@ F = f / (t - s) is not negative on [-1, s). If F_i >= 0 wherever f_i = 0 (i >= 1
 F(1) < K F_0, then f + e F = (t - s + e) F proves a largest cosine above s - e, by the first part,
 for every small e > 0. So it is at least s.
 
-The icosahedron and the 600-cell are sharp, with cosines in Q(sqrt(5)). There f is given by its
-roots: f = (t - s) F and F = (t + 1) (t - a_1)^2 ... (t - a_m)^2 g, which is not negative on [-1, s)
-if g is positive. Every number is a + b sqrt(5), and every polynomial a pair of polynomials over Q.
+The icosahedron and the 600-cell attain the bound, with cosines in Q(sqrt(5)). There f is given by
+its roots: f = (t - s) F and F = (t + 1) (t - a_1)^2 ... (t - a_m)^2 g, which is not negative on
+[-1, s) if g is positive. All numbers are a + b sqrt(5), all polynomials pairs of ones over Q.
 For the 600-cell f_12 = 0: harmonics of degree 12 alone, of those up to 19, do not vanish on it
 (N. N. Andreev, A minimal code, Math. Notes 66, 1999).
 """
@@ -68,7 +68,7 @@ _SHARP = {
         ("9/8", "-1", "-265/242+3/242*sqrt(5)", "1"),
     ),
 }
-"""Of sharp codes in Q(sqrt(5)): the largest cosine, the a_k, and coefficients of g."""
+"""Of codes in Q(sqrt(5)) that attain the bound: largest cosine, the a_k, coefficients of g."""
 
 
 @dataclass(frozen=True, kw_only=True)
