@@ -55,8 +55,13 @@ _SECONDS = 300.0
 """Time limit of a check where none is given."""
 CODE_FILES = ("coordinates.txt", "verified.txt")
 """The two files of a lower end, in one folder."""
-_DECIMAL = re.compile(r"-?\d{1,4299}(\.\d{1,4299})?", re.ASCII)
-_CODE_LINES = ("points", "dimension", "cosine_at_most", "sha256_of_coordinates")
+_DECIMAL = r"-?\d{1,4299}(?:\.\d{1,4299})?"
+_COORDINATES = re.compile(rf"(?:{_DECIMAL}[ \n])+", re.ASCII)
+_STATEMENT = re.compile(
+    rf"(?:#.*\n)*points (\d{{1,9}})\ndimension (\d{{1,4}})\ncosine_at_most ({_DECIMAL})\n"
+    r"sha256_of_coordinates (\w{64})\n",
+    re.ASCII,
+)
 _MOST_PRODUCTS = 10**11
 """Largest K^2 d of a code that is checked, about a minute."""
 
@@ -67,7 +72,7 @@ class CodeClaim(Claim):
 
     sha256: str
     """As claimed, of the coordinates."""
-    coordinates: bytes
+    coordinates: str
     """A line of decimal numbers for each point."""
 
     @classmethod
@@ -77,48 +82,39 @@ class CodeClaim(Claim):
         Raises:
             ValueError: they are not in the format.
         """
-        contents = []
+        texts = []
         for name in CODE_FILES:
             with open_input(os.path.join(folder, name)) as file:
-                contents.append(file.read(MOST_BYTES + 1))
-        if max(map(len, contents)) > MOST_BYTES:
-            raise ValueError(f"a file has more than {MOST_BYTES:,} bytes")
-        lines = [line.split() for line in contents[1].decode("ascii").splitlines()]
-        fields = [line for line in lines if line and not line[0].startswith("#")]
-        if [line[0] for line in fields] != [*_CODE_LINES] or {*map(len, fields)} != {2}:
-            raise ValueError(f"{CODE_FILES[1]} has not the lines {', '.join(_CODE_LINES)}")
-        K, d, cosine, digest = (value for _, value in fields)
-        if not (K + d).isdecimal() or not _DECIMAL.fullmatch(cosine):
-            raise ValueError(f"a line of {CODE_FILES[1]} has no number")
+                texts.append(file.read(MOST_BYTES + 1).decode("ascii"))
+        match = _STATEMENT.fullmatch(texts[1])
+        if match is None or not _COORDINATES.fullmatch(texts[0]):
+            raise ValueError(f"{' and '.join(CODE_FILES)} do not have the format of a lower end")
         return cls(
             certificate="gnc/1",
             kind="code",
-            d=int(d),
-            K=int(K),
-            cosine=cosine,
-            sha256=digest,
-            coordinates=contents[0],
+            K=int(match[1]),
+            d=int(match[2]),
+            cosine=match[3],
+            sha256=match[4],
+            coordinates=texts[0],
         )
 
     def check(self, deadline: Deadline) -> None:
         """See `Claim.check`."""
-        if sha256(self.coordinates).hexdigest() != self.sha256:
+        if self.K**2 * self.d > _MOST_PRODUCTS or len(self.coordinates) > MOST_BYTES:
+            raise Unresolved(f"K^2 d is above {_MOST_PRODUCTS:.0e}, or the file too large")
+        if sha256(self.coordinates.encode()).hexdigest() != self.sha256:
             raise Refuted("the coordinates have another hash")
-        if self.K**2 * self.d > _MOST_PRODUCTS:
-            raise Unresolved(f"K^2 d is above {_MOST_PRODUCTS:.0e}")
-        rows = [line.split() for line in self.coordinates.decode("ascii").splitlines()]
+        rows = [line.split() for line in self.coordinates.splitlines()]
         if len(rows) != self.K or {*map(len, rows)} != {self.d}:
             raise Refuted(f"the coordinates are not {self.K:,} points of {self.d:,} numbers")
-        if not all(_DECIMAL.fullmatch(word) for row in rows for word in row):
-            raise ValueError("a coordinate is no decimal number")
         try:
             below = verify_below(ExactRows.of_texts(rows), Fraction(self.cosine))
         except DataError as error:  # a row of zeros
             raise Refuted(str(error)) from error
-        if below is None:
-            raise Unresolved("too many cosines lie within rounding of the claimed one")
         if not below:
-            raise Refuted("a cosine is above the claimed one")
+            undecided = "too many cosines lie within rounding of the claimed one"
+            raise Unresolved(undecided) if below is None else Refuted("a cosine is above")
 
 
 def verify(path: str, deadline: Deadline) -> CertificateAnswer:

@@ -117,7 +117,7 @@ class DelsarteCertificate(BoundCertificate):
         """The proof of the bound for d + 1 < K; of a sharp code with a cosine in Q or Q(sqrt(5))
         its own polynomial."""
         if (d, K) in _SHARP:
-            return QuadraticCertificate.of_sharp(d, K)
+            return QuadraticCertificate.of_bound(bound, d, K, deadline)
         if K <= d + 1:
             return cls._of(d, Fraction(-1, K - 1), K, (1, K - 1), strict=False)
         proof = bound.proof(d, K)
@@ -184,12 +184,8 @@ class QuadraticCertificate(BoundCertificate):
     """Coefficients of g, the constant first."""
 
     @classmethod
-    def of_bound(cls, bound: Any, d: int, K: int, deadline: Deadline) -> None:
-        """None: of no bound; see `of_sharp`."""
-
-    @classmethod
-    def of_sharp(cls, d: int, K: int) -> Self:
-        """The certificate of a sharp code."""
+    def of_bound(cls, bound: Any, d: int, K: int, deadline: Deadline) -> Self:
+        """The certificate of a code of the table."""
         s, touching, factor = _SHARP[d, K]
         return cls(
             certificate="gnc/1",
@@ -220,16 +216,15 @@ class QuadraticCertificate(BoundCertificate):
             poll(deadline)
             F = _times_root(F, a)
         f = _times_root(F, self.cosine)
-        degree = len(self.factor) + 2 * len(self.touching) + 1
         f_i, F_i = (
-            [*zip(*(_padded(expansion(self.d, part), degree + 1) for part in pair), strict=True)]
+            [*itertools.zip_longest(*(expansion(self.d, part) for part in pair), fillvalue=0)]
             for pair in (f, F)
         )
         if any(_sign(*c) < 0 for c in f_i[1:]):
             raise Refuted("a coefficient of the polynomial is negative")
         if any(sum(part) != self.K * part[0] for part in zip(*f_i, strict=True)):
             raise Refuted(f"f(1) / f_0 is not {self.K}")
-        if any(_sign(*C) < 0 for c, C in zip(f_i[1:], F_i[1:], strict=True) if not any(c)) or (
+        if any(_sign(*C) < 0 for c, C in zip(f_i[1:], F_i[1:], strict=False) if not any(c)) or (
             _sign(*(sum(part) - self.K * part[0] for part in zip(*F_i, strict=True))) >= 0
         ):
             raise Refuted("f(1) = K f_0, and this f does not exclude cosines below s")
@@ -247,10 +242,6 @@ def _sign(a: Any, b: Any) -> int:
     """The sign of a + b sqrt(5)."""
     square = a * abs(a) + 5 * b * abs(b)
     return int(square > 0) - int(square < 0)
-
-
-def _padded(coefficients: list[Any], length: int) -> list[Any]:
-    return coefficients + [rational(Fraction(0))] * (length - len(coefficients))
 
 
 def expansion(d: int, f: "fmpq_poly") -> "list[fmpq]":

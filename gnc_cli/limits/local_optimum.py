@@ -28,6 +28,7 @@ from pydantic import FailFast, Field
 from scipy.linalg import cho_factor, cho_solve, eigh
 
 from gnc_cli.geometry.active_pairs import ActivePairs, linearise
+from gnc_cli.geometry.rounding import UNDERFLOW
 from gnc_cli.limits.claim import Claim, Rational, Refuted, Unresolved, poll
 from gnc_cli.limits.three_point_certificate import Integers
 from gnc_cli.runtime.deadline import Deadline
@@ -40,8 +41,11 @@ _DIGITS = 18
 """Decimals of coordinates."""
 _HEAVIEST = 10**15
 """The largest weight that is written; a relative error of 1e-15 leaves the stress balanced."""
-_WIDTHS = (1e-9, 1e-11, 1e-13)
-"""Cosines this near to the largest are taken for contacts, the next where the first fails."""
+_WIDEST = 1e-6
+"""Contacts have cosines nearer to the largest; they end at the widest gap, on a logarithmic scale.
+"""
+_ROUNDING = 1e-15
+"""Of a cosine; and the least rigidity, relative to gamma, that floating point can show."""
 _CARRIES = 1e-8
 """A contact carries a stress if its weight is above this share of the largest."""
 _NEWTON_STEPS = 60
@@ -98,11 +102,9 @@ class LocalOptimum(Claim):
             raise ValueError("the radius and sigma must be positive")
         stress = self.stress
         eta = stress.excess(T) + stress.imbalance * r + stress.bend * r * r
-        if stress.deviation > r:
-            raise Refuted("the points are not of length 1 within the radius")
         rest = stress.gamma / 4 * (stress.deviation + r * r) ** 2
-        if sigma**2 * r**2 - rest <= eta**2:
-            raise Refuted("the radius is too small or too large for sigma and the stress")
+        if stress.deviation > r or sigma**2 * r**2 - rest <= eta**2:
+            raise Refuted("the radius does not suit sigma, the stress and the points")
         self._check_cosines(T, Fraction(int((T - eta - 2 * r) * _FINE) - 1, _FINE))
         stress.check_rigidity(sigma**2, deadline)
 
@@ -118,11 +120,8 @@ class LocalOptimum(Claim):
             i, j = np.nonzero(pairs & mask)
             p, limit = gram[i, j], bound * abs(bound)
             if (p * abs(p) * limit.denominator > squares[i] * squares[j] * limit.numerator).any():
-                raise Refuted(
-                    "a cosine of the core is above the claimed one"
-                    if bound is T
-                    else "a point outside the core is too near to another"
-                )
+                side = "inside" if bound is T else "outside"
+                raise Refuted(f"two points are too near for the claim, {side} the core")
 
     @cached_property
     def stress(self) -> "Stress":
@@ -142,42 +141,24 @@ class LocalOptimum(Claim):
         K, d = W.shape
         if K * d > MOST_COORDINATES:
             raise Unresolved(f"more than {MOST_COORDINATES:,} coordinates")
-        gram = np.triu(W @ W.T, 1) - 2.0 * np.tri(K)
-        counted, refutation = 0, Refuted("no contact carries a stress")
-        for width in _WIDTHS:
-            near = ActivePairs(*np.nonzero(gram >= gram.max() - width))
-            if len(near) == counted:
-                continue
-            counted = len(near)
-            pairs, weights = balanced(W, near)
-            try:
-                certificate = cls._of_stress(W, pairs, weights)
-                certificate.check(deadline)
-                return certificate
-            except Refuted as error:
-                refutation = error
-            poll(deadline)
-        raise refutation
-
-    @classmethod
-    def _of_stress(cls, W: np.ndarray, pairs: ActivePairs, weights: np.ndarray) -> Self:
-        """The certificate of contacts with weights; it is not checked.
-
-        Raises:
-            Refuted: these contacts leave motions.
-        """
-        K, d = W.shape
+        products = W @ W.T + 2.0 * np.diag([-1.0] * K)
+        slack = np.sort(np.ravel(products.max() - products))
+        slack = np.append(slack[slack < _WIDEST], _WIDEST)
+        width = slack[np.diff(np.log(slack + _ROUNDING)).argmax()]
+        pairs = ActivePairs(*np.nonzero(np.triu(products >= products.max() - width, 1)))
+        pairs, weights = balanced(W, pairs, deadline)
         whole = np.rint(weights * (_HEAVIEST / weights.max())).astype(np.int64)
         contacts = tuple(zip(pairs.a.tolist(), pairs.b.tolist(), whole.tolist(), strict=True))
         points = [[int(x) for x in row] for row in np.rint(W * 10.0**_DIGITS).tolist()]
         stress = Stress(np.array(points, dtype=object), contacts, 10**_DIGITS)
         T = max(stress.cosine_above(i, j) for i, j, _ in contacts)
-        least = _least_eigenvalue(stress)
+        N = stress.floats() / float(stress.unit)
+        (least,) = eigh(N, eigvals_only=True, subset_by_index=[0, 0])
         eps, delta = float(stress.excess(T)), float(stress.imbalance)
         sigma = float(np.sqrt(max(_SHARE * least, 0.0)))
-        if sigma**2 < 1e-15 * float(stress.gamma) or sigma <= delta:
+        if sigma**2 < _ROUNDING * float(stress.gamma) or sigma <= delta:
             raise Refuted("to first order the contacts that carry a stress leave motions")
-        return cls(
+        certificate = cls(
             certificate="gnc/1",
             kind="local-optimum",
             d=d,
@@ -189,6 +170,8 @@ class LocalOptimum(Claim):
             points=tuple(map(tuple, points)),
             contacts=contacts,
         )
+        certificate.check(deadline)
+        return certificate
 
 
 class Stress:
@@ -269,9 +252,8 @@ class Stress:
         """
         n, d = self._points.shape
         shift = -int(-least * self.unit // 1)
-        matrix = self.floats() - 2.0 * shift * np.eye(n * d)
         try:
-            factor = np.linalg.cholesky(matrix)
+            factor = np.linalg.cholesky(self.floats() - 2.0 * shift * np.eye(n * d))
         except np.linalg.LinAlgError:
             raise Refuted("the rigidity is not shown to be sigma: no factor") from None
         halvings = max(0, int(np.frexp(factor.max())[1]) - 60)
@@ -294,18 +276,14 @@ class Stress:
         return np.concatenate([self.rows(k).astype(np.float64) for k in range(len(self.core))])
 
 
-def _least_eigenvalue(stress: Stress) -> float:
-    """The least eigenvalue of N, in floating point."""
-    N = stress.floats() / float(stress.unit)
-    return float(eigh(N, eigvals_only=True, subset_by_index=[0, 0])[0])
-
-
 def _root(x: Fraction) -> Fraction:
     """A number that is not below the square root of x."""
     return Fraction(isqrt(int(x * _FINE**2)) + 1, _FINE)
 
 
-def balanced(W: np.ndarray, pairs: ActivePairs) -> tuple[ActivePairs, np.ndarray]:
+def balanced(
+    W: np.ndarray, pairs: ActivePairs, deadline: Deadline
+) -> tuple[ActivePairs, np.ndarray]:
     """The contacts that carry a stress, and its weights: those with the largest product.
 
     Newton steps minimise sum(w - log w) under J^T w = 0. Where a contact carries no stress, its
@@ -314,21 +292,22 @@ def balanced(W: np.ndarray, pairs: ActivePairs) -> tuple[ActivePairs, np.ndarray
     Args:
         W: unit rows, shape (K, d).
         pairs: the contacts.
+        deadline: polled at each step.
     """
-    while True:
+    carrying = np.zeros(len(pairs), dtype=bool)
+    while not carrying.all():
         J = linearise(pairs, W, np.isin(np.arange(len(W)), [pairs.a, pairs.b])).jacobian()
         w = np.ones(len(pairs))
         for _ in range(_NEWTON_STEPS):
+            poll(deadline)
             scaled = J.multiply(w[:, None]).tocsr()
             normal = (scaled.T @ scaled).toarray()
-            normal[np.diag_indices_from(normal)] += 1e-14 * normal.trace()
+            normal[np.diag_indices_from(normal)] += 1e-14 * normal.trace() + UNDERFLOW
             y = cho_solve(cho_factor(normal, overwrite_a=True), J.T @ (2.0 * w - w * w))
             change = 1.0 - w - w * (J @ y)
-            w *= 1.0 + change * min(1.0, 0.9 / max(-change.min(), 1e-300))
+            w *= 1.0 + change * min(1.0, 0.9 / max(-change.min(), UNDERFLOW))
             if np.abs(change).max() < _CLOSE:
                 break
         carrying = w > _CARRIES * w.max()
-        if carrying.all():
-            break
-        pairs = pairs.take(carrying)
+        pairs, w = pairs.take(carrying), w[carrying]
     return pairs, w

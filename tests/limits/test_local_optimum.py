@@ -84,11 +84,12 @@ def test_points_outside_the_core_stay_free() -> None:
 @pytest.mark.parametrize(
     ("W", "reason"),
     [
-        (normalise(np.random.default_rng(0).standard_normal((9, 3))), "contact"),
+        (normalise(np.random.default_rng(0).standard_normal((9, 3))), "motions"),
         (np.array([[1.0, 0, 0], [-1.0, 0, 0], [0, 1, 0], [0, -1, 0], [0, 0.6, 0.8]]), "motions"),
         (stored(5, 41), "motions"),
+        (np.array([[1.0, 0, 0], [1.0, 0, 0], [0, 1, 0], [0, 0, 1]]), "motions"),
     ],
-    ids=["random", "five points", "second order"],
+    ids=["random", "five points", "second order", "equal points"],
 )
 def test_codes_that_are_not_held_to_first_order_have_none(W: np.ndarray, reason: str) -> None:
     with pytest.raises(Refuted, match=reason):
@@ -174,6 +175,41 @@ def test_what_is_proved_is_proved_twice(
     digit = data.draw(st.sampled_from("0123456789"))
     path = saved(tmp_path_factory.mktemp("c"), text[:place] + digit + text[place + 1 :])
     assert (status_of(path) == "proved") <= plain_status(path)
+
+
+def test_the_matrix_is_the_quadratic_form_of_the_theorem() -> None:
+    """<u, N u> by its three sums."""
+    certificate = LocalOptimum.of_code(stored(4, 14), Deadline())
+    stress = certificate.stress
+    core, P = stress.core, np.array(certificate.points, dtype=float) / 10.0**18
+    place = {k: row for row, k in enumerate(core.tolist())}
+    total = sum(w for _, _, w in certificate.contacts)
+    gamma = float(stress.gamma)
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        u = rng.standard_normal((len(core), 4))
+        edges = sum(
+            (w / total * (P[i] @ u[place[j]] + P[j] @ u[place[i]])) ** 2
+            for i, j, w in certificate.contacts
+        )
+        turns = u.T @ P[core] - P[core].T @ u
+        lengths = np.einsum("kd,kd->k", P[core], u)
+        expected = edges + gamma * ((lengths**2).sum() + (turns**2).sum() / 2.0)
+        N = stress.floats() / float(stress.unit)
+        assert u.ravel() @ N @ u.ravel() == pytest.approx(expected, rel=1e-12)
+
+
+def test_the_weights_balance() -> None:
+    """sum_j w_kj p_j is a multiple of p_k, with every weight positive."""
+    certificate = LocalOptimum.of_code(stored(3, 19), Deadline())
+    P = np.array(certificate.points, dtype=float) / 10.0**18
+    h, total = np.zeros_like(P), sum(w for _, _, w in certificate.contacts)
+    for i, j, w in certificate.contacts:
+        h[i] += w / total * P[j]
+        h[j] += w / total * P[i]
+    across = h - np.einsum("kd,kd->k", h, P)[:, None] * P
+    assert np.linalg.norm(across) < 1e-12
+    assert float(certificate.stress.imbalance) == pytest.approx(np.linalg.norm(across), abs=1e-15)
 
 
 @given(seed=st.integers(0, 10**6), sharpness=st.sampled_from([0.0, 1.0]))
