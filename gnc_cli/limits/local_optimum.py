@@ -92,36 +92,27 @@ class LocalOptimum(Claim):
             raise Unresolved(f"K d is above {MOST_COORDINATES:,}")
         if max(map(len, (self.cosine, self.radius, self.sigma))) > _MOST_LETTERS:
             raise Unresolved(f"a number has more than {_MOST_LETTERS} characters")
+        pairs = [(i, j) for i, j, _ in self.contacts]
+        T, r, sigma = map(Fraction, (self.cosine, self.radius, self.sigma))
         if len(self.points) != self.K or {len(row) for row in self.points} != {self.d}:
             raise ValueError(f"'points' are not {self.K} rows of {self.d} integers")
-        pairs = [(i, j) for i, j, _ in self.contacts]
         if not pairs or len({*pairs}) < len(pairs) or not all(i < j < self.K for i, j in pairs):
             raise ValueError("'contacts' are not different pairs i < j of points")
-        T, r, sigma = map(Fraction, (self.cosine, self.radius, self.sigma))
-        if r <= 0 or sigma <= 0:
-            raise ValueError("the radius and sigma must be positive")
         stress = self.stress
         eta = stress.excess(T) + stress.imbalance * r + stress.bend * r * r
         rest = stress.gamma / 4 * (stress.deviation + r * r) ** 2
-        if stress.deviation > r or sigma**2 * r**2 - rest <= eta**2:
+        fits = min(r, sigma) > 0 and sigma**2 * r**2 - rest > eta**2
+        if not fits or stress.deviation > r:
             raise Refuted("the radius does not suit sigma, the stress and the points")
-        self._check_cosines(T, Fraction(int((T - eta - 2 * r) * _FINE) - 1, _FINE))
+        lower = Fraction(int((T - eta - 2 * r) * _FINE) - 1, _FINE)
+        i, j = np.triu_indices(self.K, 1)
+        inner = np.isin(i, stress.core) & np.isin(j, stress.core)
+        products, squares = stress.gram[i, j], stress.gram.diagonal()
+        bounds = np.array([lower * abs(lower), T * abs(T)])[inner.astype(int)]
+        allowed = bounds * squares[i] * squares[j]
+        if min(squares) == 0 or (products * abs(products) > allowed).any():
+            raise Refuted("two points are nearer than the claim allows, or one is zero")
         stress.check_rigidity(sigma**2, deadline)
-
-    def _check_cosines(self, T: Fraction, lower: Fraction) -> None:
-        """Refute the claim where a cosine is above T in the core, or above `lower` outside."""
-        gram, core = self.stress.gram, self.stress.core
-        squares = gram.diagonal()
-        if min(squares) == 0:
-            raise Refuted("a point is zero")
-        inner = np.isin(np.arange(self.K), core)
-        pairs = np.triu(np.ones_like(gram, dtype=bool), 1)
-        for bound, mask in ((T, np.outer(inner, inner)), (lower, ~np.outer(inner, inner))):
-            i, j = np.nonzero(pairs & mask)
-            p, limit = gram[i, j], bound * abs(bound)
-            if (p * abs(p) * limit.denominator > squares[i] * squares[j] * limit.numerator).any():
-                side = "inside" if bound is T else "outside"
-                raise Refuted(f"two points are too near for the claim, {side} the core")
 
     @cached_property
     def stress(self) -> "Stress":
