@@ -1,6 +1,6 @@
 """Which stored codes are proved to lie near a local optimum (docs/theory/local-optimality.md).
 
-    python -m benchmarks.known_codes.local_optima run      # all stored codes: an hour of one core
+    python -m benchmarks.known_codes.local_optima run          # all stored codes: hours of one core
     python -m benchmarks.known_codes.local_optima run --K 64        # up to 64 points
     python -m benchmarks.known_codes.local_optima report
 
@@ -77,10 +77,11 @@ def kept() -> list[dict[str, Any]]:
 
 
 def run(most: int) -> None:
-    """Make the rows that are missing or out of date, the small codes first."""
+    """Make the rows that are missing or out of date, records and small codes first."""
     done = {(row["d"], row["K"], row["name"], row["sha256"]): row for row in kept()}
     current = []
-    for d, K in sorted(codes(), key=lambda pair: pair[0] * pair[1]):
+    records = improved()
+    for d, K in sorted(codes(), key=lambda pair: (pair not in records, pair[0] * pair[1])):
         for name, rows in stored_codes(d, K):
             key = (str(d), str(K), name, _hash(rows))
             if key not in done and most >= K:
