@@ -1,4 +1,5 @@
-"""A second verifier of certificates, written from docs/reference/certificate-files.md: without gnc.
+"""A second verifier of certificates, written from docs/reference/certificate-files.md and
+docs/theory/local-optimality.md: without gnc.
 
     python tests/plain_verifier.py FILE...
 
@@ -10,16 +11,22 @@ takes. Polynomials are lists of fractions, the constant first.
 import gzip
 import itertools
 import json
+import re
 import sys
 from fractions import Fraction
 from hashlib import sha256
 from itertools import combinations, pairwise, permutations
-from math import comb, lcm
+from math import comb, isqrt, lcm, sqrt
+from operator import mul
 from pathlib import Path
 from typing import Any
 
 Polynomial = list[Fraction]
 
+
+FRACTION = re.compile(r"-?(0|[1-9][0-9]{0,4299})(/[1-9][0-9]{0,4299})?")
+SURD = re.compile(r"(-?[0-9/]+)(([+-][0-9/]+)\*sqrt\(5\))?")
+DECIMAL = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 
 PROVES_NOTHING = (ArithmeticError, LookupError, TypeError, ValueError, OSError, EOFError)
 """What a file that proves nothing raises."""
@@ -32,12 +39,44 @@ def claim_of(path: str) -> str:
     with open(path, "rb") as file:
         packed = file.read()
     text = gzip.decompress(packed) if packed[:2] == b"\x1f\x8b" else packed
-    document = json.loads(text)
-    d, K, s = document["d"], document["K"], Fraction(document["cosine"])
-    demand(document["certificate"] == "gnc/1" and d >= 2 and K >= 2 and -1 < s < 1, "the claim")
-    PROOFS[document["kind"]](document, d, K, s)
+    document = json.loads(
+        text, object_pairs_hook=distinct, parse_float=refused, parse_constant=refused
+    )
+    proof, keys = PROOFS[document["kind"]]
+    demand({*document} == {"certificate", "kind", "d", "K", "cosine", *keys}, "the keys")
+    d, K, (s, b) = whole(document["d"]), whole(document["K"]), surd(document["cosine"])
+    demand(document["certificate"] == "gnc/1", "the format")
+    demand(sign(s + 1, b) > 0 > sign(s - 1, b), "a cosine between -1 and 1")
+    demand(b == 0 or document["kind"] == "delsarte-sqrt5", "a fraction")
+    demand(2 <= d <= 1000 and 2 <= K <= 10**9, "d and K")
+    demand(isinstance(document.get("strict", False), bool), "strict is true or false")
+    proof(document, d, K, s)
+    if document["kind"] == "local-optimum":
+        near = f"within {document['radius']} of the points"
+        return f"{K} points in {d} dimensions: a local optimum {near}, cosines at most {s}"
     relation = ">" if document["strict"] else ">="
-    return f"{K} points in {d} dimensions: some cosine {relation} {s}"
+    return f"{K} points in {d} dimensions: some cosine {relation} {document['cosine']}"
+
+
+def distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object none of whose keys occurs twice."""
+    demand(len(dict(pairs)) == len(pairs), "a key occurs twice")
+    return dict(pairs)
+
+
+def refused(number: str) -> None:
+    """A float, Infinity or NaN, which no certificate has."""
+    raise ValueError(f"not proved: {number} is no whole number")
+
+
+def whole(number: Any) -> int:
+    demand(type(number) is int, "a whole number")
+    return int(number)
+
+
+def fraction(text: Any) -> Fraction:
+    demand(isinstance(text, str) and bool(FRACTION.fullmatch(text)), "a fraction")
+    return Fraction(text)
 
 
 def demand(truth: bool, what: str) -> None:
@@ -52,7 +91,10 @@ def code(folder: Path) -> str:
     lines = (folder / "verified.txt").read_text().splitlines()
     told = dict(line.split() for line in lines if not line.startswith("#"))
     demand(told["sha256_of_coordinates"] == sha256(written).hexdigest(), "the hash")
-    points = [[Fraction(word) for word in line.split()] for line in written.decode().splitlines()]
+    words = [line.split() for line in written.decode("ascii").splitlines()]
+    numbers = [told["cosine_at_most"], *itertools.chain(*words)]
+    demand(all(DECIMAL.fullmatch(word) for word in numbers), "decimal numbers")
+    points = [[Fraction(word) for word in line] for line in words]
     K, d, c = int(told["points"]), int(told["dimension"]), Fraction(told["cosine_at_most"])
     demand(len(points) == K and all(len(x) == d and any(x) for x in points), "the points")
     for x, y in combinations(points, 2):
@@ -67,7 +109,8 @@ def dot(x: list[Fraction], y: list[Fraction]) -> Fraction:
 
 def delsarte(document: dict[str, Any], d: int, K: int, s: Fraction) -> None:
     """A polynomial that is at most 0 on [-1, s]."""
-    f_i = [Fraction(text) for text in document["coefficients"]]
+    demand(isinstance(document["coefficients"], list), "the coefficients")
+    f_i = [fraction(text) for text in document["coefficients"]]
     demand(all(c >= 0 for c in f_i[1:]), "f_i >= 0")
     basis = gegenbauer(d, len(f_i) - 1)
     f = combined(f_i, basis)
@@ -87,6 +130,72 @@ def delsarte(document: dict[str, Any], d: int, K: int, s: Fraction) -> None:
     demand(value(F, Fraction(1)) < K * F_i[0], "F(1) < K F_0")
 
 
+def surd(text: Any) -> tuple[Fraction, Fraction]:
+    """a and b of a + b sqrt(5)."""
+    match = SURD.fullmatch(text) if isinstance(text, str) else None
+    demand(match is not None, "a number of Q(sqrt(5))")
+    assert match is not None
+    return fraction(match[1]), fraction((match[3] or "0").removeprefix("+"))
+
+
+def sign(a: Fraction, b: Fraction) -> int:
+    """That of a + b sqrt(5): of a if b = 0; else that of the larger in size."""
+    larger = a if a * a > 5 * b * b else b
+    return (larger > 0) - (larger < 0)
+
+
+def quadratic(document: dict[str, Any], d: int, K: int, _: Fraction) -> None:
+    """(t - s) (t + 1) (t - a)^2 ... g, over Q(sqrt(5))."""
+    s, touching = surd(document["cosine"]), [surd(text) for text in document["touching"]]
+    g = [surd(text) for text in document["factor"]]
+    demand(document["strict"] is False, "the claim is not strict")
+    # Between root and root + tiny lies sqrt(5).
+    tiny = Fraction(1, 10**30)
+    root = Fraction(isqrt(5 * 10**60), 10**30)
+    below = trimmed([-a - b * root for a, b in g])
+    below = trimmed([below[0] + tiny * sum(abs(b) for _, b in g), *below[1:]])
+    high = s[0] + s[1] * root + abs(s[1]) * tiny
+    demand(at_most_zero(below, Fraction(-1), high), "g > 0 on [-1, s]")
+    F = g
+    for a, b in [(Fraction(-1), Fraction(0)), *touching, *touching]:
+        F = times_root(F, a, b)
+    f = times_root(F, *s)
+    basis = gegenbauer(d, len(f) - 1)
+    parts = [[expanded([c[k] for c in h], basis) for k in (0, 1)] for h in (f, F)]
+    f_i, F_i = ([*zip(*part, strict=True)] for part in parts)
+    demand(all(sign(*c) >= 0 for c in f_i[1:]), "f_i >= 0")
+    for part in parts[0]:
+        demand(sum(part) == K * part[0], "f(1) = K f_0")
+    demand(
+        all(sign(*c) > 0 or sign(*C) >= 0 for c, C in zip(f_i[1:], F_i[1:], strict=False)),
+        "F_i >= 0",
+    )
+    x, y = (sum(part) - K * part[0] for part in parts[1])
+    demand(sign(x, y) < 0, "F(1) < K F_0")
+
+
+def times_root(
+    f: list[tuple[Fraction, Fraction]], a: Fraction, b: Fraction
+) -> list[tuple[Fraction, Fraction]]:
+    """f times t - a - b sqrt(5)."""
+    zero = (Fraction(0), Fraction(0))
+    shifted, plain = [zero, *f], [*f, zero]
+    return [
+        (p - a * x - 5 * b * y, q - a * y - b * x)
+        for (p, q), (x, y) in zip(shifted, plain, strict=True)
+    ]
+
+
+def expanded(f: Polynomial, basis: list[Polynomial]) -> Polynomial:
+    """The coefficients in a basis of polynomials of degrees 0, 1, ..."""
+    remainder, weights = [*f], [Fraction(0)] * len(f)
+    for i in reversed(range(len(f))):
+        weights[i] = remainder[i] / basis[i][i]
+        for power, c in enumerate(basis[i]):
+            remainder[power] -= weights[i] * c
+    return weights
+
+
 Triple = dict[tuple[int, int, int], Fraction]
 """A polynomial in x, y, z: the coefficients of T_i(x) T_j(y) T_k(z), Chebyshev's polynomials."""
 ONE: Triple = {(0, 0, 0): Fraction(1)}
@@ -94,7 +203,9 @@ ONE: Triple = {(0, 0, 0): Fraction(1)}
 
 def three_point(document: dict[str, Any], d: int, K: int, s: Fraction) -> None:
     """Sums of squares over pairs and triples of points."""
-    D, strict = document["degree"], document["strict"]
+    D, strict = whole(document["degree"]), document["strict"]
+    demand({*document["a"]} == {"digits", "rows"} and len(document["a"]["rows"]) == 1, "a")
+    demand(all(type(n) is int for n in (document["a"]["digits"], *document["a"]["rows"][0])), "a")
     a = [Fraction(n, 10 ** document["a"]["digits"]) for n in document["a"]["rows"][0]]
     b, F = gram(document["b"], 2), [gram(f, D + 1 - k) for k, f in enumerate(document["F"])]
     demand(d >= 3 and strict and len(a) == 2 * D and len(F) == D + 1, "the orders")
@@ -150,6 +261,8 @@ def three_point(document: dict[str, Any], d: int, K: int, s: Fraction) -> None:
 def gram(factor: dict[str, Any], order: int) -> list[list[Fraction]]:
     """L L^T, which is positive semidefinite."""
     L = factor["rows"]
+    demand({*factor} == {"digits", "rows"} and whole(factor["digits"]) >= 0, "a matrix")
+    demand(all(type(n) is int for row in L for n in row), "whole numbers in a matrix")
     demand([len(row) for row in L] == [*range(1, order + 1)], "the order of a matrix")
     return [
         [
@@ -262,7 +375,102 @@ def dominant(f: Triple) -> bool:
     return min(margins.values(), default=0) >= 0
 
 
-PROOFS = {"delsarte": delsarte, "three-point": three_point}
+def local_optimum(document: dict[str, Any], d: int, K: int, T: Fraction) -> None:
+    """A stress on the contacts, and motions that are bounded by how contacts change."""
+    r, sigma = fraction(document["radius"]), fraction(document["sigma"])
+    digits = whole(document["digits"])
+    demand(r > 0 and sigma > 0 and 0 <= digits <= 18, "the radius, sigma and digits")
+    p = [[Fraction(whole(x), 10**digits) for x in row] for row in document["points"]]
+    demand(len(p) == K and all(len(x) == d and any(x) for x in p), "the points")
+    contacts = {(whole(i), whole(j)): whole(w) for i, j, w in document["contacts"]}
+    demand(len(contacts) == len(document["contacts"]) > 0, "different contacts")
+    demand(all(0 <= i < j < K and w > 0 for (i, j), w in contacts.items()), "the contacts")
+    total = sum(contacts.values())
+    weights = {pair: Fraction(w, total) for pair, w in contacts.items()}
+    core = sorted({k for pair in contacts for k in pair})
+    h = {k: [Fraction(0)] * d for k in core}
+    degree, strength = dict.fromkeys(core, Fraction(0)), dict.fromkeys(core, Fraction(0))
+    for (i, j), w in weights.items():
+        for k, other in ((i, j), (j, i)):
+            h[k] = [a + w * b for a, b in zip(h[k], p[other], strict=True)]
+            degree[k] += w
+            strength[k] += w * w
+    load = {k: dot(h[k], p[k]) for k in core}
+    nu = {k: 1 - dot(p[k], p[k]) for k in core}
+    gamma = max(strength.values())
+    delta = root(sum((a - load[k] * b) ** 2 for k in core for a, b in zip(h[k], p[k], strict=True)))
+    bend = max(degree[k] + abs(load[k]) / 2 for k in core)
+    slack = sum(w * max(Fraction(0), T - dot(p[i], p[j])) for (i, j), w in weights.items())
+    epsilon = 2 * slack + sum(abs(load[k] * nu[k]) for k in core) / 2
+    eta, off = epsilon + delta * r + bend * r * r, root(sum(x * x for x in nu.values()))
+    demand(off <= r, "|nu| <= r")
+    demand(sigma**2 * r**2 - gamma / 4 * (off + r * r) ** 2 > eta**2, "r")
+    for i, j in combinations(range(K), 2):
+        c = T if i in h and j in h else T - eta - 2 * r
+        q = dot(p[i], p[j])
+        demand(q * abs(q) <= c * abs(c) * dot(p[i], p[i]) * dot(p[j], p[j]), "a cosine")
+    demand(rigid(p, core, contacts, 10**digits, gamma * total**2, sigma**2), "sigma")
+
+
+def rigid(
+    p: list[list[Fraction]],
+    core: list[int],
+    contacts: dict[tuple[int, int], int],
+    scale: int,
+    gamma: Fraction,
+    least: Fraction,
+) -> bool:
+    """Whether the form N is at least `least`: N - 1.5 least is a square, but for less than half of
+    that. Whole numbers: N is multiplied with the squares of `scale` and of all weights' sum."""
+    d, n = len(p[0]), len(core)
+    at = {(k, a): place * d + a for place, k in enumerate(core) for a in range(d)}
+    x = [[int(c * scale) for c in row] for row in p]
+    forms = [
+        (w * w, {at[k, a]: x[o][a] for k, o in ((i, j), (j, i)) for a in range(d)})
+        for (i, j), w in contacts.items()
+    ]
+    forms += [(int(gamma), {at[k, a]: x[k][a] for a in range(d)}) for k in core]
+    for a, b in combinations(range(d), 2):
+        turn = {at[k, a]: x[k][b] for k in core} | {at[k, b]: -x[k][a] for k in core}
+        forms.append((int(gamma), turn))
+    N = [[0] * (n * d) for _ in range(n * d)]
+    for weight, form_ in forms:
+        for u, c in form_.items():
+            for v, e in form_.items():
+                N[u][v] += weight * c * e
+    unit = least * scale**2 * sum(contacts.values()) ** 2
+    for u in range(n * d):
+        N[u][u] -= int(unit * 3 / 2) + 1
+    top = float(max(map(max, N)))
+    L: list[list[float]] = []
+    for u, row in enumerate(N):
+        L.append([])
+        for v in range(u + 1):
+            rest = row[v] / top - sum(map(mul, L[u], L[v]))
+            if u == v and rest <= 0:
+                return False
+            L[u].append(sqrt(rest) if u == v else rest / L[v][v])
+    bits = max(0, isqrt(int(top)).bit_length() - 55)
+    rounded = [[round(c * sqrt(top) / 2**bits) for c in row] for row in L]
+    squares = 0
+    for u, row in enumerate(rounded):
+        for v in range(u + 1):
+            rest_ = N[u][v] - (sum(map(mul, row, rounded[v])) << 2 * bits)
+            squares += rest_**2 * (1 if u == v else 2)
+    return squares * 4 <= unit**2
+
+
+def root(x: Fraction | int) -> Fraction:
+    """A fraction that is at least the square root."""
+    return Fraction(isqrt(int(x * 10**80)) + 1, 10**40)
+
+
+PROOFS: dict[str, tuple[Any, set[str]]] = {
+    "delsarte": (delsarte, {"strict", "coefficients"}),
+    "delsarte-sqrt5": (quadratic, {"strict", "touching", "factor"}),
+    "three-point": (three_point, {"strict", "degree", "a", "b", "F", "p", "q"}),
+    "local-optimum": (local_optimum, {"radius", "sigma", "digits", "points", "contacts"}),
+}
 
 
 def gegenbauer(d: int, degree: int) -> list[Polynomial]:

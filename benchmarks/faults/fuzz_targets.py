@@ -43,6 +43,8 @@ from gnc_cli.io.ledger import Ledger
 from gnc_cli.io.torch_file import load_plain
 from gnc_cli.known_codes.table import read_public_table
 from gnc_cli.limits.certificate import verify
+from gnc_cli.limits.claim import document, surd
+from gnc_cli.limits.local_optimum import LocalOptimum
 from gnc_cli.parameters import Parameter, declared
 from gnc_cli.plain import read_plain
 from gnc_cli.runtime.deadline import Deadline
@@ -173,7 +175,8 @@ def certified(path: str) -> None:
         except plain_verifier.PROVES_NOTHING as error:
             raise AssertionError(f"a false certificate: {error}") from error
         relation = ">" if answer.strict else ">="
-        said = f"{answer.K} points in {answer.d} dimensions: some cosine {relation} "
+        said = f"{answer.K} points in {answer.d} dimensions: "
+        said += "a local optimum " if answer.strict is None else f"some cosine {relation} "
         assert claim.startswith(said), f"{claim}, not {said}"
 
 
@@ -205,6 +208,10 @@ def _changed(value: Any, how: int, by: int) -> Any:
     """A number, a fraction as a text or a truth value, changed in one of a few ways."""
     if isinstance(value, bool):
         return not value
+    if isinstance(value, str) and value.endswith("*sqrt(5)"):
+        a, b = surd(value)
+        root = _changed(str(b), how, by)
+        return f"{a}{'' if root.startswith('-') else '+'}{root}*sqrt(5)"
     number = Fraction(value)
     ways = (
         number + by,
@@ -222,13 +229,15 @@ def _changed(value: Any, how: int, by: int) -> Any:
 
 @cache
 def _proofs() -> list[bytes]:
-    """Small certificates of both kinds, unpacked."""
+    """Small certificates of all kinds, unpacked."""
     found = sorted(CERTIFICATES.glob("*.json.gz"), key=lambda path: path.stat().st_size)
     texts = [gzip.decompress(path.read_bytes()) for path in found[:2]]
     with tempfile.TemporaryDirectory() as folder:
-        for d, K in ((8, 240), (5, 50), (3, 4)):
+        for d, K in ((8, 240), (5, 50), (3, 4), (3, 12), (4, 120)):
             gnc_cli.bounds(d, K, export=os.path.join(folder, "a.json"), force=True)
             texts.append(Path(folder, "a.json").read_bytes())
+    rows = gnc_cli.solve(3, 12, construction="icosahedron").weights
+    texts.append(document(LocalOptimum.of_code(rows, Deadline())))
     return texts
 
 

@@ -13,6 +13,7 @@ A text file holds one point per line, or one coordinate per line. Sloane's table
 | contacts.g6 | the contact graph in graph6; up to 30000 points |
 | distribution.csv | `inner_product,pairs`: unordered pairs of points, from large to small |
 | verified.txt | what is proved of the very decimals in coordinates.txt, with their SHA-256 |
+| local-optimum.json | a certificate that an exact local optimum is near; up to 3000 coordinates |
 """
 
 import contextlib
@@ -35,6 +36,8 @@ from gnc_cli.io.catalogue import Catalogue, Entry
 from gnc_cli.io.codefile import CodeFile, code_of, off_lines, read_points
 from gnc_cli.io.formats import FORMATS
 from gnc_cli.io.inputs import open_input, split_key
+from gnc_cli.limits.claim import Refuted, Unresolved, document
+from gnc_cli.limits.local_optimum import LocalOptimum
 from gnc_cli.parameters import spelled
 from gnc_cli.parsing import nearest_float
 from gnc_cli.runtime.deadline import Deadline
@@ -46,6 +49,7 @@ NAMES = (
     "contacts.g6",
     "distribution.csv",
     "verified.txt",
+    "local-optimum.json",
 )
 _MOST_VALUES = 10_000
 """distribution.csv is left out where there are more different inner products."""
@@ -226,10 +230,15 @@ def export_code(
         graph = "contacts were not computed"
     elif K <= _GRAPH_VERTICES:
         graph = iter([to_graph6(K, contact_pairs) + b"\n"])
+    local: _Content
+    try:
+        local = iter([document(LocalOptimum.of_code(W, deadline))])
+    except (Refuted, Unresolved) as error:
+        local = str(error)
     coordinates = _lines(texts or ([f"{x:.17g}" for x in row.tolist()] for row in W))
     make_folder(folder)
     files, left_out = [], []
-    contents = (coordinates, off_lines(W), gram, graph, spread, verified)
+    contents = (coordinates, off_lines(W), gram, graph, spread, verified, local)
     for name, content in zip(NAMES, contents, strict=True):
         if isinstance(content, str):
             left_out.append(f"{name}: {content}")

@@ -1,11 +1,13 @@
-"""Certificates of upper ends: files that prove how far apart K points in R^d cannot be.
+"""Certificates: files that prove how far apart K points in R^d can be, or cannot be.
 
-A certificate is a JSON document, plain or gzipped, of a claim and of what proves it:
+A certificate of an upper end is a JSON document, plain or gzipped, of a claim and of what proves
+it:
 
     every code of K points in R^d has two points whose cosine is above s (at least s, not strict).
 
 So rho*(d, K) < 1 - s (at most 1 - s). `docs/reference/certificate-files.md` has the format and the
-proof of every kind, for those who write a verifier of their own.
+proof of every kind, for those who write a verifier of their own. Another kind proves that a local
+optimum lies near a code. A lower end is a folder: coordinates, and what is claimed of them.
 
 A file is taken for hostile. What it may hold is limited before it is parsed, and what a kind has to
 compute before any arithmetic, which is that of whole numbers and fractions alone.
@@ -14,52 +16,131 @@ compute before any arithmetic, which is that of whole numbers and fractions alon
 import gzip
 import json
 import os
+import re
 import zlib
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
+from hashlib import sha256
+from pathlib import PurePath
 from typing import Any, Literal
 
+from gnc_cli.codes.exact_cosine import ExactRows, verify_below
 from gnc_cli.errors import DataError, UsageError
-from gnc_cli.geometry.rounding import rounded_up
+from gnc_cli.geometry.rounding import rounded_down, rounded_up
 from gnc_cli.io.atomic import atomic_file
 from gnc_cli.io.inputs import GZIP_SIGNATURE, open_input, short_name
-from gnc_cli.limits.claim import BoundCertificate, Refuted, Unresolved
-from gnc_cli.limits.delsarte_certificate import DelsarteCertificate
+from gnc_cli.limits.claim import BoundCertificate, Claim, Refuted, Unresolved, document, enclosure
+from gnc_cli.limits.delsarte_certificate import DelsarteCertificate, QuadraticCertificate
 from gnc_cli.limits.limit import Limit
+from gnc_cli.limits.local_optimum import LocalOptimum
 from gnc_cli.limits.result import BoundRow, CertificateAnswer
 from gnc_cli.limits.three_point_certificate import ThreePointCertificate
 from gnc_cli.parameters import Path, spelled
-from gnc_cli.plain import plain, read_plain
+from gnc_cli.plain import read_plain
 from gnc_cli.runtime.deadline import Deadline
 
-KINDS: dict[str, tuple[type[BoundCertificate], str]] = {
+KINDS: dict[str, tuple[type[Claim], str | None]] = {
     "delsarte": (DelsarteCertificate, "delsarte-lp"),
     "three-point": (ThreePointCertificate, "three-point"),
+    "delsarte-sqrt5": (QuadraticCertificate, None),
+    "local-optimum": (LocalOptimum, None),
 }
-"""The record of each kind, and the name of the bound that it proves."""
+"""The record of each kind, and the name of the bound that it proves, if any."""
 MOST_BYTES = 20_000_000
 """Of a file, unpacked."""
 MOST_MARKS = 2_000_000
 """Commas, quotation marks and opened brackets of a file."""
 _SECONDS = 300.0
 """Time limit of a check where none is given."""
+CODE_FILES = ("coordinates.txt", "verified.txt")
+"""The two files of a lower end, in one folder."""
+_DECIMAL = r"-?\d{1,4299}(?:\.\d{1,4299})?"
+_COORDINATES = re.compile(rf"(?:{_DECIMAL}[ \n])+", re.ASCII)
+_STATEMENT = re.compile(
+    rf"(?:#.*\n)*points (\d{{1,9}})\ndimension (\d{{1,4}})\ncosine_at_most ({_DECIMAL})\n"
+    r"sha256_of_coordinates (\w{64})\n",
+    re.ASCII,
+)
+_MOST_PRODUCTS = 10**11
+"""Largest K^2 d of a code that is checked, about a minute."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CodeClaim(Claim):
+    """A lower end: points none of whose cosines is above a number."""
+
+    sha256: str
+    """As claimed, of the coordinates."""
+    coordinates: str
+    """A line of decimal numbers for each point."""
+
+    @classmethod
+    def read(cls, folder: str) -> "CodeClaim":
+        """Read the two files of a folder.
+
+        Raises:
+            ValueError: they are not in the format.
+        """
+        texts = []
+        for name in CODE_FILES:
+            with open_input(os.path.join(folder, name)) as file:
+                texts.append(file.read(MOST_BYTES + 1).decode("ascii"))
+        match = _STATEMENT.fullmatch(texts[1])
+        if match is None or not _COORDINATES.fullmatch(texts[0]):
+            raise ValueError(f"{' and '.join(CODE_FILES)} do not have the format of a lower end")
+        return cls(
+            certificate="gnc/1",
+            kind="code",
+            K=int(match[1]),
+            d=int(match[2]),
+            cosine=match[3],
+            sha256=match[4],
+            coordinates=texts[0],
+        )
+
+    def check(self, deadline: Deadline) -> None:
+        """See `Claim.check`."""
+        if self.K**2 * self.d > _MOST_PRODUCTS or len(self.coordinates) > MOST_BYTES:
+            raise Unresolved(f"K^2 d is above {_MOST_PRODUCTS:.0e}, or the file too large")
+        if sha256(self.coordinates.encode()).hexdigest() != self.sha256:
+            raise Refuted("the coordinates have another hash")
+        rows = [line.split() for line in self.coordinates.splitlines()]
+        if len(rows) != self.K or {*map(len, rows)} != {self.d}:
+            raise Refuted(f"the coordinates are not {self.K:,} points of {self.d:,} numbers")
+        try:
+            below = verify_below(ExactRows.of_texts(rows), Fraction(self.cosine))
+        except DataError as error:  # a row of zeros
+            raise Refuted(str(error)) from error
+        if not below:
+            undecided = "too many cosines lie within rounding of the claimed one"
+            raise Unresolved(undecided) if below is None else Refuted("a cosine is above")
 
 
 def verify(path: str, deadline: Deadline) -> CertificateAnswer:
     """Check a file, and say what it proves.
 
     Args:
-        path: of a certificate, `.json` or `.json.gz`; `-` for stdin.
+        path: of a certificate, `.json` or `.json.gz`; `-` for stdin; or of a folder with the two
+            files of a lower end, or one of these.
         deadline: of the check; five minutes where it has no limit.
 
     Raises:
         DataError: it cannot be read, or is no certificate.
     """
-    with open_input(path, b"") as file:
-        content = file.read(MOST_BYTES + 1)
+    certificate: Claim
     try:
-        certificate = _read(_unpacked(content) if content.startswith(GZIP_SIGNATURE) else content)
-        if not -1 < Fraction(certificate.cosine) < 1:
+        if os.path.isdir(path):
+            certificate = CodeClaim.read(path)
+        elif PurePath(path).name in CODE_FILES:
+            certificate = CodeClaim.read(os.path.dirname(path))
+        else:
+            with open_input(path, b"") as file:
+                content = file.read(MOST_BYTES + 1)
+            is_packed = content.startswith(GZIP_SIGNATURE)
+            certificate = _read(_unpacked(content) if is_packed else content)
+        low, high = enclosure(certificate.cosine)
+        if not -1 < low <= high < 1:
             raise ValueError("the cosine is not between -1 and 1")
         certificate.check(deadline.within(deadline.seconds or _SECONDS))
     except (Refuted, Unresolved) as error:
@@ -78,18 +159,23 @@ def verify(path: str, deadline: Deadline) -> CertificateAnswer:
 
 def _answer(
     path: str,
-    certificate: BoundCertificate,
+    certificate: Claim,
     status: Literal["proved", "not_proved", "undecided"],
     reason: str | None,
 ) -> CertificateAnswer:
+    proved, (low, high) = status == "proved", enclosure(certificate.cosine)
+    strict = certificate.strict if isinstance(certificate, BoundCertificate) else None
+    radius = certificate.radius if isinstance(certificate, LocalOptimum) else None
     return CertificateAnswer(
         file=short_name(path),
         kind=certificate.kind,
         d=certificate.d,
         K=certificate.K,
         cosine=certificate.cosine,
-        strict=certificate.strict,
-        upper=rounded_up(1 - Fraction(certificate.cosine)) if status == "proved" else None,
+        strict=strict,
+        upper=rounded_up(1 - low) if proved and strict is not None else None,
+        lower=rounded_down(1 - high) if proved and strict is None else None,
+        radius=None if radius is None else rounded_up(Fraction(radius)),
         status=status,
         reason=reason,
     )
@@ -119,12 +205,12 @@ def export(
         UsageError: none has one, or the deadline came first.
         OutputError: the file exists without `force`, or cannot be written.
     """
-    kinds = {bound: kind for kind, bound in KINDS.values()}
+    kinds = {name: kind for kind, name in KINDS.values() if issubclass(kind, BoundCertificate)}
     bounds = {limit.name: limit for limit in limits if limit.name in kinds}
     for row in sorted((row for row in rows if row.name in bounds), key=lambda row: row.margin):
         certificate = kinds[row.name].of_bound(bounds[row.name], row.d, row.K, deadline)
         if certificate is not None:
-            content = json.dumps(plain(certificate)).encode("ascii") + b"\n"
+            content = document(certificate)
             if os.fspath(path).lower().endswith(".gz"):
                 content = gzip.compress(content, mtime=0)
             with atomic_file(path, force=force) as file:
@@ -137,7 +223,7 @@ def export(
     )
 
 
-def _read(content: bytes) -> BoundCertificate:
+def _read(content: bytes) -> Claim:
     """The record of an unpacked file.
 
     Raises:
@@ -151,7 +237,7 @@ def _read(content: bytes) -> BoundCertificate:
     kind = document.get("kind") if isinstance(document, dict) else None
     if kind not in [*KINDS]:
         raise ValueError(f"its kind is none of {', '.join(KINDS)}")
-    certificate: BoundCertificate = read_plain(KINDS[kind][0], document)
+    certificate: Claim = read_plain(KINDS[kind][0], document)
     return certificate
 
 

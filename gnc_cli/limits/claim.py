@@ -1,11 +1,15 @@
 """A claim about codes and what proves it: the record that all kinds of certificates share."""
 
+import json
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal, Self
+from fractions import Fraction
+from math import isqrt
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import FailFast, Field
 
+from gnc_cli.records import plain
 from gnc_cli.runtime.deadline import Deadline
 
 Rational = Annotated[
@@ -15,7 +19,19 @@ Rational = Annotated[
         description="A rational number: `-3`, `5/6`.",
     ),
 ]
+Surd = Annotated[
+    str,
+    Field(
+        pattern=r"^-?(0|[1-9][0-9]{0,4299})(/[1-9][0-9]{0,4299})?"
+        r"([+-]([1-9][0-9]{0,4299})(/[1-9][0-9]{0,4299})?\*sqrt\(5\))?$",
+        description="A number of Q(sqrt(5)): `-3`, `1/4+1/4*sqrt(5)`.",
+    ),
+]
 Rationals = Annotated[tuple[Rational, ...], FailFast()]
+
+_FINE = 10**60
+_ROOT = Fraction(isqrt(5 * _FINE**2), _FINE)
+"""sqrt(5), rounded down."""
 
 
 class Refuted(Exception):
@@ -27,8 +43,8 @@ class Unresolved(Exception):
 
 
 @dataclass(frozen=True, kw_only=True)
-class BoundCertificate(ABC):
-    """What the documents of all kinds share."""
+class Claim(ABC):
+    """A document: the keys that all kinds share, and the check of its claim."""
 
     __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
 
@@ -41,22 +57,7 @@ class BoundCertificate(ABC):
     K: Annotated[int, Field(ge=2, le=10**9)]
     """Number of points."""
     cosine: Rational
-    """s, between -1 and 1: every code of K points in R^d has two points with a larger
-    cosine."""
-    strict: bool
-    """False: with a cosine of at least s."""
-
-    @classmethod
-    @abstractmethod
-    def of_bound(cls, bound: Any, d: int, K: int, deadline: Deadline) -> Self | None:
-        """The certificate of what a bound says of K points in R^d.
-
-        Args:
-            bound: of this kind; it has been asked for the pair.
-
-        Returns:
-            It, or None: there is none, or the deadline came first.
-        """
+    """Of the claim, between -1 and 1."""
 
     @abstractmethod
     def check(self, deadline: Deadline) -> None:
@@ -72,6 +73,29 @@ class BoundCertificate(ABC):
         """
 
 
+@dataclass(frozen=True, kw_only=True)
+class BoundCertificate(Claim):
+    """A document that proves an upper end: every code of K points in R^d has two near points."""
+
+    cosine: Rational
+    """s, between -1 and 1: every code of K points in R^d has two points with a larger
+    cosine."""
+    strict: bool
+    """False: with a cosine of at least s."""
+
+    @classmethod
+    @abstractmethod
+    def of_bound(cls, bound: Any, d: int, K: int, deadline: Deadline) -> "BoundCertificate | None":
+        """The certificate of what a bound says of K points in R^d.
+
+        Args:
+            bound: of this kind; it has been asked for the pair.
+
+        Returns:
+            It, or None: there is none, or the deadline came first.
+        """
+
+
 def poll(deadline: Deadline) -> None:
     """Stop a check that takes too long.
 
@@ -82,3 +106,26 @@ def poll(deadline: Deadline) -> None:
         raise Unresolved(
             "the check was interrupted" if deadline.interrupted else "the time limit came first"
         )
+
+
+def surd(text: str) -> tuple[Fraction, Fraction]:
+    """Return a and b of a + b sqrt(5).
+
+    >>> surd("1/4-1/2*sqrt(5)")
+    (Fraction(1, 4), Fraction(-1, 2))
+    """
+    parts = text.removesuffix("*sqrt(5)")
+    split = max(parts.rfind("+"), parts.rfind("-")) if parts != text else len(text)
+    return Fraction(parts[:split]), Fraction(parts[split:] or 0)
+
+
+def enclosure(text: str) -> tuple[Fraction, Fraction]:
+    """Return two fractions that a number of Q(sqrt(5)) lies between; equal to it if rational."""
+    a, b = surd(text)
+    ends = a + b * _ROOT, a + b * (_ROOT + Fraction(1, _FINE))
+    return min(ends), max(ends)
+
+
+def document(certificate: Claim) -> bytes:
+    """Return the JSON of a certificate, one line."""
+    return json.dumps(plain(certificate)).encode("ascii") + b"\n"

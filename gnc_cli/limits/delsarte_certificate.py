@@ -8,6 +8,12 @@ At sharp codes f(1) = K f_0, and the largest cosine may be s itself. If f(s) = 0
 F = f / (t - s) is not negative on [-1, s). If F_i >= 0 wherever f_i = 0 (i >= 1), and
 F(1) < K F_0, then f + e F = (t - s + e) F proves a largest cosine above s - e, by the first part,
 for every small e > 0. So it is at least s.
+
+The icosahedron and the 600-cell attain the bound, with cosines in Q(sqrt(5)). There f is given by
+its roots: f = (t - s) F and F = (t + 1) (t - a_1)^2 ... (t - a_m)^2 g, which is not negative on
+[-1, s) if g is positive. All numbers are a + b sqrt(5), all polynomials pairs of ones over Q.
+For the 600-cell f_12 = 0: harmonics of degree 12 alone, of those up to 19, do not vanish on it
+(N. N. Andreev, A minimal code, Math. Notes 66, 1999).
 """
 
 import contextlib
@@ -18,7 +24,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from gnc_cli.limits.claim import BoundCertificate, Rationals, Refuted, Unresolved, poll
+from gnc_cli.limits.claim import (
+    BoundCertificate,
+    Rationals,
+    Refuted,
+    Surd,
+    Unresolved,
+    enclosure,
+    poll,
+    surd,
+)
 from gnc_cli.limits.delsarte import (
     DelsarteLP,
     DelsarteProof,
@@ -39,8 +54,21 @@ _MOST_BITS = 100_000
 _UNIT = 1 << 80
 _SIMPLE = 1000
 """Largest denominator of the cosines of sharp codes that are tried."""
+_MOST_TOUCHING = 24
+"""Roots and coefficients of a polynomial over Q(sqrt(5))."""
 _TOUCH = 1e-6
 """A polynomial with f_0 = 1 touches 0 at a maximum above minus this."""
+
+
+_SHARP = {
+    (3, 12): ("0+1/5*sqrt(5)", ("0-1/5*sqrt(5)",), ("1",)),
+    (4, 120): (
+        "1/4+1/4*sqrt(5)",
+        ("-1/4-1/4*sqrt(5)", "-1/2", "1/4-1/4*sqrt(5)", "0", "-1/4+1/4*sqrt(5)", "1/2"),
+        ("9/8", "-1", "-265/242+3/242*sqrt(5)", "1"),
+    ),
+}
+"""Of codes in Q(sqrt(5)) that attain the bound: largest cosine, the a_k, coefficients of g."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +81,7 @@ class DelsarteCertificate(BoundCertificate):
     """f_0, f_1, ...: f = sum of f_i P_i, P_i the Gegenbauer polynomial of R^d with P_i(1) = 1."""
 
     def check(self, deadline: Deadline) -> None:
-        """See the module, and `Certificate.check`."""
+        """See the module, and `Claim.check`."""
         if len(self.coefficients) > _MOST_DEGREE + 1:
             raise Unresolved(f"its degree is above {_MOST_DEGREE}")
         if max(map(len, (self.cosine, *self.coefficients))) > _MOST_CHARACTERS:
@@ -83,9 +111,13 @@ class DelsarteCertificate(BoundCertificate):
         return not rest and min(unsure, default=0) >= 0 and sum(parts) < self.K * parts[0]
 
     @classmethod
-    def of_bound(cls, bound: DelsarteLP, d: int, K: int, deadline: Deadline) -> Self | None:
-        """The proof of the bound for d + 1 < K; of a sharp code with a rational cosine its own
-        polynomial."""
+    def of_bound(
+        cls, bound: DelsarteLP, d: int, K: int, deadline: Deadline
+    ) -> BoundCertificate | None:
+        """The proof of the bound for d + 1 < K; of a sharp code with a cosine in Q or Q(sqrt(5))
+        its own polynomial."""
+        if (d, K) in _SHARP:
+            return QuadraticCertificate.of_bound(bound, d, K, deadline)
         if K <= d + 1:
             return cls._of(d, Fraction(-1, K - 1), K, (1, K - 1), strict=False)
         proof = bound.proof(d, K)
@@ -129,6 +161,87 @@ class DelsarteCertificate(BoundCertificate):
             strict=strict,
             coefficients=tuple(map(str, coefficients)),
         )
+
+
+Pair = tuple[Any, Any]
+"""A number or polynomial x + y sqrt(5): x and y."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuadraticCertificate(BoundCertificate):
+    """A polynomial over Q(sqrt(5)), by its roots, whose f(1) is K f_0."""
+
+    kind: Literal["delsarte-sqrt5"]
+    """What proves the claim."""
+    cosine: Surd
+    """s, between -1 and 1: every code of K points in R^d has two points with a cosine of at
+    least this."""
+    strict: Literal[False]
+    """Sharp codes attain the bound."""
+    touching: tuple[Surd, ...]
+    """a_1, ..., a_m."""
+    factor: tuple[Surd, ...]
+    """Coefficients of g, the constant first."""
+
+    @classmethod
+    def of_bound(cls, bound: Any, d: int, K: int, deadline: Deadline) -> Self:
+        """The certificate of a code of the table."""
+        s, touching, factor = _SHARP[d, K]
+        return cls(
+            certificate="gnc/1",
+            kind="delsarte-sqrt5",
+            d=d,
+            K=K,
+            cosine=s,
+            strict=False,
+            touching=touching,
+            factor=factor,
+        )
+
+    def check(self, deadline: Deadline) -> None:
+        """See the module, and `Claim.check`."""
+        from flint import fmpq_poly
+
+        if len(self.touching) + len(self.factor) > _MOST_TOUCHING:
+            raise Unresolved(f"it has more than {_MOST_TOUCHING} roots and coefficients")
+        if max(map(len, (self.cosine, *self.touching, *self.factor))) > _MOST_CHARACTERS:
+            raise Unresolved(f"a number has more than {_MOST_CHARACTERS} characters")
+        x, y = (fmpq_poly([rational(surd(c)[k]) for c in self.factor]) for k in (0, 1))
+        root, further = (rational(end) for end in enclosure("0+1*sqrt(5)"))
+        spread = (further - root) * sum(abs(c) for c in y.coeffs())
+        if not nonpositive(spread - x - root * y, enclosure(self.cosine)[1], deadline):
+            raise Refuted("the factor is not shown to be positive on [-1, s]")
+        F: Pair = (x, y)
+        for a in ("-1", *self.touching, *self.touching):
+            poll(deadline)
+            F = _times_root(F, a)
+        f = _times_root(F, self.cosine)
+        f_i, F_i = (
+            [*itertools.zip_longest(*(expansion(self.d, part) for part in pair), fillvalue=0)]
+            for pair in (f, F)
+        )
+        if any(_sign(*c) < 0 for c in f_i[1:]):
+            raise Refuted("a coefficient of the polynomial is negative")
+        if any(sum(part) != self.K * part[0] for part in zip(*f_i, strict=True)):
+            raise Refuted(f"f(1) / f_0 is not {self.K}")
+        if any(_sign(*C) < 0 for c, C in zip(f_i[1:], F_i[1:], strict=False) if not any(c)) or (
+            _sign(*(sum(part) - self.K * part[0] for part in zip(*F_i, strict=True))) >= 0
+        ):
+            raise Refuted("f(1) = K f_0, and this f does not exclude cosines below s")
+
+
+def _times_root(pair: Pair, text: str) -> Pair:
+    """A polynomial over Q(sqrt(5)) times t minus a number."""
+    from flint import fmpq_poly
+
+    t, (a, b), (x, y) = fmpq_poly([0, 1]), map(rational, surd(text)), pair
+    return x * (t - a) - 5 * b * y, y * (t - a) - b * x
+
+
+def _sign(a: Any, b: Any) -> int:
+    """The sign of a + b sqrt(5)."""
+    square = a * abs(a) + 5 * b * abs(b)
+    return int(square > 0) - int(square < 0)
 
 
 def expansion(d: int, f: "fmpq_poly") -> "list[fmpq]":

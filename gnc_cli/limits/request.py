@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass
 from math import pi
-from typing import Annotated
+from typing import Annotated, Any
 
 from gnc_cli.errors import UsageError
 from gnc_cli.io.arguments import Call
@@ -12,6 +12,7 @@ from gnc_cli.parameters import (
     DURATION,
     MOST_PAIRS,
     Force,
+    Kind,
     Parameter,
     Path,
     Plot,
@@ -25,6 +26,7 @@ from gnc_cli.parameters import (
     spelled,
     wholes,
 )
+from gnc_cli.parsing import EXPRESSION_MARKS, nearest_float, number
 
 _MOST_D, _MOST_K = 10**5, 10**18
 _MOST_ANSWERS = 10_000
@@ -32,6 +34,16 @@ _OF_A_CHECK = ("verify", "time_limit", "force")
 """Options that go together with a certificate to check."""
 _QUESTION = "Problem"
 _CERTIFICATES = "Certificates"
+
+
+def _cosine(value: Any) -> float:
+    """Read a number, or an expression such as `sqrt(5)/5`."""
+    if isinstance(value, str) and EXPRESSION_MARKS.search(value):
+        try:
+            value = nearest_float(value.strip())
+        except ValueError as error:
+            raise UsageError(f"{error}; give one such as 0.5, 1/3 or sqrt(5)/5") from None
+    return number(value, least=-1.0, below=1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,8 +96,8 @@ class Bounds(Call):
         float | None,
         Parameter(
             "Largest cosine allowed between two points, in place of --margin; --d 8 "
-            "--max-cosine 0.5 is the kissing problem.",
-            real(least=-1.0, below=1.0),
+            "--max-cosine 0.5 is the kissing problem. Also 1/3 or sqrt(5)/5.",
+            Kind("FLOAT", _cosine, noun="a number"),
             _QUESTION,
         ),
     ] = None
@@ -129,7 +141,8 @@ class Bounds(Call):
     verify: Annotated[
         Path | None,
         Parameter(
-            "Check a certificate, .json or .json.gz, in exact arithmetic, and say what it proves; "
+            "Check a certificate, .json or .json.gz, or the folder of a code that compare has "
+            "exported, in exact arithmetic, and say what it proves; "
             "exit 5 if its claim does not follow from the file, 4 if that is not decided.",
             group=_CERTIFICATES,
             metavar="FILE",

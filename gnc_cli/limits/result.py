@@ -266,19 +266,26 @@ class CertificateAnswer:
     file: str
     """Without the folders before it."""
     kind: str
-    """What proves the claim: `delsarte` or `three-point`."""
+    """What proves the claim: `delsarte`, `delsarte-sqrt5` or `three-point` of an upper end, `code`
+    of a lower one; `local-optimum` proves that one is near."""
     d: int
     """Dimension."""
     K: int
     """Number of points."""
     cosine: str
-    """The claim, an exact fraction: every code of K points in R^d has two points with a larger
-    cosine."""
-    strict: bool
-    """False: with a cosine of at least that."""
+    """The claim, a fraction or a+b*sqrt(5). Of an upper end: every code of K points in R^d has two
+    points with a larger cosine; else: a code exists that has no two."""
+    strict: bool | None
+    """False: with a cosine of at least that. None of a code."""
     upper: float | None
     """Where it is proved, the same of the largest one-vs-rest distance: rho* is at most this,
     1 - cosine rounded up. None elsewhere."""
+    lower: float | None
+    """Where a code is proved to exist: rho* is at least this, 1 - cosine rounded down. None
+    elsewhere."""
+    radius: float | None
+    """Of a local optimum: how near it is to the points of the file, up to rotation and reflection,
+    in the Euclidean distance of all coordinates. None elsewhere."""
     status: Literal["proved", "not_proved", "undecided"] = field(metadata=WORD)
     """`proved`; `not_proved`: the claim does not follow from the file; `undecided`: it takes more
     digits, room or time than the limits allow."""

@@ -129,7 +129,7 @@ class ThreePointCertificate(BoundCertificate):
         return read_plain(cls, json.loads(gzip.decompress(path.read_bytes())))
 
     def check(self, deadline: Deadline) -> None:
-        """See the module, and `Certificate.check`."""
+        """See the module, and `Claim.check`."""
         if self.degree > MOST_DEGREE:
             raise Unresolved(f"its degree is above {MOST_DEGREE}")
         if len(self.cosine) > _MOST_LETTERS:

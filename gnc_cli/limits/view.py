@@ -5,7 +5,6 @@ Figures are rounded to the side on which they stay true.
 
 import math
 from collections.abc import Iterator, Sequence
-from fractions import Fraction
 from typing import Any
 
 from gnc_cli.brackets import Bracket
@@ -13,8 +12,9 @@ from gnc_cli.console.details import details
 from gnc_cli.console.gates import GateVerdict, Status
 from gnc_cli.console.table import Cell, Styled, Table, facts
 from gnc_cli.figures import between, cosine, count, points, published, rounded
-from gnc_cli.geometry.rounding import rounded_down
+from gnc_cli.geometry.rounding import rounded_down, rounded_up
 from gnc_cli.known_codes.citation import cited
+from gnc_cli.limits.claim import enclosure
 from gnc_cli.limits.limit import LARGEST_D, ROUNDING, Ending, Quantity
 from gnc_cli.limits.lists import STANDING
 from gnc_cli.limits.result import (
@@ -95,17 +95,31 @@ def _certificate(answer: CertificateAnswer, verbose: bool) -> list[Table]:
     detail = f": {answer.reason}" if answer.reason else " in fractions alone"
     status: Cell = (Styled(answer.status.replace("_", " "), colour[answer.status]), detail)
     headline = Table(f"Certificate   {answer.file}", sentences=[status])
-    s = rounded_down(Fraction(answer.cosine))
-    more, less = (">", "<") if answer.strict else (">=", "<=")
+    is_bound = answer.strict is not None
+    subject = "every code" if is_bound else "a code"
     lines = [
         (
-            "every code" if answer.status == "proved" else "it claims that every code",
+            subject if answer.status == "proved" else f"it claims that {subject}",
             f"d = {answer.d}, K = {points(answer.K)}",
             answer.kind,
             "certificate.K",
-        ),
-        ("has a cosine", f"{more} {cosine(s, False)}", "of two points", "certificate.cosine"),
+        )
     ]
+    low, high = enclosure(answer.cosine)
+    more, less = (">", "<") if answer.strict else (">=", "<=")
+    if is_bound:
+        figure = f"{more} {cosine(rounded_down(low), False)}"
+        lines.append(("has a cosine", figure, "of two points", "certificate.cosine"))
+    else:
+        figure = f"<= {cosine(rounded_up(high), True)}"
+        lines.append(("has cosines", figure, "of two points", "certificate.cosine"))
+    if answer.radius is not None:
+        near = "from the points of the file, up to rotation"
+        lines.append(
+            ("is a local optimum", f"within {answer.radius:.1e}", near, "certificate.radius")
+        )
+    if answer.lower is not None:
+        lines.append(("so rho*", f">= {rounded(answer.lower, False)}", "", "certificate.lower"))
     if answer.upper is not None:
         lines.append(("so rho*", f"{less} {rounded(answer.upper, True)}", "", "certificate.upper"))
     return [headline, facts("", lines, verbose=verbose)]

@@ -88,7 +88,8 @@ def test_existing_files_stay(tmp_path: Path) -> None:
         compare(np.eye(3), export=tmp_path)
     assert [p.name for p in tmp_path.iterdir()] == ["gram.npy"]
     assert (tmp_path / "gram.npy").read_text() == "mine"
-    only(compare(np.eye(3), export=tmp_path, force=True))
+    orthoplex = np.vstack([np.eye(3), -np.eye(3)])
+    only(compare(orthoplex, export=tmp_path, force=True))
     assert len(list(tmp_path.iterdir())) == len(NAMES)
 
 
@@ -101,7 +102,7 @@ def test_what_is_too_large_is_left_out(tmp_path: Path, monkeypatch: pytest.Monke
     assert np.array_equal(np.loadtxt(tmp_path / "out" / "coordinates.txt"), rows)
     assert np.allclose(np.load(tmp_path / "out" / "gram.npy"), rows @ rows.T, atol=1e-14)
     said = dict(line.split(": ") for line in row.left_out or ())
-    assert list(said) == ["contacts.g6", "distribution.csv", "verified.txt"]
+    assert list(said) == ["contacts.g6", "distribution.csv", "verified.txt", "local-optimum.json"]
     assert said["contacts.g6"] == "contacts were not computed"
 
 

@@ -23,6 +23,7 @@ from gnc_cli import bounds, compare, schemas, solve
 from gnc_cli.comparison import files
 from gnc_cli.errors import DataError, OutputError, UsageError
 from gnc_cli.limits import certificate as frame
+from gnc_cli.limits import claim
 from gnc_cli.limits.certificate import verify
 from gnc_cli.limits.delsarte import DelsarteLP
 from gnc_cli.limits.delsarte_certificate import expansion, nonpositive
@@ -115,14 +116,14 @@ def test_what_the_tests_have_written_is_checked_by_the_plain_verifier(
     bounds(8, 240, export=tmp_path / "a.json.gz")
     solve(3, 4, out=tmp_path / "a.h5")
     compare(tmp_path / "a.h5", export=tmp_path / "a")
-    assert len(certificates.checked) == 3 and not certificates.wrong
+    assert len(certificates.checked) == 4 and not certificates.wrong
     said = files._statement
-    monkeypatch.setattr(frame, "plain", lambda record: plain(record) | {"strict": True})
+    monkeypatch.setattr(claim, "plain", lambda record: plain(record) | {"strict": True})
     monkeypatch.setattr(files, "_statement", lambda W, _, tight: said(W, "-0.34", tight))
     bounds(8, 240, export=tmp_path / "b.json")
     compare(tmp_path / "a.h5", export=tmp_path / "b")
     names = [Path(line.partition(":")[0]).name for line in certificates.wrong]
-    assert names == ["b.json", "verified.txt"]
+    assert names == ["b.json", "verified.txt", "local-optimum.json"]
     certificates.wrong.clear()
 
 
@@ -259,6 +260,25 @@ def test_what_is_no_certificate(gnc: Run, name: str, tmp_path: Path) -> None:
     (line,) = run.stderr.splitlines()
     assert line.startswith("gnc: ") and "is no certificate" in line and len(line) < 400
     assert time.process_time() - started < 5.0
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(name for name, content in HOSTILE.items() if isinstance(content, dict)),
+        *("NaN", "infinite", "repeated key", "list"),
+    ],
+)
+def test_the_second_verifier_refuses_what_the_format_forbids(name: str, tmp_path: Path) -> None:
+    content = HOSTILE[name]
+    assert not plain_status(saved(tmp_path, content))
+
+
+@pytest.mark.parametrize("change", [{"strict": "false"}, {"K": "Infinity"}, {"cosine": 0}])
+def test_both_verifiers_ask_for_types(change: dict[str, Any], tmp_path: Path) -> None:
+    text = json.dumps(CROSS | change).replace('"Infinity"', "Infinity")
+    path = saved(tmp_path, text)
+    assert (status_of(path), plain_status(path)) == ("malformed", False)
 
 
 TALL = "1/" + "7" * 300
