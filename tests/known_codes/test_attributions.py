@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gnc_cli import bounds, compare, measure, solve
+from gnc_cli import bounds, compare, list_constructions, measure, solve
 from gnc_cli.comparison.result import FileRow
 from gnc_cli.constructions.families.theorem_3_3 import simplex_vertices
 from gnc_cli.constructions.registry import families, in_dimension, single_codes
@@ -101,7 +101,7 @@ def test_every_command_prints_both() -> None:
     assert isinstance(row, FileRow) and str(row.source).startswith("T. Gosset")
     assert str(row.optimality).startswith("A. M. Odlyzko, N. J. A. Sloane")
     assert "Gosset 1900" in str(bounds(8, 240))
-    listed = str(solve(list_constructions=True))
+    listed = str(list_constructions())
     assert "proved optimal: Levenshtein 1992" in " ".join(listed.split())
 
 

@@ -367,6 +367,7 @@ def test_what_was_written_is_said(gnc: Run, tmp_path: Path) -> None:
     assert result.exported.upper > result.best[0].upper
     for more in ((), ("-v",), ("--max-cosine", "0.5")):
         sheet = gnc("bounds", "--d", 3, "--K", 24, "--export", path, "--force", *more).stdout
+        sheet = " ".join(sheet.split())
         assert "written" in sheet and "bound has no certificate" in sheet and "rho* < 0.28" in sheet
     sheet = gnc("bounds", "--d", 5, "--K", 16, "--export", path, "--force").stdout
     assert "written" in sheet and "the best bound" not in sheet
