@@ -11,7 +11,7 @@ PROVEN = {
     None: "optimality not settled",
 }
 """What is known of a code's optimality, in words."""
-_YEAR = r"\b(?:1[6-9]|20)\d\d\b"
+_YEAR = r"(?<!/)\b(?:1[6-9]|20)\d\d\b(?!\.\d)"
 _CITED = re.compile(rf"[^:;]*?{_YEAR}(, [^:;,]*{_YEAR})*")
 """Names and a year, and further ones after a comma."""
 _AUTHOR = re.compile(r"(?:[A-Z]\.[ -]?)+(?P<name>[^.,]+)( et al\.)?")
@@ -43,6 +43,8 @@ def cited(source: str, d: int = 0, K: int = 0) -> str:
     'Robinson 1961'
     >>> cited("first 98 points of (6, 128): found by gnc, not compared with a published value")
     'first 98 points of (6, 128): found by gnc'
+    >>> cited("H. Cohn, Table of spherical codes, hdl.handle.net/1721.1/153543, fetched 2026")
+    'Cohn 2026'
     >>> cited("Rankin 1955, The closest packing of spherical caps in n dimensions")
     'Rankin 1955'
     """

@@ -293,7 +293,9 @@ def _our_source(d: int, K: int, figure: str) -> str:
     if listed is None:
         return _REDISCOVERED if d in _SMALL and K <= _SMALL_K else _UNCOMPARED
     better = "better" if Fraction(figure) < listed.exact else "no better"
-    published = f"{listed.max_cosine:.15g} of {cited(listed.source)}, {listed.date}"
+    author = cited(listed.source)
+    dated = author if (listed.date or "") in author else f"{author}, {listed.date}"
+    published = f"{listed.max_cosine:.15g} of {dated}"
     finder = _CREDITS.get((d, K), "found by gnc")
     return f"{finder}, {better} than the {published}; the live table may have moved"
 
