@@ -13,7 +13,13 @@ from gnc_cli.brackets import Bracket
 from gnc_cli.geometry.gram import closest_pair, gram_tiles, one_vs_one_rattlers, row_maxima
 from gnc_cli.geometry.one_vs_rest import own_row_bounds
 from gnc_cli.geometry.rounding import gamma
-from gnc_cli.geometry.sphere import angle_from_chord, chord, pair_chord_bounds, pair_chords
+from gnc_cli.geometry.sphere import (
+    angle_from_chord,
+    antipodes,
+    chord,
+    pair_chord_bounds,
+    pair_chords,
+)
 from gnc_cli.metrics.gnc2 import EVERY_CLASS, Gnc2Detail, Rattlers, gnc2_detail
 from gnc_cli.runtime.deadline import Deadline
 
@@ -114,6 +120,23 @@ def certify_code(
         rattles_one_vs_one=loose,
         classes=detail if every else None,
     )
+
+
+def line_figures(weights: np.ndarray, tolerance: float) -> tuple[float, float, np.ndarray]:
+    """Return the coherence of lines, their minimal angle in degrees, and the contacts.
+
+    Args:
+        weights: one unit row per line, shape (K, d).
+        tolerance: of contacts, absolute on distances.
+
+    Returns:
+        The contacts are pairs of rows of `antipodes(weights)`, two for each pair of lines.
+    """
+    points = antipodes(weights)
+    maxima = row_maxima(points)
+    shortest = closest_pair(points, maxima)[2]
+    pairs = contact_pairs(points, tolerance, shortest)
+    return float(maxima[0].max()), float(np.degrees(angle_from_chord(shortest))), pairs
 
 
 def simple_bracket(weights: np.ndarray, row_max: np.ndarray) -> Bracket:

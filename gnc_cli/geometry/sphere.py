@@ -103,6 +103,17 @@ def unit_or_zero(rows: np.ndarray) -> np.ndarray:
     return np.divide(rows, norms, out=np.zeros_like(rows), where=~(norms <= 1e-150))
 
 
+def antipodes(W: np.ndarray) -> np.ndarray:
+    """Return each row of W (K, d) followed by its opposite, shape (2 K, d).
+
+    Example:
+        >>> antipodes(np.array([[1.0, 0.5]]))
+        array([[ 1. ,  0.5],
+               [-1. , -0.5]])
+    """
+    return np.stack([W, -W], axis=1).reshape(-1, W.shape[1])
+
+
 def chord(cosine: float) -> float:
     """Distance between unit vectors of this cosine, `sqrt(2 - 2 cosine)`; 0 beyond cosine 1.
 

@@ -12,7 +12,6 @@ import numpy as np
 
 from gnc_cli.console.drawing import BLUE, GREY, INK, MOST_MARKS, ORANGE, new_figure, save, styled
 from gnc_cli.figures import points, rounded
-from gnc_cli.limits.limit import Quantity
 from gnc_cli.limits.result import (
     STATUS,
     BestBounds,
@@ -141,7 +140,7 @@ def _value_axis(
     ends = [end for b in best for end in _ends(b) if end > 0.0]
     positive = [value for value in (*values, *ends) if 0.0 < value < math.inf] or [1.0]
     largest = max(positive)
-    angles = result.quantity is Quantity.ONE_VS_ONE
+    angles = result.quantity.is_cosine
     label = "minimal angle (degrees)" if angles else r"one-vs-rest distance $\rho^\ast$"
     low, high = 0.0, 1.05 * largest
     if isinstance(best[0], DimensionBest):

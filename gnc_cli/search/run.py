@@ -16,9 +16,10 @@ from gnc_cli.errors import UsageError
 from gnc_cli.known_codes.best import SAME, constructed
 from gnc_cli.known_codes.stored import best_stored, stored_entry
 from gnc_cli.limits.registry import possible_table
-from gnc_cli.parameters import check_current_folder, spelled
+from gnc_cli.parameters import check_current_folder, requires, spelled
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.threads import resolve_device
+from gnc_cli.search.effort import LARGE
 from gnc_cli.search.instance import Instance, Machine, Plan, fixed_rows, start_rows, target_distance
 from gnc_cli.search.request import STORED, Solve
 from gnc_cli.search.result import Outcome, SolveResult, SolveSweep
@@ -146,6 +147,8 @@ def choose_route(call: Solve, instance: Instance, start: np.ndarray | None, task
         from gnc_cli.search.routes.ufm import FeatureModel
 
         return FeatureModel(*values, start)
+    if instance.is_lines:
+        return _choose_lines(call, values, start, tasks)
     if call.construction is not None:
         return Algebra(
             *values, named_construction(call.construction, d, K), call.out, call.plot is not None
@@ -172,6 +175,24 @@ def choose_route(call: Solve, instance: Instance, start: np.ndarray | None, task
     ):
         return SearchBeside(*values, algebra, search, call.resume)
     return algebra
+
+
+def _choose_lines(
+    call: Solve, values: tuple[Instance, Plan, Machine], start: np.ndarray | None, tasks: int
+) -> Route:
+    """Choose the way to lines: a theorem, an antipodal construction, or a search, beside it."""
+    from gnc_cli.search.routes.lines import known_lines_route
+
+    given = call.method != "auto" or call.init is not None
+    known = None if given else known_lines_route(*values)
+    if values[0].is_large:
+        if known is None:
+            raise requires("problem", f"K up to {LARGE}", "lower K, or take a construction's lines")
+        return known
+    search = _search(values, start, tasks)
+    if known is None:
+        return search
+    return SearchBeside(*values, known, search, call.resume)
 
 
 def _search(values: tuple[Instance, Plan, Machine], start: np.ndarray | None, tasks: int) -> Route:

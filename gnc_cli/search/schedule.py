@@ -261,14 +261,16 @@ def _drawn(
     deadline: Deadline,
 ) -> list[str]:
     """Sources of the tasks of round r, by prior and credit."""
-    plain = problem.parametrisation.is_free and isinstance(problem, Tammes)
+    plain = not problem.parametrisation.num_fixed and isinstance(problem, Tammes)
     if is_long(problem):
         algebra = ["algebra"] * (looks_seconds(problem.d, problem.K) < _LOOKING)
         return ["quick", *algebra, "quick hop"][: 3 if r >= _ALL_SOURCES else r + 1]
     plain = plain and problem.K <= MOST_POINTS and not effort.counted
     loaded = state.torch or "torch" in sys.modules
     if plain and (r == 0 or deadline.remaining < _LOADING and not loaded):
-        later = ["quick", "quick hop", "symmetric", "algebra"][: 2 if problem.d == 2 else 4]
+        lines = not problem.parametrisation.is_free
+        later = ["quick", "quick hop", "symmetric", "algebra"]
+        later = later[: 2 if problem.d == 2 or lines else 4]
         return ["quick"] if r == 0 else later
     new = dict(_NEW)
     if problem.d >= _MANY_PARTS:

@@ -167,7 +167,10 @@ class _Work:
             )
             self.restarts += begun
             self.steps += steps
-            ends = [Candidate(end.value, end.rows, origin=origins[end.start]) for end in quick]
+            code = problem.parametrisation.code
+            ends = [
+                Candidate(end.value, code(end.rows), origin=origins[end.start]) for end in quick
+            ]
             return sorted(ends, key=lambda c: c.value)
         from gnc_cli.search.annealing import anneal  # with geoopt
 
@@ -198,6 +201,9 @@ class _Work:
         """Polish the most promising ends, and those that look like the best value known: basins
         crowd within 1e-6 of each other (d = 3, K = 73), closer than estimates can tell."""
         best = self.task.bar
+        if not self.problem.parametrisation.is_free and self.task.symmetry is None:
+            if self.problem.parametrisation.images is not None:  # lines stay lines
+                ends = [replace(end, restricted=self.problem) for end in ends]
         for rank, candidate in enumerate(ends[: 4 * ARCHIVE_SIZE]):
             near = candidate.value < best + NEAR * self.problem.scale(candidate.value)
             if near and rank < self.effort.polishes and not self.deadline.expired:
@@ -370,6 +376,7 @@ def _shake(work: _Work) -> TaskResult:
         parent = leaders[turn // 2 % len(leaders) if turn % 2 else 0]  # half from the best
         spacing = np.sqrt(2.0 * problem.scale(parent.value))
         whole = shake(work.rng, parent.whole, problem.K, movable, spacing)
+        whole = problem.symmetric(whole)
         shaken = replace(parent, whole=whole, active=None, draw=None)
         end = polish_candidate(problem, shaken, work.deadline, bar=leaders[-1].value)
         work.candidates.append(end)

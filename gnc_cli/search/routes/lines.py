@@ -1,0 +1,56 @@
+"""Lines without a search: closed forms, and one row of each pair of an antipodal construction."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gnc_cli.constructions.families.theorem_3_3 import simplex_vertices
+from gnc_cli.limits.lines import closed_form, line_construction
+from gnc_cli.runtime.deadline import Deadline
+from gnc_cli.search.instance import Instance, Machine, Plan
+from gnc_cli.search.result import Course, Outcome, SolveResult
+from gnc_cli.search.routes.construction import streamed
+from gnc_cli.search.routes.route import Route, Save
+
+_ZERO = 1e-9
+"""Coordinates of a unit row up to this are 0, but for their rounding."""
+
+
+@dataclass(frozen=True)
+class KnownLines(Route):
+    """Lines that a theorem or a construction gives."""
+
+    weights: np.ndarray
+    """One unit row per line, shape (K, d)."""
+    origin: str
+    outcome: Outcome
+
+    def solve(self, deadline: Deadline, save: Save | None) -> SolveResult:
+        course = Course(origin=self.origin, outcome=self.outcome, searched=False)
+        return self.record(self.weights, None, course, deadline.elapsed)
+
+
+def known_lines_route(instance: Instance, plan: Plan, machine: Machine) -> KnownLines | None:
+    """Return the way to the best lines that need no search, or None."""
+    d, K = instance.d, instance.K
+    if closed_form(d, K) is not None:
+        angles = np.pi * np.arange(K)[:, None] / K
+        plane = np.hstack([np.cos(angles), np.sin(angles)])
+        rows = np.eye(K, d) if K <= d else plane if d == 2 else simplex_vertices(K)
+        name = "orthogonal lines" if K <= d else "equal angles" if d == 2 else "simplex"
+        origin = f"closed form: {name}"
+        return KnownLines(instance, plan, machine, rows, origin, Outcome.CLOSED_FORM)
+    code = line_construction(d, K)
+    if code is None or streamed(code):
+        return None
+    rows = np.zeros((K, d))
+    rows[:, : code.d] = one_per_line(np.asarray(code.build(), dtype=np.float64))[:K]
+    origin = f"construction: {code.name}, one row of each pair"
+    return KnownLines(instance, plan, machine, rows, origin, Outcome.CONSTRUCTED)
+
+
+def one_per_line(rows: np.ndarray) -> np.ndarray:
+    """Return the rows (K, d) of an antipodal code (2 K, d) whose first coordinate that is not 0 is
+    positive."""
+    first = np.argmax(np.abs(rows) > _ZERO, axis=1)
+    return rows[np.take_along_axis(rows, first[:, None], axis=1)[:, 0] > 0.0]
