@@ -32,14 +32,13 @@ def known_lines() -> KnownCodes:
     for row in csv.DictReader(text.splitlines()):
         d, K, squared = int(row["d"]), int(row["K"]), Decimal(row["squared_sine"])
         coherence = (1 - squared).sqrt()
-        error = max(_NOISE, Decimal(1).scaleb(squared.as_tuple().exponent)) / (2 * coherence)
+        error = max(_NOISE, Decimal(1).scaleb(-len(row["squared_sine"].partition(".")[2]))) / (
+            2 * coherence
+        )
         entries[d, K] = _entry(d, K, f"{coherence:.14f}", _TABLE, float(error))
-    for d, K, _, squared_cosine, source in equiangular():
-        n, m = isqrt(squared_cosine.numerator), isqrt(squared_cosine.denominator)
-        exact = Fraction(n, m) ** 2 == squared_cosine
-        root = (Decimal(squared_cosine.numerator) / squared_cosine.denominator).sqrt()
-        figure = str(Fraction(n, m)) if exact else f"{root:.16f}"
-        entries[d, K] = _entry(d, K, figure, source, 0.0 if exact else 1e-16)
+    for d, K, _, square, source in equiangular():
+        if (root := Fraction(isqrt(square.numerator), isqrt(square.denominator))) ** 2 == square:
+            entries[d, K] = _entry(d, K, str(root), source, 0.0)
     stamp = TableStamp(len(entries), _DATE, sha256(text.encode()).hexdigest(), current=False)
     return KnownCodes(stamp, entries)
 

@@ -53,7 +53,7 @@ class Quantity(StrEnum):
         return self is not Quantity.ONE_VS_REST
 
     @property
-    def title(self) -> str:
+    def noun(self) -> str:
         """The quantity of one code, in words."""
         return {"one-vs-one": "largest cosine", "lines": "coherence"}.get(
             self, "one-vs-rest distance"

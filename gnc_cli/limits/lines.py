@@ -6,7 +6,7 @@ each bound on t*(d, 2 K) is one on the coherence, and half of an antipodal code 
 
 Bounds of lines alone are of one kind. Let f be a polynomial, f(x^2) a function on the sphere with
 nonnegative Gegenbauer coefficients but for the constant one, f0 > 0, and f(x) <= 0 for x <= mu^2.
-The sum of f(<w_k, w_j>^2) over all K^2 pairs is at least K^2 f0 and at most K f(1), so K f0 <= f(1).
+The sum of f(<w_k, w_j>^2) over all K^2 pairs is at least K^2 f0 and at most K f(1): K f0 <= f(1).
 
 - `welch`: f = x - mu^2, f0 = 1/d - mu^2, so mu^2 >= (K - d)/(d (K - 1)). Equality needs an
   equiangular tight frame. There is none for K above the most equiangular lines of R^d, which is at
@@ -45,10 +45,12 @@ from gnc_cli.known_codes.best import SEARCHED, Reference
 from gnc_cli.known_codes.lines import equiangular, known_lines
 from gnc_cli.known_codes.table import KnownCode
 from gnc_cli.limits.levenshtein import LEVENSHTEIN
-from gnc_cli.limits.limit import ROUNDING, Count, Dimension, Finding, Limit
+from gnc_cli.limits.limit import ROUNDING, Count, Finding, Limit, least_excluded
 
 _MEET = 1e-11
 """Known lines whose coherence is this near to a bound attain it: table entries are rounded."""
+_MOST = 10**18
+"""Numbers of lines are searched up to here."""
 
 
 def least_mean_square(d: int, K: int) -> float:
@@ -78,7 +80,7 @@ def least_coherence(d: int, K: int, attained: float = 1.0) -> Bracket:
     """
     closed = closed_form(d, K)
     upper = attained if closed is None else closed
-    own = (bound.at(d, K) for bound in _OF_LINES)
+    own = (says(d, K) for says in (_welch, _orthoplex, _second_degree))
     least = min(LEVENSHTEIN.at(d, 2 * K).value, *(f.value for f in own if f is not None))
     lower = max(0.0, welch(d, 2 * K) - ROUNDING, 1.0 - least - ROUNDING)
     return Bracket(min(lower, upper), upper)
@@ -92,180 +94,113 @@ def closed_form(d: int, K: int) -> float | None:
     return math.cos(math.pi / K) if d == 2 else None
 
 
-class _ClosedForm(Limit):
-    """Orthogonal lines, the simplex, and lines of the plane."""
-
-    name = "closed-form"
-    source = "orthogonal lines, simplex, equal angles in the plane"
-    exists = True
-
-    def at(self, d: int, K: int) -> Finding | None:
-        value = closed_form(d, K)
-        return None if value is None else Finding(1.0 - value, how=_command(d, K))
-
-    def points(self, d: int, target: Fraction) -> Count | None:
-        if target > 1:
-            return None
-        K = d + (d * (1 - target) >= 1)
-        if d == 2 and target < Fraction(1, 2):
-            K = int(math.pi / math.acos(float(1 - target)))
-        return Count.of(K, how=_command(d, K))
+def _closed(d: int, K: int) -> Finding | None:
+    value = closed_form(d, K)
+    return None if value is None else Finding(1.0 - value, how=_command(d, K))
 
 
-class _SquareBound(Limit):
-    """A bound on the squared coherence.
-
-    Args:
-        square: the bound at (d, K); None where it says nothing.
-        most: the largest number of lines of a squared coherence in R^d, not rounded; None where it
-            excludes none.
-    """
-
-    exists = False
-
-    def __init__(
-        self,
-        name: str,
-        source: str,
-        square: Callable[[int, int], Fraction | None],
-        most: Callable[[int, Fraction], Fraction | None],
-    ) -> None:
-        self.name, self.source, self._square, self._most = name, source, square, most
-
-    def at(self, d: int, K: int) -> Finding | None:
-        square = self._square(d, K)
-        if square is None:
-            return None
-        strict = self.name == "welch" and _unattained(d, K, square)
-        return Finding(float(1 - square) / (1.0 + math.sqrt(square)), strict=strict)
-
-    def points(self, d: int, target: Fraction) -> Count | None:
-        if target > 1:
-            return Count.of(1)
-        most = self._most(d, (1 - target) ** 2)
-        return None if most is None else Count.of(math.floor(most))
+def _known(d: int, K: int) -> Finding | None:
+    entry = known_lines().covering(d, K)
+    if entry is None:
+        return None
+    return Finding(rounded_down(1 - entry.between[1]), source=_source(entry, d, K))
 
 
-def _unattained(d: int, K: int, square: Fraction) -> bool:
-    """Whether no K equiangular lines in R^d have this squared cosine."""
+def _constructed(d: int, K: int) -> Finding | None:
+    code = line_construction(d, K)
+    if code is None:
+        return None
+    value = rounded_down(1 - code.cosine.between[1])
+    return Finding(value, source=f"{code.name}: {code.reference}", how=_command(d, K))
+
+
+def _welch(d: int, K: int) -> Finding:
+    square = Fraction(max(0, K - d), d * (K - 1))
     most = min((n for e, _, n, *_ in equiangular() if e >= d), default=d * (d + 1) // 2)
-    if K > most or K <= 2 * d:
-        return K > most
     root = math.isqrt(square.denominator)
-    return square.numerator != 1 or root * root != square.denominator or root % 2 == 0
+    odd = square.numerator == 1 and root * root == square.denominator and root % 2 == 1
+    return replace(_finding(square), strict=K > most or (K > 2 * d and not odd))
 
 
-def _welch_square(d: int, K: int) -> Fraction:
-    return Fraction(max(0, K - d), d * (K - 1))
+def _orthoplex(d: int, K: int) -> Finding | None:
+    return _finding(Fraction(1, d)) if 2 * K > d * (d + 1) else None
 
 
-def _welch_most(d: int, square: Fraction) -> Fraction | None:
-    return d * (1 - square) / (1 - d * square) if d * square < 1 else None
-
-
-def _orthoplex_square(d: int, K: int) -> Fraction | None:
-    return Fraction(1, d) if 2 * K > d * (d + 1) else None
-
-
-def _orthoplex_most(d: int, square: Fraction) -> Fraction | None:
-    return Fraction(d * (d + 1), 2) if d * square < 1 else None
-
-
-def _second_square(d: int, K: int) -> Fraction | None:
+def _second_degree(d: int, K: int) -> Finding | None:
     if 3 * K <= d * (d + 2):
         return None
-    return min(Fraction(3 * K - d * (d + 2), (d + 2) * (K - d)), Fraction(6, d + 4))
+    square = Fraction(3 * K - d * (d + 2), (d + 2) * (K - d))
+    return _finding(min(square, Fraction(6, d + 4)))
 
 
-def _second_most(d: int, square: Fraction) -> Fraction | None:
-    if (d + 2) * square >= 3 or (d + 4) * square > 6:
-        return None
-    return d * (d + 2) * (1 - square) / (3 - (d + 2) * square)
+def _finding(square: Fraction) -> Finding:
+    """Return the bound 1 - mu from one on mu^2, with full precision where mu is near 1."""
+    return Finding(float(1 - square) / (1.0 + math.sqrt(square)))
 
 
-_OF_LINES = (
-    _SquareBound("welch", "Welch 1974; Lemmens and Seidel 1973", _welch_square, _welch_most),
-    _SquareBound("orthoplex", "Conway, Hardin and Sloane 1996", _orthoplex_square, _orthoplex_most),
-    _SquareBound("levenshtein-lines", "Levenshtein 1992", _second_square, _second_most),
-)
+class _LineLimit(Limit):
+    """A bound on the coherence, by what it says of 1 - mu at (d, K)."""
 
-
-class _OfPoints(Limit):
-    """A bound on codes of 2 K points, for K lines and their opposites."""
-
-    exists = False
-
-    def __init__(self, limit: Limit) -> None:
-        self.name, self._limit = limit.name, limit
-        self.source, self.listed = f"antipodal points: {limit.source}", limit.listed
+    def __init__(
+        self, name: str, source: str, says: Callable[[int, int], Finding | None], *, exists: bool
+    ) -> None:
+        self.name, self.source, self.exists, self._says = name, source, exists, says
 
     def at(self, d: int, K: int) -> Finding | None:
-        says = self._limit.at(d, 2 * K)
-        source = None if says is None or says.source is None else f"antipodal points: {says.source}"
-        return None if says is None else replace(says, source=source)
+        return self._says(d, K)
 
     def points(self, d: int, target: Fraction) -> Count | None:
-        most = self._limit.points(d, target)
-        if most is None or most.exact is None:
-            return None if most is None else Count(most.log10 - math.log10(2.0))
-        return Count.of(max(1, most.exact // 2), most.source)
+        """The largest K whose value reaches the target, by bisection: values fall with K."""
 
-    def dimension(self, K: int, target: Fraction) -> Dimension:
-        return self._limit.dimension(2 * K, target)
+        def reaches(K: int) -> bool:
+            says = self.at(d, K)
+            if says is None or not says.valid:
+                return not self.exists
+            return target < least_excluded(value := Fraction(says.value)) or (
+                not says.strict and target <= value
+            )
 
-
-class _KnownLines(Limit):
-    """The table of packings of lines, and equiangular lines: K lines or more in d dimensions or
-    fewer."""
-
-    name = "known-lines"
-    source = "table of packings of lines"
-    exists = True
-    listed = True
-
-    def at(self, d: int, K: int) -> Finding | None:
-        entry = known_lines().covering(d, K)
-        if entry is None:
+        low, high = 1, 2
+        while high < _MOST and reaches(high):
+            low, high = high, 2 * high
+        if low == 1 and self.exists or high >= _MOST:
             return None
-        return Finding(rounded_down(1 - entry.between[1]), source=_source(entry, d, K))
-
-    def points(self, d: int, target: Fraction) -> Count | None:
-        reached = [e for e in known_lines().best_first if e.d <= d and 1 - e.between[1] >= target]
-        most = max(reached, key=lambda entry: entry.K, default=None)
-        return None if most is None else Count.of(most.K, _source(most, d, most.K))
-
-
-class _Constructed(Limit):
-    """Half of the rows of an antipodal construction."""
-
-    name = "construction"
-    source = "antipodal constructions, see gnc solve --list-constructions"
-    exists = True
-    listed = True
-
-    def at(self, d: int, K: int) -> Finding | None:
-        code = line_construction(d, K)
-        if code is None:
-            return None
-        value = rounded_down(1 - code.cosine.between[1])
-        return Finding(value, source=f"{code.name}: {code.reference}", how=_command(d, K))
-
-    def points(self, d: int, target: Fraction) -> Count | None:
-        reached = [c for c in antipodal(min(d, SEARCHED)) if 1 - c.cosine.between[1] >= target]
-        most = max(reached, key=lambda code: code.K, default=None)
-        if most is None:
-            return None
-        return Count.of(most.K // 2, f"{most.name}: {most.reference}", _command(d, most.K // 2))
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if reaches(middle) else (low, middle)
+        says = self.at(d, low if self.exists else high)
+        assert says is not None, "it reaches or excludes the target"
+        return Count.of(low, says.source, says.how)
 
 
 def line_limits(of_points: Sequence[Limit]) -> list[Limit]:
     """Return the bounds on lines.
 
     Args:
-        of_points: bounds from above on codes, which hold for antipodal ones.
+        of_points: bounds from above on codes, which hold for the 2 K antipodal points of K lines.
     """
-    codes = [_ClosedForm(), _KnownLines(), _Constructed()]
-    return [*codes, *_OF_LINES, *map(_OfPoints, of_points)]
+
+    def doubled(limit: Limit) -> Limit:
+        def says(d: int, K: int) -> Finding | None:
+            finding = limit.at(d, 2 * K)
+            source = f"antipodal points: {limit.cited(finding)}"
+            return None if finding is None else replace(finding, source=source)
+
+        return _LineLimit(limit.name, f"antipodal points: {limit.source}", says, exists=False)
+
+    known = "table of packings of lines, and of equiangular lines"
+    built = "antipodal constructions, see gnc solve --list-constructions"
+    closed = "orthogonal lines, simplex, equal angles in the plane"
+    relative = "Welch 1974; Lemmens and Seidel 1973"
+    return [
+        _LineLimit("closed-form", closed, _closed, exists=True),
+        _LineLimit("construction", built, _constructed, exists=True),
+        _LineLimit("known-lines", known, _known, exists=True),
+        _LineLimit("welch", relative, _welch, exists=False),
+        _LineLimit("orthoplex", "Conway, Hardin and Sloane 1996", _orthoplex, exists=False),
+        _LineLimit("levenshtein-lines", "Levenshtein 1992", _second_degree, exists=False),
+        *map(doubled, of_points),
+    ]
 
 
 def line_construction(d: int, K: int) -> Construction | None:
@@ -283,27 +218,23 @@ def best_lines(d: int, K: int) -> Reference | None:
         >>> best_lines(7, 28).figure, best_lines(7, 28).proven
         ('1/3', True)
     """
-    closed = closed_form(d, K)
+    found: tuple[float, str, int, int, str, str]
+    closed, rounding = closed_form(d, K), 0.0
+    entry, code = known_lines().covering(d, K), line_construction(d, K)
     if closed is not None:
         figure = "0" if K <= d else f"1/{d}" if K == d + 1 else f"{closed:.15f}"
-        source = "orthogonal lines" if K <= d else "simplex" if K == d + 1 else "equal angles"
-        return _reference(d, K, closed, "theorem", d, K, f"closed form: {source}", figure)
-    entry, code = known_lines().covering(d, K), line_construction(d, K)
-    if code is not None and (entry is None or code.cosine.value <= entry.max_cosine + _MEET):
-        figure = code.cosine.text if "(" not in code.cosine.text else f"{code.cosine.value:.15f}"
-        source = f"construction: {code.name}"
-        value = code.cosine.value
-        return _reference(d, K, value, "construction", code.d, code.K // 2, source, figure)
-    if entry is None:
+        name = "orthogonal lines" if K <= d else "simplex" if K == d + 1 else "equal angles"
+        found = closed, "theorem", d, K, f"closed form: {name}", figure
+    elif code is not None and (entry is None or code.cosine.value <= entry.max_cosine + _MEET):
+        value, figure = code.cosine.value, code.cosine.text
+        figure = f"{value:.15f}" if "(" in figure else figure
+        found = value, "construction", code.d, code.K // 2, f"construction: {code.name}", figure
+    elif entry is not None:
+        rounding, source = entry.rounding, _source(entry, d, K)
+        found = entry.max_cosine, "table", entry.d, entry.K, source, entry.figure
+    else:
         return None
-    source, value = _source(entry, d, K), entry.max_cosine
-    found = _reference(d, K, value, "table", entry.d, entry.K, source, entry.figure)
-    return replace(found, rounding=entry.rounding, date=entry.date)
-
-
-def _reference(
-    d: int, K: int, value: float, kind: str, code_d: int, code_K: int, source: str, figure: str
-) -> Reference:
+    value, kind, code_d, code_K, source, figure = found
     own = (code_d, code_K) == (d, K)
     return Reference(
         max_cosine=value,
@@ -314,6 +245,7 @@ def _reference(
         own=own,
         figure=figure,
         proven=value <= least_coherence(d, K).lower + _MEET,
+        rounding=rounding,
         on_record=own,
     )
 

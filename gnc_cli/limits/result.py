@@ -337,7 +337,7 @@ class BoundsResult(Result):
             degrees = f"{math.degrees(self.arcface_m):.4g} degrees"
             return "minimal angle", "at least", f"{short_decimal(self.arcface_m)} rad ({degrees})"
         if self.max_cosine is not None:
-            return self.quantity.title, "at most", short_decimal(self.max_cosine)
+            return self.quantity.noun, "at most", short_decimal(self.max_cosine)
         return None if self.margin is None else ("margin", "", short_decimal(self.margin))
 
     @property

@@ -115,7 +115,7 @@ def _certificate(answer: CertificateAnswer, verbose: bool) -> list[Table]:
 def _pair(result: BoundsResult, verbose: bool) -> list[Table]:
     """The best interval; in short what is behind it, else every bound, the best first."""
     (best,) = result.best
-    one, what = best.quantity.is_cosine, best.quantity.title
+    one, what = best.quantity.is_cosine, best.quantity.noun
     of = "the best lines" if best.quantity is Quantity.LINES else "the best code"
     answers: list[Cell] = [Styled(f"{what} of {of}: {interval(best)}", "bold")]
     if best.status is not None:
@@ -313,7 +313,7 @@ def _sweep(result: BoundsResult, verbose: bool) -> Table:
     one = result.quantity.is_cosine
     brief = result.target is not None and not verbose
     digits = 12 if verbose else 5 if brief and not one else 8
-    title = f"Bounds   {result.quantity.title} of the best code, {result.title}"
+    title = f"Bounds   {result.quantity.noun} of the best code, {result.title}"
     heads = (
         "d",
         "K",

@@ -215,12 +215,11 @@ def _start(
     instance: Instance, problem: Problem, init: np.ndarray, origin: str, deadline: Deadline
 ) -> Candidate:
     """A whole code as the first candidate, polished where that is cheap and makes it no worse."""
-    whole, restricted = problem.whole(problem.from_code(init)), None
+    whole = problem.whole(problem.from_code(init))
+    restricted = problem if instance.is_lines else None
     if instance.symmetry is not None:
         restricted = Tammes(_orbits_of(init, instance.symmetry[1]))
         whole = restricted.symmetric(init)
-    if instance.is_lines:
-        restricted = problem
     if instance.separate:
         whole = np.concatenate([init, one_vs_rest(init, deadline=deadline).directions])
     start = Candidate(problem.value(whole), whole, restricted=restricted, origin=origin)
