@@ -268,9 +268,8 @@ def _drawn(
     plain = plain and problem.K <= MOST_POINTS and not effort.counted
     loaded = state.torch or "torch" in sys.modules
     if plain and (r == 0 or deadline.remaining < _LOADING and not loaded):
-        lines = not problem.parametrisation.is_free
         later = ["quick", "quick hop", "symmetric", "algebra"]
-        later = later[: 2 if problem.d == 2 or lines else 4]
+        later = later[: 2 if problem.d == 2 else 4 if problem.parametrisation.is_free else 3]
         return ["quick"] if r == 0 else later
     new = dict(_NEW)
     if problem.d >= _MANY_PARTS:
@@ -281,8 +280,11 @@ def _drawn(
     if not plain:
         del new["quick"], learning["quick hop"]
     whole_sphere = problem.parametrisation.is_free and problem.d > 2
+    lines = problem.parametrisation.images is not None
+    if r < _ALL_SOURCES or not (whole_sphere or lines):
+        del new["symmetric"]
     if r < _ALL_SOURCES or not whole_sphere:
-        del new["symmetric"], new["neighbour"]
+        del new["neighbour"]
     if not whole_sphere or (r < _ALL_SOURCES and (effort.counted or problem.d < _MANY_PARTS)):
         del new["algebra"]
     if not effort.shakes or not any(c.polished for c in state.archive):

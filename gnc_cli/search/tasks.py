@@ -85,6 +85,11 @@ class Task:
     """The user's own, of which each task draws a group."""
     device: str = "cpu"
 
+    @property
+    def lines(self) -> bool:
+        """Whether the points are the two of each line."""
+        return self.symmetry is None and self.problem.parametrisation.images is not None
+
     def __str__(self) -> str:
         return f"d = {self.problem.d}, K = {self.problem.K}, {self.source} starts"
 
@@ -201,9 +206,8 @@ class _Work:
         """Polish the most promising ends, and those that look like the best value known: basins
         crowd within 1e-6 of each other (d = 3, K = 73), closer than estimates can tell."""
         best = self.task.bar
-        if not self.problem.parametrisation.is_free and self.task.symmetry is None:
-            if self.problem.parametrisation.images is not None:  # lines stay lines
-                ends = [replace(end, restricted=self.problem) for end in ends]
+        if self.task.lines:  # they stay lines
+            ends = [replace(end, restricted=self.problem) for end in ends]
         for rank, candidate in enumerate(ends[: 4 * ARCHIVE_SIZE]):
             near = candidate.value < best + NEAR * self.problem.scale(candidate.value)
             if near and rank < self.effort.polishes and not self.deadline.expired:
@@ -272,7 +276,8 @@ def _symmetric_ends(work: _Work, K: int, parent: Candidate | None = None) -> lis
     """Ends over orbits of random groups with K points, or of a parent's group, best first."""
     scale = work.scale()
     descents = SymmetricDescents(
-        work.rng, work.problem.d, K, scale, _SHARP / scale, ESTIMATE * scale, work.deadline
+        *(work.rng, work.problem.d, K, scale, _SHARP / scale, ESTIMATE * scale, work.deadline),
+        lines=work.task.lines,
     )
     most = [work.effort.batch] if work.effort.counted else []
     if parent is None:

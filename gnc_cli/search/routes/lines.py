@@ -5,15 +5,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from gnc_cli.constructions.families.theorem_3_3 import simplex_vertices
+from gnc_cli.geometry.sphere import one_per_line
 from gnc_cli.limits.lines import closed_form, line_construction
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.search.instance import Instance, Machine, Plan
 from gnc_cli.search.result import Course, Outcome, SolveResult
 from gnc_cli.search.routes.construction import streamed
 from gnc_cli.search.routes.route import Route, Save
-
-_ZERO = 1e-9
-"""Coordinates of a unit row up to this are 0, but for their rounding."""
 
 
 @dataclass(frozen=True)
@@ -47,10 +45,3 @@ def known_lines_route(instance: Instance, plan: Plan, machine: Machine) -> Known
     rows[:, : code.d] = one_per_line(np.asarray(code.build(), dtype=np.float64))[:K]
     origin = f"construction: {code.name}, one row of each pair"
     return KnownLines(instance, plan, machine, rows, origin, Outcome.CONSTRUCTED)
-
-
-def one_per_line(rows: np.ndarray) -> np.ndarray:
-    """Return the rows (K, d) of an antipodal code (2 K, d) whose first coordinate that is not 0 is
-    positive."""
-    first = np.argmax(np.abs(rows) > _ZERO, axis=1)
-    return rows[np.take_along_axis(rows, first[:, None], axis=1)[:, 0] > 0.0]
