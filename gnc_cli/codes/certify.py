@@ -122,7 +122,7 @@ def certify_code(
     )
 
 
-def line_figures(weights: np.ndarray, tolerance: float) -> tuple[float, float, np.ndarray]:
+def line_figures(weights: np.ndarray, tolerance: float) -> tuple[float, float, np.ndarray | None]:
     """Return the coherence of lines, their minimal angle in degrees, and the contacts.
 
     Args:
@@ -130,12 +130,14 @@ def line_figures(weights: np.ndarray, tolerance: float) -> tuple[float, float, n
         tolerance: of contacts, absolute on distances.
 
     Returns:
-        The contacts are pairs of rows of `antipodes(weights)`, two for each pair of lines.
+        The contacts are pairs of rows of `antipodes(weights)`, two for each pair of lines; None for
+        K above `EVERY_CLASS`.
     """
     points = antipodes(weights)
     maxima = row_maxima(points)
     shortest = closest_pair(points, maxima)[2]
-    pairs = contact_pairs(points, tolerance, shortest)
+    few = len(weights) <= EVERY_CLASS
+    pairs = contact_pairs(points, tolerance, shortest) if few else None
     return float(maxima[0].max()), float(np.degrees(angle_from_chord(shortest))), pairs
 
 

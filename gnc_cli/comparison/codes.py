@@ -253,7 +253,7 @@ def _judge_lines(code: Code, table: KnownCodes, threads: int | None) -> Judged:
         min_angle_deg=angle,
         rho_one_vs_rest=None,
         rattlers=None,
-        contacts=len(pairs) // 2,
+        contacts=None if pairs is None else len(pairs) // 2,
         congruence=None,
         seconds=time.monotonic() - started,
         **fields,

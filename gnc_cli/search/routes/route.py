@@ -112,9 +112,10 @@ class Route(ABC):
             undecided = ("rattlers.one_vs_rest",) if certificate.undecided else ()
         coherence = None
         if self.instance.is_lines:
-            coherence, angle, pairs = line_figures(np.asarray(weights), TOLERANCE)
+            coherence, angle, pairs = line_figures(weights, TOLERANCE)
             extras["contact_pairs"], undecided = pairs, ()
-            figures |= {"min_angle_deg": angle, "contacts": len(pairs) // 2}
+            contacts = None if pairs is None else len(pairs) // 2
+            figures |= {"min_angle_deg": angle, "contacts": contacts}
         result = SolveResult(
             seconds=seconds,
             version=__version__,
