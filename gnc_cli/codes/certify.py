@@ -5,6 +5,7 @@ one-vs-one and the one-vs-rest distance have different rattlers; each function n
 Tolerances are absolute and on distances, never on cosines.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -122,17 +123,22 @@ def certify_code(
     )
 
 
-def line_figures(weights: np.ndarray, tolerance: float) -> tuple[float, float, np.ndarray | None]:
+def line_figures(
+    weights: np.ndarray, tolerance: float, coherence: float | None = None
+) -> tuple[float, float, np.ndarray | None]:
     """Return the coherence of lines, their minimal angle in degrees, and the contacts.
 
     Args:
         weights: one unit row per line, shape (K, d).
         tolerance: of contacts, absolute on distances.
+        coherence: where it is known exactly.
 
     Returns:
         The contacts are pairs of rows of `antipodes(weights)`, two for each pair of lines; None for
         K above `EVERY_CLASS`.
     """
+    if coherence is not None and len(weights) > EVERY_CLASS:
+        return coherence, math.degrees(math.acos(coherence)), None
     points = antipodes(weights)
     maxima = row_maxima(points)
     shortest = closest_pair(points, maxima)[2]

@@ -78,7 +78,7 @@ def least_coherence(d: int, K: int, attained: float = 1.0) -> Bracket:
         >>> f"{least_coherence(3, 4):.9f}", f"{least_coherence(2, 5):.9f}"
         ('0.333333333', '0.809016994')
     """
-    closed = closed_form(d, K)
+    closed = closed_coherence(d, K)
     upper = attained if closed is None else closed
     own = (says(d, K) for says in (_welch, _orthoplex, _second_degree))
     least = min(LEVENSHTEIN.at(d, 2 * K).value, *(f.value for f in own if f is not None))
@@ -86,7 +86,7 @@ def least_coherence(d: int, K: int, attained: float = 1.0) -> Bracket:
     return Bracket(min(lower, upper), upper)
 
 
-def closed_form(d: int, K: int) -> float | None:
+def closed_coherence(d: int, K: int) -> float | None:
     """Return the least coherence of orthogonal lines (K <= d), of the simplex (K = d + 1) and in
     the plane, each optimal; None elsewhere."""
     if K <= d + 1:
@@ -95,7 +95,7 @@ def closed_form(d: int, K: int) -> float | None:
 
 
 def _closed(d: int, K: int) -> Finding | None:
-    value = closed_form(d, K)
+    value = closed_coherence(d, K)
     return None if value is None else Finding(1.0 - value, how=_command(d, K))
 
 
@@ -219,7 +219,7 @@ def best_lines(d: int, K: int) -> Reference | None:
         ('1/3', True)
     """
     found: tuple[float, str, int, int, str, str]
-    closed, rounding = closed_form(d, K), 0.0
+    closed, rounding = closed_coherence(d, K), 0.0
     entry, code = known_lines().covering(d, K), line_construction(d, K)
     if closed is not None:
         figure = "0" if K <= d else f"1/{d}" if K == d + 1 else f"{closed:.15f}"

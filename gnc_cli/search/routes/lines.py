@@ -6,7 +6,7 @@ import numpy as np
 
 from gnc_cli.constructions.families.theorem_3_3 import simplex_vertices
 from gnc_cli.geometry.sphere import one_per_line
-from gnc_cli.limits.lines import closed_form, line_construction
+from gnc_cli.limits.lines import closed_coherence, line_construction
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.search.instance import Instance, Machine, Plan
 from gnc_cli.search.result import Course, Outcome, SolveResult
@@ -22,16 +22,19 @@ class KnownLines(Route):
     """One unit row per line, shape (K, d)."""
     origin: str
     outcome: Outcome
+    coherence: float | None = None
+    """Where it is known exactly."""
 
     def solve(self, deadline: Deadline, save: Save | None) -> SolveResult:
         course = Course(origin=self.origin, outcome=self.outcome, searched=False)
-        return self.record(self.weights, None, course, deadline.elapsed)
+        seconds, exact = deadline.elapsed, self.coherence
+        return self.record(self.weights, None, course, seconds, coherence=exact)
 
 
 def known_lines_route(instance: Instance, plan: Plan, machine: Machine) -> KnownLines | None:
     """Return the way to the best lines that need no search, or None."""
     d, K = instance.d, instance.K
-    if closed_form(d, K) is not None:
+    if closed_coherence(d, K) is not None:
         angles = np.pi * np.arange(K)[:, None] / K
         plane = np.hstack([np.cos(angles), np.sin(angles)])
         rows = np.eye(K, d) if K <= d else plane if d == 2 else simplex_vertices(K)
@@ -44,4 +47,5 @@ def known_lines_route(instance: Instance, plan: Plan, machine: Machine) -> Known
     rows = np.zeros((K, d))
     rows[:, : code.d] = one_per_line(np.asarray(code.build(), dtype=np.float64))[:K]
     origin = f"construction: {code.name}, one row of each pair"
-    return KnownLines(instance, plan, machine, rows, origin, Outcome.CONSTRUCTED)
+    exact = code.cosine.value if code.K == 2 * K else None
+    return KnownLines(instance, plan, machine, rows, origin, Outcome.CONSTRUCTED, exact)

@@ -80,6 +80,7 @@ class Route(ABC):
         *,
         features: np.ndarray | None = None,
         ufm: UfmMeasures | None = None,
+        coherence: float | None = None,
     ) -> SolveResult:
         """The result, with what there is to say of the code.
 
@@ -87,6 +88,7 @@ class Route(ABC):
             certificate: None for lines, and where the search was stopped before every pair was
                 seen.
             features: in place of the certificate's.
+            coherence: of lines, where it is known exactly.
         """
         second, gain, extras = course.second, course.first_order_gain, {"history": course.history}
         figures: dict[str, Any] = dict.fromkeys(_OF_ALL_PAIRS)
@@ -110,9 +112,8 @@ class Route(ABC):
                 "margins": Margins(rho.lower, certificate.min_angle),
             }
             undecided = ("rattlers.one_vs_rest",) if certificate.undecided else ()
-        coherence = None
         if self.instance.is_lines:
-            coherence, angle, pairs = line_figures(weights, TOLERANCE)
+            coherence, angle, pairs = line_figures(weights, TOLERANCE, coherence)
             extras["contact_pairs"], undecided = pairs, ()
             contacts = None if pairs is None else len(pairs) // 2
             figures |= {"min_angle_deg": angle, "contacts": contacts}
