@@ -2,8 +2,7 @@
 
     python -m benchmarks.known_codes.lines [SECONDS]
 
-For each pair `gnc solve --problem lines --method descent` runs with one seed and a time limit, 20
-seconds by default. The gap to the coherence of the public table is negative where the lines found
+For each pair `gnc solve --problem lines` runs with one seed and a time limit, 20 seconds by default. The gap to the coherence of the public table is negative where the lines found
 are better; the other gap is that to the proved lower bound.
 """
 
@@ -28,7 +27,7 @@ matrix."""
 
 def row(d: int, K: int, seconds: float) -> list[str]:
     """Search one pair; the figures as text."""
-    found = solve(d, K, problem="lines", method="descent", time_limit=seconds)
+    found = solve(d, K, problem="lines", time_limit=seconds)
     assert found.coherence is not None and found.best_known is not None
     assert found.optimum is not None and found.gap is not None
     bound = 1.0 - found.optimum.upper

@@ -16,7 +16,7 @@ from gnc_cli.errors import UsageError
 from gnc_cli.known_codes.best import SAME, constructed
 from gnc_cli.known_codes.stored import best_stored, stored_entry
 from gnc_cli.limits.registry import possible_table
-from gnc_cli.parameters import check_current_folder, requires, spelled
+from gnc_cli.parameters import check_current_folder, spelled
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.threads import resolve_device
 from gnc_cli.search.effort import LARGE
@@ -187,7 +187,11 @@ def _choose_lines(
     known = None if given else known_lines_route(*values)
     if values[0].is_large:
         if known is None:
-            raise requires("problem", f"K up to {LARGE}", "lower K, or take a construction's lines")
+            lines = spelled("problem", "lines")
+            raise UsageError(
+                f"{lines} requires K up to {LARGE}, as no construction has {values[0].K:,} lines in "
+                f"{values[0].d:,} dimensions; lower {spelled('K')}"
+            )
         return known
     search = _search(values, start, tasks)
     if known is None:
