@@ -2,9 +2,9 @@
 
     python -m benchmarks.known_codes.lines [SECONDS]
 
-For each pair `gnc solve --problem lines` runs with one seed and a time limit, 20 seconds by default.
-The gap to the coherence of the public table is negative where the lines found are better; the other
-gap is that to the proved lower bound.
+For each pair `gnc solve --problem lines` runs with one seed and a time limit, 20 seconds by
+default. The gap to the coherence of the public table is negative where the lines found are better;
+the other gap is that to the proved lower bound.
 """
 
 import sys
