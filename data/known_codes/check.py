@@ -96,7 +96,8 @@ def main() -> int:
     if found:
         print(*found, sep="\n", file=sys.stderr)
         return 1
-    for name in ("table.csv", "cardinality.csv", "margins.csv"):
+    names = ("table.csv", "cardinality.csv", "margins.csv", "lines.csv", "equiangular.csv")
+    for name in names:
         stamp(name)
     return 0
 

@@ -5,6 +5,7 @@ one-vs-one and the one-vs-rest distance have different rattlers; each function n
 Tolerances are absolute and on distances, never on cosines.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +14,13 @@ from gnc_cli.brackets import Bracket
 from gnc_cli.geometry.gram import closest_pair, gram_tiles, one_vs_one_rattlers, row_maxima
 from gnc_cli.geometry.one_vs_rest import own_row_bounds
 from gnc_cli.geometry.rounding import gamma
-from gnc_cli.geometry.sphere import angle_from_chord, chord, pair_chord_bounds, pair_chords
+from gnc_cli.geometry.sphere import (
+    angle_from_chord,
+    antipodes,
+    chord,
+    pair_chord_bounds,
+    pair_chords,
+)
 from gnc_cli.metrics.gnc2 import EVERY_CLASS, Gnc2Detail, Rattlers, gnc2_detail
 from gnc_cli.runtime.deadline import Deadline
 
@@ -114,6 +121,30 @@ def certify_code(
         rattles_one_vs_one=loose,
         classes=detail if every else None,
     )
+
+
+def line_figures(
+    weights: np.ndarray, tolerance: float, coherence: float | None = None
+) -> tuple[float, float, np.ndarray | None]:
+    """Return the coherence of lines, their minimal angle in degrees, and the contacts.
+
+    Args:
+        weights: one unit row per line, shape (K, d).
+        tolerance: of contacts, absolute on distances.
+        coherence: where it is known exactly.
+
+    Returns:
+        The contacts are pairs of rows of `antipodes(weights)`, two for each pair of lines; None for
+        K above `EVERY_CLASS`.
+    """
+    if coherence is not None and len(weights) > EVERY_CLASS:
+        return coherence, math.degrees(math.acos(coherence)), None
+    points = antipodes(weights)
+    maxima = row_maxima(points)
+    shortest = closest_pair(points, maxima)[2]
+    few = len(weights) <= EVERY_CLASS
+    pairs = contact_pairs(points, tolerance, shortest) if few else None
+    return float(maxima[0].max()), float(np.degrees(angle_from_chord(shortest))), pairs
 
 
 def simple_bracket(weights: np.ndarray, row_max: np.ndarray) -> Bracket:

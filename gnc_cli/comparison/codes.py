@@ -12,7 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gnc_cli.brackets import Bracket
-from gnc_cli.codes.certify import certify_code, one_vs_one_rattlers, simple_bracket
+from gnc_cli.codes.certify import (
+    certify_code,
+    line_figures,
+    one_vs_one_rattlers,
+    simple_bracket,
+)
 from gnc_cli.codes.description import Description
 from gnc_cli.codes.exact_cosine import ExactRows, verify_below
 from gnc_cli.comparison.files import read_decimals, read_published
@@ -21,11 +26,12 @@ from gnc_cli.errors import DataError
 from gnc_cli.geometry.gram import closest_pair, gram_tiles, row_maxima
 from gnc_cli.geometry.one_vs_rest import one_vs_rest
 from gnc_cli.geometry.rounding import spacing
-from gnc_cli.geometry.sphere import angle_from_chord, chord, normalise
+from gnc_cli.geometry.sphere import angle_from_chord, antipodes, chord, normalise
 from gnc_cli.known_codes.best import best
 from gnc_cli.known_codes.recognition import SAME_ROWS, Recognised, recognise
 from gnc_cli.known_codes.table import KnownCodes
 from gnc_cli.known_codes.verdict import ComparisonStatus, verdict
+from gnc_cli.limits.lines import best_lines
 from gnc_cli.metrics.gnc2 import Rattlers
 from gnc_cli.metrics.rows import real_matrix
 from gnc_cli.runtime.deadline import Deadline
@@ -70,7 +76,7 @@ _LISTED_ROWS = 3000
 """Of codes with more rows contacts are counted, not listed, and few rows are bracketed."""
 _FITTED = 200
 """A polynomial is fitted to this many digits at most."""
-_PROBLEMS = ("softmax", "tammes", "ufm")
+_PROBLEMS = ("softmax", "tammes", "ufm", "lines")
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +133,7 @@ class Judged:
 
     row: FileRow
     weights: np.ndarray
-    """Unit rows, shape (K, d)."""
+    """Unit rows, shape (K, d); of lines with their opposites, (2 K, d)."""
     contact_pairs: np.ndarray | None
     rattles: np.ndarray | None
     """One-vs-one rattlers, shape (K,), bool."""
@@ -165,6 +171,8 @@ def judge_code(code: Code, table: KnownCodes, deadline: Deadline, threads: int |
     to float64 where the file cannot be read again).
     Where the deadline comes first, the row has no cosine and no status.
     """
+    if code.problem == "lines":
+        return _judge_lines(code, table, threads)
     started = time.monotonic()
     K, d = code.rows.shape
     known = best(d, K, table)
@@ -212,6 +220,45 @@ def judge_code(code: Code, table: KnownCodes, deadline: Deadline, threads: int |
         **fields,
     )
     return Judged(row, code.unit, pairs, rattles, code.names)
+
+
+def _judge_lines(code: Code, table: KnownCodes, threads: int | None) -> Judged:
+    """Compare lines with the best known ones; what is proved of an improvement is of the floats."""
+    started = time.monotonic()
+    K, d = code.rows.shape
+    with limit_threads(threads_for(8.0 * K * K * d, threads)):
+        coherence, angle, pairs = line_figures(code.unit, max(_TOLERANCE, 2.0 * code.precision))
+
+    def exact() -> ExactRows:
+        return ExactRows.of_floats(antipodes(code.rows))
+
+    fields = verdict(
+        coherence,
+        d,
+        K,
+        best_lines(d, K),
+        table.stamp,
+        verified=lambda t: verify_below(exact(), t) is True,
+        rows=exact,
+        file=code.file,
+        precision=code.precision,
+        problem=code.problem,
+    )
+    row = FileRow(
+        d=d,
+        K=K,
+        file=code.file,
+        problem=code.problem,
+        coherence=coherence,
+        min_angle_deg=angle,
+        rho_one_vs_rest=None,
+        rattlers=None,
+        contacts=None if pairs is None else len(pairs) // 2,
+        congruence=None,
+        seconds=time.monotonic() - started,
+        **fields,
+    )
+    return Judged(row, antipodes(code.unit), pairs, None, None)
 
 
 def _measure(
@@ -293,7 +340,7 @@ def described(row: FileRow, code: Judged, precision: float, deadline: Deadline) 
     """`compare --describe`: a row with the description of its code."""
     from gnc_cli.codes.invariants import describe
 
-    if code.contact_pairs is None or row.max_cosine is None or row.max_cosine >= 1.0 - _EQUAL:
+    if code.contact_pairs is None or row.compared is None or row.compared >= 1.0 - _EQUAL:
         reason = "all: its contacts are not listed, or points are equal"
         return replace(row, description=Description(left_out=(reason,)))
     tolerance = max(SAME_ROWS, precision)
@@ -314,7 +361,7 @@ def polished_cosine(
     def refused(obstacle: Obstacle, advice: str) -> tuple[PolishedCosine, None]:
         return PolishedCosine(decimals, obstacle=obstacle.value, advice=advice), None
 
-    if code.row.max_cosine is None:
+    if code.row.compared is None:
         return refused(Obstacle.OUT_OF_TIME, Obstacle.OUT_OF_TIME.advice)
     if code.row.K > _LISTED_ROWS:
         return refused(Obstacle.TOO_LARGE, f"more than {_LISTED_ROWS} points")

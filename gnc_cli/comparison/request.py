@@ -106,6 +106,15 @@ class Compare(Call):
         ),
         Of("files"),
     ] = None
+    lines: Annotated[
+        bool,
+        Parameter(
+            "Compare each file's rows as lines, by coherence; files of solve --problem lines say "
+            "so themselves.",
+            group=_COMPARE,
+        ),
+        Of("files"),
+    ] = False
     describe: Annotated[
         bool,
         Parameter(

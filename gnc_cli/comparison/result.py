@@ -31,15 +31,16 @@ class CompareRow:
     K: int = field(metadata=LABEL | QUESTION)
     """Number of points."""
     max_cosine: float | None = field(default=None, metadata=LOWER)
-    """Largest cosine between two different points; None in a list, or where time ran out."""
+    """Largest cosine between two different points; None in a list, for lines, or where time ran
+    out."""
     best_known: float | None
     """Smallest largest cosine on record for this d and K; None where there is none."""
     figure: str | None = None
     """best_known as its source has it: a fraction where it is exact; every digit in a list."""
     gap: float | None = field(default=None, metadata=LOWER)
     """max_cosine - best_known: negative is better. It is 0 within the rounding of best_known below
-    it. A file whose problem is softmax is judged by its distance: 1 - rho_one_vs_rest.lower counts
-    where that is less than max_cosine."""
+    it. Of lines the coherence counts in place of max_cosine. A file whose problem is softmax is
+    judged by its distance: 1 - rho_one_vs_rest.lower counts where that is less than max_cosine."""
     status: ComparisonStatus | None = field(default=None, metadata=WORD)
     """Where proven is true, `improves` is a contradiction: the entry or the file is wrong. None
     where nothing was compared."""
@@ -146,7 +147,9 @@ class FileRow(CompareRow):
     min_angle_deg: float | None = field(metadata=HIGHER)
     """Angle of the closest pair, degrees."""
     problem: str | None = field(default=None, metadata=OMITTED_IF_NONE)
-    """Of the search that made the code, where the file says it."""
+    """Of the search that made the code, where the file says it; `lines` with --lines."""
+    coherence: float | None = field(default=None, metadata=OMITTED_IF_NONE | LOWER)
+    """Of lines, the largest absolute cosine of two, compared with best_known."""
     congruence: str | None
     """Whether congruent_to was `decided`; `undecided` where time ran out; None where the code is
     too large to be looked for."""
@@ -158,6 +161,11 @@ class FileRow(CompareRow):
     """With --export: the files written."""
     left_out: tuple[str, ...] | None = field(default=None, metadata=OMITTED_IF_NONE)
     """With --export: one line for each file that was not written, with the reason."""
+
+    @property
+    def compared(self) -> float | None:
+        """The cosine that is compared: the coherence of lines, else the largest cosine."""
+        return self.max_cosine if self.coherence is None else self.coherence
 
 
 @dataclass(frozen=True)

@@ -94,6 +94,8 @@ def compare_files(call: Compare, table: KnownCodes, deadline: Deadline) -> "list
 
     dimension = None if call.d is None else call.d[0]
     codes = [load_code(source, dimension) for source in call.files]
+    if call.lines:
+        codes = [replace(code, problem="lines") for code in codes]
     folders = []
     if call.export is not None:
         folders = export_folders(call.export, [code.file for code in codes], call.force)

@@ -136,7 +136,10 @@ def _place(row: CompareRow) -> str:
 
 def _sheet(r: FileRow, stamp: TableStamp, verbose: bool) -> list[Table]:
     angle = "" if r.min_angle_deg is None else f"minimal angle {r.min_angle_deg:.8f} degrees"
-    rows = [("largest cosine", decimals(r.max_cosine), angle, "max_cosine")]
+    cosine = ("largest cosine", decimals(r.max_cosine), angle, "max_cosine")
+    if r.coherence is not None:
+        cosine = ("coherence", decimals(r.coherence), angle, "coherence")
+    rows = [cosine]
     if r.best_known is None:
         remark = "no table, construction or numerical code has this d and K"
         rows.append(("best known", "-", remark, "best_known"))
@@ -151,7 +154,8 @@ def _sheet(r: FileRow, stamp: TableStamp, verbose: bool) -> list[Table]:
         rho = r.rho_one_vs_rest
         rows.append(("one-vs-rest distance", lower_end(rho), certified(rho), "rho_one_vs_rest"))
     named = "up to rotation, reflection and order" if r.congruent_to else _UNNAMED[r.congruence]
-    rows.append(("congruent to", r.congruent_to or "-", named, "congruent_to"))
+    if r.coherence is None:
+        rows.append(("congruent to", r.congruent_to or "-", named, "congruent_to"))
     if r.exported:
         names = ", ".join(PurePath(path).name for path in r.exported)
         rows.append(("exported", str(PurePath(r.exported[0]).parent), names, "exported"))
@@ -182,7 +186,7 @@ def _files(title: str, rows: Sequence[FileRow], verbose: bool) -> Table:
             r.file or "-",
             str(r.d),
             str(r.K),
-            decimals(r.max_cosine, 10),
+            decimals(r.compared, 10),
             _record(r),
             short(r.gap),
             _status(r.status),

@@ -213,6 +213,12 @@ def _exactly(d: int) -> tuple[Construction, ...]:
 
 
 @lru_cache(maxsize=16)
+def antipodal(d: int) -> tuple[Construction, ...]:
+    """The constructions in at most d dimensions whose distribution has opposite rows."""
+    return tuple(c for c in _up_to(d) if "-1" in dict(c.distribution or ()))
+
+
+@lru_cache(maxsize=16)
 def _sections_up_to(d: int) -> tuple[Construction, ...]:
     """All cross sections in at most d dimensions."""
     return tuple(c for e in range(2, min(d, LARGEST) + 1) for c in cross_sections(e))

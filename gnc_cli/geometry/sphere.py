@@ -103,6 +103,24 @@ def unit_or_zero(rows: np.ndarray) -> np.ndarray:
     return np.divide(rows, norms, out=np.zeros_like(rows), where=~(norms <= 1e-150))
 
 
+def antipodes(W: np.ndarray) -> np.ndarray:
+    """Return each row of W (K, d) followed by its opposite, shape (2 K, d).
+
+    Example:
+        >>> antipodes(np.array([[1.0, 0.5]]))
+        array([[ 1. ,  0.5],
+               [-1. , -0.5]])
+    """
+    return np.stack([W, -W], axis=1).reshape(-1, W.shape[1])
+
+
+def one_per_line(rows: np.ndarray) -> np.ndarray:
+    """Return the rows (K, d) of an antipodal code (2 K, d) whose first coordinate that is not 0 is
+    positive."""
+    first = np.argmax(np.abs(rows) > 1e-9, axis=1)
+    return rows[np.take_along_axis(rows, first[:, None], axis=1)[:, 0] > 0.0]
+
+
 def chord(cosine: float) -> float:
     """Distance between unit vectors of this cosine, `sqrt(2 - 2 cosine)`; 0 beyond cosine 1.
 

@@ -181,7 +181,7 @@ def advice(
     problem: str | None = None,
 ) -> str:
     """One sentence: what the verdict means for the user; `proved` is what no cosine exceeds."""
-    goal = "softmax" if problem == "softmax" else "tammes"
+    goal = problem if problem in ("softmax", "lines") else "tammes"
     own = "" if file is None or file == "-" else f" --init {quote(file)}"
     match status:
         case None:

@@ -87,6 +87,8 @@ def limits_of(
         sdp: with the three-point bound where none is stored.
     """
     limits = all_limits(question.subject, codes, sdp=sdp, deadline=deadline, progress=progress)
+    if question.subject is Quantity.LINES:
+        return limits
     if lp or is_small(question.d, question.K):
         limits.append(DelsarteLP(deadline=deadline, only_open=not lp))
     return limits + unproved_limits(codes)
@@ -142,7 +144,7 @@ def _pair_rows(
         if finding is None:
             continue
         value, angle = finding.value, None
-        if quantity is Quantity.ONE_VS_ONE:
+        if quantity.is_cosine:
             value = 1.0 - value
             angle = math.degrees(angle_from_chord(math.sqrt(2.0 * finding.value)))
         rows.append(
@@ -184,6 +186,8 @@ def _pair_best(
         exact = upper - lower <= ROUNDING and upper_deg - lower_deg <= _SAME_ANGLE * upper_deg
     status = _status(code, bounds, question)
     scale = question.scale(math.log(low.K - 1), code.margin)
+    rho = Bracket(code.margin, max(code.margin, limit.margin))
+    lines = question.subject is Quantity.LINES
     return BestBounds(
         d=low.d,
         K=low.K,
@@ -198,9 +202,7 @@ def _pair_best(
         best_known=best_known,
         status=status,
         scale=None if status == "excluded" else scale,
-        margins=_margins(
-            low.K, Bracket(code.margin, max(code.margin, limit.margin)), question, least
-        ),
+        margins=None if lines else _margins(low.K, rho, question, least),
     )
 
 

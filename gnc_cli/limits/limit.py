@@ -44,6 +44,20 @@ class Quantity(StrEnum):
     """The largest one-vs-rest distance, rho*."""
     ONE_VS_ONE = "one-vs-one"
     """The smallest largest cosine, t*."""
+    LINES = "lines"
+    """The least coherence of K lines, the largest absolute cosine of two of K unit vectors."""
+
+    @property
+    def is_cosine(self) -> bool:
+        """Whether smaller values are better, and each has an angle."""
+        return self is not Quantity.ONE_VS_REST
+
+    @property
+    def noun(self) -> str:
+        """The quantity of one code, in words."""
+        return {"one-vs-one": "largest cosine", "lines": "coherence"}.get(
+            self, "one-vs-rest distance"
+        )
 
 
 @dataclass(frozen=True)
@@ -128,7 +142,8 @@ class Limit(ABC):
 
         That rho* >= 1 - t* needs no theorem: the code itself serves as its features.
         """
-        return self.exists == self.of_rho == (quantity is Quantity.ONE_VS_ONE)
+        one = quantity is Quantity.ONE_VS_ONE
+        return quantity is not Quantity.LINES and self.exists == self.of_rho == one
 
     def cited(self, statement: Finding | Count | None) -> str:
         """Whom to cite."""

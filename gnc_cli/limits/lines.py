@@ -1,23 +1,56 @@
 """Lines through the origin: how small their cosines can be, the largest and the mean square.
 
-K unit vectors span K lines; the largest absolute cosine of two is their **coherence**. With their
-negatives they are an antipodal code of 2 K points, whose largest cosine is the coherence: each
-bound on t*(d, 2 K) is one on the coherence, of which Levenshtein's is taken. Welch's bounds
-(`gram.welch`) are of lines alone, and stronger where no optimal code is antipodal.
+K unit vectors span K lines; the largest absolute cosine of two is their **coherence** mu. With
+their negatives they are an antipodal code of 2 K points, whose largest cosine is the coherence:
+each bound on t*(d, 2 K) is one on the coherence, and half of an antipodal code are lines.
+
+Bounds of lines alone are of one kind. Let f be a polynomial, f(x^2) a function on the sphere with
+nonnegative Gegenbauer coefficients but for the constant one, f0 > 0, and f(x) <= 0 for x <= mu^2.
+The sum of f(<w_k, w_j>^2) over all K^2 pairs is at least K^2 f0 and at most K f(1): K f0 <= f(1).
+
+- `welch`: f = x - mu^2, f0 = 1/d - mu^2, so mu^2 >= (K - d)/(d (K - 1)). Equality needs an
+  equiangular tight frame. There is none for K above the most equiangular lines of R^d, which is at
+  most d (d + 1)/2 (Gerzon), nor for K > 2 d where 1/mu is no odd number (Neumann).
+- `orthoplex`: more than d (d + 1)/2 lines have mu^2 >= 1/d. The matrices w w^T - I/d lie in a space
+  of d (d + 1)/2 - 1 dimensions, where only so many vectors and one are pairwise more than a right
+  angle apart (Rankin).
+- `levenshtein-lines`: f = x (x - mu^2), f0 = 3/(d (d + 2)) - mu^2/d, whose coefficient of degree 2
+  is nonnegative up to mu^2 = 6/(d + 4): mu^2 >= (3 K - d (d + 2))/((d + 2) (K - d)), or mu^2 is
+  above 6/(d + 4).
 
 The mean square over all pairs, `sum_(k != j) <w_k, w_j>^2 = |W^T W|^2 - K`, is least where `W^T W`
 is a multiple of the identity (a tight frame), by Cauchy and Schwarz on its d eigenvalues, whose sum
 is K; K <= d orthogonal vectors have 0.
 
-Reference: J. J. Benedetto, M. Fickus, Finite normalized tight frames, Adv. Comput. Math. 18 (2003).
+References:
+    P. W. H. Lemmens, J. J. Seidel, Equiangular lines, J. Algebra 24 (1973)
+    V. I. Levenshtein, Designs as maximum codes in polynomial metric spaces, Acta Appl. Math. 29
+    (1992)
+    J. H. Conway, R. H. Hardin, N. J. A. Sloane, Packing lines, planes, etc., Experiment. Math. 5
+    (1996)
+    J. J. Benedetto, M. Fickus, Finite normalized tight frames, Adv. Comput. Math. 18 (2003)
 """
 
 import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from fractions import Fraction
 
 from gnc_cli.brackets import Bracket
+from gnc_cli.constructions.construction import Construction
+from gnc_cli.constructions.registry import antipodal
 from gnc_cli.geometry.gram import welch
+from gnc_cli.geometry.rounding import rounded_down
+from gnc_cli.known_codes.best import BestKnown
+from gnc_cli.known_codes.lines import equiangular, known_lines
+from gnc_cli.known_codes.table import KnownCode
 from gnc_cli.limits.levenshtein import LEVENSHTEIN
-from gnc_cli.limits.limit import ROUNDING
+from gnc_cli.limits.limit import ROUNDING, Count, Finding, Limit, least_excluded
+
+_MEET = 1e-11
+"""Known lines whose coherence is this near to a bound attain it: table entries are rounded."""
+_MOST = 10**18
+"""Numbers of lines are searched up to here."""
 
 
 def least_mean_square(d: int, K: int) -> float:
@@ -38,18 +71,191 @@ def least_coherence(d: int, K: int, attained: float = 1.0) -> Bracket:
             orthogonal lines for K <= d, a simplex for K = d + 1, lines at equal angles for d = 2.
 
     Returns:
-        The lower end is the better of Welch's bounds and Levenshtein's on t*(d, 2 K), loosened by
-        their rounding.
+        The lower end is the best of Welch's bounds, the others of lines alone, and Levenshtein's on
+        t*(d, 2 K), loosened by their rounding.
 
     Example:
         >>> f"{least_coherence(3, 4):.9f}", f"{least_coherence(2, 5):.9f}"
         ('0.333333333', '0.809016994')
     """
-    upper = attained
-    if K <= d + 1:
-        upper = 0.0 if K <= d else 1.0 / d
-    elif d == 2:
-        upper = math.cos(math.pi / K)
-    lower = max(welch(d, 2 * K), 1.0 - LEVENSHTEIN.at(d, 2 * K).value)
-    lower = max(0.0, lower - ROUNDING)
+    closed = closed_coherence(d, K)
+    upper = attained if closed is None else closed
+    own = (says(d, K) for says in (_welch, _orthoplex, _second_degree))
+    least = min(LEVENSHTEIN.at(d, 2 * K).value, *(f.value for f in own if f is not None))
+    lower = max(0.0, welch(d, 2 * K) - ROUNDING, 1.0 - least - ROUNDING)
     return Bracket(min(lower, upper), upper)
+
+
+def closed_coherence(d: int, K: int) -> float | None:
+    """Return the least coherence of orthogonal lines (K <= d), of the simplex (K = d + 1) and in
+    the plane, each optimal; None elsewhere."""
+    if K <= d + 1:
+        return 0.0 if K <= d else 1.0 / d
+    return math.cos(math.pi / K) if d == 2 else None
+
+
+def _closed(d: int, K: int) -> Finding | None:
+    value = closed_coherence(d, K)
+    return None if value is None else Finding(1.0 - value, how=_command(d, K))
+
+
+def _known(d: int, K: int) -> Finding | None:
+    entry = known_lines().covering(d, K)
+    if entry is None:
+        return None
+    return Finding(rounded_down(1 - entry.between[1]), source=_source(entry, d, K))
+
+
+def _constructed(d: int, K: int) -> Finding | None:
+    code = line_construction(d, K)
+    if code is None:
+        return None
+    value = rounded_down(1 - code.cosine.between[1])
+    return Finding(value, source=f"{code.name}: {code.reference}", how=_command(d, K))
+
+
+def _welch(d: int, K: int) -> Finding:
+    square = Fraction(max(0, K - d), d * (K - 1))
+    most = min((n for e, _, n, *_ in equiangular() if e >= d), default=d * (d + 1) // 2)
+    root = math.isqrt(square.denominator)
+    odd = square.numerator == 1 and root * root == square.denominator and root % 2 == 1
+    return replace(_finding(square), strict=K > most or (K > 2 * d and not odd))
+
+
+def _orthoplex(d: int, K: int) -> Finding | None:
+    return _finding(Fraction(1, d)) if 2 * K > d * (d + 1) else None
+
+
+def _second_degree(d: int, K: int) -> Finding | None:
+    if 3 * K <= d * (d + 2):
+        return None
+    square = Fraction(3 * K - d * (d + 2), (d + 2) * (K - d))
+    return _finding(min(square, Fraction(6, d + 4)))
+
+
+def _finding(square: Fraction) -> Finding:
+    """Return the bound 1 - mu from one on mu^2, with full precision where mu is near 1."""
+    return Finding(float(1 - square) / (1.0 + math.sqrt(square)))
+
+
+class _LineLimit(Limit):
+    """A bound on the coherence, by what it says of 1 - mu at (d, K)."""
+
+    def __init__(
+        self, name: str, source: str, says: Callable[[int, int], Finding | None], *, exists: bool
+    ) -> None:
+        self.name, self.source, self.exists, self._says = name, source, exists, says
+
+    def at(self, d: int, K: int) -> Finding | None:
+        return self._says(d, K)
+
+    def points(self, d: int, target: Fraction) -> Count | None:
+        """The largest K whose value reaches the target, by bisection: values fall with K."""
+
+        def reaches(K: int) -> bool:
+            says = self.at(d, K)
+            if says is None or not says.valid:
+                return not self.exists
+            return target < least_excluded(value := Fraction(says.value)) or (
+                not says.strict and target <= value
+            )
+
+        low, high = 1, 2
+        while high < _MOST and reaches(high):
+            low, high = high, 2 * high
+        if low == 1 and self.exists or high >= _MOST:
+            return None
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if reaches(middle) else (low, middle)
+        says = self.at(d, low if self.exists else high)
+        assert says is not None, "it reaches or excludes the target"
+        return Count.of(low, says.source, says.how)
+
+
+def line_limits(of_points: Sequence[Limit]) -> list[Limit]:
+    """Return the bounds on lines.
+
+    Args:
+        of_points: bounds from above on codes, which hold for the 2 K antipodal points of K lines.
+    """
+
+    def doubled(limit: Limit) -> Limit:
+        def says(d: int, K: int) -> Finding | None:
+            finding = limit.at(d, 2 * K)
+            source = f"antipodal points: {limit.cited(finding)}"
+            return None if finding is None else replace(finding, source=source)
+
+        return _LineLimit(limit.name, f"antipodal points: {limit.source}", says, exists=False)
+
+    known = "table of packings of lines, and of equiangular lines"
+    built = "antipodal constructions, see gnc solve --list-constructions"
+    closed = "orthogonal lines, simplex, equal angles in the plane"
+    relative = "Welch 1974; Lemmens and Seidel 1973"
+    return [
+        _LineLimit("closed-form", closed, _closed, exists=True),
+        _LineLimit("construction", built, _constructed, exists=True),
+        _LineLimit("known-lines", known, _known, exists=True),
+        _LineLimit("welch", relative, _welch, exists=False),
+        _LineLimit("orthoplex", "Conway, Hardin and Sloane 1996", _orthoplex, exists=False),
+        _LineLimit("levenshtein-lines", "Levenshtein 1992", _second_degree, exists=False),
+        *map(doubled, of_points),
+    ]
+
+
+def line_construction(d: int, K: int) -> Construction | None:
+    """Return the antipodal construction of 2 K points or more with the least cosine, or None."""
+    codes = (code for code in antipodal(d) if code.K >= 2 * K)
+    return min(codes, key=lambda code: (code.cosine.value, code.K), default=None)
+
+
+def best_lines(d: int, K: int) -> BestKnown | None:
+    """Return the best known K lines in d dimensions, `max_cosine` their coherence, or None.
+
+    They are proved optimal where they attain a bound of `least_coherence`.
+
+    Example:
+        >>> best_lines(7, 28).figure, best_lines(7, 28).proven
+        ('1/3', True)
+    """
+    found: tuple[float, str, int, int, str, str]
+    closed, rounding = closed_coherence(d, K), 0.0
+    entry, code = known_lines().covering(d, K), line_construction(d, K)
+    if closed is not None:
+        figure = "0" if K <= d else f"1/{d}" if K == d + 1 else f"{closed:.15f}"
+        name = "orthogonal lines" if K <= d else "simplex" if K == d + 1 else "equal angles"
+        found = closed, "theorem", d, K, f"closed form: {name}", figure
+    elif code is not None and (entry is None or code.cosine.value <= entry.max_cosine + _MEET):
+        value, figure = code.cosine.value, code.cosine.text
+        figure = f"{value:.15f}" if "(" in figure else figure
+        found = value, "construction", code.d, code.K // 2, f"construction: {code.name}", figure
+    elif entry is not None:
+        rounding, source = entry.rounding, _source(entry, d, K)
+        found = entry.max_cosine, "table", entry.d, entry.K, source, entry.figure
+    else:
+        return None
+    value, kind, code_d, code_K, source, figure = found
+    own = (code_d, code_K) == (d, K)
+    return BestKnown(
+        max_cosine=value,
+        kind=kind,
+        d=code_d,
+        K=code_K,
+        source=source,
+        own=own,
+        figure=figure,
+        proven=value <= least_coherence(d, K).lower + _MEET,
+        exact=None if kind != "table" or entry is None else entry.exact,
+        rounding=rounding,
+        on_record=own,
+    )
+
+
+def _source(entry: KnownCode, d: int, K: int) -> str:
+    """Whom to cite, and the size of lines that hold those asked for."""
+    whole = (entry.d, entry.K) == (d, K)
+    return entry.source if whole else f"{K:,} of ({entry.d}, {entry.K}): {entry.source}"
+
+
+def _command(d: int, K: int) -> str:
+    return f"gnc solve --problem lines --d {d} --K {K}"

@@ -12,7 +12,6 @@ import numpy as np
 
 from gnc_cli.console.drawing import BLUE, GREY, INK, MOST_MARKS, ORANGE, new_figure, save, styled
 from gnc_cli.figures import points, rounded
-from gnc_cli.limits.limit import Quantity
 from gnc_cli.limits.result import (
     STATUS,
     BestBounds,
@@ -141,7 +140,7 @@ def _value_axis(
     ends = [end for b in best for end in _ends(b) if end > 0.0]
     positive = [value for value in (*values, *ends) if 0.0 < value < math.inf] or [1.0]
     largest = max(positive)
-    angles = result.quantity is Quantity.ONE_VS_ONE
+    angles = result.quantity.is_cosine
     label = "minimal angle (degrees)" if angles else r"one-vs-rest distance $\rho^\ast$"
     low, high = 0.0, 1.05 * largest
     if isinstance(best[0], DimensionBest):
@@ -188,15 +187,16 @@ def _draw_scales(ax: Any, result: BoundsResult, dims: list[int], sizes: list[int
     ax.set(ylim=(low, high), ylabel=f"smallest scale s for probability {chance}")
     for curve, colour in _draw_steps(ax, result, along, _scale_ends, (high, low)):
         x = [float(getattr(best, along)) for best in curve]
-        ax.plot(x, [best.margins.adacos_scale for best in curve], color=colour, ls=":")
+        fixed = [best.margins.adacos_scale for best in curve if best.margins is not None]
+        ax.plot(x, fixed, color=colour, ls=":")
     styles = {"-": "enough for the best code known", "--": "needed by every code", ":": "AdaCos"}
     ax.legend([*(ax.plot([], [], color=INK, ls=style)[0] for style in styles)], [*styles.values()])
 
 
 def _scale_ends(best: BestBounds) -> np.ndarray:
     """The scale that is enough, and the scale that is needed."""
+    assert best.margins is not None and best.margins.scale is not None
     scale = best.margins.scale
-    assert scale is not None
     return np.array([scale.upper, scale.lower])
 
 

@@ -8,6 +8,7 @@ from gnc_cli.known_codes.table import KnownCodes, numerical_codes, our_copy
 from gnc_cli.limits.caps import COVERING, COVERING_3
 from gnc_cli.limits.levenshtein import LEVENSHTEIN
 from gnc_cli.limits.limit import ROUNDING, Limit, Quantity
+from gnc_cli.limits.lines import line_limits
 from gnc_cli.limits.lists import (
     CARDINALITY,
     UNPROVED_CARDINALITY,
@@ -41,6 +42,9 @@ def all_limits(
         deadline: of these programmes.
         progress: of each of them.
     """
+    if quantity is Quantity.LINES:
+        points = all_limits(Quantity.ONE_VS_ONE)
+        return line_limits([limit for limit in points if not limit.exists])
     return [
         THEOREM_3_3_LOWER,
         THEOREM_3_9_LOWER,

@@ -32,6 +32,8 @@ _MOST_D, _MOST_K = 10**5, 10**18
 _MOST_ANSWERS = 10_000
 _OF_A_CHECK = ("verify", "time_limit", "force")
 """Options that go together with a certificate to check."""
+_NOT_OF_LINES = ("margin", "arcface_m", "probability", "lp", "sdp", "table", "export")
+"""Options of spherical codes and margins alone."""
 _QUESTION = "Problem"
 _CERTIFICATES = "Certificates"
 
@@ -104,7 +106,8 @@ class Bounds(Call):
     quantity: Annotated[
         Read[str | None, Quantity | None],
         Parameter(
-            "one-vs-rest (margins), or one-vs-one: cosine and angle of spherical codes. "
+            "one-vs-rest (margins); one-vs-one: cosine and angle of spherical codes; lines: "
+            "coherence and angle of K lines through the origin. "
             "Default one-vs-rest; one-vs-one with --arcface-m or --max-cosine.",
             one_of(Quantity),
             _QUESTION,
@@ -227,6 +230,9 @@ class Bounds(Call):
                 spelled("quantity", self.quantity),
                 f"give {spelled('max_cosine')} or {spelled('arcface_m')}",
             )
+        if self.quantity is Quantity.LINES:
+            for name in filter(self.is_set, _NOT_OF_LINES):
+                raise excludes(name, spelled("quantity", self.quantity))
         requirements = [
             ("export", ds == Ks == 1, "one pair", "give one d and one K"),
             ("sdp", ds * Ks > 0, "pairs", f"give d and K, or drop {spelled('sdp')}"),

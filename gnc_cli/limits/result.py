@@ -54,9 +54,10 @@ class BoundRow(_Row):
     K: int = field(metadata=LABEL | QUESTION)
     """Number of points."""
     quantity: Quantity = field(metadata=LABEL)
-    """`one-vs-rest`: the value is a distance; `one-vs-one`: the largest cosine of a code."""
+    """`one-vs-rest`: the value is a distance; `one-vs-one`: the largest cosine of a code; `lines`:
+    the coherence of K lines."""
     value: float
-    """The bound: a one-vs-rest distance, or a largest cosine."""
+    """The bound: a one-vs-rest distance, a largest cosine, or a coherence."""
     angle_deg: float | None
     """The minimum angle of that cosine in degrees; None for one-vs-rest."""
     valid: bool
@@ -138,8 +139,9 @@ class BestBounds:
     scale: float | None = field(metadata=LOWER)
     """Scale s = 1/tau that is enough for `probability` at the margin asked for. Without a margin it
     is that of the best code known; None without a probability."""
-    margins: LargestMargins
-    """The same interval in the terms of losses: margins, angles, scales."""
+    margins: LargestMargins | None
+    """The same interval in the terms of losses: margins, angles, scales. None for lines, which have
+    no signs."""
 
     @property
     def distances(self) -> tuple[float, float]:
@@ -309,7 +311,7 @@ class BoundsResult(Result):
     margin: float | None = field(metadata=LABEL)
     """One-vs-rest distance asked for."""
     max_cosine: float | None = field(metadata=LABEL)
-    """One-vs-one: largest cosine asked for, also that of `arcface_m`."""
+    """One-vs-one: largest cosine asked for, also that of `arcface_m`; of lines the coherence."""
     arcface_m: float | None = field(metadata=LABEL)
     """One-vs-one: minimal angle asked for, radians."""
     probability: float | None = field(metadata=LABEL)
@@ -361,7 +363,7 @@ class BoundsResult(Result):
             degrees = f"{math.degrees(self.arcface_m):.4g} degrees"
             return "minimal angle", "at least", f"{short_decimal(self.arcface_m)} rad ({degrees})"
         if self.max_cosine is not None:
-            return "largest cosine", "at most", short_decimal(self.max_cosine)
+            return self.quantity.noun, "at most", short_decimal(self.max_cosine)
         return None if self.margin is None else ("margin", "", short_decimal(self.margin))
 
     @property

@@ -13,6 +13,7 @@ from gnc_cli.known_codes.best import best as best_code
 from gnc_cli.limits.answers import classes_answer, dimension_answer, limits_of, pair_answer
 from gnc_cli.limits.delsarte import DelsarteLP
 from gnc_cli.limits.limit import Quantity, Question, Target
+from gnc_cli.limits.lines import best_lines
 from gnc_cli.limits.registry import possible_table
 from gnc_cli.limits.request import Bounds
 from gnc_cli.limits.result import BestBounds, BoundRow, BoundsResult
@@ -65,7 +66,9 @@ def run(call: Bounds) -> BoundsResult:
         quick = [limit for limit in limits if not isinstance(limit, DelsarteLP)]
         (least,) = dimension_answer(question, quick, question.K).best
     for K, d in each(product(question.K, question.d)):
-        at_pair, best = pair_answer(d, K, limits, question, best_code(d, K, codes), least)
+        lines = question.subject is Quantity.LINES
+        known = best_lines(d, K) if lines else best_code(d, K, codes)
+        at_pair, best = pair_answer(d, K, limits, question, known, least)
         rows += at_pair
         pairs.append(best)
     declined = any(limit.declined for limit in limits)

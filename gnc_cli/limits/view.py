@@ -131,9 +131,9 @@ def _certificate(answer: CertificateAnswer, verbose: bool) -> list[Table]:
 def _pair(result: BoundsResult, verbose: bool) -> list[Table]:
     """The best interval; in short what is behind it, else every bound, the best first."""
     (best,) = result.best
-    one = best.quantity is Quantity.ONE_VS_ONE
-    what = "largest cosine" if one else "one-vs-rest distance"
-    answers: list[Cell] = [Styled(f"{what} of the best code: {interval(best)}", "bold")]
+    one, what = best.quantity.is_cosine, best.quantity.noun
+    of = "the best lines" if best.quantity is Quantity.LINES else "the best code"
+    answers: list[Cell] = [Styled(f"{what} of {of}: {interval(best)}", "bold")]
     if best.status is not None:
         ends = (best.upper_name, best.lower_name) if one else (best.lower_name, best.upper_name)
         remarks = {
@@ -150,7 +150,7 @@ def _pair(result: BoundsResult, verbose: bool) -> list[Table]:
     )
     held = [row for _, row in rows if row.valid and row.proven]
     code = next(row for row in held if row.exists)
-    if result.target is None:
+    if result.target is None or best.margins is None:
         lines, notes = _facts(result), _more(len(rows), code, best.scale is None and not one)
     else:
         lines, notes = _classifier(result, verbose), _matrix(held, code)
@@ -160,7 +160,7 @@ def _pair(result: BoundsResult, verbose: bool) -> list[Table]:
         return [headline, sheet]
     further = details(best, [sheet], *_SHOWN, prefix="best.0.")
     listed = [(f"rows.{place}", row) for place, row in rows]
-    return [headline, sheet, further, _every(listed, "", "largest cosine" if one else "value")]
+    return [headline, sheet, further, _every(listed, "", what if one else "value")]
 
 
 def _every(rows: Sequence[tuple[str, Row]], fixed: str, sought: str) -> Table:
@@ -200,7 +200,7 @@ def _facts(result: BoundsResult) -> list[Fact]:
     The table of `-v` has the whole sources.
     """
     (best,) = result.best
-    one = best.quantity is Quantity.ONE_VS_ONE
+    one = best.quantity.is_cosine
     sources = {(row.name, row.side): cited(row.source, row.d, row.K) for row in result.rows}
     below, above = sources[best.lower_name, "lower"], sources[best.upper_name, "upper"]
     lines = [
@@ -223,7 +223,7 @@ def _written(result: BoundsResult) -> list[Fact]:
     file, (best,) = result.exported, result.best
     if file is None or file.upper is None:
         return []
-    known = 1.0 - best.lower if best.quantity is Quantity.ONE_VS_ONE else best.upper
+    known = 1.0 - best.lower if best.quantity.is_cosine else best.upper
     less = "; the best bound has no certificate" if file.upper > known + ROUNDING else ""
     figure = f"{'<' if file.strict else '<='} {rounded(file.upper, True)}"
     return [("written", file.file, f"proves rho* {figure} ({file.kind}{less})", "exported")]
@@ -247,6 +247,7 @@ def _not_proved(result: BoundsResult) -> Iterator[Fact]:
 def _classifier(result: BoundsResult, verbose: bool) -> list[Fact]:
     """The interval of one pair as margins, angles and scales, and the dimensions of the target."""
     (best,) = result.best
+    assert best.margins is not None, "lines have no margins"
     margins, rad, key = best.margins, best.margins.arcface_rad, "best.0.margins"
     names = [best.lower_name, best.upper_name]
     if result.quantity is Quantity.ONE_VS_ONE:  # the largest cosine has the smallest margin
@@ -331,11 +332,10 @@ def _figure(row: BoundRow) -> str:
 
 def _sweep(result: BoundsResult, verbose: bool) -> Table:
     """A line for each pair; in short, with a margin, shares and scales in place of sources."""
-    one = result.quantity is Quantity.ONE_VS_ONE
+    one = result.quantity.is_cosine
     brief = result.target is not None and not verbose
     digits = 12 if verbose else 5 if brief and not one else 8
-    what = "largest cosine" if one else "one-vs-rest distance"
-    title = f"Bounds   {what} of the best code, {result.title}"
+    title = f"Bounds   {result.quantity.noun} of the best code, {result.title}"
     heads = (
         "d",
         "K",
@@ -363,9 +363,9 @@ def _sweep(result: BoundsResult, verbose: bool) -> Table:
             rounded(b.upper_deg, True, digits) if one else None,
             "yes" if b.exact else "",
             b.status and _YES_NO[b.status],
-            percent(b.margins.share),
+            percent(b.margins.share if b.margins else None),
             # Without a margin `scale` is its upper end.
-            between(b.margins.scale) if b.margins.share and b.margins.scale else None,
+            between(b.margins.scale) if b.margins and b.margins.share and b.margins.scale else None,
             None if brief else _scaled(b.scale),
         )
         for b in result.best
@@ -382,12 +382,12 @@ def _sweep(result: BoundsResult, verbose: bool) -> Table:
 
 def interval(best: BestBounds) -> str:
     """The best interval of one (d, K)."""
-    symbol = "t" if best.quantity is Quantity.ONE_VS_ONE else "rho*"
+    symbol = {"one-vs-one": "t", "lines": "mu"}.get(best.quantity, "rho*")
     low, high = end(best, "lower"), end(best, "upper")
     if not best.exact:
         return f"{low} <= {symbol} <= {high}"
     if " " not in low:
-        low = f"{round(best.lower, 15) + 0.0 if symbol == 't' else best.lower:.12g}"
+        low = f"{round(best.lower, 15) + 0.0 if best.quantity.is_cosine else best.lower:.12g}"
     return f"{symbol} = {low} (the bounds meet)"
 
 
@@ -414,7 +414,7 @@ def end(best: BestBounds, side: str, digits: int = 12) -> str:
     """The `lower` or `upper` end of a best interval, rounded outwards."""
     up = side == "upper"
     value = best.upper if up else best.lower
-    if best.quantity is not Quantity.ONE_VS_ONE:
+    if not best.quantity.is_cosine:
         return rounded(value, up, digits)
     # The largest cosine belongs to the minimal angle.
     return cosine(value, up, digits, best.lower_deg if up else best.upper_deg)

@@ -14,6 +14,8 @@ import numpy as np
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.geometry.sphere import random_points
 from gnc_cli.known_codes.best import BestKnown, Table, best
+from gnc_cli.limits.limit import Quantity
+from gnc_cli.limits.lines import best_lines
 from gnc_cli.metrics.rows import real_matrix
 from gnc_cli.parameters import spelled
 from gnc_cli.runtime.deadline import Progress, StageProgress
@@ -36,7 +38,7 @@ class Instance:
     d: int
     K: int
     problem: str = "softmax"
-    """`softmax`, `tammes` or `ufm`."""
+    """`softmax`, `tammes`, `ufm` or `lines`."""
     fixed: np.ndarray | None = None
     """Unit rows that stay, the first of the code, shape (F, d), float64."""
     symmetry: tuple[str, int] | None = None
@@ -57,6 +59,16 @@ class Instance:
         return self.problem == "softmax" and self.fixed is not None
 
     @property
+    def is_lines(self) -> bool:
+        """Whether K lines are sought, one row each, which a search sees as 2 K antipodal points."""
+        return self.problem == "lines"
+
+    @property
+    def quantity(self) -> Quantity:
+        """What bounds speak of."""
+        return Quantity.LINES if self.is_lines else Quantity.ONE_VS_REST
+
+    @property
     def restriction(self) -> str | None:
         """The condition that most codes do not meet, in words; None without one."""
         return "fixed rows" if self.fixed is not None else "symmetry" if self.symmetry else None
@@ -68,8 +80,8 @@ class Instance:
 
     @cached_property
     def known(self) -> BestKnown | None:
-        """The best known code of this size."""
-        return best(self.d, self.K, self.table)
+        """The best known code of this size, or the best known lines."""
+        return best_lines(self.d, self.K) if self.is_lines else best(self.d, self.K, self.table)
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -132,7 +144,7 @@ def target_distance(problem: str, target: float | None) -> float:
     """Return a target as a distance, easier by what rounding may take away; infinite without one.
 
     Args:
-        problem: `softmax`, whose target is rho; of others it is a largest cosine.
+        problem: `softmax`, whose target is rho; of others it is a largest cosine or a coherence.
         target: as the user gave it.
     """
     if target is None:

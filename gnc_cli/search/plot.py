@@ -23,7 +23,7 @@ from gnc_cli.console.drawing import (
 )
 from gnc_cli.console.viewer import seriated, write_code_page
 from gnc_cli.figures import count
-from gnc_cli.geometry.sphere import normalise
+from gnc_cli.geometry.sphere import antipodes, normalise
 from gnc_cli.known_codes.best import best
 from gnc_cli.parameters import is_page
 from gnc_cli.search.result import TITLES, SolveResult, SolveSweep
@@ -49,7 +49,7 @@ def plot_solve(result: SolveResult | SolveSweep, path: str | os.PathLike[str]) -
             path,
             title=title,
             facts=facts,
-            weights=normalise(np.asarray(shown.weights)),
+            weights=_points(shown),
             distance=distance,
             contacts=shown.extras.get("contact_pairs"),
             rattlers=rattlers,
@@ -65,8 +65,10 @@ def plot_solve(result: SolveResult | SolveSweep, path: str | os.PathLike[str]) -
 
 
 def code_figure(result: SolveResult) -> Any:
-    W, extras = normalise(np.asarray(result.weights)), result.extras
+    W, extras = _points(result), result.extras
     cosine, known = result.max_cosine, result.best_known
+    if result.coherence is not None:
+        cosine = result.coherence
     levels = [] if cosine is None else [(cosine, "largest", ORANGE)]
     if known is not None and (cosine is None or known.max_cosine < cosine - 5e-5):
         levels.append((known.max_cosine, "best known", GREEN))
@@ -96,6 +98,12 @@ def code_figure(result: SolveResult) -> Any:
         draw_curves(right[-1], "Best value so far", [curve])
         right[-1].set(xlabel="steps", ylabel="objective")
     return figure
+
+
+def _points(result: SolveResult) -> np.ndarray:
+    """The unit rows of a code; of lines with their opposites."""
+    W = normalise(np.asarray(result.weights))
+    return W if result.coherence is None else antipodes(W)
 
 
 def _draw_gram(figure: Any, ax: Any, W: np.ndarray) -> None:
@@ -166,6 +174,9 @@ def _heading(result: SolveResult) -> tuple[str, str]:
     if result.ufm is not None:
         title += f", \N{GREEK SMALL LETTER TAU} = {result.ufm.tau:g}"
     rho = result.rho_one_vs_rest
+    if result.coherence is not None:
+        angle = f"minimal angle {result.min_angle_deg:.5f}\N{DEGREE SIGN}"
+        return title, f"coherence {result.coherence:.9f}     {angle}"
     if rho is None:
         return title, result.verdict or ""
     if rho.width <= 1e-6:
@@ -186,4 +197,4 @@ def _rattlers(result: SolveResult) -> tuple[np.ndarray, str]:
         name = f"rattlers_{distance.replace('-', '_')}"
         if name in result.extras:
             return np.asarray(result.extras[name]), distance
-    return np.zeros(result.K, dtype=bool), distances[0]
+    return np.zeros(len(_points(result)), dtype=bool), distances[0]

@@ -45,6 +45,7 @@ class ProblemName(StrEnum):
     SOFTMAX = "softmax"
     TAMMES = "tammes"
     UFM = "ufm"
+    LINES = "lines"
 
 
 class Method(StrEnum):
@@ -91,7 +92,8 @@ class Solve(Call):
         str,
         Parameter(
             "softmax: maximise the one-vs-rest distance; tammes: maximise the minimal angle; "
-            "ufm: minimise the cross-entropy (needs --tau or --weight-decay). Default softmax.",
+            "ufm: minimise the cross-entropy (needs --tau or --weight-decay); lines: minimise the "
+            "coherence of K lines, one row each. Default softmax.",
             one_of(ProblemName),
             _PROBLEM,
         ),
@@ -201,7 +203,7 @@ class Solve(Call):
         float | None,
         Parameter(
             "Stop at a one-vs-rest distance of at least this (softmax), or at most this "
-            "largest cosine (tammes). Exit 4 if it is missed.",
+            "largest cosine (tammes) or coherence (lines). Exit 4 if it is missed.",
             real(),
             _SEARCH,
         ),
@@ -257,8 +259,9 @@ class SolveCommand(Solve):
 def _contradictions(call: Solve) -> Iterator[UsageError]:
     """Yield the error of each pair of arguments that contradict each other, with the next step."""
     ufm, size = call.problem == "ufm", (call.d, call.K)
+    lines = call.problem == "lines"
     if call.construction is not None:
-        if unused := [*["problem"] * ufm, *call.chosen("search")]:
+        if unused := [*["problem"] * (ufm or lines), *call.chosen("search")]:
             yield excludes("construction", ", ".join(map(spelled, unused)), "drop these")
     if call.construction in (None, STORED) and None in size:
         missing = [spelled(name) for name in ("d", "K") if getattr(call, name) is None]
@@ -273,6 +276,7 @@ def _contradictions(call: Solve) -> Iterator[UsageError]:
         yield requires(name, spelled("problem", "ufm"))
     excluded = {
         spelled("problem", "ufm"): ("fixed", "symmetry", "target") if ufm else (),
+        spelled("problem", "lines"): ("fixed", "symmetry", "table") if lines else (),
         spelled("symmetry"): () if call.symmetry is None else ("fixed", "init"),
     }
     for other, names in excluded.items():

@@ -28,7 +28,12 @@ if TYPE_CHECKING:
 
     from gnc_cli.geometry.second_order import SecondOrder
 
-TITLES = {"softmax": "Softmax Code", "tammes": "Tammes code", "ufm": "UFM optimum"}
+TITLES = {
+    "softmax": "Softmax Code",
+    "tammes": "Tammes code",
+    "ufm": "UFM optimum",
+    "lines": "Lines",
+}
 
 
 class Outcome(Enum):
@@ -134,7 +139,8 @@ class Optimum:
     """How far a code can be from the best possible one."""
 
     upper: float
-    """Proved: no code of (d, K) has a larger one-vs-rest distance, or a larger 1 - max_cosine."""
+    """Proved: no code of (d, K) has a larger one-vs-rest distance, or a larger 1 - max_cosine; no K
+    lines have a larger 1 - coherence."""
     shortfall: float = field(metadata=LOWER)
     """At most this share of `upper` is missing."""
     proved: bool
@@ -162,7 +168,7 @@ class SolveResult(Result):
     """A code with its certificate: the result of `gnc solve`."""
 
     problem: str = field(metadata=LABEL | QUESTION)
-    """`softmax`, `tammes` or `ufm`."""
+    """`softmax`, `tammes`, `ufm` or `lines`."""
     d: int = field(metadata=LABEL | QUESTION)
     K: int = field(metadata=LABEL | QUESTION)
     origin: str
@@ -173,9 +179,10 @@ class SolveResult(Result):
     """How it ended; with a target, whether that was reached."""
     max_cosine: float | None = field(metadata=LOWER)
     """Largest cosine of two rows; None, like all figures that follow from it, where a large code's
-    search was stopped before every pair of rows was seen."""
+    search was stopped before every pair of rows was seen, and for lines, whose rows have no
+    sign."""
     min_angle_deg: float | None = field(metadata=HIGHER)
-    """The minimal angle between two rows, in degrees."""
+    """The minimal angle between two rows, or between two lines, in degrees."""
     rho_one_vs_one: float | None = field(metadata=HIGHER)
     """The smallest distance between two rows, at most 2."""
     rho_one_vs_rest: Bracket | None = field(metadata=HIGHER)
@@ -206,7 +213,8 @@ class SolveResult(Result):
     Code by its distance. None for a feature model."""
     gap: float | None = field(metadata=LOWER)
     """max_cosine - best_known: negative is better. It is 0 within the rounding of best_known below
-    it. Of a Softmax Code 1 - rho_one_vs_rest.lower counts where that is less than max_cosine."""
+    it. Of lines the coherence counts in place of max_cosine. Of a Softmax Code
+    1 - rho_one_vs_rest.lower counts where that is less than max_cosine."""
     optimum: Optimum | None
     """How far the code can be from the best possible one; None where no bound applies."""
     verdict: str | None
@@ -236,6 +244,8 @@ class SolveResult(Result):
     was up before the bracket of each class closed."""
     undecided: tuple[str, ...] = ()
     """Keys of figures that the time limit left undecided: gates on them end with exit code 4."""
+    coherence: float | None = field(default=None, metadata=OMITTED_IF_NONE | LOWER)
+    """Of lines: the largest absolute cosine of two rows, which `lines` minimises."""
     ufm: UfmMeasures | None = field(default=None, metadata=SPREAD, repr=False)
     """Of the feature model only; its fields stand beside the others."""
     ending: Outcome | None = field(default=None, metadata=OMITTED_IF_NONE)
@@ -251,12 +261,17 @@ class SolveResult(Result):
         """The size, the certified distance, and how good the code is."""
         rho, quality = self.rho_one_vs_rest, self.verdict or self.outcome.value
         ends = "" if rho is None else f", rho_one_vs_rest in [{rho.lower!r}, {rho.upper!r}]"
+        if self.coherence is not None:
+            ends = f", coherence={self.coherence!r}"
         return f"SolveResult(d={self.d}, K={self.K}{ends}: {quality})"
 
     @property
     def distance(self) -> float:
         """What the problem maximises: the certified one-vs-rest distance of a Softmax Code,
-        1 - max_cosine of a Tammes code; NaN where not every pair was seen."""
+        1 - max_cosine of a Tammes code, 1 - coherence of lines; NaN where not every pair was
+        seen."""
+        if self.coherence is not None:
+            return 1.0 - self.coherence
         if self.rho_one_vs_rest is None or self.max_cosine is None:
             return float("nan")
         softmax = self.problem == "softmax"

@@ -19,6 +19,7 @@ from gnc_cli.limits.registry import possible_table
 from gnc_cli.parameters import check_current_folder, spelled
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.threads import resolve_device
+from gnc_cli.search.effort import LARGE
 from gnc_cli.search.instance import Instance, Machine, Plan, fixed_rows, start_rows, target_distance
 from gnc_cli.search.request import STORED, Solve
 from gnc_cli.search.result import Outcome, SolveResult, SolveSweep
@@ -146,6 +147,8 @@ def choose_route(call: Solve, instance: Instance, start: np.ndarray | None, task
         from gnc_cli.search.routes.ufm import FeatureModel
 
         return FeatureModel(*values, start)
+    if instance.is_lines:
+        return _choose_lines(call, values, start, tasks)
     if call.construction is not None:
         return Algebra(
             *values, named_construction(call.construction, d, K), call.out, call.plot is not None
@@ -172,6 +175,28 @@ def choose_route(call: Solve, instance: Instance, start: np.ndarray | None, task
     ):
         return SearchBeside(*values, algebra, search, call.resume)
     return algebra
+
+
+def _choose_lines(
+    call: Solve, values: tuple[Instance, Plan, Machine], start: np.ndarray | None, tasks: int
+) -> Route:
+    """Choose the way to lines: a theorem, an antipodal construction, or a search, beside it."""
+    from gnc_cli.search.routes.lines import known_lines_route
+
+    given = call.method != "auto" or call.init is not None
+    known = None if given else known_lines_route(*values)
+    if values[0].is_large:
+        if known is None:
+            lines = spelled("problem", "lines")
+            raise UsageError(
+                f"{lines} requires K up to {LARGE}, as no construction has {values[0].K:,} lines "
+                f"in {values[0].d:,} dimensions; lower {spelled('K')}"
+            )
+        return known
+    search = _search(values, start, tasks)
+    if known is None:
+        return search
+    return SearchBeside(*values, known, search, call.resume)
 
 
 def _search(values: tuple[Instance, Plan, Machine], start: np.ndarray | None, tasks: int) -> Route:

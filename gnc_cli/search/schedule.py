@@ -261,14 +261,15 @@ def _drawn(
     deadline: Deadline,
 ) -> list[str]:
     """Sources of the tasks of round r, by prior and credit."""
-    plain = problem.parametrisation.is_free and isinstance(problem, Tammes)
+    plain = not problem.parametrisation.num_fixed and isinstance(problem, Tammes)
     if is_long(problem):
         algebra = ["algebra"] * (looks_seconds(problem.d, problem.K) < _LOOKING)
         return ["quick", *algebra, "quick hop"][: 3 if r >= _ALL_SOURCES else r + 1]
     plain = plain and problem.K <= MOST_POINTS and not effort.counted
     loaded = state.torch or "torch" in sys.modules
     if plain and (r == 0 or deadline.remaining < _LOADING and not loaded):
-        later = ["quick", "quick hop", "symmetric", "algebra"][: 2 if problem.d == 2 else 4]
+        later = ["quick", "quick hop", "symmetric", "algebra"]
+        later = later[: 2 if problem.d == 2 else 4 if problem.parametrisation.is_free else 3]
         return ["quick"] if r == 0 else later
     new = dict(_NEW)
     if problem.d >= _MANY_PARTS:
@@ -279,8 +280,11 @@ def _drawn(
     if not plain:
         del new["quick"], learning["quick hop"]
     whole_sphere = problem.parametrisation.is_free and problem.d > 2
+    lines = problem.parametrisation.images is not None
+    if r < _ALL_SOURCES or not (whole_sphere or lines):
+        del new["symmetric"]
     if r < _ALL_SOURCES or not whole_sphere:
-        del new["symmetric"], new["neighbour"]
+        del new["neighbour"]
     if not whole_sphere or (r < _ALL_SOURCES and (effort.counted or problem.d < _MANY_PARTS)):
         del new["algebra"]
     if not effort.shakes or not any(c.polished for c in state.archive):

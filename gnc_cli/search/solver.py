@@ -14,6 +14,7 @@ from gnc_cli.errors import UsageError
 from gnc_cli.geometry.one_vs_rest import one_vs_rest
 from gnc_cli.geometry.polish import NEAR
 from gnc_cli.geometry.second_order import NO
+from gnc_cli.geometry.sphere import antipodes
 from gnc_cli.parameters import spelled
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.parallel import WORTH_PROCESSES, Pool
@@ -98,6 +99,8 @@ def solve_code(
         init = _around_given_rows(
             instance, plan, parametrisation, effort, searching, pool, device, state
         )
+    if init is not None and instance.is_lines:
+        init = antipodes(init)
     if init is not None:
         state.best = _start(instance, problem, init, origin, searching)
         if origin:
@@ -118,12 +121,14 @@ def solve_code(
     ):
         _report(instance, plan, problem, effort, searching, state)
         if save is not None and state.best is not None:
-            save(state.best.whole[: instance.K], state.tasks)
+            save(_rows(instance, state.best), state.tasks)
     best = _best(problem, state, deadline)
     if best is None:  # stopped before the first task had an end
         points = problem.starts(np.random.default_rng([plan.seed, 0]), 1)[0]
         best = Candidate(np.inf, problem.whole(points))
     best, second = settle(problem, best, deadline)
+    if instance.is_lines:  # codes nearby that are not antipodal say nothing of lines
+        second = None
     order = None
     if best.active is not None:
         order = first_order(best.whole, *best.active, problem.movable(), deadline)
@@ -155,10 +160,15 @@ def solve_code(
         hits=state.hits or None,
         steps=state.steps,
         history=history.reshape(-1, 2),
-        weights=best.whole[: instance.K],
+        weights=_rows(instance, best),
         polished=polished,
         tasks=state.tasks,
     )
+
+
+def _rows(instance: Instance, best: Candidate) -> np.ndarray:
+    """Return the rows of a code, or the first of the two of each line, shape (K, d)."""
+    return best.whole[::2] if instance.is_lines else best.whole[: instance.K]
 
 
 def _reserve(problem: Problem, deadline: Deadline) -> float:
@@ -207,7 +217,8 @@ def _start(
     instance: Instance, problem: Problem, init: np.ndarray, origin: str, deadline: Deadline
 ) -> Candidate:
     """A whole code as the first candidate, polished where that is cheap and makes it no worse."""
-    whole, restricted = problem.whole(problem.from_code(init)), None
+    whole = problem.whole(problem.from_code(init))
+    restricted = problem if instance.is_lines else None
     if instance.symmetry is not None:
         restricted = Tammes(_orbits_of(init, instance.symmetry[1]))
         whole = restricted.symmetric(init)
@@ -306,6 +317,8 @@ def _around_given_rows(
 
 
 def _parametrisation(instance: Instance, seed: int) -> Parametrisation:
+    if instance.is_lines:
+        return cyclic_orbits(-np.eye(instance.d), 2, 2 * instance.K)
     if instance.symmetry is not None:
         rng = np.random.default_rng(seed)
         return user_orbits(instance.symmetry, instance.d, instance.K, rng)
@@ -329,7 +342,7 @@ def _report(
     if plan.progress is None:
         return
     softmax, known = instance.problem == "softmax", instance.known
-    stage = "rho" if softmax else "max_cosine"
+    stage = "rho" if softmax else "coherence" if instance.is_lines else "max_cosine"
     if known is not None:
         stage += f" (best known {known.distance if softmax else known.max_cosine:.6f})"
     done, total = state.tasks, effort.tasks

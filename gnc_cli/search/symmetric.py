@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gnc_cli.errors import UsageError
+from gnc_cli.geometry.sphere import antipodes, one_per_line
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.search.descent import evaluation_seconds, quick_descents
 from gnc_cli.search.groups import random_group
@@ -56,6 +57,7 @@ class SymmetricDescents:
         scale: of the best value so far, or of a typical code.
         end: the last sharpness.
         error: values of one origin this near are one basin, of which one end is kept.
+        lines: the groups contain -1, and each row of an end is followed by its opposite.
     """
 
     def __init__(
@@ -67,8 +69,10 @@ class SymmetricDescents:
         end: float,
         error: float,
         deadline: Deadline,
+        lines: bool = False,
     ) -> None:
         self.rng, self.d, self.K, self.scale, self.end = rng, d, K, scale, end
+        self.lines = lines
         self.error, self.deadline = error, deadline
         self.restarts = self.steps = 0
         self.ends: list[Candidate] = []
@@ -138,6 +142,8 @@ class SymmetricDescents:
         """Orbits of the random group of a seed; None where they do not fit K."""
         rng = np.random.default_rng(draw)
         name, group = random_group(rng, self.d, self.K)
+        if self.lines and np.trace(group, axis1=1, axis2=2).min() > 1e-6 - self.d:  # without -1
+            group = np.concatenate([group, -group])
         try:
             parametrisation = orbits(group, self.K, rng)
         except UsageError:
@@ -165,7 +171,10 @@ class SymmetricDescents:
                 for end in self.ends
             ):
                 code = over.parametrisation.code(each.rows)
-                self.ends.append(Candidate(each.value, code, origin=over.origin, draw=over.draw))
+                if self.lines:  # in another order than a perturbation under the group needs
+                    code = antipodes(one_per_line(code))
+                draw = None if self.lines else over.draw
+                self.ends.append(Candidate(each.value, code, origin=over.origin, draw=draw))
             if each.value < over.value:
                 over.value, over.rows = each.value, each.rows
 

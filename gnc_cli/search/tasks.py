@@ -85,6 +85,11 @@ class Task:
     """The user's own, of which each task draws a group."""
     device: str = "cpu"
 
+    @property
+    def lines(self) -> bool:
+        """Whether the points are the two of each line."""
+        return self.symmetry is None and self.problem.parametrisation.images is not None
+
     def __str__(self) -> str:
         return f"d = {self.problem.d}, K = {self.problem.K}, {self.source} starts"
 
@@ -167,7 +172,10 @@ class _Work:
             )
             self.restarts += begun
             self.steps += steps
-            ends = [Candidate(end.value, end.rows, origin=origins[end.start]) for end in quick]
+            code = problem.parametrisation.code
+            ends = [
+                Candidate(end.value, code(end.rows), origin=origins[end.start]) for end in quick
+            ]
             return sorted(ends, key=lambda c: c.value)
         from gnc_cli.search.annealing import anneal  # with geoopt
 
@@ -198,6 +206,8 @@ class _Work:
         """Polish the most promising ends, and those that look like the best value known: basins
         crowd within 1e-6 of each other (d = 3, K = 73), closer than estimates can tell."""
         best = self.task.bar
+        if self.task.lines:  # they stay lines
+            ends = [replace(end, restricted=self.problem) for end in ends]
         for rank, candidate in enumerate(ends[: 4 * ARCHIVE_SIZE]):
             near = candidate.value < best + NEAR * self.problem.scale(candidate.value)
             if near and rank < self.effort.polishes and not self.deadline.expired:
@@ -266,7 +276,8 @@ def _symmetric_ends(work: _Work, K: int, parent: Candidate | None = None) -> lis
     """Ends over orbits of random groups with K points, or of a parent's group, best first."""
     scale = work.scale()
     descents = SymmetricDescents(
-        work.rng, work.problem.d, K, scale, _SHARP / scale, ESTIMATE * scale, work.deadline
+        *(work.rng, work.problem.d, K, scale, _SHARP / scale, ESTIMATE * scale, work.deadline),
+        lines=work.task.lines,
     )
     most = [work.effort.batch] if work.effort.counted else []
     if parent is None:
@@ -370,6 +381,7 @@ def _shake(work: _Work) -> TaskResult:
         parent = leaders[turn // 2 % len(leaders) if turn % 2 else 0]  # half from the best
         spacing = np.sqrt(2.0 * problem.scale(parent.value))
         whole = shake(work.rng, parent.whole, problem.K, movable, spacing)
+        whole = problem.symmetric(whole)
         shaken = replace(parent, whole=whole, active=None, draw=None)
         end = polish_candidate(problem, shaken, work.deadline, bar=leaders[-1].value)
         work.candidates.append(end)

@@ -6,12 +6,14 @@ bisector theorem (docs/theory/theorem.md) the largest possible distance is one n
 rho* = 1 - t*.
 """
 
+import math
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 
 from gnc_cli.brackets import Bracket
 from gnc_cli.errors import UsageError
+from gnc_cli.geometry.sphere import antipodes
 from gnc_cli.known_codes.best import BestKnown, best
 from gnc_cli.known_codes.stored import best_stored
 from gnc_cli.known_codes.verdict import comparison_status, judged_cosine
@@ -36,7 +38,7 @@ def add_verdict(instance: Instance, result: SolveResult) -> SolveResult:
     if instance.problem == "ufm":
         return result
     known, distance, rho = instance.known, result.distance, result.rho_one_vs_rest
-    if result.max_cosine is None or rho is None:
+    if math.isnan(distance):
         return replace(
             result,
             best_known=known,
@@ -46,10 +48,13 @@ def add_verdict(instance: Instance, result: SolveResult) -> SolveResult:
     def verified(t: Fraction) -> bool:
         from gnc_cli.codes.exact_cosine import verify_below
 
-        return verify_below(result.weights, t) is True
+        rows = antipodes(result.weights) if instance.is_lines else result.weights
+        return verify_below(rows, t) is True
 
-    cosine = judged_cosine(instance.problem, result.max_cosine, distance)
-    upper, name, source = _upper_end(instance.d, instance.K)
+    largest = result.coherence if result.max_cosine is None else result.max_cosine
+    assert largest is not None, "it has a distance"
+    cosine = judged_cosine(instance.problem, largest, distance)
+    upper, name, source = _upper_end(instance.d, instance.K, instance.quantity)
     optimum = Optimum(
         upper=upper,
         shortfall=max(0.0, 1.0 - distance / upper),
@@ -57,9 +62,9 @@ def add_verdict(instance: Instance, result: SolveResult) -> SolveResult:
         name=name,
         source=source,
     )
-    is_open = instance.problem == "softmax" and rho.upper - rho.lower > _CLOSED
+    is_open = instance.problem == "softmax" and rho is not None and rho.width > _CLOSED
     outcome, minimum = result.outcome, (result.local_minimum, result.local_minimum_reason)
-    if optimum.proved and minimum[0] != "yes":
+    if optimum.proved and minimum[0] != "yes" and not instance.is_lines:
         minimum = "yes", "its value is proved optimal"
     elif (
         outcome is Outcome.CONVERGED
@@ -89,35 +94,38 @@ def proved_interval(d: int, K: int) -> Bracket:
     return Bracket(max(0.0, lower), proved_upper_end(d, K))
 
 
-def proved_upper_end(d: int, K: int) -> float:
-    """No code of (d, K) has a larger one-vs-rest distance, or a larger 1 - max_cosine."""
-    return _upper_end(d, K)[0] * (1.0 + _ROUNDING) + _ROUNDING
+def proved_upper_end(d: int, K: int, quantity: Quantity = Quantity.ONE_VS_REST) -> float:
+    """No code of (d, K) has a larger one-vs-rest distance, or a larger 1 - max_cosine; no K lines
+    have a larger 1 - coherence."""
+    return _upper_end(d, K, quantity)[0] * (1.0 + _ROUNDING) + _ROUNDING
 
 
 def check_target(instance: Instance, target: float) -> None:
     """Refuse, with a UsageError that names the bound, a target that no code reaches."""
     d, K = instance.d, instance.K
-    upper, _, source = _upper_end(d, K)
+    upper, _, source = _upper_end(d, K, instance.quantity)
     if target_distance(instance.problem, target) > upper + _MEET:
         most = f"rho is at most {upper:.12g}"
         if instance.problem != "softmax":
-            most = f"the largest cosine is at least {1 - upper:.12g}"
+            name = "coherence" if instance.is_lines else "largest cosine"
+            most = f"the {name} is at least {1 - upper:.12g}"
         raise UsageError(
             f"{spelled('target')} {target:g} is out of reach for d = {d:,}, K = {K:,}: {most} "
-            f"({source}); see gnc bounds --d {d} --K {K}"
+            f"({source}); see gnc bounds --d {d} --K {K} --quantity {instance.quantity}"
         )
 
 
 @lru_cache(maxsize=64)
-def _upper_end(d: int, K: int) -> tuple[float, str, str]:
-    """The least of the proved upper ends of rho* = 1 - t*, the bound's name, and whom to cite."""
+def _upper_end(d: int, K: int, quantity: Quantity = Quantity.ONE_VS_REST) -> tuple[float, str, str]:
+    """The least of the proved upper ends of rho* = 1 - t*, or of 1 - coherence, the bound's name,
+    and whom to cite."""
     least: tuple[float, str, str] | None = None
-    for limit in all_limits(Quantity.ONE_VS_REST):
+    for limit in all_limits(quantity):
         bound = None if limit.exists else limit.at(d, K)
         if bound is None or not bound.valid:
             continue
         if least is None or bound.value < least[0] * (1.0 - _ROUNDING):
-            turned = limit.by_bisector(Quantity.ONE_VS_REST)
+            turned = limit.by_bisector(quantity)
             source = f"{'bisector theorem with ' if turned else ''}{limit.cited(bound)}"
             least = bound.value, limit.name, source
     assert least is not None, "Rankin's bound holds for every d and K"

@@ -32,6 +32,8 @@ _COLOURS = {
 }
 _SHOWN = ("min_angle_deg", "best_known.figure", "verdict", "outcome", "tau", "gnc2")
 """Figures that stand in remarks, in the title and in what is said below."""
+_COMPARED = {"softmax": "distance", "lines": "coherence"}
+"""What is compared with the best known, by problem; of others the largest cosine."""
 _EFFORT = ("seed", "restarts", "batches", "hits", "steps")
 
 
@@ -53,7 +55,10 @@ def _code(r: SolveResult, verbose: bool) -> Table:
         ("distances", "undecided", "not every pair of points was compared", "rho_one_vs_rest"),
         *known,
     ]
-    if r.rho_one_vs_rest is not None:
+    if r.coherence is not None:
+        angle = f"minimal angle {r.min_angle_deg:.8f} degrees"
+        rows = [("coherence", decimals(r.coherence), angle, "coherence"), *known]
+    elif r.rho_one_vs_rest is not None:
         rho, angle = r.rho_one_vs_rest, f"minimal angle {r.min_angle_deg:.8f} degrees"
         rows = [
             ("one-vs-rest distance", lower_end(rho), certified(rho), "rho_one_vs_rest"),
@@ -96,7 +101,7 @@ def _best_known(r: SolveResult, known: BestKnown) -> tuple[str, str, str, str]:
         parts.append(cited(known.source))
     parts.append(standing(known.proven, known.optimality))
     parts += [known.table] if known.table else []
-    name = f"best known {'distance' if softmax else 'cosine'}"
+    name = f"best known {_COMPARED.get(r.problem, 'cosine')}"
     value = published(known.figure, distance=softmax)
     return name, value, ", ".join(parts), "best_known.max_cosine"
 

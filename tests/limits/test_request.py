@@ -13,7 +13,7 @@ from gnc_cli.limits.limit import Quantity, Target
 from gnc_cli.limits.request import Bounds
 from gnc_cli.limits.run import question_of
 
-REST, ONE = Quantity
+REST, ONE = Quantity.ONE_VS_REST, Quantity.ONE_VS_ONE
 
 
 @pytest.mark.parametrize(

@@ -253,7 +253,7 @@ class SearchBeside(Route):
     def solve(self, deadline: Deadline, save: Save | None) -> SolveResult:
         d, K = self.instance.d, self.instance.K
         known = self.known.solve(deadline.within(max(_FIRST, 0.05 * deadline.remaining)), save)
-        best, optimal = self.instance.known, proved_upper_end(d, K)
+        best, optimal = self.instance.known, proved_upper_end(d, K, self.instance.quantity)
         if best is not None and best.proven:
             optimal = min(optimal, best.distance)
         if known.distance >= min(self.plan.target_distance, optimal - _TIE):

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from gnc_cli import __version__
-from gnc_cli.codes.certify import Certificate
+from gnc_cli.codes.certify import Certificate, line_figures
 from gnc_cli.metrics.gnc2 import EVERY_CLASS
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.memory import check_memory
@@ -80,12 +80,15 @@ class Route(ABC):
         *,
         features: np.ndarray | None = None,
         ufm: UfmMeasures | None = None,
+        coherence: float | None = None,
     ) -> SolveResult:
         """The result, with what there is to say of the code.
 
         Args:
-            certificate: None where the search was stopped before every pair was seen.
+            certificate: None for lines, and where the search was stopped before every pair was
+                seen.
             features: in place of the certificate's.
+            coherence: of lines, where it is known exactly.
         """
         second, gain, extras = course.second, course.first_order_gain, {"history": course.history}
         figures: dict[str, Any] = dict.fromkeys(_OF_ALL_PAIRS)
@@ -109,6 +112,11 @@ class Route(ABC):
                 "margins": Margins(rho.lower, certificate.min_angle),
             }
             undecided = ("rattlers.one_vs_rest",) if certificate.undecided else ()
+        if self.instance.is_lines:
+            coherence, angle, pairs = line_figures(weights, TOLERANCE, coherence)
+            extras["contact_pairs"], undecided = pairs, ()
+            contacts = None if pairs is None else len(pairs) // 2
+            figures |= {"min_angle_deg": angle, "contacts": contacts}
         result = SolveResult(
             seconds=seconds,
             version=__version__,
@@ -137,6 +145,7 @@ class Route(ABC):
             features=certificate.features if certificate and features is None else features,
             undecided=undecided,
             **figures,
+            coherence=coherence,
             ufm=ufm,
             searched=course.searched,
             extras={k: v for k, v in extras.items() if v is not None},

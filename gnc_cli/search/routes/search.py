@@ -7,6 +7,7 @@ import numpy as np
 from gnc_cli.codes.certify import certify_code
 from gnc_cli.geometry.gram import max_cosine
 from gnc_cli.geometry.second_order import UNDECIDED
+from gnc_cli.geometry.sphere import antipodes
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.parallel import Pool
 from gnc_cli.runtime.threads import accelerator, available_cores, resolve_device
@@ -46,7 +47,10 @@ class Search(Route):
     """Number of tasks that earlier calls have done with this seed."""
 
     def beside(self, known: SolveResult) -> Route:
-        if self.start is not None and 1.0 - max_cosine(self.start) > known.distance + _SAME:
+        start = self.start
+        if start is not None and self.instance.is_lines:
+            start = antipodes(start)
+        if start is not None and 1.0 - max_cosine(start) > known.distance + _SAME:
             return self  # an earlier call came further
         return replace(self, start=known.weights, origin=known.origin)
 
@@ -54,7 +58,7 @@ class Search(Route):
     def memory(self) -> float:
         """In each process a batch of descents with their pairs, and the matrix of a polish."""
         r = self.instance
-        rows = (2 if r.separate else 1) * r.K
+        rows = (2 if r.separate or r.is_lines else 1) * r.K
         coordinates = (rows - (0 if r.fixed is None else len(r.fixed))) * (r.d - 1)
         polish = 24.0 * coordinates**2 if coordinates <= MAX_UNKNOWNS else 0.0
         workers = self.machine.processes
@@ -67,7 +71,7 @@ class Search(Route):
         target_distance = self.plan.target_distance
         if np.isinf(target_distance) and instance.restriction is None:
             # A code that reaches what is proved leaves nothing to search for.
-            target_distance = proved_upper_end(d, K) - _PROVED_DIGITS
+            target_distance = proved_upper_end(d, K, instance.quantity) - _PROVED_DIGITS
 
         def save_best(weights: np.ndarray, tasks: int) -> None:
             if save is not None:
@@ -89,10 +93,14 @@ class Search(Route):
                 tasks=self.tasks,
                 save=save_best,
             )
-            certificate = certify_code(
-                solution.weights,
-                tolerance=TOLERANCE if solution.polished else TOLERANCE_ROUGH,
-                deadline=None if quick else deadline.within(_CERTIFICATE),
+            certificate = (
+                None
+                if instance.is_lines
+                else certify_code(
+                    solution.weights,
+                    tolerance=TOLERANCE if solution.polished else TOLERANCE_ROUGH,
+                    deadline=None if quick else deadline.within(_CERTIFICATE),
+                )
             )
         result = self.record(solution.weights, certificate, solution, deadline.elapsed)
         stopped = result.outcome in (Outcome.TIME_LIMIT, Outcome.INTERRUPTED)
