@@ -263,7 +263,7 @@ def rigidity(W: np.ndarray, contact_pairs: np.ndarray, deadline: Deadline) -> Ri
         deadline: it limits the linear programmes.
 
     Raises:
-        Unexamined: the code is too large, or a linear programme was not solved in time.
+        Unexamined: the code is too large, or a linear programme was not solved.
 
     Example:
         >>> square = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]])
@@ -283,7 +283,7 @@ def rigidity(W: np.ndarray, contact_pairs: np.ndarray, deadline: Deadline) -> Ri
     if not strict.all():
         solution = _programme(jacobian, deadline.within(_PROGRAMME_SECONDS))
         if solution is None:
-            raise Unexamined("the linear programme was not solved in time")
+            raise Unexamined("the linear programme was not solved, for lack of time or of digits")
         motion, rates, stress = solution
         strict = rates < _OPEN
     loaded = np.unique(contact_pairs[strict])
@@ -385,7 +385,7 @@ def _programme(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
     """A motion (n,), at what rates it opens contacts (m,), and a stress of the others (m,).
 
-    The stress is at least 1 where the rate is below 1. None: no time.
+    The stress is at least 1 where the rate is below 1. None: no time, or too few digits.
     """
     m, n = jacobian.shape
     solution = solve_linear_programme(

@@ -42,8 +42,8 @@ _LAYOUT = "d,N,cosine"
 _SMALL, _SMALL_K = range(4, 9), 32
 """Sizes that public tables of small codes cover, which we could not read."""
 _REDISCOVERED = (
-    "rediscovered by gnc: tables of small codes by Cohn (hdl.handle.net/1721.1/142661) and Sloane "
-    "cover this size"
+    "rediscovered by gnc, as tables of small codes cover this size: Cohn "
+    "(hdl.handle.net/1721.1/142661) and Sloane"
 )
 _UNCOMPARED = "found by gnc, not compared with a published value"
 _CREDITS = {(13, 60): "Granto 2026, one more point by gnc"}
