@@ -18,10 +18,11 @@ from gnc_cli.codes.certify import (
     one_vs_one_rattlers,
     simple_bracket,
 )
+from gnc_cli.codes.congruence import Undecided, congruence
 from gnc_cli.codes.description import Description
 from gnc_cli.codes.exact_cosine import ExactRows, verify_below
 from gnc_cli.comparison.files import read_decimals, read_published
-from gnc_cli.comparison.result import FileRow, PolishedCosine, Polynomial
+from gnc_cli.comparison.result import FileRow, Isometry, PolishedCosine, Polynomial
 from gnc_cli.errors import DataError
 from gnc_cli.geometry.gram import closest_pair, gram_tiles, row_maxima
 from gnc_cli.geometry.one_vs_rest import one_vs_rest
@@ -334,6 +335,15 @@ def rho_bracket(W: np.ndarray, row_max: np.ndarray, deadline: Deadline) -> Brack
 
 
 # Further digits, and what a code is
+
+
+def isometry(first: Judged, other: Judged, deadline: Deadline) -> Isometry:
+    """Return the isometry from one code to another, rows within `SAME_ROWS`, if there is one."""
+    match = congruence(first.weights, other.weights, tolerance=SAME_ROWS, deadline=deadline)
+    if match is None or isinstance(match, Undecided):
+        return Isometry(False) if match is None else Isometry(None, reason=match.reason)
+    rotation = tuple(map(tuple, match.rotation.tolist()))
+    return Isometry(True, match.deviation, tuple(match.permutation.tolist()), rotation)
 
 
 def described(row: FileRow, code: Judged, precision: float, deadline: Deadline) -> FileRow:

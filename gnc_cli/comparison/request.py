@@ -124,6 +124,15 @@ class Compare(Call):
         ),
         Of("files"),
     ] = False
+    isometry: Annotated[
+        bool,
+        Parameter(
+            "Match each file's code with that of the first file, up to rotation, reflection and "
+            "order; --json has the map.",
+            group=_COMPARE,
+        ),
+        Of("files"),
+    ] = False
     export: Annotated[
         Path | None,
         Parameter(
@@ -175,6 +184,8 @@ class Compare(Call):
             raise UsageError(
                 f"{spelled('d')} takes one dimension beside files, not {len(self.d or ())}"
             )
+        if self.isometry and len(self.files) == 1:
+            raise requires("isometry", "several files", f"drop {spelled('isometry')}")
         if self.plot is not None and is_page(self.plot) and len(self.files) != 1:
             raise UsageError(
                 f"{spelled('plot')} {os.fspath(self.plot)!r} is a page of one code; give one file, "

@@ -118,6 +118,23 @@ class PolishedCosine:
     """What is wrong and what may help, one sentence; None where there are digits."""
 
 
+@dataclass(frozen=True)
+class Isometry:
+    """The map that takes the code of the first file to this one, or that there is none."""
+
+    exists: bool | None
+    """Whether the codes are equal up to rotation, reflection and order; None where undecided."""
+    deviation: float | None = None
+    """Largest distance of a mapped point from its partner; None without a map."""
+    permutation: tuple[int, ...] | None = None
+    """Row k of the first code goes to row `permutation[k]` of this one; of lines the K opposite
+    rows follow."""
+    rotation: tuple[tuple[float, ...], ...] | None = None
+    """The matrix by which the rows of the first code are multiplied, from the right."""
+    reason: str | None = None
+    """What left it undecided."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class FileRow(CompareRow):
     """A code of the user's, from a file or an array, with its verdict."""
@@ -157,6 +174,8 @@ class FileRow(CompareRow):
     """With --digits."""
     description: Description | None = field(default=None, metadata=OMITTED_IF_NONE)
     """With --describe; null also where no time was left."""
+    isometry: Isometry | None = field(default=None, metadata=OMITTED_IF_NONE)
+    """With --isometry, of every file but the first."""
     exported: tuple[str, ...] | None = field(default=None, metadata=OMITTED_IF_NONE)
     """With --export: the files written."""
     left_out: tuple[str, ...] | None = field(default=None, metadata=OMITTED_IF_NONE)

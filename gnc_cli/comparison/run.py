@@ -89,7 +89,13 @@ def compare_files(call: Compare, table: KnownCodes, deadline: Deadline) -> "list
 
     All files are read before the first is measured: a bad file costs no waiting.
     """
-    from gnc_cli.comparison.codes import described, judge_code, load_code, polished_cosine
+    from gnc_cli.comparison.codes import (
+        described,
+        isometry,
+        judge_code,
+        load_code,
+        polished_cosine,
+    )
     from gnc_cli.comparison.files import NAMES, export_code, export_folders
 
     dimension = None if call.d is None else call.d[0]
@@ -116,6 +122,8 @@ def compare_files(call: Compare, table: KnownCodes, deadline: Deadline) -> "list
                 row = replace(row, digits=polished)
             if call.describe:
                 row = described(row, result, code.precision, deadline)
+            if call.isometry and judged:
+                row = replace(row, isometry=isometry(judged[0], result, deadline))
             if folders:
                 exported, left_out = export_code(
                     result.weights,

@@ -1,7 +1,7 @@
 """What `gnc compare` shows: tables of one code, several, the list; its own gates."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import PurePath
 from typing import Any
@@ -89,7 +89,7 @@ def view(result: CompareResult, verbose: bool) -> list[Table]:
             notes.append(_stamp(our_copy().stamp))
         return [_list(title, rows, notes, verbose)]
     table = _files(title, rows, verbose)
-    return [replace(table, notes=[*_endings(rows), _stamp(result.table)])]
+    return [replace(table, notes=[*_isometries(rows), *_endings(rows), _stamp(result.table)])]
 
 
 def verdicts(result: CompareResult, options: dict[str, Any]) -> list[GateVerdict]:
@@ -198,6 +198,17 @@ def _files(title: str, rows: Sequence[FileRow], verbose: bool) -> Table:
         for r in rows
     ]
     return Table(title, _COLUMNS, cells, text=frozenset({0, 6, 10}))
+
+
+def _isometries(rows: Sequence[FileRow]) -> Iterator[str]:
+    """Return one line for each file that was matched with the first one."""
+    for row in rows:
+        if (match := row.isometry) is None:
+            continue
+        words = f"undecided: {match.reason}" if match.exists is None else "another code"
+        if match.exists:
+            words = f"equal up to rotation, reflection and order, within {short(match.deviation)}"
+        yield f"{rows[0].file or 'the first'} and {row.file or 'another'}: {words}"
 
 
 def _list(title: str, rows: Sequence[ListedRow], notes: list[Cell], verbose: bool) -> Table:
