@@ -382,6 +382,7 @@ def local_optimum(document: dict[str, Any], d: int, K: int, T: Fraction) -> None
     demand(r > 0 and sigma > 0 and 0 <= digits <= 18, "the radius, sigma and digits")
     p = [[Fraction(whole(x), 10**digits) for x in row] for row in document["points"]]
     demand(len(p) == K and all(len(x) == d and any(x) for x in p), "the points")
+    demand(all(abs(1 - dot(x, x)) <= r for x in p), "unit vectors within the radius")
     contacts = {(whole(i), whole(j)): whole(w) for i, j, w in document["contacts"]}
     demand(len(contacts) == len(document["contacts"]) > 0, "different contacts")
     demand(all(0 <= i < j < K and w > 0 for (i, j), w in contacts.items()), "the contacts")

@@ -37,7 +37,9 @@ def known_lines() -> KnownCodes:
         )
         entries[d, K] = _entry(d, K, f"{coherence:.14f}", _TABLE, float(error))
     for d, K, _, square, source in equiangular():
-        if (root := Fraction(isqrt(square.numerator), isqrt(square.denominator))) ** 2 == square:
+        root = Fraction(isqrt(square.numerator), isqrt(square.denominator))
+        packing = entries.get((d, K))
+        if root**2 == square and (packing is None or root <= packing.between[1]):
             entries[d, K] = _entry(d, K, str(root), source, 0.0)
     stamp = TableStamp(len(entries), _DATE, sha256(text.encode()).hexdigest(), current=False)
     return KnownCodes(stamp, entries)

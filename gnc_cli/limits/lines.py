@@ -96,7 +96,13 @@ def closed_coherence(d: int, K: int) -> float | None:
 
 def _closed(d: int, K: int) -> Finding | None:
     value = closed_coherence(d, K)
-    return None if value is None else Finding(1.0 - value, how=_command(d, K))
+    if value is None:
+        return None
+    return Finding(1.0 - value, source=_closed_name(d, K), how=_command(d, K))
+
+
+def _closed_name(d: int, K: int) -> str:
+    return "orthogonal lines" if K <= d else "simplex" if K == d + 1 else "equal angles"
 
 
 def _known(d: int, K: int) -> Finding | None:
@@ -223,8 +229,7 @@ def best_lines(d: int, K: int) -> BestKnown | None:
     entry, code = known_lines().covering(d, K), line_construction(d, K)
     if closed is not None:
         figure = "0" if K <= d else f"1/{d}" if K == d + 1 else f"{closed:.15f}"
-        name = "orthogonal lines" if K <= d else "simplex" if K == d + 1 else "equal angles"
-        found = closed, "theorem", d, K, f"closed form: {name}", figure
+        found = closed, "theorem", d, K, f"closed form: {_closed_name(d, K)}", figure
     elif code is not None and (entry is None or code.cosine.value <= entry.max_cosine + _MEET):
         value, figure = code.cosine.value, code.cosine.text
         figure = f"{value:.15f}" if "(" in figure else figure

@@ -112,6 +112,8 @@ class LocalOptimum(Claim):
         allowed = bounds * squares[i] * squares[j]
         if min(squares) == 0 or (products * abs(products) > allowed).any():
             raise Refuted("two points are nearer than the claim allows, or one is zero")
+        if max(abs(squares - 100**self.digits)) > r * 100**self.digits:
+            raise Refuted("a point is no unit vector within the radius")
         stress.check_rigidity(sigma**2, deadline)
 
     @cached_property

@@ -287,7 +287,8 @@ class CertificateAnswer:
     elsewhere."""
     radius: float | None
     """Of a local optimum: how near it is to the points of the file, up to rotation and reflection,
-    in the Euclidean distance of all coordinates. None elsewhere."""
+    in the Euclidean distance of the coordinates of the points in contact; the others stay where
+    they are. None elsewhere."""
     status: Literal["proved", "not_proved", "undecided"] = field(metadata=WORD)
     """`proved`; `not_proved`: the claim does not follow from the file; `undecided`: it takes more
     digits, room or time than the limits allow."""

@@ -172,3 +172,17 @@ def test_antipodal_constructions_are_antipodal() -> None:
         products = rows @ rows.T
         assert np.allclose(np.sort(products, axis=1)[:, 0], -1.0), code.name
     assert coherence(antipodes(np.eye(3))) == pytest.approx(1.0)
+
+
+def test_equiangular_lines_hide_no_better_packing() -> None:
+    """The 28 lines of R^7 in R^14, cosine 1/3, are far from the best 28 lines there."""
+    best = best_lines(14, 28)
+    assert best is not None and best.own and best.max_cosine < 0.19997
+    text = (data_folder() / "lines.csv").read_text(encoding="utf-8")
+    for row in csv.DictReader(text.splitlines()):
+        entry = known_lines().find(int(row["d"]), int(row["K"]))
+        assert (
+            entry is not None
+            and entry.max_cosine <= math.sqrt(1 - float(row["squared_sine"])) + 1e-9
+        )
+    assert [row.source for row in bounds(2, 3, quantity="lines").rows][0] == "simplex"

@@ -312,3 +312,16 @@ def test_hostile_coordinates(gnc: Run, tmp_path: Path, line: str, exit_code: int
 def test_a_folder_without_the_files(gnc: Run, tmp_path: Path) -> None:
     run = gnc("bounds", "--verify", tmp_path)
     assert run.exit_code == 3 and "coordinates.txt" in run.stderr
+
+
+def test_a_point_outside_the_core_is_a_unit_vector_too(tmp_path: Path) -> None:
+    """A rattler enters by its direction alone; its length is checked besides."""
+    certificate = LocalOptimum.of_code(stored(3, 38), Deadline())
+    loose = int(np.setdiff1d(np.arange(38), certificate.stress.core)[0])
+    points = [*certificate.points]
+    points[loose] = tuple(7 * x for x in points[loose])
+    changed = replace(certificate, points=tuple(points))
+    with pytest.raises(Refuted, match="no unit vector"):
+        changed.check(Deadline())
+    path = saved(tmp_path, document(changed).decode())
+    assert (status_of(path), plain_status(path)) == ("not_proved", False)
