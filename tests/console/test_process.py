@@ -165,7 +165,7 @@ def test_a_help_text_may_be_cut_short(words: tuple[str, ...]) -> None:
     [
         ("gnc so", ["solve"]),
         ("gnc solve --weight", ["--weight-decay"]),
-        ("gnc solve --problem ", ["softmax", "tammes", "ufm"]),
+        ("gnc solve --problem ", ["softmax", "tammes", "ufm", "lines"]),
     ],
 )
 def test_shell_completion(words: str, offered: list[str]) -> None:
