@@ -134,8 +134,8 @@ def line_figures(
         coherence: where it is known exactly.
 
     Returns:
-        The contacts are pairs of rows of `antipodes(weights)`, two for each pair of lines; None for
-        K above `EVERY_CLASS`.
+        The contacts are pairs of rows of `antipodes(weights)`, two for each pair of lines, or four
+        of orthogonal ones; None for K above `EVERY_CLASS`.
     """
     if coherence is not None and len(weights) > EVERY_CLASS:
         return coherence, math.degrees(math.acos(coherence)), None
@@ -145,6 +145,11 @@ def line_figures(
     few = len(weights) <= EVERY_CLASS
     pairs = contact_pairs(points, tolerance, shortest) if few else None
     return float(maxima[0].max()), float(np.degrees(angle_from_chord(shortest))), pairs
+
+
+def line_contacts(pairs: np.ndarray | None) -> int | None:
+    """Return the number of pairs of lines among contacts of the 2 K antipodal points."""
+    return None if pairs is None else len(np.unique(np.sort(pairs // 2, axis=1), axis=0))
 
 
 def simple_bracket(weights: np.ndarray, row_max: np.ndarray) -> Bracket:

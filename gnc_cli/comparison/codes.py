@@ -14,6 +14,7 @@ import numpy as np
 from gnc_cli.brackets import Bracket
 from gnc_cli.codes.certify import (
     certify_code,
+    line_contacts,
     line_figures,
     one_vs_one_rattlers,
     simple_bracket,
@@ -254,7 +255,7 @@ def _judge_lines(code: Code, table: KnownCodes, threads: int | None) -> Judged:
         min_angle_deg=angle,
         rho_one_vs_rest=None,
         rattlers=None,
-        contacts=None if pairs is None else len(pairs) // 2,
+        contacts=line_contacts(pairs),
         congruence=None,
         seconds=time.monotonic() - started,
         **fields,

@@ -127,8 +127,8 @@ class Isometry:
     deviation: float | None = None
     """Largest distance of a mapped point from its partner; None without a map."""
     permutation: tuple[int, ...] | None = None
-    """Row k of the first code goes to row `permutation[k]` of this one; of lines the K opposite
-    rows follow."""
+    """Row k of the first code goes to row `permutation[k]` of this one; of lines, each row is
+    followed by its opposite."""
     rotation: tuple[tuple[float, ...], ...] | None = None
     """The matrix by which the rows of the first code are multiplied, from the right."""
     reason: str | None = None

@@ -94,15 +94,16 @@ def closed_coherence(d: int, K: int) -> float | None:
     return math.cos(math.pi / K) if d == 2 else None
 
 
-def _closed(d: int, K: int) -> Finding | None:
+def _closed(d: int, K: int) -> Finding:
+    """Return orthogonal lines, the simplex, or K lines at equal angles in a plane."""
     value = closed_coherence(d, K)
-    if value is None:
-        return None
-    return Finding(1.0 - value, source=_closed_name(d, K), how=_command(d, K))
+    clearance = 2.0 * math.sin(math.pi / (2 * K)) ** 2 if value is None else 1.0 - value
+    below = rounded_down(Fraction(clearance)) * (1.0 - ROUNDING) if value is None else clearance
+    return Finding(below, source=_closed_name(d, K), how=_command(d, K))
 
 
 def _closed_name(d: int, K: int) -> str:
-    return "orthogonal lines" if K <= d else "simplex" if K == d + 1 else "equal angles"
+    return "orthogonal lines" if K <= d else "simplex" if K == d + 1 else "equal angles in a plane"
 
 
 def _known(d: int, K: int) -> Finding | None:
@@ -196,7 +197,7 @@ def line_limits(of_points: Sequence[Limit]) -> list[Limit]:
 
     known = "table of packings of lines, and of equiangular lines"
     built = "antipodal constructions, see gnc solve --list-constructions"
-    closed = "orthogonal lines, simplex, equal angles in the plane"
+    closed = "orthogonal lines; simplex; equal angles in a plane"
     relative = "Welch 1974; Lemmens and Seidel 1973"
     return [
         _LineLimit("closed-form", closed, _closed, exists=True),

@@ -55,7 +55,7 @@ _SENTENCES = {
         "up to K = {low} points a {code} exists",
         "gnc knows no K with a {code}",
         "from K = {high} on none exists",
-        "no K is excluded",
+        "gnc excludes no K",
     ),
 }
 """Where codes exist, if any is known, and where none exists, if anything is excluded."""

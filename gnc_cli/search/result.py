@@ -70,7 +70,7 @@ _ADVICE = {
     Outcome.SADDLE: "codes nearby are better; raise --restarts or --time-limit",
     Outcome.CLOSED_FORM: "optimal by theorem; nothing to improve",
     Outcome.CONSTRUCTED: "built from algebra; --method descent searches for better",
-    Outcome.STORED: "read from coordinates that gnc ships; drop --construction to search on",
+    Outcome.STORED: "read from coordinates that gnc ships; --method descent searches for better",
     Outcome.MAX_STEPS_REACHED: "not yet stationary; raise --steps",
     Outcome.STALLED: "not quite stationary; try another --seed or more --restarts",
     Outcome.TIME_LIMIT: "raise --time-limit, or write --out FILE.h5 and go on with --resume",

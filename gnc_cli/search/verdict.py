@@ -13,6 +13,7 @@ from functools import lru_cache
 
 from gnc_cli.brackets import Bracket
 from gnc_cli.errors import UsageError
+from gnc_cli.figures import rounded
 from gnc_cli.geometry.sphere import antipodes
 from gnc_cli.known_codes.best import BestKnown, best
 from gnc_cli.known_codes.stored import best_stored
@@ -149,7 +150,7 @@ def _verdict(
     if missing > _MEET:
         standing = f"{short} below the best known code{without}"
         d, K = instance.d, instance.K
-        stored = None if instance.restriction else best_stored(d, K)
+        stored = None if instance.restriction or instance.is_lines else best_stored(d, K)
         if stored is not None and 1.0 - stored.max_cosine > distance + _MEET:
             # A part of a larger code is what `solve` begins with.
             exactly = " --construction known" * ((stored.d, stored.K) == (d, K))
@@ -168,6 +169,8 @@ def _verdict(
 
 
 def _percent(share: float) -> str:
-    """One decimal from ten percent on, two digits below."""
+    """Return a share rounded up: one decimal from ten percent on, two digits below."""
     percent = 100.0 * share
-    return f"{percent:.1f} %" if percent >= 10.0 else f"{percent:.2g} %"
+    if percent >= 10.0:
+        return f"{math.ceil(10.0 * percent) / 10.0:.1f} %"
+    return f"{rounded(percent, up=True, digits=2)} %"

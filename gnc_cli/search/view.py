@@ -42,6 +42,8 @@ def view(result: SolveResult | SolveSweep | ConstructionList, verbose: bool) -> 
     if isinstance(result, ConstructionList):
         return [_constructions(result)]
     if isinstance(result, SolveSweep):
+        if result.rows[0].ufm is None:  # a problem without a temperature: one row
+            return view(result.rows[0], verbose)
         return [_sweep(result)]
     sheet = _code(result, verbose)
     skipped = _SHOWN if result.searched else (*_SHOWN, *_EFFORT)
@@ -103,7 +105,7 @@ def _best_known(r: SolveResult, known: BestKnown) -> tuple[str, str, str, str]:
     parts += [known.table] if known.table else []
     name = f"best known {_COMPARED.get(r.problem, 'cosine')}"
     value = published(known.figure, distance=softmax)
-    return name, value, ", ".join(parts), "best_known.max_cosine"
+    return name, value, ", ".join(parts), "" if softmax else "best_known.max_cosine"
 
 
 def _origin(r: SolveResult) -> tuple[str, str, str, str]:

@@ -186,3 +186,13 @@ def test_equiangular_lines_hide_no_better_packing() -> None:
             and entry.max_cosine <= math.sqrt(1 - float(row["squared_sine"])) + 1e-9
         )
     assert [row.source for row in bounds(2, 3, quantity="lines").rows][0] == "simplex"
+
+
+def test_some_lines_exist_for_every_size() -> None:
+    """K lines at equal angles in a plane; elsewhere nothing may be known."""
+    for d, K in ((3, 1000), (64, 10**6)):
+        (best,) = bounds(d, K, quantity="lines").best
+        assert 0.0 < best.lower < best.upper < 1.0
+        angles = np.pi * np.arange(3) / K
+        W = np.column_stack([np.cos(angles), np.sin(angles)])
+        assert best.upper <= float(np.abs(W @ W.T)[np.triu_indices(3, 1)].max()) + 1e-9

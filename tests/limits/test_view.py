@@ -184,7 +184,7 @@ def test_numbers_of_points_in_words() -> None:
     )
     nothing = replace(best, guaranteed=None, log10_guaranteed=None, log10_excluded=None)
     assert best_text(nothing, "M") == (
-        "gnc knows no K with a code with M in d = 3; no K is excluded"
+        "gnc knows no K with a code with M in d = 3; gnc excludes no K"
     )
 
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gnc_cli import compare, schemas, solve
+from gnc_cli import compare, schemas, solve, solve_sweep
 from gnc_cli.errors import UsageError
 from gnc_cli.io.codefile import read_code
 from gnc_cli.search.result import Outcome, SolveResult
@@ -137,3 +137,15 @@ def test_what_lines_exclude(option: dict) -> None:
 def test_too_many_lines_are_refused_before_a_search() -> None:
     with pytest.raises(UsageError, match="K up to"):
         solve(4, 5000, problem="lines")
+
+
+@pytest.mark.parametrize(("d", "K", "pairs"), [(3, 2, 1), (3, 3, 3), (4, 4, 6), (3, 6, 15)])
+def test_contacts_count_pairs_of_lines(d: int, K: int, pairs: int) -> None:
+    result = solve(d, K, problem="lines")
+    assert result.contacts == pairs
+    (row,) = compare(result.weights, lines=True).rows
+    assert row.contacts == pairs
+
+
+def test_a_sweep_of_lines_shows_its_only_row() -> None:
+    assert "coherence" in str(solve_sweep(3, 4, problem="lines"))
