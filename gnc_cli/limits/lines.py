@@ -97,9 +97,11 @@ def closed_coherence(d: int, K: int) -> float | None:
 def _closed(d: int, K: int) -> Finding:
     """Return orthogonal lines, the simplex, or K lines at equal angles in a plane."""
     value = closed_coherence(d, K)
-    clearance = 2.0 * math.sin(math.pi / (2 * K)) ** 2 if value is None else 1.0 - value
-    below = rounded_down(Fraction(clearance)) * (1.0 - ROUNDING) if value is None else clearance
-    return Finding(below, source=_closed_name(d, K), how=_command(d, K))
+    if value is None:
+        clearance = 2.0 * math.sin(math.pi / (2 * K)) ** 2 * (1.0 - ROUNDING)
+    else:
+        clearance = 1.0 - value
+    return Finding(clearance, source=_closed_name(d, K), how=_command(d, K))
 
 
 def _closed_name(d: int, K: int) -> str:
@@ -226,7 +228,7 @@ def best_lines(d: int, K: int) -> BestKnown | None:
         ('1/3', True)
     """
     found: tuple[float, str, int, int, str, str]
-    closed, rounding = closed_coherence(d, K), 0.0
+    closed, exact, rounding = closed_coherence(d, K), None, 0.0
     entry, code = known_lines().covering(d, K), line_construction(d, K)
     if closed is not None:
         figure = "0" if K <= d else f"1/{d}" if K == d + 1 else f"{closed:.15f}"
@@ -236,7 +238,7 @@ def best_lines(d: int, K: int) -> BestKnown | None:
         figure = f"{value:.15f}" if "(" in figure else figure
         found = value, "construction", code.d, code.K // 2, f"construction: {code.name}", figure
     elif entry is not None:
-        rounding, source = entry.rounding, _source(entry, d, K)
+        exact, rounding, source = entry.exact, entry.rounding, _source(entry, d, K)
         found = entry.max_cosine, "table", entry.d, entry.K, source, entry.figure
     else:
         return None
@@ -251,7 +253,7 @@ def best_lines(d: int, K: int) -> BestKnown | None:
         own=own,
         figure=figure,
         proven=value <= least_coherence(d, K).lower + _MEET,
-        exact=None if kind != "table" or entry is None else entry.exact,
+        exact=exact,
         rounding=rounding,
         on_record=own,
     )
