@@ -22,10 +22,10 @@ _FORMULA = re.compile(r"\s*(?![-+]?[\d.]+$)[=+\-@\uff1d\uff0b\uff0d\uff20]")
 
 
 def visible(text: str) -> str:
-    """For a terminal, a log or XML: what they would obey, hide or refuse stands in escaped form.
+    r"""Escape what a terminal, a log or XML would obey, hide or refuse.
 
     >>> print(visible("caf\u00e9 \x1b[2J"))
-    caf\u00e9 \\x1b[2J
+    café \x1b[2J
     """
     if text.isprintable():
         return text
@@ -42,10 +42,10 @@ def in_html(text: str) -> str:
 
 
 def in_markdown(text: str) -> str:
-    """For a report: one line of plain words, also in a cell of a table.
+    r"""For a report: one line of plain words, also in a cell of a table.
 
     >>> print(in_markdown("[a](b) max_cosine of @user"))
-    \\[a\\](b) max_cosine of @<!-- -->user
+    \[a\](b) max_cosine of @<!-- -->user
     """
     return _REFERENCE.sub(
         # GitHub looks for references between tags; of a commit seven digits are enough.

@@ -403,7 +403,8 @@ PlotOrPage = Annotated[
 
 def annotations(function: Callable[..., Any]) -> dict[str, Any]:
     """The annotations of a function, of a class with those of its bases, or of the call from which
-    `entry` made a function."""
+    `entry` made a function.
+    """
     owner: Any = getattr(function, "declaration", function)
     owners = reversed(owner.__mro__) if isinstance(owner, type) else [owner]
     return {

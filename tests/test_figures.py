@@ -14,14 +14,14 @@ from gnc_cli.figures import cosine, points, rounded
 def test_figures_are_rounded_to_the_safe_side(value: float, digits: int, up: bool) -> None:
     shown = Decimal(rounded(value, up, digits))
     slip = (shown - Decimal(value)) * (1 if up else -1)
-    assert -Decimal(3e-15) * Decimal(value) <= slip <= Decimal(10) ** (1 - digits) * shown
+    assert -Decimal("3e-15") * Decimal(value) <= slip <= Decimal(10) ** (1 - digits) * shown
     assert len(shown.normalize().as_tuple().digits) <= digits
 
 
 @given(st.floats(-1.0, 1.0), st.booleans())
 def test_cosines_are_rounded_to_the_safe_side(value: float, up: bool) -> None:
     slip = (Decimal(cosine(value, up)) - Decimal(value)) * (1 if up else -1)
-    assert Decimal(-3e-15) <= slip <= Decimal(1.01e-12)
+    assert Decimal("-3e-15") <= slip <= Decimal("1.01e-12")
 
 
 @given(st.floats(1e-150, 1e-3), st.booleans())
@@ -31,7 +31,7 @@ def test_distances_from_one_are_rounded_to_the_safe_side(degrees: float, up: boo
     if exact < 0.9e-9:
         apart = Decimal(shown.removeprefix("1 - "))
         slip = (Decimal(exact) - apart) * (1 if up else -1) / Decimal(exact)
-        assert Decimal(-3e-15) <= slip <= Decimal(1.01e-5)
+        assert Decimal("-3e-15") <= slip <= Decimal("1.01e-5")
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Forgiving numbers: what is read, what is refused, and the laws of ranges."""
 
+import itertools
 import math
 from typing import Any
 
@@ -185,7 +186,7 @@ def test_geometric_points_have_exact_ends_and_equal_ratios(a: float, b: float, n
     points = parsing.numbers(f"{a!r}..{b!r}/{n}")
     assert len(points) == n
     assert (points[0], points[-1]) == (a, b)
-    for before, after in zip(points, points[1:], strict=False):
+    for before, after in itertools.pairwise(points):
         assert math.isclose(after / before, (b / a) ** (1 / (n - 1)), rel_tol=1e-12)
 
 

@@ -266,9 +266,18 @@ def _expected(folder: Path) -> Iterator[str]:
             name in ("tmp", "tmp/torchinductor_root", "run", "a.h5")
             or name.endswith(".npz")
             or (
-                name.startswith("run/")
-                and Path(name).name
-                in ("best.pt", "last.pt", "config.json", "log.txt", "metrics.jsonl", "snapshots")
+                (
+                    name.startswith("run/")
+                    and Path(name).name
+                    in (
+                        "best.pt",
+                        "last.pt",
+                        "config.json",
+                        "log.txt",
+                        "metrics.jsonl",
+                        "snapshots",
+                    )
+                )
                 or Path(name).parent.name == "snapshots"
             )
         ):

@@ -59,7 +59,8 @@ class Certificate:
     @property
     def features(self) -> np.ndarray | None:
         """Optimal features (theorem 3.5), one row per class, shape (K, d); None where the bracket
-        of some class is open."""
+        of some class is open.
+        """
         classes = self.classes
         if classes is None or (classes.upper - classes.lower).max() > _CLOSED:
             return None

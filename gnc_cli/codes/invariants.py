@@ -271,7 +271,7 @@ def rigidity(W: np.ndarray, contact_pairs: np.ndarray, deadline: Deadline) -> Ri
         >>> rigidity(square, corners, Deadline()).verdict.value
         'infinitesimally_jammed'
     """
-    K, d = W.shape
+    K = len(W)
     pairs = ActivePairs(*contact_pairs.T)
     linear = linearise(pairs, W, np.isin(np.arange(K), contact_pairs))
     if linear.size > _MOST_COORDINATES:

@@ -169,7 +169,8 @@ def prefix_result(
     result: MeasureResult, whole: int, K: int, conventions: Conventions
 ) -> MeasureResult:
     """Return the result of the first `result.d` of `whole` dimensions: without the figures of an
-    ETF of the K rows where there is none, and with the GNC2 that is possible."""
+    ETF of the K rows where there is none, and with the GNC2 that is possible.
+    """
     masked: dict[str, Any] = {}
     warnings = result.warnings
     if K > result.d + 1:

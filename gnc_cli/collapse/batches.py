@@ -34,7 +34,8 @@ def checked_labels(labels: Any, shape: tuple[int, ...], d: int, K: int) -> np.nd
 
 def largest_logits(logits: Any, shape: tuple[int, int]) -> np.ndarray:
     """Return the class of the largest logit, the first of ties, shape (n,), found on the device of
-    the logits."""
+    the logits.
+    """
     tensor = is_tensor(logits)
     values = checked_tensor(logits, "logits").detach() if tensor else to_numpy(logits, "logits")
     if tuple(values.shape) != shape:
@@ -59,7 +60,8 @@ def raw_weights(weights: Any, K: int, d: int) -> np.ndarray:
 
 def checked_rows(rows: np.ndarray, labels: np.ndarray, *, unit: bool) -> np.ndarray:
     """Return rows of a batch, finite; where `unit` scaled to norm 1, float64. Rows of label -1 are
-    not checked."""
+    not checked.
+    """
     if not len(rows):
         return rows
     if unit:
@@ -103,7 +105,8 @@ class Accumulated:
 
     def update(self, features: Any, labels: Any, logits: Any = None, workers: int = 1) -> bool:
         """Take in a batch, as `GNCMetrics.update` does, and return whether it has samples that
-        count."""
+        count.
+        """
         first = self.gnc
         rows = to_numpy(features, "features")
         refuse_bits(rows, "features")

@@ -26,7 +26,8 @@ CLASS_COLUMNS = tuple(
 
 class ClassRows(Sequence[ClassRow]):
     """A record for each of the K classes, in order of their labels (K,), made on access: K may be a
-    million. GNC2 is about the classes `of_rows`, (m,); `names` are by label."""
+    million. GNC2 is about the classes `of_rows`, (m,); `names` are by label.
+    """
 
     def __init__(
         self,

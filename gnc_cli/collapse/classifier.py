@@ -48,7 +48,8 @@ class Classifier:
 
     def use(self, weight: Any, bias: Any = None) -> None:
         """Take a matrix (K, d) and a bias (K,); one logit, of K = 1, decides between two classes
-        as the logits of rows -w/2 and w/2 do."""
+        as the logits of rows -w/2 and w/2 do.
+        """
         self.d = 0 if weight is None else int(np.shape(weight)[1])
         self.one_logit = weight is not None and len(weight) == 1
         self.weight, self.bias = (
@@ -70,7 +71,8 @@ class Classifier:
 
     def take(self, answer: Any = None) -> tuple[Tensor, Tensor | None]:
         """Features and logits of the one call since the last time, in which the network gave
-        `answer`; no logits where `apart`."""
+        `answer`; no logits where `apart`.
+        """
         seen, self._seen = self._seen, []
         if len(seen) != 1:
             raise DataError(
@@ -229,7 +231,8 @@ def _apart(network: nn.Module, name: str, call: Callable[[], Any], weights: Any)
 
 def classifier_warning(network: nn.Module, classifier: Classifier, K: int) -> str | None:
     """What to do about a classifier that nobody named, and that has rows for more than K classes:
-    it may be the last layer of an embedding."""
+    it may be the last layer of an embedding.
+    """
     rows = len(classifier.weight)
     if rows <= K:
         return None

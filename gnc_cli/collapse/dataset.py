@@ -67,7 +67,8 @@ class Dataset:
 
 class Inputs:
     """Input files by name. Each is opened and listed once, and stays open as long as this object;
-    beyond `_MOST_OPEN` files the others are opened each time. A pipe is read once."""
+    beyond `_MOST_OPEN` files the others are opened each time. A pipe is read once.
+    """
 
     def __init__(self) -> None:
         self._piped: dict[str, bytes] = {}
@@ -99,7 +100,8 @@ class Inputs:
 
     def stamp(self, path: str, name: str) -> str:
         """Return a text that changes when a dataset does (`Entry.fingerprint`), or what was piped;
-        when the file does, by size and time, where the dataset is large and has no rows to read."""
+        when the file does, by size and time, where the dataset is large and has no rows to read.
+        """
         if path in self._piped:
             return hashlib.sha256(self._piped[path]).hexdigest()
         with self.open(path) as catalogue, translated(path, f"a file with dataset {name!r}"):
@@ -110,7 +112,8 @@ class Inputs:
 
 def file_stamp(name: str) -> str:
     """Return a text that changes when the file `FILE` or `FILE:key` does: size and time; empty if
-    it is missing."""
+    it is missing.
+    """
     path, _ = split_key(name)
     try:
         status = os.stat(path)

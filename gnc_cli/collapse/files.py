@@ -1,5 +1,6 @@
 """What the user names: files, `FILE:key`, globs, runs of `gnc train`, models of Hugging Face; what
-these say of a row (epoch, step, split, seed), which rows are selected, in what order."""
+these say of a row (epoch, step, split, seed), which rows are selected, in what order.
+"""
 
 import glob
 import math

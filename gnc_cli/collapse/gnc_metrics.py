@@ -108,7 +108,8 @@ class GNCMetrics:
 
     def _change(self, part: Accumulated) -> None:
         """Let `part` be the samples of this process: by other class means, so that earlier
-        decisions, and joined samples, do not count."""
+        decisions, and joined samples, do not count.
+        """
         self._part = part.without_second_pass()
         self._joined: Accumulated | None = None
 

@@ -307,7 +307,8 @@ def stacked(shapes: Mapping[str, tuple[int, ...]]) -> set[str]:
 
 def _matrices(entries: Mapping[str, Entry | None]) -> dict[str, tuple[int, ...] | None]:
     """The matrices by name, with their shapes where these are known: repeated layers come last, and
-    of the others those with more rows first."""
+    of the others those with more rows first.
+    """
     shapes = {
         name: entry.shape
         for name, entry in entries.items()

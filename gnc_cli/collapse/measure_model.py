@@ -223,7 +223,8 @@ class _Stream:
 
     def batches(self, classifier: Classifier) -> Iterator[tuple[Tensor, np.ndarray, Tensor | None]]:
         """Yield features (n, d), labels (n,) and logits (n, K) of each batch, in the loader's
-        order."""
+        order.
+        """
         begun, self._begun = self._begun, None
         for batch in self.loader if begun is None else begun:
             answer, labels = self._call(batch)
@@ -291,7 +292,8 @@ def _inputs_and_labels(network: nn.Module, batch: Any) -> tuple[Any, Any]:
 
 def _moved(value: Any, device: torch.device, dtype: torch.dtype | None) -> Any:
     """Return tensors and arrays within lists, tuples and dictionaries as tensors on a device, lists
-    of numbers too, floating-point numbers in the model's one dtype; all else as it is."""
+    of numbers too, floating-point numbers in the model's one dtype; all else as it is.
+    """
     if isinstance(value, Mapping):
         return {key: _moved(part, device, dtype) for key, part in value.items()}
     if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":

@@ -102,7 +102,8 @@ class Measurer:
         self, samples: Dataset, whole: Prepared, parts: list[Prepared], source: Source
     ) -> list[MeasureResult]:
         """Return the results of the prefixes of a set: null where rows are zero in so few
-        dimensions."""
+        dimensions.
+        """
         left_out = whole.K_in_file - whole.K
         subject = Subject(whole.kept, whole.names, left_out, _place(source), source.head)
         statistics = [Statistics() for _ in parts]
@@ -163,7 +164,8 @@ class Measurer:
         whole: int,
     ) -> MeasureResult:
         """Return the result of one set, or of a prefix of `whole` dimensions, from what its samples
-        say."""
+        say.
+        """
         conventions, deadline = self.conventions, self.budget.deadline()
         if head is None:
             assert statistics.moments is not None
@@ -202,7 +204,7 @@ class Measurer:
 
     def _set_warnings(self, samples: Dataset, whole: Prepared, source: Source) -> list[str | None]:
         """Return warnings about the set as a whole: its training set and its labels."""
-        alone = samples.weights is samples.logits is samples.names is None
+        alone = samples.weights is None and samples.logits is None and samples.names is None
         texts = label_warnings(samples.labels, self.selection.ignore_label, alone)
         if whole.features is None:
             return texts
@@ -228,7 +230,8 @@ class Measurer:
 
     def _unlabelled(self, samples: Dataset, source: Source) -> list[MeasureResult]:
         """Return the result of features without labels, weights and logits; with `--prefix-dims`
-        those of its prefixes, each read by itself."""
+        those of its prefixes, each read by itself.
+        """
         conventions = self.conventions
         _refuse(
             conventions.given.get("labels", ()),

@@ -209,7 +209,8 @@ def distance_group(
     subject: Subject,
 ) -> MetricGroup:
     """Return GNC2 and what is known of single classes; two that coincide are named, unless
-    duplicates are listed."""
+    duplicates are listed.
+    """
     fields = {
         "gnc2": distances.bracket,
         "gnc2_quantiles": distances.quantiles,
@@ -229,7 +230,8 @@ def distance_group(
 
 def pair_group(weights: Weights, distances: Gnc2Detail) -> MetricGroup:
     """Return the margins that losses can still ask for, the rattlers, and the largest cosine of two
-    rows; time may have come before the cosines of all pairs."""
+    rows; time may have come before the cosines of all pairs.
+    """
     rho, cosines, angle = distances.bracket.lower, distances.nearest_cosine, None
     if cosines is not None:
         angle = float(angle_from_chord(chord(float(cosines.max()))))
@@ -310,7 +312,8 @@ def duplicate_group(
 
 def coherence_group(weights: Weights, thorough: bool, deadline: Deadline | None) -> MetricGroup:
     """Return the cosines of unit rows without their signs, and how small they can be; `thorough`
-    also where all pairs take long."""
+    also where all pairs take long.
+    """
     if not weights.unit:
         return MetricGroup()
     from gnc_cli.limits.lines import least_coherence, least_mean_square  # not for a training
@@ -366,7 +369,8 @@ def _within_time(
     work: Callable[[], _T], name: str, keys: tuple[str, ...], deadline: Deadline | None
 ) -> tuple[_T | None, MetricGroup]:
     """Return the result of `work`, or None where the deadline comes first, and a group without
-    fields that says so of the `keys`."""
+    fields that says so of the `keys`.
+    """
     try:
         return work(), MetricGroup()
     except TimeoutError:

@@ -123,7 +123,8 @@ def _figures(row: Any, forms: Mapping[str, str]) -> str:
 
 def _snapshot(source: Source, samples: Dataset, figures: str) -> Snapshot:
     """At most `MOST_POINTS` samples, the same share of each class; class means stand in for missing
-    weights."""
+    weights.
+    """
     assert samples.features is not None and samples.labels is not None
     N = samples.features.shape[0]
     order = np.argsort(samples.labels, kind="stable")[np.count_nonzero(samples.labels < 0) :]

@@ -20,7 +20,8 @@ from gnc_cli.parsing import shown
 @dataclass(frozen=True, eq=False)
 class Prepared(Dataset):
     """A dataset, ready to be read through: its classes are those measured, numbered 0 to K - 1, and
-    labels are -1 for samples of other classes."""
+    labels are -1 for samples of other classes.
+    """
 
     kept: np.ndarray
     """The classes measured, by their labels in the file, increasing, shape (K,)."""
@@ -199,7 +200,8 @@ def number_of_classes(
     samples: Dataset, labels: np.ndarray | None, wanted: int | None, least: int = 0
 ) -> int:
     """Return K: rows of the weights, columns of the logits, else `--K`, or what names and the
-    largest label say, but at least `least`."""
+    largest label say, but at least `least`.
+    """
     if samples.weights is not None:
         K, where = len(samples.weights), samples.where["weights"]
     elif samples.logits is not None:

@@ -1,5 +1,6 @@
 """Classes of a classifier that can win, and sets of classes that can together: from the options of
-`measure` to records and proofs."""
+`measure` to records and proofs.
+"""
 
 import math
 import re
@@ -207,7 +208,8 @@ def _summary(
 
 def _witnesses(group: str, answers: Answers, rivals: np.ndarray, d: int) -> dict[str, np.ndarray]:
     """Return the proofs as datasets of a group of an HDF5 file; lists follow each other, and
-    offsets say where each begins."""
+    offsets say where each begins.
+    """
     reaches = list(answers.values())
     none, nothing = np.full(d, np.nan), (np.zeros(0, dtype=np.intp), np.zeros(0))
     weights = [reach.weights or nothing for reach in reaches]

@@ -73,7 +73,8 @@ def gnc2_reference(
 
 def checked_table(table: Table) -> KnownCodes | None:
     """The user's table of known codes, of which no entry is better than a theorem allows; None
-    where there is none but ours."""
+    where there is none but ours.
+    """
     if not read_table(table).stamp.current:
         return None
     from gnc_cli.limits.registry import possible_table  # loads every theorem

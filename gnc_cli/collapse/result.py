@@ -100,7 +100,8 @@ class Coherence:
 @dataclass(frozen=True)
 class HeadAccuracies:
     """Accuracy of the stored weights by each form of a head; equal where all rows have one norm and
-    there is no bias."""
+    there is no bias.
+    """
 
     linear: float
     """Accuracy by the largest logit `<w, h> + b`, as `accuracy`."""
@@ -113,7 +114,8 @@ class HeadAccuracies:
 @dataclass(frozen=True)
 class SampleMargins:
     """One-vs-rest margins `min_j <w_y - w_j, h>` of the samples: of unit features and unit weights;
-    with `--head linear` or `euclidean` of raw ones, with the biases of that head."""
+    with `--head linear` or `euclidean` of raw ones, with the biases of that head.
+    """
 
     positive_share: float
     """Share of samples whose one-vs-rest margin is above 0."""
@@ -191,7 +193,8 @@ class DuplicatePair:
 @dataclass(frozen=True)
 class ClassMerge:
     """A class to merge into another, as `--merge-list` lists it: pairs of duplicates join the two,
-    one pair or a chain of them."""
+    one pair or a chain of them.
+    """
 
     keep: int
     """Label of the class kept: that with most samples of its group, else the lowest label."""
@@ -330,7 +333,8 @@ class ReachSummary:
 @dataclass(frozen=True)
 class MeasureResult(Result):
     """Collapse metrics of one set of features, weights or both: the result of `gnc measure`. Of
-    features without labels all is None but `features` and what names the set."""
+    features without labels all is None but `features` and what names the set.
+    """
 
     file: str | None = field(metadata=LABEL)
     """As the user named it; several shards joined by a comma; the folder of a run's snapshots; None
@@ -502,7 +506,8 @@ class MeasureResult(Result):
     @property
     def forms(self) -> dict[str, str]:
         """The keys of the GNC1 and the GNC3 that mean something here: the paper's, or the centred
-        ones where collapse does not bring the paper's to 0."""
+        ones where collapse does not bring the paper's to 0.
+        """
         return {key: f"{key}_centred" if reason else key for key, reason in self._reasons().items()}
 
     @property
@@ -577,7 +582,8 @@ class MeasureSeries(Result):
     @property
     def messages(self) -> tuple[str, ...]:
         """Each warning once, with the number of rows that it is of, and with the shares of the row
-        of the lowest accuracy; how far an interrupted series came."""
+        of the lowest accuracy; how far an interrupted series came.
+        """
         alike: dict[str, list[str]] = {}
         for row in sorted(self.rows, key=lambda r: math.inf if r.accuracy is None else r.accuracy):
             for warning in row.messages:

@@ -130,7 +130,8 @@ def roles_of_group(
     taken: Collection[str] = (),
 ) -> dict[str, str]:
     """The datasets of a group (`snapshots/final/`) by role; labels and weights that it lacks are
-    the root's. The user's key has `picked` some, others come from `elsewhere`."""
+    the root's. The user's key has `picked` some, others come from `elsewhere`.
+    """
     roles = dict(picked or {})
 
     def missing(role: str) -> bool:
@@ -216,7 +217,8 @@ def feature_groups(catalogue: Catalogue) -> dict[str, str]:
 
 def add_sets(catalogue: Catalogue, groups: Mapping[str, str]) -> None:
     """Let groups that hold features be snapshots, where the root has no features: `train` and
-    `test`, whose names say the split, and the epoch if they have one."""
+    `test`, whose names say the split, and the epoch if they have one.
+    """
     if (
         not groups
         or catalogue.snapshots
@@ -235,7 +237,8 @@ def add_sets(catalogue: Catalogue, groups: Mapping[str, str]) -> None:
 def _unnamed_pair(catalogue: Catalogue, group: str) -> dict[str, str] | None:
     """Features and labels of a group whose names say nothing: one matrix, and one vector of as many
     whole numbers, of which some are equal and some are not. Empty where there is no such vector;
-    None where the vector may be something else."""
+    None where the vector may be something else.
+    """
     members = {
         name: entry
         for name, entry in _members(catalogue, group)
@@ -298,7 +301,8 @@ def find_role(catalogue: Catalogue, role: str, group: str = "") -> str | None:
 
 def bias_of(catalogue: Catalogue, weights: str) -> str | None:
     """The bias that belongs to a dataset of weights: of the same layer, else the only one of the
-    same place with an entry for each row, and with no weights of its own layer."""
+    same place with an entry for each row, and with no weights of its own layer.
+    """
     last = (*WEIGHT_WORDS, "classifier", "prototypes")
     own = _of_layer(catalogue, weights, last, BIAS_WORDS)
     if bias := next(iter(own), None) or head_bias(catalogue.entries, weights):
@@ -361,7 +365,8 @@ def _of_layer(
 
 def _only_dataset(catalogue: Catalogue, role: str, group: str) -> str | None:
     """The one dataset of a group that has the rank of `role`, whatever its name, or the one that
-    can be a classifier; else None."""
+    can be a classifier; else None.
+    """
     members = dict(_members(catalogue, group))
     fitting = [n for n, entry in members.items() if entry.real and len(entry.shape) in _RANKS[role]]
     if role == "labels" and len(fitting) > 1:
@@ -376,7 +381,8 @@ def _only_dataset(catalogue: Catalogue, role: str, group: str) -> str | None:
 
 def how_found(catalogue: Catalogue, weights: str) -> str | None:
     """Which entry of a state dict was taken for the classifier, and why; None elsewhere where the
-    name says it."""
+    name says it.
+    """
     tier = _tier("weights", _unwrapped(weights)[0])
     if tier == len(NAMES["weights"]) - 1:
         return f"{weights}: input embedding, as there is no output head of that name"

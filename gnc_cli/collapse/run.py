@@ -121,7 +121,8 @@ def selection_of(call: Measure) -> Selection:
 
 def conventions_of(call: Measure) -> Conventions:
     """Return how the numbers of a row are formed; a wrong line of the table is known before
-    anything is read."""
+    anything is read.
+    """
     beside = (call.classes, call.class_names, call.reference, call.sets)
     reference: Any = call.reference
     if isinstance(reference, str):  # what is wrong with the file is known before the first row
@@ -255,7 +256,8 @@ def _measure_all(
 
 def _is_done(row: tuple[str, float | None] | None, stamp: str, limit: float | None) -> bool:
     """Whether a row that was kept is of the set as it is now, and was not cut short by less time
-    than there is now; `row` is its stamp and the limit that cut it short."""
+    than there is now; `row` is its stamp and the limit that cut it short.
+    """
     known, cut_by = row or (None, None)
     return known == stamp and (cut_by is None or (limit is not None and limit <= cut_by))
 

@@ -111,7 +111,8 @@ def resolve(selection: Selection) -> list[Source]:
 
 def resolve_features(value: Any, transpose: bool) -> Source:
     """Return the source of features alone, of `FILE`, `FILE:key`, globs, several of these, or an
-    array; results call them by its file. `transpose`: they are stored as (d, N)."""
+    array; results call them by its file. `transpose`: they are stored as (d, N).
+    """
     names, selection = _paths(value), Selection(transpose_features=transpose)
     if names is None:
         samples = dataset_of_arrays({"features": value}, selection)
@@ -321,7 +322,8 @@ def _pieces(
     catalogue: Catalogue, roles: Mapping[str, str], file: File | None = None
 ) -> dict[str, Piece]:
     """Return the datasets of a file by role; those of weights say why they were taken, where the
-    user did not name them, and the commit of a model of the hub."""
+    user did not name them, and the commit of a model of the hub.
+    """
     path = catalogue.path if file is None else file.path
     pieces = {role: Piece(path, name) for role, name in roles.items()}
     if file is not None and (name := roles.get("weights")) is not None:
@@ -343,7 +345,8 @@ def _left_out(
     elsewhere: Collection[str],
 ) -> list[str]:
     """Return a note on groups that hold features, and matrices with an integer for each row, that
-    are of no row of the result."""
+    are of no row of the result.
+    """
     measured = {*map(catalogue.snapshot_prefix, catalogue.snapshots)}
     unused = [
         name

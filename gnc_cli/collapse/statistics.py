@@ -242,7 +242,8 @@ def _joined(parts: Iterable[_S]) -> _S:
 
 def _pass(samples: Prepared, budget: Budget, processes: Processes, columns: int) -> Pass:
     """Return how a process reads its share, in threads for products of this many columns. No time
-    limit counts: samples are read to their end or not at all."""
+    limit counts: samples are read to their end or not at all.
+    """
     rows, _ = _data(samples)
     return Pass(
         span=share(rows.shape[0], processes.rank, processes.size, rows.step),

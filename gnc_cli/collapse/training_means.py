@@ -22,7 +22,8 @@ from gnc_cli.runtime.distributed import Processes
 class TrainingMeans:
     """Finds the set whose class means count: that of `--means-from FILE`, else the training split
     of the same moment of a run, else the set itself. A training set is read once where several
-    sets share it."""
+    sets share it.
+    """
 
     def __init__(
         self,
@@ -54,7 +55,8 @@ class TrainingMeans:
 
     def training_set(self, source: Source) -> Source | None:
         """Return the training set that belongs to `source`, of several snapshots that of the same
-        epoch; None where its own means count."""
+        epoch; None where its own means count.
+        """
         if self._sources:
             return self._matching(source)
         return None if self._conventions.means_from == OWN else source.training
@@ -113,7 +115,9 @@ class TrainingMeans:
             )
             class_names = self._selection.class_names
             with training.open() as samples:
-                by_words = prepared.weights is prepared.logits is class_names is None
+                by_words = (
+                    prepared.weights is None and prepared.logits is None and class_names is None
+                )
                 if samples.names != prepared.names and (by_words or samples.names is not None):
                     raise DataError(
                         f"the labels of {self.name(training)!r} and those measured are other "

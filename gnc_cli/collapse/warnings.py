@@ -8,13 +8,13 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from gnc_cli.brackets import Bracket
 from gnc_cli.collapse.result import NOISE_TO_COME, HeadAccuracies
 from gnc_cli.geometry.rounding import spacing, stored_digits
 from gnc_cli.io.loading import IGNORED, suspicion
 from gnc_cli.metrics.class_moments import ClassMoments
 from gnc_cli.metrics.gnc1 import Gnc1
 from gnc_cli.parameters import spelled
-from gnc_cli.records import Bracket
 from gnc_cli.runtime.deadline import Deadline
 
 CLOSED = 1e-6
@@ -98,7 +98,8 @@ def coincidence_warning(weights: bool, pair: list[int], names: list[str] | None)
 
 def form_warning(shares: HeadAccuracies | None) -> str | None:
     """Say that another form of the head names clearly more samples right than the linear one, by
-    which the accuracy goes."""
+    which the accuracy goes.
+    """
     if shares is None or max(shares.cosine, shares.euclidean) <= shares.linear + _OTHER_FORM:
         return None
     best = "cosine" if shares.cosine >= shares.euclidean else "euclidean"

@@ -16,7 +16,6 @@ from gnc_cli.codes.certify import (
     certify_code,
     line_contacts,
     line_figures,
-    one_vs_one_rattlers,
     simple_bracket,
 )
 from gnc_cli.codes.congruence import Undecided, congruence
@@ -25,7 +24,7 @@ from gnc_cli.codes.exact_cosine import ExactRows, verify_below
 from gnc_cli.comparison.files import read_decimals, read_published
 from gnc_cli.comparison.result import FileRow, Isometry, PolishedCosine, Polynomial
 from gnc_cli.errors import DataError
-from gnc_cli.geometry.gram import closest_pair, gram_tiles, row_maxima
+from gnc_cli.geometry.gram import closest_pair, gram_tiles, one_vs_one_rattlers, row_maxima
 from gnc_cli.geometry.one_vs_rest import one_vs_rest
 from gnc_cli.geometry.rounding import spacing
 from gnc_cli.geometry.sphere import angle_from_chord, antipodes, chord, normalise
@@ -99,7 +98,8 @@ class Code:
     @cached_property
     def precision(self) -> float:
         """What cosines are good to: by the dtype, as all numbers have float32's digits only, or as
-        unit rows were rounded to a few decimals, by which their lengths are off."""
+        unit rows were rounded to a few decimals, by which their lengths are off.
+        """
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             single = np.array_equal(self.rows.astype(np.float32), self.rows)
             off = np.abs(np.linalg.norm(self.rows, axis=1) - 1.0).max()
@@ -365,7 +365,8 @@ def polished_cosine(
     code: Judged, decimals: int, deadline: Deadline
 ) -> "tuple[PolishedCosine, Digits | None]":
     """`compare --digits`: the cosine to `decimals` digits, and the code behind it; None where an
-    obstacle stood in the way."""
+    obstacle stood in the way.
+    """
     from gnc_cli.codes.contact_equations import DECIMALS, is_root
     from gnc_cli.codes.digits import Obstacle, Refused, many_digits, minimal_polynomial
 

@@ -33,7 +33,8 @@ from gnc_cli.codes.exact_cosine import rounded_coordinates
 from gnc_cli.errors import DataError, OutputError, UsageError
 from gnc_cli.io.atomic import atomic_file, check_writable, make_folder
 from gnc_cli.io.catalogue import Catalogue, Entry
-from gnc_cli.io.codefile import CodeFile, code_of, off_lines, read_points
+from gnc_cli.io.code import CodeFile
+from gnc_cli.io.codefile import code_of, off_lines, read_points
 from gnc_cli.io.formats import FORMATS
 from gnc_cli.io.inputs import open_input, split_key
 from gnc_cli.limits.claim import Refuted, Unresolved, document

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from enum import Enum
 from typing import Any
 
+from gnc_cli.brackets import Bracket
 from gnc_cli.console.table import Styled, Table
 from gnc_cli.figures import between, count, rounded
 from gnc_cli.keys import documents
-from gnc_cli.records import Bracket
 
 _WORD = 16
 """Letters of the longest text that stands in the column of values; a longer one, such as a source,

@@ -156,7 +156,8 @@ def _grid(
     table: Table, places: Sequence[int], rows: Sequence[Sequence[Cell]], width: int
 ) -> list[_Line]:
     """The rows: words wrap and remarks move below their rows where a line is too long; figures
-    and names never do."""
+    and names never do.
+    """
     cells = [[_pieces(cell) for cell in row] for row in rows]
     if any(table.columns):
         cells.insert(0, [_pieces(table.columns[place], "bold") for place in places])

@@ -240,7 +240,8 @@ def _sum(parts: list[Construction], d: int) -> Construction:
 
 def least_dimension(K: int, cosine: float, most: int) -> int | None:
     """Return the fewest dimensions, `most` at most, in which a construction has K rows at this
-    cosine; None where there is none."""
+    cosine; None where there is none.
+    """
     whole = (*_up_to(LARGEST), *_sections_up_to(LARGEST))
     found = [c.d for c in whole if c.K >= K and c.cosine.value <= cosine]
     summed = _summands(LARGEST).dimension(K, cosine, most) if cosine >= 0.0 else None

@@ -46,7 +46,8 @@ class Summands(Generic[P]):
 
     def fullest(self, d: int, cosine: float) -> tuple[int, list[P]]:
         """Return the most rows of a sum in R^d whose largest cosine is at most `cosine`, and its
-        parts, which may leave dimensions idle."""
+        parts, which may leave dimensions idle.
+        """
         rows, parts = _knapsack(self, d, cosine)
         chosen, e = list[P](), d
         while e > 0:
@@ -57,7 +58,8 @@ class Summands(Generic[P]):
 
     def dimension(self, K: int, cosine: float, most: int) -> int | None:
         """Return the least number of dimensions, `most` at most, in which a sum of this cosine has
-        K rows; None where there is none, or an orthoplex has as many."""
+        K rows; None where there is none, or an orthoplex has as many.
+        """
         some = self.parts[: bisect_right(self.cosines, cosine)]
         if K > most * max((part.K / part.d for part in some), default=0.0):
             return None

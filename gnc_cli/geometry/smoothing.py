@@ -74,7 +74,7 @@ def smooth_maximum(
         sharpness: beta per restart, shape (R, 1, 1).
         relative: subtract each row's inner product with its own column (HardMax) or not (Tammes).
     """
-    value: torch.Tensor = SmoothMaximum.apply(rows, columns, own, sharpness, relative)
+    value: torch.Tensor = SmoothMaximum.apply(rows, columns, own, sharpness, relative)  # type: ignore[no-untyped-call]
     return value
 
 

@@ -116,7 +116,8 @@ def antipodes(W: np.ndarray) -> np.ndarray:
 
 def one_per_line(rows: np.ndarray) -> np.ndarray:
     """Return the rows (K, d) of an antipodal code (2 K, d) whose first coordinate that is not 0 is
-    positive."""
+    positive.
+    """
     first = np.argmax(np.abs(rows) > 1e-9, axis=1)
     return rows[np.take_along_axis(rows, first[:, None], axis=1)[:, 0] > 0.0]
 

@@ -47,7 +47,8 @@ def measure_or_warn(
     model: nn.Module, loader: Iterable[Any], earlier: MeasureResult | None, **how: Any
 ) -> MeasureResult | None:
     """`measure_model` for a run that must go on: features that cannot be measured are a warning.
-    The warnings of the first result, which has no `earlier` one, are logged."""
+    The warnings of the first result, which has no `earlier` one, are logged.
+    """
     try:
         result = measure_model(model, loader, **how)
     except DataError as error:

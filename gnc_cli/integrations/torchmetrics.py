@@ -1,5 +1,6 @@
 """`GNCMetrics` as a `torchmetrics.Metric`: its state are the sums of `gnc_cli.GNCMetrics`, into
-which each batch is added in place."""
+which each batch is added in place.
+"""
 
 from functools import partial
 from typing import Any
@@ -109,7 +110,8 @@ class GNCMetrics(Metric):
     def compute(self) -> dict[str, Tensor]:
         """Return the figures so far, float64, by the keys of `gnc measure`: `gnc1`, `gnc1_centred`,
         `gnc2.lower`, ..., `nc1`, `nc2_etf_error`, `nc3`, `accuracy`; NaN where weights or logits
-        are missing. Raises DataError without a batch."""
+        are missing. Raises DataError without a batch.
+        """
         whole = Accumulator(self.d, self.K, normalize=self.normalize, reference=self.reference)
         moments = _views(to_numpy(self.moments), self.d, self.K, self.spaces)
         whole.add(Accumulated(moments, *to_numpy(self.answers)))

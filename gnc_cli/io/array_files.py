@@ -279,7 +279,8 @@ def matlab_refusal(kind: str) -> Entry:
 
 def without_single_axis(entry: Entry) -> Entry:
     """Make a vector of a row or a column, and a scalar of a single number: MATLAB has two axes at
-    least."""
+    least.
+    """
     if len(entry.shape) != 2 or 1 not in entry.shape:
         return entry
     shape = tuple(n for n in entry.shape if n != 1)

@@ -202,7 +202,7 @@ class Catalogue:
     its root that are called `epoch_10` and the like; `measure` adds groups that hold features."""
     snapshots_in: str = "snapshots/"
     """What comes before their names."""
-    attributes_of: Callable[[str], dict[str, Any]] = lambda group: {}  # noqa: E731
+    attributes_of: Callable[[str], dict[str, Any]] = lambda group: {}
     """The attributes of a group."""
     state: dict[str, Any] | None = None
     """Attributes of the group `/state` of an HDF5 file; None where there is none."""

@@ -166,7 +166,8 @@ class FileRows:
 
     def _loaded(self, start: int, stop: int) -> np.ndarray:
         """Rows of the whole, which stays in memory until its last row is read: of several shards
-        one or two are there at a time."""
+        one or two are there at a time.
+        """
         with self._lock:
             whole = self._whole
             if whole is None:

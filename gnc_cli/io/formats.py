@@ -67,7 +67,8 @@ def table_columns(file: IO[bytes], path: str) -> Iterator[Catalogue]:
 @contextlib.contextmanager
 def saved_dataset(file: IO[bytes], path: str) -> Iterator[Catalogue]:
     """The columns of a folder that `datasets` saved: `path` is its state.json, which names the
-    files of the rows."""
+    files of the rows.
+    """
     folder = PurePath(path).parent
     with contextlib.ExitStack() as stack, translated(path, "the state.json of a data set"):
         names = [str(part["filename"]) for part in read_json(path, "a state")["_data_files"]]
@@ -119,7 +120,8 @@ def _listed(files: list[IO[bytes]], path: str) -> Catalogue:
 
 def _table(pyarrow: Any, file: IO[bytes], path: str) -> _Table:
     """The schema of a table, its number of rows, what gives batches of columns in order, and the
-    bytes that a column declares beyond those of its rows."""
+    bytes that a column declares beyond those of its rows.
+    """
     from pyarrow import parquet
 
     size, start = file_size(file), file.read(6)
@@ -306,7 +308,8 @@ def _entry(
 
 def _decoded(where: str, begin: int, piece: Any, dtype: str, d: int | None = None) -> np.ndarray:
     """A piece of a column, or of one of lists of d numbers; `begin` is its first row. What is
-    missing is NaN, or None among words."""
+    missing is NaN, or None among words.
+    """
     if dtype == WORDS:
         piece = piece if hasattr(piece, "dictionary") else piece.dictionary_encode()
         words = np.array([*piece.dictionary.to_pylist(), None], dtype=object)
@@ -332,7 +335,8 @@ def _in_order(
     decoded: Callable[[], Iterator[tuple[int, np.ndarray]]], lock: threading.Lock
 ) -> Callable[[int, int], np.ndarray]:
     """A function that reads rows start to stop, from any thread, out of batches that come in order,
-    each with the number of its first row."""
+    each with the number of its first row.
+    """
     kept: deque[tuple[int, np.ndarray]] = deque(maxlen=_KEPT)
     coming: Iterator[tuple[int, np.ndarray]] = iter(())
 

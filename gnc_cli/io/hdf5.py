@@ -272,14 +272,15 @@ def _dataset_entry(
     dataset: Any, file: IO[bytes], size: int, lock: threading.Lock, turned: bool = False
 ) -> Entry:
     """An open h5py dataset; nothing is read yet. The lock is that of the file, as is its size;
-    `turned`: MATLAB wrote it, the first axis last."""
+    `turned`: MATLAB wrote it, the first axis last.
+    """
     import h5py
 
     if dataset.is_virtual or dataset.external:
         return Entry.refused("takes its data from other files and is refused", _parts(dataset))
-    if turned and isinstance(kind := dataset.attrs.get("MATLAB_class"), bytes):
-        if kind.decode() not in MATLAB_NUMBERS:
-            return matlab_refusal(kind.decode())
+    kind = dataset.attrs.get("MATLAB_class") if turned else None
+    if isinstance(kind, bytes) and kind.decode() not in MATLAB_NUMBERS:
+        return matlab_refusal(kind.decode())
     if dataset.shape is None or (turned and "MATLAB_empty" in dataset.attrs):
         return Entry.refused("is empty")
     try:
@@ -349,7 +350,8 @@ def _missing_filter(dataset: Any) -> str:
 
 def _texts(dataset: Any, size: int, lock: threading.Lock) -> np.ndarray:
     """Words of a dataset. Many may be one place of the file, and each as long as the file: some are
-    read at a time, and all are compared with its size."""
+    read at a time, and all are compared with its size.
+    """
     fixed = dataset.dtype.kind == "S"
     step, total = len(dataset) if fixed else max(1, memory_limit() // 8 // size), 0
     words = np.empty(dataset.shape, dtype=object)
@@ -365,7 +367,8 @@ def _texts(dataset: Any, size: int, lock: threading.Lock) -> np.ndarray:
 
 def _rows(dataset: Any, lock: threading.Lock, axis: int) -> Callable[[int, int], np.ndarray]:
     """Rows of a dataset along its first or last axis, by way of h5py; the last bands of chunks stay
-    decompressed for the next."""
+    decompressed for the next.
+    """
     cached: list[Any] = []
 
     def read(start: int, stop: int) -> np.ndarray:

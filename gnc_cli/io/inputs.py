@@ -108,7 +108,7 @@ def open_input(path: str, begins: bytes = HDF5_SIGNATURE) -> Iterator[IO[bytes]]
         return
     try:
         piped = path.startswith(_DESCRIPTORS) and stat.S_ISFIFO(os.stat(path).st_mode)
-        file = open(path, "rb") if piped else open_regular(path)
+        file = open(path, "rb") if piped else open_regular(path)  # noqa: SIM115
     except FileNotFoundError as error:
         raise DataError(f"no such file: {path!r}; check the name and the folder") from error
     except IsADirectoryError as error:
@@ -125,7 +125,7 @@ def open_input(path: str, begins: bytes = HDF5_SIGNATURE) -> Iterator[IO[bytes]]
 def open_regular(path: str) -> BinaryIO:
     """A regular file, open for reading; OSError, or a DataError for what may have no end."""
     # Without waiting: a named pipe may never have a writer.
-    file = open(path, "rb", opener=lambda name, flags: os.open(name, flags | AT_ONCE))
+    file = open(path, "rb", opener=lambda name, flags: os.open(name, flags | AT_ONCE))  # noqa: SIM115
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         file.close()
         raise DataError(f"{path!r} is a device or a pipe; write what it gives to a file")
@@ -165,7 +165,8 @@ def read_json(path: str, what: str) -> Any:
 
 def _integer(text: str) -> int:
     """A whole number of a JSON file, of the size of a float at most: beyond, none can be compared
-    with any."""
+    with any.
+    """
     if len(text) > 310 or abs(int(text)) > sys.float_info.max:
         raise ValueError(f"a number of {len(text)} digits")
     return int(text)

@@ -27,7 +27,7 @@ _MOST_LINE = 1 << 26
 _log = logging.getLogger(__name__)
 
 
-class Ledger(contextlib.AbstractContextManager["Ledger"], Generic[_Row]):
+class Ledger(contextlib.AbstractContextManager["Ledger[_Row]"], Generic[_Row]):
     """A file that only grows, held by one run at a time; a context that closes it.
 
     Opening it changes nothing in a file that is there: every line is read first. Other names of

@@ -349,7 +349,8 @@ def check_range(labels: np.ndarray, K: int, where: str) -> None:
 
 def suspicion(labels: np.ndarray) -> str | None:
     """A warning where labels that alone say what K is look as if they counted from 1, or as if one
-    far beyond the others were a mark."""
+    far beyond the others were a mark.
+    """
     present = np.unique(labels[labels >= 0])
     if len(present) < 2:
         return None

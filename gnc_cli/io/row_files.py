@@ -114,7 +114,8 @@ def write_parquet(
     file: IO[bytes], kind: str, columns: Mapping[str, Sequence[Any]], provenance: dict[str, Any]
 ) -> None:
     """A Parquet file with these columns, in which None is null; its metadata are what an HDF5 file
-    has as attributes."""
+    has as attributes.
+    """
     pyarrow = import_extra("pyarrow", "a .parquet file", "parquet")
     from pyarrow.parquet import write_table
 

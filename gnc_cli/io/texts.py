@@ -216,7 +216,8 @@ def _is_number(cell: str) -> bool:
 
 def _question(table: np.ndarray) -> str | None:
     """Why a table without names of columns may have labels; None where its first and last column
-    are like the others."""
+    are like the others.
+    """
     whole = ((table == np.floor(table)) & np.isfinite(table)).all(axis=0)
     numbers = whole & (table != table[:1]).any(axis=0)
     if whole.all() or not (numbers[0] or numbers[-1]):
@@ -233,7 +234,8 @@ def _question(table: np.ndarray) -> str | None:
 
 def _numbers(lines: Callable[[], Iterator[str]], delimiter: str | None, size: int) -> np.ndarray:
     """Decimal numbers, as fast as NumPy reads them; or some that are expressions, in a file of a
-    few million bytes."""
+    few million bytes.
+    """
     read = partial(np.loadtxt, delimiter=delimiter, ndmin=2)
     try:
         return read(lines())

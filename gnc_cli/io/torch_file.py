@@ -373,7 +373,8 @@ def _tensor_of(
     metadata: Any = None,
 ) -> Any:
     """Part of a storage; torch refuses what lies outside. `metadata`: its numbers are the negative
-    or the conjugate of the stored ones."""
+    or the conjugate of the stored ones.
+    """
     import torch
 
     if len(size) > _MOST_AXES:

@@ -52,7 +52,8 @@ def _entry(d: int, K: int, figure: str, source: str, rounding: float) -> KnownCo
 @cache
 def equiangular() -> list[tuple[int, int, int, Fraction, str]]:
     """Return rows of dimension, equiangular lines known there, most that there can be, the squared
-    cosine of those known, and the source."""
+    cosine of those known, and the source.
+    """
     text = (data_folder() / "equiangular.csv").read_text(encoding="utf-8")
     return [
         (int(r["d"]), int(r["lines"]), int(r["most"]), Fraction(r["squared_cosine"]), r["source"])

@@ -1,5 +1,6 @@
 """Recognition: which construction or stored code a code equals, up to rotation, reflection and the
-order of its points."""
+order of its points.
+"""
 
 import logging
 from collections.abc import Callable, Iterator
@@ -9,10 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from gnc_cli.codes.certify import one_vs_one_rattlers
 from gnc_cli.codes.congruence import Undecided, congruence, fingerprint
 from gnc_cli.constructions.registry import find, in_dimension
-from gnc_cli.geometry.gram import row_maxima
+from gnc_cli.geometry.gram import one_vs_one_rattlers, row_maxima
 from gnc_cli.geometry.sphere import normalise
 from gnc_cli.known_codes.best import constructed
 from gnc_cli.known_codes.stored import stored_codes

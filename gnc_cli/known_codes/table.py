@@ -182,7 +182,8 @@ class KnownCodes:
 
     def fullest(self, d: int, cosine: float) -> KnownCode | None:
         """The most points in orthogonal subspaces of R^d at this largest cosine, as one code; None
-        where no entry is part of them."""
+        where no entry is part of them.
+        """
         K, parts = self.summands.fullest(d, cosine)
         if not parts:
             return None
@@ -221,7 +222,8 @@ class KnownCodes:
         proven: bool = False,
     ) -> Iterator[KnownCode]:
         """Entries and claims by dimension, then size: those with d and K among the given, or
-        all."""
+        all.
+        """
         claims = {(claim.d, claim.K): claim for claim in self.claims}
         for _, entry in sorted((claims | self.entries).items()):
             among = (d is None or entry.d in d) and (K is None or entry.K in K)
@@ -252,7 +254,8 @@ def our_copy() -> KnownCodes:
 
 def stored_cardinalities() -> list[Cardinality]:
     """The bounds on numbers of points that this version ships, `data/known_codes/cardinality.csv`:
-    kissing numbers and the sizes of optimal codes."""
+    kissing numbers and the sizes of optimal codes.
+    """
     text = (data_folder() / "cardinality.csv").read_text(encoding="utf-8")
     return [
         Cardinality(int(r["d"]), Fraction(r["cosine"]), int(r["K"]), r["status"], r["source"])
@@ -263,7 +266,8 @@ def stored_cardinalities() -> list[Cardinality]:
 @lru_cache(maxsize=1)
 def numerical_codes() -> KnownCodes:
     """The codes that this project found, `data/known_codes/margins.csv`: Tammes codes, whose
-    largest cosine is 1 - rho, rho the certified lower end of the one-vs-rest distance."""
+    largest cosine is 1 - rho, rho the certified lower end of the one-vs-rest distance.
+    """
     path = data_folder() / "margins.csv"
     data = path.read_bytes()
     entries = {}
@@ -418,7 +422,8 @@ def _decimals(figure: str) -> int:
 
 def _rounding(figure: str, current: bool) -> float:
     """What a figure is good to: in our copy fractions and whole numbers are exact; in a table of
-    the user's short figures are, as 0.25 is, others are good to half a unit of their last digit."""
+    the user's short figures are, as 0.25 is, others are good to half a unit of their last digit.
+    """
     decimals = _decimals(figure)
     if current:
         return max(_PUBLIC, 0.5 * 10.0**-decimals) if decimals >= _ROUNDED_FROM else _PUBLIC

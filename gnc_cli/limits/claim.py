@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import FailFast, Field
 
-from gnc_cli.records import plain
+from gnc_cli.plain import plain
 from gnc_cli.runtime.deadline import Deadline
 
 Rational = Annotated[

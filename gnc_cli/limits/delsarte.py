@@ -97,7 +97,8 @@ class DelsarteLP(Limit):
 
     def points(self, d: int, target: Fraction) -> Count | None:
         """The whole number below the proved bound, or as many as `solve` allows, exact up to
-        10^9."""
+        10^9.
+        """
         most = self._most(d, 1 - target)
         if most is None or most > _LARGEST_K:
             return None

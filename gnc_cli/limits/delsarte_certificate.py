@@ -115,7 +115,8 @@ class DelsarteCertificate(BoundCertificate):
         cls, bound: DelsarteLP, d: int, K: int, deadline: Deadline
     ) -> BoundCertificate | None:
         """The proof of the bound for d + 1 < K; of a sharp code with a cosine in Q or Q(sqrt(5))
-        its own polynomial."""
+        its own polynomial.
+        """
         if (d, K) in _SHARP:
             return QuadraticCertificate.of_bound(bound, d, K, deadline)
         if K <= d + 1:

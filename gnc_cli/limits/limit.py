@@ -222,7 +222,8 @@ def loosened(target: Fraction) -> Fraction:
 
 def least_excluded(value: Fraction) -> Fraction:
     """The least target that is excluded by a value that is not attained: the value itself, rounded
-    to a double, and loosened or the square of a loosened chord."""
+    to a double, and loosened or the square of a loosened chord.
+    """
     return value * _STRICT
 
 

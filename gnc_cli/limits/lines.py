@@ -88,7 +88,8 @@ def least_coherence(d: int, K: int, attained: float = 1.0) -> Bracket:
 
 def closed_coherence(d: int, K: int) -> float | None:
     """Return the least coherence of orthogonal lines (K <= d), of the simplex (K = d + 1) and in
-    the plane, each optimal; None elsewhere."""
+    the plane, each optimal; None elsewhere.
+    """
     if K <= d + 1:
         return 0.0 if K <= d else 1.0 / d
     return math.cos(math.pi / K) if d == 2 else None
@@ -172,7 +173,7 @@ class _LineLimit(Limit):
         low, high = 1, 2
         while high < _MOST and reaches(high):
             low, high = high, 2 * high
-        if low == 1 and self.exists or high >= _MOST:
+        if (low == 1 and self.exists) or high >= _MOST:
             return None
         while high - low > 1:
             middle = (low + high) // 2

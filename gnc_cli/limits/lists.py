@@ -177,7 +177,8 @@ def stored_certificates() -> list[Exclusion]:
 
 class ThreePointLimit(ExclusionLimit):
     """The three-point bound: the best stored certificate; on demand also one that is computed for
-    the pair itself."""
+    the pair itself.
+    """
 
     def __init__(
         self,
@@ -300,7 +301,8 @@ def _entry_source(entry: KnownCode) -> str:
 
 def _entry_command(entry: KnownCode, d: int, K: int) -> str | None:
     """What gives K points in d dimensions of the entry's code: theorem 3.3, a construction, stored
-    coordinates, or the search that found it."""
+    coordinates, or the search that found it.
+    """
     if entry.K <= 2 * entry.d:
         return f"gnc solve --d {d} --K {K}"
     code = None if entry.status == SOLVED else constructed(entry.d, entry.K)

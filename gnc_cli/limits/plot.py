@@ -19,9 +19,10 @@ from gnc_cli.limits.result import (
     BoundsResult,
     DimensionAnswer,
     DimensionBest,
+    rank,
     short_decimal,
 )
-from gnc_cli.limits.view import interval, rank, row_words
+from gnc_cli.limits.view import interval, row_words
 
 _WIDE = 20.0
 """An axis is logarithmic if its largest value is this many times its smallest."""
@@ -160,7 +161,8 @@ def _value_axis(
 
 def _draw_curves(ax: Any, result: BoundsResult, dims: list[int], sizes: list[int]) -> None:
     """Where codes exist and where none do, over d for each K, or over K for each d where there are
-    fewer d."""
+    fewer d.
+    """
     along, values = ("K", sizes) if len(dims) < len(sizes) else ("d", dims)
     _size_axis(ax, along, values)
     target = _target(result)

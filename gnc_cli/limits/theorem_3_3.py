@@ -45,7 +45,8 @@ def _within_reach(d: int) -> Dimension:
 
 class _Theorem33(Limit):
     """One side: the codes themselves, whose one-vs-rest distance is their clearance, or the same
-    values as optima, which K points cannot exceed."""
+    values as optima, which K points cannot exceed.
+    """
 
     name = "theorem-3.3"
     source = "theorem 3.3 (arXiv 2310.05351)"

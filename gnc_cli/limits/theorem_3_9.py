@@ -84,7 +84,8 @@ class _Upper(_Theorem39):
 
 class _Chord(_Upper):
     """The upper side as the paper prints it: the nearest other row lies in the hull of the others,
-    so rho* is at most the chord."""
+    so rho* is at most the chord.
+    """
 
     of_rho = True
 

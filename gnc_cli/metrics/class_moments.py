@@ -92,7 +92,8 @@ class ClassMoments:
     @classmethod
     def over(cls, numbers: np.ndarray, d: int, K: int) -> "ClassMoments":
         """Return moments whose sums are views of a row of `size(d, K)` float64 numbers, all zero at
-        first: updates write into it. The counts are then whole numbers of that type."""
+        first: updates write into it. The counts are then whole numbers of that type.
+        """
         moments = cls(0, 0)
         moments.d, moments.K = d, K
         moments.counts, shifts, offsets, moments.squares, scatter = np.split(
@@ -109,7 +110,8 @@ class ClassMoments:
 
     def update(self, features: np.ndarray, labels: np.ndarray, workers: int = 1) -> None:
         """Take in finite rows (n, d) of any real dtype with labels (n,) below K; those of label -1
-        are left out. The sums do not depend on the number of threads."""
+        are left out. The sums do not depend on the number of threads.
+        """
         kept = np.flatnonzero(labels >= 0)
 
         def sums_of(start: int, stop: int) -> ClassSums:
@@ -131,7 +133,8 @@ class ClassMoments:
     def join(self, sums: ClassSums) -> np.ndarray:
         """Take in the sums over other rows, all but the scatter: `sums.scatter + apart.T @ apart`
         is left to the caller, since streams compute it in other threads. `apart`, shape (m, d), are
-        the steps between old and new means."""
+        the steps between old and new means.
+        """
         before = self.counts[sums.classes]
         known = before > 0
         self.counts[sums.classes] += sums.counts
@@ -211,7 +214,8 @@ class ClassMoments:
 
 def class_sums(rows: np.ndarray, labels: np.ndarray, centres: np.ndarray | None) -> ClassSums:
     """Return sums of rows (n, d), which are overwritten, about the means of their classes (labels
-    all >= 0), or about `centres`, a point for each of all classes, shape (K, d)."""
+    all >= 0), or about `centres`, a point for each of all classes, shape (K, d).
+    """
     classes, place, pick = by_class(labels)
     counts = np.bincount(place, minlength=len(classes))
     first = np.zeros(len(classes), dtype=np.intp)

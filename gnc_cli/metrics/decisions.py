@@ -184,7 +184,8 @@ def stream_deciders(
 
 class BlockDecider:
     """Decides on the rows from start to stop, in any thread; arguments and errors as in
-    `stream_decisions`."""
+    `stream_decisions`.
+    """
 
     def __init__(
         self,
@@ -302,7 +303,8 @@ class _Classifier:
 
     def decide(self, samples: SampleBlock) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
         """Return the class of the largest logit, the first of ties; the margin; and, if compared,
-        the classes by the linear, the cosine and the euclidean form, shape (3, B)."""
+        the classes by the linear, the cosine and the euclidean form, shape (3, B).
+        """
         labels = samples.labels
         raised, logit_error = self.logits.factors(samples)
         error = self.cosines.factors(samples)[1]
@@ -327,7 +329,8 @@ class _Classifier:
 
     def _change(self, raised: Any, step: int, tile: Any, rows: slice, columns: slice) -> None:
         """Turn a tile of cosines into logits (step 0), or these into distances (step 1), in
-        place."""
+        place.
+        """
         offsets = self.steps[step]
         for start, stop in blocks(len(tile), _ROWS_AT_ONCE):
             strip = tile[start:stop]
@@ -384,7 +387,8 @@ class _NearestMean:
         self, samples: SampleBlock
     ) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
         """Return the class of the nearest mean, the first of ties; whether its own is the nearest
-        without the sample, and whether its class has a mean without it."""
+        without the sample, and whether its class has a mean without it.
+        """
         own_columns = self.columns[samples.labels]
         raised, error = self.scores.factors(samples)
         samples.small[:, -1] = placed(raised, self.scores.device)

@@ -100,7 +100,8 @@ def pair_tiles(
     X: np.ndarray, *, floor: float, seed: int, deadline: Deadline | None
 ) -> Iterator[PairTile]:
     """Every ordered pair of rows of X, or of `pair_rows(K)` seeded rows with all, in tiles; the
-    arguments are those of `pair_means`."""
+    arguments are those of `pair_means`.
+    """
     K = len(X)
     count = pair_rows(K)
     sampled = count < K

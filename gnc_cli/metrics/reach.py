@@ -208,7 +208,8 @@ class LinearHead:
 
     def _unlimited(self, own: np.ndarray) -> Reach:
         """Where the norm has no limit, or only scales: with biases the hull takes in what lies
-        below it."""
+        below it.
+        """
         apart = self._separate(self._lifted(own, self._scale), own, self._scale, self.biased)
         normal, upper = apart.normal[: self.d], math.inf
         if self.biased:
@@ -340,7 +341,8 @@ class LinearHead:
 
     def _twin(self, own: np.ndarray) -> Reach | None:
         """The verdict of a class that has the row of another one, with no smaller bias; of a set
-        with such a class, that of the class that loses by most."""
+        with such a class, that of the class that loses by most.
+        """
         best: Reach | None = None
         for k in own:
             alike = np.flatnonzero(self.W[:, 0] == self.W[k, 0])
@@ -433,7 +435,8 @@ class LinearHead:
     @np.errstate(over="ignore", invalid="ignore")
     def _screened(self, classes: np.ndarray, progress: StageProgress | None) -> dict[int, Reach]:
         """The classes that a direction of their own proves to win: from the mean of all rows, then
-        the same where the rows' covariance is the unit. Products are rounded as float32."""
+        the same where the rows' covariance is the unit. Products are rounded as float32.
+        """
         answers: dict[int, Reach] = {}
         length, rounding = self._power, gamma(self.d + 6, UNIT32)
         heights = self.bias / (length * self._radius)

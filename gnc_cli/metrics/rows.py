@@ -130,7 +130,8 @@ def _stacked(rows: np.ndarray, name: str) -> np.ndarray:
 
 def checked_tensor(value: Any, name: str) -> Any:
     """A torch tensor that holds its numbers one by one; DataError where it is complex, sparse,
-    nested, quantized or on the meta device."""
+    nested, quantized or on the meta device.
+    """
     steps = {
         "a complex one": (
             value.is_complex(),
@@ -208,7 +209,8 @@ class ColumnRows:
 
 def block_rows(rows: Rows, wanted: int | None = None) -> int:
     """Return the number of rows to read at a time: `wanted`, else whole chunks of the file, about
-    16 MB as float64."""
+    16 MB as float64.
+    """
     if wanted is not None:
         return max(1, wanted)
     count = max(1, _BLOCK_BYTES // (8 * max(1, rows.shape[1])))

@@ -140,7 +140,8 @@ def screen(
 
 class Scores:
     """The scores `<x, v_j / divisor_j> + offset_j` of K columns, x unit or raw rows; V, (K, d)
-    float64, is not copied."""
+    float64, is not copied.
+    """
 
     def __init__(
         self,
@@ -185,7 +186,8 @@ class Scores:
         self, samples: SampleBlock, leaders: Leaders, error: np.ndarray, own: np.ndarray
     ) -> np.ndarray:
         """The column of each row's largest score, the first of ties, as in float64, (B,); `leaders`
-        are of screened scores with that `error`, (B,)."""
+        are of screened scores with that `error`, (B,).
+        """
         chosen = np.where(leaders.own > leaders.top, own, leaders.at)
         again = np.flatnonzero(~(leaders.lead() > 2.0 * error))
         mine, top, at = self.exact(samples, again, own[again])

@@ -96,7 +96,8 @@ def _read(
     rows: Rows, labels: np.ndarray, where: str, start: int, stop: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Return the rows from start to stop that count, as float64, their norms, their numbers, and
-    which of them are not zero; raises DataError for rows that are not finite or too long."""
+    which of them are not zero; raises DataError for rows that are not finite or too long.
+    """
     block = read_block(rows, labels, ("raw",), where, start, stop)
     index = np.arange(start, stop)[block.kept]
     what = f"{where} holds rows whose squares leave the numbers of float64"
@@ -106,7 +107,8 @@ def _read(
 
 def moment_sums(rows: Rows, labels: np.ndarray, where: str, start: int, stop: int) -> ClassMoments:
     """Return the moments of the raw rows from start to stop as one class, without zero rows, in any
-    thread; arguments as in `direction_sums`."""
+    thread; arguments as in `direction_sums`.
+    """
     raw, _, _, nonzero = _read(rows, labels, where, start, stop)
     moments = ClassMoments(rows.shape[1], 1)
     moments.update(raw[nonzero], labels[start:stop][: nonzero.sum()])

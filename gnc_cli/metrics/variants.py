@@ -33,7 +33,8 @@ _ROWS_BYTES = 32 << 20
 @dataclass(frozen=True)
 class Evenness:
     """How evenly class means and class weights lie, each row divided by its norm, not centred; None
-    where one is zero, or there are no weights."""
+    where one is zero, or there are no weights.
+    """
 
     log_energy: float | None = field(metadata=LOWER)
     """Mean of `-log |x - y|` over the pairs of class means."""
@@ -138,7 +139,8 @@ def evenness(
     deadline: Deadline | None = None,
 ) -> Evenness:
     """Energies and effective ranks of class means (P, d) and weights (K, d), each row scaled to
-    norm 1 here; `seed`, `deadline` and TimeoutError as in `classic`."""
+    norm 1 here; `seed`, `deadline` and TimeoutError as in `classic`.
+    """
     unit_weights = _directions(W)
     return Evenness(
         **_evenness(_directions(means), "", "_means", seed, deadline),

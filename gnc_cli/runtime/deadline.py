@@ -1,5 +1,6 @@
 """When to stop (a time limit, an interruption), polled by every long loop, how far it is, and when
-to save what there is."""
+to save what there is.
+"""
 
 import contextlib
 import threading

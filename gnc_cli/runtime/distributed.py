@@ -181,9 +181,10 @@ def _start(device: Any) -> Processes:
     # What torchrun did not start may be what is left of another run's environment.
     patience = _UNDER_TORCHRUN if "TORCHELASTIC_RUN_ID" in os.environ else _ALONE
     import torch.distributed as dist
+    from torch.distributed.rendezvous import rendezvous
 
     try:
-        store, rank, size = next(dist.rendezvous("env://", timeout=patience))
+        store, rank, size = next(rendezvous("env://", timeout=patience))
         backend = "gloo" if device is None else "cpu:gloo,cuda:nccl"
         dist.init_process_group(backend, store=store, rank=rank, world_size=size, device_id=device)
     except (RuntimeError, ValueError) as error:

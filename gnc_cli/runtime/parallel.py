@@ -231,7 +231,8 @@ def _call(
 
 def _active_backend() -> Any:
     """The caller's joblib backend, or processes of joblib that keep apart from this one's folder
-    and signals."""
+    and signals.
+    """
     from joblib.parallel import LokyBackend, get_active_backend
 
     class SafeLoky(LokyBackend):

@@ -96,7 +96,8 @@ def _gpu_is_likely() -> bool:
 
 def available_cores() -> int:
     """Cores this process may use: by its affinity mask and its container's quota, and
-    OMP_NUM_THREADS where that is lower."""
+    OMP_NUM_THREADS where that is lower.
+    """
     cores = min(process_cores(), _quota())
     wish = os.environ.get("OMP_NUM_THREADS", "").split(",")[0]
     return min(cores, max(1, int(wish))) if wish.isdigit() else cores

@@ -16,6 +16,7 @@ Memory: a thread holds one block and one (K, d) gradient. Time of a full pass, K
 two cores: about 1 s in float32, 0.3 s where bfloat16 products are native (see `native_half`).
 """
 
+import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -233,7 +234,8 @@ def _exp_in_place(exponents: torch.Tensor) -> torch.Tensor:
 
 def choose_threshold(W: torch.Tensor, per_row: float, *, generator: torch.Generator) -> float:
     """The cosine that about `per_row` other rows exceed, seen from 256 random rows, fewer where
-    their cosines would exceed 64 MB."""
+    their cosines would exceed 64 MB.
+    """
     K = len(W)
     picked = torch.randperm(K, generator=generator)[: max(1, min(256, K, 2**24 // K))]
     picked = picked.to(W.device)
@@ -321,7 +323,8 @@ def listed_row_maxima(
     W: torch.Tensor, neighbours: Neighbours, team: ThreadTeam, *, deadline: Deadline
 ) -> torch.Tensor:
     """Each row's largest cosine over the list, (K,), -inf for rows without; with a complete list a
-    value above the threshold is the maximum over all rows."""
+    value above the threshold is the maximum over all rows.
+    """
     best = torch.full((len(W),), -math.inf, dtype=W.dtype, device=W.device)
     edges = _shares(neighbours.starts, team.count)
 
@@ -427,4 +430,4 @@ def _chunks(
     while cuts[-1] < bottom:
         at = int(np.searchsorted(entries, entries[cuts[-1] - top] + _CHUNK, side="right")) - 1
         cuts.append(min(bottom, max(cuts[-1] + 1, at + top)))
-    return list(zip(cuts[:-1], cuts[1:], strict=True))
+    return list(itertools.pairwise(cuts))

@@ -260,7 +260,8 @@ def _weights(
     parametrisation: Parametrisation, rows: np.ndarray, beta: float
 ) -> tuple[np.ndarray, float, np.ndarray, np.ndarray]:
     """The whole code, its largest cosine, the cosines (M, K) of the unknown rows, and the weights
-    exp(beta (cosine - largest)) of all pairs, a row for its whole orbit; none for a row itself."""
+    exp(beta (cosine - largest)) of all pairs, a row for its whole orbit; none for a row itself.
+    """
     code = parametrisation.code(rows)
     own = np.arange(len(rows)), parametrisation.representatives
     gram = rows @ code.T

@@ -1,5 +1,6 @@
 """The values that a search works with: which code is sought, the rows that the user gives to it,
-how much is done for it, and on which part of a machine."""
+how much is done for it, and on which part of a machine.
+"""
 
 import math
 import os
@@ -214,7 +215,8 @@ def _unit_rows(argument: str, source: Any, d: int) -> np.ndarray | None:
 
 def apart(W: np.ndarray, seed: int) -> np.ndarray:
     """Unit rows, of which those that coincide with another are random points: no gradient would
-    tell them which way to go. The same array where all are apart."""
+    tell them which way to go. The same array where all are apart.
+    """
     equal = np.flatnonzero(_coinciding(W))
     if not len(equal):
         return W

@@ -65,7 +65,8 @@ _WORK = 3e13
 @dataclass(frozen=True, kw_only=True)
 class LargeSolution(Course):
     """A code with many points, certified from below by its own largest cosine where every pair was
-    seen; it ended with MAX_STEPS_REACHED, TARGET_REACHED, TIME_LIMIT, INTERRUPTED or NONFINITE."""
+    seen; it ended with MAX_STEPS_REACHED, TARGET_REACHED, TIME_LIMIT, INTERRUPTED or NONFINITE.
+    """
 
     weights: np.ndarray
     """Unit rows, shape (K, d), float64; given rows come first, as they were given."""
@@ -188,7 +189,8 @@ class _Descent:
         step_done: Callable[[], None],
     ) -> Outcome:
         """Descend until the target is reached, the steps are done, or the time is, less what the
-        exact pass will take."""
+        exact pass will take.
+        """
         by_time = steps is None and deadline.seconds is not None
         began = deadline.elapsed
         planned = steps if steps is not None else _default_steps(self.d, self.K)
@@ -222,7 +224,8 @@ class _Descent:
         self, fixed_rows: np.ndarray, deadline: Deadline
     ) -> tuple[np.ndarray, np.ndarray | None]:
         """The better of the last and the best rows seen, (K, d), and their exact row maxima; None
-        where the deadline came first."""
+        where the deadline came first.
+        """
         codes: list[tuple[float, np.ndarray, np.ndarray | None]] = []
         for W in (self.W, self.best):  # of which the best are finite by construction
             rows = self.exact(W, fixed_rows)

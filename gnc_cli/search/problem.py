@@ -211,7 +211,8 @@ class Candidate:
     @property
     def polished(self) -> bool:
         """The value is exact; first-order conditions are met or nearly so, unless the polish was
-        left above its bar."""
+        left above its bar.
+        """
         return bool(np.isfinite(self.stationarity))
 
 

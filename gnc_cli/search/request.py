@@ -260,9 +260,9 @@ def _contradictions(call: Solve) -> Iterator[UsageError]:
     """Yield the error of each pair of arguments that contradict each other, with the next step."""
     ufm, size = call.problem == "ufm", (call.d, call.K)
     lines = call.problem == "lines"
-    if call.construction is not None:
-        if unused := [*["problem"] * (ufm or lines), *call.chosen("search")]:
-            yield excludes("construction", ", ".join(map(spelled, unused)), "drop these")
+    unused = [*["problem"] * (ufm or lines), *call.chosen("search")]
+    if call.construction is not None and unused:
+        yield excludes("construction", ", ".join(map(spelled, unused)), "drop these")
     if call.construction in (None, STORED) and None in size:
         missing = [spelled(name) for name in ("d", "K") if getattr(call, name) is None]
         both = f"{spelled('d', 3)} and {spelled('K', 24)}"

@@ -269,7 +269,8 @@ class SolveResult(Result):
     def distance(self) -> float:
         """What the problem maximises: the certified one-vs-rest distance of a Softmax Code,
         1 - max_cosine of a Tammes code, 1 - coherence of lines; NaN where not every pair was
-        seen."""
+        seen.
+        """
         if self.coherence is not None:
             return 1.0 - self.coherence
         if self.rho_one_vs_rest is None or self.max_cosine is None:

@@ -109,7 +109,8 @@ class SearchState:
 
     def is_over(self, problem: Problem, effort: Effort, target_distance: float) -> bool:
         """All tasks are over, the target is met, the best value has not fallen for long, or it was
-        found several times."""
+        found several times.
+        """
         if self.best is not None:
             settled = self.idle >= effort.patience or self.hits >= effort.hits
             met = problem.distance(self.best.value) >= target_distance
@@ -267,7 +268,7 @@ def _drawn(
         return ["quick", *algebra, "quick hop"][: 3 if r >= _ALL_SOURCES else r + 1]
     plain = plain and problem.K <= MOST_POINTS and not effort.counted
     loaded = state.torch or "torch" in sys.modules
-    if plain and (r == 0 or deadline.remaining < _LOADING and not loaded):
+    if plain and (r == 0 or (deadline.remaining < _LOADING and not loaded)):
         later = ["quick", "quick hop", "symmetric", "algebra"]
         later = later[: 2 if problem.d == 2 else 4 if problem.parametrisation.is_free else 3]
         return ["quick"] if r == 0 else later

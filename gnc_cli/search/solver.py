@@ -184,7 +184,8 @@ def _reserve(problem: Problem, deadline: Deadline) -> float:
 
 def _can_polish(problem: Problem, deadline: Deadline) -> bool:
     """Whether there is memory for the last polish, and a third of the time limit is enough for it:
-    else estimates choose, and L-BFGS refines."""
+    else estimates choose, and L-BFGS refines.
+    """
     n, seconds = problem.coordinates, deadline.seconds
     return n <= MAX_UNKNOWNS and (seconds is None or polish_seconds(n) <= _POLISH_SHARE * seconds)
 

@@ -80,7 +80,8 @@ def shake(
 
 def fill_hole(rng: np.random.Generator, code: np.ndarray, mate: np.ndarray) -> np.ndarray:
     """Move one or two rows into deep holes: any row, a crowded one, or one of the least contacts
-    (rattlers first)."""
+    (rattlers first).
+    """
     for _ in range(rng.integers(1, 3)):
         kind = rng.integers(3)
         if kind == 0:
@@ -228,7 +229,8 @@ def resized(rng: np.random.Generator, code: np.ndarray, K: int) -> np.ndarray:
 @lru_cache(maxsize=64)
 def _between(d: int, least: int, most: int) -> tuple[Construction, ...]:
     """Constructions in exactly d dimensions with least to most rows, but more than d; also sums of
-    smaller ones."""
+    smaller ones.
+    """
     least, most = max(least, d + 1), min(most, _MOST_NUMBERS // d)
     fitting = [c for c in (*in_dimension(d), *cross_sections(d)) if least <= c.K <= most]
     summed = best_construction(d, least)
@@ -245,7 +247,8 @@ def _rows(construction: Construction) -> np.ndarray:
 
 def _cut(rng: np.random.Generator, rows: np.ndarray, d: int, K: int) -> np.ndarray:
     """K of the rows: those nearest to a direction, or to one level across it, and perhaps far from
-    each other."""
+    each other.
+    """
     heights = rows @ _direction(rng, rows)
     level = heights.max() if rng.random() < _CAPS else rng.choice(heights)
     order = _nearest(rng, heights, level)

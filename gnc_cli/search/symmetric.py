@@ -94,7 +94,8 @@ class SymmetricDescents:
 
     def go_on(self, parent: Candidate, seconds: float, most: int = _MOST) -> list[Candidate]:
         """Perturbations of a code, made symmetric again, under the group that it was drawn with;
-        the ends, best first."""
+        the ends, best first.
+        """
         assert parent.draw is not None, "it was found over orbits"
         over = self._over(parent.draw)
         if over is not None:
@@ -118,7 +119,8 @@ class SymmetricDescents:
 
     def _deep(self, number: int) -> None:
         """A third of the descents for groups, a sixth for new starts in the best two, and the rest
-        for perturbations of the best code."""
+        for perturbations of the best code.
+        """
         groups, again = max(2, number // 3), max(1, number // 12)
         tried = [self._drawn() for _ in range(groups)]
         for each in tried:

@@ -204,7 +204,8 @@ class _Work:
 
     def admit(self, ends: list[Candidate]) -> None:
         """Polish the most promising ends, and those that look like the best value known: basins
-        crowd within 1e-6 of each other (d = 3, K = 73), closer than estimates can tell."""
+        crowd within 1e-6 of each other (d = 3, K = 73), closer than estimates can tell.
+        """
         best = self.task.bar
         if self.task.lines:  # they stay lines
             ends = [replace(end, restricted=self.problem) for end in ends]
@@ -227,7 +228,8 @@ def looks_seconds(d: int, K: int) -> float:
 
 def best_distinct(candidates: list[Candidate]) -> list[Candidate]:
     """The best `ARCHIVE_SIZE`, sorted; of equal values (polished ones agree to rounding) the one
-    that was found first."""
+    that was found first.
+    """
     kept: list[int] = []
     for i in sorted(
         range(len(candidates)), key=lambda i: (candidates[i].value, not candidates[i].polished)
@@ -364,7 +366,8 @@ def _member(rng: np.random.Generator, archive: Sequence[Candidate]) -> Candidate
 
 def _polish(work: _Work) -> TaskResult:
     """The archive's one candidate polished, whatever it leads to: near-optimal ends differ by less
-    than their estimates' errors."""
+    than their estimates' errors.
+    """
     (candidate,) = work.task.archive
     work.candidates.append(polish_candidate(work.problem, candidate, work.deadline))
     return replace(work.result(), used=(candidate.value,))

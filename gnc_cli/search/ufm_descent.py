@@ -68,7 +68,8 @@ class UfmObjective:
 
     def evaluate(self, x: Any, labels: Any, tau: Any, xp: Any = np) -> tuple[Any, Any]:
         """Objective and gradient of x (K + N, d), or of (R, K + N, d) with temperatures (R,); in
-        NumPy, or in `torch` where the arrays are tensors."""
+        NumPy, or in `torch` where the arrays are tensors.
+        """
         ce = cross_entropy(x[..., : self.K, :], x[..., self.K :, :], labels, tau, xp=xp)
         gradient = xp.concatenate([ce.weights_gradient, ce.features_gradient], axis=-2)
         if self.weight_decay is None:

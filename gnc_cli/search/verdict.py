@@ -35,7 +35,8 @@ _ROUNDING = 1e-12
 
 def add_verdict(instance: Instance, result: SolveResult) -> SolveResult:
     """A result with what is to be said of its code, Softmax Code or Tammes code; a feature model's
-    optimum is no code of largest distance, and its result is returned as it is."""
+    optimum is no code of largest distance, and its result is returned as it is.
+    """
     if instance.problem == "ufm":
         return result
     known, distance, rho = instance.known, result.distance, result.rho_one_vs_rest
@@ -97,7 +98,8 @@ def proved_interval(d: int, K: int) -> Bracket:
 
 def proved_upper_end(d: int, K: int, quantity: Quantity = Quantity.ONE_VS_REST) -> float:
     """No code of (d, K) has a larger one-vs-rest distance, or a larger 1 - max_cosine; no K lines
-    have a larger 1 - coherence."""
+    have a larger 1 - coherence.
+    """
     return _upper_end(d, K, quantity)[0] * (1.0 + _ROUNDING) + _ROUNDING
 
 
@@ -119,7 +121,8 @@ def check_target(instance: Instance, target: float) -> None:
 @lru_cache(maxsize=64)
 def _upper_end(d: int, K: int, quantity: Quantity = Quantity.ONE_VS_REST) -> tuple[float, str, str]:
     """The least of the proved upper ends of rho* = 1 - t*, or of 1 - coherence, the bound's name,
-    and whom to cite."""
+    and whom to cite.
+    """
     least: tuple[float, str, str] | None = None
     for limit in all_limits(quantity):
         bound = None if limit.exists else limit.at(d, K)

@@ -95,7 +95,8 @@ def _ending(outcome: Outcome, weight: str = "") -> Styled:
 
 def _best_known(r: SolveResult, known: BestKnown) -> tuple[str, str, str, str]:
     """The best known value of what the problem maximises: a code with the largest cosine t has a
-    one-vs-rest distance of 1 - t or more."""
+    one-vs-rest distance of 1 - t or more.
+    """
     softmax = r.problem == "softmax"
     named = known.kind == "construction" and not r.searched  # stands below
     parts = []

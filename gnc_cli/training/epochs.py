@@ -154,7 +154,8 @@ class Epochs:
 
     def _measure(self, epoch: int, *, keep: bool, final: bool = True) -> Measurement | None:
         """Measure the network as it is; None where somebody interrupted, or where it would go on
-        for long after the time limit."""
+        for long after the time limit.
+        """
         training, limit = self.training, self._deadline.seconds
         late = (
             None

@@ -40,7 +40,8 @@ Accuracies = tuple[float | None, float | None]
 
 class MeasurementStopped(Exception):
     """An interruption or the time limit came before all samples were seen; raised in all processes
-    alike."""
+    alike.
+    """
 
 
 @dataclass(frozen=True, eq=False)

@@ -69,7 +69,7 @@ def _in_first(
     """
 
     @wraps(method)
-    def shared(self: "RunFolder", *args: _P.args, **kwargs: _P.kwargs) -> _T | None:
+    def shared(self: "RunFolder", /, *args: _P.args, **kwargs: _P.kwargs) -> _T | None:
         work = partial(method, self, *args, **kwargs)
         return of_first(self.processes, work) if self.path else None
 
@@ -149,7 +149,7 @@ class RunFolder(contextlib.AbstractContextManager["RunFolder"]):
         self._log = None
 
     @_in_first
-    def config(self, settings: Settings, **more: Any) -> None:
+    def config(self, /, settings: Settings, **more: Any) -> None:
         """config.json, with `more` beside version and settings."""
         config = {"gnc_version": __version__, "settings": vars(settings), **more}
         text = json.dumps(portable(config), indent=2, allow_nan=False) + "\n"

@@ -235,7 +235,7 @@ def largest(W: np.ndarray) -> float:
 def test_codes_that_are_infinitesimally_jammed(
     name: str, freedom: int, rng: np.random.Generator
 ) -> None:
-    W, contacts, answer = judged(turned(built(name), rng))
+    _W, contacts, answer = judged(turned(built(name), rng))
     assert answer.verdict is Jamming.INFINITESIMALLY_JAMMED
     assert answer.stressed == len(contacts) and answer.free_points == 0
     assert answer.rank == answer.degrees_of_freedom == freedom
@@ -256,7 +256,7 @@ def test_codes_that_open_at_second_order(rows: np.ndarray, rng: np.random.Genera
 
 
 def test_a_random_code_opens_at_first_order() -> None:
-    W, contacts, answer = judged(random_points(np.random.default_rng(3), 20, 4))
+    W, _contacts, answer = judged(random_points(np.random.default_rng(3), 20, 4))
     assert answer.verdict is Jamming.OPENS and answer.stressed == 0 and answer.free_points == 20
     stepped = normalise(W + 1e-4 * np.array(answer.direction))
     assert largest(stepped) < largest(W) - 1e-5
@@ -285,7 +285,7 @@ def test_jammed_by_second_derivatives_only() -> None:
 
 def test_rattlers_are_set_aside() -> None:
     ((_, rows),) = stored_codes(4, 27)
-    _, contacts, answer = judged(rows)
+    _, _contacts, answer = judged(rows)
     assert answer.verdict is Jamming.INFINITESIMALLY_JAMMED
     assert answer.free_points == 3 and answer.rank == answer.degrees_of_freedom == 24 * 3 - 6
 

@@ -1,6 +1,7 @@
 """Whatever the files are called and however they are cut, the same numbers come out."""
 
 import io
+import itertools
 import sys
 from pathlib import Path
 from typing import Any
@@ -341,7 +342,7 @@ def test_shards_share_their_classifier(tmp_path: Path) -> None:
 def test_classifiers_cut_by_rows(tmp_path: Path, suffix: str) -> None:
     full = np.arange(60.0, dtype=np.float32).reshape(20, 3)
     cuts = [0, 2, 4, *range(5, 14), 20]
-    for i, (start, stop) in enumerate(zip(cuts, cuts[1:], strict=False)):
+    for i, (start, stop) in enumerate(itertools.pairwise(cuts)):
         put(tmp_path / f"rank_{i}{suffix}", {"weight": full[start:stop]})
     pattern = f"{tmp_path}/rank_*{suffix}"
     same(one(weights=pattern), {"weights": full})

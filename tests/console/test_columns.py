@@ -94,7 +94,7 @@ def test_measure() -> None:
 def test_bounds(best: bool) -> None:
     for kind, results in _bounded(best).items():
         _same(results, kind)
-        names, rows = results[0].csv_rows()
+        names, _rows = results[0].csv_rows()
         line = results[0].lines()[0]
         assert {*names} - {*line} <= {"margin", "max_cosine", *(n for n in names if "." in n)}
 

@@ -90,7 +90,7 @@ def test_orthogonal_sum(parts: list[Construction], more: int, data: st.DataObjec
     verified = rows.verify()
     assert verified.distinct and verified.max_cosine.text == whole.cosine.text
     edges = np.cumsum([0] + [p.K for p in parts])
-    for a, b in zip(edges[:-1], edges[1:], strict=True):
+    for a, b in itertools.pairwise(edges):
         assert (products[a:b, :a] == 0.0).all() and (products[a:b, b:] == 0.0).all()
     start = data.draw(st.integers(0, whole.K))
     stop = data.draw(st.integers(start, whole.K))

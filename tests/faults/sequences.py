@@ -11,6 +11,7 @@ signal has ended goes on, or starts again, as it would without it.
 import contextlib
 import csv
 import gzip
+import itertools
 import json
 import os
 import shutil
@@ -578,7 +579,7 @@ class Sequences(RuleBasedStateMachine):
     def _written(self, order: Order) -> list[str]:
         """The files and folders that the options of a command name."""
         words = order.words
-        named = [b for a, b in zip(words, words[1:], strict=False) if a in _WRITES]
+        named = [b for a, b in itertools.pairwise(words) if a in _WRITES]
         return [name for name in named if name != "-"]
 
     def _outputs(self, order: Order) -> set[str]:

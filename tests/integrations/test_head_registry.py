@@ -227,9 +227,9 @@ def explains(
             logits = function(linear(samples, features))
             ways = [logits] if logits.ndim == saved.logits.ndim else [*logits.unbind(1)]
             for way in ways:
-                if way.shape == saved.logits.shape:
-                    if torch.allclose(way, saved.logits, rtol=1e-4, atol=1e-4):
-                        return True
+                same_shape = way.shape == saved.logits.shape
+                if same_shape and torch.allclose(way, saved.logits, rtol=1e-4, atol=1e-4):
+                    return True
     return False
 
 

@@ -139,7 +139,7 @@ def test_points_invert_values(limit: Limit, d: int, target: Fraction) -> None:
         last, next_ = count.exact, count.exact + 1
         assert last >= 2 and count.log10 == pytest.approx(math.log10(last), rel=1e-12)
     within, beyond = _value(limit, d, last), _value(limit, d, next_)
-    assert within is None and not limit.exists or within >= float(target) * (1 - 2e-12)
+    assert (within is None and not limit.exists) or within >= float(target) * (1 - 2e-12)
     if beyond is None:
         assert limit.exists
     else:

@@ -110,7 +110,7 @@ def test_equiangular_lines_attain_the_relative_bound_or_are_of_odd_cosine() -> N
         assert square >= Fraction(lines - d, d * (lines - 1))  # Welch
         if lines > 2 * d:  # Neumann
             root = Fraction(math.isqrt(square.denominator), math.isqrt(square.numerator))
-            assert 1 / root**2 == square and root % 2 == 1 or d <= 3
+            assert (1 / root**2 == square and root % 2 == 1) or d <= 3
 
 
 @pytest.mark.parametrize(
@@ -185,7 +185,7 @@ def test_equiangular_lines_hide_no_better_packing() -> None:
             entry is not None
             and entry.max_cosine <= math.sqrt(1 - float(row["squared_sine"])) + 1e-9
         )
-    assert [row.source for row in bounds(2, 3, quantity="lines").rows][0] == "simplex"
+    assert bounds(2, 3, quantity="lines").rows[0].source == "simplex"
 
 
 def test_some_lines_exist_for_every_size() -> None:

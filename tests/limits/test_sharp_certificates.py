@@ -48,7 +48,7 @@ def test_a_changed_number_of_a_root_is_refused_twice(d: int, K: int, tmp_path: P
     numbers = [*re.finditer(r"\d+(?=[/*\"+-])", text[text.index('"cosine"') :])]
     for match in numbers:
         start, stop = (text.index('"cosine"') + place for place in match.span())
-        if text[start - 1] == "(" or match[0] == "5" and text[start - 5 : start] == "sqrt(":
+        if text[start - 1] == "(" or (match[0] == "5" and text[start - 5 : start] == "sqrt("):
             continue
         path = saved(tmp_path, f"{text[:start]}{int(match[0]) + 1}{text[stop:]}")
         status = status_of(path)

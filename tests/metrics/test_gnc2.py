@@ -1,5 +1,6 @@
 """GNC2 in full: against every bracket, NumPy's quantiles, other solvers, the plain Gram matrix."""
 
+import itertools
 from functools import partial
 
 import numpy as np
@@ -92,7 +93,7 @@ def test_laws(K: int, d: int, seed: int, twins: int) -> None:
         alone = gnc2_detail(np.repeat(W[:1], 12, axis=0))
         assert alone.bracket.upper < 1e-15 and alone.rattlers == module.Rattlers(0, 0, 1e-7)
         assert len(alone.worst) == 10
-    for a, b in zip(QUANTILES[:-1], QUANTILES[1:], strict=True):
+    for a, b in itertools.pairwise(QUANTILES):
         low, high = getattr(detail.quantiles, a[0]), getattr(detail.quantiles, b[0])
         assert low.lower <= high.lower and low.upper <= high.upper
     check_nearest(W, detail)

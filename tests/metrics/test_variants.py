@@ -147,7 +147,7 @@ def test_the_deadline_is_polled(rng: np.random.Generator) -> None:
 
 @pytest.mark.parametrize("code", [simplex(5), simplex(7, 4), orthoplex(3)])
 def test_both_forms_vanish_where_the_rows_sum_to_zero(code: np.ndarray) -> None:
-    K, d = code.shape
+    K, _d = code.shape
     labels = np.repeat(np.arange(K), 3)
     moments = moments_of(code[labels], labels, K)
     ones = gnc1_forms(moments.within_cov(), moments.means)

@@ -1,5 +1,6 @@
 """Processes that meet over gloo: real ones, two on this machine."""
 
+import itertools
 import os
 import subprocess
 import sys
@@ -17,7 +18,7 @@ from tests.runtime.together import needs_gloo, together
 def test_shares_are_whole_chunks_that_cover_all_rows(N: int, size: int, step: int) -> None:
     ends = [share(N, rank, size, step) for rank in range(size)]
     assert ends[0][0] == 0 and ends[-1][1] == N
-    assert all(stop == start for (_, stop), (start, _) in zip(ends, ends[1:], strict=False))
+    assert all(stop == start for (_, stop), (start, _) in itertools.pairwise(ends))
     assert all(start % step == 0 or start == N for start, _ in ends)
     chunks = [-(-(stop - start) // step) for start, stop in ends]
     assert max(chunks) - min(chunks) <= 1

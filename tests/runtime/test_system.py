@@ -59,8 +59,7 @@ def _used(path: Path) -> set[str]:
             names = {alias.name for alias in node.names} & _missing(node.module)
             found |= {f"{node.module}.{name}" for name in names}
         elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-            if node.attr in _missing(node.value.id):
-                found.add(f"{node.value.id}.{node.attr}")
+            found |= {f"{node.value.id}.{name}" for name in {node.attr} & _missing(node.value.id)}
     return found
 
 

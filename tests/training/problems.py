@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from gnc_cli.training.api import train
 from gnc_cli.training.result import EpochRow, TrainResult
 
-__all__ = ["TINY", "Troubled", "blowing", "blind", "prototypes", "run", "tiny", "timeless", "toy"]
+__all__ = ["TINY", "Troubled", "blind", "blowing", "prototypes", "run", "timeless", "tiny", "toy"]
 
 TINY = "tests.training.problems:tiny"
 """For `--model`: quick, with a group norm, so that two processes see what one sees."""

@@ -53,7 +53,8 @@ def _icosahedron() -> AlgebraicRows:
 
 def _snub_cube() -> AlgebraicRows:
     """(t, 1, t^2), t the tribonacci constant, its even permutations under an even number of sign
-    changes and its odd ones under an odd number: one of the two mirror images."""
+    changes and its odd ones under an odd number: one of the two mirror images.
+    """
     tribonacci = RealField((1, 1, 1), (Fraction(3, 2), 2))
     powers = np.array([[0, 1, 0], [1, 0, 0], [0, 0, 1]])
     rows = [
@@ -68,7 +69,8 @@ def _snub_cube() -> AlgebraicRows:
 def _square_antiprism() -> AlgebraicRows:
     """Squares (+-1, +-1, h) and (+-t, 0, -h), (0, +-t, -h), t = sqrt 2: edges within a square and
     across have products h^2 and t - h^2, equal for h^2 = t/2. The third coordinate is +-1 here, its
-    weight h^2; all weights are doubled."""
+    weight h^2; all weights are doubled.
+    """
     root2 = RealField((2, 0), (1, 2))
     rows = []
     for s, u in itertools.product((1, -1), repeat=2):
@@ -118,7 +120,8 @@ def _icosians() -> AlgebraicRows:
     """The 120 unit icosians, a group of quaternions over the golden field.
 
     Twice the units +-1, +-i, +-j, +-k; (+-1 +-i +-j +-k) / 2; and the even permutations of
-    (0 +- 1/t i +- j +- t k) / 2, t the golden ratio, 1/t = t - 1. Columns are 1, i, j, k."""
+    (0 +- 1/t i +- j +- t k) / 2, t the golden ratio, 1/t = t - 1. Columns are 1, i, j, k.
+    """
     zero, one, inverse, ratio = np.array([[0, 0], [1, 0], [-1, 1], [0, 1]])
     axes = [s * 2 * np.eye(4, dtype=int)[k][:, None] * one for k in range(4) for s in (1, -1)]
     halves = [np.array(s)[:, None] * one for s in itertools.product((1, -1), repeat=4)]
@@ -177,7 +180,8 @@ def _pairs(n: int, on: int, off: int) -> np.ndarray:
 
 def _e6() -> IntegerRows:
     """Doubled: roots of A5, those of A1 of direction (1, 1) in two more coordinates, and the 20
-    balanced sign vectors with either half of A1's."""
+    balanced sign vectors with either half of A1's.
+    """
     sides = np.array([[1, 1], [-1, -1]])
     plain = np.concatenate([2 * _a_roots(6), np.zeros((30, 2), np.int64)], axis=1)
     poles = np.concatenate([np.zeros((2, 6), np.int64), 2 * sides], axis=1)
@@ -188,7 +192,8 @@ def _e6() -> IntegerRows:
 def _schlaefli() -> IntegerRows:
     """Six times the double six a_i, b_i = e_i - 1/6 +- h and the fifteen c_ij = 1/3 - e_i - e_j,
     h of square 1/2 along (1, 1) in two more coordinates. Products are -1/2 where the 27 lines of a
-    cubic surface meet, 1/4 where they are skew."""
+    cubic surface meet, 1/4 where they are skew.
+    """
     six = 6 * np.eye(6, dtype=np.int64) - 1
     rows = [
         np.concatenate([part, np.tile((height, height), (len(part), 1))], axis=1)

@@ -140,7 +140,8 @@ def _net(q: int, r: int) -> Construction | None:
 
 def _nets(d: int) -> Iterator[tuple[int, int]]:
     """Nets that are not too far from a whole plane: with fewer classes than q / 2 there are better
-    codes with as many rows."""
+    codes with as many rows.
+    """
     for r in range(max(3, isqrt(d // 2) - 1), isqrt(d) + 2):
         q = d // r
         if q * r == d and q // 2 <= r:

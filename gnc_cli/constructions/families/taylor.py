@@ -170,7 +170,8 @@ class TaylorRows(GroupedRows):
 
     def _targets(self, signs: np.ndarray) -> np.ndarray:
         """Inner product of w_c with its image under (a, b, 0), by a, b and c: the signs'
-        transforms."""
+        transforms.
+        """
         q = self.field.q
         transforms = signs.astype(np.float64) @ self._cosines
         transforms[0, 0] += q

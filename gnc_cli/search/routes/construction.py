@@ -209,7 +209,8 @@ class Algebra(Route):
 
     def _certified_by_pairs(self, deadline: Deadline) -> Certificate:
         """All pairs of the rows as they are; the upper end of rho from a few classes of large
-        codes."""
+        codes.
+        """
         (K, d), cosine, upper = self.weights.shape, self.construction.cosine, None
         if K * K * d > _EVERY_CLASS:
             upper = certified_margin(self.rows, cosine).upper
@@ -221,7 +222,8 @@ class Algebra(Route):
 
     def _certified_by_algebra(self) -> tuple[Certificate, bool]:
         """Where there are too many pairs: what the structure proves, and whether its largest cosine
-        is attained or only an upper bound."""
+        is attained or only an upper bound.
+        """
         verified = self.rows.verify()
         cosine, pairs = verified.max_cosine, verified.distribution
         # In a distance-invariant code every row has the same one-vs-rest distance.

@@ -53,7 +53,8 @@ class FeatureModel(Route):
 
     def solve(self, deadline: Deadline, save: Save | None) -> SolveResult:
         """Solve at the first temperature; figures are of unit rows, `weights` and `features` as
-        they are."""
+        they are.
+        """
         instance, plan, machine = self.instance, self.plan, self.machine
         d, K, n, began = instance.d, instance.K, instance.n, deadline.elapsed
         tau = instance.tau[0] if instance.tau else 1.0
@@ -109,7 +110,8 @@ _FINALISTS_FREE = 8  # weight decay: many optima within 1e-6 of each other, hard
 @dataclass(frozen=True, kw_only=True)
 class UfmSolution(Course):
     """A solved unconstrained feature model; its history has the best values of the objective that
-    is minimised at each step's tau, its steps are those of descent and polish together."""
+    is minimised at each step's tau, its steps are those of descent and polish together.
+    """
 
     weights: np.ndarray = field(repr=False)
     """Classifier W, (K, d); unit rows unless weight decay was asked for."""

@@ -348,7 +348,8 @@ def _decoding_pool(threads: int | None) -> ThreadPoolExecutor:
 
 def _headers(paths: Sequence[str], pool: ThreadPoolExecutor) -> list[tuple[int, bool]]:
     """Return the shorter side in pixels of each file that has a header, in order, and whether it is
-    greyscale; pixels are not decoded."""
+    greyscale; pixels are not decoded.
+    """
     from PIL import Image
 
     def read(path: str) -> tuple[int, bool] | None:

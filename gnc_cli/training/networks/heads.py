@@ -53,7 +53,7 @@ def unit_rows(rows: Tensor) -> Tensor:
     The derivative is in closed form and needs the result and the norms alone, where autograd keeps
     and makes several more arrays of this size: what counts for a classifier of 10^5 rows.
     """
-    return _UnitRows.apply(rows)
+    return _UnitRows.apply(rows)  # type: ignore[no-untyped-call]
 
 
 class _UnitRows(torch.autograd.Function):

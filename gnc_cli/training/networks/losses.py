@@ -52,7 +52,7 @@ class ScoreLoss:
                 own = own - self.margin
             elif self.margin is not None:
                 own, slope = _added_angle(own, self.margin)
-            return _SoftmaxLoss.apply(scores, labels, self.tau, own, slope)
+            return _SoftmaxLoss.apply(scores, labels, self.tau, own, slope)  # type: ignore[no-untyped-call]
 
 
 def make_loss(name: str, *, tau: float, margin: float | None = None) -> ScoreLoss:
