@@ -278,8 +278,11 @@ def _dataset_entry(
 
     if dataset.is_virtual or dataset.external:
         return Entry.refused("takes its data from other files and is refused", _parts(dataset))
-    kind = dataset.attrs.get("MATLAB_class") if turned else None
-    if isinstance(kind, bytes) and kind.decode() not in MATLAB_NUMBERS:
+    if (
+        turned
+        and isinstance(kind := dataset.attrs.get("MATLAB_class"), bytes)
+        and kind.decode() not in MATLAB_NUMBERS
+    ):
         return matlab_refusal(kind.decode())
     if dataset.shape is None or (turned and "MATLAB_empty" in dataset.attrs):
         return Entry.refused("is empty")

@@ -135,8 +135,7 @@ def _sample(D: int, s: float | None) -> tuple[np.ndarray, np.ndarray]:
     m = len(exponents(degrees))
     x = np.cos(np.pi * np.random.default_rng(0).random((3, _CANDIDATES * m)))
     if s is not None:
-        (feasible,) = np.nonzero(multipliers(x, cosine_at(x, s))[1] >= 0.0)
-        x = x[:, feasible]
+        x = x[:, np.flatnonzero(multipliers(x, cosine_at(x, s))[1] >= 0.0)]
     (values,) = trivial(chebyshev(D, x), degrees)
     orthonormal, _ = np.linalg.qr(values.T)
     _, pivots = linalg.qr(orthonormal.T, mode="r", pivoting=True)

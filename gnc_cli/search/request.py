@@ -260,8 +260,9 @@ def _contradictions(call: Solve) -> Iterator[UsageError]:
     """Yield the error of each pair of arguments that contradict each other, with the next step."""
     ufm, size = call.problem == "ufm", (call.d, call.K)
     lines = call.problem == "lines"
-    unused = [*["problem"] * (ufm or lines), *call.chosen("search")]
-    if call.construction is not None and unused:
+    if call.construction is not None and (
+        unused := [*["problem"] * (ufm or lines), *call.chosen("search")]
+    ):
         yield excludes("construction", ", ".join(map(spelled, unused)), "drop these")
     if call.construction in (None, STORED) and None in size:
         missing = [spelled(name) for name in ("d", "K") if getattr(call, name) is None]
