@@ -41,7 +41,7 @@ from gnc_cli.known_codes.stored import ATLAS, best_stored, stored_part
 from gnc_cli.known_codes.table import data_folder, numerical_codes
 from gnc_cli.parsing import integers
 from gnc_cli.runtime.deadline import Deadline
-from gnc_cli.search.descent import quick_descents
+from gnc_cli.search.descent import SHARPER, descend
 from gnc_cli.search.parametrisation import free
 from gnc_cli.search.problem import Candidate, Tammes
 from gnc_cli.search.refine import polish_candidate, refine
@@ -58,7 +58,7 @@ _TOP = 614
 """Size that the codes between begin with."""
 _SHARPNESS, _END = (5.0, 15.0), 1e4
 """Of a code that is thinned, times its scale: a low one keeps its order and mends its gaps."""
-_STAGES, _STEPS = 12, 60
+_STEPS = 600
 _REFINED = 40
 """Steps of its refinement at each sharpness."""
 _POLISHED = 900
@@ -167,8 +167,8 @@ def relaxed(code: np.ndarray) -> np.ndarray:
     problem, deadline = Tammes(free(d, K)), Deadline()
     scale = 1.0 - max_cosine(code)
     starts, first = np.array([code] * len(_SHARPNESS)), np.array(_SHARPNESS) / scale
-    ends, _, _ = quick_descents(
-        problem.parametrisation, starts, first, _END / scale, deadline, _STAGES, _STEPS
+    ends, _ = descend(
+        problem.parametrisation, starts, first, _END / scale, _STEPS, deadline, beyond=SHARPER
     )
     whole, _ = refine(problem, ends[0].rows, scale=scale, steps=_REFINED, deadline=deadline)
     if problem.coordinates <= _POLISHED:

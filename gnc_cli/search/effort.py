@@ -37,16 +37,16 @@ _TASK_SECONDS = 2.0
 _LONG_SECONDS, _MOST_LONG_STEPS = 40.0, 12_000
 """Length of a long descent, at most: without a time limit, and with one. Longer ones end no lower.
 """
-_LONG_STEP = 0.2
-"""Time of one of its steps, in evaluations of a quick descent."""
 _PER_PAIR = 3.0e-9
 _PER_PAIR_AND_DIMENSION = 2.0e-10
 _PER_STEP = 4e-4
 _BATCH_PAIRS = {True: 1_000_000, False: 80_000}
-"""Pairs (R * K * K) in one batch, for d = 3 and beyond. Above three dimensions few long descents
-that stay in cache beat many short ones: (10, 100), 16 of 2400 steps against 64 of 600, take half
-the time and end 0.002 lower in the median."""
+"""Pairs (R * K * K) in one batch of torch, for d = 3 and beyond. Above three dimensions few long
+descents that stay in cache beat many short ones: (10, 100), 16 of 2400 steps against 64 of 600,
+take half the time and end 0.002 lower in the median."""
 _STEPS = {True: 600, False: 2400}
+_PLAIN_STEPS, _PLAIN_SECONDS = 2000, 1.0
+"""Steps of a descent without torch, and seconds of one batch of them, about."""
 _MANY = 60
 """A search over fewer coordinates gets a part of its budget."""
 _MOST_SHAKES = 40
@@ -89,7 +89,7 @@ def plan_effort(
         restarts: descents in all, where the user fixes them.
         seconds: the user's time limit, which takes the place of the planned effort.
     """
-    from gnc_cli.search.descent import evaluation_seconds  # with NumPy
+    from gnc_cli.search.descent import WHOLE, step_seconds  # with NumPy
 
     d, K, coordinates = problem.d, problem.K, problem.coordinates
     pairs = problem.pair_rows * K
@@ -103,10 +103,16 @@ def plan_effort(
     polishes = 4 if shakes == _MOST_SHAKES else 0
     per_task = 0.6 * steps * per_step + (polishes + shakes) / 4 * polish
     if is_long(problem):
-        batch, one = 1, _LONG_STEP * evaluation_seconds(d, K, K)
+        batch, one = 1, step_seconds(d, K, K)
         most = math.inf if seconds is not None else _LONG_SECONDS / one
         steps = int(min(_MOST_LONG_STEPS, most))
         per_task = steps * one
+    elif is_plain(problem):
+        rows, steps = problem.parametrisation.unknown, _PLAIN_STEPS
+        one = step_seconds(d, rows, K, 1000) / 1000
+        batch = max(4, min(64, round(_PLAIN_SECONDS / (WHOLE * steps * one))))
+        per_task = WHOLE * steps * step_seconds(d, rows, K, batch)
+        per_task += (polishes + shakes) / 4 * polish
     counted = restarts is not None
     plan = Effort(UNLIMITED, batch, steps, counted, polishes, shakes, UNLIMITED, _HITS, per_task)
     if restarts is not None:
@@ -123,9 +129,15 @@ def plan_effort(
     return replace(plan, tasks=tasks, patience=24 if coordinates <= _MANY else max(48, tasks // 2))
 
 
+def is_plain(problem: "Problem") -> bool:
+    """Return whether descents are made without torch: on the CPU, where no rows are given."""
+    plain = not (problem.relative or problem.parametrisation.num_fixed)
+    return plain and problem.device == "cpu"
+
+
 def is_long(problem: "Problem") -> bool:
-    """Return whether descents are long: on the CPU, of unknown rows alone, too many to polish."""
-    plain = problem.parametrisation.is_free and not problem.relative and problem.device == "cpu"
+    """Return whether descents are long: of unknown rows alone, too many to polish."""
+    plain = is_plain(problem) and problem.parametrisation.is_free
     return plain and problem.d > 3 and problem.coordinates > MAX_UNKNOWNS
 
 

@@ -3,10 +3,9 @@
 Tasks are numbered, and the number gives the round. Everything of a task is drawn from the seed, its
 round, its place there and what earlier rounds found, and a round learns of its results in the order
 of the tasks. So the code depends on the seed and the effort, not on how many processes work or in
-which order they finish. A time limit is the exception: it cuts rounds short, and near its end torch
-is not loaded any more. A search that is resumed goes on with the next number, from the best code.
-The first rounds are small and short, that there be something early; later ones grow, so that many
-processes rarely wait for the last one.
+which order they finish. A time limit is the exception: it cuts rounds short. A search that is
+resumed goes on with the next number, from the best code. The first rounds are small and short, that
+there be something early; later ones grow, so that many processes rarely wait for the last one.
 
 Sources that improved the best code lately get more of the tasks (a bandit): each has a prior weight
 and a credit that fades by the round. Those that start anew and those that go on from what was found
@@ -19,7 +18,6 @@ nowhere. The search descends from it once, before the first round, and half of t
 start from it; they count where they improve on it.
 """
 
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
@@ -27,9 +25,8 @@ import numpy as np
 
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.parallel import Pool
-from gnc_cli.search.descent import MOST_POINTS
 from gnc_cli.search.effort import Effort, is_long
-from gnc_cli.search.problem import Candidate, Problem, Tammes
+from gnc_cli.search.problem import Candidate, Problem
 from gnc_cli.search.tasks import (
     ESTIMATE,
     NEAR,
@@ -45,25 +42,21 @@ _FIRST = (1, 2, 4)
 _ROUND, _MOST = 8, 64
 _SHARES: tuple[float, ...] = (0.1, 0.25, 0.5)
 """Share of the steps of a descent in the first rounds, so that a first code is found soon."""
-_NEW = {"fresh": 0.5, "quick": 0.5, "symmetric": 4.0, "neighbour": 0.5, "algebra": 0.5}
+_NEW = {"fresh": 1.0, "symmetric": 4.0, "neighbour": 0.5, "algebra": 0.5}
 _MANY_PARTS = 9
 """From this dimension on, most codes are parts of others, and algebra has more weight, at once."""
-_LEARNING = {"hop": 1.0, "quick hop": 1.0, "symmetric hop": 1.0, "shake": 3.0}
+_LEARNING = {"hop": 2.0, "symmetric hop": 1.0, "shake": 3.0}
 _SHAKE_DEAR = 0.2
-"""Weight of shakes where a polish is dear: at (10, 100) hops find the better codes in a third of
-the time. Not where d = 3: there shakes find the best known code of (3, 99) in half a minute."""
+"""Weight of shakes in more than three dimensions, where a batch of descents takes less than their
+polishes. Where d = 3 shakes find the best known code of (3, 99) in half a minute."""
 _FEW_SHAKES = 5
 """With fewer shakes in a task a polish is dear for d = 3 too."""
-_LIGHT = {"quick", "quick hop", "symmetric", "symmetric hop", "algebra", "shake"}
-"""Sources of tasks that can do without torch."""
 _ALL_SOURCES = 2
 """The round from which all sources compete; before, there is nothing to start from."""
 _KNOWN_SHARE = 0.25
 """Largest share of a time limit for the descent from a known code before the rounds."""
 _LOOKING = 10.0
 """Long searches have starts from algebra where these are looked at in fewer seconds."""
-_LOADING = 4.0
-"""With fewer seconds left, torch and geoopt are not loaded any more: that takes three."""
 _FADING = 0.7
 _REWARD = 4.0
 """Weight of one improvement beside a prior of 1."""
@@ -94,8 +87,6 @@ class SearchState:
     """Independent tasks: their starts knew nothing of earlier results."""
     hits: int = 0
     """Of these, how many ended in the best value, polished."""
-    torch: bool = False
-    """A task that needs torch has been begun."""
     best: Candidate | None = None
     """The best code of all, with the value that its rows have, polished or not."""
     credit: dict[str, float] = field(default_factory=dict)
@@ -142,8 +133,7 @@ def search(
         symmetry: every task draws its group of this kind; None for the mixture of sources.
     """
     if state.start is not None and not effort.counted and not state.tasks:
-        source = "quick hop" if problem.K <= MOST_POINTS or is_long(problem) else "hop"
-        task = Task(source, (seed,), problem, effort, share=_SHARES[0], device=device)
+        task = Task("hop", (seed,), problem, effort, share=_SHARES[0], device=device)
         some = deadline.within(_KNOWN_SHARE * deadline.remaining)
         first = perform(_from_known(task, state.start), some)
         state.restarts, state.steps = state.restarts + first.restarts, state.steps + first.steps
@@ -210,14 +200,13 @@ def _tasks(
         task = replace(plain, source=sources[i % len(sources)], seed=(seed, r, len(rough) + i))
         if task.source in _LEARNING:
             learning += 1
-            moves = ("hop", "quick hop", "shake" if start and start.polished else "")
+            moves = ("hop", "shake" if start and start.polished else "")
             if start is not None and task.source in moves and (learning % 2 or not good):
                 task = _from_known(task, start)
             else:  # a resumed search has nothing to go on from at first
                 source = task.source if good else "fresh"
                 task = replace(task, source=source, archive=tuple(good))
         tasks.append(task)
-    state.torch = state.torch or not set(sources) <= _LIGHT
     return tasks[state.tasks - first :]
 
 
@@ -262,24 +251,17 @@ def _drawn(
     deadline: Deadline,
 ) -> list[str]:
     """Sources of the tasks of round r, by prior and credit."""
-    plain = not problem.parametrisation.num_fixed and isinstance(problem, Tammes)
     if is_long(problem):
         algebra = ["algebra"] * (looks_seconds(problem.d, problem.K) < _LOOKING)
-        return ["quick", *algebra, "quick hop"][: 3 if r >= _ALL_SOURCES else r + 1]
-    plain = plain and problem.K <= MOST_POINTS and not effort.counted
-    loaded = state.torch or "torch" in sys.modules
-    if plain and (r == 0 or (deadline.remaining < _LOADING and not loaded)):
-        later = ["quick", "quick hop", "symmetric", "algebra"]
-        later = later[: 2 if problem.d == 2 else 4 if problem.parametrisation.is_free else 3]
-        return ["quick"] if r == 0 else later
+        return ["fresh", *algebra, "hop"][: 3 if r >= _ALL_SOURCES else r + 1]
+    if r == 0:
+        return ["fresh"]
     new = dict(_NEW)
     if problem.d >= _MANY_PARTS:
         new["algebra"] = min(6.0, problem.d / 3.0)
     learning = dict(_LEARNING)
-    if not effort.polishes and (problem.d != 3 or effort.shakes < _FEW_SHAKES):
+    if problem.d != 3 or effort.shakes < _FEW_SHAKES:
         learning["shake"] = _SHAKE_DEAR
-    if not plain:
-        del new["quick"], learning["quick hop"]
     whole_sphere = problem.parametrisation.is_free and problem.d > 2
     lines = problem.parametrisation.images is not None
     if r < _ALL_SOURCES or not (whole_sphere or lines):

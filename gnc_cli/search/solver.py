@@ -18,7 +18,7 @@ from gnc_cli.geometry.sphere import antipodes
 from gnc_cli.parameters import spelled
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.parallel import WORTH_PROCESSES, Pool
-from gnc_cli.search.descent import evaluation_seconds
+from gnc_cli.search.descent import step_seconds
 from gnc_cli.search.effort import (
     MAX_UNKNOWNS,
     UNLIMITED,
@@ -38,6 +38,8 @@ from gnc_cli.search.symmetric import user_orbits
 
 _LAST_POLISHES = 2
 _REFINE_STEPS = 300
+_LBFGS = 5.0
+"""Time of a step of L-BFGS in float64, in steps of a descent."""
 _POLISH_SHARE = 1 / 3
 """Of a time limit, for the last polish at most."""
 _POLISH = 10.0
@@ -175,8 +177,8 @@ def _reserve(problem: Problem, deadline: Deadline) -> float:
     """Seconds of a time limit kept for the last polish and the certificate: a third at most."""
     if deadline.seconds is None:
         return 0.0
-    steps = 1 if is_long(problem) else _REFINE_STEPS / 3
-    last = steps * evaluation_seconds(problem.d, problem.K, problem.K)
+    steps = 1 if is_long(problem) else _REFINE_STEPS
+    last = _LBFGS * steps * step_seconds(problem.d, problem.K, problem.K)
     if _can_polish(problem, deadline):
         last += polish_seconds(problem.coordinates)
     return min(deadline.seconds / 3, 0.2 + 2e-3 * problem.K + last)

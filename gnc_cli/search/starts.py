@@ -163,8 +163,8 @@ MOVES: tuple[Move, ...] = (fill_hole, jitter, melt, twist, splice)
 
 
 def unit(rows: np.ndarray) -> np.ndarray:
-    """Rows scaled to norm 1; none is zero."""
-    return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True))
+    """Return rows (..., d) scaled to norm 1; none is zero."""
+    return np.asarray(rows / np.linalg.norm(rows, axis=-1, keepdims=True))
 
 
 def _spacing(code: np.ndarray) -> float:

@@ -1,8 +1,8 @@
 """Codes with a symmetry: descents over unions of orbits of finite groups.
 
 Most best known codes have a symmetry, and free descent prefers other basins (d = 3: K = 110, 120).
-One representative per orbit is unknown, so a descent takes a few hundredths of a second
-(`quick_descents`), and what counts is how many groups are tried. A wide search tries a dozen with
+One representative per orbit is unknown, so a descent takes a few thousandths of a second
+(`descend`), and what counts is how many groups are tried. A wide search tries a dozen with
 four starts each; a deep one tries more with one, and goes on with the best of them: more starts,
 then perturbations of its best code, which keep the symmetry. At equal time wide ones find (5, 41)
 and (10, 86), deep ones (6, 86).
@@ -15,7 +15,7 @@ import numpy as np
 from gnc_cli.errors import UsageError
 from gnc_cli.geometry.sphere import antipodes, one_per_line
 from gnc_cli.runtime.deadline import Deadline
-from gnc_cli.search.descent import evaluation_seconds, quick_descents
+from gnc_cli.search.descent import descend, step_seconds
 from gnc_cli.search.groups import random_group
 from gnc_cli.search.parametrisation import (
     Parametrisation,
@@ -26,10 +26,12 @@ from gnc_cli.search.parametrisation import (
 from gnc_cli.search.problem import Candidate, Tammes
 from gnc_cli.search.starts import unit
 
-_STAGES, _STEPS = 6, 60
-"""Few and short: at equal time more groups find better codes than longer descents."""
-_MOST = 48
+_STEPS = 500
+"""Few: at equal time more groups find better codes than longer descents."""
+_MOST = 400
 """Descents of a task at most."""
+_TOGETHER = 8
+"""Starts over the orbits of one group."""
 _MOST_UNKNOWN = 0.75
 """Share of the rows that may be unknown: with more, a symmetry is no help."""
 _BEGIN, _GO_ON = (0.0, 1.3), (0.6, 1.8)
@@ -84,10 +86,10 @@ class SymmetricDescents:
             seconds: what all descents together take on one core, about; at least four are made.
             most: descents.
         """
-        number = self._number(seconds, most)
+        number = self._batches(seconds, most)
         if self.rng.random() < 0.5:
-            for _ in range(number // 4):
-                self._descend(self._drawn(), 4)
+            for _ in range(number):
+                self._descend(self._drawn())
         else:
             self._deep(number)
         return sorted(self.ends, key=lambda end: end.value)
@@ -102,35 +104,34 @@ class SymmetricDescents:
             restricted = Tammes(over.parametrisation)
             code = restricted.symmetric(parent.whole)
             over.value, over.rows = restricted.value(code), restricted.unknowns(code)
-            self._hop(over, self._number(seconds, most))
+            self._hop(over, self._batches(seconds, most))
         return sorted(self.ends, key=lambda end: end.value)
 
     def _hop(self, over: _Orbits, times: int) -> None:
-        """Perturb the best code over these orbits so far."""
+        """Perturb the best code over these orbits so far, in so many batches."""
         for _ in range(times):
             assert over.rows is not None, "it was descended from"
-            moved = self._perturbed(over.rows, over.parametrisation)
-            self._from(over, moved[None], _GO_ON)
+            moved = [self._perturbed(over.rows, over.parametrisation) for _ in range(_TOGETHER)]
+            self._from(over, np.array(moved), _GO_ON)
 
-    def _number(self, seconds: float, most: int) -> int:
-        """Of descents that take so long; a group has some eight matrices."""
-        one = 0.7 * _STAGES * _STEPS * evaluation_seconds(self.d, -(-self.K // 8), self.K)
-        return int(np.clip(seconds / one, 4, most))
+    def _batches(self, seconds: float, most: int) -> int:
+        """Return the number of batches that take so long; a group has some eight matrices."""
+        one = 2 * _STEPS * step_seconds(self.d, -(-self.K // 8), self.K, _TOGETHER)
+        return int(np.clip(seconds / one, 1, -(-most // _TOGETHER)))
 
     def _deep(self, number: int) -> None:
-        """A third of the descents for groups, a sixth for new starts in the best two, and the rest
-        for perturbations of the best code.
+        """Spend a third of the batches on groups, one on each of the best two again, and the rest
+        on perturbations of the best code.
         """
-        groups, again = max(2, number // 3), max(1, number // 12)
-        tried = [self._drawn() for _ in range(groups)]
+        tried = [self._drawn() for _ in range(max(1, number // 3))]
         for each in tried:
-            self._descend(each, 1)
+            self._descend(each)
         leaders = sorted(filter(None, tried), key=lambda each: each.value)[:2]
         for each in leaders:
-            self._descend(each, again)
+            self._descend(each)
         best = min(leaders, key=lambda each: each.value, default=None)
-        if best is not None:
-            self._hop(best, number - groups - 2 * again)
+        if best is not None and best.rows is not None:
+            self._hop(best, number - len(tried) - len(leaders))
 
     def _drawn(self) -> _Orbits | None:
         """Orbits of a random group; None where no draw fits K."""
@@ -154,19 +155,18 @@ class SymmetricDescents:
             return None
         return _Orbits(f"orbits of {name}", parametrisation, draw)
 
-    def _descend(self, over: _Orbits | None, starts: int) -> None:
+    def _descend(self, over: _Orbits | None) -> None:
         if over is not None:
-            self._from(over, over.parametrisation.random(self.rng, starts), _BEGIN)
+            self._from(over, over.parametrisation.random(self.rng, _TOGETHER), _BEGIN)
 
     def _from(self, over: _Orbits, starts: np.ndarray, decades: tuple[float, float]) -> None:
         sharpness = 10 ** self.rng.uniform(*decades, len(starts)) / self.scale
         if self.deadline.expired and self.ends:
             return
-        ends, begun, steps = quick_descents(
-            over.parametrisation, starts, sharpness, self.end, self.deadline, _STAGES, _STEPS
+        ends, steps = descend(
+            over.parametrisation, starts, sharpness, self.end, _STEPS, self.deadline
         )
-        self.restarts += begun
-        self.steps += steps
+        self.restarts, self.steps = self.restarts + len(starts), self.steps + steps
         for each in ends:
             if not any(
                 end.origin == over.origin and abs(end.value - each.value) < self.error

@@ -3,12 +3,10 @@
 A task knows its seed, the problem and what earlier rounds found, and nothing else: it ends in the
 same candidates wherever and beside whatever it runs. Sources of starts:
 
-- `quick`: random starts descended by L-BFGS (`quick_descents`), which needs no torch: the first of
-  all. `quick hop` is `hop` by the same. Codes of many unknowns have a `long_descent` in its place;
 - `fresh`: random starts, sharpness 1 to 20 over the scale of the problem;
 - `symmetric`: orbits of random finite groups (`symmetric`); the polish that follows is free;
 - `neighbour`: codes of a few points more, less these, or of fewer with others in deep holes;
-- `algebra`: codes made of nearby constructions (`starts`), descended by L-BFGS;
+- `algebra`: codes made of nearby constructions (`starts`);
 - `symmetric hop`: good codes over orbits, made symmetric again and perturbed under their group;
 - `hop`: good codes perturbed (`starts`) and annealed from a higher sharpness;
 - `polish`: good ends of earlier rounds, polished: where a polish is dear, descents leave it to
@@ -25,17 +23,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from gnc_cli.runtime.deadline import Deadline
-from gnc_cli.search.descent import (
-    STAGES,
-    descend_stage,
-    estimate,
-    evaluation_seconds,
-    long_descent,
-    number_of_starts,
-    quick_descents,
-    steps_of_a_stage,
-)
-from gnc_cli.search.effort import Effort, is_long
+from gnc_cli.search.descent import SHARPER, descend, step_seconds
+from gnc_cli.search.effort import Effort, is_long, is_plain
 from gnc_cli.search.parametrisation import free
 from gnc_cli.search.problem import Candidate, Problem, Tammes, typical_scale
 from gnc_cli.search.refine import polish_candidate
@@ -57,8 +46,11 @@ _CROWDED = 2.5
 _SOFT, _SHARPER = (0.0, 0.3), (0.3, 0.5)
 """Their first sharpness over sqrt(d), between powers of ten: there the cosines of random rows begin
 to differ in weight. With fewer rows, soft starts end 0.04 % lower at (96, 220)."""
-_LOOK, _LOOK_STEPS = 20.0, 80
-"""The first stage of codes from algebra: sharpness times scale, and steps."""
+_LOOK, _LOOKED, _LOOK_STEPS = 15.0, 25.0, 150
+"""The first part of descents from algebra: sharpness times scale, from and to, and steps."""
+_LENGTHS = -0.4, 0.3
+"""Powers of ten of the lengths of descents, over that of the effort: long ones of few starts and
+short ones of many find different codes."""
 _LOOKS = 8
 """Codes from algebra that have a first stage, for each that goes on."""
 
@@ -126,13 +118,6 @@ class _Work:
     def __post_init__(self) -> None:
         self.rng = np.random.default_rng(self.task.seed)
         self.problem, self.effort = self.task.problem, self.task.effort
-        algebra = self.task.source == "algebra"
-        self.quick = algebra or self.task.source.startswith("quick")
-        self.stages, self.batch = STAGES, self.effort.batch
-        if self.quick and not self.effort.counted and not is_long(self.problem):
-            self.batch = number_of_starts(self.problem.d, self.problem.K, self.task.share)
-        if algebra:  # its starts are near to where they lead
-            self.stages //= 2
 
     def scale(self) -> float:
         """Of the problem at its best value so far."""
@@ -152,31 +137,28 @@ class _Work:
         scale = self.scale()
         sharpness = 10 ** self.rng.uniform(*decades, len(starts)) / scale
         origins = origins or [""] * len(starts)
-        if is_long(problem):
-            ends = []
-            for start, first, origin in zip(starts, sharpness, origins, strict=True):
-                steps = max(1, round(share * self.effort.steps))
-                rows, made = long_descent(start, first, _SHARP / scale, steps, self.deadline)
-                self.restarts, self.steps = self.restarts + 1, self.steps + made
-                ends.append(Candidate(problem.value(rows), rows, origin=origin, sharp=True))
-            return sorted(ends, key=lambda c: c.value)
-        if self.quick:
-            quick, begun, steps = quick_descents(
+        if is_plain(problem):
+            sharp = is_long(problem)
+            length = 1.0 if self.effort.counted or sharp else 10 ** self.rng.uniform(*_LENGTHS)
+            descents, steps = descend(
                 problem.parametrisation,
                 starts,
                 sharpness,
                 _SHARP / scale,
+                max(1, round(share * length * self.effort.steps)),
                 self.deadline,
-                self.stages,
-                steps_of_a_stage(self.task.share),
+                beyond=SHARPER if sharp else 1.0,
             )
-            self.restarts += begun
-            self.steps += steps
-            code = problem.parametrisation.code
-            ends = [
-                Candidate(end.value, code(end.rows), origin=origins[end.start]) for end in quick
+            self.restarts, self.steps = self.restarts + len(starts), self.steps + steps
+            wholes = [problem.whole(end.rows) for end in descents]
+            values = [
+                problem.value(whole) if sharp else end.value
+                for end, whole in zip(descents, wholes, strict=True)
             ]
-            return sorted(ends, key=lambda c: c.value)
+            return [
+                Candidate(value, whole, origin=origins[end.start], sharp=sharp)
+                for value, whole, end in zip(values, wholes, descents, strict=True)
+            ]
         from gnc_cli.search.annealing import anneal  # with geoopt
 
         # A step changes a pair's exponent by a few units: spacing * step * sharpness ~ 4.
@@ -222,8 +204,8 @@ class _Work:
 
 
 def looks_seconds(d: int, K: int) -> float:
-    """Return the time of the first stages of one task of starts from algebra, roughly."""
-    return _LOOKS * _LOOK_STEPS * evaluation_seconds(d, K, K)
+    """Return roughly the seconds of the first part of one task of starts from algebra."""
+    return _LOOKS * _LOOK_STEPS * step_seconds(d, K, K)
 
 
 def best_distinct(candidates: list[Candidate]) -> list[Candidate]:
@@ -242,7 +224,7 @@ def best_distinct(candidates: list[Candidate]) -> list[Candidate]:
 
 
 def _fresh(work: _Work) -> TaskResult:
-    starts, decades = work.problem.starts(work.rng, work.batch), _FRESH
+    starts, decades = work.problem.starts(work.rng, work.effort.batch), _FRESH
     if is_long(work.problem):
         d, K = work.problem.d, work.problem.K
         decades = _SOFT if K >= _CROWDED * d else _SHARPER
@@ -294,29 +276,35 @@ def _symmetric_ends(work: _Work, K: int, parent: Candidate | None = None) -> lis
 def _algebra(work: _Work) -> TaskResult:
     """Codes made of nearby constructions, descended a little.
 
-    One stage tells which of them lead anywhere: the best ends of 150 are among the best dozen then,
-    at a twelfth of the time, from (13, 96) to (20, 86).
+    The first part tells which of them lead anywhere: the best ends of 150 are among the best dozen
+    then, at a twelfth of the time, from (13, 96) to (20, 86).
     """
-    rng, (d, K) = work.rng, (work.problem.d, work.problem.K)
+    rng, (d, K), scale = work.rng, (work.problem.d, work.problem.K), work.scale()
     favourite = work.task.archive[0].origin if work.task.archive else ""
-    parametrisation, sharpness = work.problem.parametrisation, _LOOK / work.scale()
-    looks: dict[float, tuple[str, np.ndarray]] = {}
-    for _ in range(work.batch if work.effort.counted else _LOOKS * work.batch):
+    batch = max(1, work.effort.batch // 2)
+    origins, codes = [], []
+    for _ in range(work.effort.batch if work.effort.counted else _LOOKS * batch):
         drawn = algebraic_start(rng, d, K, favourite)
         if drawn is None:
             return perform(replace(work.task, source="fresh"), work.deadline)
-        code, steps = descend_stage(
-            parametrisation, drawn[1], sharpness, _LOOK_STEPS, work.deadline
-        )
-        work.steps += steps
-        # Equal ones are congruent.
-        looks[round(estimate(parametrisation, code, sharpness), 9)] = drawn[0], code
+        origins.append(drawn[0])
+        codes.append(drawn[1])
         if work.deadline.expired:
             break
-    best = [looks[value] for value in sorted(looks)[: work.batch]]
-    starts = np.array([code for _, code in best])
-    origins = [origin for origin, _ in best]
-    work.admit(work.descend(work.problem, starts, _NEXT, work.task.share, origins))
+    starts = np.array(codes)
+    ends, steps = descend(
+        work.problem.parametrisation,
+        starts,
+        np.full(len(starts), _LOOK / scale),
+        _LOOKED / scale,
+        _LOOK_STEPS,
+        work.deadline,
+    )
+    work.steps += steps
+    distinct = {round(end.value, 9): end for end in reversed(ends)}  # equal ones are congruent
+    best = [distinct[value] for value in sorted(distinct)[:batch]]
+    starts, origins = np.array([end.rows for end in best]), [origins[end.start] for end in best]
+    work.admit(work.descend(work.problem, starts, _NEXT, 0.5 * work.task.share, origins))
     return work.result()
 
 
@@ -339,7 +327,7 @@ def _neighbour(work: _Work) -> TaskResult:
 
 
 def _hop(work: _Work) -> TaskResult:
-    starts, origins = _perturbed(work, work.batch)
+    starts, origins = _perturbed(work, work.effort.batch)
     work.admit(work.descend(work.problem, starts, _HOP, 2 / 3 * work.task.share, origins))
     return work.result()
 
@@ -395,8 +383,6 @@ def _shake(work: _Work) -> TaskResult:
 
 
 SOURCES: dict[str, Callable[[_Work], TaskResult]] = {
-    "quick": _fresh,
-    "quick hop": _hop,
     "fresh": _fresh,
     "symmetric": _symmetric,
     "symmetric hop": _symmetric_hop,
