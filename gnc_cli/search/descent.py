@@ -27,8 +27,8 @@ _RANKED_FROM = 0.03
 longer changes."""
 _HALF = 0.5
 """Share of the steps after which starts are ranked."""
-_CONTINUED = 4
-"""One in this many starts is continued."""
+CONTINUED = 4
+"""One in this many starts goes on from half-way."""
 WHOLE = 0.65
 """Mean length of a descent, as a share of a whole one: most end half-way."""
 _PER_STEP, _PER_PAIR, _PER_PAIR_AND_DIMENSION = 1e-4, 2.2e-9, 4e-11
@@ -135,6 +135,7 @@ def descend(
     deadline: Deadline,
     *,
     beyond: float = 1.0,
+    continued: int = CONTINUED,
 ) -> tuple[list[End], int]:
     """Descend from all starts while the sharpness grows to `end`.
 
@@ -146,9 +147,10 @@ def descend(
         starts: unknown unit rows, shape (R, M, d).
         sharpness: the first of each start, shape (R,).
         beyond: factor by which the sharpness grows at last beyond `end`.
+        continued: one in this many starts goes on from half-way, the best.
 
     Returns:
-        The ends of the best quarter of the starts, or of the best one, best first; the steps made.
+        The ends of those that went on, best first; the steps made.
     """
     numbers, rows = np.arange(len(starts)), starts.astype(np.float32)
     images = parametrisation.images
@@ -158,11 +160,11 @@ def descend(
     later = np.log([_RANKED_FROM * end, end, beyond * end])
     tail = _TAIL if beyond > 1.0 else 0.0
     momentum, size = np.zeros_like(rows), np.zeros_like(rows[..., :1])
-    made, share = 0, 0.0
+    made, share, most = 0, 0.0, -(-len(starts) // continued)
     while share < 1.0 and not deadline.expired:
-        if share >= _HALF and len(numbers) == len(starts) > 1:
+        if share >= _HALF and len(numbers) > most:
             values = estimates(parametrisation, rows, _RANKED_FROM * end)
-            best = np.argsort(values, kind="stable")[: -(-len(starts) // _CONTINUED)]
+            best = np.argsort(values, kind="stable")[:most]
             numbers, rows, momentum, size = numbers[best], rows[best], momentum[best], size[best]
         if share < _HALF:
             beta = np.exp(first + (middle - first) * share / _HALF)[numbers]
@@ -182,7 +184,7 @@ def descend(
         share = max(made / steps, (deadline.elapsed - begun) / seconds)
     rows = unit(_projected(parametrisation, rows.astype(np.float64)))
     values = estimates(parametrisation, rows, end)
-    order = np.argsort(values, kind="stable")[: -(-len(starts) // _CONTINUED)]
+    order = np.argsort(values, kind="stable")[:most]
     return [End(int(numbers[i]), rows[i], float(values[i])) for i in order], made * len(starts)
 
 

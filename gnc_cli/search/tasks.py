@@ -23,7 +23,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from gnc_cli.runtime.deadline import Deadline
-from gnc_cli.search.descent import SHARPER, descend, step_seconds
+from gnc_cli.search.descent import CONTINUED, SHARPER, descend, step_seconds
 from gnc_cli.search.effort import Effort, is_long, is_plain
 from gnc_cli.search.parametrisation import free
 from gnc_cli.search.problem import Candidate, Problem, Tammes, typical_scale
@@ -148,6 +148,7 @@ class _Work:
                 max(1, round(share * length * self.effort.steps)),
                 self.deadline,
                 beyond=SHARPER if sharp else 1.0,
+                continued=1 if self.effort.counted else CONTINUED,
             )
             self.restarts, self.steps = self.restarts + len(starts), self.steps + steps
             wholes = [problem.whole(end.rows) for end in descents]

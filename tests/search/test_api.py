@@ -23,7 +23,7 @@ from gnc_cli.search.result import Outcome, SolveResult
 from tests.console.stand_in import code
 from tests.problems import PROBLEMS, Problem, icosahedron, random_rotation
 
-QUICK: dict[str, Any] = {"restarts": 12}
+QUICK: dict[str, Any] = {"restarts": 64}
 SMALL = [p for p in PROBLEMS if p.K <= 30 and (not p.softmax_proven or p.K in (5, 6))]
 """Some of each family of theorem 3.3, all others."""
 VALIDATOR = jsonschema.Draft202012Validator(schemas.load("solve"))

@@ -12,7 +12,7 @@ from gnc_cli.search.tasks import ARCHIVE_SIZE, SOURCES, Task, TaskResult, perfor
 PROBLEM = Tammes(free(3, 14))
 EFFORT = Effort(
     tasks=10,
-    batch=16,
+    batch=4,
     steps=60,
     counted=True,
     polishes=2,
