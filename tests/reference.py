@@ -42,13 +42,11 @@ def _generated(name: str, command: str = "") -> str:
         return options(command)
     if name == "records":
         return record_sections(command)
+    if name == "constructions":
+        return constructions()
     heads_of, rows = {
         "program": (("option", "meaning"), program_options),
         "exit-codes": (("exit code", "meaning"), exit_codes),
-        "constructions": (
-            ("name", "code", "d", "K", "largest cosine", "found by", "proved optimal by"),
-            constructions,
-        ),
         "names": (("name and arguments", "meaning"), names),
     }[name]
     return table(heads_of, rows())
@@ -153,12 +151,19 @@ def _record(shape: dict[str, Any], printed: dict[str, dict[str, Any]]) -> str:
         shared = ", ".join(f"`{key}`" for key in alike[base])
         text += f"\nKeys as in {_link(base)}: {shared}.\n"
         keys = {name: part for name, part in keys.items() if name not in alike[base]}
-    rows = ((f"`{key}`", _type_name(p), p.get("description", "")) for key, p in keys.items())
+    rows = ((f"`{key}`", _short_type(p), p.get("description", "")) for key, p in keys.items())
     return f"{text}\n{table(('key', 'type', 'meaning'), rows)}" if keys else text
 
 
 def _link(record: str) -> str:
     return f"[{record}](#{record.lower()})"
+
+
+def _short_type(part: dict[str, Any]) -> str:
+    """The type of a value, with a question mark if it may be null."""
+    names = _type_name(part).split(" or ")
+    shown = " or ".join(name for name in names if name != "null")
+    return f"{shown}?" if "null" in names else shown
 
 
 def _type_name(part: dict[str, Any]) -> str:
@@ -194,11 +199,22 @@ def exit_codes() -> Iterator[Row]:
         yield f"`{code.value}`", str(text)
 
 
-def constructions() -> Iterator[Row]:
-    """Every code that `--construction` can name."""
-    for row in list_constructions().rows:
-        name, cosine = f"`{row.name}`", f"`{row.max_cosine}`"
-        yield (name, row.title, row.d, row.K, cosine, row.reference, row.optimality or "")
+def constructions() -> str:
+    """Return the table of every code that `--construction` can name, and its numbered sources."""
+    sources: dict[str, str] = {}
+
+    def numbers(text: str | None) -> str:
+        parts = text.split("; ") if text else []
+        return ", ".join(sources.setdefault(part, f"[{len(sources) + 1}]") for part in parts)
+
+    heads_of = ("name", "code", "d", "K", "largest cosine", "found by", "proved optimal by")
+    rows = [
+        (f"`{row.name}`", row.title, row.d, row.K, f"`{row.max_cosine}`")
+        + (numbers(row.reference), numbers(row.optimality))
+        for row in list_constructions().rows
+    ]
+    listed = "\n".join(f"{number[1:-1]}. {source}" for source, number in sources.items())
+    return f"{table(heads_of, iter(rows))}\nSources:\n\n{listed}\n"
 
 
 def names() -> Iterator[Row]:

@@ -58,8 +58,8 @@ def _name(page: Path) -> str:
     return str(page.relative_to(ROOT))
 
 
-ELSEWHERE = ("cookbook.md", "trainers.md", "language-model-head.md")
-"""Pages for frameworks: see test_cookbook.py and those in tests/integrations."""
+ELSEWHERE = ("trainers.md", "language-model-head.md")
+"""Pages for frameworks: see test_training_loop.py and those in tests/integrations."""
 COMMANDS = [page for page in PAGES if runnable(page) and page.name not in ELSEWHERE]
 
 
