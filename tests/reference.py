@@ -27,13 +27,13 @@ Row = tuple[str, ...]
 ORDER = ("solve", "measure", "bounds", "train", "compare")
 """The commands in the order of the pages."""
 MIN_SHARED_KEYS = 5
-"""A record with this many keys of an earlier one names them: fewer are shorter as rows."""
+"""Number of keys alike in two records from which on they are named in a line: fewer are rows."""
 
 _TABLE = re.compile(r"(?<=^<!-- table: )(.*?)( -->\n).*?(?=^<!-- end of table -->$)", re.M | re.S)
 
 
 def with_tables(text: str) -> str:
-    """The text of a page with its tables as the program is today."""
+    """Return the text of a page with its tables as the program is today."""
     return _TABLE.sub(lambda m: f"{m[1]}{m[2]}\n{_generated(*m[1].split())}\n", text)
 
 
@@ -53,10 +53,10 @@ def _generated(name: str, command: str = "") -> str:
 
 
 def table(heads: Row, rows: Iterator[Row]) -> str:
-    """A table in Markdown; a bar within a cell is escaped."""
+    """Return a table in Markdown, without padding; a bar within a cell is escaped."""
     lines = [heads, ("---",) * len(heads), *rows]
     cells = ([" ".join(str(cell).split()).replace("|", r"\|") for cell in row] for row in lines)
-    return "".join(f"| {' | '.join(row)} |\n" for row in cells)
+    return "".join(f"|{'|'.join(row)}|\n" for row in cells)
 
 
 def options(command: str) -> str:
@@ -76,7 +76,7 @@ def options(command: str) -> str:
 
 
 def _option_rows(command: str) -> list[Row]:
-    """The heading, spelling and help of each option of a command."""
+    """Return the heading, spelling and help of each option of a command."""
     declared_here = {n: p for n, p in declared(Commands.function(command)).items() if p.in_shell}
     return [
         ("Files" if p.argument else p.group, _written(name, p), p.help)
@@ -85,7 +85,7 @@ def _option_rows(command: str) -> list[Row]:
 
 
 def _written(name: str, parameter: Parameter) -> str:
-    """An option as it is typed, with what stands for its value."""
+    """Return an option as it is typed, with the placeholder of its value."""
     value = parameter.metavar or (parameter.kind.metavar if parameter.kind else None)
     if parameter.argument:
         return f"`{value}`"
@@ -96,7 +96,7 @@ def _written(name: str, parameter: Parameter) -> str:
 
 
 def program_options() -> Iterator[Row]:
-    """The options of `gnc` itself."""
+    """Yield the options of `gnc` itself."""
     command = get_command(program)
     context = command.context_class(command, help_option_names=["-h", "--help"])
     for option in command.get_params(context):
@@ -121,7 +121,7 @@ def record_sections(command: str) -> str:
 
 
 def _references(part: Any) -> Iterator[str]:
-    """The names of the records that a part of a JSON Schema refers to."""
+    """Yield the names of the records that a part of a JSON Schema refers to."""
     if isinstance(part, dict):
         if "$ref" in part:
             yield _record_name(part)
@@ -137,7 +137,10 @@ def _record_name(part: dict[str, Any]) -> str:
 
 
 def _record(shape: dict[str, Any], printed: dict[str, dict[str, Any]]) -> str:
-    """The description of a record and the table of its keys, without those of a record above."""
+    """Return the description of a record and the table of its keys.
+
+    Keys that an earlier record has alike are named in a line in place of rows.
+    """
     text = f"{' '.join(shape.get('description', '').split())}\n"
     if "enum" in shape:
         return f"{text}\nOne of {', '.join(f'`{value}`' for value in shape['enum'])}.\n"
@@ -160,14 +163,14 @@ def _link(record: str) -> str:
 
 
 def _short_type(part: dict[str, Any]) -> str:
-    """The type of a value, with a question mark if it may be null."""
+    """Return the type of a value, with a question mark if it may be null."""
     names = _type_name(part).split(" or ")
     shown = " or ".join(name for name in names if name != "null")
     return f"{shown}?" if "null" in names else shown
 
 
 def _type_name(part: dict[str, Any]) -> str:
-    """The type of a value, with links to the records in it."""
+    """Return the type of a value, with links to the records in it."""
     if "$ref" in part:
         return _link(_record_name(part))
     if "anyOf" in part:
@@ -185,7 +188,7 @@ def _type_name(part: dict[str, Any]) -> str:
 
 
 def exit_codes() -> Iterator[Row]:
-    """The exit codes, from the documentation of the enumeration."""
+    """Yield the exit codes, from the docstrings of the enumeration."""
     (tree,) = ast.parse(inspect.getsource(errors.ExitCode)).body
     assert isinstance(tree, ast.ClassDef)
     texts = [
@@ -218,8 +221,7 @@ def constructions() -> str:
 
 
 def names() -> Iterator[Row]:
-    """The functions and classes of `gnc_cli` and of the modules that it promises, with the first
-    paragraph of what they say."""
+    """Yield the promised functions and classes with the first paragraph of their docstrings."""
     commands = ("solve", "measure", "bounds", "compare", "train")
     series = ("solve_sweep", "measure_series", "train_series", "list_constructions")
     of_gnc = (*commands, *series, "measure_model", "GNCMetrics")
@@ -246,7 +248,7 @@ def names() -> Iterator[Row]:
 
 
 def _argument(parameter: inspect.Parameter) -> str:
-    """An argument as in a call: without its type."""
+    """Return an argument as in a call: without its type."""
     value = parameter.default
     shown = repr(str(value) if isinstance(value, str) else value)  # of an enumeration, its value
     default = "" if value is parameter.empty else f"={shown}"
