@@ -74,7 +74,7 @@ def file_name(d: int, K: int, degree: int) -> str:
 
 def build(d: int, K: int, degree: int, out: Path) -> list[object]:
     """One certificate; the line of the ledger."""
-    from gnc_cli.limits.three_point_programme import three_point_certificate
+    from gnc_cli.limits.three_point_program import three_point_certificate
 
     started = time.monotonic()
     certificate = three_point_certificate(d, K, degree, deadline=None)

@@ -40,7 +40,7 @@ from gnc_cli.limits.result import (
     DimensionRow,
     LargestMargins,
     Status,
-    telling,
+    drop_redundant,
 )
 from gnc_cli.metrics.scale import adacos_scale, least_scale
 from gnc_cli.runtime.deadline import Deadline, StageProgress
@@ -65,7 +65,7 @@ def _fields(
         "proven": limit.proved,
         "constructive": how is not None,
         "bisector": limit.by_bisector(quantity),
-        "source": limit.cited(says),
+        "source": limit.citation(says),
         "how": how,
     }
 
@@ -120,7 +120,7 @@ def pair_answer(
     Raises:
         ArithmeticError: a lower end above an upper one by more than rounding: one is wrong.
     """
-    findings = [limit.at(d, K) for limit in limits]
+    findings = [limit.evaluate(d, K) for limit in limits]
     rows = _pair_rows(d, K, limits, findings, question.subject)
     best = _pair_best(rows, question, best_known, least)
     for at in reversed(range(len(limits))):  # the linear programme comes before the slower one
@@ -129,7 +129,7 @@ def pair_answer(
             findings[at] = new
             rows = _pair_rows(d, K, limits, findings, question.subject)
             best = _pair_best(rows, question, best_known, least)
-    return telling(rows), best
+    return drop_redundant(rows), best
 
 
 def _pair_rows(
@@ -258,7 +258,7 @@ def dimension_answer(
     best: list[DimensionBest] = []
     for K in sizes:
         of_K = [_dimension_row(K, limit, question) for limit in limits]
-        rows += telling(of_K)
+        rows += drop_redundant(of_K)
         best.append(_dimension_best(K, of_K))
     whole = len(best) == len(question.K)
     enough = [b.sufficient for b in best if b.sufficient is not None]
@@ -275,10 +275,10 @@ def dimension_answer(
 def _dimension_row(K: int, limit: Limit, question: Question) -> DimensionRow:
     assert question.target is not None
     reach = limit.dimension(K, loosened(question.target))
-    d = LARGEST_D + 1 if reach.ending is Ending.BEYOND and not limit.exists else reach.d
+    d = LARGEST_D + 1 if reach.ending is Ending.OUT_OF_RANGE and not limit.exists else reach.d
     # What excludes the dimensions below d is what it says of the last of them.
     decisive = (d or 0) if limit.exists else (d or 0) - 1
-    finding = limit.at(decisive, K) if decisive >= 2 else None
+    finding = limit.evaluate(decisive, K) if decisive >= 2 else None
     return DimensionRow(ending=reach.ending, **_fields(limit, question.subject, finding, d, K))
 
 
@@ -308,7 +308,7 @@ def classes_answer(
     subject = question.subject
     for d in dims:
         counts = [(limit, _count(d, limit, question)) for limit in limits]
-        rows += telling(
+        rows += drop_redundant(
             [
                 ClassesRow(
                     log10_K=None if count is None else count.log10,
@@ -361,9 +361,9 @@ def _count(d: int, limit: Limit, question: Question) -> Count | None:
     """
     assert question.target is not None
     count = limit.points(d, loosened(question.target))
-    if count is not None and not limit.listed and (count.exact or math.inf) > _FEW:
+    if count is not None and not limit.is_list and (count.exact or math.inf) > _FEW:
         count = limit.points(d, question.target)
     if count is not None and count.exact is not None and not limit.exists:
         # The smallest number that is excluded, from the largest that is not.
-        count = Count.of(count.exact + 1, count.source)
+        count = Count.from_number(count.exact + 1, count.source)
     return count

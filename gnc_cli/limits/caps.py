@@ -41,7 +41,7 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from gnc_cli.limits.limit import Count, Finding, Limit, ball, counted, loosened
+from gnc_cli.limits.limit import Count, Finding, Limit, ball, count_below, loosened
 
 if TYPE_CHECKING:
     from flint import arb
@@ -199,7 +199,7 @@ class _Covering(Limit):
     source = "Chabauty 1953, Shannon 1959, Wyner 1965: K - 1 caps cannot cover the sphere"
     exists = True
 
-    def at(self, d: int, K: int) -> Finding:
+    def evaluate(self, d: int, K: int) -> Finding:
         """For every d and K; 2 for K = 2 (one cap is the sphere), 1 for K = 3 (two halves)."""
         return Finding(cap_clearance(d, -math.log(K - 1)))
 
@@ -207,7 +207,7 @@ class _Covering(Limit):
         """The largest K with a share of at most 1/(K - 1)."""
         log_share = log_cap_share(d, float(target))
         log10 = (math.log1p(math.exp(log_share)) - log_share) / math.log(10.0)
-        return counted(lambda: 1 + 1 / cap_share(d, ball(target)), log10)
+        return count_below(lambda: 1 + 1 / cap_share(d, ball(target)), log10)
 
     def ceiling(self, K: int) -> Fraction | None:
         """From K = 4 on the caps stay below half of the sphere, however large d is."""
@@ -223,7 +223,7 @@ class _Covering3(Limit):
     source = "Fejes Tóth 1953: K - 1 caps cannot cover S^2"
     exists = True
 
-    def at(self, d: int, K: int) -> Finding | None:
+    def evaluate(self, d: int, K: int) -> Finding | None:
         """1 - cot(w)/sqrt(3) with n = K - 1 caps; 1 for K = 4."""
         if d != 3 or K < 4:
             return None
@@ -239,7 +239,7 @@ class _Covering3(Limit):
         from flint import arb
 
         ratio = target / (4 - 3 * target)
-        return counted(lambda: 3 + arb.pi() / (3 * (ball(3).sqrt() * ball(ratio)).atan()))
+        return count_below(lambda: 3 + arb.pi() / (3 * (ball(3).sqrt() * ball(ratio)).atan()))
 
     def last_d(self, K: int) -> int:
         return 3

@@ -30,7 +30,14 @@ from gnc_cli.errors import DataError, UsageError
 from gnc_cli.geometry.rounding import rounded_down, rounded_up
 from gnc_cli.io.atomic import atomic_file
 from gnc_cli.io.inputs import GZIP_SIGNATURE, open_input, short_name
-from gnc_cli.limits.claim import BoundCertificate, Claim, Refuted, Unresolved, document, enclosure
+from gnc_cli.limits.claim import (
+    BoundCertificate,
+    Claim,
+    RefutedError,
+    UnresolvedError,
+    document,
+    enclosure,
+)
 from gnc_cli.limits.delsarte_certificate import DelsarteCertificate, QuadraticCertificate
 from gnc_cli.limits.limit import Limit
 from gnc_cli.limits.local_optimum import LocalOptimum
@@ -102,19 +109,19 @@ class CodeClaim(Claim):
     def check(self, deadline: Deadline) -> None:
         """See `Claim.check`."""
         if self.K**2 * self.d > _MOST_PRODUCTS or len(self.coordinates) > MOST_BYTES:
-            raise Unresolved(f"K^2 d is above {_MOST_PRODUCTS:.0e}, or the file too large")
+            raise UnresolvedError(f"K^2 d is above {_MOST_PRODUCTS:.0e}, or the file too large")
         if sha256(self.coordinates.encode()).hexdigest() != self.sha256:
-            raise Refuted("the coordinates have another hash")
+            raise RefutedError("the coordinates have another hash")
         rows = [line.split() for line in self.coordinates.splitlines()]
         if len(rows) != self.K or {*map(len, rows)} != {self.d}:
-            raise Refuted(f"the coordinates are not {self.K:,} points of {self.d:,} numbers")
+            raise RefutedError(f"the coordinates are not {self.K:,} points of {self.d:,} numbers")
         try:
             below = verify_below(ExactRows.of_texts(rows), Fraction(self.cosine))
         except DataError as error:  # a row of zeros
-            raise Refuted(str(error)) from error
+            raise RefutedError(str(error)) from error
         if not below:
             undecided = "too many cosines lie within rounding of the claimed one"
-            raise Unresolved(undecided) if below is None else Refuted("a cosine is above")
+            raise UnresolvedError(undecided) if below is None else RefutedError("a cosine is above")
 
 
 def verify(path: str, deadline: Deadline) -> CertificateAnswer:
@@ -143,11 +150,11 @@ def verify(path: str, deadline: Deadline) -> CertificateAnswer:
         if not -1 < low <= high < 1:
             raise ValueError("the cosine is not between -1 and 1")
         certificate.check(deadline.within(deadline.seconds or _SECONDS))
-    except (Refuted, Unresolved) as error:
+    except (RefutedError, UnresolvedError) as error:
         return _answer(
             path,
             certificate,
-            "not_proved" if isinstance(error, Refuted) else "undecided",
+            "not_proved" if isinstance(error, RefutedError) else "undecided",
             str(error),
         )
     except (ValueError, RecursionError) as error:
@@ -208,7 +215,7 @@ def export(
     kinds = {name: kind for kind, name in KINDS.values() if issubclass(kind, BoundCertificate)}
     bounds = {limit.name: limit for limit in limits if limit.name in kinds}
     for row in sorted((row for row in rows if row.name in bounds), key=lambda row: row.margin):
-        certificate = kinds[row.name].of_bound(bounds[row.name], row.d, row.K, deadline)
+        certificate = kinds[row.name].from_bound(bounds[row.name], row.d, row.K, deadline)
         if certificate is not None:
             content = document(certificate)
             if os.fspath(path).lower().endswith(".gz"):

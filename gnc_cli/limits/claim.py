@@ -34,11 +34,11 @@ _ROOT = Fraction(isqrt(5 * _FINE**2), _FINE)
 """sqrt(5), rounded down."""
 
 
-class Refuted(Exception):
+class RefutedError(Exception):
     """A certificate does not prove its claim; the message says what fails."""
 
 
-class Unresolved(Exception):
+class UnresolvedError(Exception):
     """A certificate was not checked to its end; the message names the limit."""
 
 
@@ -67,8 +67,8 @@ class Claim(ABC):
             deadline: passed to `poll` between steps, none of which may take long.
 
         Raises:
-            Refuted: the claim does not follow.
-            Unresolved: the proof is larger than what is checked, or the deadline came first.
+            RefutedError: the claim does not follow.
+            UnresolvedError: the proof is larger than what is checked, or the deadline came first.
             ValueError: the fields do not fit each other: the document is malformed.
         """
 
@@ -85,7 +85,9 @@ class BoundCertificate(Claim):
 
     @classmethod
     @abstractmethod
-    def of_bound(cls, bound: Any, d: int, K: int, deadline: Deadline) -> "BoundCertificate | None":
+    def from_bound(
+        cls, bound: Any, d: int, K: int, deadline: Deadline
+    ) -> "BoundCertificate | None":
         """The certificate of what a bound says of K points in R^d.
 
         Args:
@@ -100,10 +102,10 @@ def poll(deadline: Deadline) -> None:
     """Stop a check that takes too long.
 
     Raises:
-        Unresolved: the deadline has expired.
+        UnresolvedError: the deadline has expired.
     """
     if deadline.expired:
-        raise Unresolved(
+        raise UnresolvedError(
             "the check was interrupted" if deadline.interrupted else "the time limit came first"
         )
 

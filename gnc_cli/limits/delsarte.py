@@ -70,7 +70,7 @@ class DelsarteLP(Limit):
         self.proof = lru_cache(maxsize=1)(self._proof)
         """The proof of the largest cosine that excludes K points, if d + 1 < K, by d and K."""
 
-    def at(self, d: int, K: int) -> Finding | None:
+    def evaluate(self, d: int, K: int) -> Finding | None:
         """The smallest proved clearance: codes of K points have no larger one."""
         return None if self._only_open else self.solve(d, K)
 
@@ -105,7 +105,7 @@ class DelsarteLP(Limit):
         whole = math.floor(most)
         while self._spared(d, whole + 1, target, most):
             whole += 1
-        return Count.of(whole)
+        return Count.from_number(whole)
 
     def dimension(self, K: int, target: Fraction) -> Dimension:
         """The smallest d that is not excluded: a proof shows bound < K in the one below.
@@ -114,7 +114,7 @@ class DelsarteLP(Limit):
         nothing is excluded, as for all K beyond 10^9.
         """
         if target * (K - 1) > K:
-            return Dimension(None, Ending.NEVER)
+            return Dimension(None, Ending.UNREACHABLE)
         return super().dimension(K, target)
 
     def _reached(self, d: int, K: int, target: Fraction) -> bool:
@@ -152,7 +152,7 @@ class DelsarteLP(Limit):
         """
         from gnc_cli.limits.delsarte_optimum import optimum
 
-        start = LEVENSHTEIN.at(d, K)
+        start = LEVENSHTEIN.evaluate(d, K)
         if start is None:
             return None
         s = low = 1.0 - start.value

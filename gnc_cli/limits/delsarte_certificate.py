@@ -27,9 +27,9 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from gnc_cli.limits.claim import (
     BoundCertificate,
     Rationals,
-    Refuted,
+    RefutedError,
     Surd,
-    Unresolved,
+    UnresolvedError,
     enclosure,
     poll,
     surd,
@@ -83,23 +83,25 @@ class DelsarteCertificate(BoundCertificate):
     def check(self, deadline: Deadline) -> None:
         """See the module, and `Claim.check`."""
         if len(self.coefficients) > _MOST_DEGREE + 1:
-            raise Unresolved(f"its degree is above {_MOST_DEGREE}")
+            raise UnresolvedError(f"its degree is above {_MOST_DEGREE}")
         if max(map(len, (self.cosine, *self.coefficients))) > _MOST_CHARACTERS:
-            raise Unresolved(f"a number has more than {_MOST_CHARACTERS} characters")
+            raise UnresolvedError(f"a number has more than {_MOST_CHARACTERS} characters")
         s = Fraction(self.cosine)
         coefficients = [Fraction(text) for text in self.coefficients]
         if not coefficients:
             raise ValueError("field 'coefficients' is empty")
         if min(coefficients[1:], default=Fraction(0)) < 0:
-            raise Refuted("a coefficient of the polynomial is negative")
+            raise RefutedError("a coefficient of the polynomial is negative")
         excess = self.K * coefficients[0] - sum(coefficients)
         if excess < 0 or (self.strict and excess == 0):
-            raise Refuted(f"f(1) / f_0 is not {'below' if self.strict else 'at most'} {self.K}")
+            raise RefutedError(
+                f"f(1) / f_0 is not {'below' if self.strict else 'at most'} {self.K}"
+            )
         f = gegenbauer_sum(self.d, coefficients)
         if not nonpositive(f, s, deadline):
-            raise Refuted("the polynomial is positive somewhere on [-1, s]")
+            raise RefutedError("the polynomial is positive somewhere on [-1, s]")
         if excess == 0 and not self._attained_at_most(f, s, coefficients):
-            raise Refuted("f(1) = K f_0, and this f does not exclude cosines below s")
+            raise RefutedError("f(1) = K f_0, and this f does not exclude cosines below s")
 
     def _attained_at_most(self, f: "fmpq_poly", s: Fraction, coefficients: list[Fraction]) -> bool:
         """Whether the second half of the module applies: with equality, no cosine is below s."""
@@ -111,14 +113,14 @@ class DelsarteCertificate(BoundCertificate):
         return not rest and min(unsure, default=0) >= 0 and sum(parts) < self.K * parts[0]
 
     @classmethod
-    def of_bound(
+    def from_bound(
         cls, bound: DelsarteLP, d: int, K: int, deadline: Deadline
     ) -> BoundCertificate | None:
         """The proof of the bound for d + 1 < K; of a sharp code with a cosine in Q or Q(sqrt(5))
         its own polynomial.
         """
         if (d, K) in _SHARP:
-            return QuadraticCertificate.of_bound(bound, d, K, deadline)
+            return QuadraticCertificate.from_bound(bound, d, K, deadline)
         if K <= d + 1:
             return cls._of(d, Fraction(-1, K - 1), K, (1, K - 1), strict=False)
         proof = bound.proof(d, K)
@@ -128,7 +130,7 @@ class DelsarteCertificate(BoundCertificate):
         best = cls._of(d, proof.s, K, (first, *proof.coefficients[1:]), strict=True)
         sharp = cls._sharp(proof, K)
         for certificate in (sharp, best) if Fraction(sharp.cosine) > proof.s else (best,):
-            with contextlib.suppress(Refuted, Unresolved):
+            with contextlib.suppress(RefutedError, UnresolvedError):
                 certificate.check(deadline)
                 return certificate
         return None
@@ -185,7 +187,7 @@ class QuadraticCertificate(BoundCertificate):
     """Coefficients of g, the constant first."""
 
     @classmethod
-    def of_bound(cls, bound: Any, d: int, K: int, deadline: Deadline) -> Self:
+    def from_bound(cls, bound: Any, d: int, K: int, deadline: Deadline) -> Self:
         """The certificate of a code of the table."""
         s, touching, factor = _SHARP[d, K]
         return cls(
@@ -204,14 +206,14 @@ class QuadraticCertificate(BoundCertificate):
         from flint import fmpq_poly
 
         if len(self.touching) + len(self.factor) > _MOST_TOUCHING:
-            raise Unresolved(f"it has more than {_MOST_TOUCHING} roots and coefficients")
+            raise UnresolvedError(f"it has more than {_MOST_TOUCHING} roots and coefficients")
         if max(map(len, (self.cosine, *self.touching, *self.factor))) > _MOST_CHARACTERS:
-            raise Unresolved(f"a number has more than {_MOST_CHARACTERS} characters")
+            raise UnresolvedError(f"a number has more than {_MOST_CHARACTERS} characters")
         x, y = (fmpq_poly([rational(surd(c)[k]) for c in self.factor]) for k in (0, 1))
         root, further = (rational(end) for end in enclosure("0+1*sqrt(5)"))
         spread = (further - root) * sum(abs(c) for c in y.coeffs())
         if not nonpositive(spread - x - root * y, enclosure(self.cosine)[1], deadline):
-            raise Refuted("the factor is not shown to be positive on [-1, s]")
+            raise RefutedError("the factor is not shown to be positive on [-1, s]")
         F: Pair = (x, y)
         for a in ("-1", *self.touching, *self.touching):
             poll(deadline)
@@ -222,13 +224,13 @@ class QuadraticCertificate(BoundCertificate):
             for pair in (f, F)
         )
         if any(_sign(*c) < 0 for c in f_i[1:]):
-            raise Refuted("a coefficient of the polynomial is negative")
+            raise RefutedError("a coefficient of the polynomial is negative")
         if any(sum(part) != self.K * part[0] for part in zip(*f_i, strict=True)):
-            raise Refuted(f"f(1) / f_0 is not {self.K}")
+            raise RefutedError(f"f(1) / f_0 is not {self.K}")
         if any(_sign(*C) < 0 for c, C in zip(f_i[1:], F_i[1:], strict=False) if not any(c)) or (
             _sign(*(sum(part) - self.K * part[0] for part in zip(*F_i, strict=True))) >= 0
         ):
-            raise Refuted("f(1) = K f_0, and this f does not exclude cosines below s")
+            raise RefutedError("f(1) = K f_0, and this f does not exclude cosines below s")
 
 
 def _times_root(pair: Pair, text: str) -> Pair:
@@ -264,7 +266,9 @@ def nonpositive(f: "fmpq_poly", high: Fraction, deadline: Deadline) -> bool:
 
     whole = f.numer()
     if whole.degree() * whole.height_bits() > _MOST_BITS:
-        raise Unresolved(f"its degree, times the bits of a coefficient, is above {_MOST_BITS:,}")
+        raise UnresolvedError(
+            f"its degree, times the bits of a coefficient, is above {_MOST_BITS:,}"
+        )
     low, end = rational(Fraction(-1)), rational(high)
     if f(low) > 0 or f(end) > 0:
         return False

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from gnc_cli.limits.limit import Count, Finding, Limit, ball, counted
+from gnc_cli.limits.limit import Count, Finding, Limit, ball, count_below
 
 if TYPE_CHECKING:
     from flint import arb
@@ -220,7 +220,7 @@ class _Levenshtein(Limit):
     source = "Levenshtein 1979, 1998 (universal bounds for codes and designs)"
     exists = False
 
-    def at(self, d: int, K: int) -> Finding:
+    def evaluate(self, d: int, K: int) -> Finding:
         """1 - s, where L(d, s) = K."""
         m = _strength(d, K)
         size = _weighted_size(d, m)
@@ -240,7 +240,7 @@ class _Levenshtein(Limit):
             value = _nearly(d, m, target)
             return ball(_nearly(d, m + _astray(d, m, value), target))
 
-        return counted(formula, log10)
+        return count_below(formula, log10)
 
     def ceiling(self, K: int) -> Fraction:
         """Above K / (K - 1), the simplex, which is reached from d = K - 1 on, but for rounding."""

@@ -109,7 +109,7 @@ class Dimension:
     """Where a bound first reaches a target."""
 
     d: int | None
-    ending: Ending = Ending.FOUND
+    ending: Ending = Ending.REACHED
 
 
 class Limit(ABC):
@@ -121,7 +121,7 @@ class Limit(ABC):
     """Author, year and what to cite."""
     exists: bool
     """True: a code with at least this value exists. False: no code has a larger one."""
-    of_rho: bool = False
+    bounds_rho: bool = False
     """Whether it is stated of rho*, so that the bisector theorem makes it one on t*; else the other
     way round."""
     proved: bool = True
@@ -130,7 +130,7 @@ class Limit(ABC):
     """Whether something was left out because time was up."""
     silent: int = 0
     """For how many pairs a computation that was asked for gave nothing."""
-    listed: bool = False
+    is_list: bool = False
     """A list of codes, whose values jump from K to K; else a formula."""
 
     def side(self, quantity: Quantity) -> Literal["lower", "upper"]:
@@ -143,14 +143,14 @@ class Limit(ABC):
         That rho* >= 1 - t* needs no theorem: the code itself serves as its features.
         """
         one = quantity is Quantity.ONE_VS_ONE
-        return quantity is not Quantity.LINES and self.exists == self.of_rho == one
+        return quantity is not Quantity.LINES and self.exists == self.bounds_rho == one
 
-    def cited(self, statement: Finding | Count | None) -> str:
+    def citation(self, statement: Finding | Count | None) -> str:
         """Whom to cite."""
         return (statement.source if statement is not None else None) or self.source
 
     @abstractmethod
-    def at(self, d: int, K: int) -> Finding | None:
+    def evaluate(self, d: int, K: int) -> Finding | None:
         """The bound at (d, K), d and K at least 2; None where it says nothing."""
 
     def solve(self, d: int, K: int) -> Finding | None:
@@ -190,13 +190,13 @@ class Limit(ABC):
         top = LARGEST_D if last is None else min(last, LARGEST_D)
         ceiling = self.ceiling(K)
         if top < 2 or (ceiling is not None and target >= ceiling):
-            return Dimension(None, Ending.NEVER)
+            return Dimension(None, Ending.UNREACHABLE)
         low, high = 1, 2
         while high < top and not self._reached(high, K, target):
             low, high = high, min(2 * high, top)
         if not self._reached(high, K, target):
             over = last is not None and last <= LARGEST_D
-            return Dimension(None, Ending.NEVER if over else Ending.BEYOND)
+            return Dimension(None, Ending.UNREACHABLE if over else Ending.OUT_OF_RANGE)
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (low, middle) if self._reached(middle, K, target) else (middle, high)
@@ -204,7 +204,7 @@ class Limit(ABC):
 
     def _reached(self, d: int, K: int, target: Fraction) -> bool:
         """Whether the value at (d, K) reaches the target; an upper bound that is silent does."""
-        finding = self.at(d, K)
+        finding = self.evaluate(d, K)
         if finding is None or not finding.valid:
             return not self.exists
         return finding.value >= target
@@ -239,7 +239,7 @@ def ball(number: Fraction | int) -> "arb":
     return arb(fmpq(number.numerator, number.denominator))
 
 
-def counted(formula: Callable[[], "arb"], log10: float = 0.0) -> Count | None:
+def count_below(formula: Callable[[], "arb"], log10: float = 0.0) -> Count | None:
     """The whole number below a formula's value; None below 2.
 
     The value is a ball, rounded outwards at every step, and its upper end counts: a whole number
@@ -260,7 +260,7 @@ def counted(formula: Callable[[], "arb"], log10: float = 0.0) -> Count | None:
                 if value > 10**_DIGITS:
                     return Count(float(value.log_base(10)))
                 whole = int(value.upper().fmpq().floor())
-                return Count.of(whole) if whole >= 2 else None
+                return Count.from_number(whole) if whole >= 2 else None
     raise ArithmeticError(f"a number of points has no digits: {value}")
 
 

@@ -81,7 +81,7 @@ def least_coherence(d: int, K: int, attained: float = 1.0) -> Bracket:
     closed = closed_coherence(d, K)
     upper = attained if closed is None else closed
     own = (says(d, K) for says in (_welch, _orthoplex, _second_degree))
-    least = min(LEVENSHTEIN.at(d, 2 * K).value, *(f.value for f in own if f is not None))
+    least = min(LEVENSHTEIN.evaluate(d, 2 * K).value, *(f.value for f in own if f is not None))
     lower = max(0.0, welch(d, 2 * K) - ROUNDING, 1.0 - least - ROUNDING)
     return Bracket(min(lower, upper), upper)
 
@@ -156,14 +156,14 @@ class _LineLimit(Limit):
     ) -> None:
         self.name, self.source, self.exists, self._says = name, source, exists, says
 
-    def at(self, d: int, K: int) -> Finding | None:
+    def evaluate(self, d: int, K: int) -> Finding | None:
         return self._says(d, K)
 
     def points(self, d: int, target: Fraction) -> Count | None:
         """The largest K whose value reaches the target, by bisection: values fall with K."""
 
         def reaches(K: int) -> bool:
-            says = self.at(d, K)
+            says = self.evaluate(d, K)
             if says is None or not says.valid:
                 return not self.exists
             return target < least_excluded(value := Fraction(says.value)) or (
@@ -178,9 +178,9 @@ class _LineLimit(Limit):
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (middle, high) if reaches(middle) else (low, middle)
-        says = self.at(d, low if self.exists else high)
+        says = self.evaluate(d, low if self.exists else high)
         assert says is not None, "it reaches or excludes the target"
-        return Count.of(low, says.source, says.how)
+        return Count.from_number(low, says.source, says.how)
 
 
 def line_limits(of_points: Sequence[Limit]) -> list[Limit]:
@@ -192,8 +192,8 @@ def line_limits(of_points: Sequence[Limit]) -> list[Limit]:
 
     def doubled(limit: Limit) -> Limit:
         def says(d: int, K: int) -> Finding | None:
-            finding = limit.at(d, 2 * K)
-            source = f"antipodal points: {limit.cited(finding)}"
+            finding = limit.evaluate(d, 2 * K)
+            source = f"antipodal points: {limit.citation(finding)}"
             return None if finding is None else replace(finding, source=source)
 
         return _LineLimit(limit.name, f"antipodal points: {limit.source}", says, exists=False)

@@ -99,7 +99,7 @@ class ExclusionLimit(Limit):
     """The best of a list of exclusions."""
 
     exists = False
-    listed = True
+    is_list = True
 
     def __init__(
         self, name: str, source: str, exclusions: Iterable[Exclusion], *, proved: bool = True
@@ -111,7 +111,7 @@ class ExclusionLimit(Limit):
         """The best one of K or fewer points in R^d or more dimensions."""
         return next((e for e in self._best_first if e.d >= d and e.K <= K), None)
 
-    def at(self, d: int, K: int) -> Finding | None:
+    def evaluate(self, d: int, K: int) -> Finding | None:
         best = self.best(d, K)
         return None if best is None else best.finding
 
@@ -119,7 +119,11 @@ class ExclusionLimit(Limit):
         """One less than the fewest points that are excluded in d dimensions or more."""
         excluding = [e for e in self._best_first if e.d >= d and e.excludes(target)]
         fewest = min(excluding, key=lambda e: e.K, default=None)
-        return None if fewest is None else Count.of(fewest.K - 1, source=fewest.finding.source)
+        return (
+            None
+            if fewest is None
+            else Count.from_number(fewest.K - 1, source=fewest.finding.source)
+        )
 
     def dimension(self, K: int, target: Fraction) -> Dimension:
         """One above the largest dimension that is excluded; 2 where none is."""
@@ -129,7 +133,7 @@ class ExclusionLimit(Limit):
 
 def _cardinality(name: str, *, proved: bool) -> ExclusionLimit:
     bounds = [b for b in stored_cardinalities() if (b.status == "proved") is proved]
-    exclusions = [Exclusion.above(b.d, b.K + 1, b.cosine, _cited(b)) for b in bounds]
+    exclusions = [Exclusion.by_cosine(b.d, b.K + 1, b.cosine, _cited(b)) for b in bounds]
     source = "published bounds on kissing numbers and sizes of codes"
     return ExclusionLimit(name, source, exclusions, proved=proved)
 
@@ -170,7 +174,7 @@ def stored_certificates() -> list[Exclusion]:
     rows = csv.DictReader(path.read_text(encoding="utf-8").splitlines())
     cited = _THREE_POINT + "; certificate of ({d}, {K}), {file}"
     return [
-        Exclusion.above(int(r["d"]), int(r["K"]), Fraction(r["cosine"]), cited.format(**r))
+        Exclusion.by_cosine(int(r["d"]), int(r["K"]), Fraction(r["cosine"]), cited.format(**r))
         for r in rows
     ]
 
@@ -203,19 +207,19 @@ class ThreePointLimit(ExclusionLimit):
         best = self.best(d, K)
         if not self._compute or (best is not None and (best.d, best.K) == (d, K)):
             return None
-        from gnc_cli.limits.claim import Unresolved
-        from gnc_cli.limits.three_point_programme import three_point_certificate
+        from gnc_cli.limits.claim import UnresolvedError
+        from gnc_cli.limits.three_point_program import three_point_certificate
 
         try:
             certificate = three_point_certificate(d, K, _DEGREE, self._deadline, self._progress)
-        except Unresolved:
+        except UnresolvedError:
             self.declined = True
             return None
         if certificate is None:
             self.silent += 1
             return None
         source = f"{_THREE_POINT}; computed, proved in whole numbers"
-        own = Exclusion.above(d, K, Fraction(certificate.cosine), source).finding
+        own = Exclusion.by_cosine(d, K, Fraction(certificate.cosine), source).finding
         if best is not None and best.finding.value <= own.value:
             return None
         self.certificate = certificate
@@ -235,7 +239,7 @@ class CodeList(Limit):
     """The best of a list of codes with K points or more in d dimensions or fewer."""
 
     exists = True
-    listed = True
+    is_list = True
 
     def __init__(
         self,
@@ -243,12 +247,12 @@ class CodeList(Limit):
         source: str,
         codes: KnownCodes,
         *,
-        of_rho: bool = False,
+        bounds_rho: bool = False,
         proved: bool = True,
     ) -> None:
-        self.name, self.source, self.of_rho, self.proved = name, source, of_rho, proved
+        self.name, self.source, self.bounds_rho, self.proved = name, source, bounds_rho, proved
         self._codes = codes
-        self._sums = proved and not of_rho
+        self._sums = proved and not bounds_rho
         """Whether entries may be put into orthogonal subspaces."""
 
     @cached_property
@@ -256,7 +260,7 @@ class CodeList(Limit):
         """Every code with its clearance, the best first."""
         return [(code, _clearance(code)) for code in self._codes.best_first]
 
-    def at(self, d: int, K: int) -> Finding | None:
+    def evaluate(self, d: int, K: int) -> Finding | None:
         code = self._codes.summed(d, K) if self._sums else None
         code = code or self._codes.covering(d, K)
         if code is None:
@@ -271,7 +275,7 @@ class CodeList(Limit):
         code = max(reached, key=lambda code: code.K, default=None)
         if code is None:
             return None
-        return Count.of(code.K, _entry_source(code), _entry_command(code, d, code.K))
+        return Count.from_number(code.K, _entry_source(code), _entry_command(code, d, code.K))
 
     def dimension(self, K: int, target: Fraction) -> Dimension:
         """Of the codes that are large and good enough, that of fewest dimensions."""
@@ -281,7 +285,7 @@ class CodeList(Limit):
             most = min(found, default=LARGEST_D)
             d = self._codes.summands.dimension(K, rounded_down(1 - target), most)
             found += [] if d is None else [d]
-        return Dimension(min(found)) if found else Dimension(None, Ending.NEVER)
+        return Dimension(min(found)) if found else Dimension(None, Ending.UNREACHABLE)
 
 
 def _clearance(entry: KnownCode) -> float:
@@ -325,9 +329,9 @@ class ConstructionLimit(Limit):
     name = "construction"
     source = "constructions, see gnc solve --list-constructions"
     exists = True
-    listed = True
+    is_list = True
 
-    def at(self, d: int, K: int) -> Finding | None:
+    def evaluate(self, d: int, K: int) -> Finding | None:
         code = constructed(d, K) if K > 2 * d else None
         if code is None:
             return None
@@ -338,13 +342,15 @@ class ConstructionLimit(Limit):
         code = largest_construction(d, float(1 - target))
         if code is None or code.K <= 2 * d:
             return None
-        return Count.of(code.K, f"{code.origin}: {code.reference}", _command(code, d, code.K))
+        return Count.from_number(
+            code.K, f"{code.origin}: {code.reference}", _command(code, d, code.K)
+        )
 
     def dimension(self, K: int, target: Fraction) -> Dimension:
         """Theorem 3.3 rules from K/2 dimensions on."""
         most = min((K - 1) // 2, LARGEST_D)
         d = least_dimension(K, rounded_down(1 - target), most)
-        return Dimension(d) if d is not None else Dimension(None, Ending.NEVER)
+        return Dimension(d) if d is not None else Dimension(None, Ending.UNREACHABLE)
 
 
 def _command(code: Construction, d: int, K: int) -> str:

@@ -29,7 +29,7 @@ from scipy.linalg import cho_factor, cho_solve, eigh
 
 from gnc_cli.geometry.active_pairs import ActivePairs, linearise
 from gnc_cli.geometry.rounding import UNDERFLOW
-from gnc_cli.limits.claim import Claim, Rational, Refuted, Unresolved, poll
+from gnc_cli.limits.claim import Claim, Rational, RefutedError, UnresolvedError, poll
 from gnc_cli.limits.three_point_certificate import Integers
 from gnc_cli.runtime.deadline import Deadline
 
@@ -89,9 +89,9 @@ class LocalOptimum(Claim):
     def check(self, deadline: Deadline) -> None:
         """See the module, and `Claim.check`."""
         if self.K * self.d > MOST_COORDINATES:
-            raise Unresolved(f"K d is above {MOST_COORDINATES:,}")
+            raise UnresolvedError(f"K d is above {MOST_COORDINATES:,}")
         if max(map(len, (self.cosine, self.radius, self.sigma))) > _MOST_LETTERS:
-            raise Unresolved(f"a number has more than {_MOST_LETTERS} characters")
+            raise UnresolvedError(f"a number has more than {_MOST_LETTERS} characters")
         pairs = [(i, j) for i, j, _ in self.contacts]
         T, r, sigma = map(Fraction, (self.cosine, self.radius, self.sigma))
         if len(self.points) != self.K or {len(row) for row in self.points} != {self.d}:
@@ -103,7 +103,7 @@ class LocalOptimum(Claim):
         rest = stress.gamma / 4 * (stress.deviation + r * r) ** 2
         fits = min(r, sigma) > 0 and sigma**2 * r**2 - rest > eta**2
         if not fits or stress.deviation > r:
-            raise Refuted("the radius does not suit sigma, the stress and the points")
+            raise RefutedError("the radius does not suit sigma, the stress and the points")
         lower = Fraction(int((T - eta - 2 * r) * _FINE) - 1, _FINE)
         i, j = np.triu_indices(self.K, 1)
         inner = np.isin(i, stress.core) & np.isin(j, stress.core)
@@ -111,9 +111,9 @@ class LocalOptimum(Claim):
         bounds = np.array([lower * abs(lower), T * abs(T)])[inner.astype(int)]
         allowed = bounds * squares[i] * squares[j]
         if min(squares) == 0 or (products * abs(products) > allowed).any():
-            raise Refuted("two points are nearer than the claim allows, or one is zero")
+            raise RefutedError("two points are nearer than the claim allows, or one is zero")
         if max(abs(squares - 100**self.digits)) > r * 100**self.digits:
-            raise Refuted("a point is no unit vector within the radius")
+            raise RefutedError("a point is no unit vector within the radius")
         stress.check_rigidity(sigma**2, deadline)
 
     @cached_property
@@ -129,11 +129,11 @@ class LocalOptimum(Claim):
             W: unit rows, shape (K, d).
 
         Raises:
-            Refuted, Unresolved: it has none; the message says why.
+            RefutedError, UnresolvedError: it has none; the message says why.
         """
         K, d = W.shape
         if K * d > MOST_COORDINATES:
-            raise Unresolved(f"more than {MOST_COORDINATES:,} coordinates")
+            raise UnresolvedError(f"more than {MOST_COORDINATES:,} coordinates")
         products = W @ W.T + 2.0 * np.diag([-1.0] * K)
         slack = np.sort(np.ravel(products.max() - products))
         slack = np.append(slack[slack < _WIDEST], _WIDEST)
@@ -150,7 +150,7 @@ class LocalOptimum(Claim):
         eps, delta = float(stress.excess(T)), float(stress.imbalance)
         sigma = float(np.sqrt(max(_SHARE * least, 0.0)))
         if sigma**2 < _ROUNDING * float(stress.gamma) or sigma <= delta:
-            raise Refuted("to first order the contacts that carry a stress leave motions")
+            raise RefutedError("to first order the contacts that carry a stress leave motions")
         certificate = cls(
             certificate="gnc/1",
             kind="local-optimum",
@@ -241,14 +241,14 @@ class Stress:
         """Prove that N - least is positive semidefinite.
 
         Raises:
-            Refuted: the factor that floating point proposes does not show it.
+            RefutedError: the factor that floating point proposes does not show it.
         """
         n, d = self._points.shape
         shift = -int(-least * self.unit // 1)
         try:
             factor = np.linalg.cholesky(self.floats() - 2.0 * shift * np.eye(n * d))
         except np.linalg.LinAlgError:
-            raise Refuted("the rigidity is not shown to be sigma: no factor") from None
+            raise RefutedError("the rigidity is not shown to be sigma: no factor") from None
         halvings = max(0, int(np.frexp(factor.max())[1]) - 60)
         whole = np.rint(np.ldexp(factor, -halvings)).astype(np.int64)
         squares = 0
@@ -262,7 +262,7 @@ class Stress:
             # The entries right of the block are those below it.
             squares += 2 * sum(int(entry) ** 2 for entry in rest.entries())
         if squares > shift**2:
-            raise Refuted("the rigidity is not shown to be sigma: its factor is not accurate")
+            raise RefutedError("the rigidity is not shown to be sigma: its factor is not accurate")
 
     def floats(self) -> np.ndarray:
         """N in the integers of `rows`, rounded, shape (n d, n d)."""

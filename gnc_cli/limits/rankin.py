@@ -25,7 +25,7 @@ import math
 from fractions import Fraction
 
 from gnc_cli.limits.caps import cap_share, log_gamma_ratio
-from gnc_cli.limits.limit import Count, Dimension, Finding, Limit, ball, counted
+from gnc_cli.limits.limit import Count, Dimension, Finding, Limit, ball, count_below
 from gnc_cli.limits.theorem_3_3 import simplex_dimension, simplex_points
 
 _SOURCE = "Rankin 1955, The closest packing of spherical caps in n dimensions"
@@ -38,13 +38,13 @@ class _Rankin(Limit):
     source = _SOURCE
     exists = False
 
-    def at(self, d: int, K: int) -> Finding:
+    def evaluate(self, d: int, K: int) -> Finding:
         return Finding(K / (K - 1) if K <= d + 1 else 1.0)
 
     def points(self, d: int, target: Fraction) -> Count | None:
         if target <= 1:
             return None
-        return Count.of(simplex_points(d, target))
+        return Count.from_number(simplex_points(d, target))
 
     def dimension(self, K: int, target: Fraction) -> Dimension:
         return simplex_dimension(K, target) if target > 1 else Dimension(2)
@@ -57,7 +57,7 @@ class _RankinCaps(Limit):
     source = _SOURCE
     exists = False
 
-    def at(self, d: int, K: int) -> Finding | None:
+    def evaluate(self, d: int, K: int) -> Finding | None:
         # F is at least 2 d, for the orthoplex has as many points.
         log_z = _solve(d, math.log(K)) if K > 2 * d else None
         return None if log_z is None else Finding(math.exp(log_z))
@@ -77,7 +77,7 @@ class _RankinCaps(Limit):
 
         log_z = math.log(z.numerator) - math.log(z.denominator)
         log_points, _ = _log_points(d, log_z, float(z), math.sqrt(1 - z))
-        return counted(formula, log_points / math.log(10.0))
+        return count_below(formula, log_points / math.log(10.0))
 
 
 def _ratio(d: int, z: float, s: float) -> float:

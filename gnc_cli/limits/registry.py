@@ -51,7 +51,7 @@ def all_limits(
         COVERING,
         COVERING_3,
         CodeList("known-code", "table of known codes", our_copy().merged(table or our_copy())),
-        CodeList("solved-code", "numerical codes found by gnc", numerical_codes(), of_rho=True),
+        CodeList("solved-code", "numerical codes found by gnc", numerical_codes(), bounds_rho=True),
         ConstructionLimit(),
         THEOREM_3_3_UPPER,
         THEOREM_3_9_CHORD if quantity is Quantity.ONE_VS_REST else THEOREM_3_9_UPPER,
@@ -96,7 +96,7 @@ def _check(codes: KnownCodes) -> None:
         for limit in excluding:
             if clearance <= granted.get((limit.name, d), 0.0):
                 continue
-            finding = limit.at(d, K)
+            finding = limit.evaluate(d, K)
             if finding is None or not finding.valid:
                 continue
             highest = finding.value * (1.0 + (-ROUNDING if finding.strict else ROUNDING))
@@ -105,6 +105,6 @@ def _check(codes: KnownCodes) -> None:
                 raise DataError(
                     f"{codes.path!r}, line {entry.line}: d = {d}, N = {K} with cosine "
                     f"{entry.figure} is impossible: {least}{1.0 - finding.value:.12g} by "
-                    f"{limit.name} ({limit.cited(finding)}); mend the line"
+                    f"{limit.name} ({limit.citation(finding)}); mend the line"
                 )
             granted[limit.name, d] = highest

@@ -254,7 +254,7 @@ def rank(row: BoundRow | DimensionRow | ClassesRow) -> float:
     return d if row.exists else -d
 
 
-def telling(rows: Sequence[Any]) -> list[Any]:
+def drop_redundant(rows: Sequence[Any]) -> list[Any]:
     """The rows without those that are not proved and say no more than a proved one."""
     held = [row for row in rows if row.proven and getattr(row, "valid", True)]
     best = {row.exists: rank(row) for row in sorted(held, key=rank, reverse=True)}
@@ -432,10 +432,10 @@ class BoundsResult(Result):
 
     @classmethod
     def judged_kinds(cls) -> tuple[type, ...]:
-        """The records that `judged` rows are made of."""
+        """The records that `judged_rows` are made of."""
         return BestBounds, DimensionBest, ClassesBest, CertificateAnswer
 
-    def judged(self) -> list[dict[str, Any]]:
+    def judged_rows(self) -> list[dict[str, Any]]:
         """Gates and dashboards look at what is known of each pair, K or d."""
         return self._lines(self.answer.best)
 

@@ -154,7 +154,7 @@ class Solution:
     """Whether the objective is below what was wanted, and all conditions are satisfied."""
 
 
-def solve_programme(
+def solve_program(
     cones: Sequence[Cone], b: np.ndarray, goal: float, gap: float, deadline: Deadline
 ) -> Solution:
     """A point near the central path with an objective below `goal`, or an optimum.
@@ -165,7 +165,7 @@ def solve_programme(
         gap: between the objectives, at which to end.
 
     Raises:
-        Unresolved: the deadline has expired.
+        UnresolvedError: the deadline has expired.
     """
     X = [np.eye(len(cone.C)) * _START for cone in cones]
     Z = [np.eye(len(cone.C)) * _START for cone in cones]

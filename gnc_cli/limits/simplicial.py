@@ -45,7 +45,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from gnc_cli.limits.limit import Count, Dimension, Finding, Limit, ball, counted
+from gnc_cli.limits.limit import Count, Dimension, Finding, Limit, ball, count_below
 
 if TYPE_CHECKING:
     from flint import arb
@@ -69,7 +69,7 @@ class _FejesToth(Limit):
     source = "Fejes Tóth 1943, Über eine Abschätzung des kürzesten Abstandes zweier Punkte"
     exists = False
 
-    def at(self, d: int, K: int) -> Finding | None:
+    def evaluate(self, d: int, K: int) -> Finding | None:
         return Finding(_on_the_sphere(K)) if d == 3 and K >= 3 else None
 
     def points(self, d: int, target: Fraction) -> Count | None:
@@ -77,7 +77,7 @@ class _FejesToth(Limit):
             return None
         if target > Fraction(3, 2):
             # Not even the triangle reaches it: all but two points are excluded.
-            return Count.of(2)
+            return Count.from_number(2)
         from flint import arb
 
         def formula() -> arb:
@@ -86,7 +86,7 @@ class _FejesToth(Limit):
             delta = arb.atan2(ball(2 * target), (root3 + q) * (1 + root3 * q))
             return 2 + arb.pi() / (3 * delta)
 
-        return counted(formula)
+        return count_below(formula)
 
     def dimension(self, K: int, target: Fraction) -> Dimension:
         # What is impossible here is so on the circle, which lies in it.
@@ -109,7 +109,7 @@ class _Simplicial(Limit):
     source = "Coxeter 1963, Böröczky 1978: packing of spheres in spaces of constant curvature"
     exists = False
 
-    def at(self, d: int, K: int) -> Finding | None:
+    def evaluate(self, d: int, K: int) -> Finding | None:
         """The clearance where the bound is K: secants in logarithms, 3 to 5 evaluations.
 
         The logarithm of the bound is nearly linear in that of the clearance: its slope grows from
@@ -141,13 +141,13 @@ class _Simplicial(Limit):
         if bound < _LARGEST_LOG:
             low, high = (math.floor(math.exp(bound + sign * _ERROR * d)) for sign in (-1, 1))
             if low == high or d > _BETTER:
-                return Count.of(high)
+                return Count.from_number(high)
 
         def formula() -> "arb":
             corner = simplex_share(d - 1, ball(1 - target))
             return d * corner / simplex_share(d, ball((1 - target) / target))
 
-        return counted(formula, bound / math.log(10.0))
+        return count_below(formula, bound / math.log(10.0))
 
     def _reached(self, d: int, K: int, target: Fraction) -> bool:
         """Silent below four dimensions, where there is no more room than in four."""

@@ -23,7 +23,7 @@ from gnc_cli.limits.limit import (
     Finding,
     Limit,
     ball,
-    counted,
+    count_below,
 )
 
 
@@ -35,12 +35,12 @@ def simplex_points(d: int, target: Fraction) -> int:
 def simplex_dimension(K: int, target: Fraction) -> Dimension:
     """The smallest d where K points reach a target above 1: with a simplex, or never."""
     if Fraction(K, K - 1) < target:
-        return Dimension(None, Ending.NEVER)
+        return Dimension(None, Ending.UNREACHABLE)
     return _within_reach(max(2, K - 1))
 
 
 def _within_reach(d: int) -> Dimension:
-    return Dimension(d) if d <= LARGEST_D else Dimension(None, Ending.BEYOND)
+    return Dimension(d) if d <= LARGEST_D else Dimension(None, Ending.OUT_OF_RANGE)
 
 
 class _Theorem33(Limit):
@@ -52,9 +52,9 @@ class _Theorem33(Limit):
     source = "theorem 3.3 (arXiv 2310.05351)"
 
     def __init__(self, *, exists: bool) -> None:
-        self.exists, self.of_rho = exists, not exists
+        self.exists, self.bounds_rho = exists, not exists
 
-    def at(self, d: int, K: int) -> Finding | None:
+    def evaluate(self, d: int, K: int) -> Finding | None:
         form = closed_form(d, K)
         if form is None:
             return None
@@ -67,14 +67,14 @@ class _Theorem33(Limit):
         from flint import arb
 
         if target <= 1 and d == 2:
-            count = counted(lambda: arb.pi() / ball(target / 2).sqrt().asin())
+            count = count_below(lambda: arb.pi() / ball(target / 2).sqrt().asin())
         elif target <= 1:
-            count = Count.of(2 * d) if self.exists else None
+            count = Count.from_number(2 * d) if self.exists else None
         else:
-            count = Count.of(simplex_points(d, target))
+            count = Count.from_number(simplex_points(d, target))
         if not self.exists or count is None or count.exact is None:
             return count
-        finding = self.at(d, count.exact)
+        finding = self.evaluate(d, count.exact)
         assert finding is not None
         return replace(count, source=finding.source, how=finding.how)
 

@@ -23,7 +23,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from gnc_cli.limits.caps import log_gamma_ratio
-from gnc_cli.limits.limit import Count, Finding, Limit, ball, counted, loosened
+from gnc_cli.limits.limit import Count, Finding, Limit, ball, count_below, loosened
 
 _SQUARE = Fraction("10.35922126369750281973339902293206372982679")
 """2 pi sqrt(e), so that hypotheses are compared as integers: K^2 against this times d."""
@@ -47,7 +47,7 @@ class _Lower(_Theorem39):
 
     exists = True
 
-    def at(self, d: int, K: int) -> Finding:
+    def evaluate(self, d: int, K: int) -> Finding:
         power = (_log_2g(d) - math.log(d) - math.log(K)) * 2.0 / (d - 1)
         return self._finding(0.5 * math.exp(power), d, K)
 
@@ -69,7 +69,7 @@ class _Upper(_Theorem39):
 
     exists = False
 
-    def at(self, d: int, K: int) -> Finding:
+    def evaluate(self, d: int, K: int) -> Finding:
         power = (_log_2g(d) - math.log(K)) * 2.0 / (d - 1)
         return self._finding(2.0 * math.exp(power), d, K)
 
@@ -78,7 +78,7 @@ class _Upper(_Theorem39):
         # Fewer points than the hypothesis asks for are never excluded.
         spared = _least(d) - 1
         if count is None or (count.exact is not None and count.exact < spared):
-            return Count.of(spared)
+            return Count.from_number(spared)
         return count
 
 
@@ -87,10 +87,10 @@ class _Chord(_Upper):
     so rho* is at most the chord.
     """
 
-    of_rho = True
+    bounds_rho = True
 
-    def at(self, d: int, K: int) -> Finding:
-        finding = super().at(d, K)
+    def evaluate(self, d: int, K: int) -> Finding:
+        finding = super().evaluate(d, K)
         return replace(finding, value=math.sqrt(2.0 * finding.value))
 
     def points(self, d: int, target: Fraction) -> Count:
@@ -114,7 +114,7 @@ def _counted(d: int, radius_squared: Fraction, share: int = 1) -> Count | None:
         two_g = 2 * arb.const_sqrt_pi() * (arb(d + 1) / 2).gamma() / (arb(d) / 2).gamma()
         return two_g / share / ball(radius_squared) ** (arb(d - 1) / 2)
 
-    return counted(formula)
+    return count_below(formula)
 
 
 THEOREM_3_9_LOWER = _Lower()

@@ -45,7 +45,7 @@ from flint import fmpz_mat
 from pydantic import FailFast, Field
 
 from gnc_cli.known_codes.table import data_folder
-from gnc_cli.limits.claim import BoundCertificate, Refuted, Unresolved, poll
+from gnc_cli.limits.claim import BoundCertificate, RefutedError, UnresolvedError, poll
 from gnc_cli.limits.orthogonal import chebyshev, gegenbauer
 from gnc_cli.plain import read_plain
 from gnc_cli.runtime.deadline import Deadline
@@ -120,7 +120,7 @@ class ThreePointCertificate(BoundCertificate):
     in the bases `trivial`, `sign` and `standard`."""
 
     @classmethod
-    def of_bound(cls, bound: Any, d: int, K: int, deadline: Deadline) -> Self | None:
+    def from_bound(cls, bound: Any, d: int, K: int, deadline: Deadline) -> Self | None:
         """The computed or stored one."""
         if bound.certificate is not None:
             return cast("Self", bound.certificate)
@@ -131,19 +131,19 @@ class ThreePointCertificate(BoundCertificate):
     def check(self, deadline: Deadline) -> None:
         """See the module, and `Claim.check`."""
         if self.degree > MOST_DEGREE:
-            raise Unresolved(f"its degree is above {MOST_DEGREE}")
+            raise UnresolvedError(f"its degree is above {MOST_DEGREE}")
         if len(self.cosine) > _MOST_LETTERS:
-            raise Unresolved(f"its cosine has more than {_MOST_LETTERS} characters")
+            raise UnresolvedError(f"its cosine has more than {_MOST_LETTERS} characters")
         self._check_shapes()
         if self.d < 3:
-            raise Unresolved("three-point bounds begin in three dimensions")
+            raise UnresolvedError("three-point bounds begin in three dimensions")
         if min(self.a.rows[0]) < 0:
-            raise Refuted("a number of a is negative")
+            raise RefutedError("a number of a is negative")
         if self.bound >= self.K:
-            raise Refuted(f"its bound is not below {self.K}")
+            raise RefutedError(f"its bound is not below {self.K}")
         for coefficients, _ in (self.remainder(variables, deadline) for variables in (1, 3)):
             if not is_dominant(coefficients):
-                raise Refuted("a remainder is not shown to be a sum of squares")
+                raise RefutedError("a remainder is not shown to be a sum of squares")
 
     def remainder(self, variables: int, deadline: Deadline) -> tuple[Coefficients, int]:
         """What r (of one variable) or R (of three) has beyond its sums of squares.

@@ -159,7 +159,7 @@ def _pair(result: BoundsResult, verbose: bool) -> list[Table]:
     if not verbose:
         return [headline, sheet]
     further = details(best, [sheet], *_SHOWN, prefix="best.0.")
-    listed = [(f"rows.{place}", row) for place, row in rows]
+    is_list = [(f"rows.{place}", row) for place, row in rows]
     return [headline, sheet, further, _every(listed, "", what if one else "value")]
 
 
@@ -439,7 +439,7 @@ def _answer(
     sentences = [Styled(best_text(b, result.requirement), "bold") for b in answer.best if not many]
     headline = Table(title, (fixed, *heads), best, sentences)
     rows: Sequence[DimensionRow | ClassesRow] = answer.rows
-    listed = [(f"{key}.rows.{place}", row) for place, row in enumerate(rows) if row_words(row)]
+    is_list = [(f"{key}.rows.{place}", row) for place, row in enumerate(rows) if row_words(row)]
     listed.sort(key=lambda r: (getattr(r[1], fixed), not r[1].exists, rank(r[1])))
     scale = _scale(result, answer.scale, f"{key}.scale")
     if verbose:
@@ -527,7 +527,10 @@ def row_words(row: Row) -> tuple[str, str] | None:
     if row.exists:
         return None if row.d is None else ("exists from", count(row.d))
     if row.d is None:
-        return "excluded in", "every d" if row.ending is Ending.NEVER else "every d up to 10^6"
+        return (
+            "excluded in",
+            "every d" if row.ending is Ending.UNREACHABLE else "every d up to 10^6",
+        )
     return None if row.d == 2 else ("excluded below", count(row.d))
 
 

@@ -95,7 +95,7 @@ def test_gates_look_at_what_is_known(gnc: Run, gates: str, status: int) -> None:
     assert gnc("bounds", "--K", "100", *shlex.split(gates)).exit_code == status
 
 
-def test_the_linear_programme_says_where_it_is_silent(bounds: Run) -> None:
+def test_the_linear_program_says_where_it_is_silent(bounds: Run) -> None:
     run = bounds("--d 2000 --K 10000 --lp --json")
     assert run.exit_code == 0
     assert run.stderr.startswith("gnc: the linear programme says nothing at 1 of 1 pairs")

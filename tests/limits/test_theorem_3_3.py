@@ -40,7 +40,7 @@ def exact(target: Fraction) -> mpmath.mpf:
 @example(LARGEST_D, LARGEST_D + 1)
 @example(LARGEST_D, 2 * LARGEST_D)
 def test_both_sides_are_the_closed_form(d: int, K: int) -> None:
-    lower, upper = THEOREM_3_3_LOWER.at(d, K), THEOREM_3_3_UPPER.at(d, K)
+    lower, upper = THEOREM_3_3_LOWER.evaluate(d, K), THEOREM_3_3_UPPER.evaluate(d, K)
     with mpmath.workdps(340):
         value = best(d, K)
         if value is None:
@@ -68,7 +68,7 @@ def test_points_are_those_of_the_list(d: int, target: Fraction) -> None:
     guaranteed, spared = THEOREM_3_3_LOWER.points(d, target), THEOREM_3_3_UPPER.points(d, target)
     assert guaranteed.exact == max(there)
     assert guaranteed.how == f"gnc solve --d {d} --K {guaranteed.exact}"
-    assert guaranteed.source == THEOREM_3_3_LOWER.at(d, guaranteed.exact).source
+    assert guaranteed.source == THEOREM_3_3_LOWER.evaluate(d, guaranteed.exact).source
     if len(left) == len(span):
         assert spared is None
     else:
@@ -90,5 +90,5 @@ def test_dimensions_are_those_of_the_list(K: int, target: Fraction) -> None:
     necessary = THEOREM_3_3_UPPER.dimension(K, loosened(target))
     assert sufficient.d == min(there, default=None)
     assert necessary.d == min(left, default=None)
-    assert (sufficient.ending is Ending.NEVER) == (not there)
-    assert (necessary.ending is Ending.NEVER) == (not left)
+    assert (sufficient.ending is Ending.UNREACHABLE) == (not there)
+    assert (necessary.ending is Ending.UNREACHABLE) == (not left)

@@ -20,7 +20,7 @@ from fractions import Fraction
 import numpy as np
 from scipy import linalg
 
-from gnc_cli.limits.claim import Refuted
+from gnc_cli.limits.claim import RefutedError
 from gnc_cli.limits.levenshtein import LEVENSHTEIN
 from gnc_cli.limits.orthogonal import chebyshev, gegenbauer
 from gnc_cli.limits.semidefinite import (
@@ -30,7 +30,7 @@ from gnc_cli.limits.semidefinite import (
     complete,
     conditions,
     orthonormal,
-    solve_programme,
+    solve_program,
 )
 from gnc_cli.limits.three_point_certificate import (
     BASES,
@@ -192,7 +192,7 @@ def _certificate(
 
     Raises:
         LinAlgError: rounding has made a matrix indefinite.
-        Unresolved: the deadline has expired.
+        UnresolvedError: the deadline has expired.
     """
     few, many = digits
     weights = tuple(math.ceil(float(x[0, 0]) * 10**_DIGITS) for x in matrices[: 2 * D])
@@ -282,10 +282,10 @@ def three_point_certificate(
         It, checked; None where no point of the programme could be rounded.
 
     Raises:
-        Unresolved: the deadline has expired.
+        UnresolvedError: the deadline has expired.
     """
     deadline = deadline or Deadline()
-    start = LEVENSHTEIN.at(d, K)
+    start = LEVENSHTEIN.evaluate(d, K)
     if d < 3 or start is None:
         return None
     s, slope = 1.0 - start.value, K * (d - 1) / (2.0 * start.value)
@@ -314,7 +314,7 @@ def _search(
     last: tuple[float, float] | None = None
     for _ in range(_SEARCHES):
         cones, b, _ = _programme(d, s, D)
-        solution = solve_programme(cones, b, -math.inf, tolerance / 2.0, deadline)
+        solution = solve_program(cones, b, -math.inf, tolerance / 2.0, deadline)
         if not math.isfinite(solution.primal):
             return None
         value = 1.0 + (solution.primal + solution.dual) / 2.0
@@ -335,7 +335,7 @@ def _prove(
     cones, b, reserves = _programme(d, float(s), D)
     epsilon = loss / 4.0 / np.maximum(-(reserves @ y), 1.0)
     goal = K - 1.0 - loss / 10.0
-    solution = solve_programme(cones, b - epsilon @ reserves, goal, 0.0, deadline)
+    solution = solve_program(cones, b - epsilon @ reserves, goal, 0.0, deadline)
     if not solution.feasible:
         return None
     matrices = [c.basis @ x @ c.basis.T for c, x in zip(cones, solution.X, strict=True)]
@@ -347,6 +347,6 @@ def _prove(
             return certificate
         except (np.linalg.LinAlgError, ValueError):  # SciPy refuses what is not finite
             few += 1
-        except Refuted:
+        except RefutedError:
             many += 1
     return None

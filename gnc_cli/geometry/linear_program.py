@@ -15,7 +15,7 @@ _SECONDS = 60.0
 Bounds = tuple[float | None, float | None]
 
 
-def solve_linear_programme(
+def solve_linear_program(
     cost: np.ndarray,
     matrix: np.ndarray | sparse.csr_matrix,
     upper: np.ndarray,
