@@ -1,4 +1,4 @@
-"""A call of `bounds`: the declaration of its arguments, and which of them go together."""
+"""A call of `bounds`: the declaration of its arguments, and the rules of their combination."""
 
 from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass
@@ -29,11 +29,13 @@ from gnc_cli.parameters import (
 from gnc_cli.parsing import EXPRESSION_MARKS, nearest_float, number
 
 _MOST_D, _MOST_K = 10**5, 10**18
+"""Largest d and K of a call, far beyond networks and known codes."""
 _MOST_ANSWERS = 10_000
-_OF_A_CHECK = ("verify", "time_limit", "force")
-"""Options that go together with a certificate to check."""
-_NOT_OF_LINES = ("margin", "arcface_m", "probability", "lp", "sdp", "table", "export")
-"""Options of spherical codes and margins alone."""
+"""Largest number of dimensions or sizes in a question without pairs, one row of `best` each."""
+_VERIFY_OPTIONS = ("verify", "time_limit", "force")
+"""Options that `--verify` allows."""
+_CODE_OPTIONS = ("margin", "arcface_m", "probability", "lp", "sdp", "table", "export")
+"""Options of spherical codes and margins, which lines exclude."""
 _QUESTION = "Problem"
 _CERTIFICATES = "Certificates"
 
@@ -126,7 +128,7 @@ class Bounds(Call):
     lp: Annotated[
         bool,
         Parameter(
-            "Add Delsarte's linear programme, verified in exact arithmetic: about a second "
+            "Add Delsarte's linear program, verified in exact arithmetic: about a second "
             "per pair, for d up to 1000, K up to 10^9 and polynomials of degree 40. For one pair "
             "with d up to 8 it is added anyway, where it can help.",
             group=_QUESTION,
@@ -164,7 +166,7 @@ class Bounds(Call):
     time_limit: Annotated[
         float | None,
         Parameter(
-            "Wall time for linear and semidefinite programmes, --export and --verify; bounds that "
+            "Wall time for linear and semidefinite programs, --export and --verify; bounds that "
             "are not ready by then are left out. Default none, of a check 5 minutes.",
             DURATION,
             "Effort and machine",
@@ -193,14 +195,14 @@ class Bounds(Call):
     def __post_init__(self) -> None:
         if self.verify is not None:  # a check of a certificate takes no question
             for name in declared(type(self)):
-                if name not in _OF_A_CHECK and self.is_set(name):
+                if name not in _VERIFY_OPTIONS and self.is_set(name):
                     raise excludes("verify", spelled(name))
             return
         names = filter(self.is_set, ("margin", "arcface_m", "max_cosine"))
         targets = {name: getattr(self, name) for name in names}
         if len(targets) > 1:
-            named = " and ".join(map(spelled, targets))
-            raise UsageError(f"{named} exclude each other; keep one of them")
+            names_of_targets = " and ".join(map(spelled, targets))
+            raise UsageError(f"{names_of_targets} exclude each other; keep one of them")
         if (self.d is not None) + (self.K is not None) + len(targets) < 2:
             raise UsageError(
                 f"give two of {spelled('d')}, {spelled('K')} and a margin, such as "
@@ -231,7 +233,7 @@ class Bounds(Call):
                 f"give {spelled('max_cosine')} or {spelled('arcface_m')}",
             )
         if self.quantity is Quantity.LINES:
-            for name in filter(self.is_set, _NOT_OF_LINES):
+            for name in filter(self.is_set, _CODE_OPTIONS):
                 raise excludes(name, spelled("quantity", self.quantity))
         requirements = [
             ("export", ds == Ks == 1, "one pair", "give one d and one K"),

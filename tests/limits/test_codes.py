@@ -50,7 +50,7 @@ def test_known_codes_of_more_points_count() -> None:
     )
     assert found.value == pytest.approx(1 - 0.39292978913456184, abs=2e-13)
     assert found.value < 1 - 0.39292978913456184  # the figure is good to 1e-13
-    assert found.how is None and value(KNOWN, 11, 100) == found.value
+    assert found.command is None and value(KNOWN, 11, 100) == found.value
     assert value(KNOWN, 2, 9) is None and value(KNOWN, 24, 196561) is None
 
 
@@ -67,7 +67,7 @@ def test_known_codes_of_more_points_count() -> None:
 )
 def test_constructions(d: int, K: int, expected: float, command: str) -> None:
     found = BUILT.evaluate(d, K)
-    assert found is not None and found.how == f"gnc solve {command}"
+    assert found is not None and found.command == f"gnc solve {command}"
     assert 0.0 <= expected - found.value < 2e-16
 
 
@@ -192,8 +192,8 @@ def test_a_table_beside_our_copy() -> None:
 )
 def test_commands_keep_their_word(limit: Limit, d: int, K: int, kind: str) -> None:
     found = limit.evaluate(d, K)
-    assert found is not None and found.how is not None and kind in str(found.source)
-    program, *words = found.how.split()
+    assert found is not None and found.command is not None and kind in str(found.source)
+    program, *words = found.command.split()
     if "--construction" not in words:  # a search beside it is not what is tested
         words += ["--restarts", "1"] if K > 2 * d else []
     run = CliRunner().invoke(app, [*words, "--json", "-q"], prog_name=program)
@@ -238,7 +238,7 @@ def test_a_sum_says_what_it_is_made_of() -> None:
     found = KNOWN.evaluate(96, 6_218_372_160)
     assert found is not None and found.source is not None
     assert "(72, 6218175600) + (24, 196560) in orthogonal subspaces: G. Nebe" in found.source
-    assert "J. Leech" in found.source and found.how is None
+    assert "J. Leech" in found.source and found.command is None
     known = best(96, 6_218_372_160)
     assert known is not None and not known.on_record
     assert cited(known.source) == "(72, 6218175600) + (24, 196560) in orthogonal subspaces"

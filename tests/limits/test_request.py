@@ -103,7 +103,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"d": range(2, 1002), "K": range(2, 103)}, "1,000 dimensions and 101 sizes make more than"),
     ({"d": range(2, 10_003), "margin": 0.3}, "10,001 values are more than 10,000"),
     ({"K": range(2, 10_003), "margin": 0.3}, "10,001 values are more than 10,000"),
-    ({"d": 2, "arcface_m": 1e-170}, "arcface_m=1e-170 is too near to no distance at all"),
+    ({"d": 2, "arcface_m": 1e-170}, "arcface_m=1e-170 leaves a distance below 1e-30"),
     ({"d": 3, "arcface_m": 1e-16}, "too near"),
     ({"d": 3, "margin": 9e-31}, "too near"),
     ({"d": 10, "K": 5, "out": "x.txt"}, "out 'x.txt' has no known suffix; end it in one of .csv, "),

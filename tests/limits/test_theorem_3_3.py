@@ -48,7 +48,7 @@ def test_both_sides_are_the_closed_form(d: int, K: int) -> None:
         else:
             assert lower.value == upper.value
             assert abs(lower.value / value - 1) < 1e-14
-            assert lower.how == f"gnc solve --d {d} --K {K}" and upper.how is None
+            assert lower.command == f"gnc solve --d {d} --K {K}" and upper.command is None
             assert lower.source.startswith("theorem 3.3: ")
             assert upper.source == f"{upper.source.partition('; ')[0]}; theorem 3.3"
 
@@ -67,7 +67,7 @@ def test_points_are_those_of_the_list(d: int, target: Fraction) -> None:
         left = [K for K in span if most(d, K) >= goal]
     guaranteed, spared = THEOREM_3_3_LOWER.points(d, target), THEOREM_3_3_UPPER.points(d, target)
     assert guaranteed.exact == max(there)
-    assert guaranteed.how == f"gnc solve --d {d} --K {guaranteed.exact}"
+    assert guaranteed.command == f"gnc solve --d {d} --K {guaranteed.exact}"
     assert guaranteed.source == THEOREM_3_3_LOWER.evaluate(d, guaranteed.exact).source
     if len(left) == len(span):
         assert spared is None

@@ -126,7 +126,7 @@ def test_pairs_without_a_certificate_are_computed(
 
 def test_where_nothing_can_be_computed_a_message_says_so() -> None:
     (message,) = bounds([3, 4], 1000, sdp=True).messages
-    assert "semidefinite programme says nothing at 2 of 2 pairs: it is of degree 8" in message
+    assert "semidefinite program has no result at 2 of 2 pairs: its degree, 8," in message
 
 
 def test_pairs_whose_bounds_meet_are_not_computed() -> None:

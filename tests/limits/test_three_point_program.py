@@ -8,12 +8,12 @@ import pytest
 from gnc_cli.limits.claim import UnresolvedError
 from gnc_cli.limits.levenshtein import LEVENSHTEIN
 from gnc_cli.limits.semidefinite import solve_program
-from gnc_cli.limits.three_point_program import _programme, three_point_certificate
+from gnc_cli.limits.three_point_program import _program, three_point_certificate
 from gnc_cli.runtime.deadline import Deadline
 
 
 def optimum(d: int, s: float, degree: int) -> float:
-    cones, b, _ = _programme(d, s, degree)
+    cones, b, _ = _program(d, s, degree)
     solution = solve_program(cones, b, -math.inf, 1e-4, Deadline())
     assert solution.primal - solution.dual < 1e-3
     return 1.0 + (solution.primal + solution.dual) / 2.0
