@@ -8,7 +8,7 @@ exist: it may be stopped and started again. Pairs with the widest gap come first
 before large ones. `ledger.csv` gets a line for each, with the seconds that it took; its cosine is
 empty where no certificate was found. The second command chooses one file per pair, among these and
 those that are stored, by what a larger one gains for its size. It writes the files that no other
-bound but Delsarte's programme equals into data/known_codes/certificates, with their list.
+bound but Delsarte's program equals into data/known_codes/certificates, with their list.
 """
 
 import argparse
@@ -170,7 +170,7 @@ def _gains(
 
 
 def is_useful(one: Candidate) -> bool:
-    """Whether no other bound but Delsarte's programme, which a sweep has to ask for, is as good."""
+    """Whether no other bound but Delsarte's program, which a sweep has to ask for, is as good."""
     from gnc_cli.limits.api import bounds
 
     others = [

@@ -160,7 +160,7 @@ def verify(path: str, deadline: Deadline) -> CertificateAnswer:
         )
     except (ValueError, RecursionError) as error:
         raise DataError(  # Python's message about a long number ends with advice on a setting
-            f"{path!r} is no certificate: {str(error).partition('; use sys')[0]}"
+            f"{path!r} is not a certificate: {str(error).partition('; use sys')[0]}"
         ) from error
     return _answer(path, certificate, "proved", None)
 

@@ -1,4 +1,7 @@
-"""`bounds` from Python: what each bound says at (d, K), the best of all, and what files carry."""
+"""`bounds` from Python: what each bound says at (d, K), the best of all, and what files carry.
+
+It tests gnc_cli/limits: api.py, run.py and result.py.
+"""
 
 import csv
 import json

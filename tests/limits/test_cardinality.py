@@ -1,4 +1,4 @@
-"""Kissing numbers and sizes of optimal codes: between published codes and the linear programmes."""
+"""Kissing numbers and sizes of optimal codes: between published codes and the linear programs."""
 
 from fractions import Fraction
 
@@ -27,7 +27,7 @@ def most(limit: Limit, d: int, target: Fraction = HALF) -> int:
 
 @pytest.mark.parametrize("d", KISSING)
 def test_between_codes_and_linear_programs(d: int) -> None:
-    """No wrong digit: above the best known code, below both programmes on pairs of points."""
+    """No wrong digit: above the best known code, below both programs on pairs of points."""
     code = max(e.K for e in our_copy().entries.values() if e.d <= d and e.max_cosine <= 0.5)
     assert code <= KISSING[d] <= most(DelsarteLP(), d) <= most(LEVENSHTEIN, d)
 

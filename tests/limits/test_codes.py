@@ -1,4 +1,7 @@
-"""Bounds from codes: the paper's numbers, commands that keep their word, laws, ties."""
+"""Bounds from codes: the paper's numbers, commands that keep their word, laws, ties.
+
+It tests gnc_cli/limits: lists.py.
+"""
 
 import json
 import math

@@ -1,4 +1,7 @@
-"""Delsarte's linear programme: published values, sharp codes, proofs that can fail, polynomials."""
+"""Delsarte's linear program: published values, sharp codes, proofs that can fail, polynomials.
+
+It tests gnc_cli/limits: delsarte.py, delsarte_optimum.py and orthogonal.py.
+"""
 
 import functools
 import math
@@ -157,7 +160,7 @@ def test_at_and_points_agree(d: int, K: int) -> None:
     assert below is not None and below.exact is not None and below.exact >= K
 
 
-def test_a_programme_for_open_pairs_alone_counts_points_alike() -> None:
+def test_a_program_for_open_pairs_alone_counts_points_alike() -> None:
     apart = DelsarteLP(degree=24, only_open=True)
     found = LP.evaluate(3, 13)
     assert found is not None and apart.evaluate(3, 13) is None and apart.solve(3, 13) == found

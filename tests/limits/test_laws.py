@@ -1,4 +1,7 @@
-"""What all bounds obey together: nothing contradicts, codes fit, order and inverses hold."""
+"""What all bounds obey together: nothing contradicts, codes fit, order and inverses hold.
+
+It tests gnc_cli/limits: limit.py and registry.py.
+"""
 
 import math
 from collections.abc import Iterator

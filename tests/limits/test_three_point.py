@@ -74,7 +74,7 @@ def test_no_code_contradicts_a_stored_certificate() -> None:
         (10, 100, 0.717),
     ],
 )
-def test_upper_ends_are_near_those_of_sampled_programmes(d: int, K: int, upper: float) -> None:
+def test_upper_ends_are_near_those_of_sampled_programs(d: int, K: int, upper: float) -> None:
     (best,) = bounds(d, K).best
     assert upper - 0.005 < best.upper < upper + 0.002
 
@@ -136,10 +136,10 @@ def test_pairs_whose_bounds_meet_are_not_computed() -> None:
     assert run.outcome == "time_limit" and run.messages
 
 
-def test_time_limits_leave_programmes_out() -> None:
+def test_time_limits_leave_programs_out() -> None:
     assert bounds(9, 22, sdp=True, time_limit=1e-9).outcome == "time_limit"
 
 
-def test_programmes_are_for_pairs() -> None:
+def test_programs_are_for_pairs() -> None:
     with pytest.raises(UsageError, match="sdp requires pairs"):
         bounds(K=20, margin=0.5, sdp=True)

@@ -1,4 +1,7 @@
-"""The semidefinite programme: known optima, and the path to a certificate."""
+"""The semidefinite program: known optima, and the path to a certificate.
+
+It tests gnc_cli/limits: three_point_program.py.
+"""
 
 import math
 from fractions import Fraction
