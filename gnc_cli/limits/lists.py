@@ -12,7 +12,7 @@ itself. A proved optimum is attained.
 
 `data/known_codes/cardinality.csv` holds bounds on kissing numbers (s = 1/2) and on the sizes of
 optimal codes, with their sources. Delsarte's linear program gives the kissing number in 8 and 24
-dimensions, and slightly more in some others. In between, bounds on triples of points are better.
+dimensions, and slightly larger numbers elsewhere, where bounds on triples of points are better.
 Bounds that are numerical, or certified but not refereed, are shown next to the others, but prove
 nothing.
 

@@ -80,9 +80,9 @@ class Bounds(Call):
     margin: Annotated[
         float | None,
         Parameter(
-            "One-vs-rest distance wanted (CosFace's margin), above 0, up to 2. With --K: "
-            "which d; with --d: how many K; with both: which share of the largest margin it is, "
-            "and which scale softmax needs.",
+            "Required one-vs-rest distance (CosFace's margin), above 0, up to 2. With --K the "
+            "answer is d, with --d it is K; with both it is the share of the largest margin, and "
+            "the scale that softmax needs.",
             real(above=0.0, most=2.0),
             _QUESTION,
         ),
@@ -119,7 +119,7 @@ class Bounds(Call):
         float | None,
         Parameter(
             "Print the scale s = 1/tau that is enough for probability P on every class. Default "
-            "0.9 where d, K and a margin are given, else none.",
+            "0.9 if d, K and a margin are given, else none.",
             real(above=0.0, below=1.0),
             _QUESTION,
             metavar="P",
@@ -130,14 +130,14 @@ class Bounds(Call):
         Parameter(
             "Add Delsarte's linear program, verified in exact arithmetic: about a second "
             "per pair, for d up to 1000, K up to 10^9 and polynomials of degree 40. For one pair "
-            "with d up to 8 it is added anyway, where it can help.",
+            "with d up to 8 it is added by default, if the other bounds leave a gap.",
             group=_QUESTION,
         ),
     ] = False
     sdp: Annotated[
         bool,
         Parameter(
-            "Compute Bachoc and Vallentin's three-point bound for pairs without a stored one where "
+            "Compute Bachoc and Vallentin's three-point bound for pairs without a stored one, if "
             "the other bounds leave a gap, proved in whole numbers: about ten seconds per pair.",
             group=_QUESTION,
         ),
@@ -167,7 +167,7 @@ class Bounds(Call):
         float | None,
         Parameter(
             "Wall time for linear and semidefinite programs, --export and --verify; bounds that "
-            "are not ready by then are left out. Default none, of a check 5 minutes.",
+            "are not ready by then are left out. Default none; 5 minutes for --verify.",
             DURATION,
             "Effort and machine",
         ),

@@ -275,7 +275,7 @@ def _step(
         Z: slack matrix of the dual, for each cone.
         missing: violation of the conditions, shape (m,).
         slack: violation of the conditions of the dual, for each cone.
-        central: keep the objective, and only approach the central path.
+        central: aim at the central path alone, without lowering the objective.
 
     Raises:
         LinAlgError: rounding errors are larger than the distance to the boundary.
