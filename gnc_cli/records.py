@@ -135,7 +135,7 @@ class Result:
 
     @classmethod
     def judged_kinds(cls) -> tuple[type, ...]:
-        """The records that `judged` rows are made of."""
+        """The records that `judged_rows` are made of."""
         return (*cls.row_kinds(), cls)
 
     @classmethod
@@ -144,7 +144,7 @@ class Result:
         kinds = (*cls.judged_kinds(), cls)
         return {key: value for kind in kinds for key, value in marked(kind, mark).items()}
 
-    def judged(self) -> list[dict[str, Any]]:
+    def judged_rows(self) -> list[dict[str, Any]]:
         """The rows that gates and dashboards look at."""
         return rows_of(self.to_json())
 

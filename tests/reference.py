@@ -1,8 +1,8 @@
-"""Tables of the documentation that say what the program says of itself: options, keys, exit codes,
-codes from algebra, names of Python.
+"""Tables of the documentation made from the program: options, keys, exit codes, algebraic
+constructions, names of Python.
 
 They stand between `<!-- table: NAME -->` and `<!-- end of table -->` in the pages.
-`python -m tests.reference` writes them anew, `make docs` does too.
+`python -m tests.reference` writes them, and so does `make docs`.
 """
 
 import ast
@@ -24,53 +24,68 @@ from tests.documents import PAGES
 
 Row = tuple[str, ...]
 
+ORDER = ("solve", "measure", "bounds", "train", "compare")
+"""The commands in the order of the pages."""
+MIN_SHARED_KEYS = 5
+"""Number of keys alike in two records from which on they are named in a line: fewer are rows."""
+
 _TABLE = re.compile(r"(?<=^<!-- table: )(.*?)( -->\n).*?(?=^<!-- end of table -->$)", re.M | re.S)
 
 
 def with_tables(text: str) -> str:
-    """The text of a page with its tables as the program is today."""
+    """Return the text of a page with its tables as the program is today."""
     return _TABLE.sub(lambda m: f"{m[1]}{m[2]}\n{_generated(*m[1].split())}\n", text)
 
 
 def _generated(name: str, command: str = "") -> str:
     if name == "options":
         return options(command)
+    if name == "records":
+        return record_sections(command)
+    if name == "constructions":
+        return constructions()
     heads_of, rows = {
         "program": (("option", "meaning"), program_options),
-        "keys": (("key", "type", "meaning"), lambda: keys(command)),
         "exit-codes": (("exit code", "meaning"), exit_codes),
-        "constructions": (
-            ("name", "code", "d", "K", "largest cosine", "found by", "proved optimal by"),
-            constructions,
-        ),
         "names": (("name and arguments", "meaning"), names),
     }[name]
     return table(heads_of, rows())
 
 
 def table(heads: Row, rows: Iterator[Row]) -> str:
-    """A table in Markdown; a bar within a cell is escaped."""
+    """Return a table in Markdown, without padding; a bar within a cell is escaped."""
     lines = [heads, ("---",) * len(heads), *rows]
     cells = ([" ".join(str(cell).split()).replace("|", r"\|") for cell in row] for row in lines)
-    return "".join(f"| {' | '.join(row)} |\n" for row in cells)
+    return "".join(f"|{'|'.join(row)}|\n" for row in cells)
 
 
 def options(command: str) -> str:
-    """The options of a command by the headings of its help text."""
-    own = {n: p for n, p in declared(Commands.function(command)).items() if p.in_shell}
+    """Return the options of a command, or those of every command, by headings of the help text."""
+    every = [_option_rows(name) for name in ORDER]
+    shared = [row for row in every[0] if all(row in rows for rows in every)]
     panels: dict[str, list[Row]] = {}
-    for key, parameter in (own | declared(OutputOptions) | declared(GateOptions)).items():
-        heading = "Files" if parameter.argument else parameter.group
-        panels.setdefault(heading, []).append((_written(key, parameter), parameter.help))
+    for heading, *row in shared if command == "every" else _option_rows(command):
+        if command == "every" or (heading, *row) not in shared:
+            panels.setdefault(heading, []).append((*row,))
+    title = "every command" if command == "every" else f"`gnc {command}`"
     parts = [
-        f"### {h}: `gnc {command}`\n\n{table(('option', 'meaning'), iter(rows))}"
-        for h, rows in panels.items()
+        f"### {heading}: {title}\n\n{table(('option', 'meaning'), iter(rows))}"
+        for heading, rows in panels.items()
     ]
     return "\n".join(parts)
 
 
+def _option_rows(command: str) -> list[Row]:
+    """Return the heading, spelling and help of each option of a command."""
+    declared_here = {n: p for n, p in declared(Commands.function(command)).items() if p.in_shell}
+    return [
+        ("Files" if p.argument else p.group, _written(name, p), p.help)
+        for name, p in (declared_here | declared(OutputOptions) | declared(GateOptions)).items()
+    ]
+
+
 def _written(name: str, parameter: Parameter) -> str:
-    """An option as it is typed, with what stands for its value."""
+    """Return an option as it is typed, with the placeholder of its value."""
     value = parameter.metavar or (parameter.kind.metavar if parameter.kind else None)
     if parameter.argument:
         return f"`{value}`"
@@ -81,52 +96,83 @@ def _written(name: str, parameter: Parameter) -> str:
 
 
 def program_options() -> Iterator[Row]:
-    """The options of `gnc` itself."""
+    """Yield the options of `gnc` itself."""
     command = get_command(program)
     context = command.context_class(command, help_option_names=["-h", "--help"])
     for option in command.get_params(context):
         yield ", ".join(f"`{name}`" for name in sorted(option.opts)), getattr(option, "help", "")
 
 
-def keys(command: str) -> Iterator[Row]:
-    """The keys of a command's JSON, dotted, with type and meaning."""
-    schema = schemas.load(command)
-    seen: set[str] = set()
-    for shape in schema["anyOf"]:
-        for row in _properties(shape, schema["$defs"], ""):
-            if row[0] not in seen:
-                seen.add(row[0])
-                yield row
+def record_sections(command: str) -> str:
+    """Return a section for each record of a command's JSON that no earlier command prints."""
+    printed: dict[str, dict[str, Any]] = {}
+    for earlier in ORDER[: ORDER.index(command)]:
+        printed |= schemas.load(earlier)["$defs"]
+    definitions = schemas.load(command)["$defs"]
+    names = [record.__name__ for record in records.results(command)]
+    for name in names:  # grows to all records below the results, breadth first
+        names += [inner for inner in _references(definitions[name]) if inner not in names]
+    sections = []
+    for name in names:
+        if name not in printed:
+            sections.append(f"### {name}\n\n{_record(definitions[name], printed)}")
+            printed[name] = definitions[name]
+    return "\n".join(sections)
 
 
-def _properties(
-    shape: dict[str, Any], definitions: dict[str, Any], prefix: str, depth: int = 0
-) -> Iterator[Row]:
-    for name, part in shape.get("properties", {}).items():
-        if prefix == "" and name in ("schema", "command", "version", "seconds"):
-            continue
-        inner, is_list = _records(part, definitions)
-        key = f"{prefix}{name}" + ("[ ]" if is_list else "")
-        yield f"`{key}`", _type_name(part), part.get("description", "")
-        for record in inner if depth < 2 else ():
-            yield from _properties(record, definitions, f"{key}.", depth + 1)
+def _references(part: Any) -> Iterator[str]:
+    """Yield the names of the records that a part of a JSON Schema refers to."""
+    if isinstance(part, dict):
+        if "$ref" in part:
+            yield _record_name(part)
+        for inner in part.values():
+            yield from _references(inner)
+    elif isinstance(part, list):
+        for inner in part:
+            yield from _references(inner)
 
 
-def _records(part: dict[str, Any], definitions: dict[str, Any]) -> tuple[list[Any], bool]:
-    """The records that a value may hold, and whether it is a list of them."""
-    if "$ref" in part:
-        return [definitions[part["$ref"].rpartition("/")[2]]], False
-    if "anyOf" in part:
-        found = [_records(option, definitions) for option in part["anyOf"]]
-        return [r for records, _ in found for r in records], any(is_list for _, is_list in found)
-    if part.get("type") == "array" and "items" in part:
-        return _records(part["items"], definitions)[0], True
-    return [], False
+def _record_name(part: dict[str, Any]) -> str:
+    return str(part["$ref"].rpartition("/")[2])
+
+
+def _record(shape: dict[str, Any], printed: dict[str, dict[str, Any]]) -> str:
+    """Return the description of a record and the table of its keys.
+
+    Keys that an earlier record has alike are named in a line in place of rows.
+    """
+    text = f"{' '.join(shape.get('description', '').split())}\n"
+    if "enum" in shape:
+        return f"{text}\nOne of {', '.join(f'`{value}`' for value in shape['enum'])}.\n"
+    keys = {name: part for name, part in shape["properties"].items() if name != "seconds"}
+    alike = {
+        name: [key for key in keys if other.get("properties", {}).get(key) == keys[key]]
+        for name, other in printed.items()
+    }
+    base = max(alike, key=lambda name: len(alike[name]), default="")
+    if base and len(alike[base]) >= MIN_SHARED_KEYS:
+        shared = ", ".join(f"`{key}`" for key in alike[base])
+        text += f"\nKeys as in {_link(base)}: {shared}.\n"
+        keys = {name: part for name, part in keys.items() if name not in alike[base]}
+    rows = ((f"`{key}`", _short_type(p), p.get("description", "")) for key, p in keys.items())
+    return f"{text}\n{table(('key', 'type', 'meaning'), rows)}" if keys else text
+
+
+def _link(record: str) -> str:
+    return f"[{record}](#{record.lower()})"
+
+
+def _short_type(part: dict[str, Any]) -> str:
+    """Return the type of a value, with a question mark if it may be null."""
+    names = _type_name(part).split(" or ")
+    shown = " or ".join(name for name in names if name != "null")
+    return f"{shown}?" if "null" in names else shown
 
 
 def _type_name(part: dict[str, Any]) -> str:
+    """Return the type of a value, with links to the records in it."""
     if "$ref" in part:
-        return "object"
+        return _link(_record_name(part))
     if "anyOf" in part:
         names = [_type_name(option).split(" or ") for option in part["anyOf"]]
         return " or ".join(dict.fromkeys(itertools.chain.from_iterable(names)))
@@ -135,11 +181,14 @@ def _type_name(part: dict[str, Any]) -> str:
     kind = part.get("type", "any")
     if isinstance(kind, list):
         return " or ".join(kind)
+    inner = part.get("items") or part.get("additionalProperties")
+    if kind in ("array", "object") and isinstance(inner, dict) and [*_references(inner)]:
+        return f"{'list' if kind == 'array' else 'object'} of {_type_name(inner)}"
     return "list" if kind == "array" else str(kind)
 
 
 def exit_codes() -> Iterator[Row]:
-    """The exit codes, from the documentation of the enumeration."""
+    """Yield the exit codes, from the docstrings of the enumeration."""
     (tree,) = ast.parse(inspect.getsource(errors.ExitCode)).body
     assert isinstance(tree, ast.ClassDef)
     texts = [
@@ -153,16 +202,26 @@ def exit_codes() -> Iterator[Row]:
         yield f"`{code.value}`", str(text)
 
 
-def constructions() -> Iterator[Row]:
-    """Every code that `--construction` can name."""
-    for row in list_constructions().rows:
-        name, cosine = f"`{row.name}`", f"`{row.max_cosine}`"
-        yield (name, row.title, row.d, row.K, cosine, row.reference, row.optimality or "")
+def constructions() -> str:
+    """Return the table of every code that `--construction` can name, and its numbered sources."""
+    sources: dict[str, str] = {}
+
+    def numbers(text: str | None) -> str:
+        parts = text.split("; ") if text else []
+        return ", ".join(sources.setdefault(part, f"[{len(sources) + 1}]") for part in parts)
+
+    heads_of = ("name", "code", "d", "K", "largest cosine", "found by", "proved optimal by")
+    rows = [
+        (f"`{row.name}`", row.title, row.d, row.K, f"`{row.max_cosine}`")
+        + (numbers(row.reference), numbers(row.optimality))
+        for row in list_constructions().rows
+    ]
+    listed = "\n".join(f"{number[1:-1]}. {source}" for source, number in sources.items())
+    return f"{table(heads_of, iter(rows))}\nSources:\n\n{listed}\n"
 
 
 def names() -> Iterator[Row]:
-    """The functions and classes of `gnc_cli` and of the modules that it promises, with the first
-    paragraph of what they say."""
+    """Yield the promised functions and classes with the first paragraph of their docstrings."""
     commands = ("solve", "measure", "bounds", "compare", "train")
     series = ("solve_sweep", "measure_series", "train_series", "list_constructions")
     of_gnc = (*commands, *series, "measure_model", "GNCMetrics")
@@ -180,14 +239,16 @@ def names() -> Iterator[Row]:
         for name in members:
             thing = getattr(module, name)
             shown = f"{module.__name__}.{name}"
-            if module not in (records, brackets, errors):
+            if name in (*commands, *series[:3]):
+                shown += "(...)"
+            elif module not in (records, brackets, errors):
                 called = inspect.signature(thing).parameters.values()
                 shown += f"({', '.join(_argument(p) for p in called)})"
             yield f"`{shown}`", (inspect.getdoc(thing) or "").partition("\n\n")[0]
 
 
 def _argument(parameter: inspect.Parameter) -> str:
-    """An argument as in a call: without its type."""
+    """Return an argument as in a call: without its type."""
     value = parameter.default
     shown = repr(str(value) if isinstance(value, str) else value)  # of an enumeration, its value
     default = "" if value is parameter.empty else f"={shown}"

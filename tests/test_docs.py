@@ -58,8 +58,8 @@ def _name(page: Path) -> str:
     return str(page.relative_to(ROOT))
 
 
-ELSEWHERE = ("cookbook.md", "trainers.md", "language-model-head.md")
-"""Pages for frameworks: see test_cookbook.py and those in tests/integrations."""
+ELSEWHERE = ("trainers.md", "language-model-head.md")
+"""Pages for frameworks: see test_training_loop.py and those in tests/integrations."""
 COMMANDS = [page for page in PAGES if runnable(page) and page.name not in ELSEWHERE]
 
 
@@ -171,6 +171,18 @@ def test_the_paper_has_the_form_of_its_journal_and_cites_measured_figures() -> N
     assert [figure for figure in figures if figure not in measured] == []
 
 
+def test_each_record_of_the_json_has_one_table_with_all_its_keys() -> None:
+    """A key stands in the table of its record, or in the line of those of another record."""
+    text = (ROOT / "docs/reference/json.md").read_text(encoding="utf-8")
+    names = re.findall(r"^### (\w+)$", text, re.MULTILINE)
+    assert len(names) == len(set(names))
+    sections = dict(re.findall(r"^### (\w+)\n(.*?)(?=^##|\Z)", text, re.MULTILINE | re.DOTALL))
+    for command in VIEWS:
+        for name, record in schemas.load(command)["$defs"].items():
+            for key in record.get("properties", {}).keys() - {"seconds"}:
+                assert f"`{key}`" in sections[name], f"{name}: {key}"
+
+
 def _commands() -> list[tuple[str, Any]]:
     group: Any = typer.main.get_command(app)
     return [(name, group.get_command(None, name)) for name in group.commands]
@@ -217,11 +229,19 @@ def test_documents_speak_of_the_project_alone(name: str) -> None:
     assert not re.findall(f"{machine}|{registry}", text)
 
 
-def test_documents_link_to_files_that_exist() -> None:
+def test_documents_link_to_files_and_headings_that_exist() -> None:
     for page in [*PAGES, *BESIDE]:
-        text = page.read_text(encoding="utf-8")
-        for target in re.findall(r"\]\((?!https?://)([^)#]+)\)", text):
-            assert (page.parent / target).exists(), f"{page}: {target}"
+        text = re.sub(r"^```.*?^```$", "", page.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
+        for target, anchor in re.findall(r"\]\((?!https?://)([^)#]*)(?:#([^)]*))?\)", text):
+            linked = page.parent / target if target else page
+            assert linked.exists(), f"{page}: {target}"
+            assert not anchor or anchor in _anchors(linked), f"{page}: {target}#{anchor}"
+
+
+def _anchors(page: Path) -> list[str]:
+    """The names of the headings of a page in links."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return [re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings]
 
 
 def test_readme_in_a_package_index_links_to_no_file() -> None:

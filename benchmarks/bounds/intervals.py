@@ -3,7 +3,7 @@
     python -m benchmarks.bounds.intervals
 
 Pairs of 3 to 8 dimensions, where bounds by triples of points are stored, two of 10, and five that
-sections of lattices have. Delsarte's linear programme is asked for everywhere.
+sections of lattices have. Delsarte's linear program is asked for everywhere.
 """
 
 from math import ceil, floor

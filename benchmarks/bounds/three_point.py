@@ -8,7 +8,7 @@ exist: it may be stopped and started again. Pairs with the widest gap come first
 before large ones. `ledger.csv` gets a line for each, with the seconds that it took; its cosine is
 empty where no certificate was found. The second command chooses one file per pair, among these and
 those that are stored, by what a larger one gains for its size. It writes the files that no other
-bound but Delsarte's programme equals into data/known_codes/certificates, with their list.
+bound but Delsarte's program equals into data/known_codes/certificates, with their list.
 """
 
 import argparse
@@ -74,7 +74,7 @@ def file_name(d: int, K: int, degree: int) -> str:
 
 def build(d: int, K: int, degree: int, out: Path) -> list[object]:
     """One certificate; the line of the ledger."""
-    from gnc_cli.limits.three_point_programme import three_point_certificate
+    from gnc_cli.limits.three_point_program import three_point_certificate
 
     started = time.monotonic()
     certificate = three_point_certificate(d, K, degree, deadline=None)
@@ -170,7 +170,7 @@ def _gains(
 
 
 def is_useful(one: Candidate) -> bool:
-    """Whether no other bound but Delsarte's programme, which a sweep has to ask for, is as good."""
+    """Whether no other bound but Delsarte's program, which a sweep has to ask for, is as good."""
     from gnc_cli.limits.api import bounds
 
     others = [

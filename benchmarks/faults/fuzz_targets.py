@@ -237,7 +237,7 @@ def _proofs() -> list[bytes]:
             gnc_cli.bounds(d, K, export=os.path.join(folder, "a.json"), force=True)
             texts.append(Path(folder, "a.json").read_bytes())
     rows = gnc_cli.solve(3, 12, construction="icosahedron").weights
-    texts.append(document(LocalOptimum.of_code(rows, Deadline())))
+    texts.append(document(LocalOptimum.from_code(rows, Deadline())))
     return texts
 
 

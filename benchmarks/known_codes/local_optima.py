@@ -23,7 +23,7 @@ import numpy as np
 from benchmarks.paths import RECORDS, ROOT
 from gnc_cli.known_codes.stored import ATLAS, stored_codes
 from gnc_cli.known_codes.table import data_folder
-from gnc_cli.limits.claim import Refuted, Unresolved
+from gnc_cli.limits.claim import RefutedError, UnresolvedError
 from gnc_cli.limits.local_optimum import LocalOptimum
 from gnc_cli.runtime.deadline import Deadline
 
@@ -53,8 +53,8 @@ def row_of(d: int, K: int, name: str, rows: np.ndarray) -> dict[str, Any]:
     started = time.monotonic()
     row: dict[str, Any] = {"d": d, "K": K, "name": name, "sha256": _hash(rows)}
     try:
-        certificate = LocalOptimum.of_code(rows, Deadline(600.0))
-    except (Refuted, Unresolved) as error:
+        certificate = LocalOptimum.from_code(rows, Deadline(600.0))
+    except (RefutedError, UnresolvedError) as error:
         row["reason"] = str(error)
     else:
         row["radius"] = f"{float(Fraction(certificate.radius)):.1e}"

@@ -50,9 +50,9 @@ def contradictions(table: KnownCodes) -> list[str]:
             found.append(f"{name} has too few decimals; where it is exact, write a fraction")
         clearance = float(1 - entry.between[1])
         for limit in bounds:
-            most = limit.at(entry.d, entry.K)
+            most = limit.evaluate(entry.d, entry.K)
             if most and most.valid and clearance > most.value * (1 + _ROUNDING):
-                found.append(f"{name} is impossible by {limit.name}: {limit.cited(most)}")
+                found.append(f"{name} is impossible by {limit.name}: {limit.citation(most)}")
         best = table.covering(entry.d, entry.K)
         assert best is not None or entry in table.claims
         if best and best.between[1] < entry.between[0] and "implied" not in entry.note:

@@ -63,7 +63,7 @@ from gnc_cli.codes.congruence import CodeSymmetries
 from gnc_cli.codes.description import Description, Design, Energies, Jamming, Rigidity, Symmetry
 from gnc_cli.errors import UsageError
 from gnc_cli.geometry.active_pairs import ActivePairs, Linearisation, linearise
-from gnc_cli.geometry.linear_programme import solve_linear_programme
+from gnc_cli.geometry.linear_program import solve_linear_program
 from gnc_cli.geometry.min_norm_point import min_norm_point
 from gnc_cli.geometry.second_order import UNDECIDED, second_order
 from gnc_cli.runtime.deadline import Deadline
@@ -225,7 +225,7 @@ def _deepest_hole(W: np.ndarray, deadline: Deadline) -> float:
         length, longer = 0.0, 1.0
         while longer > length + _TINY:
             length = longer
-            hole = solve_linear_programme(-direction, W, np.ones(K), (None, None), deadline)
+            hole = solve_linear_program(-direction, W, np.ones(K), (None, None), deadline)
             if hole is not None and hole.status == 3:
                 return 0.0  # unbounded: the centre lies on the boundary of the hull
             if hole is None or hole.status != 0:
@@ -388,7 +388,7 @@ def _programme(
     The stress is at least 1 where the rate is below 1. None: no time, or too few digits.
     """
     m, n = jacobian.shape
-    solution = solve_linear_programme(
+    solution = solve_linear_program(
         np.concatenate([np.zeros(n), -np.ones(m)]),
         sparse.hstack([jacobian, sparse.identity(m)], format="csr"),
         np.zeros(m),

@@ -567,11 +567,11 @@ class MeasureSeries(Result):
         """Each row as a result of its own, as `on_row` gets it."""
         return [row.to_json() for row in self.rows]
 
-    judged = lines
+    judged_rows = lines
 
     @classmethod
     def judged_kinds(cls) -> tuple[type, ...]:
-        """The records that `judged` rows are made of."""
+        """The records that `judged_rows` are made of."""
         return (MeasureResult,)
 
     @property

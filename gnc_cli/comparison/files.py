@@ -37,7 +37,7 @@ from gnc_cli.io.code import CodeFile
 from gnc_cli.io.codefile import code_of, off_lines, read_points
 from gnc_cli.io.formats import FORMATS
 from gnc_cli.io.inputs import open_input, split_key
-from gnc_cli.limits.claim import Refuted, Unresolved, document
+from gnc_cli.limits.claim import RefutedError, UnresolvedError, document
 from gnc_cli.limits.local_optimum import LocalOptimum
 from gnc_cli.parameters import spelled
 from gnc_cli.parsing import nearest_float
@@ -233,8 +233,8 @@ def export_code(
         graph = iter([to_graph6(K, contact_pairs) + b"\n"])
     local: _Content
     try:
-        local = iter([document(LocalOptimum.of_code(W, deadline))])
-    except (Refuted, Unresolved) as error:
+        local = iter([document(LocalOptimum.from_code(W, deadline))])
+    except (RefutedError, UnresolvedError) as error:
         local = str(error)
     coordinates = _lines(texts or ([f"{x:.17g}" for x in row.tolist()] for row in W))
     make_folder(folder)

@@ -86,7 +86,7 @@ def conclude(
         emit("".join(lines), rows=True)
     messages = [] if output.quiet else [*result.messages]
     if gates.gates:
-        verdicts = [*verdicts, *gates.judge(result.judged(), result.marked("label"))]
+        verdicts = [*verdicts, *gates.judge(result.judged_rows(), result.marked("label"))]
     messages += [v.line for v in verdicts if not (output.quiet and v.status is Status.PASSED)]
     if result.target_missed and output.shape is not Shape.TABLE and not output.quiet:
         messages.append("target missed: see max_cosine and rho_one_vs_rest")
@@ -179,7 +179,7 @@ def _figures(result: Result) -> dict[str, Any]:
     """All figures at one level: of the whole, then of each row."""
     body = result.to_json()
     whole = flatten({k: v for k, v in body.items() if k != "rows"}, lists=False)
-    rows = result.judged() if "rows" in body else []
+    rows = result.judged_rows() if "rows" in body else []
     return whole | {
         f"rows.{at}.{key}": value
         for at, row in enumerate(rows)
@@ -205,7 +205,7 @@ def _prometheus(result: Result, verdicts: Sequence[GateVerdict]) -> str:
     names, words = result.marked("label"), result.marked("word")
     silent = {*_HEAD, *names, *counts, *result.marked("aside")}
     shared = {key: body[key] for key in names if body.get(key) is not None}
-    for row in result.judged():
+    for row in result.judged_rows():
         known = shared | row
         labels = {key: known[key] for key in names if known.get(key) is not None}
         for key, value in flatten(row, lists=False).items():

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from gnc_cli.geometry.linear_programme import solve_linear_programme
+from gnc_cli.geometry.linear_program import solve_linear_program
 from gnc_cli.runtime.deadline import Deadline
 
 _ENTRIES = 1 << 20
@@ -193,7 +193,7 @@ class Linearisation:
         cost[-1] = 1.0
         box = [(-reach / unit, reach / unit)] * n + [(None, None)]
         slack = (values.max() - values) / unit
-        solution = solve_linear_programme(cost, matrix, slack, box, deadline, method="highs-ipm")
+        solution = solve_linear_program(cost, matrix, slack, box, deadline, method="highs-ipm")
         solved = solution is not None and solution.status == 0
         return unit * solution.x[:-1] if solved else None
 

@@ -1,8 +1,9 @@
-"""What the bounds answer together: how far apart for (d, K), in which d, and up to which K.
+"""Joint answers of the bounds: intervals of distances at (d, K), of dimensions, and of K.
 
 By the bisector theorem (docs/theory/theorem.md) rho* = 1 - t*, t* the smallest possible largest
 cosine: a bound on one is a bound on the other. A code in d dimensions lies in all higher ones, and
-rows may be dropped from it: one bound that says "exists" is enough, and so is one that excludes.
+rows may be dropped from it. So one bound that proves existence is enough, and so is one that
+excludes.
 """
 
 import math
@@ -40,22 +41,27 @@ from gnc_cli.limits.result import (
     DimensionRow,
     LargestMargins,
     Status,
-    telling,
+    drop_redundant,
 )
 from gnc_cli.metrics.scale import adacos_scale, least_scale
 from gnc_cli.runtime.deadline import Deadline, StageProgress
 
 _SAME_ANGLE = 1e-9
-"""Angles that differ by less, relatively, count as equal. Near 1 cosines hardly differ, angles
-do."""
-_FEW = 10**6
+"""Relative difference of angles that meet. Cosines near 1 hardly differ when their angles do."""
+_MAX_LOOSE_COUNT = 10**6
+"""Largest count of a formula with a loosened target: beyond it values of neighbouring K differ by
+less than targets are loosened."""
 
 
 def _fields(
-    limit: Limit, quantity: Quantity, says: Finding | Count | None, d: int | None, K: int | None
+    limit: Limit,
+    quantity: Quantity,
+    statement: Finding | Count | None,
+    d: int | None,
+    K: int | None,
 ) -> dict[str, Any]:
-    """The fields that rows of all questions share; no command where no machine holds its code."""
-    how = None if says is None or (d or 0) * (K or 0) > 10**15 else says.how
+    """Return the fields that rows of all questions share; no command above 10^15 coordinates."""
+    command = None if statement is None or (d or 0) * (K or 0) > 10**15 else statement.command
     return {
         "d": d,
         "K": K,
@@ -63,10 +69,10 @@ def _fields(
         "side": limit.side(quantity),
         "exists": limit.exists,
         "proven": limit.proved,
-        "constructive": how is not None,
+        "constructive": command is not None,
         "bisector": limit.by_bisector(quantity),
-        "source": limit.cited(says),
-        "how": how,
+        "source": limit.citation(statement),
+        "how": command,
     }
 
 
@@ -79,12 +85,16 @@ def limits_of(
     deadline: Deadline | None = None,
     progress: StageProgress | None = None,
 ) -> list[Limit]:
-    """The bounds that a question is put to, in their order.
+    """Return the bounds that answer a question, in their order.
 
     Args:
-        lp: with Delsarte's linear programme, which otherwise is asked of one pair of few
-            dimensions alone.
-        sdp: with the three-point bound where none is stored.
+        question: the question.
+        codes: known codes, those of the user included.
+        lp: add Delsarte's linear program. By default it is solved for one pair of few dimensions
+            only, and only if the other bounds leave a gap.
+        sdp: compute three-point bounds that are not stored.
+        deadline: deadline of linear and semidefinite programs.
+        progress: called as in `three_point_certificate`.
     """
     limits = all_limits(question.subject, codes, sdp=sdp, deadline=deadline, progress=progress)
     if question.subject is Quantity.LINES:
@@ -98,7 +108,7 @@ def limits_of(
 
 
 def possible_interval(d: int, K: int, codes: KnownCodes) -> Bracket:
-    """The best proved interval of rho*(d, K), as `gnc bounds` has it."""
+    """Return the best proved interval of rho*(d, K), that of `gnc bounds`."""
     question = Question(d=(d,), K=(K,))
     _, best = pair_answer(d, K, limits_of(question, codes), question, None, None)
     return Bracket(best.lower, best.upper)
@@ -110,26 +120,31 @@ def pair_answer(
     limits: Sequence[Limit],
     question: Question,
     best_known: BestKnown | None,
-    least: DimensionBest | None,
+    dimensions: DimensionBest | None,
 ) -> tuple[list[BoundRow], BestBounds]:
-    """What each bound says at (d, K), and the best interval, with the best code known there.
+    """Return the rows of the bounds at (d, K), and the best interval.
 
     Args:
-        least: the dimensions that the target needs, for `LargestMargins`.
+        d: dimension.
+        K: number of points.
+        limits: the bounds.
+        question: the question.
+        best_known: the best code known at (d, K).
+        dimensions: the dimensions that the target needs, for `LargestMargins`.
 
     Raises:
-        ArithmeticError: a lower end above an upper one by more than rounding: one is wrong.
+        ArithmeticError: a lower end exceeds an upper one by more than rounding: one is wrong.
     """
-    findings = [limit.at(d, K) for limit in limits]
+    findings = [limit.evaluate(d, K) for limit in limits]
     rows = _pair_rows(d, K, limits, findings, question.subject)
-    best = _pair_best(rows, question, best_known, least)
-    for at in reversed(range(len(limits))):  # the linear programme comes before the slower one
-        new = None if best.exact else limits[at].solve(d, K)
-        if new is not None:
-            findings[at] = new
+    best = _pair_best(rows, question, best_known, dimensions)
+    for index in reversed(range(len(limits))):  # the linear program comes before the slower one
+        finding = None if best.exact else limits[index].solve(d, K)
+        if finding is not None:
+            findings[index] = finding
             rows = _pair_rows(d, K, limits, findings, question.subject)
-            best = _pair_best(rows, question, best_known, least)
-    return telling(rows), best
+            best = _pair_best(rows, question, best_known, dimensions)
+    return drop_redundant(rows), best
 
 
 def _pair_rows(
@@ -165,17 +180,17 @@ def _pair_best(
     rows: Sequence[BoundRow],
     question: Question,
     best_known: BestKnown | None,
-    least: DimensionBest | None,
+    dimensions: DimensionBest | None,
 ) -> BestBounds:
     bounds = [row for row in rows if row.valid and row.proven]
     code = max((row for row in bounds if row.exists), key=lambda row: row.margin)
-    # Of equal ends one that is not attained says more.
+    # Among equal ends one that is not attained is the stronger statement.
     excluding = (row for row in bounds if not row.exists)
     limit = min(excluding, key=lambda row: (row.margin, not row.strict))
-    rest = question.subject is Quantity.ONE_VS_REST
-    low, high = (code, limit) if rest else (limit, code)
-    # Digits to which distances are good, decimals to which cosines are.
-    if low.value > high.value + ROUNDING * (low.value if rest else 1.0):
+    is_distance = question.subject is Quantity.ONE_VS_REST
+    low, high = (code, limit) if is_distance else (limit, code)
+    # Distances have relative errors, cosines absolute ones.
+    if low.value > high.value + ROUNDING * (low.value if is_distance else 1.0):
         raise ArithmeticError(f"{low} contradicts {high}")
     # Ends that meet may cross by their rounding.
     lower, upper = low.value, max(low.value, high.value)
@@ -202,21 +217,21 @@ def _pair_best(
         best_known=best_known,
         status=status,
         scale=None if status == "excluded" else scale,
-        margins=None if lines else _margins(low.K, rho, question, least),
+        margins=None if lines else _margins(low.K, rho, question, dimensions),
     )
 
 
 def _margins(
-    K: int, rho: Bracket, question: Question, least: DimensionBest | None
+    K: int, rho: Bracket, question: Question, dimensions: DimensionBest | None
 ) -> LargestMargins:
-    """The interval of rho* as a classifier's margins and scales."""
+    """Return the interval of rho* as the margins and scales of a classifier."""
     angle = Bracket(*(angle_from_chord(math.sqrt(2.0 * end)) for end in (rho.lower, rho.upper)))
     share = scale = None
     if question.target is not None:
-        wanted, largest = float(question.target), rho
+        margin, largest = float(question.target), rho
         if question.arcface_m is not None:
-            wanted, largest = question.arcface_m, angle
-        share = Bracket(wanted / largest.upper, wanted / largest.lower)
+            margin, largest = question.arcface_m, angle
+        share = Bracket(margin / largest.upper, margin / largest.lower)
     if question.scale_probability is not None:
         scale = least_scale(K, question.scale_probability, rho)
     return LargestMargins(
@@ -225,19 +240,19 @@ def _margins(
         arcface_rad=angle,
         scale=scale,
         adacos_scale=adacos_scale(K),
-        sufficient=None if least is None else least.sufficient,
-        necessary=None if least is None else least.necessary,
+        sufficient=None if dimensions is None else dimensions.sufficient,
+        necessary=None if dimensions is None else dimensions.necessary,
     )
 
 
 def _status(code: BoundRow, bounds: Sequence[BoundRow], question: Question) -> Status | None:
-    """Whether a code with what was asked for exists."""
+    """Return whether a code with the target exists; None without a target."""
     if question.target is None:
         return None
     target = loosened(question.target)
     if code.margin >= target:
         return "exists"
-    # What is not attained is excluded itself.
+    # A value that is not attained is excluded itself.
     excluding = [row for row in bounds if not row.exists]
     ends = (least_excluded(Fraction(r.margin)) if r.strict else r.margin for r in excluding)
     return "open" if min(ends) >= target else "excluded"
@@ -249,25 +264,27 @@ def _status(code: BoundRow, bounds: Sequence[BoundRow], question: Question) -> S
 def dimension_answer(
     question: Question, limits: Sequence[Limit], sizes: Iterable[int]
 ) -> DimensionAnswer:
-    """For every K: a row per bound, and the interval of dimensions.
+    """Return, for every K, a row per bound and the interval of dimensions.
 
     Args:
-        sizes: the K of the question; an interruption leaves out those that follow.
+        question: K and a target.
+        limits: the bounds.
+        sizes: the K of the question; fewer after an interruption.
     """
     rows: list[DimensionRow] = []
     best: list[DimensionBest] = []
     for K in sizes:
-        of_K = [_dimension_row(K, limit, question) for limit in limits]
-        rows += telling(of_K)
-        best.append(_dimension_best(K, of_K))
+        rows_of_K = [_dimension_row(K, limit, question) for limit in limits]
+        rows += drop_redundant(rows_of_K)
+        best.append(_dimension_best(K, rows_of_K))
     whole = len(best) == len(question.K)
-    enough = [b.sufficient for b in best if b.sufficient is not None]
-    needed = [b.necessary for b in best if b.necessary is not None]
+    sufficient = [b.sufficient for b in best if b.sufficient is not None]
+    necessary = [b.necessary for b in best if b.necessary is not None]
     return DimensionAnswer(
         rows=tuple(rows),
         best=tuple(best),
-        sufficient=max(enough) if whole and len(enough) == len(best) else None,
-        necessary=max(needed) if whole and len(needed) == len(best) else None,
+        sufficient=max(sufficient) if whole and len(sufficient) == len(best) else None,
+        necessary=max(necessary) if whole and len(necessary) == len(best) else None,
         scale=question.scale(math.log(max(question.K) - 1)),
     )
 
@@ -275,19 +292,19 @@ def dimension_answer(
 def _dimension_row(K: int, limit: Limit, question: Question) -> DimensionRow:
     assert question.target is not None
     reach = limit.dimension(K, loosened(question.target))
-    d = LARGEST_D + 1 if reach.ending is Ending.BEYOND and not limit.exists else reach.d
-    # What excludes the dimensions below d is what it says of the last of them.
+    d = LARGEST_D + 1 if reach.ending is Ending.OUT_OF_RANGE and not limit.exists else reach.d
+    # An exclusion of the dimensions below d rests on the finding at d - 1.
     decisive = (d or 0) if limit.exists else (d or 0) - 1
-    finding = limit.at(decisive, K) if decisive >= 2 else None
+    finding = limit.evaluate(decisive, K) if decisive >= 2 else None
     return DimensionRow(ending=reach.ending, **_fields(limit, question.subject, finding, d, K))
 
 
 def _dimension_best(K: int, rows: Sequence[DimensionRow]) -> DimensionBest:
-    enough = [row.d for row in rows if row.proven and row.exists and row.d is not None]
-    needed = [row.d for row in rows if row.proven and not row.exists]
-    if None in needed:
+    sufficient = [row.d for row in rows if row.proven and row.exists and row.d is not None]
+    necessary = [row.d for row in rows if row.proven and not row.exists]
+    if None in necessary:
         return DimensionBest(K, None, None)
-    return DimensionBest(K, min(enough, default=None), max(d for d in needed if d is not None))
+    return DimensionBest(K, min(sufficient, default=None), max(filter(None, necessary)))
 
 
 # How many points
@@ -296,10 +313,12 @@ def _dimension_best(K: int, rows: Sequence[DimensionRow]) -> DimensionBest:
 def classes_answer(
     question: Question, limits: Sequence[Limit], dims: Iterable[int]
 ) -> ClassesAnswer:
-    """For every d: a row per bound, and the interval of numbers of points.
+    """Return, for every d, a row per bound and the interval of numbers of points.
 
     Args:
-        dims: the d of the question; an interruption leaves out those that follow.
+        question: d and a target.
+        limits: the bounds.
+        dims: the d of the question; fewer after an interruption.
     """
     rows: list[ClassesRow] = []
     best: list[ClassesBest] = []
@@ -308,7 +327,7 @@ def classes_answer(
     subject = question.subject
     for d in dims:
         counts = [(limit, _count(d, limit, question)) for limit in limits]
-        rows += telling(
+        rows += drop_redundant(
             [
                 ClassesRow(
                     log10_K=None if count is None else count.log10,
@@ -318,52 +337,55 @@ def classes_answer(
             ]
         )
         proved = [(limit, count) for limit, count in counts if limit.proved and count is not None]
-        most = max((c for limit, c in proved if limit.exists), key=_size, default=None)
+        last = max((c for limit, c in proved if limit.exists), key=_size, default=None)
         first = min((c for limit, c in proved if not limit.exists), key=_size, default=None)
-        best.append(ClassesBest(d, **_interval(most, first)))
-        largest.append(most)
+        best.append(ClassesBest(d, **_interval(last, first)))
+        largest.append(last)
         excluded += [] if first is None else [first]
-    # Guaranteed in every d asked; excluded in some d asked.
+    # Guaranteed in every d of the question; excluded in some d of it.
     sure = [count for count in largest if count is not None]
-    most = min(sure, key=_size) if sure and len(sure) == len(question.d) else None
+    guaranteed = min(sure, key=_size) if sure and len(sure) == len(question.d) else None
     scale = None
-    if most is not None:
-        log_others = math.log(most.exact - 1) if most.exact else most.log10 * math.log(10.0)
+    if guaranteed is not None:
+        log_others = (
+            math.log(guaranteed.exact - 1)
+            if guaranteed.exact
+            else guaranteed.log10 * math.log(10.0)
+        )
         scale = question.scale(log_others)
     return ClassesAnswer(
         rows=tuple(rows),
         best=tuple(best),
         scale=scale,
-        **_interval(most, min(excluded, key=_size, default=None)),
+        **_interval(guaranteed, min(excluded, key=_size, default=None)),
     )
 
 
 def _size(count: Count) -> tuple[float, int]:
-    """Orders numbers of points: logarithms of neighbours may be equal."""
+    """Return a key that orders numbers of points: logarithms of neighbours may be equal."""
     return count.log10, count.exact or 0
 
 
-def _interval(most: Count | None, first: Count | None) -> dict[str, Any]:
-    """The fields that `ClassesBest` and `ClassesAnswer` share."""
+def _interval(guaranteed: Count | None, excluded: Count | None) -> dict[str, Any]:
+    """Return the fields that `ClassesBest` and `ClassesAnswer` share."""
     fields: dict[str, Any] = {}
-    for name, end in (("guaranteed", most), ("excluded", first)):
+    for name, end in (("guaranteed", guaranteed), ("excluded", excluded)):
         fields[name] = None if end is None else end.exact
         fields[f"log10_{name}"] = None if end is None else end.log10
     return fields
 
 
 def _count(d: int, limit: Limit, question: Question) -> Count | None:
-    """What a bound says of a target: the largest K that has it, or the smallest that has not.
+    """Return the largest K that a bound guarantees for a target, or the smallest it excludes.
 
-    A value that is printed in full and given back counts as reached, which the loosened target
-    sees to. Above a million points the values of a formula at neighbouring K are nearer to each
-    other than that; those of codes are not.
+    The loosened target ensures that a value which was printed in full and entered again counts as
+    reached. It is not used for large counts of formulas; see `_MAX_LOOSE_COUNT`.
     """
     assert question.target is not None
     count = limit.points(d, loosened(question.target))
-    if count is not None and not limit.listed and (count.exact or math.inf) > _FEW:
+    if count is not None and not limit.is_list and (count.exact or math.inf) > _MAX_LOOSE_COUNT:
         count = limit.points(d, question.target)
     if count is not None and count.exact is not None and not limit.exists:
         # The smallest number that is excluded, from the largest that is not.
-        count = Count.of(count.exact + 1, count.source)
+        count = Count.from_number(count.exact + 1, count.source)
     return count

@@ -10,8 +10,8 @@ if TYPE_CHECKING:
 
 
 @entry(Bounds)
-def bounds(call: Bounds) -> "BoundsResult":
-    """Bounds on how far apart K classes can be in d dimensions, proved from both sides.
+def bounds(call: Bounds) -> "BoundsResult":  # noqa: D417  (`entry` adds the parameters)
+    """Bound how far apart K classes can be in d dimensions, with proofs from both sides.
 
     Give two of d, K and a margin to get the third; give all three to learn whether such a code
     exists, and which scale softmax needs.

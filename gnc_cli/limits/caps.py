@@ -41,20 +41,21 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from gnc_cli.limits.limit import Count, Finding, Limit, ball, counted, loosened
+from gnc_cli.limits.limit import Count, Finding, Limit, ball, count_below, loosened
 
 if TYPE_CHECKING:
     from flint import arb
 
 _EPS = 2.0**-54
+"""Relative size of the first term that is dropped: a quarter of the spacing of doubles."""
 _MOST_STEPS = 50
-"""Of Newton's iteration, which takes five at most."""
+"""Steps of Newton's iteration, which takes five at most."""
 _LOG_2 = math.log(2.0)
 _HALF_LOG_PI = 0.5 * math.log(math.pi)
 
 
 def log_cap_share(d: int, clearance: float) -> float:
-    """Logarithm of the share of S^(d-1) within the angle of a clearance in (0, 2].
+    """Return the logarithm of the share of S^(d-1) within the angle of a clearance in (0, 2].
 
     Its error is below 2e-14 and two roundings of its value, for d from 2 to 10^6.
     """
@@ -70,9 +71,9 @@ def log_cap_share(d: int, clearance: float) -> float:
 
 
 def cap_clearance(d: int, log_share: float) -> float:
-    """The clearance of the cap that covers a share of S^(d-1): inverse of `log_cap_share`.
+    """Return the clearance of the cap that covers a share of S^(d-1): inverse of `log_cap_share`.
 
-    To a relative 1e-13 where the logarithm's own rounding does not weigh more.
+    Its relative error is below 1e-13, unless the rounding of the logarithm weighs more.
 
     Newton's iteration in w = sqrt(-log z), in which the share is the tail of a density
     proportional to (w/u) exp(-(d-1) w^2 / 2). That is log-concave for every d >= 2, and hence so
@@ -91,11 +92,11 @@ def cap_clearance(d: int, log_share: float) -> float:
         z = math.exp(-w * w)
         u = math.sqrt(-math.expm1(-w * w))
         clearance = z / (1.0 + u)
-        here = log_cap_share(d, clearance)
-        missing = log_share - here
+        log_value = log_cap_share(d, clearance)
+        missing = log_share - log_value
         # The slope with respect to log(clearance).
-        slope = math.exp(_log_density(d, clearance) - here) / (2.0 - clearance)
-        # Log-concavity bounds what the last step, in the clearance itself, leaves undone.
+        slope = math.exp(_log_density(d, clearance) - log_value) / (2.0 - clearance)
+        # Log-concavity bounds the error after the last step, in the clearance itself.
         if missing * missing <= 2e-15 * slope:
             return clearance * (1.0 + missing / slope)
         w -= missing * u * (clearance / z) / (w * slope)
@@ -103,7 +104,7 @@ def cap_clearance(d: int, log_share: float) -> float:
 
 
 def cap_share(d: int, clearance: "arb") -> "arb":
-    """The share itself in flint's ball arithmetic, at its working precision."""
+    """Return the share itself in flint's ball arithmetic, at its working precision."""
     from flint import arb
 
     z = clearance * (2 - clearance)
@@ -112,7 +113,7 @@ def cap_share(d: int, clearance: "arb") -> "arb":
 
 
 def _log_density(d: int, clearance: float) -> float:
-    """log(z^((d-1)/2) / B)."""
+    """Return log(z^((d-1)/2) / B)."""
     # Near the equator z is 1 - u^2 with an exact u; in small caps c (2 - c) has the digits.
     u = 1.0 - clearance
     log_z = math.log1p(-u * u) if clearance > 0.5 else math.log(clearance * (2.0 - clearance))
@@ -121,7 +122,7 @@ def _log_density(d: int, clearance: float) -> float:
 
 
 def _strip(d: int, x: float) -> float:
-    """F(1, d/2; 3/2; x)."""
+    """Return F(1, d/2; 3/2; x)."""
     total = term = 1.0
     top, bottom = d, 3
     while term > _EPS * total:
@@ -133,7 +134,7 @@ def _strip(d: int, x: float) -> float:
 
 
 def _fraction(d: int, r: float) -> float:
-    """F(1, 1/2; (d+1)/2; -r), in (0, 1].
+    """Return F(1, 1/2; (d+1)/2; -r), in (0, 1].
 
     Steed's forward evaluation: the differences of successive convergents alternate and shrink.
     """
@@ -149,7 +150,8 @@ def _fraction(d: int, r: float) -> float:
 
 
 _GAMMA_FAR = 12.0
-"""From here on the first term left out is below 3e-17."""
+"""Least argument of the expansion: from 12 on its first omitted term is below 3e-17."""
+
 
 _GAMMA_TERMS = tuple(
     -euler / (4.0 ** (2 * j + 1) * j)
@@ -158,19 +160,19 @@ _GAMMA_TERMS = tuple(
 
 
 def log_gamma_ratio(x: float) -> float:
-    """log(Gamma(x + 1/2) / Gamma(x)) for x > 0, with an error below 2e-15 up to x = 1e7.
+    """Return log(Gamma(x + 1/2) / Gamma(x)) for x > 0, with an error below 2e-15 up to x = 1e7.
 
     At x = 5e5 the difference of two `math.lgamma` loses nine digits; the ratio itself is smooth:
 
         log(Gamma(x + 1/2) / Gamma(x)) ~ log(y)/2 - sum_{j >= 1} E_2j / (4^(2j+1) j y^(2j)),
         y = x - 1/4,
 
-    with the Euler numbers E_2, E_4, ... = -1, 5, -61, 1385, ...: seen from the middle of the two
+    with the Euler numbers E_2, E_4, ... = -1, 5, -61, 1385, ... About the middle of the two
     arguments the expansion has even powers only, so that six of them are enough from x = 12 on.
     """
     shrunk = 1.0
     while x < _GAMMA_FAR:
-        # Gamma(x + 1/2) / Gamma(x) = x / (x + 1/2) times the same one further up.
+        # Gamma(x + 1/2) / Gamma(x) = x / (x + 1/2) times the ratio at x + 1.
         shrunk *= x / (x + 0.5)
         x += 1.0
     y = x - 0.25
@@ -188,7 +190,7 @@ _JUST_ABOVE_1 = Fraction(math.nextafter(1.0, 2.0))
 
 
 class _Covering(Limit):
-    """K - 1 caps cannot cover while their shares sum to less than 1, any d and K.
+    """Existence because K - 1 caps cannot cover while their shares sum to less than 1.
 
     Falls with K, since larger caps have larger shares. Rises with d from K = 4 on, where the caps
     are less than half of the sphere: the angle to a fixed point has a density proportional to
@@ -199,18 +201,18 @@ class _Covering(Limit):
     source = "Chabauty 1953, Shannon 1959, Wyner 1965: K - 1 caps cannot cover the sphere"
     exists = True
 
-    def at(self, d: int, K: int) -> Finding:
-        """For every d and K; 2 for K = 2 (one cap is the sphere), 1 for K = 3 (two halves)."""
+    def evaluate(self, d: int, K: int) -> Finding:
+        """Return the clearance of a share 1/(K - 1), such as 2 for K = 2, 1 for K = 3 (halves)."""
         return Finding(cap_clearance(d, -math.log(K - 1)))
 
     def points(self, d: int, target: Fraction) -> Count | None:
-        """The largest K with a share of at most 1/(K - 1)."""
+        """Return the largest K with a share of at most 1/(K - 1)."""
         log_share = log_cap_share(d, float(target))
         log10 = (math.log1p(math.exp(log_share)) - log_share) / math.log(10.0)
-        return counted(lambda: 1 + 1 / cap_share(d, ball(target)), log10)
+        return count_below(lambda: 1 + 1 / cap_share(d, ball(target)), log10)
 
     def ceiling(self, K: int) -> Fraction | None:
-        """From K = 4 on the caps stay below half of the sphere, however large d is."""
+        """Return 1 from K = 4 on: the caps stay below half of the sphere, however large d is."""
         if K >= 4:
             return loosened(Fraction(1))
         return _JUST_ABOVE_1 if K == 3 else None
@@ -223,23 +225,23 @@ class _Covering3(Limit):
     source = "Fejes Tóth 1953: K - 1 caps cannot cover S^2"
     exists = True
 
-    def at(self, d: int, K: int) -> Finding | None:
-        """1 - cot(w)/sqrt(3) with n = K - 1 caps; 1 for K = 4."""
+    def evaluate(self, d: int, K: int) -> Finding | None:
+        """Return 1 - cot(w)/sqrt(3) with n = K - 1 caps; 1 for K = 4."""
         if d != 3 or K < 4:
             return None
-        # w is pi/6 and this: with sines of differences nothing cancels where w approaches pi/6.
+        # w = pi/6 + excess: with sines of differences nothing cancels where w approaches pi/6.
         excess = math.pi / 3 / (K - 3)
         sine = math.sin(math.pi / 6 + excess)
         return Finding(2.0 * math.sin(excess) / (math.sqrt(3.0) * sine))
 
     def points(self, d: int, target: Fraction) -> Count | None:
-        """`at` solved for K: 3 + pi / (3 atan(sqrt(3) c / (4 - 3 c))) for clearance c <= 1."""
+        """Solve `evaluate` for K: 3 + pi / (3 atan(sqrt(3) c / (4 - 3 c))), clearance c <= 1."""
         if d != 3 or target > 1:
             return None
         from flint import arb
 
         ratio = target / (4 - 3 * target)
-        return counted(lambda: 3 + arb.pi() / (3 * (ball(3).sqrt() * ball(ratio)).atan()))
+        return count_below(lambda: 3 + arb.pi() / (3 * (ball(3).sqrt() * ball(ratio)).atan()))
 
     def last_d(self, K: int) -> int:
         return 3

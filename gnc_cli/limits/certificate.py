@@ -1,16 +1,15 @@
 """Certificates: files that prove how far apart K points in R^d can be, or cannot be.
 
-A certificate of an upper end is a JSON document, plain or gzipped, of a claim and of what proves
-it:
+A certificate of an upper end is a JSON document, plain or gzipped, with a claim and its proof:
 
     every code of K points in R^d has two points whose cosine is above s (at least s, not strict).
 
 So rho*(d, K) < 1 - s (at most 1 - s). `docs/reference/certificate-files.md` has the format and the
-proof of every kind, for those who write a verifier of their own. Another kind proves that a local
-optimum lies near a code. A lower end is a folder: coordinates, and what is claimed of them.
+proof of every kind, for authors of other verifiers. Another kind proves that a local optimum lies
+near a code. A lower end is a folder: coordinates, and a claim about them.
 
-A file is taken for hostile. What it may hold is limited before it is parsed, and what a kind has to
-compute before any arithmetic, which is that of whole numbers and fractions alone.
+Files may be hostile. Their size is limited before they are parsed, and the amount of computation
+before it begins. All arithmetic is that of whole numbers and fractions.
 """
 
 import gzip
@@ -23,14 +22,21 @@ from dataclasses import dataclass
 from fractions import Fraction
 from hashlib import sha256
 from pathlib import PurePath
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from gnc_cli.codes.exact_cosine import ExactRows, verify_below
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.geometry.rounding import rounded_down, rounded_up
 from gnc_cli.io.atomic import atomic_file
 from gnc_cli.io.inputs import GZIP_SIGNATURE, open_input, short_name
-from gnc_cli.limits.claim import BoundCertificate, Claim, Refuted, Unresolved, document, enclosure
+from gnc_cli.limits.claim import (
+    BoundCertificate,
+    Claim,
+    RefutedError,
+    UnresolvedError,
+    document,
+    enclosure,
+)
 from gnc_cli.limits.delsarte_certificate import DelsarteCertificate, QuadraticCertificate
 from gnc_cli.limits.limit import Limit
 from gnc_cli.limits.local_optimum import LocalOptimum
@@ -46,13 +52,13 @@ KINDS: dict[str, tuple[type[Claim], str | None]] = {
     "delsarte-sqrt5": (QuadraticCertificate, None),
     "local-optimum": (LocalOptimum, None),
 }
-"""The record of each kind, and the name of the bound that it proves, if any."""
+"""Record of each kind, and the name of the bound that it proves, if any."""
 MOST_BYTES = 20_000_000
-"""Of a file, unpacked."""
+"""Largest size of an unpacked file, bytes: far above those that ship, yet little memory."""
 MOST_MARKS = 2_000_000
-"""Commas, quotation marks and opened brackets of a file."""
+"""Commas, quotation marks and opened brackets of a file: objects that parsing creates."""
 _SECONDS = 300.0
-"""Time limit of a check where none is given."""
+"""Default time limit of a check."""
 CODE_FILES = ("coordinates.txt", "verified.txt")
 """The two files of a lower end, in one folder."""
 _DECIMAL = r"-?\d{1,4299}(?:\.\d{1,4299})?"
@@ -71,9 +77,9 @@ class CodeClaim(Claim):
     """A lower end: points none of whose cosines is above a number."""
 
     sha256: str
-    """As claimed, of the coordinates."""
+    """Claimed hash of the coordinates."""
     coordinates: str
-    """A line of decimal numbers for each point."""
+    """One line of decimal numbers per point."""
 
     @classmethod
     def read(cls, folder: str) -> "CodeClaim":
@@ -100,33 +106,35 @@ class CodeClaim(Claim):
         )
 
     def check(self, deadline: Deadline) -> None:
-        """See `Claim.check`."""
+        """Compare every cosine of two points with the claimed one; see `Claim.check`."""
         if self.K**2 * self.d > _MOST_PRODUCTS or len(self.coordinates) > MOST_BYTES:
-            raise Unresolved(f"K^2 d is above {_MOST_PRODUCTS:.0e}, or the file too large")
+            raise UnresolvedError(f"K^2 d is above {_MOST_PRODUCTS:.0e}, or the file too large")
         if sha256(self.coordinates.encode()).hexdigest() != self.sha256:
-            raise Refuted("the coordinates have another hash")
+            raise RefutedError("the coordinates have another hash")
         rows = [line.split() for line in self.coordinates.splitlines()]
         if len(rows) != self.K or {*map(len, rows)} != {self.d}:
-            raise Refuted(f"the coordinates are not {self.K:,} points of {self.d:,} numbers")
+            raise RefutedError(f"the coordinates are not {self.K:,} points of {self.d:,} numbers")
         try:
-            below = verify_below(ExactRows.of_texts(rows), Fraction(self.cosine))
+            verdict = verify_below(ExactRows.of_texts(rows), Fraction(self.cosine))
         except DataError as error:  # a row of zeros
-            raise Refuted(str(error)) from error
-        if not below:
+            raise RefutedError(str(error)) from error
+        if not verdict:
             undecided = "too many cosines lie within rounding of the claimed one"
-            raise Unresolved(undecided) if below is None else Refuted("a cosine is above")
+            raise (
+                UnresolvedError(undecided) if verdict is None else RefutedError("a cosine is above")
+            )
 
 
 def verify(path: str, deadline: Deadline) -> CertificateAnswer:
-    """Check a file, and say what it proves.
+    """Check a file, and return what it proves.
 
     Args:
-        path: of a certificate, `.json` or `.json.gz`; `-` for stdin; or of a folder with the two
-            files of a lower end, or one of these.
-        deadline: of the check; five minutes where it has no limit.
+        path: a certificate, `.json` or `.json.gz`; `-` for stdin; a folder with the two files of a
+            lower end; or one of these two files.
+        deadline: deadline of the check; five minutes if it has no limit.
 
     Raises:
-        DataError: it cannot be read, or is no certificate.
+        DataError: the file cannot be read, or is not a certificate.
     """
     certificate: Claim
     try:
@@ -143,16 +151,16 @@ def verify(path: str, deadline: Deadline) -> CertificateAnswer:
         if not -1 < low <= high < 1:
             raise ValueError("the cosine is not between -1 and 1")
         certificate.check(deadline.within(deadline.seconds or _SECONDS))
-    except (Refuted, Unresolved) as error:
+    except (RefutedError, UnresolvedError) as error:
         return _answer(
             path,
             certificate,
-            "not_proved" if isinstance(error, Refuted) else "undecided",
+            "not_proved" if isinstance(error, RefutedError) else "undecided",
             str(error),
         )
     except (ValueError, RecursionError) as error:
-        raise DataError(  # Python's message of a long number goes on with its own setting
-            f"{path!r} is no certificate: {str(error).partition('; use sys')[0]}"
+        raise DataError(  # Python's message about a long number ends with advice on a setting
+            f"{path!r} is not a certificate: {str(error).partition('; use sys')[0]}"
         ) from error
     return _answer(path, certificate, "proved", None)
 
@@ -189,26 +197,26 @@ def export(
     *,
     force: bool = False,
 ) -> CertificateAnswer:
-    """Write the certificate of the best bound that has one, gzipped where the path ends in .gz.
+    """Write the certificate of the best bound that has one, gzipped if the path ends in .gz.
 
     Args:
         path: the target.
-        limits: the bounds that were asked.
-        rows: what they said of one (d, K).
-        deadline: of the call.
+        limits: the bounds that were evaluated.
+        rows: their rows at one (d, K).
+        deadline: deadline of the call.
         force: replace an existing file.
 
     Returns:
-        What the file proves.
+        The claim and status of the file.
 
     Raises:
-        UsageError: none has one, or the deadline came first.
+        UsageError: no bound has a certificate, or the deadline came first.
         OutputError: the file exists without `force`, or cannot be written.
     """
     kinds = {name: kind for kind, name in KINDS.values() if issubclass(kind, BoundCertificate)}
     bounds = {limit.name: limit for limit in limits if limit.name in kinds}
     for row in sorted((row for row in rows if row.name in bounds), key=lambda row: row.margin):
-        certificate = kinds[row.name].of_bound(bounds[row.name], row.d, row.K, deadline)
+        certificate = kinds[row.name].from_bound(bounds[row.name], row.d, row.K, deadline)
         if certificate is not None:
             content = document(certificate)
             if os.fspath(path).lower().endswith(".gz"):
@@ -224,10 +232,11 @@ def export(
 
 
 def _read(content: bytes) -> Claim:
-    """The record of an unpacked file.
+    """Return the record of an unpacked file.
 
     Raises:
-        ValueError, RecursionError: it is no certificate, or larger than one may be.
+        ValueError: it is not a certificate, or is larger than `MOST_BYTES` or `MOST_MARKS`.
+        RecursionError: it is nested too deeply.
     """
     if len(content) > MOST_BYTES:
         raise ValueError(f"it has more than {MOST_BYTES:,} bytes")
@@ -237,12 +246,11 @@ def _read(content: bytes) -> Claim:
     kind = document.get("kind") if isinstance(document, dict) else None
     if kind not in [*KINDS]:
         raise ValueError(f"its kind is none of {', '.join(KINDS)}")
-    certificate: Claim = read_plain(KINDS[kind][0], document)
-    return certificate
+    return cast("Claim", read_plain(KINDS[kind][0], document))
 
 
 def _unpacked(content: bytes) -> bytes:
-    """One member of gzip; a byte more than `MOST_BYTES` of a larger one."""
+    """Unpack one gzip member; of a larger file the first `MOST_BYTES` + 1 bytes."""
     packed = zlib.decompressobj(wbits=31)
     try:
         unpacked = packed.decompress(content, MOST_BYTES + 1)
@@ -254,7 +262,7 @@ def _unpacked(content: bytes) -> bytes:
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object without repeated keys, which programs read in different ways."""
+    """Return a JSON object, and refuse repeated keys, which programs read in different ways."""
     if len(dict(pairs)) < len(pairs):
         raise ValueError("an object has a key twice")
     return dict(pairs)

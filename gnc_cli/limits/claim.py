@@ -1,4 +1,4 @@
-"""A claim about codes and what proves it: the record that all kinds of certificates share."""
+"""A claim about codes and its proof: the record that all kinds of certificates share."""
 
 import json
 from abc import ABC, abstractmethod
@@ -29,16 +29,17 @@ Surd = Annotated[
 ]
 Rationals = Annotated[tuple[Rational, ...], FailFast()]
 
-_FINE = 10**60
-_ROOT = Fraction(isqrt(5 * _FINE**2), _FINE)
+_ROOT_UNIT = 10**60
+"""Denominator of the bounds of sqrt(5)."""
+_ROOT = Fraction(isqrt(5 * _ROOT_UNIT**2), _ROOT_UNIT)
 """sqrt(5), rounded down."""
 
 
-class Refuted(Exception):
+class RefutedError(Exception):
     """A certificate does not prove its claim; the message says what fails."""
 
 
-class Unresolved(Exception):
+class UnresolvedError(Exception):
     """A certificate was not checked to its end; the message names the limit."""
 
 
@@ -49,15 +50,15 @@ class Claim(ABC):
     __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
 
     certificate: Literal["gnc/1"]
-    """The format and its version."""
+    """Format and its version."""
     kind: str
-    """What proves the claim; which other keys there are depends on it."""
+    """Method of the proof, which determines the other keys."""
     d: Annotated[int, Field(ge=2, le=1000)]
     """Dimension."""
     K: Annotated[int, Field(ge=2, le=10**9)]
     """Number of points."""
     cosine: Rational
-    """Of the claim, between -1 and 1."""
+    """Cosine of the claim, between -1 and 1."""
 
     @abstractmethod
     def check(self, deadline: Deadline) -> None:
@@ -67,8 +68,8 @@ class Claim(ABC):
             deadline: passed to `poll` between steps, none of which may take long.
 
         Raises:
-            Refuted: the claim does not follow.
-            Unresolved: the proof is larger than what is checked, or the deadline came first.
+            RefutedError: the claim does not follow.
+            UnresolvedError: the proof exceeds the limits of a check, or the deadline came first.
             ValueError: the fields do not fit each other: the document is malformed.
         """
 
@@ -81,18 +82,23 @@ class BoundCertificate(Claim):
     """s, between -1 and 1: every code of K points in R^d has two points with a larger
     cosine."""
     strict: bool
-    """False: with a cosine of at least s."""
+    """True: the cosine is larger than s. False: it is at least s."""
 
     @classmethod
     @abstractmethod
-    def of_bound(cls, bound: Any, d: int, K: int, deadline: Deadline) -> "BoundCertificate | None":
-        """The certificate of what a bound says of K points in R^d.
+    def from_bound(
+        cls, bound: Any, d: int, K: int, deadline: Deadline
+    ) -> "BoundCertificate | None":
+        """Return the certificate of a bound on K points in R^d.
 
         Args:
-            bound: of this kind; it has been asked for the pair.
+            bound: the bound that this kind proves; it has been evaluated at (d, K).
+            d: dimension.
+            K: number of points.
+            deadline: polled while certificates are checked.
 
         Returns:
-            It, or None: there is none, or the deadline came first.
+            The certificate; None if there is none, or the deadline came first.
         """
 
 
@@ -100,10 +106,10 @@ def poll(deadline: Deadline) -> None:
     """Stop a check that takes too long.
 
     Raises:
-        Unresolved: the deadline has expired.
+        UnresolvedError: the deadline has expired.
     """
     if deadline.expired:
-        raise Unresolved(
+        raise UnresolvedError(
             "the check was interrupted" if deadline.interrupted else "the time limit came first"
         )
 
@@ -122,7 +128,7 @@ def surd(text: str) -> tuple[Fraction, Fraction]:
 def enclosure(text: str) -> tuple[Fraction, Fraction]:
     """Return two fractions that a number of Q(sqrt(5)) lies between; equal to it if rational."""
     a, b = surd(text)
-    ends = a + b * _ROOT, a + b * (_ROOT + Fraction(1, _FINE))
+    ends = a + b * _ROOT, a + b * (_ROOT + Fraction(1, _ROOT_UNIT))
     return min(ends), max(ends)
 
 

@@ -1,4 +1,4 @@
-"""Delsarte's linear programme as a bound: solved by HiGHS, proved in exact arithmetic.
+"""Delsarte's linear program as a bound: solved by HiGHS, proved in exact arithmetic.
 
 If f = f_0 + sum f_i P_i with f_0 > 0, all f_i >= 0, and f <= 0 on [-1, s], then a code whose
 cosines are at most s has at most f(1) / f_0 points: sum f over all pairs of points in two ways
@@ -8,9 +8,10 @@ e < 1 on [-1, s], f - e is such a polynomial: the bound is (f(1) - e) / (1 - e).
 The largest value is proved from above: flint isolates all roots of f', and in its balls, rounded
 outwards, f is evaluated; at the ends of [-1, s], exactly.
 
-For a largest cosine s the programme gives the most points; for (d, K) the largest s whose proved
-number of points is below K, so that K points have a larger cosine. The search starts at
-Levenshtein's bound, which has the best polynomials of low degree, and goes on where more help.
+For a largest cosine s the program bounds the number of points. For (d, K) it yields the largest s
+whose proved number of points is below K, so that K points have a larger cosine. The search starts
+at Levenshtein's bound, which has the best polynomials of low degree, and continues where higher
+degrees help.
 """
 
 import itertools
@@ -29,53 +30,60 @@ if TYPE_CHECKING:
     from flint import fmpq, fmpq_poly
 
 _LARGEST_D = 1000
+"""Largest dimension of the bound; `--lp` documents it."""
 _LARGEST_K = 10**9
+"""Largest number of points of the bound; `--lp` documents it."""
 _DEGREE = 40
+"""Default degree of the polynomials: that of Levenshtein's for 400 points in 3 dimensions."""
 _SEARCHES = 12
+"""Steps of the search for a cosine, at most."""
 _STEPS_BACK = (1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6)
-_NEAR = 1e-9
-"""A proof excludes K by little if K exceeds its bound by less than this share, per dimension."""
-_GRID = 1 << 48
+"""Distances from the best cosine, relative to 1 - s, at which a proof is attempted in turn."""
+_MARGIN_PER_DIMENSION = 1e-9
+"""Relative excess of K over a proved bound, per dimension, below which `solve` decides."""
+_COSINE_UNIT = 1 << 48
+"""Denominator of the cosines of proofs."""
 _COEFFICIENT_BITS = 64
+"""Binary places of the coefficients of proofs, more than those of doubles."""
 _BITS = 192
-"""Precision of the largest value: far more than that of the coefficients."""
+"""Working precision of the largest value, bits: far above that of the coefficients."""
 
 
 class DelsarteLP(Limit):
     """The linear programming bound for d up to 1000 and K up to 10^9; silent outside.
 
-    Where Levenshtein's polynomial has a degree above `degree` (beyond K = 400 for d = 3, K = 10^6
-    for d = 10) it is silent too, as it is once the deadline has expired: then `declined` says so.
+    It is silent too if Levenshtein's polynomial has a degree above `degree` (beyond K = 400 for
+    d = 3, K = 10^6 for d = 10), and after the deadline, which sets `declined`.
     """
 
     name = "delsarte-lp"
     source = (
-        "Delsarte, Goethals and Seidel 1977; "
-        "linear programme by HiGHS, verified in exact arithmetic"
+        "Delsarte, Goethals and Seidel 1977; linear program by HiGHS, verified in exact arithmetic"
     )
     exists = False
 
     def __init__(
         self, degree: int = _DEGREE, deadline: Deadline | None = None, *, only_open: bool = False
     ) -> None:
-        """
+        """Prepare the bound; no program is solved yet.
+
         Args:
-            degree: of the polynomials, at most.
-            deadline: of all programmes.
-            only_open: whether only `solve` says something, and `at` nothing.
+            degree: largest degree of the polynomials.
+            deadline: deadline of all programs together.
+            only_open: silence `evaluate`, so that only `solve` answers.
         """
         self.degree = degree
         self.deadline = deadline or Deadline()
         self._only_open = only_open
         self.proof = lru_cache(maxsize=1)(self._proof)
-        """The proof of the largest cosine that excludes K points, if d + 1 < K, by d and K."""
+        """Proof of the largest cosine that excludes K points, for d + 1 < K, by d and K."""
 
-    def at(self, d: int, K: int) -> Finding | None:
-        """The smallest proved clearance: codes of K points have no larger one."""
+    def evaluate(self, d: int, K: int) -> Finding | None:
+        """Return the smallest proved clearance: codes of K points have no larger one."""
         return None if self._only_open else self.solve(d, K)
 
     def solve(self, d: int, K: int) -> Finding | None:
-        """The same, where only an open gap calls for it."""
+        """Return the smallest proved clearance, also if only open gaps are to be answered."""
         if d > _LARGEST_D or not 3 <= K <= _LARGEST_K:
             return None
         if K <= d + 1:
@@ -89,54 +97,55 @@ class DelsarteLP(Limit):
             return None
         s, degree = solution
         for back in _STEPS_BACK:
-            cosine = Fraction(math.floor((s - back * (1.0 - s)) * _GRID), _GRID)
-            proof = self._proved(d, cosine, degree)
+            cosine = Fraction(math.floor((s - back * (1.0 - s)) * _COSINE_UNIT), _COSINE_UNIT)
+            proof = self._prove(d, cosine, degree)
             if proof is not None and proof.bound < K:
                 return proof
         return None
 
     def points(self, d: int, target: Fraction) -> Count | None:
-        """The whole number below the proved bound, or as many as `solve` allows, exact up to
-        10^9.
+        """Return the whole number below the proved bound, up to 10^9.
+
+        It is larger where `solve`, whose proofs are weaker, does not exclude the next one.
         """
-        most = self._most(d, 1 - target)
-        if most is None or most > _LARGEST_K:
+        bound = self._bound(d, 1 - target)
+        if bound is None or bound > _LARGEST_K:
             return None
-        whole = math.floor(most)
-        while self._spared(d, whole + 1, target, most):
+        whole = math.floor(bound)
+        while self._spares(d, whole + 1, target, bound):
             whole += 1
-        return Count.of(whole)
+        return Count.from_number(whole)
 
     def dimension(self, K: int, target: Fraction) -> Dimension:
-        """The smallest d that is not excluded: a proof shows bound < K in the one below.
+        """Return the smallest d that is not excluded: a proof shows bound < K in d - 1.
 
-        A code lies in all higher dimensions, so what one d excludes, smaller ones do. 2 where
-        nothing is excluded, as for all K beyond 10^9.
+        A code lies in all higher dimensions, so a d that excludes it excludes all smaller ones. The
+        result is 2 if nothing is excluded, as for all K beyond 10^9.
         """
         if target * (K - 1) > K:
-            return Dimension(None, Ending.NEVER)
+            return Dimension(None, Ending.UNREACHABLE)
         return super().dimension(K, target)
 
     def _reached(self, d: int, K: int, target: Fraction) -> bool:
-        """One programme decides, where `solve` would need several."""
-        most = self._most(d, 1 - target) if K <= _LARGEST_K else None
-        return most is None or most >= K or self._spared(d, K, target, most)
+        """Decide by one program, where `solve` would need several."""
+        bound = self._bound(d, 1 - target) if K <= _LARGEST_K else None
+        return bound is None or bound >= K or self._spares(d, K, target, bound)
 
-    def _spared(self, d: int, K: int, target: Fraction, most: Fraction) -> bool:
-        """Whether `solve` does not exclude K, which the proof for `target` excludes by little.
+    def _spares(self, d: int, K: int, target: Fraction, bound: Fraction) -> bool:
+        """Return whether `solve` does not exclude K, which the proof for `target` barely excludes.
 
-        It steps back from where the optimum is K, so that it says a little less.
+        `solve` steps back from the cosine whose optimum is K, so that it proves a little less.
         """
-        if K - most > _NEAR * d * K:
+        if K - bound > _MARGIN_PER_DIMENSION * d * K:
             return False
         finding = self.solve(d, K)
         return finding is not None and finding.value >= target
 
-    def _most(self, d: int, s: Fraction) -> Fraction | None:
-        proof = self._proved(d, s, self.degree)
+    def _bound(self, d: int, s: Fraction) -> Fraction | None:
+        proof = self._prove(d, s, self.degree)
         return proof.bound if proof is not None else None
 
-    def _proved(self, d: int, s: Fraction, degree: int) -> "DelsarteProof | None":
+    def _prove(self, d: int, s: Fraction, degree: int) -> "DelsarteProof | None":
         if d > _LARGEST_D or self._stopped():
             return None
         return delsarte_points(d, s, degree)
@@ -146,13 +155,13 @@ class DelsarteLP(Limit):
         return self.declined
 
     def _cosine(self, d: int, K: int) -> tuple[float, int] | None:
-        """Where the optimum of the programme is K, and the degree that counts there.
+        """Find the cosine at which the optimum of the program is K, and the degree that matters.
 
-        Newton's method on log(bound / K), bisection where it strays.
+        Newton's method on log(bound / K), with bisection as its safeguard.
         """
         from gnc_cli.limits.delsarte_optimum import optimum
 
-        start = LEVENSHTEIN.at(d, K)
+        start = LEVENSHTEIN.evaluate(d, K)
         if start is None:
             return None
         s = low = 1.0 - start.value
@@ -172,10 +181,10 @@ class DelsarteLP(Limit):
             low, high = (s, high) if excess < 0.0 else (low, s)
             if high - low < 1e-11 * (1.0 - low):
                 break
-            ahead = s - excess * best.bound / best.slope if best and best.slope > 0.0 else low
-            if abs(ahead - s) < 1e-12 * (1.0 - s):
-                return ahead, degree
-            s = ahead if low < ahead < high else 0.5 * (low + high)
+            newton = s - excess * best.bound / best.slope if best and best.slope > 0.0 else low
+            if abs(newton - s) < 1e-12 * (1.0 - s):
+                return newton, degree
+            s = newton if low < newton < high else 0.5 * (low + high)
         return low, degree
 
 
@@ -185,22 +194,22 @@ class DelsarteProof:
 
     d: int
     s: Fraction
-    """Codes whose cosines are at most this."""
+    """Largest cosine of the codes."""
     coefficients: tuple[Fraction, ...]
-    """f_0 = 1 and f_1 ... f_degree >= 0 for the Gegenbauer polynomials P_i, P_i(1) = 1."""
+    """Coefficients f_0 = 1 and f_1 ... f_degree >= 0 of the Gegenbauer polynomials, P_i(1) = 1."""
     excess: Fraction
-    """Proved: f is at most this on [-1, s]; below 1."""
+    """Proved upper bound of f on [-1, s], below 1."""
 
     @property
     def bound(self) -> Fraction:
-        """Proved: no code has more points."""
+        """Proved upper bound of the number of points."""
         return (sum(self.coefficients, Fraction(0)) - self.excess) / (1 - self.excess)
 
 
 def prove(d: int, s: Fraction, coefficients: Iterable[Fraction | float]) -> DelsarteProof | None:
-    """What 1 + sum coefficients[i - 1] P_i proves; negative coefficients are taken as 0.
+    """Return the proof by 1 + sum coefficients[i - 1] P_i; negative coefficients count as 0.
 
-    None where the polynomial is nowhere near feasible: its largest value is 1 or more.
+    None if the polynomial is far from feasible: its largest value is 1 or more.
 
     >>> prove(3, Fraction(0), [Fraction(3), Fraction(2)]).bound
     Fraction(6, 1)
@@ -211,16 +220,16 @@ def prove(d: int, s: Fraction, coefficients: Iterable[Fraction | float]) -> Dels
 
 
 def delsarte_points(d: int, s: Fraction, degree: int) -> DelsarteProof | None:
-    """The best proof of at most this degree: HiGHS and Newton's method find it, balls prove it.
+    """Return the best proof of at most this degree: found by HiGHS and Newton's method.
 
-    None where none was found: s is too near 1 for the degree, or the numbers are too large.
+    None without a proof: s is too near 1 for the degree, or the numbers are too large.
 
     >>> proof = delsarte_points(8, Fraction(1, 2), 14)
     >>> math.floor(proof.bound), proof.bound - 240 < 1e-9
     (240, True)
     """
     if s * d <= -1:
-        # A polynomial of degree 1 is best here, Rankin's.
+        # Rankin's polynomial of degree 1 is optimal for these s.
         return prove(d, s, [-1 / s])
     from gnc_cli.limits.delsarte_optimum import optimum
 
@@ -234,7 +243,7 @@ def delsarte_points(d: int, s: Fraction, degree: int) -> DelsarteProof | None:
 
 
 def gegenbauer_sum(d: int, coefficients: Sequence[Fraction]) -> "fmpq_poly":
-    """The polynomial `sum coefficients[i] P_i`, P_i Gegenbauer's with P_i(1) = 1, exactly.
+    """Return `sum coefficients[i] P_i`, P_i the Gegenbauer polynomials with P_i(1) = 1, exactly.
 
     >>> gegenbauer_sum(3, [Fraction(0), Fraction(0), Fraction(1)])
     3/2*x^2 + (-1/2)
@@ -248,33 +257,33 @@ def gegenbauer_sum(d: int, coefficients: Sequence[Fraction]) -> "fmpq_poly":
 
 
 def gegenbauer_polynomials(d: int) -> Iterator["fmpq_poly"]:
-    """P_0, P_1, ... of R^d, P_i(1) = 1, exactly and without end."""
+    """Yield the Gegenbauer polynomials P_0, P_1, ... of R^d, P_i(1) = 1, exactly, without end."""
     from flint import fmpq_poly
 
-    before, P, x = fmpq_poly(), fmpq_poly([1]), fmpq_poly([0, 1])
+    previous, P, x = fmpq_poly(), fmpq_poly([1]), fmpq_poly([0, 1])
     for i in itertools.count():
         yield P
-        before, P = P, ((2 * i + d - 2) * x * P - i * before) / (i + d - 2) if i else x
+        previous, P = P, ((2 * i + d - 2) * x * P - i * previous) / (i + d - 2) if i else x
 
 
 def largest_value(f: "fmpq_poly", low: Fraction, high: Fraction) -> Fraction:
-    """At least the maximum of f on [low, high], by hardly more than 10^-50 of its coefficients."""
+    """Return an upper bound of f on [low, high], sharp to about 10^-50 of its coefficients."""
     from flint import arb, arb_poly, ctx
 
     slope: Any = f.derivative().numer()
     ends = rational(low), rational(high)
     highest = max(f(end) for end in ends)
     with ctx.workprec(_BITS):
-        between = arb(ends[0]).union(arb(ends[1]))
+        interval = arb(ends[0]).union(arb(ends[1]))
         balls: Any = arb_poly(f)
         for root, _ in slope.complex_roots() if slope.degree() > 0 else ():
-            if root.imag.contains(0) and root.real.overlaps(between):
+            if root.imag.contains(0) and root.real.overlaps(interval):
                 highest = max(highest, balls(root.real).upper().fmpq())
     return Fraction(int(highest.p), int(highest.q))
 
 
 def rational(number: Fraction) -> "fmpq":
-    """The number as FLINT has it."""
+    """Convert a number to FLINT."""
     from flint import fmpq
 
     return fmpq(number.numerator, number.denominator)

@@ -1,9 +1,9 @@
-"""The best polynomial of Delsarte's linear programme, in floating point.
+"""The best polynomial of Delsarte's linear program, in floating point.
 
 Minimise f(1) over f = 1 + sum f_i P_i with f_i >= 0 and f <= 0 on [-1, s]. Cutting planes (HiGHS on
-a grid, then f's own maxima added) find which coefficients are positive and where f touches 0;
+a grid, then the maxima of f added) find which coefficients are positive and where f touches 0.
 Newton's method on the optimality conditions then gives both to rounding. Nothing here is a proof:
-`delsarte.prove` takes any coefficients and says what they prove.
+`delsarte.prove` turns any coefficients into one.
 """
 
 import math
@@ -14,81 +14,90 @@ import numpy as np
 from gnc_cli.limits.orthogonal import gegenbauer
 
 _ROUNDS = 10
+"""Rounds of cutting planes, at most."""
 _LARGEST_SCALE = 20.0
-_GAP = 1e-10
-_SLACK = 1e-9
+"""Largest logarithm of the unit of a coefficient, so that columns stay within reach of HiGHS."""
+_GAP_TOLERANCE = 1e-10
+"""Relative gap between bound and dual value at which a polynomial counts as optimal."""
+_SLACK_TOLERANCE = 1e-9
+"""Violation of a dual condition that rounding explains."""
 _LADDER = 12
+"""Number of lower degrees that are tried, from the least one with solutions."""
 _LADDER_TOP = 24
+"""Degrees that are tried are below this one."""
 
 
 @dataclass(frozen=True)
 class DelsartePolynomial:
-    """A polynomial, all but feasible."""
+    """A polynomial that is feasible up to rounding."""
 
     coefficients: np.ndarray
-    """f_0 = 1 and f_1 ... f_degree >= 0, shape (degree + 1,)."""
+    """Coefficients f_0 = 1 and f_1 ... f_degree >= 0, shape (degree + 1,)."""
     bound: float
-    """What it would prove: (f(1) - e) / (1 - e), e its largest value on [-1, s]."""
+    """Bound (f(1) - e) / (1 - e), e the largest value of f on [-1, s]; not proved."""
     slope: float
-    """Derivative of the optimal bound by s, from the multiplier of x = s; 0 where unknown."""
+    """Derivative of the optimal bound by s, from the multiplier of x = s; 0 if unknown."""
 
 
 @dataclass(frozen=True)
 class _Touching:
-    """Where f touches 0 and how heavily it is held there."""
+    """Points at which f touches 0, with their multipliers."""
 
     x: np.ndarray
+    """Points, ascending, shape (n,)."""
     weights: np.ndarray
+    """Positive multipliers, shape (n,)."""
     inner: np.ndarray
+    """True for points inside (-1, s), shape (n,)."""
 
 
 def optimum(d: int, s: float, degree: int) -> DelsartePolynomial | None:
-    """Solve the programme; None where s is too near 1 for polynomials of this degree."""
-    best, done = _search(d, s, degree)
-    if best is None or done:
+    """Solve the program; None if s is too near 1 for polynomials of this degree."""
+    best, is_optimal = _search(d, s, degree)
+    if best is None or is_optimal:
         return best
-    # Near codes that attain the bound nearly all is degenerate, but not in the degree that counts.
-    least = _least_degree(d, s, degree)
-    for lower in range(least, min(least + _LADDER, degree, _LADDER_TOP)):
+    # Near codes that attain the bound most degrees are degenerate, but not the decisive one.
+    first = _least_degree(d, s, degree)
+    for lower in range(first, min(first + _LADDER, degree, _LADDER_TOP)):
         other, _ = _search(d, s, lower)
         best = other if other is not None and other.bound < best.bound else best
     return best
 
 
 def _least_degree(d: int, s: float, degree: int) -> int:
-    """The smallest degree in which the programme has solutions, given that `degree` is one."""
+    """Return the smallest degree in which the program has solutions, at most `degree`."""
     low, high = 0, degree
     while high - low > 1:
         middle = (low + high) // 2
-        solvable = _programme(d, middle, _grid(d, s, middle, 2 * middle)) is not None
+        solvable = _solve_program(d, middle, _grid(d, s, middle, 2 * middle)) is not None
         low, high = (low, middle) if solvable else (middle, high)
     return high
 
 
 def _search(d: int, s: float, degree: int) -> tuple[DelsartePolynomial | None, bool]:
-    """The best polynomial seen, and whether its multipliers show it optimal."""
+    """Return the best polynomial found, and whether its multipliers show it optimal."""
     fine = _grid(d, s, degree, 10 * degree)
-    on_fine = gegenbauer(d, degree, fine)
+    P_fine = gegenbauer(d, degree, fine)
     points = _grid(d, s, degree, 2 * degree)
     best: DelsartePolynomial | None = None
     for _ in range(_ROUNDS):
-        solved = _programme(d, degree, points)
-        if solved is None:
+        solution = _solve_program(d, degree, points)
+        if solution is None:
             break
-        f, multipliers = solved
-        tops = _maxima(d, s, f, fine, f @ on_fine)
+        f, multipliers = solution
+        tops = _maxima(d, s, f, fine, f @ P_fine)
         values = f @ gegenbauer(d, degree, tops)
         touching = _gather(s, points, multipliers, tops)
         best = _better(best, f, values, _slope(d, s, f, touching))
         polished = _newton(d, f, touching)
         if polished is not None:
-            g, held = polished
-            tops_of_g = _maxima(d, s, g, fine, g @ on_fine)
-            of_g = g @ gegenbauer(d, degree, tops_of_g)
-            best = _better(best, g, of_g, _slope(d, s, g, held))
-            if best is not None and _optimal(d, degree, best, held):
+            g, contacts = polished
+            g_tops = _maxima(d, s, g, fine, g @ P_fine)
+            g_values = g @ gegenbauer(d, degree, g_tops)
+            best = _better(best, g, g_values, _slope(d, s, g, contacts))
+            if best is not None and _is_optimal(d, degree, best, contacts):
                 return best, True
-        if best is not None and best.bound <= (1.0 + _GAP) * float(f.sum()):
+        if best is not None and best.bound <= (1.0 + _GAP_TOLERANCE) * float(f.sum()):
             return best, True
         points = np.unique(np.concatenate([points, tops[values > -1e-3]]))
     return best, False
@@ -104,21 +113,24 @@ def _better(
     return DelsartePolynomial(f, bound, slope) if best is None or bound < best.bound else best
 
 
-def _slope(d: int, s: float, f: np.ndarray, held: _Touching) -> float:
-    if held.x[-1] != s:
+def _slope(d: int, s: float, f: np.ndarray, contacts: _Touching) -> float:
+    if contacts.x[-1] != s:
         return 0.0
-    return float(held.weights[-1] * (f @ derivatives(d, len(f) - 1, held.x[-1:]))[0])
+    return float(contacts.weights[-1] * (f @ derivatives(d, len(f) - 1, contacts.x[-1:]))[0])
 
 
-def _optimal(d: int, degree: int, best: DelsartePolynomial, held: _Touching) -> bool:
-    """Whether the multipliers are feasible for the dual programme and prove the bound optimal."""
-    slack = 1.0 + gegenbauer(d, degree, held.x)[1:] @ held.weights
-    gap = best.bound - 1.0 - float(held.weights.sum())
-    return bool(slack.min() > -_SLACK and gap <= _GAP * best.bound)
+def _is_optimal(d: int, degree: int, best: DelsartePolynomial, contacts: _Touching) -> bool:
+    """Return whether the multipliers are feasible for the dual program, with a gap of nearly 0."""
+    slack = 1.0 + gegenbauer(d, degree, contacts.x)[1:] @ contacts.weights
+    gap = best.bound - 1.0 - float(contacts.weights.sum())
+    return bool(slack.min() > -_SLACK_TOLERANCE and gap <= _GAP_TOLERANCE * best.bound)
 
 
 def _grid(d: int, s: float, degree: int, number: int) -> np.ndarray:
-    """Points that are dense at the ends of [-1, s], and of where P_i oscillates for large d."""
+    """Return points that are dense at the ends of [-1, s].
+
+    For large d they are also dense at the ends of the interval in which the P_i oscillate.
+    """
     turns = np.cos(np.linspace(0.0, np.pi, number))
     low = max(-1.0, -abs(s) - 4.0 * float(np.sqrt(degree / d)))
     return np.unique(np.concatenate([_stretch(-1.0, s, turns), _stretch(low, s, turns)]))
@@ -128,25 +140,25 @@ def _stretch(low: float, high: float, turns: np.ndarray) -> np.ndarray:
     return np.clip(0.5 * (low + high) + 0.5 * (high - low) * turns, low, high)
 
 
-def _programme(d: int, degree: int, points: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
-    """Coefficients and multipliers of the programme whose constraints are these points alone."""
+def _solve_program(d: int, degree: int, points: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return coefficients and multipliers under the condition f <= 0 at the given points."""
     from scipy.optimize import linprog
 
     # In units of sqrt(dimension of the harmonics) columns are of one size where f oscillates.
     units = np.exp(np.minimum(0.5 * np.array(harmonic_logs(d, degree)), _LARGEST_SCALE))
     rows = gegenbauer(d, degree, points)[1:].T * units
     sizes = _positive(np.abs(rows).max(axis=1))
-    done = linprog(
+    result = linprog(
         units / units.max(),
         rows / sizes[:, None],
         -1.0 / sizes,
         method="highs-ds",
         options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
     )
-    if done.status != 0:
+    if result.status != 0:
         return None
-    f = np.concatenate([[1.0], np.maximum(done.x * units, 0.0)])
-    return f, -done.ineqlin.marginals / sizes * units.max()
+    f = np.concatenate([[1.0], np.maximum(result.x * units, 0.0)])
+    return f, -result.ineqlin.marginals / sizes * units.max()
 
 
 def _positive(sizes: np.ndarray) -> np.ndarray:
@@ -154,7 +166,7 @@ def _positive(sizes: np.ndarray) -> np.ndarray:
 
 
 def _maxima(d: int, s: float, f: np.ndarray, fine: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """The local maxima of f on [-1, s], ascending, and s."""
+    """Return the local maxima of f on [-1, s], ascending, and s."""
     middle = values[1:-1]
     k = np.flatnonzero((middle >= values[:-2]) & (middle > values[2:])) + 1
     # Near codes that attain the bound one may lie just inside -1, closer than the grid sees.
@@ -172,14 +184,14 @@ def _maxima(d: int, s: float, f: np.ndarray, fine: np.ndarray, values: np.ndarra
 
 def _gather(s: float, points: np.ndarray, multipliers: np.ndarray, tops: np.ndarray) -> _Touching:
     """Merge the binding points around each maximum into one."""
-    held = multipliers > 0.0
-    points, multipliers = points[held], multipliers[held]
+    binding = multipliers > 0.0
+    points, multipliers = points[binding], multipliers[binding]
     nearest = np.abs(points[:, None] - tops).argmin(axis=1)
-    which = np.unique(nearest)
-    weights = np.array([multipliers[nearest == k].sum() for k in which])
-    means = np.array([multipliers[nearest == k] @ points[nearest == k] for k in which]) / weights
-    ends = (tops[which] == -1.0) | (tops[which] == s)
-    return _Touching(np.where(ends, tops[which], means), weights, ~ends)
+    indices = np.unique(nearest)
+    weights = np.array([multipliers[nearest == k].sum() for k in indices])
+    means = np.array([multipliers[nearest == k] @ points[nearest == k] for k in indices]) / weights
+    ends = (tops[indices] == -1.0) | (tops[indices] == s)
+    return _Touching(np.where(ends, tops[indices], means), weights, ~ends)
 
 
 def _newton(d: int, f: np.ndarray, start: _Touching) -> tuple[np.ndarray, _Touching] | None:
@@ -188,27 +200,27 @@ def _newton(d: int, f: np.ndarray, start: _Touching) -> tuple[np.ndarray, _Touch
     Unknowns are the positive f_i, the weights (both by relative change) and the inner x_j.
     """
     degree = len(f) - 1
-    used = np.flatnonzero(f[1:] > 0.0) + 1
-    if not (len(used) and len(start.x)):
+    positive = np.flatnonzero(f[1:] > 0.0) + 1
+    if not (len(positive) and len(start.x)):
         return None
     f, x, weights, inner = f.copy(), start.x.copy(), start.weights.copy(), start.inner
     low, high = x[0] if not inner[0] else -1.0, x[-1] if not inner[-1] else 1.0
-    n, m, p = len(x), len(used), int(inner.sum())
+    n, m, p = len(x), len(positive), int(inner.sum())
     for _ in range(10):
         P, slopes, bends = (derivatives(d, degree, x, order) for order in (0, 1, 2))
         system = np.zeros((n + p + m, m + n + p))
-        system[:n, :m] = P[used].T * f[used]
+        system[:n, :m] = P[positive].T * f[positive]
         system[np.flatnonzero(inner), m + n + np.arange(p)] = (f @ slopes)[inner]
-        system[n : n + p, :m] = slopes[used].T[inner] * f[used]
+        system[n : n + p, :m] = slopes[positive].T[inner] * f[positive]
         system[n + np.arange(p), m + n + np.arange(p)] = (f @ bends)[inner]
-        system[n + p :, m : m + n] = P[used] * weights
-        system[n + p :, m + n :] = (slopes[used] * weights)[:, inner]
-        missing = np.concatenate([f @ P, (f @ slopes)[inner], 1.0 + P[used] @ weights])
+        system[n + p :, m : m + n] = P[positive] * weights
+        system[n + p :, m + n :] = (slopes[positive] * weights)[:, inner]
+        missing = np.concatenate([f @ P, (f @ slopes)[inner], 1.0 + P[positive] @ weights])
         rows = _positive(np.abs(system).max(axis=1))
         columns = _positive(np.abs(system / rows[:, None]).max(axis=0))
         scaled = system / rows[:, None] / columns
         step = np.linalg.lstsq(scaled, -missing / rows, rcond=1e-14)[0] / columns
-        f[used] *= 1.0 + step[:m]
+        f[positive] *= 1.0 + step[:m]
         weights = weights * (1.0 + step[m : m + n])
         x[inner] += step[m + n :]
         ordered = x[0] >= low and x[-1] <= high and bool((np.diff(x) > 0.0).all())
@@ -220,9 +232,15 @@ def _newton(d: int, f: np.ndarray, start: _Touching) -> tuple[np.ndarray, _Touch
 
 
 def derivatives(d: int, degree: int, x: np.ndarray, order: int = 1) -> np.ndarray:
-    """Derivatives of P_0 to P_degree at each x, shape (degree + 1, n).
+    """Return derivatives of the Gegenbauer polynomials P_0 to P_degree, shape (degree + 1, n).
 
     A derivative is a polynomial of the same kind in R^(d+2), times i (i + d - 2) / (d - 1).
+
+    Args:
+        d: dimension.
+        degree: largest degree.
+        x: points, shape (n,).
+        order: order of the derivative; 0 for the values.
     """
     if order == 0:
         return gegenbauer(d, degree, x)
@@ -233,7 +251,7 @@ def derivatives(d: int, degree: int, x: np.ndarray, order: int = 1) -> np.ndarra
 
 
 def harmonic_logs(d: int, degree: int) -> list[float]:
-    """Logarithms of the dimensions of the harmonic spaces of degrees 1 to `degree` in R^d."""
+    """Return the logarithms of the dimensions of the harmonic spaces of degrees 1 to `degree`."""
     return [
         math.lgamma(i + d - 2) - math.lgamma(d - 1) - math.lgamma(i + 1) + math.log(2 * i + d - 2)
         for i in range(1, degree + 1)

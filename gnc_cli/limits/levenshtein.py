@@ -10,9 +10,9 @@ q and p the halves of m rounded down and up, c = 1 - s the clearance, the bound 
 w = 2 for even m and 2 + (d-1)/p for odd m. So L_m(s) = K asks for the first root of a polynomial.
 
 Everything is written in the clearance c = 1 - s, so that s near 1 is as good as any other. Sums
-alternate, and lose hundreds of digits where d and the degree are large: they are taken in integers
-that carry as many bits as that costs. The number of terms does not grow with the degree once c is
-of the order of degree**-2, where all that is sought lies: degrees of 10^18 are no trouble.
+alternate, and lose hundreds of digits where d and the degree are large. So they are taken in
+integers with that many more bits. All roots that are needed have c of the order of degree**-2,
+where the number of terms does not grow with the degree: even degrees of 10^18 are quick.
 
 References:
     V. I. Levenshtein, On bounds for packings in n-dimensional Euclidean space, Soviet Math. Dokl.
@@ -25,38 +25,41 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from gnc_cli.limits.limit import Count, Finding, Limit, ball, counted
+from gnc_cli.limits.limit import Count, Finding, Limit, ball, count_below
 
 if TYPE_CHECKING:
     from flint import arb
 
 _BITS = 192
-"""Precision of a count with at most fifteen digits, and of its clearance."""
+"""Precision of a count with at most fifteen digits, and of its clearance, bits."""
 _GUARD_BITS = 64
-"""Bits of a sum that are right, more than a float keeps."""
-_SETTLED = 1e-10
-"""Laguerre's method cubes the error: after a step this small there is nothing left to gain."""
+"""Correct bits of a sum, more than a double has."""
+_LAST_STEP = 1e-10
+"""Relative step of Laguerre's method that is the last one: it cubes the error."""
 _DAMPING = 15.0
-"""The run-in shrinks an error of its start by exp(-4/3 * 2 * 15)."""
+"""Damping exponent of the run-in, which shrinks an error of its start by exp(-4/3 * 2 * 15)."""
 _MOST_STEPS = 2e6
-"""Steps of a recursion, which take half a second at most."""
+"""Steps of a recursion, half a second at most."""
 _MOST_ROUNDS = 200
-"""Of Laguerre's method and of more bits together, which take 16 at most."""
+"""Rounds of Laguerre's method, including those that add bits, which take 16 at most."""
 _EXACT_COMB = 1000
+"""Largest smaller argument of a binomial coefficient that is computed in whole numbers."""
 _ROUNDING = Fraction(1, 2**50)
+"""Relative rounding error of a value."""
 
 
 def binary(value: Fraction, bits: int) -> tuple[int, int]:
-    """A positive number as a / 2^e, a of `bits` bits or one more, rounded down."""
+    """Return a and e of a positive number a / 2^e, rounded down, a of `bits` bits or one more."""
     top, bottom = value.numerator, value.denominator
     e = max(0, bits + bottom.bit_length() - top.bit_length())
     return (top << e) // bottom, e
 
 
 def sums(d: int, p: int, b: int, a: int, e: int, bits: int) -> tuple[list[int], int]:
-    """Sums of j^i v_j, i = 0..3, v_j the terms of V(c) = 2F1(-p, b; (d+1)/2; c/2), c = a / 2^e.
+    """Sum j^i v_j, i = 0..3, v_j the terms of V(c) = 2F1(-p, b; (d+1)/2; c/2), c = a / 2^e.
 
-    The i-th is what (c d/dc)^i makes of V; in units of 2^-bits, with how many bits are noise.
+    Returns:
+        The sums (c d/dc)^i V in units of 2^-bits, and the number of their bits that are noise.
     """
     term = largest = s0 = 1 << bits
     s1 = s2 = s3 = j = 0
@@ -75,10 +78,10 @@ def sums(d: int, p: int, b: int, a: int, e: int, bits: int) -> tuple[list[int], 
 
 
 def first_root(d: int, p: int, b: int, A: int, B: int) -> float:
-    """The least root of A V + B c dV/dc, V as in `sums`; A and A + B are positive.
+    """Return the least root of A V + B c dV/dc, V as in `sums`; A and A + B are positive.
 
-    All its roots are real. Laguerre's method from the left: monotone, cubic, indifferent to the
-    degree; correctly rounded but for the last bit.
+    All its roots are real. Laguerre's method from the left is monotone, cubic and independent of
+    the degree. All bits but the last are correct.
     """
     # Newton's step from c = 0, always short of the root.
     a, e = binary(Fraction(A * (d + 1), (A + B) * p * b), 96)
@@ -92,37 +95,37 @@ def first_root(d: int, p: int, b: int, A: int, B: int) -> float:
             bits += missing + 32
             continue
         if value <= 0:
-            # A step that went too far by its rounding: Newton's method puts that right.
+            # Rounding took the last step past the root: Newton's method corrects it.
             return (a - int(a * (value / slope))) / (1 << e)
-        # Both are for c = 1: steps are relative.
+        # Derivatives by log c: steps are relative.
         g = slope / value
         h = g * g - (bend - slope) / value
         share = 1 / p
         step = 1.0 / (math.sqrt((1.0 - share) * (h - share * g * g)) - share * g)
         a += int(a * step)
-        if step < _SETTLED:
+        if step < _LAST_STEP:
             return a / (1 << e)
     raise ArithmeticError(f"found no root for d={d}, p={p}, b={b}, A={A}, B={B}")
 
 
 @dataclass(frozen=True)
 class Valley:
-    """Where the polynomials P_k(s), P_k(1) = 1, cease to fall with k, all up to one factor."""
+    """First minimum over k of the polynomials P_k(s), P_k(1) = 1, all up to one factor."""
 
     k: int
-    """P_0 > P_1 > ... > P_k <= P_(k+1)."""
+    """Index of the minimum: P_0 > P_1 > ... > P_k <= P_(k+1)."""
     floor: float
-    """P_k, negative."""
+    """Value P_k, negative."""
     fall: float
-    """(P_(k-1) - P_k) / c, positive."""
+    """Difference (P_(k-1) - P_k) / c, positive."""
 
 
 def first_valley(d: int, clearance: float) -> Valley | None:
-    """The first minimum over k of the Gegenbauer polynomials of R^d at s = 1 - clearance.
+    """Find the first minimum over k of the Gegenbauer polynomials of R^d at s = 1 - clearance.
 
-    Below the turning index the ratio of neighbours forgets where it started, faster than
-    exponentially: the recursion begins shortly before it, with the ratio of constant coefficients.
-    None where that takes millions of steps: clearances below 1e-11 for d = 3, 8e-8 for d = 10^6.
+    Below the turning index the ratio of neighbours forgets its start, faster than exponentially.
+    So the recursion begins shortly before that index, with the ratio of constant coefficients.
+    None if it takes millions of steps: clearances below 1e-11 for d = 3, 8e-8 for d = 10^6.
     """
     c, s = clearance, 1.0 - clearance
     k, q = 0, 1.0
@@ -140,21 +143,21 @@ def first_valley(d: int, clearance: float) -> Valley | None:
     while (ratio := 1.0 - c * q) > 0.0:
         k += 1
         q = ((2 * k + d - 2) + k * q / ratio) / (k + d - 2)
-    k, here, fall = k + 1, ratio, q
-    while (further := ((2 * k + d - 2) * here + k * fall) / (k + d - 2)) > 0.0:
-        k, here, fall = k + 1, here - c * further, further
-    return Valley(k, here, fall)
+    k, value, fall = k + 1, ratio, q
+    while (next_fall := ((2 * k + d - 2) * value + k * fall) / (k + d - 2)) > 0.0:
+        k, value, fall = k + 1, value - c * next_fall, next_fall
+    return Valley(k, value, fall)
 
 
 def design_size(d: int, m: int) -> int:
-    """D(d, m): no spherical design of strength m in R^d has fewer points."""
+    """Return D(d, m): no spherical design of strength m in R^d has fewer points."""
     k = m // 2
     size = math.comb(k + d - 1, k)
     return 2 * size if m % 2 else size + size * k // (k + d - 1)
 
 
 def _strength(d: int, K: int) -> int:
-    """The m with D(d, m) <= K < D(d, m+1)."""
+    """Return the m with D(d, m) <= K < D(d, m+1)."""
     low, high = 0, 1
     while design_size(d, 2 * high) <= K:
         low, high = high, 2 * high
@@ -165,46 +168,46 @@ def _strength(d: int, K: int) -> int:
 
 
 def _degree(d: int, clearance: float, valley: Valley) -> tuple[int, float]:
-    """The degree m of the bound and L_m / D(d, 2 (m // 2)), by differences of P_k at their end."""
+    """Return the degree m of the bound and L_m / D(d, 2 (m // 2)), by differences of P_k."""
     k = valley.k
     # Halves of m: k - 1 rounded down, k or k - 1 rounded up.
     fall = valley.fall * (d - 1) / (2 * k + d - 3)
     share = 1.0 - fall / valley.floor
-    # D(d, 2k-1) / D(d, 2k-2), where odd degrees begin.
+    # Odd degrees begin at D(d, 2k-1) / D(d, 2k-2).
     if share >= 2 * (k + d - 2) / (2 * k + d - 3):
         return 2 * k - 1, share
-    before = valley.floor + clearance * valley.fall
-    return 2 * k - 2, 1.0 - (2.0 - clearance) * fall / (before + valley.floor)
+    previous = valley.floor + clearance * valley.fall
+    return 2 * k - 2, 1.0 - (2.0 - clearance) * fall / (previous + valley.floor)
 
 
 def _log_size(d: int, q: int) -> float:
-    """log D(d, 2q)."""
+    """Return log D(d, 2q)."""
     if min(d, q) <= _EXACT_COMB:
         return math.log(design_size(d, 2 * q))
     choose = math.lgamma(q + d) - math.lgamma(q + 1) - math.lgamma(d)
     return choose + math.log1p(q / (q + d - 1))
 
 
-def _astray(d: int, m: int, value: Fraction) -> int:
-    """By how much rounding missed the degree: L_m(s) lies between D(d, m) and D(d, m+1)."""
+def _degree_error(d: int, m: int, value: Fraction) -> int:
+    """Return the correction of a degree for rounding: D(d, m) <= L_m(s) <= D(d, m+1)."""
     return (value > design_size(d, m + 1)) - (m > 1 and value < design_size(d, m))
 
 
-def _nearly(d: int, m: int, clearance: Fraction) -> Fraction:
-    """L_m at that clearance to fifty digits, for degrees of any size."""
+def _bound_size(d: int, m: int, clearance: Fraction) -> Fraction:
+    """Return L_m at a clearance to fifty digits, for degrees of any size."""
     a, e = binary(clearance, _BITS)
     bits = _BITS
     while True:
         (value, slope, *_), noise_bits = sums(d, (m + 1) // 2, m // 2 + d - 1, a, e, bits)
-        below = (d - 1) * value + 2 * slope
-        missing = noise_bits + d.bit_length() + _BITS - min(abs(slope), abs(below)).bit_length()
+        divisor = (d - 1) * value + 2 * slope
+        missing = noise_bits + d.bit_length() + _BITS - min(abs(slope), abs(divisor)).bit_length()
         if missing <= 0:
-            return _weighted_size(d, m) * Fraction(slope, below)
+            return _weighted_size(d, m) * Fraction(slope, divisor)
         bits += missing + 32
 
 
 def _weighted_size(d: int, m: int) -> Fraction:
-    """w D(d, 2q)."""
+    """Return w D(d, 2q)."""
     weight = 2 + Fraction(d - 1, (m + 1) // 2) if m % 2 else Fraction(2)
     return weight * design_size(d, 2 * (m // 2))
 
@@ -213,15 +216,15 @@ class _Levenshtein(Limit):
     """The largest cosine of K points is at least the s with L(d, s) = K.
 
     Every sharp code attains it. No degree is too high: it follows from K in whole numbers, and the
-    sums have as many terms as their value needs. At most ten milliseconds.
+    number of terms of the sums depends on their value alone. It takes ten milliseconds at most.
     """
 
     name = "levenshtein"
     source = "Levenshtein 1979, 1998 (universal bounds for codes and designs)"
     exists = False
 
-    def at(self, d: int, K: int) -> Finding:
-        """1 - s, where L(d, s) = K."""
+    def evaluate(self, d: int, K: int) -> Finding:
+        """Return 1 - s, where L(d, s) = K."""
         m = _strength(d, K)
         size = _weighted_size(d, m)
         p = (m + 1) // 2
@@ -229,7 +232,7 @@ class _Levenshtein(Limit):
         return Finding(first_root(d, p, m // 2 + d - 1, A, B))
 
     def points(self, d: int, target: Fraction) -> Count | None:
-        """floor L(d, 1 - target); None where the degree is out of reach, see `first_valley`."""
+        """Return floor L(d, 1 - target); None if the degree is out of reach, see `first_valley`."""
         valley = first_valley(d, float(target))
         if valley is None:
             return None
@@ -237,13 +240,13 @@ class _Levenshtein(Limit):
         log10 = (_log_size(d, m // 2) + math.log(share)) / math.log(10.0)
 
         def formula() -> "arb":
-            value = _nearly(d, m, target)
-            return ball(_nearly(d, m + _astray(d, m, value), target))
+            value = _bound_size(d, m, target)
+            return ball(_bound_size(d, m + _degree_error(d, m, value), target))
 
-        return counted(formula, log10)
+        return count_below(formula, log10)
 
     def ceiling(self, K: int) -> Fraction:
-        """Above K / (K - 1), the simplex, which is reached from d = K - 1 on, but for rounding."""
+        """Return K / (K - 1), the simplex, reached from d = K - 1 on, raised by its rounding."""
         return Fraction(K, K - 1) * (1 + _ROUNDING)
 
 

@@ -1,10 +1,10 @@
-"""What a bound is: what it says at (d, K), up to which K, and from which d. And the question that
-bounds answer: d, K and a target, of which two or three are given.
+"""The interface of bounds: the value at (d, K), the largest K of a target, and its smallest d.
 
-Most bounds are about the Tammes cosine t*, the smallest largest cosine of K unit vectors in R^d. We
-keep the **clearance** 1 - t* in its place, for it has full precision where points crowd: a chord is
-sqrt(2 clearance). By the bisector theorem (docs/theory/theorem.md) it is the largest one-vs-rest
-distance too, rho* = 1 - t*: every bound is about one number.
+A question to the bounds has two or three of d, K and a target. Most bounds limit the Tammes cosine
+t*, the smallest largest cosine of K unit vectors in R^d. They are stated for the **clearance**
+1 - t*, which has full precision for many points: a chord is sqrt(2 clearance). By the bisector
+theorem (docs/theory/theorem.md) the clearance is also the largest one-vs-rest distance,
+rho* = 1 - t*. So every bound limits one number.
 """
 
 import math
@@ -23,38 +23,40 @@ if TYPE_CHECKING:
     from flint import arb
 
 LARGEST_D = 10**6
-"""Dimensions are searched up to here."""
+"""Largest dimension of a search."""
 ROUNDING = 1e-12
 """Relative rounding error of two bounds: if they differ by less, they meet."""
 
-_LOOSE = 1 - Fraction(1, 10**13)
-_STRICT = _LOOSE**2 * (1 - Fraction(1, 2**51))
+_TARGET_FACTOR = 1 - Fraction(1, 10**13)
+"""Factor of a target, so that a value that was printed in full and entered again is reached."""
+_EXCLUDED_FACTOR = _TARGET_FACTOR**2 * (1 - Fraction(1, 2**51))
+"""Factor of a value that is not attained: two loosened targets and the rounding to a double."""
 LP_DIMENSIONS = 8
-"""Dimensions up to which Delsarte's linear programme is solved where nobody asked for it."""
+"""Largest dimension in which Delsarte's linear program is solved by default: it takes a second."""
 _PROBABILITY = 0.9
-"""That the scale is for, where d, K and a margin are given and no probability is."""
+"""Default softmax probability of the scale, if d, K and a margin are given."""
 _LEAST_TARGET = Fraction(1, 10**30)
-"""Smallest target: far below the distances of 10^18 points."""
+"""Smallest target, far below the distances of 10^18 points."""
 
 
 class Quantity(StrEnum):
-    """What is bounded."""
+    """Quantity that is bounded."""
 
     ONE_VS_REST = "one-vs-rest"
-    """The largest one-vs-rest distance, rho*."""
+    """Largest one-vs-rest distance, rho*."""
     ONE_VS_ONE = "one-vs-one"
-    """The smallest largest cosine, t*."""
+    """Smallest largest cosine, t*."""
     LINES = "lines"
-    """The least coherence of K lines, the largest absolute cosine of two of K unit vectors."""
+    """Least coherence of K lines, the largest absolute cosine of two of K unit vectors."""
 
     @property
     def is_cosine(self) -> bool:
-        """Whether smaller values are better, and each has an angle."""
+        """True if smaller values are better, and each has an angle."""
         return self is not Quantity.ONE_VS_REST
 
     @property
     def noun(self) -> str:
-        """The quantity of one code, in words."""
+        """Name of the quantity of one code, in words."""
         return {"one-vs-one": "largest cosine", "lines": "coherence"}.get(
             self, "one-vs-rest distance"
         )
@@ -62,20 +64,20 @@ class Quantity(StrEnum):
 
 @dataclass(frozen=True)
 class Finding:
-    """What a bound says at one (d, K)."""
+    """Value of a bound at one (d, K)."""
 
     value: float
-    """Of 1 - t* = rho*, in (0, 2]; relative error below 1e-13."""
+    """Bound of 1 - t* = rho*, in (0, 2]; relative error below 1e-13."""
     valid: bool = True
-    """Whether the hypothesis holds here; else the value is what the formula gives, no bound."""
+    """True if the hypothesis holds; otherwise the value of the formula is not a bound."""
     strict: bool = False
-    """Whether the value itself is known not to be attained."""
+    """True if the value itself is known not to be attained."""
     condition: str | None = None
-    """The hypothesis with its numbers, `K >= 72.8`; None where there is none."""
+    """Hypothesis with its numbers, such as `K >= 72.8`; None without one."""
     source: str | None = None
-    """Where it differs from the bound's own: the entry or construction behind it."""
-    how: str | None = None
-    """The command that builds a code that attains the value."""
+    """Entry or construction behind the value; None if it is `Limit.source`."""
+    command: str | None = None
+    """Command that builds a code that attains the value; None without one."""
 
 
 @dataclass(frozen=True)
@@ -83,171 +85,184 @@ class Count:
     """A number of points, exact or astronomically large."""
 
     log10: float
+    """Base-10 logarithm of the number."""
     exact: int | None = None
-    """None where it has more than fifteen digits."""
+    """The number itself; None if it has more than fifteen digits."""
     source: str | None = None
-    how: str | None = None
+    """Entry or construction behind the number; None if it is `Limit.source`."""
+    command: str | None = None
+    """Command that builds a code of this many points; None without one."""
 
     @classmethod
-    def of(cls, K: int, source: str | None = None, how: str | None = None) -> "Count":
-        """A number that is known exactly."""
-        return cls(math.log10(K), K, source, how)
+    def from_number(cls, K: int, source: str | None = None, command: str | None = None) -> "Count":
+        """Return a number that is known exactly."""
+        return cls(math.log10(K), K, source, command)
 
 
 class Ending(StrEnum):
-    """How a search for a dimension ended."""
+    """Ending of a search for a dimension."""
 
-    FOUND = "found"
-    NEVER = "never"
-    """This bound does not reach the margin in any dimension."""
-    BEYOND = "beyond"
-    """Nor up to a million dimensions; more were not tried."""
+    REACHED = "found"
+    """The target is reached at a dimension."""
+    UNREACHABLE = "never"
+    """The target is not reached in any dimension."""
+    OUT_OF_RANGE = "beyond"
+    """The target is not reached up to a million dimensions; more were not tried."""
 
 
 @dataclass(frozen=True)
 class Dimension:
-    """Where a bound first reaches a target."""
+    """The smallest dimension in which a bound reaches a target."""
 
     d: int | None
-    ending: Ending = Ending.FOUND
+    """Dimension; None unless the target is reached."""
+    ending: Ending = Ending.REACHED
 
 
 class Limit(ABC):
     """A theorem, or a list of codes, that says what is possible for K points in d dimensions."""
 
     name: str
-    """Lower case, words joined by hyphens: `theorem-3.9`."""
+    """Name in lower case, words joined by hyphens: `theorem-3.9`."""
     source: str
-    """Author, year and what to cite."""
+    """Author, year and title."""
     exists: bool
     """True: a code with at least this value exists. False: no code has a larger one."""
-    of_rho: bool = False
-    """Whether it is stated of rho*, so that the bisector theorem makes it one on t*; else the other
-    way round."""
+    bounds_rho: bool = False
+    """True if the theorem bounds rho*, and the bisector theorem carries it over to t*; otherwise
+    the theorem bounds t*."""
     proved: bool = True
-    """Else it is numerical or a claim: it is shown, and counts nowhere."""
+    """False for claims and numerical bounds, which are shown, but never counted."""
     declined: bool = False
-    """Whether something was left out because time was up."""
+    """True once a computation was left out for lack of time."""
     silent: int = 0
-    """For how many pairs a computation that was asked for gave nothing."""
-    listed: bool = False
-    """A list of codes, whose values jump from K to K; else a formula."""
+    """Number of pairs for which a requested computation had no result."""
+    is_list: bool = False
+    """True for lists of codes, whose values jump from K to K; False for formulas."""
 
     def side(self, quantity: Quantity) -> Literal["lower", "upper"]:
-        """`lower` or `upper`: an existing code bounds a distance below, a cosine above."""
+        """Return `lower` or `upper`: an existing code bounds a distance below, a cosine above."""
         return "lower" if self.exists == (quantity is Quantity.ONE_VS_REST) else "upper"
 
     def by_bisector(self, quantity: Quantity) -> bool:
-        """Whether the bisector theorem turns a bound on t* into this one on rho*, or back.
+        """Return whether the bound on this quantity needs the bisector theorem.
 
-        That rho* >= 1 - t* needs no theorem: the code itself serves as its features.
+        rho* >= 1 - t* does not need it: the code itself serves as its features.
         """
         one = quantity is Quantity.ONE_VS_ONE
-        return quantity is not Quantity.LINES and self.exists == self.of_rho == one
+        return quantity is not Quantity.LINES and self.exists == self.bounds_rho == one
 
-    def cited(self, statement: Finding | Count | None) -> str:
-        """Whom to cite."""
+    def citation(self, statement: Finding | Count | None) -> str:
+        """Return the source of a finding or count, or else of the bound."""
         return (statement.source if statement is not None else None) or self.source
 
     @abstractmethod
-    def at(self, d: int, K: int) -> Finding | None:
-        """The bound at (d, K), d and K at least 2; None where it says nothing."""
+    def evaluate(self, d: int, K: int) -> Finding | None:
+        """Return the bound at (d, K), d and K at least 2; None if it has no value there."""
 
     def solve(self, d: int, K: int) -> Finding | None:
-        """What a programme says of a pair that the other bounds leave open.
+        """Compute the bound at a pair that the other bounds leave open, if that takes a program.
 
-        None where there is none; it may say the same as `at`.
+        None if it does not; the value may equal that of `evaluate`.
         """
         return None
 
     @abstractmethod
     def points(self, d: int, target: Fraction) -> Count | None:
-        """The largest K whose value reaches the target in d dimensions.
+        """Return the largest K whose value reaches the target in d dimensions.
 
-        Where `exists`, this many points are guaranteed; else all larger K are excluded. None where
+        If `exists`, this many points are guaranteed; otherwise all larger K are excluded. None if
         the bound guarantees or excludes nothing for this d and target.
         """
 
     def ceiling(self, K: int) -> Fraction | None:
-        """A target, as `loosened` has it, that is not reached at any d; None where there is none.
+        """Return a loosened target that is not reached at any d; None if there is none.
 
-        A limit that values approach with d is one, loosened: in a million dimensions they are
-        further from it.
+        A limit that the values approach with d is one after `loosened`: in a million dimensions the
+        values are farther from it.
         """
         return None
 
     def last_d(self, K: int) -> int | None:
-        """The largest d where the bound says something about K; None where it always does."""
+        """Return the largest d with a value for K; None if all d have one."""
         return None
 
     def dimension(self, K: int, target: Fraction) -> Dimension:
-        """The smallest d at which the target is reached, by bisection over 2..10^6.
+        """Return the smallest d at which the target is reached, by bisection over 2..10^6.
 
-        Bounds rise with d where they hold (each file says why, a test looks). Where `exists`, a
-        code in d dimensions lies in all higher ones; else every smaller d is excluded.
+        Bounds rise with d where they hold: each file has the proof, and a test checks it. If
+        `exists`, a code in d dimensions lies in all higher ones; otherwise every smaller d is
+        excluded.
         """
         last = self.last_d(K)
         top = LARGEST_D if last is None else min(last, LARGEST_D)
         ceiling = self.ceiling(K)
         if top < 2 or (ceiling is not None and target >= ceiling):
-            return Dimension(None, Ending.NEVER)
+            return Dimension(None, Ending.UNREACHABLE)
         low, high = 1, 2
         while high < top and not self._reached(high, K, target):
             low, high = high, min(2 * high, top)
         if not self._reached(high, K, target):
-            over = last is not None and last <= LARGEST_D
-            return Dimension(None, Ending.NEVER if over else Ending.BEYOND)
+            is_last = last is not None and last <= LARGEST_D
+            return Dimension(None, Ending.UNREACHABLE if is_last else Ending.OUT_OF_RANGE)
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (low, middle) if self._reached(middle, K, target) else (middle, high)
         return Dimension(high)
 
     def _reached(self, d: int, K: int, target: Fraction) -> bool:
-        """Whether the value at (d, K) reaches the target; an upper bound that is silent does."""
-        finding = self.at(d, K)
+        """Return whether the value at (d, K) reaches the target; an absent upper bound does."""
+        finding = self.evaluate(d, K)
         if finding is None or not finding.valid:
             return not self.exists
         return finding.value >= target
 
 
 def loosened(target: Fraction) -> Fraction:
-    """A target as `points` and `dimension` are asked for it, a relative 1e-13 below what is wanted.
+    """Return the target that `points` and `dimension` receive, a relative 1e-13 below the user's.
 
-    A value that is printed in full and given back must count as reached, though it was rounded on
-    its way. This is the one place where ties are decided: all that compares does so exactly, and
-    `least_excluded` of values that are not attained.
+    A value that is printed in full and entered again must count as reached, though it was rounded
+    in between. Ties are decided here and, for values that are not attained, in `least_excluded`.
+    All other comparisons are exact.
     """
-    return target * _LOOSE
+    return target * _TARGET_FACTOR
 
 
 def least_excluded(value: Fraction) -> Fraction:
-    """The least target that is excluded by a value that is not attained: the value itself, rounded
-    to a double, and loosened or the square of a loosened chord.
+    """Return the least target that a value excludes if it is not attained.
+
+    The target is the value itself, rounded to a double, and loosened or the square of a loosened
+    chord.
     """
-    return value * _STRICT
+    return value * _EXCLUDED_FACTOR
 
 
 _DIGITS = 15
+"""Largest number of digits of an exact count; JSON readers keep them in a double."""
 _ACCURACY = 84
-"""Bits that a formula's value must have: more than a whole number of fifteen digits needs."""
+"""Accuracy of a value before it is rounded down, bits: more than fifteen digits need."""
 
 
 def ball(number: Fraction | int) -> "arb":
-    """A rational number in flint's ball arithmetic, at its working precision."""
+    """Convert a rational number to flint's ball arithmetic, at its working precision."""
     from flint import arb, fmpq
 
     return arb(fmpq(number.numerator, number.denominator))
 
 
-def counted(formula: Callable[[], "arb"], log10: float = 0.0) -> Count | None:
-    """The whole number below a formula's value; None below 2.
+def count_below(formula: Callable[[], "arb"], log10: float = 0.0) -> Count | None:
+    """Return the whole number below the value of a formula; None below 2.
 
-    The value is a ball, rounded outwards at every step, and its upper end counts: a whole number
-    in the ball is the value itself.
+    The value is a ball, rounded outwards at every step. Its upper end is rounded down: a whole
+    number in the ball is the value itself.
 
     Args:
-        formula: called with as many bits of working precision as its value needs.
-        log10: of the value, where that is known: of more than fifteen digits it is enough.
+        formula: called with more and more working precision, until its value is accurate.
+        log10: base-10 logarithm of the value, if known. It replaces numbers of more than fifteen
+            digits.
+
+    Raises:
+        ArithmeticError: the value stays inaccurate at the largest precision.
     """
     if log10 > _DIGITS:
         return Count(log10)
@@ -260,26 +275,27 @@ def counted(formula: Callable[[], "arb"], log10: float = 0.0) -> Count | None:
                 if value > 10**_DIGITS:
                     return Count(float(value.log_base(10)))
                 whole = int(value.upper().fmpq().floor())
-                return Count.of(whole) if whole >= 2 else None
+                return Count.from_number(whole) if whole >= 2 else None
     raise ArithmeticError(f"a number of points has no digits: {value}")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """What is wanted of a code: one of three, as the user gives it."""
+    """Requirement on a code, as the user gives it: at most one of three."""
 
     margin: float | None = None
-    """One-vs-rest distance."""
+    """Least one-vs-rest distance."""
     arcface_m: float | None = None
     """Minimal angle, radians."""
     max_cosine: float | None = None
+    """Largest cosine."""
 
     @property
     def distance(self) -> Fraction | None:
-        """The margin, or 1 - the largest cosine; decimals as written; None without a target.
+        """Margin, or 1 - largest cosine, decimals as written; None without a target.
 
         Raises:
-            UsageError: it is too small for any code.
+            UsageError: it is below 1e-30.
         """
         if self.margin is not None:
             distance = Fraction(Decimal(repr(self.margin)))
@@ -291,12 +307,12 @@ class Target:
             return None
         if distance < _LEAST_TARGET:
             ((name, value),) = ((n, v) for n, v in vars(self).items() if v is not None)
-            raise UsageError(f"{spelled(name, value)} is too near to no distance at all")
+            raise UsageError(f"{spelled(name, value)} leaves a distance below 1e-30")
         return distance
 
     @property
     def cosine(self) -> float | None:
-        """The largest cosine of the target of a spherical code."""
+        """Largest cosine of the target of a spherical code; None for a margin."""
         return self.max_cosine if self.arcface_m is None else math.cos(self.arcface_m)
 
 
@@ -305,31 +321,31 @@ class Question:
     """Dimensions, sizes and a target."""
 
     d: tuple[int, ...] = ()
-    """Empty where the dimension is sought."""
+    """Dimensions; empty if the dimension is unknown."""
     K: tuple[int, ...] = ()
-    """Empty where the number of points is sought."""
+    """Numbers of points; empty if the number is unknown."""
     subject: Quantity = Quantity.ONE_VS_REST
-    """The quantity that is bounded."""
+    """Quantity that is bounded."""
     target: Fraction | None = None
-    """The least one-vs-rest distance, or 1 - the largest cosine."""
+    """Least one-vs-rest distance, or 1 - largest cosine; None without a target."""
     arcface_m: float | None = None
-    """The target as an angle, radians, where it was given so."""
+    """Target as an angle, radians, if the user gave an angle."""
     probability: float | None = None
-    """Softmax probability that scales are for; None: 0.9 where d, K and a target are given."""
+    """Softmax probability of scales; None: 0.9 if d, K and a target are given."""
 
     @property
     def scale_probability(self) -> float | None:
-        """The softmax probability that scales are for; None where none is shown."""
+        """Softmax probability of scales; None if no scale is shown."""
         if self.probability is None and self.d and self.K and self.target is not None:
             return _PROBABILITY
         return self.probability
 
     def scale(self, log_others: float, margin: float | None = None) -> float | None:
-        """Return the softmax scale that is enough for `scale_probability`, if there is one.
+        """Return the softmax scale that suffices for `scale_probability`; None without either.
 
         Args:
             log_others: ln(K - 1).
-            margin: of a code, for questions without a target.
+            margin: margin of a code, for questions without a target.
         """
         from gnc_cli.metrics.scale import softmax_scale
 

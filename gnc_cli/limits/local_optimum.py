@@ -2,12 +2,12 @@
 
 The theorem and its proof are in docs/theory/local-optimality.md. With p the points of the core, w
 the weights of its contacts, sigma^2 a lower bound of a matrix N, and eta = eps + delta r + B r^2,
-it asks for
+its conditions are
 
     sigma^2 r^2 - gamma / 4 (|nu| + r^2)^2 > eta^2,   |nu| <= r,
 
-and for cosines of at most T - eta - 2 r wherever a point outside the core is involved. All this is
-arithmetic of whole numbers: coordinates have finitely many decimals, and weights are integers.
+and cosines of at most T - eta - 2 r for all pairs with a point outside the core. They are checked
+in whole numbers: coordinates have finitely many decimals, and weights are integers.
 
 That N is at least sigma^2 is shown by a factor: floating point proposes a triangular matrix L of
 integers, and the squares of the entries of N - 2 sigma^2 - L L^T add up to at most sigma^4. In
@@ -29,34 +29,35 @@ from scipy.linalg import cho_factor, cho_solve, eigh
 
 from gnc_cli.geometry.active_pairs import ActivePairs, linearise
 from gnc_cli.geometry.rounding import UNDERFLOW
-from gnc_cli.limits.claim import Claim, Rational, Refuted, Unresolved, poll
+from gnc_cli.limits.claim import Claim, Rational, RefutedError, UnresolvedError, poll
 from gnc_cli.limits.three_point_certificate import Integers
 from gnc_cli.runtime.deadline import Deadline
 
 MOST_COORDINATES = 3000
-"""Largest K d: a check then takes about half a minute."""
+"""Largest number of coordinates, K d: a check then takes about half a minute."""
 _MOST_LETTERS = 60
-"""Of the cosine, the radius and sigma."""
+"""Largest length of the cosine, the radius and sigma, characters."""
 _DIGITS = 18
 """Decimals of coordinates."""
-_HEAVIEST = 10**15
-"""The largest weight that is written; a relative error of 1e-15 leaves the stress balanced."""
-_WIDEST = 1e-6
-"""Contacts have cosines nearer to the largest; they end at the widest gap, on a logarithmic scale.
-"""
+_LARGEST_WEIGHT = 10**15
+"""Largest weight of a certificate: a relative error of 1e-15 leaves the stress balanced."""
+_WIDEST_CONTACT = 1e-6
+"""Largest distance of the cosine of a contact from the largest one. Below it contacts end at the
+widest gap on a logarithmic scale."""
 _ROUNDING = 1e-15
-"""Of a cosine; and the least rigidity, relative to gamma, that floating point can show."""
-_CARRIES = 1e-8
-"""A contact carries a stress if its weight is above this share of the largest."""
+"""Rounding error of a cosine; also the least rigidity, relative to gamma, that doubles can show."""
+_MIN_STRESS_SHARE = 1e-8
+"""Least weight of a contact that carries a stress, as a share of the largest."""
 _NEWTON_STEPS = 60
-_CLOSE = 1e-9
-"""Newton's steps end when no weight changes by more than this share."""
-_SHARE = 0.4
-"""sigma^2 as a share of the least eigenvalue of N: 2 sigma^2 must be below it."""
+"""Newton steps for the weights of one set of contacts, at most."""
+_WEIGHT_TOLERANCE = 1e-9
+"""Largest relative change of a weight in the last Newton step."""
+_RIGIDITY_SHARE = 0.4
+"""Value of sigma^2 as a share of the least eigenvalue of N: 2 sigma^2 must be below it."""
 _BLOCKS = 8
-"""Parts of the product of a factor; the clock is looked at between them."""
-_FINE = 10**40
-"""Roots and bounds are rounded to its reciprocal."""
+"""Parts of the product of a factor; the deadline is polled between them."""
+_ROOT_UNIT = 10**40
+"""Denominator to which roots and bounds are rounded."""
 
 Contact = tuple[
     Annotated[int, Field(ge=0)],
@@ -67,31 +68,30 @@ Contact = tuple[
 
 @dataclass(frozen=True, kw_only=True)
 class LocalOptimum(Claim):
-    """Points near which there is a local optimum, with a stress of their contacts."""
+    """Points near a local optimum, with a stress of their contacts."""
 
     kind: Literal["local-optimum"]
-    """What proves the claim."""
+    """Method of the proof."""
     cosine: Rational
-    """T, between -1 and 1: the largest cosine of the local optimum is at most this."""
+    """Bound T of the largest cosine of the local optimum, between -1 and 1."""
     radius: Rational
-    """r: the local optimum is nearer to the points than this, up to rotation and reflection, in the
-    Euclidean distance of all coordinates."""
+    """Bound r of the distance of the local optimum from the points, up to rotation and reflection,
+    Euclidean in all coordinates."""
     sigma: Rational
-    """A lower bound of the rigidity: N - sigma^2 is positive semidefinite."""
+    """Root of a lower bound of the rigidity: N - sigma^2 is positive semidefinite."""
     digits: Annotated[int, Field(ge=0, le=_DIGITS)]
     """Decimals: coordinates are the integers divided by 10^digits."""
     points: tuple[Integers, ...]
-    """K rows of d integers, nearly of length 10^digits."""
+    """Integer coordinates, K rows of d, nearly of length 10^digits."""
     contacts: Annotated[tuple[Contact, ...], FailFast()]
-    """Pairs i < j of points, counted from 0, each with its weight; the points in them are the core.
-    """
+    """Pairs i < j of points, counted from 0, each with its weight. Their points are the core."""
 
     def check(self, deadline: Deadline) -> None:
-        """See the module, and `Claim.check`."""
+        """Prove the claim as the module describes; see `Claim.check`."""
         if self.K * self.d > MOST_COORDINATES:
-            raise Unresolved(f"K d is above {MOST_COORDINATES:,}")
+            raise UnresolvedError(f"K d is above {MOST_COORDINATES:,}")
         if max(map(len, (self.cosine, self.radius, self.sigma))) > _MOST_LETTERS:
-            raise Unresolved(f"a number has more than {_MOST_LETTERS} characters")
+            raise UnresolvedError(f"a number has more than {_MOST_LETTERS} characters")
         pairs = [(i, j) for i, j, _ in self.contacts]
         T, r, sigma = map(Fraction, (self.cosine, self.radius, self.sigma))
         if len(self.points) != self.K or {len(row) for row in self.points} != {self.d}:
@@ -103,54 +103,56 @@ class LocalOptimum(Claim):
         rest = stress.gamma / 4 * (stress.deviation + r * r) ** 2
         fits = min(r, sigma) > 0 and sigma**2 * r**2 - rest > eta**2
         if not fits or stress.deviation > r:
-            raise Refuted("the radius does not suit sigma, the stress and the points")
-        lower = Fraction(int((T - eta - 2 * r) * _FINE) - 1, _FINE)
+            raise RefutedError("the radius does not suit sigma, the stress and the points")
+        lower = Fraction(int((T - eta - 2 * r) * _ROOT_UNIT) - 1, _ROOT_UNIT)
         i, j = np.triu_indices(self.K, 1)
         inner = np.isin(i, stress.core) & np.isin(j, stress.core)
         products, squares = stress.gram[i, j], stress.gram.diagonal()
         bounds = np.array([lower * abs(lower), T * abs(T)])[inner.astype(int)]
         allowed = bounds * squares[i] * squares[j]
         if min(squares) == 0 or (products * abs(products) > allowed).any():
-            raise Refuted("two points are nearer than the claim allows, or one is zero")
+            raise RefutedError("two points are nearer than the claim allows, or one is zero")
         if max(abs(squares - 100**self.digits)) > r * 100**self.digits:
-            raise Refuted("a point is no unit vector within the radius")
+            raise RefutedError("a point is not a unit vector within the radius")
         stress.check_rigidity(sigma**2, deadline)
 
     @cached_property
     def stress(self) -> "Stress":
-        """The weights and the points, with what the theorem asks of them."""
+        """Points and weights, with the quantities of the theorem."""
         return Stress(np.array(self.points, dtype=object), self.contacts, 10**self.digits)
 
     @classmethod
-    def of_code(cls, W: np.ndarray, deadline: Deadline) -> Self:
-        """The certificate of a code.
+    def from_code(cls, W: np.ndarray, deadline: Deadline) -> Self:
+        """Build the certificate of a code, and check it.
 
         Args:
             W: unit rows, shape (K, d).
+            deadline: polled between steps.
 
         Raises:
-            Refuted, Unresolved: it has none; the message says why.
+            RefutedError: the contacts do not prove a local optimum; the message has the reason.
+            UnresolvedError: the code is too large, or the deadline came first.
         """
         K, d = W.shape
         if K * d > MOST_COORDINATES:
-            raise Unresolved(f"more than {MOST_COORDINATES:,} coordinates")
+            raise UnresolvedError(f"more than {MOST_COORDINATES:,} coordinates")
         products = W @ W.T + 2.0 * np.diag([-1.0] * K)
         slack = np.sort(np.ravel(products.max() - products))
-        slack = np.append(slack[slack < _WIDEST], _WIDEST)
+        slack = np.append(slack[slack < _WIDEST_CONTACT], _WIDEST_CONTACT)
         width = slack[np.diff(np.log(slack + _ROUNDING)).argmax()]
         pairs = ActivePairs(*np.nonzero(np.triu(products >= products.max() - width, 1)))
-        pairs, weights = balanced(W, pairs, deadline)
-        whole = np.rint(weights * (_HEAVIEST / weights.max())).astype(np.int64)
+        pairs, weights = balance(W, pairs, deadline)
+        whole = np.rint(weights * (_LARGEST_WEIGHT / weights.max())).astype(np.int64)
         contacts = tuple(zip(pairs.a.tolist(), pairs.b.tolist(), whole.tolist(), strict=True))
         points = [[int(x) for x in row] for row in np.rint(W * 10.0**_DIGITS).tolist()]
         stress = Stress(np.array(points, dtype=object), contacts, 10**_DIGITS)
         T = max(stress.cosine_above(i, j) for i, j, _ in contacts)
         N = stress.floats() / float(stress.unit)
-        (least,) = eigh(N, eigvals_only=True, subset_by_index=[0, 0])
+        (rigidity,) = eigh(N, eigvals_only=True, subset_by_index=[0, 0])
         eps, delta = float(stress.excess(T)), float(stress.imbalance)
-        sigma = float(np.sqrt(max(_SHARE * least, 0.0)))
+        sigma = float(np.sqrt(max(_RIGIDITY_SHARE * rigidity, 0.0)))
         if sigma**2 < _ROUNDING * float(stress.gamma) or sigma <= delta:
-            raise Refuted("to first order the contacts that carry a stress leave motions")
+            raise RefutedError("to first order the contacts that carry a stress allow motions")
         certificate = cls(
             certificate="gnc/1",
             kind="local-optimum",
@@ -176,11 +178,12 @@ class Stress:
     """
 
     def __init__(self, points: np.ndarray, contacts: "tuple[Contact, ...]", scale: int) -> None:
-        """
+        """Compute the quantities of the theorem.
+
         Args:
             points: integers, shape (K, d).
             contacts: pairs with weights.
-            scale: a length of 1.
+            scale: length 1 in the units of the points.
         """
         self._contacts, self._square = contacts, scale * scale
         self._total = sum(w for _, _, w in contacts)
@@ -198,57 +201,58 @@ class Stress:
         defects = self._square - lengths
         whole = self._total * self._square
         self.imbalance = _root(Fraction(residual, whole**2 * self._square))
-        """delta."""
+        """Bound of the imbalance of the stress, delta."""
         self.deviation = _root(Fraction((defects**2).sum(), self._square**2))
-        """|nu|."""
+        """Bound of the deviation of the lengths from 1, |nu|."""
         self.bend = max(
             Fraction(2 * degree * self._square + abs(load), 2 * whole)
             for degree, load in zip(self._weights.sum(axis=1), loads, strict=True)
         )
-        """B."""
+        """Quadratic coefficient B."""
         self._gamma = max((self._weights**2).sum(axis=1))
         self.gamma = Fraction(self._gamma, self._total**2)
         self._stretch = Fraction(abs(loads * defects).sum(), 2 * whole * self._square)
 
     def excess(self, T: Fraction) -> Fraction:
-        """eps, for the cosine T."""
-        below = [(T * self._square - self.gram[i, j], w) for i, j, w in self._contacts]
-        slack = sum((max(gap, Fraction(0)) * w for gap, w in below), Fraction(0))
+        """Return eps, for the cosine T."""
+        gaps = [(T * self._square - self.gram[i, j], w) for i, j, w in self._contacts]
+        slack = sum((max(gap, Fraction(0)) * w for gap, w in gaps), Fraction(0))
         return 2 * slack / (self._total * self._square) + self._stretch
 
     def cosine_above(self, i: int, j: int) -> Fraction:
-        """A number of few decimals that is not below the cosine of two points."""
+        """Return the cosine of two points, rounded up to few decimals."""
         p, lengths = self.gram[i, j], self.gram[i, i] * self.gram[j, j]
         root = isqrt(p * p * 10 ** (2 * _DIGITS) // lengths)
         return Fraction(root + 1 if p > 0 else -root, 10**_DIGITS)
 
     def rows(self, k: int) -> np.ndarray:
-        """The rows of N of a core point, integers, shape (d, n d); N is in units of `unit`."""
+        """Return the rows of N of a core point, integers in units of `unit`, shape (d, n d)."""
         P, squares = self._points, self._weights[k] ** 2
         n, d = P.shape
         blocks = ((squares - self._gamma)[:, None] * P)[:, :, None] * P[k]
         blocks[k] = (P * squares[:, None]).T @ P
         inner = P @ P[k] * self._gamma
         blocks[:, range(d), range(d)] += inner[:, None]
-        return blocks.transpose(1, 0, 2).reshape(d, n * d)
+        return np.asarray(blocks.transpose(1, 0, 2).reshape(d, n * d))
 
     @property
     def unit(self) -> int:
-        """An entry 1 of the matrix N of the theorem in the integers of `rows`."""
+        """Integer of `rows` that stands for an entry 1 of the matrix N."""
         return self._total**2 * self._square
 
-    def check_rigidity(self, least: Fraction, deadline: Deadline) -> None:
-        """Prove that N - least is positive semidefinite.
+    def check_rigidity(self, bound: Fraction, deadline: Deadline) -> None:
+        """Prove that N - bound is positive semidefinite.
 
         Raises:
-            Refuted: the factor that floating point proposes does not show it.
+            RefutedError: the factor that floating point proposes does not show it.
+            UnresolvedError: the deadline came first.
         """
         n, d = self._points.shape
-        shift = -int(-least * self.unit // 1)
+        shift = -int(-bound * self.unit // 1)
         try:
             factor = np.linalg.cholesky(self.floats() - 2.0 * shift * np.eye(n * d))
         except np.linalg.LinAlgError:
-            raise Refuted("the rigidity is not shown to be sigma: no factor") from None
+            raise RefutedError("the rigidity is not shown to be sigma: no factor") from None
         halvings = max(0, int(np.frexp(factor.max())[1]) - 60)
         whole = np.rint(np.ldexp(factor, -halvings)).astype(np.int64)
         squares = 0
@@ -259,33 +263,39 @@ class Stress:
             exact = np.concatenate([self.rows(k)[:, :stop] for k in points])
             exact[range(stop - start), range(start, stop)] -= 2 * shift
             rest = fmpz_mat(exact.tolist()) - product * 4**halvings
-            # The entries right of the block are those below it.
+            # N is symmetric: the entries to the right of the block equal those below it.
             squares += 2 * sum(int(entry) ** 2 for entry in rest.entries())
         if squares > shift**2:
-            raise Refuted("the rigidity is not shown to be sigma: its factor is not accurate")
+            raise RefutedError("the rigidity is not shown to be sigma: its factor is not accurate")
 
     def floats(self) -> np.ndarray:
-        """N in the integers of `rows`, rounded, shape (n d, n d)."""
+        """Return N in the units of `rows`, rounded to doubles, shape (n d, n d)."""
         return np.concatenate([self.rows(k).astype(np.float64) for k in range(len(self.core))])
 
 
 def _root(x: Fraction) -> Fraction:
-    """A number that is not below the square root of x."""
-    return Fraction(isqrt(int(x * _FINE**2)) + 1, _FINE)
+    """Return the square root of x, rounded up."""
+    return Fraction(isqrt(int(x * _ROOT_UNIT**2)) + 1, _ROOT_UNIT)
 
 
-def balanced(
+def balance(
     W: np.ndarray, pairs: ActivePairs, deadline: Deadline
 ) -> tuple[ActivePairs, np.ndarray]:
-    """The contacts that carry a stress, and its weights: those with the largest product.
+    """Return the contacts that carry a stress, and the weights with the largest product.
 
-    Newton steps minimise sum(w - log w) under J^T w = 0. Where a contact carries no stress, its
-    weight falls to 0.
+    Newton steps minimise sum(w - log w) under J^T w = 0. The weight of a contact without stress
+    falls to 0.
 
     Args:
         W: unit rows, shape (K, d).
         pairs: the contacts.
         deadline: polled at each step.
+
+    Returns:
+        The m remaining contacts, and their weights, shape (m,).
+
+    Raises:
+        UnresolvedError: the deadline came first.
     """
     carrying = np.zeros(len(pairs), dtype=bool)
     while not carrying.all():
@@ -299,8 +309,8 @@ def balanced(
             y = cho_solve(cho_factor(normal, overwrite_a=True), J.T @ (2.0 * w - w * w))
             change = 1.0 - w - w * (J @ y)
             w *= 1.0 + change * min(1.0, 0.9 / max(-change.min(), UNDERFLOW))
-            if np.abs(change).max() < _CLOSE:
+            if np.abs(change).max() < _WEIGHT_TOLERANCE:
                 break
-        carrying = w > _CARRIES * w.max()
+        carrying = w > _MIN_STRESS_SHARE * w.max()
         pairs, w = pairs.take(carrying), w[carrying]
     return pairs, w

@@ -4,7 +4,7 @@ import numpy as np
 
 
 def chebyshev(degree: int, x: np.ndarray) -> np.ndarray:
-    """T_0 to T_degree at each x, shape (degree + 1, *x.shape)."""
+    """Return T_0 to T_degree at each x, shape (degree + 1, *x.shape)."""
     T = [np.ones_like(x), x]
     for _ in range(1, degree):
         T.append(2 * x * T[-1] - T[-2])
@@ -12,10 +12,16 @@ def chebyshev(degree: int, x: np.ndarray) -> np.ndarray:
 
 
 def gegenbauer(d: int, degree: int, x: np.ndarray, square: np.ndarray | int = 1) -> np.ndarray:
-    """P_0 to P_degree of R^d at each x, shape (degree + 1, *x.shape), P_k(1) = 1.
+    """Return the Gegenbauer polynomials P_0 to P_degree of R^d at each x, P_k(1) = 1.
 
     Args:
-        square: r^2 for r^k P_k(x / r) in place of P_k(x).
+        d: dimension.
+        degree: largest degree.
+        x: points, any shape; floats, or objects with exact arithmetic.
+        square: r^2, which returns r^k P_k(x / r) in place of P_k(x).
+
+    Returns:
+        Values, shape (degree + 1, *x.shape).
     """
     P = [np.ones_like(x), x]
     for i in range(1, degree):

@@ -1,6 +1,6 @@
-"""The picture of `gnc bounds --plot`: bounds as bars for one question, as curves for several.
+"""The plot of `gnc bounds --plot`: bounds as bars for one question, as curves for several.
 
-Blue is what exists, orange what is excluded, and between them it is open.
+Codes exist in the blue range, and none exist in the orange one. Between them the question is open.
 """
 
 import math
@@ -24,22 +24,26 @@ from gnc_cli.limits.result import (
 )
 from gnc_cli.limits.view import interval, row_words
 
-_WIDE = 20.0
-"""An axis is logarithmic if its largest value is this many times its smallest."""
-_POWERS = "$10^{{{x:g}}}$"
+_LOG_AXIS_RATIO = 20.0
+"""Ratio of the largest to the smallest value from which on an axis is logarithmic."""
+_POWER_FORMAT = "$10^{{{x:g}}}$"
 """Format of ticks on an axis of decimal logarithms."""
-_REACH = 2.0
-"""Axes of numbers of points end at this multiple of the digits of the best bounds: weak bounds may
-have hundreds of digits more."""
+_MAX_DIGITS_RATIO = 2.0
+"""End of an axis of numbers of points, as a multiple of the digits of the best bounds: weak bounds
+may have hundreds of digits more."""
 _MOST_NAMES = 12
-"""The legend names at most this many curves."""
+"""Largest number of curves in the legend."""
 
 
 def plot_bounds(result: BoundsResult, path: str | os.PathLike[str]) -> None:
     """Draw bounds into a .png, .svg or .pdf file.
 
-    One pair of d and K, or one K or d with a margin: a bar for each bound. Several: where codes
-    exist and where none do, against d or K. Figures are rounded to the safe side.
+    One pair of d and K, or one K or d with a margin, is plotted as a bar per bound; several as the
+    limits of existence against d or K. Values are rounded outwards.
+
+    Args:
+        result: the result to draw.
+        path: the file; an existing one is replaced.
 
     Raises:
         UsageError: unknown suffix.
@@ -50,10 +54,10 @@ def plot_bounds(result: BoundsResult, path: str | os.PathLike[str]) -> None:
 
 
 def bounds_figure(result: BoundsResult) -> Any:
-    """The figure, to be drawn and saved within `styled()`."""
+    """Return the matplotlib figure, to be drawn and saved within `styled()`."""
     best = result.answer.best
     dims, sizes = (sorted({getattr(b, key) for b in best if hasattr(b, key)}) for key in "dK")
-    facts = "     ".join(_listed(key, of) for key, of in (("d", dims), ("K", sizes)) if of)
+    facts = "     ".join(_range_text(key, v) for key, v in (("d", dims), ("K", sizes)) if v)
     if len(result.best) == 1:
         facts = f"best code: {interval(result.best[0])}"
     figure = new_figure(9.5, 6.0, f"Bounds: {result.title}", facts)
@@ -66,34 +70,34 @@ def bounds_figure(result: BoundsResult) -> Any:
         _draw_curves(ax, result, dims, sizes)
     else:
         figure.set_size_inches(9.5, 9.0)
-        ax, below = figure.subplots(2, height_ratios=(3, 2))
+        ax, scale_ax = figure.subplots(2, height_ratios=(3, 2))
         _draw_curves(ax, result, dims, sizes)
-        _draw_scales(below, result, dims, sizes)
+        _draw_scales(scale_ax, result, dims, sizes)
     figure.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=4)
     return figure
 
 
 def _draw_bars(ax: Any, result: BoundsResult) -> int:
-    """A line for each bound of one question, the smallest first, and the interval that is open.
+    """Draw a bar for each bound of one question, the smallest first, and the open interval.
 
-    What guarantees or excludes nothing has no line. Returns the number of lines.
+    Bounds that guarantee or exclude nothing have no bar. Return the number of bars.
     """
     answer = result.dimension or result.classes or result
     (best,) = answer.best
-    # A code in few dimensions is one in more; else it holds fewer points, or smaller distances.
-    upward = isinstance(answer, DimensionAnswer)
+    # Existence extends to larger d, but to smaller distances and smaller K.
+    exists_upwards = isinstance(answer, DimensionAnswer)
     rows: list[Any] = [row for row in answer.rows if row_words(row)]
     rows.sort(key=lambda row: (abs(rank(row)), not row.exists))
     target = _target(result)
     values = [abs(rank(row)) for row in rows]
-    left, right = _value_axis(ax, "x", result, values + ([] if target is None else [target]))
-    for line, (at, row) in enumerate(zip(values, rows, strict=True)):
-        counts = row.proven and getattr(row, "valid", True)
-        colour = GREY if not counts else BLUE if row.exists else ORANGE
-        end = min(at, right)
-        bar = (end, right) if row.exists is upward else (left, end)
-        ax.hlines(line, *bar, color=colour, lw=9, alpha=0.35)
-        ax.plot(at, line, "o", color=colour)
+    start, stop = _value_axis(ax, "x", result, values + ([] if target is None else [target]))
+    for index, (value, row) in enumerate(zip(values, rows, strict=True)):
+        is_bound = row.proven and getattr(row, "valid", True)
+        colour = GREY if not is_bound else BLUE if row.exists else ORANGE
+        end = min(value, stop)
+        bar = (end, stop) if row.exists is exists_upwards else (start, end)
+        ax.hlines(index, *bar, color=colour, lw=9, alpha=0.35)
+        ax.plot(value, index, "o", color=colour)
     for colour, label in (
         (BLUE, "a code exists"),
         (ORANGE, "no code exists"),
@@ -101,7 +105,7 @@ def _draw_bars(ax: Any, result: BoundsResult) -> int:
     ):
         ax.fill([], [], color=colour, alpha=0.35, label=label)
     ends = _ends(best)
-    low, high = np.nan_to_num(ends[::-1] if upward else ends, nan=right)
+    low, high = np.nan_to_num(ends[::-1] if exists_upwards else ends, nan=stop)
     if high > low * (1.0 + 1e-12):
         ax.axvspan(low, high, color=GREY, alpha=0.16, lw=0, label="open")
     ax.set_yticks(range(len(rows)), [f"{row.name}   {_text(row)}" for row in rows])
@@ -115,7 +119,7 @@ def _draw_bars(ax: Any, result: BoundsResult) -> int:
 
 
 def _text(row: Any) -> str:
-    """What a bound says, rounded to the safe side."""
+    """Return the value of a bound in words, rounded outwards."""
     if not isinstance(row, BoundRow):
         return " ".join(row_words(row) or ())
     sign = "≥" if row.exists else "<" if row.strict else "≤"
@@ -124,7 +128,7 @@ def _text(row: Any) -> str:
 
 
 def _ends(best: Any) -> np.ndarray:
-    """The end of what exists and that of what is excluded, NaN where none is known."""
+    """Return the ends of existence and of exclusion, shape (2,), NaN if unknown."""
     if isinstance(best, BestBounds):
         return np.array(best.distances)
     if isinstance(best, DimensionBest):
@@ -135,7 +139,7 @@ def _ends(best: Any) -> np.ndarray:
 def _value_axis(
     ax: Any, side: str, result: BoundsResult, values: Sequence[float]
 ) -> tuple[float, float]:
-    """Prepare the axis, `x` or `y`, of distances, dimensions or powers of ten; its limits."""
+    """Prepare the axis `x` or `y` of distances, dimensions or powers of ten; return its limits."""
     axis, set_scale = getattr(ax, f"{side}axis"), getattr(ax, f"set_{side}scale")
     best = result.answer.best
     ends = [end for b in best for end in _ends(b) if end > 0.0]
@@ -149,10 +153,10 @@ def _value_axis(
         set_scale("log", base=2)
         axis.set_major_formatter("{x:,.0f}")
     elif not isinstance(best[0], BestBounds):
-        label, high = "K", min(1.12 * largest, _REACH * max([1.0, *ends]))
+        label, high = "K", min(1.12 * largest, _MAX_DIGITS_RATIO * max([1.0, *ends]))
         axis.get_major_locator().set_params(integer=True)
-        axis.set_major_formatter(_POWERS)
-    elif largest > _WIDE * min([*ends, largest]):
+        axis.set_major_formatter(_POWER_FORMAT)
+    elif largest > _LOG_AXIS_RATIO * min([*ends, largest]):
         set_scale("log")
         low, high = min(positive) / 1.5, 1.5 * largest
     ax.set(**{f"{side}label": label, f"{side}lim": (low, high)})
@@ -160,15 +164,13 @@ def _value_axis(
 
 
 def _draw_curves(ax: Any, result: BoundsResult, dims: list[int], sizes: list[int]) -> None:
-    """Where codes exist and where none do, over d for each K, or over K for each d where there are
-    fewer d.
-    """
-    along, values = ("K", sizes) if len(dims) < len(sizes) else ("d", dims)
-    _size_axis(ax, along, values)
+    """Draw the limits of existence over d for each K, or over K for each d if there are fewer d."""
+    x_key, values = ("K", sizes) if len(dims) < len(sizes) else ("d", dims)
+    _size_axis(ax, x_key, values)
     target = _target(result)
     edges = _value_axis(ax, "y", result, [] if target is None else [target])
     # Codes exist from a dimension on, but up to a distance or number of points.
-    _draw_steps(ax, result, along, _ends, edges if dims else edges[::-1])
+    _draw_steps(ax, result, x_key, _ends, edges if dims else edges[::-1])
     sides = ("up to here", "above") if dims else ("from here on", "below")
     ax.plot([], [], color=INK, label=f"a code exists {sides[0]}")
     ax.plot([], [], color=INK, ls="--", label=f"no code exists {sides[1]}")
@@ -177,18 +179,18 @@ def _draw_curves(ax: Any, result: BoundsResult, dims: list[int], sizes: list[int
 
 
 def _draw_scales(ax: Any, result: BoundsResult, dims: list[int], sizes: list[int]) -> None:
-    """The smallest softmax scales, over d or K as in `_draw_curves`, with those of AdaCos."""
-    along, values = ("K", sizes) if len(dims) < len(sizes) else ("d", dims)
-    _size_axis(ax, along, values)
+    """Draw the smallest softmax scales over d or K, as in `_draw_curves`, with those of AdaCos."""
+    x_key, values = ("K", sizes) if len(dims) < len(sizes) else ("d", dims)
+    _size_axis(ax, x_key, values)
     ends = np.array([_scale_ends(best) for best in result.best])
     low, high = 0.0, 1.05 * float(ends.max())
-    if high > _WIDE * ends.min() > 0.0:
+    if high > _LOG_AXIS_RATIO * ends.min() > 0.0:
         ax.set_yscale("log")
         low, high = float(ends.min()) / 1.5, 1.5 * high
     chance = short_decimal(result.probability or 0.0)
     ax.set(ylim=(low, high), ylabel=f"smallest scale s for probability {chance}")
-    for curve, colour in _draw_steps(ax, result, along, _scale_ends, (high, low)):
-        x = [float(getattr(best, along)) for best in curve]
+    for curve, colour in _draw_steps(ax, result, x_key, _scale_ends, (high, low)):
+        x = [float(getattr(best, x_key)) for best in curve]
         fixed = [best.margins.adacos_scale for best in curve if best.margins is not None]
         ax.plot(x, fixed, color=colour, ls=":")
     styles = {"-": "enough for the best code known", "--": "needed by every code", ":": "AdaCos"}
@@ -196,7 +198,7 @@ def _draw_scales(ax: Any, result: BoundsResult, dims: list[int], sizes: list[int
 
 
 def _scale_ends(best: BestBounds) -> np.ndarray:
-    """The scale that is enough, and the scale that is needed."""
+    """Return the sufficient and the necessary scale, shape (2,)."""
     assert best.margins is not None and best.margins.scale is not None
     scale = best.margins.scale
     return np.array([scale.upper, scale.lower])
@@ -205,71 +207,73 @@ def _scale_ends(best: BestBounds) -> np.ndarray:
 def _draw_steps(
     ax: Any,
     result: BoundsResult,
-    along: str,
+    x_key: str,
     ends: Callable[[Any], np.ndarray],
     edges: tuple[float, float],
 ) -> list[tuple[list[Any], Any]]:
-    """Two lines for each K over d, or for each d over K: where codes exist, and where none do.
+    """Draw two lines for each K over d, or for each d over K: limits of existence and exclusion.
 
     Args:
-        along: `d` or `K`.
-        ends: of one row of `best`: the end of what exists, and that of what is excluded.
-        edges: the ends of the axis towards which codes exist, and towards which none do.
+        ax: the axes.
+        result: the result.
+        x_key: `d` or `K`, the field of the x axis.
+        ends: returns the ends of existence and of exclusion of one row of `best`.
+        edges: ends of the y axis towards which codes exist, and towards which none do.
 
     Returns:
         The rows of each curve, in order, and its colour.
     """
     from matplotlib import colormaps
 
-    group = "K" if along == "d" else "d"
+    group = "K" if x_key == "d" else "d"
     curves: dict[int, list[Any]] = {}
-    for best in sorted(result.answer.best, key=lambda best: getattr(best, along)):
+    for best in sorted(result.answer.best, key=lambda best: getattr(best, x_key)):
         curves.setdefault(getattr(best, group, 0), []).append(best)
-    drawn = []
-    for place, value in enumerate(sorted(curves)):
-        x = [float(getattr(best, along)) for best in curves[value]]
-        colour: Any = colormaps["viridis"](0.9 * place / max(1, len(curves) - 1))
-        named = len(curves) > 1 and place % math.ceil(len(curves) / _MOST_NAMES) == 0
+    coloured = []
+    for index, value in enumerate(sorted(curves)):
+        x = [float(getattr(best, x_key)) for best in curves[value]]
+        colour: Any = colormaps["viridis"](0.9 * index / max(1, len(curves) - 1))
+        in_legend = len(curves) > 1 and index % math.ceil(len(curves) / _MOST_NAMES) == 0
         sides = np.transpose([*map(ends, curves[value])])
         for exists, y, edge in zip((True, False), sides, edges, strict=True):
-            # A code stays in more dimensions and with fewer points.
-            where: Any = "post" if (along == "d") is exists else "pre"
+            # A code also exists in more dimensions and with fewer points.
+            step: Any = "post" if (x_key == "d") is exists else "pre"
             if len(curves) == 1:
                 colour = BLUE if exists else ORANGE
                 filled = np.where(np.isnan(y), edge, y)
-                ax.fill_between(x, filled, edge, step=where, color=colour, alpha=0.16, lw=0)
+                ax.fill_between(x, filled, edge, step=step, color=colour, alpha=0.16, lw=0)
             ax.step(
                 x,
                 y,
-                where=where,
+                where=step,
                 color=colour,
                 ls="-" if exists else "--",
                 marker="o" if len(x) <= MOST_MARKS else None,
                 ms=3.5,
-                label=f"{group} = {points(value)}" if named and exists else None,
+                label=f"{group} = {points(value)}" if in_legend and exists else None,
             )
-        drawn.append((curves[value], INK if len(curves) == 1 else colour))
-    return drawn
+        coloured.append((curves[value], INK if len(curves) == 1 else colour))
+    return coloured
 
 
 def _target(result: BoundsResult) -> float | None:
-    """The target as a distance, or as a minimal angle in degrees. None for other questions."""
+    """Return the target as a distance or a minimal angle in degrees; None without d or K."""
     if not result.best or result.max_cosine is None:
         return result.margin if result.best else None
     radians = result.arcface_m
     return math.degrees(math.acos(result.max_cosine) if radians is None else radians)
 
 
-def _listed(name: str, values: Sequence[int]) -> str:
-    """All of a few, the ends of many."""
+def _range_text(name: str, values: Sequence[int]) -> str:
+    """Return up to four values, or the ends of more, in words."""
     if len(values) <= 4:
         return f"{name} = {', '.join(map(points, values))}"
     return f"{name} from {points(values[0])} to {points(values[-1])}"
 
 
 def _size_axis(ax: Any, name: str, values: Sequence[int]) -> None:
-    """The axis of the d or K of the request; of dimensions in powers of two where it is long."""
-    if values[-1] > _WIDE * values[0]:
+    """Prepare the x axis of d or K, logarithmic for wide ranges."""
+    if values[-1] > _LOG_AXIS_RATIO * values[0]:
         ax.set_xscale("log", base=2 if name == "d" else 10)
     else:
         ax.locator_params(axis="x", integer=True)

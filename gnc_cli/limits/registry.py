@@ -1,4 +1,4 @@
-"""The list of bounds, in the order of JSON and CSV, and what they say of a table of the user's."""
+"""The list of bounds, in the order of JSON and CSV, and the check of a user's table by them."""
 
 from functools import lru_cache
 
@@ -33,14 +33,15 @@ def all_limits(
     deadline: Deadline | None = None,
     progress: StageProgress | None = None,
 ) -> list[Limit]:
-    """All bounds but Delsarte's programme, theorem 3.9 as the paper prints it for the quantity.
+    """Return the bounds except Delsarte's program; theorem 3.9 as the paper prints it.
 
     Args:
-        table: known codes of the user, held beside our copy: the smaller figure counts. What it
-            says of optimality is not looked at.
-        sdp: with three-point bounds that are computed.
-        deadline: of these programmes.
-        progress: of each of them.
+        quantity: quantity that is bounded.
+        table: known codes of the user. They are merged with our copy: the smaller cosine counts.
+            Their claims of optimality are ignored.
+        sdp: include three-point bounds that are computed.
+        deadline: deadline of these computations.
+        progress: called as in `three_point_certificate`.
     """
     if quantity is Quantity.LINES:
         points = all_limits(Quantity.ONE_VS_ONE)
@@ -51,7 +52,7 @@ def all_limits(
         COVERING,
         COVERING_3,
         CodeList("known-code", "table of known codes", our_copy().merged(table or our_copy())),
-        CodeList("solved-code", "numerical codes found by gnc", numerical_codes(), of_rho=True),
+        CodeList("solved-code", "numerical codes found by gnc", numerical_codes(), bounds_rho=True),
         ConstructionLimit(),
         THEOREM_3_3_UPPER,
         THEOREM_3_9_CHORD if quantity is Quantity.ONE_VS_REST else THEOREM_3_9_UPPER,
@@ -67,18 +68,18 @@ def all_limits(
 
 
 def unproved_limits(table: KnownCodes) -> list[Limit]:
-    """What is shown beside the bounds and counts nowhere: claims, and numerical bounds."""
+    """Return claims and numerical bounds, which are shown with the bounds, but never counted."""
     return [claimed_codes(table), UNPROVED_CARDINALITY]
 
 
 def possible_table(table: Table) -> KnownCodes:
-    """The table of a call, see `read_table`, unless an entry is better than a theorem allows.
+    """Return the table of a call, see `read_table`, unless an entry contradicts a theorem.
 
-    Such an entry would spoil every answer. The linear programme, which takes long, is not asked.
+    Such an entry would make every answer wrong. The linear program takes too long for this check.
 
     Raises:
-        DataError: the file cannot be read, or an entry is impossible; names the table, the entry
-            and the theorem.
+        DataError: the file cannot be read, or an entry is impossible; the message has the table,
+            the entry and the theorem.
     """
     codes = read_table(table)
     if codes.stamp.current:
@@ -89,22 +90,23 @@ def possible_table(table: Table) -> KnownCodes:
 @lru_cache(maxsize=4)
 def _check(codes: KnownCodes) -> None:
     excluding = [limit for limit in all_limits(Quantity.ONE_VS_ONE, codes) if not limit.exists]
-    # A bound falls with K, so what it grants to more points it grants to fewer: few are computed.
+    # A bound falls with K, so a value that it grants to more points it grants to fewer: most
+    # entries need no evaluation.
     granted: dict[tuple[str, int], float] = {}
     for (d, K), entry in sorted(codes.entries.items(), reverse=True):
         clearance = 1 - entry.between[1]
         for limit in excluding:
             if clearance <= granted.get((limit.name, d), 0.0):
                 continue
-            finding = limit.at(d, K)
+            finding = limit.evaluate(d, K)
             if finding is None or not finding.valid:
                 continue
             highest = finding.value * (1.0 + (-ROUNDING if finding.strict else ROUNDING))
             if clearance > highest:
-                least = "more than " if finding.strict else "at least "
+                relation = "more than " if finding.strict else "at least "
                 raise DataError(
                     f"{codes.path!r}, line {entry.line}: d = {d}, N = {K} with cosine "
-                    f"{entry.figure} is impossible: {least}{1.0 - finding.value:.12g} by "
-                    f"{limit.name} ({limit.cited(finding)}); mend the line"
+                    f"{entry.figure} is impossible: {relation}{1.0 - finding.value:.12g} by "
+                    f"{limit.name} ({limit.citation(finding)}); correct the line"
                 )
             granted[limit.name, d] = highest

@@ -1,4 +1,4 @@
-"""A call of `bounds`: the declaration of its arguments, and which of them go together."""
+"""A call of `bounds`: the declaration of its arguments, and the rules of their combination."""
 
 from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass
@@ -29,11 +29,13 @@ from gnc_cli.parameters import (
 from gnc_cli.parsing import EXPRESSION_MARKS, nearest_float, number
 
 _MOST_D, _MOST_K = 10**5, 10**18
+"""Largest d and K of a call, far beyond networks and known codes."""
 _MOST_ANSWERS = 10_000
-_OF_A_CHECK = ("verify", "time_limit", "force")
-"""Options that go together with a certificate to check."""
-_NOT_OF_LINES = ("margin", "arcface_m", "probability", "lp", "sdp", "table", "export")
-"""Options of spherical codes and margins alone."""
+"""Largest number of dimensions or sizes in a question without pairs, one row of `best` each."""
+_VERIFY_OPTIONS = ("verify", "time_limit", "force")
+"""Options that `--verify` allows."""
+_CODE_OPTIONS = ("margin", "arcface_m", "probability", "lp", "sdp", "table", "export")
+"""Options of spherical codes and margins, which lines exclude."""
 _QUESTION = "Problem"
 _CERTIFICATES = "Certificates"
 
@@ -78,9 +80,9 @@ class Bounds(Call):
     margin: Annotated[
         float | None,
         Parameter(
-            "One-vs-rest distance wanted (CosFace's margin), above 0, up to 2. With --K: "
-            "which d; with --d: how many K; with both: which share of the largest margin it is, "
-            "and which scale softmax needs.",
+            "Required one-vs-rest distance (CosFace's margin), above 0, up to 2. With --K the "
+            "answer is d, with --d it is K; with both it is the share of the largest margin, and "
+            "the scale that softmax needs.",
             real(above=0.0, most=2.0),
             _QUESTION,
         ),
@@ -117,7 +119,7 @@ class Bounds(Call):
         float | None,
         Parameter(
             "Print the scale s = 1/tau that is enough for probability P on every class. Default "
-            "0.9 where d, K and a margin are given, else none.",
+            "0.9 if d, K and a margin are given, else none.",
             real(above=0.0, below=1.0),
             _QUESTION,
             metavar="P",
@@ -126,16 +128,16 @@ class Bounds(Call):
     lp: Annotated[
         bool,
         Parameter(
-            "Add Delsarte's linear programme, verified in exact arithmetic: about a second "
+            "Add Delsarte's linear program, verified in exact arithmetic: about a second "
             "per pair, for d up to 1000, K up to 10^9 and polynomials of degree 40. For one pair "
-            "with d up to 8 it is added anyway, where it can help.",
+            "with d up to 8 it is added by default, if the other bounds leave a gap.",
             group=_QUESTION,
         ),
     ] = False
     sdp: Annotated[
         bool,
         Parameter(
-            "Compute Bachoc and Vallentin's three-point bound for pairs without a stored one where "
+            "Compute Bachoc and Vallentin's three-point bound for pairs without a stored one, if "
             "the other bounds leave a gap, proved in whole numbers: about ten seconds per pair.",
             group=_QUESTION,
         ),
@@ -164,8 +166,8 @@ class Bounds(Call):
     time_limit: Annotated[
         float | None,
         Parameter(
-            "Wall time for linear and semidefinite programmes, --export and --verify; bounds that "
-            "are not ready by then are left out. Default none, of a check 5 minutes.",
+            "Wall time for linear and semidefinite programs, --export and --verify; bounds that "
+            "are not ready by then are left out. Default none; 5 minutes for --verify.",
             DURATION,
             "Effort and machine",
         ),
@@ -193,14 +195,14 @@ class Bounds(Call):
     def __post_init__(self) -> None:
         if self.verify is not None:  # a check of a certificate takes no question
             for name in declared(type(self)):
-                if name not in _OF_A_CHECK and self.is_set(name):
+                if name not in _VERIFY_OPTIONS and self.is_set(name):
                     raise excludes("verify", spelled(name))
             return
         names = filter(self.is_set, ("margin", "arcface_m", "max_cosine"))
         targets = {name: getattr(self, name) for name in names}
         if len(targets) > 1:
-            named = " and ".join(map(spelled, targets))
-            raise UsageError(f"{named} exclude each other; keep one of them")
+            names_of_targets = " and ".join(map(spelled, targets))
+            raise UsageError(f"{names_of_targets} exclude each other; keep one of them")
         if (self.d is not None) + (self.K is not None) + len(targets) < 2:
             raise UsageError(
                 f"give two of {spelled('d')}, {spelled('K')} and a margin, such as "
@@ -231,7 +233,7 @@ class Bounds(Call):
                 f"give {spelled('max_cosine')} or {spelled('arcface_m')}",
             )
         if self.quantity is Quantity.LINES:
-            for name in filter(self.is_set, _NOT_OF_LINES):
+            for name in filter(self.is_set, _CODE_OPTIONS):
                 raise excludes(name, spelled("quantity", self.quantity))
         requirements = [
             ("export", ds == Ks == 1, "one pair", "give one d and one K"),

@@ -1,4 +1,4 @@
-"""One call of `bounds`: every bound is asked, the best taken; then files and the picture."""
+"""One call of `bounds`: all bounds are evaluated, the best taken; then files and the plot."""
 
 import os
 import time
@@ -40,39 +40,39 @@ def run(call: Bounds) -> BoundsResult:
         progress=None if call.progress is None else partial(call.progress, "three-point bound"),
     )
     total = max(1, len(question.d)) * max(1, len(question.K))
-    done = 0
+    finished = 0
 
-    def each(values: Iterable[T]) -> Iterator[T]:
-        """The values until an interruption; progress after each."""
-        nonlocal done
+    def track(values: Iterable[T]) -> Iterator[T]:
+        """Yield values until an interruption, and report progress after each."""
+        nonlocal finished
         for value in values:
             if deadline.interrupted:
                 return
             yield value
-            done += 1
+            finished += 1
             if call.progress is not None and total > 1:
-                call.progress("bounds", done, total, nan)
+                call.progress("bounds", finished, total, nan)
 
     rows: list[BoundRow] = []
     pairs: list[BestBounds] = []
     dimension = classes = None
     if not question.d:
-        dimension = dimension_answer(question, limits, each(question.K))
+        dimension = dimension_answer(question, limits, track(question.K))
     elif not question.K:
-        classes = classes_answer(question, limits, each(question.d))
-    least = None
+        classes = classes_answer(question, limits, track(question.d))
+    dimensions = None
     if len(question.d) == len(question.K) == 1 and question.target is not None:
-        # A programme takes a second or more for each dimension that is tried.
+        # A program takes a second or more for each dimension that is tried.
         quick = [limit for limit in limits if not isinstance(limit, DelsarteLP)]
-        (least,) = dimension_answer(question, quick, question.K).best
-    for K, d in each(product(question.K, question.d)):
+        (dimensions,) = dimension_answer(question, quick, question.K).best
+    for K, d in track(product(question.K, question.d)):
         lines = question.subject is Quantity.LINES
-        known = best_lines(d, K) if lines else best_code(d, K, codes)
-        at_pair, best = pair_answer(d, K, limits, question, known, least)
-        rows += at_pair
+        best_known = best_lines(d, K) if lines else best_code(d, K, codes)
+        pair_rows, best = pair_answer(d, K, limits, question, best_known, dimensions)
+        rows += pair_rows
         pairs.append(best)
     declined = any(limit.declined for limit in limits)
-    stopped = done < total or (declined and deadline.interrupted)
+    stopped = finished < total or (declined and deadline.interrupted)
     exported = None
     if call.export is not None and rows:
         from gnc_cli.limits.certificate import export
@@ -115,7 +115,7 @@ def run(call: Bounds) -> BoundsResult:
 
 
 def question_of(call: Bounds) -> tuple[Target, Question]:
-    """Return what is wanted of a code, as the user gave it, and the question about it."""
+    """Return the target as the user gave it, and the question to the bounds."""
     target = Target(margin=call.margin, arcface_m=call.arcface_m, max_cosine=call.max_cosine)
     implied = Quantity.ONE_VS_REST if target.cosine is None else Quantity.ONE_VS_ONE
     return target, Question(
@@ -129,7 +129,7 @@ def question_of(call: Bounds) -> tuple[Target, Question]:
 
 
 def _check_certificate(path: Path, deadline: Deadline, started: float) -> BoundsResult:
-    """Return what the certificate in a file proves."""
+    """Check the certificate in a file, and return what it proves."""
     from gnc_cli.limits.certificate import verify
 
     certificate = verify(os.fspath(path), deadline)

@@ -1,4 +1,4 @@
-"""The simplicial bounds: no packing of caps is denser than caps around a regular simplex.
+"""The simplicial bounds: no packing of caps is denser than caps at the vertices of a simplex.
 
 Caps of angular radius r < pi/4 about the points of a code with minimum angle 2r are a packing. By
 Böröczky's theorem the density of each in its Dirichlet-Voronoi cell is at most that of d caps that
@@ -45,7 +45,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from gnc_cli.limits.limit import Count, Dimension, Finding, Limit, ball, counted
+from gnc_cli.limits.limit import Count, Dimension, Finding, Limit, ball, count_below
 
 if TYPE_CHECKING:
     from flint import arb
@@ -53,11 +53,11 @@ if TYPE_CHECKING:
 Point = TypeVar("Point", complex, np.ndarray)
 
 _FIRST_D = 4
-"""In three dimensions it is Fejes Tóth's bound."""
-_BETTER = 128
-"""In more dimensions Levenshtein's bound is better."""
+"""Least dimension: in three dimensions it is Fejes Tóth's bound."""
+_LAST_EXACT_D = 128
+"""Largest dimension with exact counts: beyond it Levenshtein's bound is better."""
 _ERROR = 1e-14
-"""Error of the bound's logarithm per dimension: some five times the largest that was seen."""
+"""Error of the logarithm of the bound per dimension, five times the largest observed error."""
 _LARGEST_LOG = math.log(1e15)
 """Logarithm of the largest number of points that is counted exactly."""
 
@@ -69,31 +69,33 @@ class _FejesToth(Limit):
     source = "Fejes Tóth 1943, Über eine Abschätzung des kürzesten Abstandes zweier Punkte"
     exists = False
 
-    def at(self, d: int, K: int) -> Finding | None:
-        return Finding(_on_the_sphere(K)) if d == 3 and K >= 3 else None
+    def evaluate(self, d: int, K: int) -> Finding | None:
+        """Return the bound for d = 3 and K >= 3; see `Limit.evaluate`."""
+        return Finding(_sphere_clearance(K)) if d == 3 and K >= 3 else None
 
     def points(self, d: int, target: Fraction) -> Count | None:
+        """Return the largest number of points on S^2; see `Limit.points`."""
         if d != 3:
             return None
         if target > Fraction(3, 2):
             # Not even the triangle reaches it: all but two points are excluded.
-            return Count.of(2)
+            return Count.from_number(2)
         from flint import arb
 
         def formula() -> arb:
-            # tan w = 1/q, and delta = w - pi/6 by the theorem of addition, nothing cancelling.
+            # tan w = 1/q, and delta = w - pi/6 by the addition theorem, without cancellation.
             q, root3 = ball(3 - 2 * target).sqrt(), arb(3).sqrt()
             delta = arb.atan2(ball(2 * target), (root3 + q) * (1 + root3 * q))
             return 2 + arb.pi() / (3 * delta)
 
-        return counted(formula)
+        return count_below(formula)
 
     def dimension(self, K: int, target: Fraction) -> Dimension:
-        # What is impossible here is so on the circle, which lies in it.
+        """Return 4 if the target is impossible on S^2, and so on its circles; otherwise 2."""
         return Dimension(2 if self._reached(3, K, target) else 4)
 
 
-def _on_the_sphere(K: int) -> float:
+def _sphere_clearance(K: int) -> float:
     delta = math.pi / (3 * (K - 2))
     numerator = math.sin(delta) * math.sin(math.pi / 3.0 + delta)
     return 2.0 * numerator / math.sin(math.pi / 6.0 + delta) ** 2
@@ -109,11 +111,11 @@ class _Simplicial(Limit):
     source = "Coxeter 1963, Böröczky 1978: packing of spheres in spaces of constant curvature"
     exists = False
 
-    def at(self, d: int, K: int) -> Finding | None:
-        """The clearance where the bound is K: secants in logarithms, 3 to 5 evaluations.
+    def evaluate(self, d: int, K: int) -> Finding | None:
+        """Return the clearance whose bound is K: secants in logarithms, 3 to 5 evaluations.
 
-        The logarithm of the bound is nearly linear in that of the clearance: its slope grows from
-        (d - 1) / -2 where points crowd to -2 (d - 1) / pi at clearance 1.
+        The logarithm of the bound is nearly linear in that of the clearance: its slope changes from
+        (d - 1) / -2 at small clearances to -2 (d - 1) / pi at clearance 1.
         """
         if d < _FIRST_D or K <= 2 * d:
             return None
@@ -122,35 +124,35 @@ class _Simplicial(Limit):
         x = (goal - math.log(2 * d)) / gentle
         excess, slope, tolerance = log_simplicial_bound(d, x) - goal, gentle, 1e-13
         while abs(step := -excess / slope) > tolerance:
-            before, x = excess, x + step
+            previous, x = excess, x + step
             excess = log_simplicial_bound(d, x) - goal
-            slope = min(max((excess - before) / step, steep), gentle)
-            tolerance = 1e-10  # of a secant: what it leaves is the product of two steps
+            slope = min(max((excess - previous) / step, steep), gentle)
+            tolerance = 1e-10  # the error after a secant is the product of two steps
         return Finding(math.exp(x + step))
 
     def points(self, d: int, target: Fraction) -> Count | None:
-        """The bound at that clearance, rounded down; None from clearance 1, an angle of pi/2.
+        """Return the bound at a clearance, rounded down; None from clearance 1, an angle of pi/2.
 
-        Where doubles leave the whole number open it is settled with more digits, which takes long;
-        not beyond 128 dimensions, where Levenshtein's bound is better: there the larger is taken,
-        and no more points than that are still possible.
+        If doubles leave two whole numbers possible, more digits decide, which takes long. Beyond
+        128 dimensions, where Levenshtein's bound is better, the larger number is returned: more
+        points are excluded in any case.
         """
         if d < _FIRST_D or target >= 1:
             return None
         bound = log_simplicial_bound(d, math.log(target.numerator) - math.log(target.denominator))
         if bound < _LARGEST_LOG:
             low, high = (math.floor(math.exp(bound + sign * _ERROR * d)) for sign in (-1, 1))
-            if low == high or d > _BETTER:
-                return Count.of(high)
+            if low == high or d > _LAST_EXACT_D:
+                return Count.from_number(high)
 
         def formula() -> "arb":
             corner = simplex_share(d - 1, ball(1 - target))
             return d * corner / simplex_share(d, ball((1 - target) / target))
 
-        return counted(formula, bound / math.log(10.0))
+        return count_below(formula, bound / math.log(10.0))
 
     def _reached(self, d: int, K: int, target: Fraction) -> bool:
-        """Silent below four dimensions, where there is no more room than in four."""
+        """Compare in four dimensions below four: a code there is also one in four."""
         return super()._reached(max(d, _FIRST_D), K, target)
 
 
@@ -158,9 +160,9 @@ SIMPLICIAL = _Simplicial()
 
 
 def log_simplicial_bound(d: int, log_clearance: float) -> float:
-    """Logarithm of the largest number of points, not rounded; it falls as the clearance grows.
+    """Return the logarithm of the bound, not rounded; it falls as the clearance grows.
 
-    Its error is below d * 1e-14, from d = 3 on, where it is Fejes Tóth's bound.
+    Its error is below d * 1e-14, from d = 3 on, where the bound is Fejes Tóth's.
     """
     clearance = math.exp(log_clearance)
     cosine = 1.0 - clearance
@@ -172,21 +174,21 @@ def log_simplicial_bound(d: int, log_clearance: float) -> float:
 
 
 _MOST_STEPS = 50
-"""Of Newton's method, which takes four at most."""
+"""Steps of Newton's method, which takes four at most."""
 _STEP = 0.35
 """Step of the trapezoid rule, in standard deviations of the Gaussian at the saddle point."""
 _RULE_BITS = 128
 """Precision of the trapezoid rule with balls, bits."""
 _NODES = np.arange(41)
-"""Nodes of the trapezoid rule, in steps. Those at -x are left out: there the integrand is the
-conjugate of that at x."""
+"""Nodes of the trapezoid rule, in steps. The integrand at -x is the conjugate of that at x, so
+negative nodes are omitted."""
 
 
 def log_simplex_share(n: int, q: float) -> float:
-    """Logarithm of the share of S^(n-1) in the cone of n unit vectors with pairwise cosine c.
+    """Return the logarithm of the share of S^(n-1) in a cone of n vectors with pairwise cosine c.
 
-    q = c / (1 - c), up to 1e32, keeps all digits both where c is small and where 1 - c is. The
-    error is below n * 1e-14, from n = 2 on.
+    q = c / (1 - c), up to 1e32, keeps all digits both for small c and for small 1 - c. The error is
+    below n * 1e-14, from n = 2 on.
     """
     eta, deviation = _saddle(n, q)
     step = _STEP * deviation
@@ -199,16 +201,16 @@ def log_simplex_share(n: int, q: float) -> float:
 
 
 def simplex_share(n: int, q: "arb") -> "arb":
-    """The share as a ball; the trapezoid rule's own error, relative, lies below 2^-128."""
+    """Return the share as a ball; the relative error of the trapezoid rule is below 2^-128."""
     from flint import acb, arb
 
     eta, deviation = _saddle(n, float(q))
-    # The rule's error falls as fast as the terms do, exponentially in 1/step.
-    step, least = arb(18.6 * deviation / _RULE_BITS), arb(2) ** -_RULE_BITS
+    # The error of the rule falls as fast as the terms do, exponentially in 1/step.
+    step, tolerance = arb(18.6 * deviation / _RULE_BITS), arb(2) ** -_RULE_BITS
     area, term, j = arb(0), arb(1), 0
-    while j == 0 or abs(term) > area * least:
+    while j == 0 or abs(term) > area * tolerance:
         y = acb(j * step, eta)
-        # w(z) = U(1/2, 1/2, -z^2) / sqrt(pi), where no exponent is huge.
+        # w(z) = U(1/2, 1/2, -z^2) / sqrt(pi), in which no exponent is huge.
         w = (-q * y * y).hypgeom_u(0.5, 0.5) / arb.const_sqrt_pi()
         term = ((-y * y).exp() * w**n).real
         area += term if j == 0 else 2 * term
@@ -217,11 +219,11 @@ def simplex_share(n: int, q: "arb") -> "arb":
 
 
 def _saddle(n: int, q: float) -> tuple[float, float]:
-    """The saddle point i eta, and the standard deviation of the integrand along the real axis.
+    """Return the saddle point i eta, as eta, and the standard deviation of the integrand there.
 
-    On the imaginary axis the integrand is exp(eta^2) erfcx(eta sqrt(q))^n, which is log-convex:
-    Newton's method for its minimum, from that where erfcx(u) is like 1 / (u + sqrt(u^2 + 1.6)),
-    needs two or three steps.
+    On the imaginary axis the integrand is exp(eta^2) erfcx(eta sqrt(q))^n, which is log-convex. The
+    approximation erfcx(u) ~ 1 / (u + sqrt(u^2 + 1.6)) yields a start, from which Newton's method
+    takes two or three steps to the minimum. The deviation is that along the real axis.
     """
     k = math.sqrt(q)
     eta = math.sqrt(0.4) * n * k / math.sqrt(1.0 + n * q)
@@ -236,8 +238,8 @@ def _saddle(n: int, q: float) -> tuple[float, float]:
 
 
 def _decay(u: float) -> tuple[float, float]:
-    """First (negated) and second derivative of log erfcx at u >= 0."""
-    if u > 3.0:  # Laplace's continued fraction: no cancellation where erfcx is like 1/u
+    """Return the first (negated) and the second derivative of log erfcx at u >= 0."""
+    if u > 3.0:  # Laplace's continued fraction: no cancellation for large u
         rest = 0.0
         for j in range(40, 1, -1):
             rest = 0.5 * j / (u + rest)
@@ -253,12 +255,15 @@ _ROOT_PI = math.sqrt(math.pi)
 
 
 def faddeeva(z: Point) -> Point:
-    """w(z) = exp(-z^2) erfc(-iz) with a relative error of some 1e-15, for Im z >= 0.
+    """Return w(z) = exp(-z^2) erfc(-iz) with a relative error of some 1e-15, for Im z >= 0.
 
     A rational approximation (Weideman, Computation of the complex error function, SIAM J. Numer.
-    Anal. 31, 1994): z goes to the unit disk, w to a power series there, whose coefficients are
-    Fourier sums. Its leading term, i / (sqrt(pi) z), is exact, so the error stays relative however
-    large z is.
+    Anal. 31, 1994) maps z to the unit disk and w to a power series there, whose coefficients are
+    Fourier sums. Its leading term, i / (sqrt(pi) z), is exact, so the error stays relative for
+    large z.
+
+    Args:
+        z: a number, or an array of any shape.
     """
     width, coefficients = _weideman()
     q = 1.0 / (width - 1j * z)
@@ -271,7 +276,7 @@ def faddeeva(z: Point) -> Point:
 
 @lru_cache(maxsize=1)
 def _weideman() -> tuple[float, list[float]]:
-    """The width L of the map (L + iz) / (L - iz), and the coefficients of the series."""
+    """Return the width L of the map (L + iz) / (L - iz), and the coefficients of the series."""
     width = math.sqrt(_FADDEEVA_TERMS / math.sqrt(2.0))
     count = 4 * _FADDEEVA_TERMS
     angle = 2.0 * math.pi / count * np.arange(1 - count // 2, count // 2)

@@ -11,11 +11,11 @@ of degree k (Bachoc and Vallentin 2008, theorem 4.2). With a_k >= 0 and positive
 are not negative for cosines u, v, t in [-1, s] of three points (1 + 2uvt - u^2 - v^2 - t^2 >= 0).
 S_k is the mean of Y_k over the orders of its arguments. A bound below K excludes K points.
 
-**Every matrix is given by a factor.** G = L L^T is positive semidefinite whatever the numbers of L
-are, so nothing is to be proved of it. That r and R are not negative is shown by sums of squares
-with the multipliers 1 - x^2, the determinant, and (1 - x)(1 - y)(1 - z), where x in [-1, 1] stands
-for the cosine u = ((1 + s) x - (1 - s)) / 2. What remains of r and R without these is small. In
-Chebyshev polynomials T_i T_j T_k it is a quadratic form whose matrix is diagonally dominant.
+**Every matrix is given by a factor.** G = L L^T is positive semidefinite for any numbers in L, so
+this needs no proof. Sums of squares show that r and R are not negative. Their multipliers are
+1 - x^2, the determinant, and (1 - x)(1 - y)(1 - z), where x in [-1, 1] stands for the cosine
+u = ((1 + s) x - (1 - s)) / 2. The remainders of r and R are small. In Chebyshev polynomials
+T_i T_j T_k they are quadratic forms whose matrices are diagonally dominant.
 
 In one variable R has degree D, and it is symmetric. So its values at whole numbers
 0 <= i <= j <= k <= D determine it.
@@ -45,25 +45,26 @@ from flint import fmpz_mat
 from pydantic import FailFast, Field
 
 from gnc_cli.known_codes.table import data_folder
-from gnc_cli.limits.claim import BoundCertificate, Refuted, Unresolved, poll
+from gnc_cli.limits.claim import BoundCertificate, RefutedError, UnresolvedError, poll
 from gnc_cli.limits.orthogonal import chebyshev, gegenbauer
 from gnc_cli.plain import read_plain
 from gnc_cli.runtime.deadline import Deadline
 
 MOST_DEGREE = 16
+"""Largest degree that is checked: the time of a check grows with a high power of the degree."""
 _MOST_LETTERS = 40
-"""Of the cosine, and of decimals."""
+"""Characters of the cosine, and decimals of a number, at most."""
 _WORD = 2**63
-"""Whole numbers are smaller."""
+"""Bound of the absolute values of whole numbers: one machine word holds each."""
 _POINTS = 64
-"""Points that are evaluated between two looks at the clock."""
+"""Points that are evaluated between two polls of the deadline, a fraction of a second."""
 
 Integers = Annotated[tuple[Annotated[int, Field(gt=-_WORD, lt=_WORD)], ...], FailFast()]
 Exponents = tuple[int, int, int]
 Values = dict[tuple[int, ...], Fraction]
 Coefficients = dict[tuple[int, ...], int]
 Degrees = tuple[int, int]
-"""The largest degree in one variable, and the largest in all."""
+"""Largest degree in one variable, and largest total degree."""
 
 
 @dataclass(frozen=True)
@@ -73,84 +74,85 @@ class Factor:
     digits: Annotated[int, Field(ge=0, le=_MOST_LETTERS)]
     """Decimals: the numbers are the integers divided by 10^digits."""
     rows: tuple[Integers, ...]
-    """Of a lower triangular matrix L, which stands for G = L L^T: row i has i + 1 integers."""
+    """Lower triangular matrix L, which stands for G = L L^T: row i has i + 1 integers."""
 
     @property
     def scale(self) -> Fraction:
-        """What a product of two of the integers is multiplied with."""
+        """Unit of a product of two of the integers."""
         return Fraction(1, 100**self.digits)
 
     def products(self, *vectors: np.ndarray) -> np.ndarray:
-        """Transposed L times vectors, shape (n, points) each, without the decimals."""
+        """Multiply the integers of the transposed L with vectors, shape (n, points) each."""
         L = np.zeros((len(self.rows), len(self.rows)), dtype=object)
         for i, row in enumerate(self.rows):
             L[i, : i + 1] = row
         return np.array([L.T @ vector for vector in vectors])
 
     def form(self, *vectors: np.ndarray) -> np.ndarray:
-        """The mean of v^T G v over the vectors v, shape (n, points) each; shape (points,)."""
-        return (self.products(*vectors) ** 2).sum(axis=(0, 1)) * (self.scale / len(vectors))
+        """Return the mean of v^T G v over vectors v, shape (n, points) each; shape (points,)."""
+        squares = (self.products(*vectors) ** 2).sum(axis=(0, 1))
+        return np.asarray(squares * (self.scale / len(vectors)))
 
 
 @dataclass(frozen=True, kw_only=True)
 class ThreePointCertificate(BoundCertificate):
-    """A feasible point of the dual of the semidefinite programme, with sums of squares."""
+    """A feasible point of the dual of the semidefinite program, with sums of squares."""
 
     kind: Literal["three-point"]
-    """What proves the claim."""
+    """Method of the proof."""
     strict: Literal[True]
-    """A three-point bound is strict."""
+    """True: a three-point bound is strict."""
     degree: Annotated[int, Field(ge=5)]
     """D: the polynomials have degree 2 D."""
     a: Factor
     """One row of 2 D numbers, a_1 to a_2D."""
     b: Factor
-    """Of order 2."""
+    """Factor of b, order 2."""
     F: tuple[Factor, ...]
-    """Of F_0 to F_D, of orders D + 1 to 1, in T_0(x), ..., T_(D-k)(x)."""
+    """Factors of F_0 to F_D, orders D + 1 to 1, in the basis T_0(x), ..., T_(D-k)(x)."""
     p: tuple[Factor, Factor]
-    """Of the squares of r, of orders D + 1 and D, in T_0(x), ...: by themselves, and times 1 - x^2.
-    """
+    """Factors of the squares of r in the basis T_0(x), ...: multiplier 1, order D + 1, and
+    multiplier 1 - x^2, order D."""
     q: tuple[
         tuple[Factor, Factor, Factor],
         tuple[Factor, Factor, Factor],
         tuple[Factor, Factor, Factor],
     ]
-    """Of the squares of R by themselves, times the determinant, and times (1-x)(1-y)(1-z); each
-    in the bases `trivial`, `sign` and `standard`."""
+    """Factors of the squares of R: multipliers 1, the determinant, and (1-x)(1-y)(1-z), each in
+    the bases `trivial`, `sign` and `standard`."""
 
     @classmethod
-    def of_bound(cls, bound: Any, d: int, K: int, deadline: Deadline) -> Self | None:
-        """The computed or stored one."""
+    def from_bound(cls, bound: Any, d: int, K: int, deadline: Deadline) -> Self | None:
+        """Return the computed certificate of a `ThreePointLimit`, or else the stored one."""
         if bound.certificate is not None:
             return cast("Self", bound.certificate)
         best = bound.best(d, K)
         path = data_folder() / "certificates" / f"d{best.d}-K{best.K}.json.gz"
-        return read_plain(cls, json.loads(gzip.decompress(path.read_bytes())))
+        return cast("Self", read_plain(cls, json.loads(gzip.decompress(path.read_bytes()))))
 
     def check(self, deadline: Deadline) -> None:
-        """See the module, and `Claim.check`."""
+        """Prove the claim as the module describes; see `Claim.check`."""
         if self.degree > MOST_DEGREE:
-            raise Unresolved(f"its degree is above {MOST_DEGREE}")
+            raise UnresolvedError(f"its degree is above {MOST_DEGREE}")
         if len(self.cosine) > _MOST_LETTERS:
-            raise Unresolved(f"its cosine has more than {_MOST_LETTERS} characters")
+            raise UnresolvedError(f"its cosine has more than {_MOST_LETTERS} characters")
         self._check_shapes()
         if self.d < 3:
-            raise Unresolved("three-point bounds begin in three dimensions")
+            raise UnresolvedError("three-point bounds begin in three dimensions")
         if min(self.a.rows[0]) < 0:
-            raise Refuted("a number of a is negative")
+            raise RefutedError("a number of a is negative")
         if self.bound >= self.K:
-            raise Refuted(f"its bound is not below {self.K}")
+            raise RefutedError(f"its bound is not below {self.K}")
         for coefficients, _ in (self.remainder(variables, deadline) for variables in (1, 3)):
             if not is_dominant(coefficients):
-                raise Refuted("a remainder is not shown to be a sum of squares")
+                raise RefutedError("a remainder is not shown to be a sum of squares")
 
     def remainder(self, variables: int, deadline: Deadline) -> tuple[Coefficients, int]:
-        """What r (of one variable) or R (of three) has beyond its sums of squares.
+        """Return r (one variable) or R (three variables) minus its sums of squares.
 
         Returns:
-            Its coefficients in products of Chebyshev polynomials, whole numbers once they are
-            multiplied by the second.
+            Its coefficients in products of Chebyshev polynomials, as whole numbers, and the
+            positive whole number by which they were multiplied.
         """
         degree, remainder = 2 * self.degree, self._pair_remainder
         if variables == 3:
@@ -164,14 +166,13 @@ class ThreePointCertificate(BoundCertificate):
 
     @property
     def bound(self) -> Fraction:
-        """Most points of a code, if the certificate holds; the claim is that it is below K."""
+        """Upper bound of the number of points, if the certificate holds; below K by the claim."""
         at_one = chebyshev(self.degree, np.array([position(Fraction(1), Fraction(self.cosine))]))
         weights = Fraction(sum(self.a.rows[0]), 10**self.a.digits)
-        bound: Fraction = 1 + weights + self._b(0, 0) + self.F[0].form(at_one)[0]
-        return bound
+        return Fraction(1 + weights + self._b(0, 0) + self.F[0].form(at_one)[0])
 
     def _pair_remainder(self, points: np.ndarray, deadline: Deadline) -> np.ndarray:
-        """What r has beyond its sums of squares, at points (1, m) of whole numbers."""
+        """Evaluate r minus its sums of squares at points (1, m) of whole numbers; shape (m,)."""
         poll(deadline)
         (x,) = points
         s = Fraction(self.cosine)
@@ -182,13 +183,13 @@ class ThreePointCertificate(BoundCertificate):
         rest = rest - 2 * self._b(1, 0) - self._b(1, 1)
         for k, factor in enumerate(self.F):
             rest -= (1 - u * u) ** k * factor.form(T[: self.degree - k + 1])
-        ones = chebyshev(self.degree, np.array([position(Fraction(1), s)]))
-        first, at_one = (self.F[0].products(vectors)[0] for vectors in (T, ones))
+        T_at_one = chebyshev(self.degree, np.array([position(Fraction(1), s)]))
+        first, at_one = (self.F[0].products(vectors)[0] for vectors in (T, T_at_one))
         rest -= 2 * self.F[0].scale * (first * at_one).sum(axis=0)
-        return rest - self.p[0].form(T) - (1 - x * x) * self.p[1].form(T[:-1])
+        return np.asarray(rest - self.p[0].form(T) - (1 - x * x) * self.p[1].form(T[:-1]))
 
     def _triple_remainder(self, points: np.ndarray, deadline: Deadline) -> np.ndarray:
-        """What R has beyond its sums of squares, at points (3, m) of whole numbers."""
+        """Evaluate R minus its sums of squares at points (3, m) of whole numbers; shape (m,)."""
         s = Fraction(self.cosine)
         u = cosine_at(points, s)
         T = chebyshev(self.degree, points)
@@ -196,8 +197,8 @@ class ThreePointCertificate(BoundCertificate):
         for i, j, other in ((0, 1, 2), (0, 2, 1), (1, 2, 0)):
             kernels = triple_kernels(self.d, self.degree, u[i], u[j], u[other])
             for k, factor in enumerate(self.F):
-                left, right = factor.products(*T[: self.degree - k + 1, [i, j]].swapaxes(0, 1))
-                rest -= kernels[k] * (left * right).sum(axis=0) * (factor.scale / 3)
+                first, second = factor.products(*T[: self.degree - k + 1, [i, j]].swapaxes(0, 1))
+                rest -= kernels[k] * (first * second).sum(axis=0) * (factor.scale / 3)
         for multiplier, degree, factors in zip(
             multipliers(points, u), half_degrees(self.degree), self.q, strict=True
         ):
@@ -226,35 +227,40 @@ class ThreePointCertificate(BoundCertificate):
 # Polynomials, exact at whole numbers and fractions (arrays of objects), in floating point otherwise
 
 
-def cosine_at(x, s):  # type: ignore[no-untyped-def]
-    """The cosine in [-1, s] that x in [-1, 1] stands for."""
+def cosine_at(x: Any, s: Any) -> Any:
+    """Map x in [-1, 1], fractions or floats of any shape, to a cosine in [-1, s]."""
     return ((1 + s) * x - (1 - s)) / 2
 
 
-def position(u, s):  # type: ignore[no-untyped-def]
-    """The x that stands for a cosine: the inverse of `cosine_at`."""
+def position(u: Any, s: Any) -> Any:
+    """Map a cosine in [-1, s] to x in [-1, 1]: the inverse of `cosine_at`."""
     return (2 * u + 1 - s) / (1 + s)
 
 
 def triple_kernels(d: int, degree: int, u: np.ndarray, v: np.ndarray, t: np.ndarray) -> np.ndarray:
-    """Q_0 to Q_degree: of two points, with cosine t, projected off a third; shape (degree + 1, m).
+    """Return the kernels Q_0 to Q_degree of triples of points, shape (degree + 1, m).
 
-    Q_k = r^k P_k((t - u v) / r), r^2 = (1 - u^2)(1 - v^2), P_k of R^(d-1).
+    Q_k = r^k P_k((t - u v) / r), r^2 = (1 - u^2)(1 - v^2), P_k of R^(d-1): P_k of two points with
+    cosine t, after projection along a third, with which they have the cosines u and v.
     """
     return gegenbauer(d - 1, degree, t - u * v, (1 - u * u) * (1 - v * v))
 
 
 def multipliers(x: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """1, the determinant of three points, and (1 - x)(1 - y)(1 - z), for x and u of shape (3, m).
+    """Return 1, the determinant of three points, and (1 - x)(1 - y)(1 - z), shape (m,) each.
 
-    None is negative at cosines of three points that are at most s.
+    No multiplier is negative at cosines of three points that are at most s.
+
+    Args:
+        x: three variables in [-1, 1], shape (3, m).
+        u: their cosines, shape (3, m).
     """
     determinant = 1 + 2 * u[0] * u[1] * u[2] - (u * u).sum(axis=0)
     return np.ones_like(x[0]), determinant, (1 - x[0]) * (1 - x[1]) * (1 - x[2])
 
 
 def half_degrees(D: int) -> tuple[Degrees, Degrees, Degrees]:
-    """The largest degrees whose squares, times the multipliers, stay within D and 2 D."""
+    """Return the largest degrees whose squares, times the multipliers, stay within D and 2 D."""
     return (D // 2, D), (D // 2 - 1, D - 2), ((D - 1) // 2, D - 2)
 
 
@@ -264,22 +270,22 @@ def half_degrees(D: int) -> tuple[Degrees, Degrees, Degrees]:
 
 @cache
 def exponents(degrees: Degrees) -> list[Exponents]:
-    """All a >= b >= c >= 0 up to the first degree, their sums up to the second.
+    """Return all a >= b >= c >= 0 with a up to the first degree and a sum up to the second.
 
     They are ordered by their sum, then by a, then by b.
     """
-    most, whole = degrees
+    single, whole = degrees
     return [
         (a, b, total - a - b)
         for total in range(whole + 1)
-        for a in range(min(total, most) + 1)
+        for a in range(min(total, single) + 1)
         for b in range(a + 1)
         if 0 <= total - a - b <= b
     ]
 
 
 def trivial(T: np.ndarray, degrees: Degrees) -> list[np.ndarray]:
-    """The sum of all distinct T_a(x) T_b(y) T_c(z) that permutations make of one."""
+    """Return the symmetric basis: sums of the distinct permutations of T_a(x) T_b(y) T_c(z)."""
     rows = [
         sum(T[i, 0] * T[j, 1] * T[k, 2] for i, j, k in sorted({*permutations(abc)}))
         for abc in exponents(degrees)
@@ -288,7 +294,7 @@ def trivial(T: np.ndarray, degrees: Degrees) -> list[np.ndarray]:
 
 
 def sign(T: np.ndarray, degrees: Degrees) -> list[np.ndarray]:
-    """The same sum with the signs of the permutations, for a > b > c: a determinant."""
+    """Return the alternating basis: sums with the signs of permutations, for a > b > c."""
     rows = [
         sum(
             T[i, 0] * (T[j, 1] * T[k, 2] - T[k, 1] * T[j, 2])
@@ -301,7 +307,7 @@ def sign(T: np.ndarray, degrees: Degrees) -> list[np.ndarray]:
 
 
 def standard(T: np.ndarray, degrees: Degrees) -> list[np.ndarray]:
-    """S(a) - S(b) where a > b, and S(b) - S(c) where b > c; symmetric in x and y.
+    """Return the basis S(a) - S(b) for a > b, and S(b) - S(c) for b > c; symmetric in x and y.
 
     S(c) = T_c(z) (T_a(x) T_b(y) + T_b(x) T_a(y)); likewise S(a), S(b).
     """
@@ -325,7 +331,7 @@ BASES = (trivial, sign, standard)
 
 
 def basis_sizes(degrees: Degrees) -> list[int]:
-    """The numbers of polynomials of the three bases."""
+    """Return the sizes of the three bases."""
     distinct = [len({*abc}) for abc in exponents(degrees)]
     return [len(distinct), distinct.count(3), sum(distinct) - len(distinct)]
 
@@ -334,32 +340,34 @@ def basis_sizes(degrees: Degrees) -> list[int]:
 
 
 def is_dominant(coefficients: Coefficients) -> bool:
-    """Whether a polynomial is a diagonally dominant form in products of Chebyshev polynomials.
+    """Return whether a polynomial is a diagonally dominant form in Chebyshev products.
+
+    Such a form is not negative.
 
     Args:
-        coefficients: of the polynomial in such products.
+        coefficients: its coefficients in such products.
     """
     # Each pair of products of Chebyshev polynomials with its coefficient.
     form: defaultdict[tuple[tuple[int, ...], tuple[int, ...]], int] = defaultdict(int)
     for index, coefficient in coefficients.items():
-        for factor, left, right in _split(index):
-            form[min(left, right), max(left, right)] += factor * coefficient
+        for factor, row, column in _split(index):
+            form[min(row, column), max(row, column)] += factor * coefficient
     margins: defaultdict[tuple[int, ...], int] = defaultdict(int)
-    for (left, right), coefficient in form.items():
-        if left == right:
-            margins[left] += 2 * coefficient
+    for (row, column), coefficient in form.items():
+        if row == column:
+            margins[row] += 2 * coefficient
         else:
-            margins[left] -= abs(coefficient)
-            margins[right] -= abs(coefficient)
+            margins[row] -= abs(coefficient)
+            margins[column] -= abs(coefficient)
     return min(margins.values(), default=0) >= 0
 
 
 def _coefficients(values: Values, degree: int) -> tuple[Coefficients, int]:
-    """The coefficients in products of Chebyshev polynomials, and what they are multiplied with.
+    """Return whole coefficients in products of Chebyshev polynomials, and their common factor.
 
     Args:
-        values: of a symmetric polynomial at the whole numbers 0 <= i <= j <= k <= degree.
-        degree: in one variable.
+        values: a symmetric polynomial at the whole numbers 0 <= i <= j <= k <= degree.
+        degree: its degree in one variable.
     """
     common = math.lcm(*(value.denominator for value in values.values()))
     variables = len(next(iter(values)))
@@ -378,10 +386,10 @@ def _coefficients(values: Values, degree: int) -> tuple[Coefficients, int]:
 
 
 def _split(index: tuple[int, ...]) -> Iterator[tuple[int, tuple[int, ...], tuple[int, ...]]]:
-    """A product of Chebyshev polynomials as a sum of products of two such, each with a factor.
+    """Yield a product of Chebyshev polynomials as a sum of factors times two such products.
 
-    T_n = 2 T_i T_j - T_(i-j), i and j the halves of n rounded up and down; larger halves of odd n
-    are on either side in turn.
+    T_n = 2 T_i T_j - T_(i-j), i and j the halves of n rounded up and down. The larger halves of odd
+    n go to the two products in turn.
     """
     choices = []
     odd = 0
@@ -392,5 +400,5 @@ def _split(index: tuple[int, ...]) -> Iterator[tuple[int, tuple[int, ...], tuple
         odd += n % 2
         choices.append([(1, high, low)] if n < 2 else [(2, high, low), (-1, n % 2, 0)])
     for choice in product(*choices):
-        factors, left, right = zip(*choice, strict=True)
-        yield math.prod(factors), left, right
+        factors, rows, columns = zip(*choice, strict=True)
+        yield math.prod(factors), rows, columns

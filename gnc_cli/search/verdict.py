@@ -125,12 +125,12 @@ def _upper_end(d: int, K: int, quantity: Quantity = Quantity.ONE_VS_REST) -> tup
     """
     least: tuple[float, str, str] | None = None
     for limit in all_limits(quantity):
-        bound = None if limit.exists else limit.at(d, K)
+        bound = None if limit.exists else limit.evaluate(d, K)
         if bound is None or not bound.valid:
             continue
         if least is None or bound.value < least[0] * (1.0 - _ROUNDING):
             turned = limit.by_bisector(quantity)
-            source = f"{'bisector theorem with ' if turned else ''}{limit.cited(bound)}"
+            source = f"{'bisector theorem with ' if turned else ''}{limit.citation(bound)}"
             least = bound.value, limit.name, source
     assert least is not None, "Rankin's bound holds for every d and K"
     return least

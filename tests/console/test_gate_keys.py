@@ -77,7 +77,7 @@ def test_every_key_of_a_row_can_be_named() -> None:
 
     for result in made:
         known = gate_keys(results(result.command))
-        for row in result.judged():
+        for row in result.judged_rows():
             for key in (path for name in row for path in paths(row[name], name)):
                 assert under({"properties": known}, key), (result.command, key)
 

@@ -92,9 +92,9 @@ def violations(d: int, K: int, construction: bool = True, simplicial: bool = Tru
         for limit in limits(quantity):
             if limit.name in skipped:
                 continue
-            key = limit.name, limit.exists, limit.of_rho
+            key = limit.name, limit.exists, limit.bounds_rho
             if key not in found:
-                found[key] = limit.at(d, K)
+                found[key] = limit.evaluate(d, K)
             finding = found[key]
             if finding is None or not finding.valid:
                 continue

@@ -1,4 +1,7 @@
-"""`bounds` with a margin: which dimensions it needs, and how many points it leaves room for."""
+"""`bounds` with a margin: which dimensions it needs, and how many points it leaves room for.
+
+It tests gnc_cli/limits: answers.py.
+"""
 
 import math
 from collections.abc import Iterator
@@ -56,7 +59,7 @@ def status(d: int, K: int, **asked: float) -> str | None:
 
 
 def is_open(d: int, K: int, **asked: float) -> bool:
-    """Whether no bound excludes it but the linear programme, which is asked of pairs alone."""
+    """Whether no bound excludes it but the linear program, which is asked of pairs alone."""
     (best,) = bounds(d, K, **asked).best  # type: ignore[arg-type]
     return best.status != "excluded" or "delsarte-lp" in (best.lower_name, best.upper_name)
 

@@ -1,4 +1,7 @@
-"""`bounds` from Python: what each bound says at (d, K), the best of all, and what files carry."""
+"""`bounds` from Python: what each bound says at (d, K), the best of all, and what files carry.
+
+It tests gnc_cli/limits: api.py, run.py and result.py.
+"""
 
 import csv
 import json
@@ -282,7 +285,7 @@ def test_nothing_is_drawn_where_nothing_was_answered(tmp_path: Path) -> None:
         assert result.outcome == "interrupted" and not any(tmp_path.iterdir())
 
 
-def test_one_pair_in_few_dimensions_has_the_linear_programme() -> None:
+def test_one_pair_in_few_dimensions_has_the_linear_program() -> None:
     def asks(d: Any, K: Any, **more: Any) -> bool:
         return any(row.name == "delsarte-lp" for row in bounds(d, K, **more).rows)
 
@@ -293,7 +296,7 @@ def test_one_pair_in_few_dimensions_has_the_linear_programme() -> None:
     assert (best.upper, best.upper_name) == (bounds(4, 60, lp=True).best[0].upper, "delsarte-lp")
 
 
-def test_the_linear_programme_is_one_more_row() -> None:
+def test_the_linear_program_is_one_more_row() -> None:
     plain, more = at(9, 80), bounds(9, 80, lp=True)
     VALIDATOR.validate(more.to_json())
     added = [r for r in more.rows if r not in plain.rows]

@@ -73,14 +73,14 @@ TARGETS = st.fractions(Fraction(1, 1000), Fraction(999, 1000), max_denominator=1
 
 
 def _covering_3(K: int) -> float:
-    finding = COVERING_3.at(3, K)
+    finding = COVERING_3.evaluate(3, K)
     assert finding is not None
     return finding.value
 
 
 @given(st.integers(2, 10**6), st.integers(2, 400) | st.integers(2, 10**18))
 def test_the_caps_sum_to_one(d: int, K: int) -> None:
-    clearance = COVERING.at(d, K).value
+    clearance = COVERING.evaluate(d, K).value
     if clearance < 1e-290:
         assert d == 2
         return
@@ -109,8 +109,8 @@ def test_points_are_the_last_that_reach(d: int, target: Fraction) -> None:
         assert share * (count.exact - 1) <= 1 + mpmath.mpf(10) ** -9 * share
         assert share * count.exact > 1
     if count.exact < 10**9:
-        assert COVERING.at(d, count.exact).value >= float(target) * (1 - 1e-13)
-        assert COVERING.at(d, count.exact + 1).value < float(target)
+        assert COVERING.evaluate(d, count.exact).value >= float(target) * (1 - 1e-13)
+        assert COVERING.evaluate(d, count.exact + 1).value < float(target)
 
 
 @given(st.integers(4, 10**18))

@@ -1,4 +1,4 @@
-"""Kissing numbers and sizes of optimal codes: between published codes and the linear programmes."""
+"""Kissing numbers and sizes of optimal codes: between published codes and the linear programs."""
 
 from fractions import Fraction
 
@@ -26,8 +26,8 @@ def most(limit: Limit, d: int, target: Fraction = HALF) -> int:
 
 
 @pytest.mark.parametrize("d", KISSING)
-def test_between_codes_and_linear_programmes(d: int) -> None:
-    """No wrong digit: above the best known code, below both programmes on pairs of points."""
+def test_between_codes_and_linear_programs(d: int) -> None:
+    """No wrong digit: above the best known code, below both programs on pairs of points."""
     code = max(e.K for e in our_copy().entries.values() if e.d <= d and e.max_cosine <= 0.5)
     assert code <= KISSING[d] <= most(DelsarteLP(), d) <= most(LEVENSHTEIN, d)
 
@@ -38,7 +38,7 @@ def test_one_point_more_is_excluded(bound: Cardinality, loose: Fraction) -> None
     """As typed, as loosened, and as the square of a loosened margin."""
     d, K, target = bound.d, bound.K, (1 - bound.cosine) * (1 - loose)
     assert most(CARDINALITY, d, target) == K
-    found = CARDINALITY.at(d, K + 1)
+    found = CARDINALITY.evaluate(d, K + 1)
     assert found is not None and found.strict and found.value <= float(target) + 1e-12
     assert CARDINALITY.dimension(K + 1, target).d == d + 1
     assert f"at most {K}" in str(found.source)
@@ -109,7 +109,7 @@ def test_what_is_not_proved_is_shown_as_such_and_never_counts() -> None:
     dimension = bounds(K=199632, margin=0.5).dimension
     assert dimension is not None and dimension.sufficient == 27
     assert "not proved" not in sheet(d=9, margin=0.5)
-    at = [limit.at(11, 869) for limit in (UNPROVED_CARDINALITY, CARDINALITY)]
+    at = [limit.evaluate(11, 869) for limit in (UNPROVED_CARDINALITY, CARDINALITY)]
     assert [found and found.value for found in at] == [0.5, 0.75]  # the latter by (16, 288)
 
 

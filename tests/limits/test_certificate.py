@@ -127,7 +127,7 @@ def test_what_the_tests_have_written_is_checked_by_the_plain_verifier(
     certificates.wrong.clear()
 
 
-def test_one_programme_gives_the_bound_and_its_certificate(
+def test_one_program_gives_the_bound_and_its_certificate(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     searches = []
@@ -143,7 +143,7 @@ def test_one_programme_gives_the_bound_and_its_certificate(
 
 
 @pytest.mark.parametrize(("K", "rows"), [(24, 0), (25, 1)])
-def test_only_open_pairs_of_few_dimensions_have_a_programme(K: int, rows: int) -> None:
+def test_only_open_pairs_of_few_dimensions_have_a_program(K: int, rows: int) -> None:
     found = bounds(4, K, margin=0.49).rows
     assert sum(row.name == "delsarte-lp" for row in found) == rows
 
@@ -258,7 +258,7 @@ def test_what_is_no_certificate(gnc: Run, name: str, tmp_path: Path) -> None:
     run = gnc("bounds", "--verify", path, "--json")
     assert (run.exit_code, run.stdout) == (3, ""), run.stderr
     (line,) = run.stderr.splitlines()
-    assert line.startswith("gnc: ") and "is no certificate" in line and len(line) < 400
+    assert line.startswith("gnc: ") and "is not a certificate" in line and len(line) < 400
     assert time.process_time() - started < 5.0
 
 

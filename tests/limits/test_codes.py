@@ -1,4 +1,7 @@
-"""Bounds from codes: the paper's numbers, commands that keep their word, laws, ties."""
+"""Bounds from codes: the paper's numbers, commands that keep their word, laws, ties.
+
+It tests gnc_cli/limits: lists.py.
+"""
 
 import json
 import math
@@ -39,18 +42,18 @@ PAIRS = st.tuples(st.integers(2, 80), st.integers(2, 3000))
 
 
 def value(limit: Limit, d: int, K: int) -> float | None:
-    found = limit.at(d, K)
+    found = limit.evaluate(d, K)
     return None if found is None else found.value
 
 
 def test_known_codes_of_more_points_count() -> None:
-    found = KNOWN.at(10, 100)
+    found = KNOWN.evaluate(10, 100)
     assert found is not None and found.source == (
         f"known code (10, 136): {our_copy().entries[10, 136].source}"
     )
     assert found.value == pytest.approx(1 - 0.39292978913456184, abs=2e-13)
     assert found.value < 1 - 0.39292978913456184  # the figure is good to 1e-13
-    assert found.how is None and value(KNOWN, 11, 100) == found.value
+    assert found.command is None and value(KNOWN, 11, 100) == found.value
     assert value(KNOWN, 2, 9) is None and value(KNOWN, 24, 196561) is None
 
 
@@ -66,8 +69,8 @@ def test_known_codes_of_more_points_count() -> None:
     ],
 )
 def test_constructions(d: int, K: int, expected: float, command: str) -> None:
-    found = BUILT.at(d, K)
-    assert found is not None and found.how == f"gnc solve {command}"
+    found = BUILT.evaluate(d, K)
+    assert found is not None and found.command == f"gnc solve {command}"
     assert 0.0 <= expected - found.value < 2e-16
 
 
@@ -155,7 +158,7 @@ def test_dimensions_are_the_first(K: int, target: Fraction) -> None:
             if ((here := value(limit, d, K)) is None and not limit.exists)
             or (here is not None and (here >= target))
         ]
-        assert found.ending is (Ending.FOUND if reached else Ending.NEVER)
+        assert found.ending is (Ending.REACHED if reached else Ending.UNREACHABLE)
         assert found.d == (reached[0] if reached else None)
 
 
@@ -165,11 +168,13 @@ def test_a_table_beside_our_copy() -> None:
     worse = replace(ours.entries[3, 24], figure="0.723078468334", rounding=1e-12, status="")
     table = replace(ours, entries={(10, 136): better, (3, 24): worse})
     known, _, _, optimal = limits_of(table)
-    found = known.at(10, 100)
+    found = known.evaluate(10, 100)
     assert found is not None and found.value == pytest.approx(0.61, abs=1e-16)
     assert found.source == "known code (10, 136): mine"
     for d, K in [(3, 24), (24, 4000), (3, 13)]:
-        assert known.at(d, K) == KNOWN.at(d, K) and optimal.at(d, K) == OPTIMAL.at(d, K)
+        assert known.evaluate(d, K) == KNOWN.evaluate(d, K) and optimal.evaluate(
+            d, K
+        ) == OPTIMAL.evaluate(d, K)
 
 
 @pytest.mark.parametrize(
@@ -189,9 +194,9 @@ def test_a_table_beside_our_copy() -> None:
     ],
 )
 def test_commands_keep_their_word(limit: Limit, d: int, K: int, kind: str) -> None:
-    found = limit.at(d, K)
-    assert found is not None and found.how is not None and kind in str(found.source)
-    program, *words = found.how.split()
+    found = limit.evaluate(d, K)
+    assert found is not None and found.command is not None and kind in str(found.source)
+    program, *words = found.command.split()
     if "--construction" not in words:  # a search beside it is not what is tested
         words += ["--restarts", "1"] if K > 2 * d else []
     run = CliRunner().invoke(app, [*words, "--json", "-q"], prog_name=program)
@@ -233,10 +238,10 @@ def test_known_codes_share_a_space(d: int, K: int) -> None:
 
 
 def test_a_sum_says_what_it_is_made_of() -> None:
-    found = KNOWN.at(96, 6_218_372_160)
+    found = KNOWN.evaluate(96, 6_218_372_160)
     assert found is not None and found.source is not None
     assert "(72, 6218175600) + (24, 196560) in orthogonal subspaces: G. Nebe" in found.source
-    assert "J. Leech" in found.source and found.how is None
+    assert "J. Leech" in found.source and found.command is None
     known = best(96, 6_218_372_160)
     assert known is not None and not known.on_record
     assert cited(known.source) == "(72, 6218175600) + (24, 196560) in orthogonal subspaces"

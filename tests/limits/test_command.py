@@ -95,10 +95,10 @@ def test_gates_look_at_what_is_known(gnc: Run, gates: str, status: int) -> None:
     assert gnc("bounds", "--K", "100", *shlex.split(gates)).exit_code == status
 
 
-def test_the_linear_programme_says_where_it_is_silent(bounds: Run) -> None:
+def test_the_linear_program_says_where_it_is_silent(bounds: Run) -> None:
     run = bounds("--d 2000 --K 10000 --lp --json")
     assert run.exit_code == 0
-    assert run.stderr.startswith("gnc: the linear programme says nothing at 1 of 1 pairs")
+    assert run.stderr.startswith("gnc: the linear program has no result at 1 of 1 pairs")
     run = bounds("--d 4 --K 60 --lp --time-limit 1e-9 --json")
     assert run.exit_code == 0 and json.loads(run.stdout)["outcome"] == "time_limit"
     assert run.stderr.startswith("gnc: the time limit came first")

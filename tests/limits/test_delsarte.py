@@ -1,4 +1,7 @@
-"""Delsarte's linear programme: published values, sharp codes, proofs that can fail, polynomials."""
+"""Delsarte's linear program: published values, sharp codes, proofs that can fail, polynomials.
+
+It tests gnc_cli/limits: delsarte.py, delsarte_optimum.py and orthogonal.py.
+"""
 
 import functools
 import math
@@ -121,7 +124,7 @@ def test_never_worse_than_levenshtein(d: int, percent: int) -> None:
 
 @pytest.mark.parametrize(("d", "K"), [*SHARP, (10, 100), (512, 1000), (64, 10**5), (2, 7)])
 def test_at_equals_levenshtein_where_no_degree_helps(d: int, K: int) -> None:
-    ours, other = LP.at(d, K), LEVENSHTEIN.at(d, K)
+    ours, other = LP.evaluate(d, K), LEVENSHTEIN.evaluate(d, K)
     assert ours is not None and other is not None
     assert -1e-9 < other.value - ours.value <= 0.0
 
@@ -131,21 +134,21 @@ def test_at_equals_levenshtein_where_no_degree_helps(d: int, K: int) -> None:
     [(4, 24, 0.00359), (3, 13, 0.00434), (5, 40, 0.00487), (6, 72, 0.0066), (10, 10**4, 0.0048)],
 )
 def test_at_improves_on_levenshtein(d: int, K: int, gain: float) -> None:
-    ours, other = LP.at(d, K), LEVENSHTEIN.at(d, K)
+    ours, other = LP.evaluate(d, K), LEVENSHTEIN.evaluate(d, K)
     assert ours is not None and other is not None
     assert other.value - ours.value == pytest.approx(gain, rel=0.02)
 
 
 def test_the_600_cell_is_optimal() -> None:
     # Böröczky 1978, Andreev 1999; Levenshtein's bound is 0.0018 above.
-    found = LP.at(4, 120)
+    found = LP.evaluate(4, 120)
     assert found is not None
     assert 0 <= found.value - (3 - math.sqrt(5)) / 4 < 1e-9
 
 
 @pytest.mark.parametrize(("d", "K"), [(3, 13), (4, 24), (8, 240), (16, 1000), (300, 5000)])
 def test_at_and_points_agree(d: int, K: int) -> None:
-    found = LP.at(d, K)
+    found = LP.evaluate(d, K)
     assert found is not None
     at_value = LP.points(d, Fraction(found.value))
     below = LP.points(d, Fraction(found.value) - Fraction(1, 10**6))
@@ -157,10 +160,10 @@ def test_at_and_points_agree(d: int, K: int) -> None:
     assert below is not None and below.exact is not None and below.exact >= K
 
 
-def test_a_programme_for_open_pairs_alone_counts_points_alike() -> None:
+def test_a_program_for_open_pairs_alone_counts_points_alike() -> None:
     apart = DelsarteLP(degree=24, only_open=True)
-    found = LP.at(3, 13)
-    assert found is not None and apart.at(3, 13) is None and apart.solve(3, 13) == found
+    found = LP.evaluate(3, 13)
+    assert found is not None and apart.evaluate(3, 13) is None and apart.solve(3, 13) == found
     target = Fraction(found.value)
     for limit in (LP, apart):
         points = limit.points(3, target)

@@ -1,4 +1,7 @@
-"""What all bounds obey together: nothing contradicts, codes fit, order and inverses hold."""
+"""What all bounds obey together: nothing contradicts, codes fit, order and inverses hold.
+
+It tests gnc_cli/limits: limit.py and registry.py.
+"""
 
 import math
 from collections.abc import Iterator
@@ -17,7 +20,7 @@ from gnc_cli.limits.limit import (
     Limit,
     Quantity,
     ball,
-    counted,
+    count_below,
     loosened,
 )
 from gnc_cli.limits.registry import all_limits
@@ -28,7 +31,7 @@ from tests.limits import law_grid
 LIMITS: list[Limit] = [*all_limits(Quantity.ONE_VS_ONE), THEOREM_3_9_CHORD]
 EXCLUDING = [limit for limit in LIMITS if not limit.exists]
 BY_NAME = pytest.mark.parametrize(
-    "limit", LIMITS, ids=lambda limit: f"{limit.name}-{limit.exists}-{limit.of_rho}"
+    "limit", LIMITS, ids=lambda limit: f"{limit.name}-{limit.exists}-{limit.bounds_rho}"
 )
 
 SHARP = {
@@ -62,7 +65,7 @@ targets = st.fractions(Fraction(1, 1000), 2, max_denominator=1000).map(loosened)
 
 
 def _value(limit: Limit, d: int, K: int) -> float | None:
-    found = limit.at(d, K)
+    found = limit.evaluate(d, K)
     return found.value if found is not None and found.valid else None
 
 
@@ -93,7 +96,7 @@ def test_known_codes_are_excluded_by_nothing() -> None:
 def test_sharp_codes_and_no_others_attain_levenshtein() -> None:
     attained = set()
     for entry in our_copy().entries.values():
-        gap = LEVENSHTEIN.at(entry.d, entry.K).value / float(1 - entry.exact) - 1.0
+        gap = LEVENSHTEIN.evaluate(entry.d, entry.K).value / float(1 - entry.exact) - 1.0
         assert gap > -1e-12
         if gap < 1e-9 and entry.K > entry.d + 1 and entry.K != 2 * entry.d:
             attained.add((entry.d, entry.K))
@@ -150,7 +153,7 @@ def test_points_invert_values(limit: Limit, d: int, target: Fraction) -> None:
 @given(sizes, targets)
 def test_dimensions_invert_values(limit: Limit, K: int, target: Fraction) -> None:
     found = limit.dimension(K, target)
-    assert (found.d is None) == (found.ending is not Ending.FOUND)
+    assert (found.d is None) == (found.ending is not Ending.REACHED)
     if limit.exists:
         at, before = _value(limit, found.d or LARGEST_D, K), None
         assert (at is not None and _meets(limit, at, target)) == (found.d is not None)
@@ -168,8 +171,8 @@ def test_dimensions_invert_values(limit: Limit, K: int, target: Fraction) -> Non
 
 FORMULAS = pytest.mark.parametrize(
     "limit",
-    [x for x in LIMITS if not x.listed],
-    ids=lambda limit: f"{limit.name}-{limit.exists}-{limit.of_rho}",
+    [x for x in LIMITS if not x.is_list],
+    ids=lambda limit: f"{limit.name}-{limit.exists}-{limit.bounds_rho}",
 )
 OFFSETS = [Fraction(0)] + [
     sign * Fraction(text)
@@ -183,7 +186,7 @@ ONLY_AT = {"covering-3": 3, "fejes-toth": 3}
 
 def answers(limit: Limit, d: int, K: int, target: Fraction) -> Iterator[bool]:
     """Whether K points in d dimensions reach the target: by the value, by points, by dimension."""
-    found = limit.at(d, K)
+    found = limit.evaluate(d, K)
     assert found is not None and found.valid
     yield (found.value >= target)
     count = limit.points(d, target)
@@ -206,7 +209,7 @@ def answers(limit: Limit, d: int, K: int, target: Fraction) -> Iterator[bool]:
 @example(2, 10**6, Fraction(0))
 def test_all_give_one_answer(limit: Limit, d: int, K: int, offset: Fraction) -> None:
     d = ONLY_AT.get(limit.name, d)
-    found = limit.at(d, K)
+    found = limit.evaluate(d, K)
     if found is None or not found.valid:
         return
     target = loosened(Fraction(found.value) * (1 + offset))
@@ -229,7 +232,7 @@ def test_near_misses_are_no_ties() -> None:
 def test_a_whole_number_within_the_rounding_is_meant() -> None:
     for power, whole in ((60, 240), (24, 239)):
         gap = Fraction(1, 10**power)
-        count = counted(lambda gap=gap: 240 * ball(1 - gap))
+        count = count_below(lambda gap=gap: 240 * ball(1 - gap))
         assert count is not None and count.exact == whole
 
 

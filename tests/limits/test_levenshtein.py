@@ -75,14 +75,14 @@ def digits(clearance: float) -> int:
 
 @pytest.mark.parametrize(("d", "K", "cosine"), SHARP)
 def test_sharp_codes_attain_it(d: int, K: int, cosine: Fraction) -> None:
-    assert LEVENSHTEIN.at(d, K).value == float(1 - cosine)
+    assert LEVENSHTEIN.evaluate(d, K).value == float(1 - cosine)
     assert d > 1000 or verbatim(d, 1 - cosine) == K
     count = LEVENSHTEIN.points(d, 1 - cosine)
     assert count is not None and count.exact == K
 
 
 def test_the_icosahedron_attains_it_and_the_600_cell_does_not() -> None:
-    assert LEVENSHTEIN.at(3, 12).value == pytest.approx(1 - 1 / math.sqrt(5), rel=4e-16)
+    assert LEVENSHTEIN.evaluate(3, 12).value == pytest.approx(1 - 1 / math.sqrt(5), rel=4e-16)
     clearance = Fraction(1 - math.cos(math.pi / 5))
     assert float(verbatim(4, clearance)) == pytest.approx(121.67376207875, rel=1e-13)
     count = LEVENSHTEIN.points(4, clearance)
@@ -111,7 +111,7 @@ def test_own_formulas_in_fifty_digits(rng: np.random.Generator) -> None:
     for _ in range(150):
         d = int(10 ** rng.uniform(math.log10(2), 6))
         K = int(mpf(10) ** rng.uniform(0.31, min(300.0, 2.0 * d)))
-        clearance = LEVENSHTEIN.at(d, K).value
+        clearance = LEVENSHTEIN.evaluate(d, K).value
         with mpmath.workdps(digits(clearance) + 50):
             below, above = (mpf(clearance) * (1 + sign * mpf("4e-16")) for sign in (-1, 1))
             assert verbatim(d, above) < K, (d, K)
@@ -122,7 +122,7 @@ def test_own_formulas_in_fifty_digits(rng: np.random.Generator) -> None:
 def test_four_dimensions_of_any_degree(exponent: int) -> None:
     """There P_k = sin((k+1) x) / ((k+1) sin x), s = cos x: no recursion."""
     K = 10**exponent
-    clearance = LEVENSHTEIN.at(4, K).value
+    clearance = LEVENSHTEIN.evaluate(4, K).value
     with mpmath.workdps(2 * digits(clearance)):
         k = 1 << 340
         while design_size(4, 2 * k) > K:

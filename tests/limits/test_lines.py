@@ -59,18 +59,18 @@ def coherence(W: np.ndarray) -> float:
 def test_no_bound_exceeds_the_coherence_of_lines(d: int, K: int, seed: int) -> None:
     reached = coherence(np.random.default_rng(seed).standard_normal((K, d)))
     for limit in LIMITS:
-        finding = limit.at(d, K)
+        finding = limit.evaluate(d, K)
         if finding is not None and finding.valid and not limit.exists:
             assert 1.0 - finding.value <= reached + 1e-12, limit.name
         if finding is not None:  # more lines, or fewer dimensions, allow no less
-            fewer = limit.at(d, K + 1)
+            fewer = limit.evaluate(d, K + 1)
             assert fewer is None or fewer.value <= finding.value * (1 + 1e-12), limit.name
 
 
 @pytest.mark.parametrize("limit", LIMITS, ids=lambda limit: limit.name)
 @pytest.mark.parametrize(("d", "K"), [(3, 6), (4, 9), (7, 28), (8, 120), (12, 30)])
 def test_counts_and_dimensions_agree_with_values(limit, d: int, K: int) -> None:
-    finding = limit.at(d, K)
+    finding = limit.evaluate(d, K)
     if finding is None or not finding.valid or finding.value < 0.05:
         return
     target = Fraction(finding.value) * (1 - Fraction(1, 10**13))
@@ -79,10 +79,10 @@ def test_counts_and_dimensions_agree_with_values(limit, d: int, K: int) -> None:
         assert count is not None and count.exact is not None and count.exact >= K
     elif count is not None and count.exact is not None:  # None: it excludes no number of lines
         assert count.exact >= K or finding.strict
-        beyond = limit.at(d, count.exact + 1)
+        beyond = limit.evaluate(d, count.exact + 1)
         assert beyond is not None and beyond.value <= target * (1 + Fraction(1, 10**12))
     dimension = limit.dimension(K, target)
-    if limit.exists or dimension.ending is Ending.FOUND:
+    if limit.exists or dimension.ending is Ending.REACHED:
         assert dimension.d is not None and (dimension.d <= d or finding.strict)
 
 
@@ -94,7 +94,7 @@ def test_the_table_of_lines_contradicts_no_bound_and_itself_nowhere() -> None:
         covering = table.covering(d, K)
         assert covering is not None and covering.between[1] <= high
         for limit in LIMITS:
-            finding = None if limit.exists else limit.at(d, K)
+            finding = None if limit.exists else limit.evaluate(d, K)
             if finding is not None and finding.valid:
                 assert 1.0 - finding.value <= float(high) + 1e-12, (limit.name, d, K)
         assert low <= high
@@ -146,9 +146,11 @@ def test_optimal_lines_close_the_interval(d: int, K: int, value: float) -> None:
 
 def test_welch_is_strict_where_no_equiangular_frame_exists() -> None:
     says = {name: next(x for x in LIMITS if x.name == name) for name in ("welch", "orthoplex")}
-    assert not says["welch"].at(7, 28).strict and says["welch"].at(7, 29).strict
-    assert says["welch"].at(16, 40).strict  # 1/mu is no odd number
-    assert says["orthoplex"].at(7, 28) is None and says["orthoplex"].at(7, 29) is not None
+    assert not says["welch"].evaluate(7, 28).strict and says["welch"].evaluate(7, 29).strict
+    assert says["welch"].evaluate(16, 40).strict  # 1/mu is no odd number
+    assert (
+        says["orthoplex"].evaluate(7, 28) is None and says["orthoplex"].evaluate(7, 29) is not None
+    )
 
 
 def test_numbers_of_lines_and_dimensions_of_a_coherence() -> None:

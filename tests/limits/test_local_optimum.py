@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from gnc_cli.geometry.sphere import normalise
 from gnc_cli.known_codes.stored import stored_codes
 from gnc_cli.limits.certificate import verify
-from gnc_cli.limits.claim import Refuted, Unresolved, document
+from gnc_cli.limits.claim import RefutedError, UnresolvedError, document
 from gnc_cli.limits.local_optimum import LocalOptimum
 from gnc_cli.runtime.deadline import Deadline
 from tests.limits.test_certificate import SCHEMA, plain_status, saved, status_of
@@ -39,7 +39,7 @@ def stored(d: int, K: int) -> np.ndarray:
 
 def written(W: np.ndarray) -> dict[str, Any]:
     """The document of a code's certificate."""
-    certificate: dict[str, Any] = json.loads(document(LocalOptimum.of_code(W, Deadline())))
+    certificate: dict[str, Any] = json.loads(document(LocalOptimum.from_code(W, Deadline())))
     return certificate
 
 
@@ -71,13 +71,13 @@ def test_a_local_optimum_is_proved_twice(W: np.ndarray, tmp_path: Path) -> None:
 def test_points_outside_the_core_stay_free() -> None:
     """A rattler has no contact; nearer than the margin it refutes the claim."""
     W = stored(3, 111)
-    certificate = LocalOptimum.of_code(W, Deadline())
+    certificate = LocalOptimum.from_code(W, Deadline())
     core = certificate.stress.core
     assert len(core) == 102
     loose = np.setdiff1d(np.arange(111), core)[0]
     rows = [*certificate.points]
     rows[loose] = tuple(a + b for a, b in zip(rows[core[0]], (0, 10**12, 0), strict=True))
-    with pytest.raises(Refuted, match="nearer than the claim"):
+    with pytest.raises(RefutedError, match="nearer than the claim"):
         replace(certificate, points=tuple(rows)).check(Deadline())
 
 
@@ -92,17 +92,17 @@ def test_points_outside_the_core_stay_free() -> None:
     ids=["random", "five points", "second order", "equal points"],
 )
 def test_codes_that_are_not_held_to_first_order_have_none(W: np.ndarray, reason: str) -> None:
-    with pytest.raises(Refuted, match=reason):
-        LocalOptimum.of_code(W, Deadline())
+    with pytest.raises(RefutedError, match=reason):
+        LocalOptimum.from_code(W, Deadline())
 
 
 def test_large_codes_and_deadlines() -> None:
-    with pytest.raises(Unresolved, match="3,000 coordinates"):
-        LocalOptimum.of_code(normalise(np.ones((1001, 3))), Deadline())
-    with pytest.raises(Unresolved, match="time limit"):
-        LocalOptimum.of_code(icosahedron(), Deadline(1e-9))
+    with pytest.raises(UnresolvedError, match="3,000 coordinates"):
+        LocalOptimum.from_code(normalise(np.ones((1001, 3))), Deadline())
+    with pytest.raises(UnresolvedError, match="time limit"):
+        LocalOptimum.from_code(icosahedron(), Deadline(1e-9))
     large = ICOSAHEDRON | {"K": 1001}
-    with pytest.raises(Unresolved, match="above 3,000"):
+    with pytest.raises(UnresolvedError, match="above 3,000"):
         LocalOptimum(**large).check(Deadline())
 
 
@@ -179,7 +179,7 @@ def test_what_is_proved_is_proved_twice(
 
 def test_the_matrix_is_the_quadratic_form_of_the_theorem() -> None:
     """<u, N u> by its three sums."""
-    certificate = LocalOptimum.of_code(stored(4, 14), Deadline())
+    certificate = LocalOptimum.from_code(stored(4, 14), Deadline())
     stress = certificate.stress
     core, P = stress.core, np.array(certificate.points, dtype=float) / 10.0**18
     place = {k: row for row, k in enumerate(core.tolist())}
@@ -201,7 +201,7 @@ def test_the_matrix_is_the_quadratic_form_of_the_theorem() -> None:
 
 def test_the_weights_balance() -> None:
     """sum_j w_kj p_j is a multiple of p_k, with every weight positive."""
-    certificate = LocalOptimum.of_code(stored(3, 19), Deadline())
+    certificate = LocalOptimum.from_code(stored(3, 19), Deadline())
     P = np.array(certificate.points, dtype=float) / 10.0**18
     h, total = np.zeros_like(P), sum(w for _, _, w in certificate.contacts)
     for i, j, w in certificate.contacts:
@@ -316,12 +316,12 @@ def test_a_folder_without_the_files(gnc: Run, tmp_path: Path) -> None:
 
 def test_a_point_outside_the_core_is_a_unit_vector_too(tmp_path: Path) -> None:
     """A rattler enters by its direction alone; its length is checked besides."""
-    certificate = LocalOptimum.of_code(stored(3, 38), Deadline())
+    certificate = LocalOptimum.from_code(stored(3, 38), Deadline())
     loose = int(np.setdiff1d(np.arange(38), certificate.stress.core)[0])
     points = [*certificate.points]
     points[loose] = tuple(7 * x for x in points[loose])
     changed = replace(certificate, points=tuple(points))
-    with pytest.raises(Refuted, match="no unit vector"):
+    with pytest.raises(RefutedError, match="not a unit vector"):
         changed.check(Deadline())
     path = saved(tmp_path, document(changed).decode())
     assert (status_of(path), plain_status(path)) == ("not_proved", False)

@@ -62,7 +62,7 @@ def exact(target: Fraction) -> mpmath.mpf:
 
 @pytest.mark.parametrize("d, K, clearance", [(2, 2, 2.0), (2, 3, 1.5), (3, 5, 1.0), (5, 6, 1.2)])
 def test_equality_cases(d: int, K: int, clearance: float) -> None:
-    assert RANKIN.at(d, K).value == clearance
+    assert RANKIN.evaluate(d, K).value == clearance
 
 
 @given(st.integers(2, 12), st.fractions(Fraction(1, 40), 2, max_denominator=40))
@@ -79,7 +79,7 @@ def test_points_and_dimensions_by_listing(d: int, target: Fraction) -> None:
         spared = [n for n in range(2, 60) if value(n, K) >= target]
         found = RANKIN.dimension(K, target)
         assert found.d == min(spared, default=None)
-        assert (found.ending is Ending.NEVER) == (not spared)
+        assert (found.ending is Ending.UNREACHABLE) == (not spared)
 
 
 # Caps with weights
@@ -100,7 +100,7 @@ def test_the_closed_form_is_the_integral(d: int, z: float) -> None:
 def test_the_value_solves_it_to_thirteen_digits(d: int, more: int) -> None:
     assume(d > 2 or more <= 10**150)
     K = 6 * d + more
-    value = RANKIN_CAPS.at(d, K).value
+    value = RANKIN_CAPS.evaluate(d, K).value
     with mpmath.workdps(50 + 2 * max(0, int(-math.log10(value)))):
         z, tiny = mpmath.mpf(value), mpmath.mpf(10) ** -13
         assert caps(d, z * (1 + tiny)) < K < caps(d, z * (1 - tiny))
@@ -112,8 +112,8 @@ def test_silent_below_the_least_number(d: int) -> None:
     assert 3 * d <= least < 5 * d
     for target in (Fraction(3, 2), Fraction(2)):
         assert RANKIN_CAPS.points(d, target).exact == least
-    assert RANKIN_CAPS.at(d, least) is None
-    value = RANKIN_CAPS.at(d, least + 1).value
+    assert RANKIN_CAPS.evaluate(d, least) is None
+    value = RANKIN_CAPS.evaluate(d, least + 1).value
     with mpmath.workdps(40):
         # On the falling branch, and the branch is the first: no smaller z has so few points.
         z, tiny = mpmath.mpf(value), mpmath.mpf(10) ** -10
@@ -135,10 +135,10 @@ def test_points_are_the_last_that_reach(d: int, target: Fraction) -> None:
             log10 = mpmath.log10(caps(d, exact(target)))
         assert count.log10 == pytest.approx(float(log10), rel=1e-12)
         return
-    after = RANKIN_CAPS.at(d, count.exact + 1)
+    after = RANKIN_CAPS.evaluate(d, count.exact + 1)
     assert after.value <= float(target) * (1.0 + 1e-9)
     if (1 - target) * d > 0.7:
         with mpmath.workdps(60):
             assert count.exact == mpmath.floor(caps(d, exact(target)) + mpmath.mpf(10) ** -10)
     else:
-        assert RANKIN_CAPS.at(d, count.exact - 1) is None or (1 - target) * d > 0.3
+        assert RANKIN_CAPS.evaluate(d, count.exact - 1) is None or (1 - target) * d > 0.3

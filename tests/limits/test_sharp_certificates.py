@@ -1,4 +1,7 @@
-"""The certificates that sharp codes are optimal: accepted twice, and refused when changed."""
+"""The certificates that sharp codes are optimal: accepted twice, and refused when changed.
+
+It tests gnc_cli/limits: delsarte_certificate.py and claim.py.
+"""
 
 import json
 import re

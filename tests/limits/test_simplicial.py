@@ -36,7 +36,7 @@ def many(d: int, log_ratio: float) -> int:
 
 
 def value(d: int, K: int) -> float:
-    found = SIMPLICIAL.at(d, K)
+    found = SIMPLICIAL.evaluate(d, K)
     assert found is not None and found.valid and found.condition is None
     return found.value
 
@@ -116,11 +116,11 @@ def printed(K: int) -> mpmath.mpf:
 @example(12)
 @example(10**18)
 def test_the_value_agrees_with_many_digits(K: int) -> None:
-    found = FEJES_TOTH.at(3, K)
+    found = FEJES_TOTH.evaluate(3, K)
     assert found is not None
     with mpmath.workdps(400):
         assert abs(found.value / printed(K) - 1) < 2e-15
-    icosahedron = FEJES_TOTH.at(3, 12)
+    icosahedron = FEJES_TOTH.evaluate(3, 12)
     assert icosahedron is not None and icosahedron.value == pytest.approx(1 - 5**-0.5, rel=1e-15)
 
 

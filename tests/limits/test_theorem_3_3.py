@@ -40,7 +40,7 @@ def exact(target: Fraction) -> mpmath.mpf:
 @example(LARGEST_D, LARGEST_D + 1)
 @example(LARGEST_D, 2 * LARGEST_D)
 def test_both_sides_are_the_closed_form(d: int, K: int) -> None:
-    lower, upper = THEOREM_3_3_LOWER.at(d, K), THEOREM_3_3_UPPER.at(d, K)
+    lower, upper = THEOREM_3_3_LOWER.evaluate(d, K), THEOREM_3_3_UPPER.evaluate(d, K)
     with mpmath.workdps(340):
         value = best(d, K)
         if value is None:
@@ -48,7 +48,7 @@ def test_both_sides_are_the_closed_form(d: int, K: int) -> None:
         else:
             assert lower.value == upper.value
             assert abs(lower.value / value - 1) < 1e-14
-            assert lower.how == f"gnc solve --d {d} --K {K}" and upper.how is None
+            assert lower.command == f"gnc solve --d {d} --K {K}" and upper.command is None
             assert lower.source.startswith("theorem 3.3: ")
             assert upper.source == f"{upper.source.partition('; ')[0]}; theorem 3.3"
 
@@ -67,8 +67,8 @@ def test_points_are_those_of_the_list(d: int, target: Fraction) -> None:
         left = [K for K in span if most(d, K) >= goal]
     guaranteed, spared = THEOREM_3_3_LOWER.points(d, target), THEOREM_3_3_UPPER.points(d, target)
     assert guaranteed.exact == max(there)
-    assert guaranteed.how == f"gnc solve --d {d} --K {guaranteed.exact}"
-    assert guaranteed.source == THEOREM_3_3_LOWER.at(d, guaranteed.exact).source
+    assert guaranteed.command == f"gnc solve --d {d} --K {guaranteed.exact}"
+    assert guaranteed.source == THEOREM_3_3_LOWER.evaluate(d, guaranteed.exact).source
     if len(left) == len(span):
         assert spared is None
     else:
@@ -90,5 +90,5 @@ def test_dimensions_are_those_of_the_list(K: int, target: Fraction) -> None:
     necessary = THEOREM_3_3_UPPER.dimension(K, loosened(target))
     assert sufficient.d == min(there, default=None)
     assert necessary.d == min(left, default=None)
-    assert (sufficient.ending is Ending.NEVER) == (not there)
-    assert (necessary.ending is Ending.NEVER) == (not left)
+    assert (sufficient.ending is Ending.UNREACHABLE) == (not there)
+    assert (necessary.ending is Ending.UNREACHABLE) == (not left)

@@ -30,7 +30,7 @@ def hypothesis_holds(d: int, K: int) -> bool:
 
 
 def chord(d: int, K: int) -> float:
-    return math.sqrt(2.0 * THEOREM_3_9_UPPER.at(d, K).value)
+    return math.sqrt(2.0 * THEOREM_3_9_UPPER.evaluate(d, K).value)
 
 
 @pytest.mark.parametrize(
@@ -42,10 +42,10 @@ def chord(d: int, K: int) -> float:
     ],
 )
 def test_figures_of_the_paper(d: int, K: int, lower: float, upper: float) -> None:
-    assert THEOREM_3_9_LOWER.at(d, K).value == pytest.approx(lower, rel=1e-13)
-    assert THEOREM_3_9_CHORD.at(d, K).value == pytest.approx(upper, rel=1e-13)
+    assert THEOREM_3_9_LOWER.evaluate(d, K).value == pytest.approx(lower, rel=1e-13)
+    assert THEOREM_3_9_CHORD.evaluate(d, K).value == pytest.approx(upper, rel=1e-13)
     assert chord(d, K) == pytest.approx(upper, rel=1e-13)
-    assert THEOREM_3_9_LOWER.at(d, K).valid and THEOREM_3_9_UPPER.at(d, K).valid
+    assert THEOREM_3_9_LOWER.evaluate(d, K).valid and THEOREM_3_9_UPPER.evaluate(d, K).valid
 
 
 @given(dimensions, sizes)
@@ -57,18 +57,18 @@ def test_both_sides_agree_with_fifty_digits(d: int, K: int) -> None:
     with mpmath.workdps(50):
         lower, upper = paper(d, K)
         if d > 2 or K < 10**150:
-            assert abs(THEOREM_3_9_LOWER.at(d, K).value / lower - 1) < 2e-13
-            assert abs(THEOREM_3_9_UPPER.at(d, K).value / (upper**2 / 2) - 1) < 2e-13
+            assert abs(THEOREM_3_9_LOWER.evaluate(d, K).value / lower - 1) < 2e-13
+            assert abs(THEOREM_3_9_UPPER.evaluate(d, K).value / (upper**2 / 2) - 1) < 2e-13
         else:
-            assert THEOREM_3_9_LOWER.at(d, K).value <= 1e-290
-            assert upper**2 / 2 <= THEOREM_3_9_UPPER.at(d, K).value <= 1e-290
+            assert THEOREM_3_9_LOWER.evaluate(d, K).value <= 1e-290
+            assert upper**2 / 2 <= THEOREM_3_9_UPPER.evaluate(d, K).value <= 1e-290
         for limit in (THEOREM_3_9_LOWER, THEOREM_3_9_UPPER):
-            assert limit.at(d, K).valid == hypothesis_holds(d, K)
+            assert limit.evaluate(d, K).valid == hypothesis_holds(d, K)
 
 
 def test_the_hypothesis_is_shown_and_stays_true() -> None:
     for d in [*range(2, 3000), *range(3000, LARGEST_D, 9973), LARGEST_D]:
-        found = THEOREM_3_9_LOWER.at(d, 2)
+        found = THEOREM_3_9_LOWER.evaluate(d, 2)
         assert found.condition is not None and found.condition.startswith("K >= ")
         shown = found.condition.removeprefix("K >= ")
         needed = math.sqrt(2 * math.pi * math.sqrt(math.e) * d)
@@ -76,8 +76,8 @@ def test_the_hypothesis_is_shown_and_stays_true() -> None:
         least = math.ceil(needed)
         assert math.ceil(float(shown)) == least
         for limit in (THEOREM_3_9_LOWER, THEOREM_3_9_UPPER):
-            assert limit.at(d, least).valid and not limit.at(d, least - 1).valid
-    assert THEOREM_3_9_LOWER.at(512, 73).condition == "K >= 72.83"
+            assert limit.evaluate(d, least).valid and not limit.evaluate(d, least - 1).valid
+    assert THEOREM_3_9_LOWER.evaluate(512, 73).condition == "K >= 72.83"
 
 
 @given(dimensions, targets)

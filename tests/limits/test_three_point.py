@@ -74,18 +74,18 @@ def test_no_code_contradicts_a_stored_certificate() -> None:
         (10, 100, 0.717),
     ],
 )
-def test_upper_ends_are_near_those_of_sampled_programmes(d: int, K: int, upper: float) -> None:
+def test_upper_ends_are_near_those_of_sampled_programs(d: int, K: int, upper: float) -> None:
     (best,) = bounds(d, K).best
     assert upper - 0.005 < best.upper < upper + 0.002
 
 
 def test_neighbours_of_a_pair_count() -> None:
-    best = LIMIT.at(4, 20)
+    best = LIMIT.evaluate(4, 20)
     assert best is not None and best.strict
-    more, fewer = LIMIT.at(4, 21), LIMIT.at(3, 20)
+    more, fewer = LIMIT.evaluate(4, 21), LIMIT.evaluate(3, 20)
     assert more is not None and more.value <= best.value
     assert fewer is not None and fewer.value <= best.value
-    assert LIMIT.at(12, 10**6) is None and LIMIT.at(4, 8) is None
+    assert LIMIT.evaluate(12, 10**6) is None and LIMIT.evaluate(4, 8) is None
 
 
 @pytest.mark.parametrize("d", [2, 3, 4, 6, 8, 10, 11])
@@ -94,7 +94,7 @@ def test_points_and_dimensions_say_what_pairs_do(d: int, target: str) -> None:
     wanted = Fraction(target)
 
     def excluded(d: int, K: int) -> bool:
-        finding = LIMIT.at(d, K)
+        finding = LIMIT.evaluate(d, K)
         return finding is not None and finding.value <= wanted
 
     count = LIMIT.points(d, wanted)
@@ -104,7 +104,7 @@ def test_points_and_dimensions_say_what_pairs_do(d: int, target: str) -> None:
         assert count.exact is not None
         assert excluded(d, count.exact + 1) and not excluded(d, count.exact)
     reach = LIMIT.dimension(60, wanted)
-    assert reach.ending is Ending.FOUND and reach.d is not None
+    assert reach.ending is Ending.REACHED and reach.d is not None
     assert not excluded(reach.d, 60) and (reach.d == 2 or excluded(reach.d - 1, 60))
 
 
@@ -126,7 +126,7 @@ def test_pairs_without_a_certificate_are_computed(
 
 def test_where_nothing_can_be_computed_a_message_says_so() -> None:
     (message,) = bounds([3, 4], 1000, sdp=True).messages
-    assert "semidefinite programme says nothing at 2 of 2 pairs: it is of degree 8" in message
+    assert "semidefinite program has no result at 2 of 2 pairs: its degree, 8," in message
 
 
 def test_pairs_whose_bounds_meet_are_not_computed() -> None:
@@ -136,10 +136,10 @@ def test_pairs_whose_bounds_meet_are_not_computed() -> None:
     assert run.outcome == "time_limit" and run.messages
 
 
-def test_time_limits_leave_programmes_out() -> None:
+def test_time_limits_leave_programs_out() -> None:
     assert bounds(9, 22, sdp=True, time_limit=1e-9).outcome == "time_limit"
 
 
-def test_programmes_are_for_pairs() -> None:
+def test_programs_are_for_pairs() -> None:
     with pytest.raises(UsageError, match="sdp requires pairs"):
         bounds(K=20, margin=0.5, sdp=True)

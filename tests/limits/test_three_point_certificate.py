@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from gnc_cli.errors import DataError
 from gnc_cli.limits.certificate import verify
-from gnc_cli.limits.claim import Refuted, Unresolved
+from gnc_cli.limits.claim import RefutedError, UnresolvedError
 from gnc_cli.limits.orthogonal import chebyshev, gegenbauer
 from gnc_cli.limits.three_point_certificate import (
     BASES,
@@ -26,7 +26,7 @@ from gnc_cli.limits.three_point_certificate import (
     is_dominant,
     triple_kernels,
 )
-from gnc_cli.limits.three_point_programme import three_point_certificate
+from gnc_cli.limits.three_point_program import three_point_certificate
 from gnc_cli.plain import plain
 from gnc_cli.runtime.deadline import Deadline
 
@@ -39,7 +39,7 @@ def certificate() -> ThreePointCertificate:
     return found
 
 
-def refused(certificate: ThreePointCertificate, error: type[Exception] = Refuted) -> None:
+def refused(certificate: ThreePointCertificate, error: type[Exception] = RefutedError) -> None:
     with pytest.raises(error):
         certificate.check(Deadline())
 
@@ -193,9 +193,9 @@ def test_shapes_that_do_not_fit_are_malformed(certificate: ThreePointCertificate
 
 
 def test_checks_that_take_too_long_are_not_begun(certificate: ThreePointCertificate) -> None:
-    refused(replace(certificate, degree=18), Unresolved)
-    refused(replace(certificate, cosine=f"1/{10**40}"), Unresolved)
-    with pytest.raises(Unresolved):
+    refused(replace(certificate, degree=18), UnresolvedError)
+    refused(replace(certificate, cosine=f"1/{10**40}"), UnresolvedError)
+    with pytest.raises(UnresolvedError):
         certificate.check(Deadline(1e-9))
 
 
@@ -214,4 +214,4 @@ def test_whole_numbers_have_64_bits(
 
 
 def test_few_dimensions_are_left_to_other_bounds(certificate: ThreePointCertificate) -> None:
-    refused(replace(certificate, d=2), Unresolved)
+    refused(replace(certificate, d=2), UnresolvedError)

@@ -82,7 +82,7 @@ def test_a_margin_is_answered_in_the_terms_of_losses() -> None:
         "largest CosFace m  0.6691 to 0.7166    solved-code, three-point; sources: -v",
         "largest ArcFace m  1.233 to 1.284 rad  70.6 to 73.6 degrees if theta + m <= pi",
         "smallest scale     s = 6.724 to 10.16  for probability 0.9; AdaCos: 6.498",
-        "                   s = 11.33           is enough at the margin asked for",
+        "                   s = 11.33           is enough at the requested margin",
         "least d            8 to 9              9 is enough for this margin",
         "",
         "build it: gnc solve --d 10 --K 100 --construction known --out head.safetensors",
@@ -117,7 +117,7 @@ def test_verdicts(name: str, expected: str) -> None:
     best = result(name).best[0]
     for status, verdict in (
         ("excluded", "no code exists (levenshtein)"),
-        ("open", "open, for gnc has no such code and no bound"),
+        ("open", "open, as gnc has no such code and no bound"),
     ):
         best = replace(best, status=status, lower_name="levenshtein")
         assert f"{result(name).target}: {verdict}" in words(replace(result(name), best=(best,)))

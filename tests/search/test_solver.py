@@ -237,7 +237,7 @@ def test_a_start_near_an_optimum_stays_in_its_basin(
     assert end.stationarity <= 1e-11
 
 
-def test_a_linear_programme_that_takes_hours_ends_at_a_deadline_or_an_interrupt(
+def test_a_linear_program_that_takes_hours_ends_at_a_deadline_or_an_interrupt(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """HiGHS looks at neither while it works; the gain is not known then."""

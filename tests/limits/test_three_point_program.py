@@ -1,20 +1,23 @@
-"""The semidefinite programme: known optima, and the path to a certificate."""
+"""The semidefinite program: known optima, and the path to a certificate.
+
+It tests gnc_cli/limits: three_point_program.py.
+"""
 
 import math
 from fractions import Fraction
 
 import pytest
 
-from gnc_cli.limits.claim import Unresolved
+from gnc_cli.limits.claim import UnresolvedError
 from gnc_cli.limits.levenshtein import LEVENSHTEIN
-from gnc_cli.limits.semidefinite import solve_programme
-from gnc_cli.limits.three_point_programme import _programme, three_point_certificate
+from gnc_cli.limits.semidefinite import solve_program
+from gnc_cli.limits.three_point_program import _program, three_point_certificate
 from gnc_cli.runtime.deadline import Deadline
 
 
 def optimum(d: int, s: float, degree: int) -> float:
-    cones, b, _ = _programme(d, s, degree)
-    solution = solve_programme(cones, b, -math.inf, 1e-4, Deadline())
+    cones, b, _ = _program(d, s, degree)
+    solution = solve_program(cones, b, -math.inf, 1e-4, Deadline())
     assert solution.primal - solution.dual < 1e-3
     return 1.0 + (solution.primal + solution.dual) / 2.0
 
@@ -35,7 +38,7 @@ def test_kissing_numbers_are_those_of_the_literature() -> None:
 
 def test_many_points_have_at_least_the_bound_by_pairs() -> None:
     # Levenshtein's polynomial has degree 11 here: a_7 to a_11 count.
-    levenshtein = LEVENSHTEIN.at(3, 43)
+    levenshtein = LEVENSHTEIN.evaluate(3, 43)
     assert levenshtein is not None
     assert optimum(3, 1.0 - levenshtein.value, 6) < 43.001
 
@@ -48,5 +51,5 @@ def test_larger_degrees_exclude_more() -> None:
 
 
 def test_expired_deadlines_end_the_search() -> None:
-    with pytest.raises(Unresolved):
+    with pytest.raises(UnresolvedError):
         three_point_certificate(3, 13, 8, deadline=Deadline(1e-9))

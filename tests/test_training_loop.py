@@ -1,4 +1,4 @@
-"""The cookbook's recipes run as they stand, against stand-ins of the frameworks they are for."""
+"""`A loop of your own` in docs/guides/trainers.md, run against stand-ins of the dashboards."""
 
 import json
 import math
@@ -17,8 +17,8 @@ from gnc_cli import GNCMetrics
 from tests.documents import blocks
 from tests.runtime.together import needs_gloo, together
 
-COOKBOOK = Path(__file__).parent.parent / "docs/guides/cookbook.md"
-TEXT = COOKBOOK.read_text(encoding="utf-8")
+PAGE = Path(__file__).parent.parent / "docs/guides/trainers.md"
+TEXT = PAGE.read_text(encoding="utf-8").partition("## A loop of your own")[2]
 
 
 class Network(nn.Module):
@@ -58,7 +58,7 @@ def _module(name: str, **inside: Any) -> ModuleType:
 
 @pytest.fixture
 def told() -> list[tuple[dict[str, float], int]]:
-    """What the dashboards were told."""
+    """The numbers and steps that the dashboards got."""
     return []
 
 
@@ -66,7 +66,7 @@ def told() -> list[tuple[dict[str, float], int]]:
 def recipes(
     monkeypatch: pytest.MonkeyPatch, told: list[tuple[dict[str, float], int]]
 ) -> dict[str, Any]:
-    """Everything that the page's Python blocks define, run from top to bottom."""
+    """The names that the page's Python blocks define, run from top to bottom."""
 
     def tell(found: dict[str, float], step: int) -> None:
         told.append((found, step))
@@ -79,7 +79,7 @@ def recipes(
         monkeypatch.setitem(sys.modules, module.__name__, module)
     names: dict[str, Any] = {}
     for block in blocks(TEXT, "python"):
-        exec(compile(block.text, str(COOKBOOK), "exec"), names)
+        exec(compile(block.text, str(PAGE), "exec"), names)
     return names
 
 
@@ -173,14 +173,13 @@ def test_several_processes(
     recipes: dict[str, Any], network: Network, batches: list[Any], expected: dict[str, float]
 ) -> None:
     lines = together(
-        f"""
+        """
         import json
         import torch
-        from pathlib import Path
         from tests.documents import blocks
-        from tests.test_cookbook import Network
-        names = {{}}
-        for block in blocks(Path({str(COOKBOOK)!r}).read_text(encoding="utf-8"), "python"):
+        from tests.test_training_loop import TEXT, Network
+        names = {}
+        for block in blocks(TEXT, "python"):
             if "def collapse" in block.text or "def numbers" in block.text:
                 exec(block.text, names)
         torch.manual_seed(4)

@@ -1,16 +1,17 @@
-"""The semidefinite programme of three-point bounds: the search for s, and rounding to integers.
+"""The semidefinite program of three-point bounds: the search for s, and rounding to integers.
 
-Its conditions are that two polynomials are sums of squares (`three_point_certificate`). They are
-asked for at as many points as there are coefficients (`semidefinite`).
+Its conditions say that two polynomials are sums of squares (`three_point_certificate`). They are
+imposed at as many points as there are coefficients (`semidefinite`).
 
-The largest s whose bound is below K is approached. There the feasible points of the programme have
-an interior, and a point near its central path stays feasible when it is rounded:
+The search approaches the largest s whose bound is below K. There the feasible set of the program
+has an interior, and a point near its central path stays feasible when it is rounded:
 
-- every matrix but those of the squares of multiplier 1 is replaced by its rounded Cholesky factor;
-- these take up what is missing then, by the change that is least relative to themselves, less a
-  small multiple of the identity;
-- their factors are rounded to more decimals; the identity's multiple makes what remains a
-  diagonally dominant form, which the certificate's own check confirms in whole numbers.
+- every matrix is replaced by its rounded Cholesky factor, except those of the free squares, whose
+  multiplier is 1;
+- the free squares absorb the resulting residual, by the change that is least relative to
+  themselves, less a small multiple of the identity;
+- their factors are rounded to more decimals. The multiple of the identity makes the last residual
+  a diagonally dominant form, which the check of the certificate confirms in whole numbers.
 """
 
 import math
@@ -20,7 +21,7 @@ from fractions import Fraction
 import numpy as np
 from scipy import linalg
 
-from gnc_cli.limits.claim import Refuted
+from gnc_cli.limits.claim import RefutedError
 from gnc_cli.limits.levenshtein import LEVENSHTEIN
 from gnc_cli.limits.orthogonal import chebyshev, gegenbauer
 from gnc_cli.limits.semidefinite import (
@@ -30,7 +31,7 @@ from gnc_cli.limits.semidefinite import (
     complete,
     conditions,
     orthonormal,
-    solve_programme,
+    solve_program,
 )
 from gnc_cli.limits.three_point_certificate import (
     BASES,
@@ -49,37 +50,39 @@ from gnc_cli.limits.three_point_certificate import (
 from gnc_cli.runtime.deadline import Deadline, StageProgress
 
 _ACCURACY = 3e-5
-"""The largest s is approached to this."""
-_UNIT = 10**6
-"""Cosines are multiples of 1 / this."""
+"""Distance from the largest s at which the search ends."""
+_COSINE_UNIT = 10**6
+"""Denominator of the cosines of certificates."""
 _CANDIDATES = 30
-"""Points among which those of a condition are chosen, for each."""
+"""Random points per condition, among which QR chooses one."""
 _ROUNDS = 3
-"""Of rounding and of taking up what is missing then."""
-_CAP = 1e4
-"""Eigenvalues of squares that are larger than this times what they can lose are not changed more
-than this one."""
+"""Corrections of the free squares, each followed by rounding."""
+_EIGENVALUE_CAP = 1e4
+"""Cap of the eigenvalues that weigh a correction, in multiples of the reserve of a square."""
 _DECADE = 6.0
-"""Degrees after which a multiple of the identity is divided by ten."""
+"""Degrees over which a multiple of the identity falls by a factor of ten."""
 _FIRST_DEGREE = 6
-"""Of the programmes that the search for s begins with."""
+"""Degree of the program that the search for s begins with; the next ones are 2 higher each."""
 _SEARCHES = 8
+"""Secant steps per degree, at most."""
 _ATTEMPTS = 6
+"""Cosines that are tried, each farther from the largest s; and precisions that are tried for each.
+"""
 _DIGITS = 12
 """Decimals of a, b and F."""
-_SQUARE_DIGITS = 5
-"""Decimals of the squares with a multiplier, at first."""
+_MULTIPLIED_DIGITS = 5
+"""Decimals of the squares with a multiplier in the first attempt."""
 _EXTRA_DIGITS = 2
-"""Decimals of the other squares beyond those of what they can lose, at first."""
+"""Decimals of the free squares in the first attempt, beyond those of their reserve."""
 
 
-def _programme(d: int, s: float, D: int) -> tuple[list[Cone], np.ndarray, np.ndarray]:
-    """Of degree D, for cosines up to s in R^d: 1 + its optimum is the bound.
+def _program(d: int, s: float, D: int) -> tuple[list[Cone], np.ndarray, np.ndarray]:
+    """Return the program of degree D for cosines up to s in R^d: 1 + its optimum is the bound.
 
     Returns:
-        The cones of a_1 to a_2D, b, F_0 to F_D, p_2, q_2, q_3, p_1 and q_1; the right-hand sides,
-        shape (m,); what multiples of the identity in the squares of multiplier 1, those of p_1 and
-        q_1, add to the conditions, shape (2, m).
+        The cones of a_1 to a_2D, b, F_0 to F_D, p_2, q_2, q_3, p_1 and q_1; the right-hand sides of
+        the m conditions, shape (m,); and the reserves: the left-hand sides of the identity in the
+        free squares of one and of three variables, p_1 and q_1, shape (2, m).
     """
     x, points = _sample(D, s)
     u, triples = cosine_at(x, s), cosine_at(points, s)
@@ -111,8 +114,8 @@ def _programme(d: int, s: float, D: int) -> tuple[list[Cone], np.ndarray, np.nda
             A[triple] += np.einsum("im,jm,m->mij", T3[:n, i], T3[:n, j], kernel[k] / 3.0)
         cones.append(Dense((A + A.swapaxes(1, 2)) / 2.0, C, orthonormal(rows)))
     cones.append(Squares([T[:-1] * np.sqrt(1.0 - x * x)], pair, m))
-    inside = zip(multipliers(points, triples), half_degrees(D), strict=True)
-    for multiplier, degree in list(inside)[1:]:
+    weighted = zip(multipliers(points, triples), half_degrees(D), strict=True)
+    for multiplier, degree in list(weighted)[1:]:
         for basis in BASES:
             vectors = basis(T3, degree)
             root = np.sqrt(np.maximum(multiplier, 0.0) / len(vectors))
@@ -124,30 +127,33 @@ def _programme(d: int, s: float, D: int) -> tuple[list[Cone], np.ndarray, np.nda
 
 
 def _sample(D: int, s: float | None) -> tuple[np.ndarray, np.ndarray]:
-    """Points for the polynomials of one variable, and of three: shape (2 D + 1,), (3, m).
+    """Return points for the polynomials of one and of three variables, (2 D + 1,) and (3, m).
 
-    The latter are chosen by QR with pivots among random points.
+    QR with pivots chooses the latter among random points.
 
     Args:
-        s: only cosines of three points, up to s, are taken; None for the whole cube.
+        D: degree.
+        s: restricts them to the cosines, up to s, of three points; None for the whole cube.
     """
     degrees = D, 2 * D
     m = len(exponents(degrees))
     x = np.cos(np.pi * np.random.default_rng(0).random((3, _CANDIDATES * m)))
     if s is not None:
-        x = x[:, np.flatnonzero(multipliers(x, cosine_at(x, s))[1] >= 0.0)]
+        x = x[:, multipliers(x, cosine_at(x, s))[1] >= 0.0]
     (values,) = trivial(chebyshev(D, x), degrees)
-    orthonormal, _ = np.linalg.qr(values.T)
-    _, pivots = linalg.qr(orthonormal.T, mode="r", pivoting=True)
-    ends = np.cos(np.pi * (np.arange(2 * D + 1) + 0.5) / (2 * D + 1))
-    return ends, x[:, pivots[:m]]
+    columns, _ = np.linalg.qr(values.T)
+    _, pivots = linalg.qr(columns.T, mode="r", pivoting=True)
+    roots = np.cos(np.pi * (np.arange(2 * D + 1) + 0.5) / (2 * D + 1))
+    return roots, x[:, pivots[:m]]
 
 
 def _free_squares(D: int, T: np.ndarray, T3: np.ndarray) -> tuple[list[Squares], np.ndarray]:
-    """The squares of multiplier 1, those of p_1 and q_1, and what they add (see `_programme`).
+    """Return the squares of multiplier 1, those of p_1 and q_1, and the reserves of `_program`.
 
     Args:
-        T, T3: Chebyshev polynomials at the points, shapes (D + 1, points), (D + 1, 3, points).
+        D: degree of the program.
+        T: Chebyshev polynomials at the points of one variable, shape (D + 1, points).
+        T3: Chebyshev polynomials at the points of three variables, shape (D + 1, 3, points).
     """
     pairs, m = T.shape[1], T.shape[1] + T3.shape[2]
     pair, triple = slice(0, pairs), slice(pairs, m)
@@ -163,7 +169,7 @@ def _free_squares(D: int, T: np.ndarray, T3: np.ndarray) -> tuple[list[Squares],
 
 
 def _weights(degrees: Degrees) -> list[np.ndarray]:
-    """Weights of the identity, for each polynomial of the three bases: high degrees cost more."""
+    """Return the diagonals of the identity in the three bases, which fall with the degree."""
     weights = [10.0 ** (-sum(abc) / _DECADE) for abc in exponents(degrees)]
     distinct = [len({*abc}) for abc in exponents(degrees)]
     repeats = (np.ones_like(distinct), np.equal(distinct, 3).astype(int), np.subtract(distinct, 1))
@@ -183,22 +189,27 @@ def _certificate(
     digits: tuple[int, int],
     deadline: Deadline,
 ) -> ThreePointCertificate:
-    """A feasible point near a solution, in whole numbers; not yet checked.
+    """Round a solution to a certificate, a feasible point in whole numbers; it is not checked yet.
 
     Args:
-        matrices: as the cones of `_programme`.
-        halves: of the multiples of the identity that the squares of multiplier 1 can lose, (2,).
-        digits: of the factors of other multipliers, and of these.
+        d: dimension.
+        K: number of points.
+        s: cosine of the claim.
+        D: degree.
+        matrices: the solution, in the order of the cones of `_program`.
+        halves: half of each reserve, as multiples of the identity, shape (2,).
+        digits: decimals of the squares with a multiplier, and of the free ones.
+        deadline: polled while residuals are evaluated.
 
     Raises:
         LinAlgError: rounding has made a matrix indefinite.
-        Unresolved: the deadline has expired.
+        UnresolvedError: the deadline has expired.
     """
-    few, many = digits
+    multiplied_digits, free_digits = digits
     weights = tuple(math.ceil(float(x[0, 0]) * 10**_DIGITS) for x in matrices[: 2 * D])
     b, *F = [_round(matrix, _DIGITS) for matrix in matrices[2 * D : 3 * D + 2]]
-    p_2, *q = [_round(matrix, few) for matrix in matrices[3 * D + 2 : 3 * D + 9]]
-    # What is missing at the programme's points alone may be large elsewhere in the cube.
+    p_2, *q = [_round(matrix, multiplied_digits) for matrix in matrices[3 * D + 2 : 3 * D + 9]]
+    # A residual that is small at the points of the program may be large elsewhere in the cube.
     x, points = _sample(D, None)
     free, reserves = _free_squares(D, chebyshev(D, x), chebyshev(D, points))
     half = halves[[0, 1, 1, 1]]
@@ -211,7 +222,7 @@ def _certificate(
     ]
     for step in range(_ROUNDS + 1):
         p_1, *q_1 = [
-            _round(cone.basis @ form @ cone.basis.T, many)
+            _round(cone.basis @ form @ cone.basis.T, free_digits)
             for cone, form in zip(free, forms, strict=True)
         ]
         certificate = ThreePointCertificate(
@@ -235,12 +246,12 @@ def _certificate(
             for place in (x[None], points)
         ]
         missing = np.concatenate(remainders) - halves @ reserves
-        forms = complete(free, forms, conditions(free, forms) + missing, _CAP * half)
+        forms = complete(free, forms, conditions(free, forms) + missing, _EIGENVALUE_CAP * half)
     return certificate
 
 
 def _values(coefficients: Coefficients, multiple: int, x: np.ndarray) -> np.ndarray:
-    """A polynomial at points (variables, m), from its coefficients as `remainder` has them."""
+    """Evaluate a polynomial, given as `remainder` returns it, at points, shape (variables, m)."""
     T = chebyshev(max(map(max, coefficients), default=0), x)
     values = np.zeros(x.shape[1])
     for index, c in coefficients.items():
@@ -249,7 +260,7 @@ def _values(coefficients: Coefficients, multiple: int, x: np.ndarray) -> np.ndar
 
 
 def _round(matrix: np.ndarray, digits: int) -> Factor:
-    """The Cholesky factor of a positive definite matrix, rounded.
+    """Return the Cholesky factor of a positive definite matrix, rounded to decimals.
 
     Raises:
         LinAlgError: it is not positive definite.
@@ -269,37 +280,37 @@ def three_point_certificate(
     deadline: Deadline | None,
     progress: StageProgress | None = None,
 ) -> ThreePointCertificate | None:
-    """The certificate of the largest s that the programme of a degree excludes K points for.
+    """Return a certificate that excludes K points up to the largest s that a degree allows.
 
     Args:
-        d: no certificate has less than 3.
+        d: dimension; below 3 there is no certificate.
         K: number of points, above 2 d.
         degree: at least 6 and even: larger degrees exclude more, and take longer.
-        deadline: of the search.
-        progress: called with `(done, total, nan)` after each programme.
+        deadline: deadline of the search; none by default.
+        progress: called with `(done, total, nan)` before each degree.
 
     Returns:
-        It, checked; None where no point of the programme could be rounded.
+        The checked certificate; None if no solution could be rounded.
 
     Raises:
-        Unresolved: the deadline has expired.
+        UnresolvedError: the deadline has expired.
     """
     deadline = deadline or Deadline()
-    start = LEVENSHTEIN.at(d, K)
+    start = LEVENSHTEIN.evaluate(d, K)
     if d < 3 or start is None:
         return None
     s, slope = 1.0 - start.value, K * (d - 1) / (2.0 * start.value)
     total = (degree - _FIRST_DEGREE) // 2 + 2
-    for done, D in enumerate(range(_FIRST_DEGREE, degree + 1, 2)):
+    for step, D in enumerate(range(_FIRST_DEGREE, degree + 1, 2)):
         if progress is not None:
-            progress(done, total, math.nan)
+            progress(step, total, math.nan)
         loss = _ACCURACY * slope
         end = _search(d, s, D, K - loss, slope, loss * (0.1 if D == degree else 3.0), deadline)
         if end is None:
             return None
         s, slope, y = end
     for attempt in range(_ATTEMPTS):
-        cosine = Fraction(math.floor(s * _UNIT), _UNIT)
+        cosine = Fraction(math.floor(s * _COSINE_UNIT), _COSINE_UNIT)
         certificate = _prove(d, K, cosine, degree, y, loss, deadline)
         if certificate is not None:
             return certificate
@@ -310,11 +321,11 @@ def three_point_certificate(
 def _search(
     d: int, s: float, D: int, target: float, slope: float, tolerance: float, deadline: Deadline
 ) -> tuple[float, float, np.ndarray] | None:
-    """Where the bound of degree D is the target: s, the slope there, and the dual solution."""
+    """Find the s whose bound of degree D is the target, the slope and the dual solution there."""
     last: tuple[float, float] | None = None
     for _ in range(_SEARCHES):
-        cones, b, _ = _programme(d, s, D)
-        solution = solve_programme(cones, b, -math.inf, tolerance / 2.0, deadline)
+        cones, b, _ = _program(d, s, D)
+        solution = solve_program(cones, b, -math.inf, tolerance / 2.0, deadline)
         if not math.isfinite(solution.primal):
             return None
         value = 1.0 + (solution.primal + solution.dual) / 2.0
@@ -331,22 +342,22 @@ def _search(
 def _prove(
     d: int, K: int, s: Fraction, D: int, y: np.ndarray, loss: float, deadline: Deadline
 ) -> ThreePointCertificate | None:
-    """The certificate at s with the fewest digits that the check accepts; None without one."""
-    cones, b, reserves = _programme(d, float(s), D)
+    """Return the certificate at s with the fewest digits that passes its check, or None."""
+    cones, b, reserves = _program(d, float(s), D)
     epsilon = loss / 4.0 / np.maximum(-(reserves @ y), 1.0)
     goal = K - 1.0 - loss / 10.0
-    solution = solve_programme(cones, b - epsilon @ reserves, goal, 0.0, deadline)
+    solution = solve_program(cones, b - epsilon @ reserves, goal, 0.0, deadline)
     if not solution.feasible:
         return None
     matrices = [c.basis @ x @ c.basis.T for c, x in zip(cones, solution.X, strict=True)]
-    few, many = _SQUARE_DIGITS, _EXTRA_DIGITS + math.ceil(-math.log10(epsilon[1]))
+    digits = (_MULTIPLIED_DIGITS, _EXTRA_DIGITS + math.ceil(-math.log10(epsilon[1])))
     for _ in range(_ATTEMPTS):
         try:
-            certificate = _certificate(d, K, s, D, matrices, epsilon / 2.0, (few, many), deadline)
+            certificate = _certificate(d, K, s, D, matrices, epsilon / 2.0, digits, deadline)
             certificate.check(deadline)
             return certificate
-        except (np.linalg.LinAlgError, ValueError):  # SciPy refuses what is not finite
-            few += 1
-        except Refuted:
-            many += 1
+        except (np.linalg.LinAlgError, ValueError):  # ValueError of SciPy: not finite
+            digits = (digits[0] + 1, digits[1])
+        except RefutedError:
+            digits = (digits[0], digits[1] + 1)
     return None
