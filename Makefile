@@ -1,4 +1,4 @@
-.PHONY: help dev format lint test test-slow test-gpu proof generate docs site bench paper files
+.PHONY: help dev format lint test test-slow test-gpu coverage proof generate docs site bench paper files
 
 help:  ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -14,6 +14,8 @@ test-slow:  ## those as well, and laws on more examples
 	python -m pytest --slow
 test-gpu:  ## the same suite on the first CUDA device
 	python -m pytest --device cuda
+coverage:  ## every test, and the lines of gnc_cli that none of them runs
+	python -m pytest --cov=gnc_cli --cov-report=term-missing:skip-covered
 proof:  ## check the proof of rho* = 1 - t* (needs Coq)
 	proofs/check.sh
 	proofs/check_fails.sh
@@ -29,6 +31,8 @@ paper:  ## the paper's figures on real images (hours; can be resumed; FONTS=DIR)
 	python -m benchmarks.training.paper run $(if $(FONTS),--fonts $(FONTS)) && python -m benchmarks.training.paper report
 paper-%:  ## one of them: paper-4, paper-b1
 	python -m benchmarks.training.paper run $* $(if $(FONTS),--fonts $(FONTS)) && python -m benchmarks.training.paper report
-files:  ## the workflows and the action against their schemas (needs check-jsonschema)
+files:  ## workflows, action and settings of services against their schemas (needs check-jsonschema)
 	check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 	check-jsonschema --builtin-schema vendor.github-actions action.yml
+	check-jsonschema --builtin-schema vendor.dependabot .github/dependabot.yml
+	check-jsonschema --builtin-schema vendor.readthedocs .readthedocs.yaml

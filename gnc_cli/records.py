@@ -5,6 +5,7 @@ A record is a frozen dataclass: `plain.py` writes and reads it, `keys.py` descri
 
 import dataclasses
 import json
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
@@ -15,8 +16,10 @@ from gnc_cli.errors import import_extra
 from gnc_cli.plain import plain
 
 VIEWS: dict[str, Callable[[], Any]] = {}
-"""Command -> what imports its view. The folder of the command fills it (`__init__.py`), which is
-loaded before any of its results is made."""
+"""Command -> function that imports its view. The folder of the command fills it (`__init__.py`),
+which is loaded before any of its results is made."""
+PLOTS: dict[str, Callable[[], Any]] = {}
+"""Command -> function that imports the one that draws its results; filled like `VIEWS`."""
 
 HIDDEN = {"exclude": True, "validation_alias": ""}
 """Metadata of a field that is for Python alone: arrays for plots, the code itself."""
@@ -98,6 +101,19 @@ class Result:
 
     def _tables(self) -> Any:
         return VIEWS[self.command]().view(self, False)
+
+    def plot(self, path: str | os.PathLike[str]) -> None:
+        """Draw the result into a file, as `--plot` does.
+
+        Args:
+            path: .png, .svg or .pdf; a code of `solve` or `compare` also .html, a page with the
+                code to turn. An existing file is replaced.
+
+        Raises:
+            UsageError: unknown suffix, or nothing to draw.
+            OutputError: the file cannot be written.
+        """
+        PLOTS[self.command]()(self, path)
 
     def to_pandas(self) -> Any:
         """A data frame of the rows (needs the extra pandas)."""

@@ -2,10 +2,12 @@
 
 `python -m tests.documents` runs every command whose output is shown and writes the output into the
 page, and the tables of `tests/reference.py` too. In a page, an HTML comment above a block says
-`not run: WHY`, or `tested with: OPTIONS` for shorter solves and trainings in the tests.
+`not run: WHY`, or `tested with: OPTIONS` for shorter solves and trainings in the tests, or `run as
+a whole` for Python without prompts.
 """
 
 import contextlib
+import io
 import os
 import re
 import shlex
@@ -37,6 +39,14 @@ class Block:
     """Of the HTML comment above."""
     span: tuple[int, int]
     """Where its text stands in the page."""
+
+    @property
+    def statements(self) -> str:
+        """Python without prompts and outputs."""
+        if self.note == "run as a whole":
+            return self.text
+        lines = [line[4:] for line in self.text.splitlines() if line[:4] in (">>> ", "... ")]
+        return "\n".join(lines) + "\n"
 
     @property
     def commands(self) -> list[tuple[str, list[str]]]:
@@ -138,9 +148,8 @@ def with_outputs(page: Path, folder: Path, shown: dict[tuple[str, ...], str]) ->
     names: dict[str, Any] = {}
     for block in runnable(page):
         if block.language == "python":
-            lines = [line[4:] for line in block.text.splitlines() if line[:4] in (">>> ", "... ")]
-            with contextlib.chdir(folder):
-                exec("\n".join(lines) + "\n", names)
+            with contextlib.chdir(folder), contextlib.redirect_stdout(io.StringIO()):
+                exec(block.statements, names)
             continue
         body = ""
         for place, (command, told, _) in enumerate(outputs(block, folder, shorter=False)):

@@ -68,9 +68,36 @@ def test_workflows_run_what_is_there() -> None:
         assert set(re.findall(r"\bmake (\w+)", text)) <= {*targets}
         assert set(re.findall(r"\.\[(\w+)\]", text)) <= {*extras}
     matrix = _yaml(WORKFLOWS[-1])["jobs"]["tests"]["strategy"]["matrix"]
-    assert len(matrix["system"]) == 3 and len(matrix["python"]) == 4
+    assert len(matrix["system"]) == 3
     assert PROJECT["requires-python"] == f">={matrix['python'][0]}"
-    assert "3.14" in (ROOT / ".ci/run").read_text(encoding="utf-8")
+
+
+def test_the_pythons_that_are_named_are_those_that_are_tested() -> None:
+    workflow, check = _yaml(WORKFLOWS[-1])["jobs"], (ROOT / ".ci/run").read_text(encoding="utf-8")
+    *earlier, last = tested = workflow["tests"]["strategy"]["matrix"]["python"]
+    named = "\n".join(PROJECT["classifiers"])
+    assert re.findall(r"Python :: (3\.\d+)$", named, re.M) == tested
+    assert re.findall(r"^step 'python (3\.\d+)", check, re.M) == tested[1:]
+    assert workflow["everything"]["container"] == f"python:{tested[0]}-bookworm"
+    for page, word in (("README.md", "or"), ("docs/install.md", "and")):
+        text = " ".join((ROOT / page).read_text(encoding="utf-8").split())
+        assert f"Python {', '.join(earlier)} {word} {last}." in text
+
+
+def test_the_requirements_without_torch_are_all_others() -> None:
+    lines = (ROOT / "requirements-no-torch.txt").read_text(encoding="utf-8").splitlines()
+    needed = {Requirement(text).name for text in PROJECT["dependencies"]} - {"torch", "geoopt"}
+    assert [line for line in lines if line[0] != "#"] == ["-c constraints.txt", *sorted(needed)]
+
+
+def test_settings_of_services_lead_to_what_is_there() -> None:
+    """`make files` compares them with their schemas."""
+    hooks = _yaml(".pre-commit-config.yaml")["repos"][0]["hooks"]
+    assert [hook["entry"].split()[:2] for hook in hooks] == [["ruff", "check"], ["ruff", "format"]]
+    site = _yaml(".readthedocs.yaml")
+    assert (ROOT / site["sphinx"]["configuration"]).exists()
+    assert '".[docs]"' in site["build"]["jobs"]["install"][-1]
+    assert {entry["directory"] for entry in _yaml(".github/dependabot.yml")["updates"]} == {"/"}
 
 
 @pytest.mark.parametrize("path", FORMS, ids=lambda path: path.name)

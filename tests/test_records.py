@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 import gnc_cli
-from gnc_cli import bounds
+from gnc_cli import bounds, compare
 from gnc_cli.brackets import Bracket
-from gnc_cli.errors import UnavailableError
+from gnc_cli.errors import UnavailableError, UsageError
 from gnc_cli.plain import plain, read_plain
 from gnc_cli.records import HIDDEN, SPREAD, Result
 from tests.console.stand_in import code, sweep
@@ -150,6 +150,13 @@ def test_pandas_is_named_where_it_is_not(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(UnavailableError, match=r"pip install 'gnc-cli\[pandas\]'"):
         code().to_pandas()
+
+
+def test_what_has_no_plot_is_refused_in_one_line() -> None:
+    with pytest.raises(UsageError, match="list of constructions has no plot"):
+        gnc_cli.list_constructions().plot("a.png")
+    with pytest.raises(UsageError, match=r"'a.html' has no known suffix; end it in one of \.png"):
+        compare(list=True, d=5, K=40).plot("a.html")
 
 
 @pytest.mark.parametrize("name", ["solve", "measure", "bounds", "train", "compare"])

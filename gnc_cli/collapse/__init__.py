@@ -1,12 +1,8 @@
 """`gnc measure`: collapse metrics of features and weights."""
 
-from gnc_cli.records import VIEWS
+from importlib import import_module
 
+from gnc_cli.records import PLOTS, VIEWS
 
-def _view() -> object:
-    from gnc_cli.collapse import view
-
-    return view
-
-
-VIEWS["measure"] = _view
+VIEWS["measure"] = lambda: import_module("gnc_cli.collapse.view")
+PLOTS["measure"] = lambda: import_module("gnc_cli.collapse.plot").plot_measure

@@ -292,6 +292,4 @@ def _write(result: MeasureResult | MeasureSeries, call: Measure, drawn: Sequence
             call.plot, drawn, names, lambda s: measured.get((s.file, s.snapshot)), result.forms
         )
     elif call.plot is not None:
-        from gnc_cli.collapse.plot import plot_measure
-
-        plot_measure(result, call.plot)
+        result.plot(call.plot)

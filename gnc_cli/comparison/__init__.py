@@ -1,12 +1,8 @@
 """`gnc compare`: codes against the known codes."""
 
-from gnc_cli.records import VIEWS
+from importlib import import_module
 
+from gnc_cli.records import PLOTS, VIEWS
 
-def _view() -> object:
-    from gnc_cli.comparison import view
-
-    return view
-
-
-VIEWS["compare"] = _view
+VIEWS["compare"] = lambda: import_module("gnc_cli.comparison.view")
+PLOTS["compare"] = lambda: import_module("gnc_cli.comparison.plot").plot_compare

@@ -45,7 +45,7 @@ def plot_compare(result: CompareResult, path: str | os.PathLike[str]) -> None:
         OutputError: the file cannot be written; nothing has changed.
     """
     codes = result.codes
-    if is_page(path):
+    if is_page(path) and len(codes) == 1:
         (code,) = codes
         title, facts = _heading(code.row)
         write_code_page(

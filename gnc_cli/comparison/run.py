@@ -45,9 +45,7 @@ def run(call: Compare) -> CompareResult:
         codes=tuple(codes),
     )
     if call.plot is not None:
-        from gnc_cli.comparison.plot import plot_compare
-
-        plot_compare(result, call.plot)
+        result.plot(call.plot)
     return result
 
 

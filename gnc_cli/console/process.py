@@ -47,6 +47,8 @@ _FULL = (
 )
 _LOST = ("gloo/transport", "NCCL")
 """In an error of torch that has lost its connection to another process."""
+_DISTRIBUTIONS = {"PIL": "pillow", "flint": "python-flint"}
+"""Module -> its name for pip, where the two differ."""
 _NO_MEMORY = (
     "DefaultCPUAllocator",
     "CUDA out of memory",
@@ -245,12 +247,18 @@ def _note_usage(error: Any) -> int:
 
 
 def refusal(error: Exception) -> GncError | None:
-    """What the system refused, as an error of one line; None where `error` is a bug.
+    """Return what the system lacks or refuses as an error of one line; None if `error` is a bug.
 
-    Files that the user named have messages of their own; here is the rest: the libraries' files,
-    threads, memory, and stdout while a help text is printed.
+    Files that the user named have messages of their own; here is the rest: packages, the libraries'
+    files, threads, memory, and stdout while a help text is printed.
     """
     text, number = str(error), error.errno if isinstance(error, OSError) else None
+    module = error.name or "" if isinstance(error, ModuleNotFoundError) else ""
+    if module and not module.startswith("gnc_cli"):
+        package = module.partition(".")[0]
+        return UnavailableError(
+            f"the module {module} is missing; pip install {_DISTRIBUTIONS.get(package, package)}"
+        )
     if number in (errno.EMFILE, errno.ENFILE):
         return UnavailableError("too many open files; raise the limit (ulimit -n)")
     if number == errno.EAGAIN or "can't start new thread" in text:

@@ -33,10 +33,12 @@ _P = ParamSpec("_P")
 _Q = TypeVar("_Q")
 _R = TypeVar("_R")
 _NEEDS = {
-    ".html": ("plotly", "viewer", ".png or .svg"),
-    ".parquet": ("pyarrow", "parquet", ".csv or .h5"),
+    **dict.fromkeys((".png", ".svg", ".pdf"), ("matplotlib", "leave out the plot")),
+    ".html": ("plotly", "choose .png or .svg"),
+    ".parquet": ("pyarrow", "choose .csv or .h5"),
+    ".pt": ("torch", "choose .h5 or .npz"),
 }
-"""By suffix of an output: the package that it takes, its extra, and what to write instead."""
+"""Suffix of an output -> the package that writes it, and what to do without the package."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -170,7 +172,7 @@ def check_files(parameters: Mapping[str, Parameter], values: Mapping[str, Any]) 
         UsageError: an output without a known suffix, or that is another output or an input;
             SOURCE_DATE_EPOCH is no time.
         OutputError: an existing file without `force` or `resume`, or an unwritable folder.
-        UnavailableError: a page (.html) without plotly, or .parquet without pyarrow.
+        UnavailableError: the package that writes an output is not installed.
     """
     written = {
         name: values[name]
@@ -191,11 +193,10 @@ def check_files(parameters: Mapping[str, Parameter], values: Mapping[str, Any]) 
         check_current_folder(value)
         why = "rows on stdout are --csv, --json or --jsonl; " if value == "-" else ""
         suffix = check_suffix(value, parameters[name].writes, spelled(name), why)
-        package, extra, instead = _NEEDS.get(suffix, ("numpy", "", ""))
+        package, instead = _NEEDS.get(suffix, ("numpy", ""))
         if find_spec(package) is None:
             raise UnavailableError(
-                f"{spelled(name)} {value!r} needs {package}; pip install 'gnc-cli[{extra}]', or "
-                f"choose {instead}"
+                f"{spelled(name)} {value!r} needs {package}; pip install {package}, or {instead}"
             )
     read = {p.named(n): values[n] for n, p in parameters.items() if p.reads and n in values}
     check_apart({spelled(name): value for name, value in written.items()}, read)

@@ -346,7 +346,7 @@ def translated(path: str, what: str) -> Iterator[None]:
     """
     try:
         yield
-    except GncError:
+    except (GncError, ModuleNotFoundError):
         raise
     except MemoryError as error:
         raise DataError(f"{path!r} needs more memory than there is; is it {what}?") from error

@@ -1,12 +1,8 @@
 """`gnc bounds`: what is possible for (d, K), one theorem per file."""
 
-from gnc_cli.records import VIEWS
+from importlib import import_module
 
+from gnc_cli.records import PLOTS, VIEWS
 
-def _view() -> object:
-    from gnc_cli.limits import view
-
-    return view
-
-
-VIEWS["bounds"] = _view
+VIEWS["bounds"] = lambda: import_module("gnc_cli.limits.view")
+PLOTS["bounds"] = lambda: import_module("gnc_cli.limits.plot").plot_bounds

@@ -108,9 +108,7 @@ def run(call: Bounds) -> BoundsResult:
         }
         write_rows(call.out, result, options=options, force=call.force)
     if call.plot is not None and result.answer.best:
-        from gnc_cli.limits.plot import plot_bounds
-
-        plot_bounds(result, call.plot)
+        result.plot(call.plot)
     return result
 
 

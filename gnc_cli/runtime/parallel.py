@@ -24,7 +24,7 @@ from multiprocessing import resource_tracker
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
-from gnc_cli.errors import UnavailableError
+from gnc_cli.errors import UnavailableError, import_extra
 from gnc_cli.parameters import excludes, spelled
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.threads import available_cores, limit_threads, loaded
@@ -301,14 +301,9 @@ def safe_path() -> Iterator[None]:
 
 
 def _dask_client(address: str) -> Any:
+    distributed = import_extra("distributed", spelled("cluster", address), "cluster")
     try:
-        from distributed import Client
-    except ImportError:
-        raise UnavailableError(
-            f"{spelled('cluster', address)} needs Dask; pip install 'gnc-cli[cluster]'"
-        ) from None
-    try:
-        return Client(address, timeout=_CONNECT, set_as_default=False)
+        return distributed.Client(address, timeout=_CONNECT, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise UnavailableError(

@@ -1,12 +1,8 @@
 """`gnc solve`: finds Softmax Codes, Tammes codes and UFM optima."""
 
-from gnc_cli.records import VIEWS
+from importlib import import_module
 
+from gnc_cli.records import PLOTS, VIEWS
 
-def _view() -> object:
-    from gnc_cli.search import view
-
-    return view
-
-
-VIEWS["solve"] = _view
+VIEWS["solve"] = lambda: import_module("gnc_cli.search.view")
+PLOTS["solve"] = lambda: import_module("gnc_cli.search.plot").plot_solve

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import computed_field
 
 from gnc_cli.brackets import Bracket
+from gnc_cli.errors import UsageError
 from gnc_cli.known_codes.best import BestKnown
 from gnc_cli.known_codes.verdict import ComparisonStatus
 from gnc_cli.metrics.gnc2 import Rattlers
@@ -353,3 +354,11 @@ class ConstructionList(Result):
     """One per code, by d and K, then one per family."""
 
     command = "solve"
+
+    def plot(self, path: Any) -> None:
+        """Refuse: a list has no plot.
+
+        Raises:
+            UsageError: always.
+        """
+        raise UsageError("a list of constructions has no plot; draw the result of one: solve()")

@@ -89,9 +89,7 @@ def run_sweep(call: Solve) -> SolveSweep:
     if file is not None:
         sweep = file.write(sweep)
     if call.plot is not None:
-        from gnc_cli.search.plot import plot_solve
-
-        plot_solve(sweep.rows[0] if sweep.single else sweep, call.plot)
+        (sweep.rows[0] if sweep.single else sweep).plot(call.plot)
     return sweep
 
 

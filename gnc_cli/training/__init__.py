@@ -1,12 +1,8 @@
 """`gnc train`: networks on the sphere or with weight decay."""
 
-from gnc_cli.records import VIEWS
+from importlib import import_module
 
+from gnc_cli.records import PLOTS, VIEWS
 
-def _view() -> object:
-    from gnc_cli.training import view
-
-    return view
-
-
-VIEWS["train"] = _view
+VIEWS["train"] = lambda: import_module("gnc_cli.training.view")
+PLOTS["train"] = lambda: import_module("gnc_cli.training.plot").plot_train

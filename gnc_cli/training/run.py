@@ -97,14 +97,13 @@ def choices(call: Train) -> dict[str, Any]:
 def _draw(series: TrainSeries, path: str) -> None:
     """The picture, or the page; what cannot be drawn is a warning, for the result is there."""
     from gnc_cli.collapse.page import write_run
-    from gnc_cli.training.plot import plot_train
 
     last = series.rows[-1]
     try:
         if is_page(path):
             write_run(path, last.run, last.history, last.forms)
         else:
-            plot_train(last if series.single else series, path)
+            (last if series.single else series).plot(path)
     except DataError as error:
         _log.warning("%s", error)
 

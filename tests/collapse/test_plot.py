@@ -14,7 +14,6 @@ from gnc_cli.brackets import Bracket
 from gnc_cli.collapse.plot import (
     draw_references,
     lines_of,
-    plot_measure,
     series_figure,
 )
 from gnc_cli.collapse.result import Gnc2Reference, MeasureResult, MeasureSeries
@@ -53,13 +52,13 @@ def test_every_measurement_has_a_picture(
     tmp_path: Path, result: MeasureResult, series: MeasureSeries
 ) -> None:
     for name, found in cases(result, series).items():
-        plot_measure(found, tmp_path / "a.png")
+        found.plot(tmp_path / "a.png")
         with Image.open(tmp_path / "a.png") as image:
             image.load()
             shades = np.asarray(image.convert("L"))
         assert 0.001 < (shades < 160).mean() < 0.6, name
     with pytest.raises(UsageError, match=r"\.png, \.svg, \.pdf"):
-        plot_measure(result, tmp_path / "a.jpg")
+        result.plot(tmp_path / "a.jpg")
     assert [path.name for path in tmp_path.iterdir()] == ["a.png"]
 
 
@@ -74,7 +73,7 @@ def test_the_picture_says_what_it_shows(
     tmp_path: Path, result: MeasureResult, series: MeasureSeries, name: str, said: list[str]
 ) -> None:
     for run in ("one", "two"):  # reproducible
-        plot_measure(cases(result, series)[name], tmp_path / f"{run}.svg")
+        cases(result, series)[name].plot(tmp_path / f"{run}.svg")
     text = (tmp_path / "one.svg").read_text()
     assert text == (tmp_path / "two.svg").read_text()
     for words in said:

@@ -11,7 +11,6 @@ from PIL import Image
 
 from gnc_cli.codes.certify import contact_pairs
 from gnc_cli.comparison.codes import Judged
-from gnc_cli.comparison.plot import plot_compare
 from gnc_cli.comparison.result import CompareResult, FileRow, ListedRow, Mode
 from gnc_cli.known_codes.table import TableStamp
 from gnc_cli.known_codes.verdict import ComparisonStatus
@@ -130,7 +129,7 @@ RESULTS = {
 @pytest.mark.parametrize("name", RESULTS)
 def test_every_comparison_has_a_picture(tmp_path: Path, name: str) -> None:
     path = tmp_path / "a.png"
-    plot_compare(RESULTS[name], path)
+    RESULTS[name].plot(path)
     with Image.open(path) as image:
         image.load()
         assert image.format == "PNG"

@@ -140,6 +140,9 @@ REFUSED = [
     (OSError(27, "File too large", "a.tmp"), 3, "cannot write 'a.tmp': File too large"),
     (OSError(30, "Read-only file system", "a"), 3, "cannot write 'a': Read-only"),
     (FileNotFoundError(2, "No usable temporary directory found in ['/tmp']"), 3, "TMPDIR"),
+    (ModuleNotFoundError(name="torch.nn"), 6, "module torch.nn is missing; pip install torch"),
+    (ModuleNotFoundError(name="PIL"), 6, "pip install pillow"),
+    (ModuleNotFoundError(name="flint"), 6, "pip install python-flint"),
 ]
 
 
@@ -166,6 +169,31 @@ def test_a_bug_stays_one(gnc: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     told = gnc(*SHORT.split())
     assert told.exit_code == ExitCode.BUG and "Traceback" in told.stderr
     assert refusal(ValueError("x")) is None and refusal(PermissionError(13, "no")) is None
+    assert refusal(ModuleNotFoundError(name="gnc_cli.x")) is None
+
+
+@pytest.mark.parametrize(
+    ("package", "words"),
+    [
+        ("torch", "measure features.pt"),
+        ("torch", "compare features.pt"),
+        ("torch", "solve --d 3 --K 4 --out code.pt"),
+        ("geoopt", "solve --d 5 --K 13 --method descent --restarts 1 --workers 1"),
+        ("matplotlib", "solve --d 3 --K 4 --plot code.png"),
+    ],
+)
+def test_a_missing_package_is_named_with_the_line_that_installs_it(
+    package: str, words: str, gnc: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is neither a bug nor a broken file, and a plot is refused before the search."""
+    torch = pytest.importorskip("torch")
+    torch.save({"weights": torch.eye(4)}, tmp_path / "features.pt")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, package, None)
+    told = gnc(*words.split())
+    assert told.exit_code == ExitCode.UNAVAILABLE and told.stderr.count("\n") == 1
+    assert f"pip install {package}" in told.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["features.pt"]
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from PIL import Image
 
 from gnc_cli.console.drawing import BLUE, ORANGE, styled
 from gnc_cli.errors import UsageError
-from gnc_cli.limits.plot import bounds_figure, plot_bounds
+from gnc_cli.limits.plot import bounds_figure
 from tests.limits.questions import QUESTIONS, result
 
 PICTURES = [name for name, question in QUESTIONS.items() if name != "very large K"]
@@ -41,13 +41,13 @@ def test_every_question_has_a_picture_with_a_legend_of_its_own_names(name: str) 
 
 def test_a_picture_is_written_whole_and_the_same_again(tmp_path: Path) -> None:
     for name in ("a.svg", "b.svg", "a.png"):
-        plot_bounds(result("pair"), tmp_path / name)
+        result("pair").plot(tmp_path / name)
     assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
     with Image.open(tmp_path / "a.png") as image:
         image.load()
         assert image.format == "PNG"
     with pytest.raises(UsageError, match=r"\.png, \.svg, \.pdf"):
-        plot_bounds(result("pair"), tmp_path / "a.jpg")
+        result("pair").plot(tmp_path / "a.jpg")
     assert sorted(os.listdir(tmp_path)) == ["a.png", "a.svg", "b.svg"]
 
 

@@ -14,7 +14,7 @@ from PIL import Image
 from gnc_cli import solve
 from gnc_cli.brackets import Bracket
 from gnc_cli.geometry.sphere import random_points
-from gnc_cli.search.plot import code_figure, plot_solve, sweep_figure
+from gnc_cli.search.plot import code_figure, sweep_figure
 from gnc_cli.search.result import Optimum, SolveResult, SolveSweep
 from tests.console.stand_in import code, ufm
 from tests.problems import icosahedron, polygon
@@ -87,7 +87,7 @@ RESULTS = {
 @pytest.mark.parametrize("name", RESULTS)
 def test_every_result_has_a_picture_that_is_not_blank(tmp_path: Path, name: str) -> None:
     path = tmp_path / "a.png"
-    plot_solve(RESULTS[name], path)
+    RESULTS[name].plot(path)
     with Image.open(path) as image:
         image.load()
         assert image.format == "PNG"
@@ -138,7 +138,7 @@ def test_pyplot_is_never_imported(tmp_path: Path) -> None:
         "import gnc_cli.search.plot\n"
         "assert 'matplotlib' not in sys.modules\n"
         "from tests.search import test_plot as t\n"
-        "t.plot_solve(t.RESULTS['icosahedron'], sys.argv[1])\n"
+        "t.RESULTS['icosahedron'].plot(sys.argv[1])\n"
         "assert 'matplotlib.pyplot' not in sys.modules\n"
     )
     root = Path(__file__).parents[2]

@@ -12,7 +12,7 @@ from PIL import Image
 from gnc_cli.collapse.plot import TITLES
 from gnc_cli.console.drawing import styled
 from gnc_cli.errors import UsageError
-from gnc_cli.training.plot import plot_train, run_figure, training_figure
+from gnc_cli.training.plot import run_figure, training_figure
 from tests.training.pictures import RESULTS, gaps, square
 
 DRAWN = ("one epoch", "never measured", "sphere", "many in the plane", "three placements")
@@ -20,7 +20,7 @@ DRAWN = ("one epoch", "never measured", "sphere", "many in the plane", "three pl
 
 @pytest.mark.parametrize("name", DRAWN)
 def test_every_run_has_a_picture(tmp_path: Path, name: str) -> None:
-    plot_train(RESULTS[name], tmp_path / "a.png")
+    RESULTS[name].plot(tmp_path / "a.png")
     with Image.open(tmp_path / "a.png") as image:
         image.load()
         shades = np.asarray(image.convert("L"))
@@ -30,7 +30,7 @@ def test_every_run_has_a_picture(tmp_path: Path, name: str) -> None:
 
 def test_pictures_are_reproducible_and_say_what_they_show(tmp_path: Path) -> None:
     for name in ("one", "two"):
-        plot_train(RESULTS["square"], tmp_path / f"{name}.svg")
+        RESULTS["square"].plot(tmp_path / f"{name}.svg")
     text = (tmp_path / "one.svg").read_text()
     assert text == (tmp_path / "two.svg").read_text()
     for words in (
@@ -42,11 +42,11 @@ def test_pictures_are_reproducible_and_say_what_they_show(tmp_path: Path) -> Non
         "Unit features (dots)",
     ):
         assert f"<!-- {words}" in text, words
-    plot_train(RESULTS["uneven lengths"], tmp_path / "raw.svg")
+    RESULTS["uneven lengths"].plot(tmp_path / "raw.svg")
     raw = (tmp_path / "raw.svg").read_text()
     assert "<!-- Raw features (dots) and weights (lines) -->" in raw
     with pytest.raises(UsageError, match=r"\.png, \.svg, \.pdf"):
-        plot_train(RESULTS["square"], tmp_path / "a.jpg")
+        RESULTS["square"].plot(tmp_path / "a.jpg")
 
 
 def drawn(result: Any) -> dict[str, Any]:
@@ -79,7 +79,7 @@ def test_no_title_is_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     figures = (0.53, 0.55, 6.1), (0.26, 0.43, 4.3)  # with wide ticks
     rows = [replace(row, gnc1=a, gnc3=b, loss=c) for a, b, c in figures]
     history = tuple(replace(row, epoch=at) for at, row in enumerate(rows, 1))
-    plot_train(replace(RESULTS["one epoch"], history=history), tmp_path / "a.png")
+    replace(RESULTS["one epoch"], history=history).plot(tmp_path / "a.png")
     with Image.open(tmp_path / "a.png") as image:
         assert np.asarray(image.convert("L"))[:, -2:].min() == 255
 
