@@ -15,7 +15,7 @@ from gnc_cli.brackets import Bracket
 from gnc_cli.codes.certify import (
     certify_code,
     line_contacts,
-    line_figures,
+    line_measures,
     simple_bracket,
 )
 from gnc_cli.codes.congruence import Undecided, congruence
@@ -126,7 +126,7 @@ class Code:
     def exact(self) -> ExactRows:
         """The rows as exact numbers: the decimals of a text file, else the floats."""
         words = None if self.file is None else read_decimals(self.file, self.rows)
-        return ExactRows.of_floats(self.rows) if words is None else ExactRows.of_texts(words)
+        return ExactRows.from_floats(self.rows) if words is None else ExactRows.from_texts(words)
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,10 +229,10 @@ def _judge_lines(code: Code, table: KnownCodes, threads: int | None) -> Judged:
     started = time.monotonic()
     K, d = code.rows.shape
     with limit_threads(threads_for(8.0 * K * K * d, threads)):
-        coherence, angle, pairs = line_figures(code.unit, max(_TOLERANCE, 2.0 * code.precision))
+        coherence, angle, pairs = line_measures(code.unit, max(_TOLERANCE, 2.0 * code.precision))
 
     def exact() -> ExactRows:
-        return ExactRows.of_floats(antipodes(code.rows))
+        return ExactRows.from_floats(antipodes(code.rows))
 
     fields = verdict(
         coherence,
@@ -368,7 +368,7 @@ def polished_cosine(
     obstacle stood in the way.
     """
     from gnc_cli.codes.contact_equations import DECIMALS, is_root
-    from gnc_cli.codes.digits import Obstacle, Refused, many_digits, minimal_polynomial
+    from gnc_cli.codes.digits import DigitsError, Obstacle, many_digits, minimal_polynomial
 
     def refused(obstacle: Obstacle, advice: str) -> tuple[PolishedCosine, None]:
         return PolishedCosine(decimals, obstacle=obstacle.value, advice=advice), None
@@ -378,24 +378,24 @@ def polished_cosine(
     if code.row.K > _LISTED_ROWS:
         return refused(Obstacle.TOO_LARGE, f"more than {_LISTED_ROWS} points")
     digits = many_digits(code.weights, decimals, deadline=deadline)
-    if isinstance(digits, Refused):
+    if isinstance(digits, DigitsError):
         return refused(digits.obstacle, f"{digits.obstacle.advice} ({digits.detail})")
     polynomial = None
     places = min(_FITTED, len(digits.cosine.partition(".")[2]))
     cosine = f"{Decimal(digits.cosine):.{places}f}"
     proposal = None if deadline.expired else minimal_polynomial(cosine)
     if proposal is not None:
-        more: Digits | Refused = digits
+        more: Digits | DigitsError = digits
         if decimals < DECIMALS:
             more = many_digits(code.weights, DECIMALS, deadline=deadline)
         polynomial = Polynomial(
             tuple(str(c) for c in proposal.coefficients),
             str(proposal),
             round(proposal.evidence, 1),
-            not isinstance(more, Refused)
+            not isinstance(more, DigitsError)
             and is_root(more.points, more.contacts, proposal.coefficients, deadline),
         )
     polished = PolishedCosine(
-        decimals, digits.cosine, digits.how, len(digits.contacts), digits.moved, polynomial
+        decimals, digits.cosine, digits.method, len(digits.contacts), digits.moved, polynomial
     )
     return polished, digits

@@ -220,7 +220,7 @@ def export_code(
             verified = iter([_statement(texts, cosine.text, cosine.tight)])
     spread: _Content = "there are too many different inner products"
     with contextlib.suppress(TimeoutError):
-        values = distribution(W, most=_MOST_VALUES, deadline=deadline)
+        values = distribution(W, max_values=_MOST_VALUES, deadline=deadline)
         if values is not None:
             spread = _distribution(*values)
     gram: _Content = f"{K} x {K} inner products exceed 1 GiB"

@@ -109,7 +109,7 @@ class CodeClaim(Claim):
         if len(rows) != self.K or {*map(len, rows)} != {self.d}:
             raise Refuted(f"the coordinates are not {self.K:,} points of {self.d:,} numbers")
         try:
-            below = verify_below(ExactRows.of_texts(rows), Fraction(self.cosine))
+            below = verify_below(ExactRows.from_texts(rows), Fraction(self.cosine))
         except DataError as error:  # a row of zeros
             raise Refuted(str(error)) from error
         if not below:

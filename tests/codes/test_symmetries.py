@@ -82,4 +82,4 @@ def test_what_is_too_much_is_refused() -> None:
     with pytest.raises(UsageError, match="101 rows.*up to 100"):
         CodeSymmetries(simplex(100))
     with pytest.raises(UsageError, match="28 rows: too many cases"):
-        CodeSymmetries(eigenspace_code(chang()[1], 7), most_labels=10)
+        CodeSymmetries(eigenspace_code(chang()[1], 7), max_labels=10)

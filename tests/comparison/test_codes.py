@@ -267,7 +267,7 @@ def test_the_very_decimals_of_a_text_are_proved(
     words = snub_cube(18, tail)
     row = improved(tmp_path / name, words, delimiter)
     proved = Fraction(row.proved_cosine or "")
-    points = ExactRows.of_texts(words)
+    points = ExactRows.from_texts(words)
     assert verify_below(points, proved)
     assert verify_below(points, proved - Fraction(1, 10**15)) is False
     assert "float64" not in row.advice
