@@ -13,7 +13,7 @@ from gnc_cli.console.gates import GateVerdict, Status
 from gnc_cli.console.table import Cell, Styled, Table, facts
 from gnc_cli.figures import between, cosine, count, points, published, rounded
 from gnc_cli.geometry.rounding import rounded_down, rounded_up
-from gnc_cli.known_codes.citation import cited
+from gnc_cli.known_codes.citation import cite
 from gnc_cli.limits.claim import enclosure
 from gnc_cli.limits.limit import LARGEST_D, ROUNDING, Ending, Quantity
 from gnc_cli.limits.lists import STANDING
@@ -201,7 +201,7 @@ def _facts(result: BoundsResult) -> list[Fact]:
     """
     (best,) = result.best
     one = best.quantity.is_cosine
-    sources = {(row.name, row.side): cited(row.source, row.d, row.K) for row in result.rows}
+    sources = {(row.name, row.side): cite(row.source, row.d, row.K) for row in result.rows}
     below, above = sources[best.lower_name, "lower"], sources[best.upper_name, "upper"]
     lines = [
         ("from below", best.lower_name, below, "best.0.lower"),
@@ -212,7 +212,7 @@ def _facts(result: BoundsResult) -> list[Fact]:
     if (known := best.best_known) is not None:
         figure = published(known.figure, distance=not one)
         remarks = ["" if one else f"cosine {published(known.figure)}"]
-        remarks += [cited(known.source, best.d, best.K), known.table or ""]
+        remarks += [cite(known.source, best.d, best.K), known.table or ""]
         remark = ", ".join(filter(None, remarks))
         lines.append(("best known code", figure, remark, "best.0.best_known"))
     return [*lines, *_not_proved(result), *_scale(result, best.scale, "best.0.scale")]
@@ -232,7 +232,7 @@ def _written(result: BoundsResult) -> list[Fact]:
 def _cited(row: Row) -> str:
     """The source of a bound in short, and why a numerical one is not proved."""
     reason = next((text for text in STANDING.values() if f"({text})" in row.source), "")
-    return ", ".join(filter(None, (cited(row.source), reason)))
+    return ", ".join(filter(None, (cite(row.source), reason)))
 
 
 def _not_proved(result: BoundsResult) -> Iterator[Fact]:

@@ -142,7 +142,7 @@ def test_a_tie_says_which_digits_are_few(tmp_path: Path) -> None:
     (tmp_path / "table.txt").write_text("3,121,0.944678\n")
     row = only(compare(W, table=tmp_path / "table.txt"))
     assert row.gap is not None and row.gap > 1e-9 and row.status is ComparisonStatus.MATCHES
-    assert "its figure's rounding" in row.advice
+    assert "the rounding of its value" in row.advice
 
 
 def test_stored_codes_are_recognised(rng: np.random.Generator) -> None:
