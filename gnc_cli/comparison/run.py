@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from gnc_cli import __version__
 from gnc_cli.comparison.request import Compare
 from gnc_cli.comparison.result import CompareResult, ListedRow, Mode
-from gnc_cli.comparison.verdict import passes
 from gnc_cli.io.arguments import check_apart
 from gnc_cli.known_codes.table import KnownCode, KnownCodes, numerical_codes, our_copy
 from gnc_cli.known_codes.verdict import TOLERANCE
@@ -97,6 +96,7 @@ def compare_files(call: Compare, table: KnownCodes, deadline: Deadline) -> "list
         polish_cosine,
     )
     from gnc_cli.comparison.files import NAMES, export_code, export_folders, load_code
+    from gnc_cli.comparison.verdict import passes
 
     dimension = None if call.d is None else call.d[0]
     codes = [load_code(source, dimension) for source in call.files]

@@ -1,5 +1,7 @@
-"""Invariants against closed forms, harmonics summed directly, and directions drawn at random;
-rigidity against codes whose verdict is known, and against the rates of the contacts alone."""
+"""Invariants (`codes.invariants`, `codes.description`) against closed forms, harmonics summed
+directly, and directions drawn at random; rigidity against codes whose verdict is known, and
+against the rates of the contacts alone.
+"""
 
 import math
 from itertools import combinations, combinations_with_replacement, permutations, product

@@ -1,4 +1,4 @@
-"""Symmetry groups against a look at every permutation, and against orders known from books."""
+"""Symmetry groups (`codes.congruence`) against all permutations, and orders known from books."""
 
 import itertools
 import math

@@ -1,4 +1,4 @@
-"""Codes beside the best known ones: known answers, second witnesses, proofs of improvements."""
+"""Codes compared with the best known ones: known answers, second witnesses, proofs."""
 
 import math
 from fractions import Fraction

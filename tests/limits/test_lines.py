@@ -1,4 +1,6 @@
-"""Bounds on lines: where they are attained, against random lines, and closed forms."""
+"""Bounds on lines (`limits.lines`, `known_codes.lines`): where they are attained, against random
+lines, and closed forms.
+"""
 
 import csv
 import math
