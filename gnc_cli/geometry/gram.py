@@ -1,6 +1,6 @@
 """The Gram matrix `W W^T` in tiles, never stored: row maxima, the closest pair, close pairs.
 
-Large K goes through in square tiles of float32 products, each pair of rows once. A float32 inner
+Large matrices are computed in square tiles of float32 products, each pair once. A float32 inner
 product of unit vectors is off by a proved `gamma(d + 3)`, so the tile maxima name the few places
 where the true maximum can be; those alone are computed again in float64, and the winners a last
 time through their chords. In up to six dimensions a k-d tree finds the nearest rows instead.
