@@ -133,8 +133,8 @@ def test_each_record_is_better_than_the_table() -> None:
     for record in records.improved():
         d, K = record.d, record.K
         path = stored.coordinates(table.data_folder(), d, K)
-        code = ExactRows.of_texts([line.split() for line in path.read_text().splitlines()])
-        assert verify_below(code, our_copy().entries[d, K].between[0]), (d, K)
+        code = ExactRows.from_texts([line.split() for line in path.read_text().splitlines()])
+        assert verify_below(code, our_copy().entries[d, K].interval[0]), (d, K)
         (row,) = compare(path).rows
         assert row.status is ComparisonStatus.MATCHES and row.reference == "solved", (d, K)
 

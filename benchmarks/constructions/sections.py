@@ -48,7 +48,7 @@ from gnc_cli.constructions.families.lattice_sections import (
     shortest_vectors,
 )
 from gnc_cli.constructions.registry import best_construction, cross_sections, in_dimension
-from gnc_cli.known_codes.table import CLAIMED, our_copy
+from gnc_cli.known_codes.table import STATUS_CLAIMED, our_copy
 from gnc_cli.parsing import seconds
 
 LATTICES = {"leech": 0.75, "barnes-wall": 0.23, "e8-roots": 0.02}
@@ -529,7 +529,7 @@ def report() -> str:
     """Entries of our copy of the table whose cosine only the families of `NEW` reach."""
     rows = []
     for entry in our_copy().select(range(9, 25)):
-        if entry.K < _TABLE_FROM or entry.status == CLAIMED:
+        if entry.K < _TABLE_FROM or entry.status == STATUS_CLAIMED:
             continue
         cosines, most = known(entry.d, NEW)
         others = min(

@@ -30,7 +30,7 @@ from benchmarks.known_codes import stored
 from gnc_cli.codes.certify import contact_pairs
 from gnc_cli.codes.contact_equations import OptimumEquations
 from gnc_cli.codes.description import Jamming
-from gnc_cli.codes.invariants import Unexamined, rigidity
+from gnc_cli.codes.invariants import UnexaminedError, rigidity
 from gnc_cli.geometry.active_pairs import ActivePairs, linearise, retracted
 from gnc_cli.geometry.gram import max_cosine
 from gnc_cli.geometry.polish import NEAR
@@ -67,7 +67,7 @@ def opens(W: np.ndarray, deadline: Deadline) -> bool:
     """Whether a motion is found that opens every contact."""
     try:
         return rigidity(W, contact_pairs(W, CONTACT), deadline).verdict is Jamming.OPENS
-    except Unexamined:
+    except UnexaminedError:
         return False
 
 

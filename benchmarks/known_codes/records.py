@@ -71,9 +71,9 @@ def kind(entry: KnownCode) -> str:
     listed = our_copy().find(entry.d, entry.K)
     if listed is None:
         return "rediscovered" if entry.source.startswith("rediscovered") else "uncompared"
-    if entry.between[1] < listed.between[0]:
+    if entry.interval[1] < listed.interval[0]:
         return "improved"
-    return "superseded" if listed.between[1] < entry.between[0] else "ties"
+    return "superseded" if listed.interval[1] < entry.interval[0] else "ties"
 
 
 def improved() -> list[KnownCode]:
@@ -118,7 +118,7 @@ def findings(*, contacts: bool) -> Iterator[str]:
             yield f"{name} is superseded by {our_copy().entries[d, K].figure}"
         for codes in (numerical_codes(), our_copy()):
             better = codes.covering(d, K)
-            if better is not None and better.between[1] < entry.between[0]:
+            if better is not None and better.interval[1] < entry.interval[0]:
                 yield f"{name} is worse than ({better.d}, {better.K}) {better.figure}"
         if 1.0 - entry.max_cosine > proved_upper_end(d, K) + _FIGURE:
             yield f"{name} is impossible by a proved bound"

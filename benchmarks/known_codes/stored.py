@@ -54,7 +54,7 @@ def pairs(dimensions: list[int], sizes: list[int]) -> list[tuple[int, int]]:
     for d in dimensions:
         for K in (size for size in sizes if size > 2 * d):
             known = best(d, K)
-            if known is None or not known.own or known.kind in ("construction", "solved"):
+            if known is None or not known.same_size or known.kind in ("construction", "solved"):
                 found.append((d, K))
     return found
 

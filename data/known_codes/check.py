@@ -48,23 +48,23 @@ def contradictions(table: KnownCodes) -> list[str]:
             found.append(f"{name} has no source or no date")
         if entry.rounding > _COARSEST:
             found.append(f"{name} has too few decimals; where it is exact, write a fraction")
-        clearance = float(1 - entry.between[1])
+        clearance = float(1 - entry.interval[1])
         for limit in bounds:
             most = limit.evaluate(entry.d, entry.K)
             if most and most.valid and clearance > most.value * (1 + _ROUNDING):
                 found.append(f"{name} is impossible by {limit.name}: {limit.citation(most)}")
         best = table.covering(entry.d, entry.K)
         assert best is not None or entry in table.claims
-        if best and best.between[1] < entry.between[0] and "implied" not in entry.note:
+        if best and best.interval[1] < entry.interval[0] and "implied" not in entry.note:
             found.append(f"{name} is no record: ({best.d}, {best.K}) has {best.figure}")
         summed = table.summed(entry.d, entry.K)
-        if summed and summed.between[1] < entry.between[0]:
+        if summed and summed.interval[1] < entry.interval[0]:
             found.append(f"{name} is no record: {summed.source} has {summed.figure}")
     cardinalities = stored_cardinalities()
     for bound in cardinalities:
         name = f"at most {bound.K} points in d = {bound.d} at {bound.cosine}"
         for entry in (*table.entries.values(), *table.claims):
-            fits = entry.d <= bound.d and entry.between[1] <= bound.cosine
+            fits = entry.d <= bound.d and entry.interval[1] <= bound.cosine
             if fits and entry.K > bound.K:
                 found.append(f"{name}: ({entry.d}, {entry.K}) is a code with {entry.figure}")
         for other in cardinalities:

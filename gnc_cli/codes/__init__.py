@@ -1,1 +1,1 @@
-"""What can be said of a given code: certificate, rattlers, contacts, congruence, exact digits."""
+"""Analysis of a given code: certificate, rattlers, contacts, congruence, exact digits."""

@@ -1,14 +1,14 @@
-"""The largest cosine of a code against a rational number, exactly: what a claim of a record needs.
+"""Exact comparison of the largest cosine of a code with a rational number, for records.
 
-Coordinates that are written down, as floats or decimals, are exact numbers whose rows are merely
-not quite of unit length. A float64 is an integer times a power of two and a decimal text one times
-a power of ten; neither scale matters to a cosine. So the code of their directions can be compared
-with a rational number in integers, with no rounding anywhere: for rows x, y, their product p, and t
+Coordinates that are written down, as floats or decimals, are exact numbers whose rows are only
+nearly of unit length. A float64 is an integer times a power of two, and a decimal text is one times
+a power of ten; a cosine does not depend on either scale. So the code of their directions can be
+compared with a rational number in integers, with no rounding anywhere: for rows x, y, their product
+p, and t
 
     p <= t |x| |y|   <=>   p |p| <= t |t| |x|^2 |y|^2.
 
-Floating point decides all pairs that its proved error bound can decide; integers are for the
-others.
+Floating point decides all pairs that its proved error bound can decide; integers decide the rest.
 """
 
 import math
@@ -28,32 +28,33 @@ from gnc_cli.runtime.deadline import Deadline
 
 _SIDE = 1024
 """Side of a tile of the Gram matrix."""
-_MOST_EXACT = 2_000_000
-"""Pairs that are worth deciding in integers, some ten seconds."""
-_BLOCK = 1 << 19
-"""Integer products held at once."""
+_MAX_EXACT_PAIRS = 2_000_000
+"""Largest number of pairs that are decided in integers: some ten seconds."""
+_BLOCK_PRODUCTS = 1 << 19
+"""Number of integer products in memory at once."""
 _Answer = TypeVar("_Answer")
 
 
 @dataclass(frozen=True)
 class Ceiling:
-    """A decimal number that the largest cosine provably does not exceed."""
+    """Decimal number that the largest cosine provably does not exceed."""
 
     value: Fraction
+    """Value of the number."""
     text: str
-    """With all its decimals."""
+    """Number with all its decimals."""
     tight: bool
-    """No smaller number of as many decimals would do; False where that was too much to decide."""
+    """True if no smaller number of as many decimals is one; False if that was not decided."""
 
 
 class ExactRows:
-    """K rows with exact directions in R^d: integer vectors, each with a scale of its own.
+    """Rows, K of them, with exact directions in R^d: integer vectors, each with its own scale.
 
     Attributes:
         units: the directions, unit rows rounded to float64, shape (K, d).
-        error: the cosine of any two rows is their float64 product `units[i] @ units[j]`, formed in
-            any order, within this. Higham's gamma for 3 d + 16 roundings: d + 5 for each row's
-            normalisation, d for the product, the rest to spare.
+        error: largest difference between the cosine of two rows and their float64 product
+            `units[i] @ units[j]`, formed in any order. Higham's gamma for 3 d + 16 roundings: d + 5
+            for each row's normalisation, d for the product, the rest as a margin.
     """
 
     def __init__(self, units: np.ndarray, source: np.ndarray) -> None:
@@ -62,17 +63,17 @@ class ExactRows:
         self._source = source
 
     @classmethod
-    def of_floats(cls, W: np.ndarray) -> "ExactRows":
-        """The rows of a float64 matrix, to the last bit; they need not be of unit length."""
+    def from_floats(cls, W: np.ndarray) -> "ExactRows":
+        """Read the rows of a float64 matrix (K, d) to the last bit; any lengths."""
         W = as_points(W)
         return cls(normalise(W), W)
 
     @classmethod
-    def of_texts(cls, rows: Iterable[Sequence[str]]) -> "ExactRows":
-        """Rows of decimal numbers as they are written: `0.25`, `-1e-3`, `1/3`.
+    def from_texts(cls, rows: Iterable[Sequence[str]]) -> "ExactRows":
+        """Read rows of decimal numbers as they are written: `0.25`, `-1e-3`, `1/3`.
 
         Raises:
-            DataError: no number, rows of unequal length, or a zero row.
+            DataError: a text is not a number, rows of unequal length, or a zero row.
         """
         scaled = []
         for k, row in enumerate(rows):
@@ -96,45 +97,45 @@ class ExactRows:
         return cls(normalise((integers / largest).astype(np.float64)), integers)
 
     def exceed(self, i: np.ndarray, j: np.ndarray, t: Fraction) -> np.ndarray:
-        """Which of these pairs of rows have a cosine above t, exactly; Booleans, shape (m,)."""
+        """Mark the pairs of rows i, j (m,) whose cosine is above t, exactly; shape (m,), bool."""
 
-        def above(product: int, square: int) -> bool:
+        def exceeds(product: int, square: int) -> bool:
             bound = t.numerator * abs(t.numerator) * square
             return product * abs(product) * t.denominator**2 > bound
 
-        return np.array(self._each(i, j, above), dtype=bool)
+        return np.array(self._decide_pairs(i, j, exceeds), dtype=bool)
 
     def ceilings(self, i: np.ndarray, j: np.ndarray, decimals: int) -> int:
-        """The smallest integer n such that none of these pairs has a cosine above n / 10^decimals.
+        """Return the smallest integer n with no cosine of pairs i, j (m,) above n / 10^decimals.
 
-        Exact: the ceiling of a root of a rational number, by integer square roots.
+        It is exact: the ceiling of a root of a rational number, by integer square roots.
         """
 
         def ceiling(product: int, square: int) -> int:
-            ours = product**2 * 10 ** (2 * decimals)
+            numerator = product**2 * 10 ** (2 * decimals)
             if product > 0:
-                return math.isqrt(-(-ours // square) - 1) + 1
-            return -math.isqrt(ours // square)
+                return math.isqrt(-(-numerator // square) - 1) + 1
+            return -math.isqrt(numerator // square)
 
-        return max(self._each(i, j, ceiling))
+        return max(self._decide_pairs(i, j, ceiling))
 
     def integers(self, rows: np.ndarray) -> np.ndarray:
-        """Exact multiples of these rows, shape (m, d): int64 where products fit, else objects."""
-        chosen = self._source[rows]
-        return chosen if chosen.dtype == object else _integers(chosen)
+        """Return exact multiples of rows, shape (m, d): int64 if products fit, else objects."""
+        source = self._source[rows]
+        return source if source.dtype == object else _integers(source)
 
-    def _each(
+    def _decide_pairs(
         self, i: np.ndarray, j: np.ndarray, decide: Callable[[int, int], _Answer]
     ) -> list[_Answer]:
-        """`decide(<x, y>, |x|^2 |y|^2)` for each pair; codes of algebra repeat few arguments."""
+        """Call `decide(<x, y>, |x|^2 |y|^2)` for each pair; algebraic codes repeat arguments."""
         answer = cache(decide)
         answers: list[_Answer] = []
-        rows, where = np.unique(np.concatenate([i, j]), return_inverse=True)
+        rows, places = np.unique(np.concatenate([i, j]), return_inverse=True)
         X = self.integers(rows)
         squares = (X * X).sum(axis=1).tolist()
-        step = max(1, _BLOCK // X.shape[1])
+        step = max(1, _BLOCK_PRODUCTS // X.shape[1])
         for s in range(0, len(i), step):
-            first, second = where[: len(i)][s : s + step], where[len(i) :][s : s + step]
+            first, second = places[: len(i)][s : s + step], places[len(i) :][s : s + step]
             products = (X[first] * X[second]).sum(axis=1).tolist()
             for p, a, b in zip(products, first.tolist(), second.tolist(), strict=True):
                 answers.append(answer(p, squares[a] * squares[b]))
@@ -142,10 +143,10 @@ class ExactRows:
 
 
 def verify_below(W: np.ndarray | ExactRows, t: Fraction) -> bool | None:
-    """Decide exactly whether every two rows have a cosine of at most t; None where undecided.
+    """Decide exactly whether every two rows have a cosine of at most t.
 
-    Then too many pairs lie within rounding of t to decide each. Floats, rows (K, d) that stand for
-    directions, are taken to the last bit.
+    None if too many pairs lie within rounding of t. Floats, rows (K, d) that represent directions,
+    are read to the last bit.
 
     Raises:
         DataError: not a matrix of at least two finite nonzero rows.
@@ -162,18 +163,18 @@ def verify_below(W: np.ndarray | ExactRows, t: Fraction) -> bool | None:
             return False
         first, second = np.nonzero(tile >= float(t) - rows.error)
         exact_pairs += len(first)
-        near = 0 < len(first) and exact_pairs <= _MOST_EXACT
-        if near and rows.exceed(first + r, second + c, t).any():
+        decidable = 0 < len(first) and exact_pairs <= _MAX_EXACT_PAIRS
+        if decidable and rows.exceed(first + r, second + c, t).any():
             return False
-    return None if exact_pairs > _MOST_EXACT else True
+    return None if exact_pairs > _MAX_EXACT_PAIRS else True
 
 
 def largest_cosine_above(
     W: np.ndarray | ExactRows, decimals: int = 12, *, deadline: Deadline | None = None
 ) -> Ceiling:
-    """The largest cosine rounded up: the smallest decimal that it provably does not exceed.
+    """Round the largest cosine of rows (K, d) up to a decimal that it provably does not exceed.
 
-    The public tables have 12 decimals.
+    Public tables have 12 decimals.
 
     Raises:
         DataError: as `verify_below`.
@@ -190,9 +191,9 @@ def largest_cosine_above(
     )
     tight = lowest == highest
     if not tight:
-        near = _near(rows, top - 2.0 * rows.error, deadline)
-        if near is not None:
-            highest, tight = rows.ceilings(*near, decimals), True
+        pairs = _close_pairs(rows, top - 2.0 * rows.error, deadline)
+        if pairs is not None:
+            highest, tight = rows.ceilings(*pairs, decimals), True
     return Ceiling(Fraction(highest, 10**decimals), decimal_text(highest, decimals), tight)
 
 
@@ -203,9 +204,10 @@ def rounded_coordinates(
     cosine_decimals: int,
     deadline: Deadline | None,
 ) -> tuple[list[list[str]], Ceiling]:
-    """Coordinates of floats or longer texts to some decimals, verified as they are printed.
+    """Round coordinates (K, d), floats or texts, to some decimals, and verify them as printed.
 
-    One row per point, not exactly of unit length; the largest cosine is that of their directions.
+    There is one row per point, not exactly of unit length; the largest cosine is that of their
+    directions.
 
     Raises:
         DataError, TimeoutError: as `largest_cosine_above`.
@@ -215,11 +217,13 @@ def rounded_coordinates(
         rows = [[f"{x:.{decimals}f}" for x in row] for row in W.astype(np.float64).tolist()]
     else:
         rows = [[decimal_text(round(Fraction(x) * scale), decimals) for x in row] for row in W]
-    return rows, largest_cosine_above(ExactRows.of_texts(rows), cosine_decimals, deadline=deadline)
+    return rows, largest_cosine_above(
+        ExactRows.from_texts(rows), cosine_decimals, deadline=deadline
+    )
 
 
 def decimal_text(n: int, decimals: int) -> str:
-    """`n / 10^decimals` written out.
+    """Format `n / 10^decimals`.
 
     >>> decimal_text(-1500, 3), decimal_text(7, 0)
     ('-1.500', '7')
@@ -230,26 +234,26 @@ def decimal_text(n: int, decimals: int) -> str:
 
 
 def _exact(W: np.ndarray | ExactRows) -> ExactRows:
-    return W if isinstance(W, ExactRows) else ExactRows.of_floats(W)
+    return W if isinstance(W, ExactRows) else ExactRows.from_floats(W)
 
 
-def _near(
+def _close_pairs(
     rows: ExactRows, low: float, deadline: Deadline | None
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """All pairs whose computed cosine is at least `low`; None where they are too many."""
+    """List the pairs whose computed cosine is at least `low`; None if they are too many."""
     first, second, count = [], [], 0
     for tile, r, c in _tiles(rows.units, deadline):
         i, j = np.nonzero(tile >= low)
         first.append(i + r)
         second.append(j + c)
         count += len(i)
-        if count > _MOST_EXACT:
+        if count > _MAX_EXACT_PAIRS:
             return None
     return np.concatenate(first), np.concatenate(second)
 
 
 def _tiles(units: np.ndarray, deadline: Deadline | None) -> Iterator[tuple[np.ndarray, int, int]]:
-    """Tiles of float64 products of different rows, i < j, with their corner; -2 elsewhere."""
+    """Yield tiles of float64 products of rows i < j, -2 elsewhere, with their corners."""
     for rows, columns in gram_tiles(len(units), _SIDE, deadline=deadline):
         tile = units[rows] @ units[columns].T
         if rows == columns:
@@ -258,7 +262,7 @@ def _tiles(units: np.ndarray, deadline: Deadline | None) -> Iterator[tuple[np.nd
 
 
 def _integers(W: np.ndarray) -> np.ndarray:
-    """Each row of floats times a power of two of its own, so that all entries are integers."""
+    """Multiply each row of floats by a power of two that makes all its entries integers."""
     fraction, exponent = np.frexp(W)
     mantissa = np.ldexp(fraction, 53).astype(np.int64)
     lowest = np.frexp((mantissa & -mantissa).astype(np.float64))[1] - 1

@@ -19,7 +19,7 @@ from gnc_cli.geometry.one_vs_rest import minimum_one_vs_rest
 from gnc_cli.geometry.sphere import normalise
 from gnc_cli.io.code import CodeFile
 from gnc_cli.known_codes.best import BestKnown, Table, best, read_table
-from gnc_cli.known_codes.citation import cited
+from gnc_cli.known_codes.citation import cite
 from gnc_cli.known_codes.table import KnownCodes
 from gnc_cli.parameters import spelled
 from gnc_cli.runtime.deadline import Deadline
@@ -151,7 +151,7 @@ def _of_code(code: BestKnown) -> Gnc2Reference:
         version = code.date
     else:
         assert code.stamp is not None
-        name = cited(code.optimality or code.source, code.d, code.K)
+        name = cite(code.optimality or code.source, code.d, code.K)
         cites = ("1 - max_cosine of a code", code.source, code.optimality)
         source = "; ".join(filter(None, cites))
         version = f"{code.stamp.title}, sha256 {code.stamp.sha256[:12]}"

@@ -1,4 +1,4 @@
-"""`compare`: codes beside the best known ones. The function behind `gnc compare`."""
+"""Function behind `gnc compare`: codes compared with the best known ones."""
 
 from typing import TYPE_CHECKING
 
@@ -10,8 +10,8 @@ if TYPE_CHECKING:
 
 
 @entry(Compare)
-def compare(call: Compare) -> "CompareResult":
-    """Compare codes with the best known ones, and name those that are known.
+def compare(call: Compare) -> "CompareResult":  # noqa: D417  # `entry` makes `call`
+    """Compare codes with the best known ones, and name the known ones.
 
     Give files, or --list the table.
 

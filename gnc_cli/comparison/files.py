@@ -1,27 +1,30 @@
-"""Codes in files: coordinates as others publish them, and `compare --export`.
+"""Codes in files: published coordinates, and `compare --export`.
 
 A text file holds one point per line, or one coordinate per line. Sloane's tables name such files
 `pack.3.24.txt`: dimension, then number of points; only the name says where a point ends.
 
-`--export` writes each code as plain files for other programs, into a folder of its own:
+`--export` writes each code as plain files for other programs, into its own folder:
 
-| file | what it holds |
+| file | contents |
 |---|---|
-| coordinates.txt | one point per line, blanks between; 16 decimals, or more if found |
+| coordinates.txt | one point per line, separated by blanks; 16 decimals, or more if computed |
 | coordinates.off | the points as float64; for d = 3 with the faces of their hull, for Geomview |
 | gram.npy | inner products, (K, K) float64, NumPy's format; up to 1 GiB |
 | contacts.g6 | the contact graph in graph6; up to 30000 points |
 | distribution.csv | `inner_product,pairs`: unordered pairs of points, from large to small |
-| verified.txt | what is proved of the very decimals in coordinates.txt, with their SHA-256 |
+| verified.txt | the bound proved for the decimals in coordinates.txt, with their SHA-256 |
 | local-optimum.json | a certificate that an exact local optimum is near; up to 3000 coordinates |
 """
 
 import contextlib
 import hashlib
 import io
+import math
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -29,8 +32,10 @@ import numpy as np
 
 from gnc_cli.codes.congruence import distribution
 from gnc_cli.codes.digits import Digits
-from gnc_cli.codes.exact_cosine import rounded_coordinates
+from gnc_cli.codes.exact_cosine import ExactRows, rounded_coordinates
 from gnc_cli.errors import DataError, OutputError, UsageError
+from gnc_cli.geometry.rounding import spacing
+from gnc_cli.geometry.sphere import antipodes, normalise
 from gnc_cli.io.atomic import atomic_file, check_writable, make_folder
 from gnc_cli.io.catalogue import Catalogue, Entry
 from gnc_cli.io.code import CodeFile
@@ -39,6 +44,7 @@ from gnc_cli.io.formats import FORMATS
 from gnc_cli.io.inputs import open_input, split_key
 from gnc_cli.limits.claim import RefutedError, UnresolvedError, document
 from gnc_cli.limits.local_optimum import LocalOptimum
+from gnc_cli.metrics.rows import real_matrix
 from gnc_cli.parameters import spelled
 from gnc_cli.parsing import nearest_float
 from gnc_cli.runtime.deadline import Deadline
@@ -52,36 +58,137 @@ NAMES = (
     "verified.txt",
     "local-optimum.json",
 )
-_MOST_VALUES = 10_000
-"""distribution.csv is left out where there are more different inner products."""
-_MOST_ROWS = 3000
-"""Up to this many rows the coordinates are proved as they are printed."""
+"""Names of the files of an export."""
+_MAX_PRODUCT_VALUES = 10_000
+"""Largest number of different inner products for which distribution.csv is written."""
+_MAX_PROVED_ROWS = 3000
+"""Largest number of rows whose printed coordinates are verified."""
 _DECIMALS = 16
-"""Decimals of coordinates that are known as float64."""
-_GRAM_BYTES = 1 << 30
+"""Number of decimals of float64 coordinates."""
+_MAX_GRAM_BYTES = 1 << 30
+"""Largest size of gram.npy."""
 _BLOCK_BYTES = 32 << 20
-_GRAPH_VERTICES = 30_000
+"""Bytes of the Gram matrix that are in memory at once."""
+_MAX_GRAPH_VERTICES = 30_000
+"""Largest number of points for which contacts.g6 is written: 75 MB."""
 
 _SLOANE = re.compile(r"[a-z]+\.(\d{1,6})\.(\d{1,9})\.txt", re.ASCII | re.IGNORECASE)
-_MOST_NUMBERS = 2_000_000
+"""Name of a file in Sloane's tables."""
+_MAX_NUMBERS = 2_000_000
+"""Largest number of coordinates that are read as exact numbers."""
 _RATIONAL = re.compile(r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?|\d+/\d{1,9})", re.ASCII)
-"""A decimal number or a fraction. Longer exponents and denominators are refused: as exact numbers
-they would fill the memory."""
+"""Decimal number or fraction. Longer exponents and denominators are excluded: as exact numbers they
+would fill the memory."""
+
+EQUAL_COSINE = 1e-12
+"""Largest difference from 1 of the cosine of two rows of the same direction: a row stored twice,
+rounded."""
+_ROUNDED_DECIMALS = range(3, 12)
+"""Numbers of decimals of rounded published coordinates. Those of fewer decimals are exact, or not a
+copy of a code."""
+_PROBLEMS = ("softmax", "tammes", "ufm", "lines")
+"""Problems of `solve`."""
 
 _Content = Iterator[Any] | str
-"""The bytes of a file in pieces, or why it is left out."""
+"""Pieces of the bytes of a file, or the reason why it is not written."""
+
+
+@dataclass(frozen=True, eq=False)
+class Code:
+    """A code to compare."""
+
+    rows: np.ndarray
+    """Rows as they are stored, shape (K, d), float64."""
+    file: str | None
+    """File as the user named it; None for an array."""
+    names: list[str] | None = None
+    """Names of the points, if the file has an attribute `class_names`."""
+    storage: str = "float64"
+    """Dtype of the coordinates in the file or array."""
+    problem: str | None = None
+    """Problem that the search solved, if the file or result says it."""
+
+    @cached_property
+    def precision(self) -> float:
+        """Accuracy of cosines.
+
+        It follows from the dtype, from numbers that have only the digits of float32, or from the
+        lengths of unit rows that were rounded to a few decimals.
+        """
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            single = np.array_equal(self.rows.astype(np.float32), self.rows)
+            deviation = np.abs(np.linalg.norm(self.rows, axis=1) - 1.0).max()
+        stored = max(spacing(self.storage), spacing("float32" if single else "float64"))
+        for decimals in _ROUNDED_DECIMALS:
+            # The error of each row is half of this, that of the cosine of two rows all of it.
+            error = math.sqrt(self.rows.shape[1]) * 10.0**-decimals
+            if EQUAL_COSINE < deviation <= error and np.array_equal(
+                self.rows.round(decimals), self.rows
+            ):
+                return max(stored, error)
+        return stored
+
+    @cached_property
+    def unit(self) -> np.ndarray:
+        """Unit rows, shape (K, d); rows of norm 1 up to rounding are unchanged."""
+        try:
+            unit = normalise(self.rows)
+        except DataError as error:
+            raise DataError(f"{self.file or 'the array'}: {error}; remove or correct it") from error
+        with np.errstate(over="ignore"):
+            deviations = np.abs(np.linalg.norm(self.rows, axis=1, keepdims=True) - 1.0)
+        return np.ascontiguousarray(np.where(deviations <= 1e-14, self.rows, unit))
+
+    @cached_property
+    def exact(self) -> ExactRows:
+        """Rows as exact numbers: the decimals of a text file, else the floats.
+
+        Lines are floats, each followed by its opposite, shape (2 K, d).
+        """
+        lines = self.problem == "lines"
+        words = None if self.file is None or lines else read_decimals(self.file, self.rows)
+        rows = antipodes(self.rows) if lines else self.rows
+        return ExactRows.from_floats(rows) if words is None else ExactRows.from_texts(words)
+
+
+def load_code(source: Any, d: int | None) -> Code:
+    """Load the code of a file, an array (K, d), or an object with `weights`, such as a result."""
+    if isinstance(source, (str, os.PathLike)):
+        stored = read_published(source, d)
+        names = [str(name) for name in np.atleast_1d(stored.attrs.get("class_names", ()))]
+        point_names = names if len(names) == len(stored.weights) else None
+        identity = stored.provenance.get("identity")
+        problem = identity.get("problem") if isinstance(identity, dict) else None
+        return Code(
+            stored.weights, os.fspath(source), point_names, stored.storage, _problem(problem)
+        )
+    array = getattr(source, "weights", source)
+    rows = real_matrix(array, "a code")
+    if min(rows.shape) < 2:
+        raise DataError(f"an array has shape {rows.shape}; expected (K, d), one point per row")
+    storage = str(getattr(array, "dtype", "float64")).removeprefix("torch.")
+    return Code(rows, None, None, storage, _problem(getattr(source, "problem", None)))
+
+
+def _problem(name: Any) -> str | None:
+    """Return the name of a problem of `solve`; None for any other value."""
+    return name if isinstance(name, str) and name in _PROBLEMS else None
 
 
 def is_text(path: str | os.PathLike[str]) -> bool:
-    """Whether `read_published` reads decimals from this file."""
+    """Return True if `read_published` reads decimals from this file."""
     name, key = split_key(os.fspath(path))
     return key is None and PurePath(name).suffix.lower() in (".txt", ".csv")
 
 
 def read_published(path: str | os.PathLike[str], d: int | None = None) -> CodeFile:
-    """The code in any file that gnc reads, or in a text file with one coordinate per line.
+    """Read the code of any file that gnc reads, or of a text file with one coordinate per line.
 
-    There `d` says how many make a point, where the name, `pack.3.24.txt`, does not.
+    For the latter `d` is the dimension, unless the name, `pack.3.24.txt`, says it.
+
+    Raises:
+        DataError: the file is not a code, or its points do not have `d` coordinates.
+        UsageError: a file of one coordinate per line needs a dimension.
     """
     name, _ = split_key(os.fspath(path))
     if is_text(path):
@@ -98,20 +205,20 @@ def read_published(path: str | os.PathLike[str], d: int | None = None) -> CodeFi
 
 
 def _in_points(catalogue: Catalogue, d: int | None) -> Catalogue:
-    """The catalogue of a text file, its single numbers gathered into points."""
+    """Return the catalogue of a text file with its single numbers gathered into points."""
     entry = catalogue.entries.get("table")
     if entry is None or entry.shape[1] != 1:
         return catalogue
     path, count = catalogue.path, entry.shape[0]
-    named = _SLOANE.fullmatch(PurePath(path).name)
+    name_match = _SLOANE.fullmatch(PurePath(path).name)
     if d is not None:
         if count % d:
             raise DataError(
                 f"{path!r} holds {count} numbers, which make no points of {spelled('d', d)}; "
                 "is it cut short?"
             )
-    elif named is not None:
-        d, K = int(named[1]), int(named[2])
+    elif name_match is not None:
+        d, K = int(name_match[1]), int(name_match[2])
         if d * K != count:
             raise DataError(
                 f"{path!r} holds {count} numbers, its name promises {K} points of {d}; "
@@ -131,12 +238,12 @@ def _in_points(catalogue: Catalogue, d: int | None) -> Catalogue:
 
 
 def read_decimals(path: str, rows: np.ndarray) -> list[list[str]] | None:
-    """The decimals and fractions of a text file behind the floats (K, d) read from it, unrounded.
+    """Read the decimals and fractions of a text file, unrounded: K rows of d texts.
 
-    None where the file is not at hand any more (a pipe, another program wrote to it), has other
-    numbers, such as roots, or is very large.
+    `rows` are the floats (K, d) that were read from it. None if the file is no longer available (a
+    pipe, another program wrote to it), has other numbers, such as roots, or is very large.
     """
-    if rows.size > _MOST_NUMBERS or not is_text(path) or not os.path.isfile(path):
+    if rows.size > _MAX_NUMBERS or not is_text(path) or not os.path.isfile(path):
         return None
     try:
         with open(path, encoding="utf-8-sig") as file:
@@ -157,15 +264,18 @@ def read_decimals(path: str, rows: np.ndarray) -> list[list[str]] | None:
 def export_folders(
     export: str | os.PathLike[str], files: Sequence[str | None], force: bool
 ) -> list[Path]:
-    """Where each code goes: `export` itself, or for several a folder in it by the file's name.
+    """Return the folder of each code: `export`, or its subfolders, named after several files.
 
-    Nothing is written yet. Refused are two files of one name, a folder that is a file, and one
-    that holds one of `NAMES` already, without `force`.
+    Nothing is written yet.
+
+    Raises:
+        UsageError: two files have the same name.
+        OutputError: a folder is a file, or contains one of `NAMES` and `force` is False.
     """
     root = Path(export)
     folders = [root]
     if len(files) > 1:
-        folders = [root / _folder_name(file, at) for at, file in enumerate(files, start=1)]
+        folders = [root / _folder_name(file, number) for number, file in enumerate(files, start=1)]
     for folder in folders:
         if folders.count(folder) > 1:
             raise UsageError(
@@ -180,11 +290,11 @@ def export_folders(
     return folders
 
 
-def _folder_name(file: str | None, at: int) -> str:
-    """`run/snub.h5:W` gives `snub`."""
+def _folder_name(file: str | None, number: int) -> str:
+    """Return the folder of a file: `snub` for `run/snub.h5:W`."""
     if file is None or file == "-":
-        return f"code-{at}"
-    return PurePath(PurePath(file).name.partition(":")[0]).stem or f"code-{at}"
+        return f"code-{number}"
+    return PurePath(PurePath(file).name.partition(":")[0]).stem or f"code-{number}"
 
 
 def export_code(
@@ -196,11 +306,13 @@ def export_code(
     *,
     force: bool,
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Write the files of the module's table into `folder`, which is made where missing.
+    """Write the files of the module's table into `folder`, which is made if missing.
 
-    Up to `_MOST_ROWS` rows the coordinates are rounded to decimals, and a cosine is proved of these
-    very decimals. Beyond, they are float64 to the last bit. Each file is written atomically. Where
-    the deadline comes first, the distribution or the proof is left out.
+    W are unit rows, shape (K, d), `contact_pairs` the contacts, shape (m, 2), if they are known.
+
+    Up to `_MAX_PROVED_ROWS` rows the coordinates are rounded to decimals, and a bound of the
+    cosines of these decimals is proved. Above, they are float64 to the last bit. Each file is
+    written atomically. If the deadline comes first, the distribution or the proof is left out.
 
     Returns:
         The files written, and one line for each that was not: its name and the reason.
@@ -208,7 +320,7 @@ def export_code(
     K = len(W)
     texts = None if polished is None else polished.coordinates()
     verified: _Content = "no cosine was proved for these coordinates"
-    if K <= _MOST_ROWS:
+    if K <= _MAX_PROVED_ROWS:
         decimals = _DECIMALS if texts is None else len(texts[0][0].partition(".")[2])
         with contextlib.suppress(TimeoutError):
             texts, cosine = rounded_coordinates(
@@ -220,16 +332,16 @@ def export_code(
             verified = iter([_statement(texts, cosine.text, cosine.tight)])
     spread: _Content = "there are too many different inner products"
     with contextlib.suppress(TimeoutError):
-        values = distribution(W, most=_MOST_VALUES, deadline=deadline)
+        values = distribution(W, max_values=_MAX_PRODUCT_VALUES, deadline=deadline)
         if values is not None:
             spread = _distribution(*values)
     gram: _Content = f"{K} x {K} inner products exceed 1 GiB"
-    if 8 * K * K <= _GRAM_BYTES:
+    if 8 * K * K <= _MAX_GRAM_BYTES:
         gram = _gram(W)
-    graph: _Content = f"{K} points are more than {_GRAPH_VERTICES}"
+    graph: _Content = f"{K} points are more than {_MAX_GRAPH_VERTICES}"
     if contact_pairs is None:
         graph = "contacts were not computed"
-    elif K <= _GRAPH_VERTICES:
+    elif K <= _MAX_GRAPH_VERTICES:
         graph = iter([to_graph6(K, contact_pairs) + b"\n"])
     local: _Content
     try:
@@ -255,7 +367,7 @@ def _lines(coordinates: Iterable[Sequence[str]]) -> Iterator[bytes]:
 
 
 def _statement(coordinates: Sequence[Sequence[str]], cosine: str, tight: bool) -> bytes:
-    """What is proved; apart from the coordinates, which other programs read as bare numbers."""
+    """Return verified.txt; coordinates.txt has only numbers, which other programs read."""
     digest = hashlib.sha256()
     for line in _lines(coordinates):
         digest.update(line)
@@ -272,7 +384,7 @@ def _statement(coordinates: Sequence[Sequence[str]], cosine: str, tight: bool) -
 
 
 def _gram(W: np.ndarray) -> Iterator[Any]:
-    """W W^T as a .npy file, block by block: the matrix is never whole in memory."""
+    """Yield W W^T as a .npy file, block by block: the matrix is never complete in memory."""
     K = len(W)
     head = io.BytesIO()
     np.lib.format.write_array_header_1_0(
@@ -291,7 +403,7 @@ def _distribution(values: np.ndarray, pairs: np.ndarray) -> Iterator[bytes]:
 
 
 def to_graph6(vertices: int, edges: np.ndarray) -> bytes:
-    """A simple graph as a line of graph6, without header or end of line.
+    """Encode a simple graph as a line of graph6, without header or end of line.
 
     One printable byte holds six pairs of vertices, the upper triangle column by column: (0,1),
     (0,2), (1,2), (0,3), ..., the first the highest bit, each byte raised by 63. Source:

@@ -1,4 +1,4 @@
-"""The picture of `gnc compare --plot`: one code, gaps of many, or the table."""
+"""Plot of `gnc compare --plot`: one code, gaps of many, or the table."""
 
 import os
 from collections import Counter
@@ -23,7 +23,7 @@ from gnc_cli.known_codes.verdict import ComparisonStatus
 from gnc_cli.parameters import is_page
 
 _FLOOR = 1e-13
-"""Smaller gaps are drawn as this one: they are rounding, of the table or of the code."""
+"""Smallest gap that is drawn: smaller ones are rounding, of the table or of the code."""
 _MARKS = {
     ComparisonStatus.MATCHES: (BLUE, "o", "ties"),
     ComparisonStatus.WORSE: (ORANGE, "v", "missed"),
@@ -31,17 +31,17 @@ _MARKS = {
     ComparisonStatus.NO_ENTRY: (GREY, "x", "no entry"),
     None: (GREY, "x", "not compared"),
 }
-"""Colour, marker and its name in the legend."""
+"""Colour, marker and its name in the legend, by status."""
 
 
 def plot_compare(result: CompareResult, path: str | os.PathLike[str]) -> None:
     """Draw a comparison into a .png, .svg or .pdf file.
 
-    One code: its points where d is 2 or 3, else its cosines; .html is a page to turn the code.
-    Several files: one line each with the gap. The list: largest cosines against K.
+    One code: its points if d is 2 or 3, else its cosines; .html is a page on which the code can be
+    rotated. Several files: one line each with the gap. The list: largest cosines against K.
 
     Raises:
-        UsageError: unknown suffix.
+        UsageError: the suffix is unknown.
         OutputError: the file cannot be written; nothing has changed.
     """
     codes = result.codes
@@ -69,7 +69,7 @@ def plot_compare(result: CompareResult, path: str | os.PathLike[str]) -> None:
 
 
 def _heading(row: CompareRow) -> tuple[str, str]:
-    """Title and facts of one code."""
+    """Return title and facts of one code."""
     facts = [] if row.max_cosine is None else [f"largest cosine {row.max_cosine:.12g}"]
     if row.best_known is not None and row.gap is not None:
         facts += [f"best known {row.best_known:.12g}", f"gap {row.gap:.2g}"]
@@ -80,7 +80,7 @@ def _heading(row: CompareRow) -> tuple[str, str]:
 
 
 def compared_figure(code: Any) -> Any:
-    """The points of a code where d is 2 or 3, else its cosines."""
+    """Plot the points of a code if d is 2 or 3, else its cosines."""
     row: CompareRow = code.row
     figure = new_figure(7.0, 6.4, *_heading(row))
     ax = figure.add_subplot()
@@ -93,14 +93,14 @@ def compared_figure(code: Any) -> Any:
 
 
 def _gap_figure(result: CompareResult) -> Any:
-    """How far many codes are from the best known ones, on a logarithmic axis."""
+    """Plot the gaps of many codes to the best known ones, on a logarithmic axis."""
     rows = result.rows
     counts = Counter(_MARKS[row.status][2] for row in rows)
     verdicts = ",  ".join(f"{n} {name}" for name, n in counts.items()) or "no rows"
     by_file = all(row.file for row in rows)
     dims = [None] if by_file else sorted({row.d for row in rows})
     height = 2.4 + 0.3 * len(rows) if by_file else 2.0 + 1.6 * len(dims)
-    title = "Largest cosines beside the best known ones"
+    title = "Largest cosines compared with the best known ones"
     facts = f"{verdicts}     table of {result.table.date}"
     figure = new_figure(9.5, height, title, facts)
     axes = figure.subplots(len(dims), sharex=True, sharey=True, squeeze=False).flat
@@ -127,24 +127,24 @@ def _gap_figure(result: CompareResult) -> Any:
 
 
 def _gap(row: CompareRow) -> float:
-    """Size of the gap, at least the floor; the floor where there is nothing to compare with."""
+    """Return the size of the gap, at least the floor; the floor if nothing was compared."""
     compared = row.gap is not None and row.status is not ComparisonStatus.NO_ENTRY
     return max(abs(row.gap or 0.0), _FLOOR) if compared else _FLOOR
 
 
 def _list_figure(result: CompareResult) -> Any:
-    """Largest cosines of the table against K, one colour per d."""
+    """Plot the largest cosines of the table against K, one colour per d."""
     rows = result.rows
     facts = f"{count(len(rows))} codes     table of {result.table.date}"
     figure = new_figure(10.0, 6.4, "Best known spherical codes", facts)
     ax = figure.add_subplot()
     dims = sorted({row.d for row in rows}) or [2]
     for proven, marker, name in ((True, "o", "proved optimal"), (False, "+", "best known")):
-        some = [row for row in rows if bool(row.proven) is proven]
+        kind_rows = [row for row in rows if bool(row.proven) is proven]
         marks = ax.scatter(
-            [row.K for row in some],
-            [row.best_known or 0.0 for row in some],
-            c=[row.d for row in some],
+            [row.K for row in kind_rows],
+            [row.best_known or 0.0 for row in kind_rows],
+            c=[row.d for row in kind_rows],
             norm="log",
             vmin=dims[0],
             vmax=dims[-1],

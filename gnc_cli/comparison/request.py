@@ -1,4 +1,4 @@
-"""A call of `compare`: the declaration of its arguments, and which of them go together."""
+"""Arguments of `compare`: their declaration, and the combinations that are allowed."""
 
 import os
 from collections.abc import Callable
@@ -49,10 +49,10 @@ _GATES = "Gates for CI"
 
 @dataclass(frozen=True, eq=False)
 class Compare(Call):
-    """A call of `compare`.
+    """Call of `compare`.
 
     Raises:
-        UsageError: no mode or several, or an argument that the mode does not take or lacks.
+        UsageError: no mode or several, or an argument that the mode excludes or requires.
     """
 
     files: Annotated[
@@ -176,13 +176,13 @@ class Compare(Call):
     def __post_init__(self) -> None:
         mode = self.mode
         for name, parameter in declared(type(self)).items():
-            (needed,) = parameter.belongs_to or (mode,)
-            if needed != mode and self.is_set(name):
-                condition = needed if needed == "files" else spelled(needed)
+            (required_mode,) = parameter.belongs_to or (mode,)
+            if required_mode != mode and self.is_set(name):
+                condition = required_mode if required_mode == "files" else spelled(required_mode)
                 raise requires(name, condition, f"drop {spelled(name)}")
         if mode == "files" and len(self.d or ()) > 1:
             raise UsageError(
-                f"{spelled('d')} takes one dimension beside files, not {len(self.d or ())}"
+                f"{spelled('d')} takes one dimension with files, not {len(self.d or ())}"
             )
         if self.isometry and len(self.files) == 1:
             raise requires("isometry", "several files", f"drop {spelled('isometry')}")
@@ -194,7 +194,7 @@ class Compare(Call):
 
     @property
     def mode(self) -> str:
-        """`list` or `files`: the one that was asked for."""
+        """Requested mode, `list` or `files`."""
         if self.list and self.files:
             raise UsageError(f"{spelled('list')} and files exclude each other; keep one of them")
         if not self.list and not self.files:

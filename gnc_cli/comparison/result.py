@@ -1,4 +1,4 @@
-"""Results of `gnc compare`: codes beside the known codes, one row each."""
+"""Results of `gnc compare`: codes compared with the known codes, one row each."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -16,7 +16,7 @@ from gnc_cli.records import HIDDEN, HIGHER, LABEL, LOWER, OMITTED_IF_NONE, QUEST
 
 
 class Mode(StrEnum):
-    """What `compare` does."""
+    """Mode of `compare`."""
 
     FILES = "files"
     LIST = "list"
@@ -24,196 +24,193 @@ class Mode(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class CompareRow:
-    """One code, or one entry of the table, beside the best known code of its (d, K)."""
+    """Row of a code or table entry, compared with the best known code of its (d, K)."""
 
     d: int = field(metadata=LABEL | QUESTION)
     """Dimension of the space."""
     K: int = field(metadata=LABEL | QUESTION)
     """Number of points."""
     max_cosine: float | None = field(default=None, metadata=LOWER)
-    """Largest cosine between two different points; None in a list, for lines, or where time ran
-    out."""
+    """Largest cosine of two different points; None in a list, for lines, or if time ran out."""
     best_known: float | None
-    """Smallest largest cosine on record for this d and K; None where there is none."""
+    """Smallest largest cosine on record for this d and K; None if there is none."""
     figure: str | None = None
-    """best_known as its source has it: a fraction where it is exact; every digit in a list."""
+    """Text of best_known as in its source: a fraction if it is exact; every digit in a list."""
     gap: float | None = field(default=None, metadata=LOWER)
-    """max_cosine - best_known: negative is better. It is 0 within the rounding of best_known below
-    it. Of lines the coherence counts in place of max_cosine. A file whose problem is softmax is
-    judged by its distance: 1 - rho_one_vs_rest.lower counts where that is less than max_cosine."""
+    """Difference max_cosine - best_known: negative is better. It is 0 below best_known within its
+    rounding. For lines the coherence takes the place of max_cosine. A file whose problem is softmax
+    is compared by its distance: by 1 - rho_one_vs_rest.lower if that is less than max_cosine."""
     status: ComparisonStatus | None = field(default=None, metadata=WORD)
-    """Where proven is true, `improves` is a contradiction: the entry or the file is wrong. None
-    where nothing was compared."""
+    """Result of the comparison. If proven is true, `improves` is a contradiction: the entry or the
+    file is wrong. None if nothing was compared."""
     rattlers: Rattlers | None = field(metadata=LOWER)
-    """Points whose own distance is above the minimum, by either distance; None where not known."""
+    """Numbers of points whose distance exceeds the minimum, by either distance; None if unknown."""
     contacts: int | None
-    """Pairs at the smallest distance, within the rattler tolerance; None where not known."""
+    """Number of pairs at the smallest distance, within the rattler tolerance; None if unknown."""
     congruent_to: str | None = None
-    """The construction or stored code it equals up to rotation, reflection and order."""
+    """Construction or stored code that is equal up to rotation, reflection and order."""
     source: str | None
-    """Whom to cite for the code of best_known: a theorem, who found or published it, or a
-    construction by name."""
+    """Source of the code of best_known: a theorem, a publication, or a construction by name."""
     optimality: str | None = None
-    """Whom to cite for the proof that best_known is optimal; None where there is none."""
+    """Source of the proof that best_known is optimal; None if there is none."""
     how: str | None = None
-    """The command that found the code of best_known, or writes the stored one, where this project
-    found it."""
+    """Command that finds the code of best_known, or writes the stored one, if gnc found it."""
     proven: bool | None
-    """Whether best_known is proved optimal; None where not settled."""
+    """True if best_known is proved optimal; None if that is not settled."""
     date: str | None = None
-    """Of the source of best_known; None for a theorem or a construction."""
+    """Date of the source of best_known; None for a theorem or a construction."""
     file: str | None = field(default=None, metadata=LABEL)
-    """The file that was read; None for arrays and lists."""
+    """File that was read; None for arrays and lists."""
     seconds: float | None = field(default=None, metadata=LOWER)
     """Wall time of this row."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ListedRow(CompareRow):
-    """An entry of the table."""
+    """Row of an entry of the table."""
 
     record: str
-    """`proved` optimal, `certified` (an exact certificate is public, not refereed), `best-known`,
-    `claimed` (not vetted, never counted) or `solved` (by this project)."""
+    """Status of the entry: `proved` optimal, `certified` (an exact certificate is public, not
+    refereed), `best-known`, `claimed` (not checked, never counted) or `solved` (by this
+    project)."""
     note: str = ""
-    """A note of the table."""
+    """Note of the table."""
 
 
 @dataclass(frozen=True)
 class Polynomial:
-    """The minimal polynomial of a cosine, proposed or proved."""
+    """Minimal polynomial of a cosine, proposed or proved."""
 
     coefficients: tuple[str, ...]
     """Integers of any size as text, the highest power first."""
     text: str
-    """The polynomial in x as it is written."""
+    """Polynomial in x as it is written."""
     evidence: float
-    """Decimal digits with which the cosine fits, beyond those that chance explains."""
+    """Number of decimal digits with which the cosine fits, beyond those that chance explains."""
     proved: bool
-    """Whether an exact code near this one, with the same contacts, provably has this minimal
-    polynomial. Its coordinates were found in the number field of the root, and verified there.
-    False: a proposal."""
+    """True if an exact code near this one, with the same contacts, is proved to have this minimal
+    polynomial: its coordinates were found in the number field of the root, and verified there.
+    False for a proposal."""
 
 
 @dataclass(frozen=True)
 class PolishedCosine:
-    """The code behind a file to many digits, or what stood in their way."""
+    """Polish of the code of a file to many digits, or the obstacle to it."""
 
     decimals: int
-    """Digits after the point."""
+    """Number of digits after the point."""
     cosine: str | None = None
-    """The largest cosine of the polished code, rounded to nearest; None where there was an
-    obstacle."""
+    """Largest cosine of the polished code, rounded to nearest; None if there was an obstacle."""
     how: str | None = None
-    """What decided: `contacts` or `first-order conditions`."""
+    """Equations that determine the code: `contacts` or `first-order conditions`."""
     contacts: int | None = None
-    """Pairs of points at this cosine."""
+    """Number of pairs of points at this cosine."""
     moved: float | None = None
     """Largest change of a coordinate by the polish."""
     polynomial: Polynomial | None = None
-    """None where none fits better than chance."""
+    """Minimal polynomial of the cosine; None if none fits better than chance."""
     obstacle: str | None = None
-    """Why there are no digits, a value of `codes.digits.Obstacle`; None where there are."""
+    """Reason why there are no digits, a value of `codes.digits.Obstacle`; None if there are."""
     advice: str | None = None
-    """What is wrong and what may help, one sentence; None where there are digits."""
+    """Sentence that states the problem and a remedy; None if there are digits."""
 
 
 @dataclass(frozen=True)
 class Isometry:
-    """The map that takes the code of the first file to this one, or that there is none."""
+    """Map from the code of the first file to this one, or the statement that there is none."""
 
     exists: bool | None
-    """Whether the codes are equal up to rotation, reflection and order; None where undecided."""
+    """True if the codes are equal up to rotation, reflection and order; None if undecided."""
     deviation: float | None = None
     """Largest distance of a mapped point from its partner; None without a map."""
     permutation: tuple[int, ...] | None = None
-    """Row k of the first code goes to row `permutation[k]` of this one; of lines, each row is
+    """Row `permutation[k]` of this code to which row k of the first goes; for lines, each row is
     followed by its opposite."""
     rotation: tuple[tuple[float, ...], ...] | None = None
-    """The matrix by which the rows of the first code are multiplied, from the right."""
+    """Matrix by which the rows of the first code are multiplied, from the right."""
     reason: str | None = None
-    """What left it undecided."""
+    """Reason why it is undecided."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class FileRow(CompareRow):
-    """A code of the user's, from a file or an array, with its verdict."""
+    """Row of a code of the user's, from a file or an array, with its verdict."""
 
     rho_one_vs_rest: Bracket | None = field(metadata=HIGHER)
-    """Smallest distance of a point from the convex hull of all others; None where not computed."""
+    """Smallest distance of a point from the convex hull of all others; None if not computed."""
     reference: str | None
-    """What best_known is: `theorem`, `table`, `construction` or `solved` (by this project)."""
+    """Kind of best_known: `theorem`, `table`, `construction` or `solved` (by this project)."""
     best_known_table: str | None = None
-    """The table of known codes that best_known is from, with its date; with --table also what that
-    table has, where it is not from there."""
+    """Table of known codes that contains best_known, with its date; with --table also the
+    comparison with that table, if it is another."""
     on_record: bool
-    """Whether this d and K have an entry of their own. It is a theorem, one of a table, or a solved
-    code."""
+    """True if this d and K have their own entry: a theorem, one of a table, or a solved code."""
     improves_on: str | None
-    """What an improvement improves on: a table with its date and sha256, or a code's source."""
+    """Reference of an improvement: a table with its date and sha256, or a code's source."""
     proved_cosine: str | None
-    """Of an improvement, a decimal that no cosine of the coordinates exceeds, proved in rational
-    arithmetic."""
+    """Decimal that no cosine of the coordinates exceeds, proved in rational arithmetic, for an
+    improvement."""
     advice: str
-    """What the verdict means and what the user may do next, one sentence."""
+    """Sentence that says what the verdict means, and the next step."""
     undecided: tuple[str, ...] = ()
-    """Keys of figures that the time limit left undecided: gates on them end with exit code 4."""
+    """Keys of values that the time limit left undecided: gates on them end with exit code 4."""
     passed: bool | None = None
-    """Whether the code passes. Its gap is within the tolerance, it is not below a value proved
-    optimal and, where an entry is required, the pair is on record; None where undecided."""
+    """True if the code passes: its gap is within the tolerance, it is not below a value proved
+    optimal and, if an entry is required, the pair is on record; None if undecided."""
     min_angle_deg: float | None = field(metadata=HIGHER)
-    """Angle of the closest pair, degrees."""
+    """Angle of the closest pair, in degrees."""
     problem: str | None = field(default=None, metadata=OMITTED_IF_NONE)
-    """Of the search that made the code, where the file says it; `lines` with --lines."""
+    """Problem of the search that made the code, if the file says it; `lines` with --lines."""
     coherence: float | None = field(default=None, metadata=OMITTED_IF_NONE | LOWER)
-    """Of lines, the largest absolute cosine of two, compared with best_known."""
+    """Largest absolute cosine of two lines, which is compared with best_known."""
     congruence: str | None
-    """Whether congruent_to was `decided`; `undecided` where time ran out; None where the code is
-    too large to be looked for."""
+    """State of congruent_to: `decided`; `undecided` if time ran out; None if the code is too large
+    for the search."""
     digits: PolishedCosine | None = field(default=None, metadata=OMITTED_IF_NONE)
-    """With --digits."""
+    """Polish to many digits, with --digits."""
     description: Description | None = field(default=None, metadata=OMITTED_IF_NONE)
-    """With --describe; null also where no time was left."""
+    """Description, with --describe; null also if no time was left."""
     isometry: Isometry | None = field(default=None, metadata=OMITTED_IF_NONE)
-    """With --isometry, of every file but the first."""
+    """Map from the first file's code, with --isometry, in all rows but the first."""
     exported: tuple[str, ...] | None = field(default=None, metadata=OMITTED_IF_NONE)
-    """With --export: the files written."""
+    """Files written, with --export."""
     left_out: tuple[str, ...] | None = field(default=None, metadata=OMITTED_IF_NONE)
-    """With --export: one line for each file that was not written, with the reason."""
+    """One line for each file that was not written, with the reason, with --export."""
 
     @property
     def compared(self) -> float | None:
-        """The cosine that is compared: the coherence of lines, else the largest cosine."""
+        """Cosine that is compared: the coherence of lines, else the largest cosine."""
         return self.max_cosine if self.coherence is None else self.coherence
 
 
 @dataclass(frozen=True)
 class CompareResult(Result):
-    """Codes beside the known codes: the result of `gnc compare`."""
+    """Result of `gnc compare`: codes compared with the known codes."""
 
     rows: tuple[FileRow | ListedRow, ...]
-    """One per file or entry."""
+    """One row per file or entry."""
     table: TableStamp
-    """The table of known codes."""
+    """Table of known codes."""
     mode: Mode = field(metadata=HIDDEN)
+    """Mode of the call."""
     interrupted: bool = field(default=False, metadata=HIDDEN)
-    """A signal came before all rows were there."""
+    """True if a signal came before all rows were ready."""
     codes: tuple[Any, ...] = field(default=(), metadata=HIDDEN, repr=False, compare=False)
-    """Of files: `codes.Judged` of each row, with the arrays that pictures need."""
+    """Compared codes of files, `codes.ComparedCode` of each row, with the arrays of plots."""
 
     command = "compare"
 
     @computed_field  # type: ignore[prop-decorator]
     @property
     def counts(self) -> dict[str, int]:
-        """How many rows have each status."""
+        """Number of rows of each status."""
         return {s.value: sum(row.status is s for row in self.rows) for s in ComparisonStatus}
 
     @property
     def line_kinds(self) -> tuple[type, ...]:
-        """The record of `lines`."""
+        """Record of `lines`."""
         return (FileRow if self.mode is Mode.FILES else ListedRow,)
 
     def lines(self) -> list[dict[str, Any]]:
-        """The rows of CSV and JSON lines: without the counts and the table's stamp."""
+        """Return the rows of CSV and JSON lines, without the counts and the table's stamp."""
         return [self.first_keys | plain(row) for row in self.rows]

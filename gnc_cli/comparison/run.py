@@ -1,4 +1,4 @@
-"""One call of `compare`: the table listed or files compared; then the picture."""
+"""Run of `compare`: the table is listed or files are compared; then the plot."""
 
 import time
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from gnc_cli.comparison.request import Compare
 from gnc_cli.comparison.result import CompareResult, ListedRow, Mode
 from gnc_cli.io.arguments import check_apart
 from gnc_cli.known_codes.table import KnownCode, KnownCodes, numerical_codes, our_copy
-from gnc_cli.known_codes.verdict import TOLERANCE, passes
+from gnc_cli.known_codes.verdict import TOLERANCE
 from gnc_cli.limits.registry import possible_table
 from gnc_cli.metrics.gnc2 import Rattlers
 from gnc_cli.parameters import spelled
@@ -19,7 +19,7 @@ from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.threads import limit_threads, threads_for
 
 if TYPE_CHECKING:
-    from gnc_cli.comparison.codes import Judged
+    from gnc_cli.comparison.codes import ComparedCode
 
 
 def run(call: Compare) -> CompareResult:
@@ -50,9 +50,9 @@ def run(call: Compare) -> CompareResult:
 
 
 def list_codes(call: Compare, table: KnownCodes) -> list[ListedRow]:
-    """The best entry of each pair: of our copy, of the table, or of our numerical codes."""
-    listed = our_copy().merged(table).merged(numerical_codes())
-    rows = [_entry(e) for e in listed.select(call.d, call.K, proven=call.proven)]
+    """List the best entry of each pair: of our copy, of the table, or of our numerical codes."""
+    codes = our_copy().merged(table).merged(numerical_codes())
+    rows = [_entry(e) for e in codes.select(call.d, call.K, proven=call.proven)]
     if call.on_row is not None:
         for row in rows:
             call.on_row(row)
@@ -60,7 +60,7 @@ def list_codes(call: Compare, table: KnownCodes) -> list[ListedRow]:
 
 
 def _entry(entry: KnownCode) -> ListedRow:
-    # The table counts rattlers of the one-vs-one kind, and does not say within which tolerance.
+    # The table counts one-vs-one rattlers, and does not state their tolerance.
     free = None if entry.rattlers is None else Rattlers(entry.rattlers, None, nan)
     return ListedRow(
         d=entry.d,
@@ -82,19 +82,19 @@ def _entry(entry: KnownCode) -> ListedRow:
 # Files
 
 
-def compare_files(call: Compare, table: KnownCodes, deadline: Deadline) -> "list[Judged]":
-    """Each file in its order; further digits; files for other programs.
+def compare_files(call: Compare, table: KnownCodes, deadline: Deadline) -> "list[ComparedCode]":
+    """Compare each file in its order; compute further digits; write files for other programs.
 
-    All files are read before the first is measured: a bad file costs no waiting.
+    All files are read before the first is measured, so that a bad file is reported at once.
     """
     from gnc_cli.comparison.codes import (
-        described,
+        add_description,
+        compare_code,
         isometry,
-        judge_code,
-        load_code,
-        polished_cosine,
+        polish_cosine,
     )
-    from gnc_cli.comparison.files import NAMES, export_code, export_folders
+    from gnc_cli.comparison.files import NAMES, export_code, export_folders, load_code
+    from gnc_cli.comparison.verdict import passes
 
     dimension = None if call.d is None else call.d[0]
     codes = [load_code(source, dimension) for source in call.files]
@@ -103,43 +103,43 @@ def compare_files(call: Compare, table: KnownCodes, deadline: Deadline) -> "list
     folders = []
     if call.export is not None:
         folders = export_folders(call.export, [code.file for code in codes], call.force)
-        written = [folder / name for folder in folders for name in NAMES]
-        read = {"FILES": call.files, spelled("table"): call.table}
-        check_apart({spelled("export"): written}, read)
-    judged: list[Judged] = []
-    for at, code in enumerate(codes):
+        outputs = [folder / name for folder in folders for name in NAMES]
+        inputs = {"FILES": call.files, spelled("table"): call.table}
+        check_apart({spelled("export"): outputs}, inputs)
+    compared: list[ComparedCode] = []
+    for index, code in enumerate(codes):
         if deadline.interrupted:
             break
-        result = judge_code(code, table, deadline, call.threads)
+        result = compare_code(code, table, deadline, call.threads)
         if result.row.status is None and deadline.interrupted:
             break
         with limit_threads(threads_for(float(code.rows.size) ** 3, call.threads)):
             row, digits = result.row, None
             if call.digits is not None:
-                polished, digits = polished_cosine(result, call.digits, deadline)
+                polished, digits = polish_cosine(result, call.digits, deadline)
                 row = replace(row, digits=polished)
             if call.describe:
-                row = described(row, result, code.precision, deadline)
-            if call.isometry and judged:
-                row = replace(row, isometry=isometry(judged[0], result, deadline))
+                row = add_description(row, result, code.precision, deadline)
+            if call.isometry and compared:
+                row = replace(row, isometry=isometry(compared[0], result, deadline))
             if folders:
                 exported, left_out = export_code(
                     result.weights,
                     result.contact_pairs,
                     digits,
-                    folders[at],
+                    folders[index],
                     deadline,
                     force=call.force,
                 )
                 row = replace(row, exported=exported, left_out=left_out)
-        # A limit that nobody gave asks no more of a file than its numbers can say.
+        # A default tolerance requires no more of a file than the precision of its numbers.
         tolerance = call.tolerance
         allowed = max(tolerance, code.precision) if tolerance == TOLERANCE else tolerance
         row = replace(row, passed=passes(row, allowed, call.require_entry))
-        judged.append(replace(result, row=row))
+        compared.append(replace(result, row=row))
         if call.on_row is not None:
             call.on_row(row)
         if call.progress is not None:
-            gap = max((j.row.gap for j in judged if j.row.gap is not None), default=nan)
-            call.progress("codes, largest gap", len(judged), len(codes), gap)
-    return judged
+            gap = max((j.row.gap for j in compared if j.row.gap is not None), default=nan)
+            call.progress("codes, largest gap", len(compared), len(codes), gap)
+    return compared

@@ -1,4 +1,4 @@
-"""What `gnc compare` shows: tables of one code, several, the list; its own gates."""
+"""Output of `gnc compare`: tables of one code, several, the list; its gates."""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -25,7 +25,7 @@ from gnc_cli.figures import (
     published,
     short,
 )
-from gnc_cli.known_codes.citation import cited, standing
+from gnc_cli.known_codes.citation import cite, standing
 from gnc_cli.known_codes.table import TableStamp, our_copy
 from gnc_cli.known_codes.verdict import TOLERANCE, ComparisonStatus
 from gnc_cli.metrics.gnc2 import Rattlers
@@ -38,7 +38,7 @@ _COLOURS = {
     ComparisonStatus.NO_ENTRY: "yellow",
 }
 _TITLES = {
-    Mode.FILES: "Codes beside the known codes",
+    Mode.FILES: "Codes compared with the known codes",
     Mode.LIST: "Known codes",
 }
 _UNNAMED = {
@@ -46,11 +46,11 @@ _UNNAMED = {
     "undecided": "undecided: the search was cut short; raise --time-limit",
     None: "not looked for",
 }
-"""Why a code has no name, by `congruence`."""
-_FIGURE = 22
-"""A terminal shows this many letters of a figure in the list."""
-_APART = 1e-11
-"""A largest cosine this far above 1 - rho is not what a Softmax Code is judged by."""
+"""Reason why a code has no name, by `congruence`."""
+_MAX_LETTERS = 22
+"""Largest number of letters of a cosine in the list on a terminal."""
+_MIN_EXCESS = 1e-11
+"""Smallest excess of a largest cosine above 1 - rho at which a Softmax Code is compared by rho."""
 _COLUMNS = (
     "file",
     "d",
@@ -64,22 +64,23 @@ _COLUMNS = (
     "degrees",
     "congruent to",
 )
-_SHOWN = ("min_angle_deg", "figure", "status", "advice", "description", "digits")
-"""Figures that stand in remarks, in what is said below and in tables of their own."""
-_MOST = 8
-"""Sources, and pairs per source, that are named below a table."""
+_PRINTED_KEYS = ("min_angle_deg", "figure", "status", "advice", "description", "digits")
+"""Keys whose values are in remarks, in the notes below and in other tables."""
+_MAX_SOURCES = 8
+"""Largest number of sources, and of pairs per source, that are named below a table."""
 
 
 def view(result: CompareResult, verbose: bool) -> list[Table]:
-    """The tables for a person.
+    """Return the tables for a person.
 
     Args:
-        verbose: degrees, whole figures, and the keys of the JSON, which gates take.
+        result: the result of `compare`.
+        verbose: with degrees, all digits, and the keys of the JSON, which gates take.
     """
     if result.mode is Mode.FILES and len(result.rows) == 1:
         (row,) = result.rows
         assert isinstance(row, FileRow)
-        return _sheet(row, result.table, verbose)
+        return _code_tables(row, result.table, verbose)
     counts = [f"{n} {name.replace('_', ' ')}" for name, n in result.counts.items() if n]
     title = f"{_TITLES[result.mode]}   {', '.join([plural(len(result.rows), 'row'), *counts])}"
     rows: Sequence[Any] = result.rows
@@ -93,48 +94,49 @@ def view(result: CompareResult, verbose: bool) -> list[Table]:
 
 
 def verdicts(result: CompareResult, options: dict[str, Any]) -> list[GateVerdict]:
-    """What the rows say of --tolerance, of proved optima and of --require-entry.
+    """Return the verdicts of --tolerance, of proved optima and of --require-entry.
 
-    A row below a figure that is proved optimal fails: the entry or the file is wrong. A passed
-    --tolerance is worth a line only where the user set it, or in a report.
+    A row below a value that is proved optimal fails: the entry or the file is wrong. A passed
+    --tolerance has a line only if the user set it, or in a report.
 
     Args:
-        options: as the user wrote them, by parameter.
+        result: the result of `compare`.
+        options: options as the user wrote them, by parameter.
     """
     rows = [row for row in result.rows if isinstance(row, FileRow)]
     if not rows:
         return []
-    judged = []
+    gates = []
     tolerance = number(options.get("tolerance", TOLERANCE))
     worse = [row for row in rows if (row.gap or 0.0) > tolerance and not row.passed]
-    unseen = [row for row in rows if row.passed is None]
-    status = Status.FAILED if worse else Status.UNDECIDED if unseen else Status.PASSED
+    undecided = [row for row in rows if row.passed is None]
+    status = Status.FAILED if worse else Status.UNDECIDED if undecided else Status.PASSED
     if status is Status.UNDECIDED:
-        detail = f"no time for {_place(unseen[0])}"
+        detail = f"no time for {_place(undecided[0])}"
     else:
         worst = max(rows, key=lambda row: -2.0 if row.gap is None else row.gap)
         detail = f"{'no' if worst.gap is None else f'{worst.gap:.3g}'} gap at {_place(worst)}"
     if len(rows) > 1:
         detail += f"; {len(worse)} of {len(rows)} rows worse"
     if status is not Status.PASSED or tolerance != TOLERANCE or options.get("report"):
-        judged.append(GateVerdict(f"--tolerance {tolerance:g}", status, detail))
+        gates.append(GateVerdict(f"--tolerance {tolerance:g}", status, detail))
     for row in rows:
         if row.status is ComparisonStatus.IMPROVES and row.proven:
             detail = f"{_place(row)} is below an entry marked proved optimal"
-            judged.append(GateVerdict("proved optima", Status.FAILED, detail))
+            gates.append(GateVerdict("proved optima", Status.FAILED, detail))
     if options.get("require_entry"):
         missing = [_place(row) for row in rows if not row.on_record]
         detail = f"no code on record at {'; '.join(missing)}" if missing else "all on record"
         status = Status.FAILED if missing else Status.PASSED
-        judged.append(GateVerdict("--require-entry", status, detail))
-    return judged
+        gates.append(GateVerdict("--require-entry", status, detail))
+    return gates
 
 
 def _place(row: CompareRow) -> str:
     return f"d = {row.d:,}, K = {row.K:,}" + (f" ({row.file})" if row.file else "")
 
 
-def _sheet(r: FileRow, stamp: TableStamp, verbose: bool) -> list[Table]:
+def _code_tables(r: FileRow, stamp: TableStamp, verbose: bool) -> list[Table]:
     angle = "" if r.min_angle_deg is None else f"minimal angle {r.min_angle_deg:.8f} degrees"
     cosine = ("largest cosine", decimals(r.max_cosine), angle, "max_cosine")
     if r.coherence is not None:
@@ -144,18 +146,20 @@ def _sheet(r: FileRow, stamp: TableStamp, verbose: bool) -> list[Table]:
         remark = "no table, construction or numerical code has this d and K"
         rows.append(("best known", "-", remark, "best_known"))
     else:
-        source = cited(r.source or "", r.d, r.K)
+        source = cite(r.source or "", r.d, r.K)
         proved = standing(r.proven, r.optimality)
         remark = ", ".join(filter(None, (source, proved, r.best_known_table)))
         rows.append(("best known", published(r.figure or ""), remark, "best_known"))
-        of = "of distances, " if _by_distance(r) else ""
-        rows.append(("gap", short(r.gap), f"{of}negative is better", "gap"))
+        scope = "of distances, " if _by_distance(r) else ""
+        rows.append(("gap", short(r.gap), f"{scope}negative is better", "gap"))
     if r.rho_one_vs_rest is not None and _by_distance(r):
         rho = r.rho_one_vs_rest
         rows.append(("one-vs-rest distance", lower_end(rho), certified(rho), "rho_one_vs_rest"))
-    named = "up to rotation, reflection and order" if r.congruent_to else _UNNAMED[r.congruence]
+    remark_on_name = (
+        "up to rotation, reflection and order" if r.congruent_to else _UNNAMED[r.congruence]
+    )
     if r.coherence is None:
-        rows.append(("congruent to", r.congruent_to or "-", named, "congruent_to"))
+        rows.append(("congruent to", r.congruent_to or "-", remark_on_name, "congruent_to"))
     if r.exported:
         names = ", ".join(PurePath(path).name for path in r.exported)
         rows.append(("exported", str(PurePath(r.exported[0]).parent), names, "exported"))
@@ -165,7 +169,7 @@ def _sheet(r: FileRow, stamp: TableStamp, verbose: bool) -> list[Table]:
     title = f"{r.file or 'code'}   d = {count(r.d)}, K = {count(r.K)}"
     tables = [facts(title, rows, verbose=verbose)]
     if verbose:
-        tables.append(details(r, tables, *_SHOWN))
+        tables.append(details(r, tables, *_PRINTED_KEYS))
     if r.description is not None:
         tables.append(details(r.description, (), "rigidity.direction", title="description"))
     if r.digits is not None:
@@ -175,9 +179,9 @@ def _sheet(r: FileRow, stamp: TableStamp, verbose: bool) -> list[Table]:
 
 
 def _by_distance(r: FileRow) -> bool:
-    """Whether the one-vs-rest distance decides, because the largest cosine alone says less."""
+    """Return True if the one-vs-rest distance decides: a Softmax Code of a larger cosine."""
     bound = 0.0 if r.rho_one_vs_rest is None else r.rho_one_vs_rest.lower
-    return r.problem == "softmax" and (r.max_cosine or 0.0) > 1.0 - bound + _APART
+    return r.problem == "softmax" and (r.max_cosine or 0.0) > 1.0 - bound + _MIN_EXCESS
 
 
 def _files(title: str, rows: Sequence[FileRow], verbose: bool) -> Table:
@@ -201,7 +205,7 @@ def _files(title: str, rows: Sequence[FileRow], verbose: bool) -> Table:
 
 
 def _isometries(rows: Sequence[FileRow]) -> Iterator[str]:
-    """Return one line for each file that was matched with the first one."""
+    """Yield one line for each file that was matched with the first one."""
     for row in rows:
         if (match := row.isometry) is None:
             continue
@@ -212,19 +216,19 @@ def _isometries(rows: Sequence[FileRow]) -> Iterator[str]:
 
 
 def _list(title: str, rows: Sequence[ListedRow], notes: list[Cell], verbose: bool) -> Table:
-    """A line for each entry; only a terminal, where lines wrap, has short ones."""
+    """Return the table of entries; only on a terminal, where lines wrap, they are short."""
     terminal = sys.stdout is not None and sys.stdout.isatty()
     short = terminal and not verbose
     cells: list[tuple[Cell, ...]] = [
         (
             str(r.d),
             str(r.K),
-            (r.figure or "")[: _FIGURE if short else None],
+            (r.figure or "")[: _MAX_LETTERS if short else None],
             r.record or "-",
             _rattlers(r.rattlers),
             count(r.contacts),
             r.date or "-",
-            (cited(r.source or "") if short else r.source or "")
+            (cite(r.source or "") if short else r.source or "")
             + (f"; {standing(r.proven, r.optimality, whole=not short)}" if r.optimality else ""),
             r.note if verbose else "",
         )
@@ -236,7 +240,7 @@ def _list(title: str, rows: Sequence[ListedRow], notes: list[Cell], verbose: boo
 
 
 def _endings(rows: Sequence[FileRow]) -> list[Cell]:
-    """What an improvement means, the digits of each file, and whom to cite."""
+    """Return the notes: the meaning of improvements, the digits of each file, and sources."""
     notes: list[Cell] = [
         (*_verdict(r), f": {r.file or f'd = {r.d}, K = {r.K}'}: {r.advice}")
         for r in rows
@@ -245,27 +249,31 @@ def _endings(rows: Sequence[FileRow]) -> list[Cell]:
     sources: dict[str, dict[str, None]] = {}
     for r in rows:
         if isinstance(r, FileRow) and r.digits is not None:
-            of = r.digits.polynomial
-            root = f", {'' if of.proved else 'seemingly '}root of {of.text}" if of else ""
+            polynomial = r.digits.polynomial
+            root = (
+                f", {'' if polynomial.proved else 'seemingly '}root of {polynomial.text}"
+                if polynomial
+                else ""
+            )
             cosine = r.digits.cosine or f"none: {r.digits.advice}"
             notes.append((Styled("digits", "bold"), f": {r.file}: {cosine}{root}"))
         if r.source:
             sources.setdefault(r.source, {})[f"({r.d}, {r.K})"] = None
-    for source, where in list(sources.items())[:_MOST]:
-        more = " ..." if len(where) > _MOST else ""
-        some = ", ".join(list(where)[:_MOST])
-        notes.append((Styled("best known", "bold"), f": {cited(source)}: {some}{more}"))
+    for source, sizes in list(sources.items())[:_MAX_SOURCES]:
+        ellipsis = " ..." if len(sizes) > _MAX_SOURCES else ""
+        pairs = ", ".join(list(sizes)[:_MAX_SOURCES])
+        notes.append((Styled("best known", "bold"), f": {cite(source)}: {pairs}{ellipsis}"))
     return notes
 
 
 def _record(r: CompareRow) -> str:
-    """The best known cosine, a fraction where it is exact."""
+    """Format the best known cosine; a fraction if it is exact."""
     exact = r.figure is not None and "." not in r.figure
     return r.figure if exact and r.figure else decimals(r.best_known, 10)
 
 
 def _status(status: ComparisonStatus | None) -> Styled:
-    """A status in its colour; news in capitals."""
+    """Return a status in its colour; an improvement in capitals."""
     if status is None:
         return Styled("undecided", "yellow")
     words = status.value.replace("_", " ")
@@ -273,7 +281,7 @@ def _status(status: ComparisonStatus | None) -> Styled:
 
 
 def _verdict(row: CompareRow) -> tuple[str, ...]:
-    """The status of a row; in red below a proved figure, with a remark where a gap passes."""
+    """Return the status of a row; in red below a proved value, with a remark if a gap passes."""
     status = _status(row.status)
     if row.status is ComparisonStatus.IMPROVES and row.proven:
         return (Styled(status, "bold red"),)
@@ -283,7 +291,7 @@ def _verdict(row: CompareRow) -> tuple[str, ...]:
 
 
 def _stamp(table: TableStamp) -> Styled:
-    """Which table of known codes this was."""
+    """Return the identity of the table of known codes."""
     size = f"{count(table.rows)} entries, sha256 {table.sha256[:12]}"
     return Styled(f"known codes: {table.title}, {size}", "dim")
 

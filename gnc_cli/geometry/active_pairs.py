@@ -14,9 +14,9 @@ from scipy import sparse
 from gnc_cli.geometry.linear_program import solve_linear_program
 from gnc_cli.runtime.deadline import Deadline
 
-_ENTRIES = 1 << 20
-"""Coordinates, or entries of a normal matrix, that are gathered at a time: all pairs of many rows
-would take K^2 d of the first and K^2 d^2 of the second."""
+_BLOCK_ENTRIES = 1 << 20
+"""Coordinates, or entries of a normal matrix, that are gathered at a time (8 MB in float64): all
+pairs of K rows would take K^2 d of the first and K^2 d^2 of the second."""
 
 
 @dataclass(frozen=True)
@@ -24,57 +24,69 @@ class ActivePairs:
     """A list of m pairs by the indices of their rows."""
 
     a: np.ndarray
+    """First rows, integers, shape (m,)."""
     b: np.ndarray
+    """Second rows, integers, shape (m,)."""
     e: np.ndarray | None = None
-    """None: no third row."""
+    """Third rows, integers, shape (m,); None without third rows."""
 
     def __len__(self) -> int:
         return len(self.a)
 
     def values(self, points: np.ndarray) -> np.ndarray:
-        """The value c of every pair, shape (m,); differences are taken first, to lose no digits."""
+        """Return the value c of each pair, shape (m,), at rows (P, d).
+
+        Differences are taken first, which keeps all digits.
+        """
         values = np.empty(len(self))
-        some = max(1, _ENTRIES // points.shape[1])
-        for start in range(0, len(self), some):
-            part = self.take(slice(start, start + some))
-            values[start : start + some] = np.einsum("md,md->m", points[part.a], part.slope(points))
+        block = max(1, _BLOCK_ENTRIES // points.shape[1])
+        for start in range(0, len(self), block):
+            part = self.take(slice(start, start + block))
+            values[start : start + block] = np.einsum(
+                "md,md->m", points[part.a], part.slope(points)
+            )
         return values
 
     def slope(self, points: np.ndarray) -> np.ndarray:
-        """`z_b`, or `z_b - z_e`: the gradient with respect to row a, shape (m, d)."""
-        return points[self.b] if self.e is None else points[self.b] - points[self.e]
+        """Return the gradients with respect to rows a, `z_b` or `z_b - z_e`, shape (m, d)."""
+        return np.asarray(points[self.b] if self.e is None else points[self.b] - points[self.e])
 
     def largest(self, points: np.ndarray) -> float:
-        """The largest value."""
+        """Return the largest value at rows (P, d)."""
         return float(self.values(points).max())
 
     def missing_in(self, other: "ActivePairs") -> "ActivePairs":
-        """The pairs of this list that `other` lacks."""
+        """Return the pairs of this list that `other` lacks."""
         return self.take(~np.isin(self._keys(), other._keys()))
 
     def joined(self, other: "ActivePairs") -> "ActivePairs":
-        """Both lists, one after the other."""
+        """Concatenate two lists."""
         e = None
         if self.e is not None and other.e is not None:
             e = np.concatenate([self.e, other.e])
         return ActivePairs(np.concatenate([self.a, other.a]), np.concatenate([self.b, other.b]), e)
 
-    def take(self, which: np.ndarray | slice) -> "ActivePairs":
-        """A part of the list, by mask, indices or slice."""
-        return ActivePairs(self.a[which], self.b[which], None if self.e is None else self.e[which])
+    def take(self, selection: np.ndarray | slice) -> "ActivePairs":
+        """Return a part of the list, by mask (m,), indices or slice."""
+        return ActivePairs(
+            self.a[selection], self.b[selection], None if self.e is None else self.e[selection]
+        )
 
     def _keys(self) -> np.ndarray:
-        return self.a.astype(np.int64) * 2**31 + self.b
+        return np.asarray(self.a.astype(np.int64) * 2**31 + self.b)
 
 
 def retracted(points: np.ndarray, free: np.ndarray) -> np.ndarray:
-    """Free rows at unit length; the others keep every bit."""
+    """Scale the free rows (a mask, (P,)) of points (P, d) to unit length; the others stay exact."""
     norms = np.linalg.norm(points, axis=1, keepdims=True)
     return np.where(free[:, None], points / norms, points)
 
 
 def tangent_bases(points: np.ndarray) -> np.ndarray:
-    """Orthonormal bases of the tangent spaces, shape (P, d, d-1), by Householder reflections."""
+    """Return orthonormal bases of the tangent spaces at unit rows (P, d), shape (P, d, d-1).
+
+    They are columns of Householder reflections.
+    """
     count, d = points.shape
     v = points.copy()
     v[:, 0] += np.where(points[:, 0] >= 0.0, 1.0, -1.0)
@@ -87,41 +99,43 @@ def tangent_bases(points: np.ndarray) -> np.ndarray:
 class Linearisation:
     """First and second derivatives of m values in the tangent coordinates of the free rows.
 
-    Row r of the configuration owns the q = d - 1 coordinates `place[r] * q ...`; rows that may not
-    move own none. Nothing of size m x n is formed.
+    Row r of the configuration has the q = d - 1 coordinates from `place[r] * q` on; fixed rows have
+    none. Nothing of size m x n is formed.
     """
 
     rows: tuple[np.ndarray, ...]
-    """Per slot (a, b and perhaps e) the row of each pair, shape (m,)."""
+    """Row of each pair, shape (m,), one array per slot (a, b and, in HardMax, e)."""
     gradients: tuple[np.ndarray, ...]
-    """Per slot the derivative of each value in its row's coordinates, (m, q); 0 at fixed rows."""
+    """Derivative of each value in its row's coordinates, (m, q), per slot; 0 at fixed rows."""
     bends: tuple[np.ndarray, ...]
-    """Per slot the second derivative of each value along its own row, a multiple of I, (m,)."""
+    """Second derivative of each value along its own row, a multiple of I, (m,), per slot."""
     bases: np.ndarray
     """Tangent bases, shape (P, d, q)."""
     place: np.ndarray
     """Position of each row among the free ones, -1 for the others, shape (P,)."""
     size: int
-    """n, the number of coordinates."""
+    """Number n of coordinates."""
 
     def moves(self, x: np.ndarray) -> np.ndarray:
-        """Tangent vectors of all rows with coordinates x (n,), shape (P, d); 0 at fixed rows."""
+        """Convert coordinates x (n,) to tangent vectors of all rows, (P, d); 0 at fixed rows."""
         steps = np.zeros(self.bases.shape[:2])
         free = self.place >= 0
         steps[free] = np.einsum("kdq,kq->kd", self.bases[free], x.reshape(-1, self.bases.shape[2]))
         return steps
 
     def forward(self, x: np.ndarray) -> np.ndarray:
-        """Jacobian times coordinates x (n,): change of every value, shape (m,)."""
+        """Multiply coordinates x (n,) by the Jacobian: the change of each value, shape (m,)."""
         q = self.bases.shape[2]
         padded = np.concatenate([x.reshape(-1, q), np.zeros((1, q))])
-        return sum(
-            np.einsum("mq,mq->m", g, padded[self.place[r]])
-            for r, g in zip(self.rows, self.gradients, strict=True)
+        return np.asarray(
+            sum(
+                np.einsum("mq,mq->m", g, padded[self.place[r]])
+                for r, g in zip(self.rows, self.gradients, strict=True)
+            )
         )
 
     def adjoint(self, weights: np.ndarray) -> np.ndarray:
-        """Transposed Jacobian times weights (m,): shape (n,)."""
+        """Multiply weights (m,) by the transposed Jacobian, shape (n,)."""
         q = self.bases.shape[2]
         total = np.zeros((int(self.place.max(initial=-1)) + 2, q))
         for r, g in zip(self.rows, self.gradients, strict=True):
@@ -132,59 +146,64 @@ class Linearisation:
         return total[1:].ravel()
 
     def curvature(self, multipliers: np.ndarray) -> np.ndarray:
-        """Per row, `d^2 (sum multipliers c)` along that row, shape (P,)."""
-        return sum(
-            np.bincount(r, multipliers * b, minlength=len(self.place))
-            for r, b in zip(self.rows, self.bends, strict=True)
-        )  # type: ignore[return-value]
+        """Return `d^2 (sum multipliers c)` along each row, shape (P,), for multipliers (m,)."""
+        return np.asarray(
+            sum(
+                np.bincount(r, multipliers * b, minlength=len(self.place))
+                for r, b in zip(self.rows, self.bends, strict=True)
+            )
+        )
 
     def normal(self, multipliers: np.ndarray, ratios: np.ndarray) -> np.ndarray:
-        """`H + J^T diag(ratios) J` with H the Hessian of `sum multipliers c`, dense (n, n)."""
+        """Return `H + J^T diag(ratios) J`, H the Hessian of `sum multipliers c`, dense (n, n).
+
+        Multipliers and ratios have shape (m,).
+        """
         q, n = self.bases.shape[2], self.size
         inner = np.arange(q)
         half = np.zeros((n, n))
         flat = half.reshape(-1)
-        step = max(1, _ENTRIES // (q * q))
+        step = max(1, _BLOCK_ENTRIES // (q * q))
         for s in range(len(self.rows)):
             for t in range(s, len(self.rows)):
-                live = np.flatnonzero(
+                free_pairs = np.flatnonzero(
                     (self.place[self.rows[s]] >= 0) & (self.place[self.rows[t]] >= 0)
                 )
-                for some in np.split(live, range(step, len(live), step)):
-                    i, j = self.rows[s][some], self.rows[t][some]
-                    gs, gt = self.gradients[s][some], self.gradients[t][some]
-                    block = (ratios[some, None] * gs)[:, :, None] * gt[:, None, :]
+                for part in np.split(free_pairs, range(step, len(free_pairs), step)):
+                    i, j = self.rows[s][part], self.rows[t][part]
+                    gs, gt = self.gradients[s][part], self.gradients[t][part]
+                    block = (ratios[part, None] * gs)[:, :, None] * gt[:, None, :]
                     if s == 0 and t > 0:  # c is bilinear in row a and rows b, e
                         sign = 1.0 if t == 1 else -1.0
-                        lam = (sign * multipliers[some])[:, None, None]
+                        lam = (sign * multipliers[part])[:, None, None]
                         block += lam * (self.bases[i].transpose(0, 2, 1) @ self.bases[j])
-                    at = self.place[i] * q * n + self.place[j] * q
-                    where = at[:, None, None] + inner[:, None] * n + inner
-                    np.add.at(flat, where.ravel(), (block if s < t else 0.5 * block).ravel())
+                    corner = self.place[i] * q * n + self.place[j] * q
+                    index = corner[:, None, None] + inner[:, None] * n + inner
+                    np.add.at(flat, index.ravel(), (block if s < t else 0.5 * block).ravel())
         matrix = half + half.T
         bend = self.curvature(multipliers)[self.place >= 0]
         matrix[np.diag_indices(n)] += np.repeat(bend, q)
         return matrix
 
     def jacobian(self) -> sparse.csr_matrix:
-        """The Jacobian itself, sparse (m, n), for a linear programme."""
+        """Return the Jacobian, sparse (m, n), for a linear program."""
         q, m = self.bases.shape[2], len(self.rows[0])
         data, row, column = [], [], []
         for r, g in zip(self.rows, self.gradients, strict=True):
-            live = self.place[r] >= 0
-            data.append(g[live].ravel())
-            row.append(np.repeat(np.flatnonzero(live), q))
-            column.append((self.place[r[live], None] * q + np.arange(q)).ravel())
+            movable = self.place[r] >= 0
+            data.append(g[movable].ravel())
+            row.append(np.repeat(np.flatnonzero(movable), q))
+            column.append((self.place[r[movable], None] * q + np.arange(q)).ravel())
         entries = (np.concatenate(data), (np.concatenate(row), np.concatenate(column)))
         return sparse.csr_matrix(entries, shape=(m, self.size))
 
     def best_move(
         self, values: np.ndarray, reach: float, deadline: Deadline, *, unit: float = 1.0
     ) -> np.ndarray | None:
-        """Coordinates u (n,), at most `reach` each, with the least `max(values + J u)`.
+        """Return the coordinates u (n,), at most `reach` each, that minimise `max(values + J u)`.
 
-        By a linear programme in units of `unit`, which the solver's tolerance of 1e-7 is relative
-        to; None where it was not solved before the deadline.
+        A linear program finds them. Its values (m,) are in units of `unit`, to which the solver's
+        tolerance of 1e-7 is relative. None if it was not solved before the deadline.
         """
         m, n = len(values), self.size
         # Unknowns (u, s): minimise s with values - max + J u <= s.
@@ -204,7 +223,7 @@ def linearise(pairs: ActivePairs, points: np.ndarray, free: np.ndarray) -> Linea
     Args:
         pairs: m pairs.
         points: unit rows, shape (P, d).
-        free: rows that may move, shape (P,), bool.
+        free: mask of the rows that may move, shape (P,), bool.
     """
     bases = tangent_bases(points)
     place = np.full(len(points), -1)

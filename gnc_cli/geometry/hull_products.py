@@ -1,6 +1,6 @@
 """Products of directions with all rows of a code, by NumPy or on a torch device.
 
-Only which rows lie furthest along a direction, and how far, comes back; the matrix of products
+A batch returns the rows furthest along each direction and their products; the matrix of products
 stays where it was computed. Sums may be added in any order: the caller's error bounds
 (`rounding.py`) hold for each of them.
 """
@@ -14,55 +14,55 @@ if TYPE_CHECKING:
 
 
 class ArrayProducts:
-    """By NumPy, on the CPU: a code in float64, shape (K, d), and, where it is used, in float32.
+    """Products by NumPy, on the CPU, with a code (K, d) in float64 and, if given, its float32 copy.
 
     Example:
-        >>> seen = ArrayProducts(np.eye(3), None).look(np.eye(3)[:1], np.array([0]), False)
-        >>> seen.own, seen.top
+        >>> batch = ArrayProducts(np.eye(3), None).look(np.eye(3)[:1], np.array([0]), False)
+        >>> batch.own_product, batch.top
         (array([1.]), array([0.]))
     """
 
     def __init__(self, W: np.ndarray, small: np.ndarray | None) -> None:
         self._W, self._small = W, small
 
-    def look(self, h: np.ndarray, own: np.ndarray, single: bool) -> "ArraySeen":
-        """Products of directions h (m, d) with all rows; each leaves out its own row (m,)."""
+    def look(self, h: np.ndarray, classes: np.ndarray, single: bool) -> "ArrayBatch":
+        """Multiply directions h (m, d) by all rows; `classes` (m,) are their own rows."""
         if single:
             assert self._small is not None
-            return ArraySeen(h.astype(np.float32) @ self._small.T, own)
-        return ArraySeen(h @ self._W.T, own)
+            return ArrayBatch(h.astype(np.float32) @ self._small.T, classes)
+        return ArrayBatch(h @ self._W.T, classes)
 
 
-class ArraySeen:
-    """Products of m directions with all K rows; each direction leaves out one row, its own."""
+class ArrayBatch:
+    """Products of m directions with all K rows; each direction excludes one row, its own."""
 
-    def __init__(self, products: np.ndarray, own: np.ndarray) -> None:
-        index = np.arange(len(own))
-        self.own: np.ndarray = products[index, own].astype(np.float64)
-        """Products with the own rows, shape (m,)."""
-        products[index, own] = -np.inf
+    def __init__(self, products: np.ndarray, classes: np.ndarray) -> None:
+        index = np.arange(len(classes))
+        self.own_product: np.ndarray = products[index, classes].astype(np.float64)
+        """Product of each direction with its own row, shape (m,)."""
+        products[index, classes] = -np.inf
         self.top: np.ndarray = products.max(axis=1).astype(np.float64)
-        """The largest other product of each direction, shape (m,)."""
+        """Largest other product of each direction, shape (m,)."""
         self._products = products
 
-    def largest(self, at: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-        """The largest products of some directions, falling, and their rows, both (n, count).
+    def largest(self, directions: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the largest products of n directions, descending, and their rows, both (n, count).
 
-        No own row is among them; count is K - 1 at most.
+        `directions` are indices, shape (n,). Own rows are excluded; count is at most K - 1.
         """
-        rows = np.empty((len(at), count), dtype=np.intp)
-        for i, k in enumerate(at):
-            # partition is vectorised where argpartition is not; ties at the cut fill up the rest.
+        rows = np.empty((len(directions), count), dtype=np.intp)
+        for i, k in enumerate(directions):
+            # Only `partition` is vectorised, not `argpartition`; ties at the cut fill the places.
             row = self._products[k]
             cut = np.partition(row, len(row) - count)[len(row) - count]
-            above = np.flatnonzero(row > cut)
-            level = np.flatnonzero(row == cut)[: count - len(above)]
-            rows[i] = np.concatenate([above[np.argsort(-row[above])], level])
-        return np.take_along_axis(self._products[at], rows, axis=1), rows
+            larger = np.flatnonzero(row > cut)
+            ties = np.flatnonzero(row == cut)[: count - len(larger)]
+            rows[i] = np.concatenate([larger[np.argsort(-row[larger])], ties])
+        return np.take_along_axis(self._products[directions], rows, axis=1), rows
 
 
 class TensorProducts:
-    """By torch, on a device; otherwise as `ArrayProducts`."""
+    """Products by torch, on a device; otherwise the same as `ArrayProducts`."""
 
     def __init__(self, W: np.ndarray, small: np.ndarray | None, device: "torch.device") -> None:
         import torch
@@ -71,12 +71,12 @@ class TensorProducts:
         self._W = torch.from_numpy(W).to(device)
         self._small = None if small is None else torch.from_numpy(small).to(device)
 
-    def look(self, h: np.ndarray, own: np.ndarray, single: bool) -> "TensorSeen":
-        """As `ArrayProducts.look`; float32 products are rounded as float32, whatever is set."""
+    def look(self, h: np.ndarray, classes: np.ndarray, single: bool) -> "TensorBatch":
+        """Multiply as `ArrayProducts.look`; float32 products never use TF32."""
         import torch
 
         directions = torch.from_numpy(h).to(self._device)
-        before = torch.get_float32_matmul_precision()
+        precision = torch.get_float32_matmul_precision()
         torch.set_float32_matmul_precision("highest")  # no TF32, no bfloat16
         try:
             if single:
@@ -85,28 +85,30 @@ class TensorProducts:
             else:
                 products = directions @ self._W.T
         finally:
-            torch.set_float32_matmul_precision(before)
-        return TensorSeen(products, torch.from_numpy(own.astype(np.int64)).to(self._device))
+            torch.set_float32_matmul_precision(precision)
+        return TensorBatch(products, torch.from_numpy(classes.astype(np.int64)).to(self._device))
 
 
-class TensorSeen:
-    """As `ArraySeen`; the products stay on the device."""
+class TensorBatch:
+    """The same as `ArrayBatch`, with the products on the device."""
 
-    def __init__(self, products: "torch.Tensor", own: "torch.Tensor") -> None:
-        columns = own[:, None]
-        self.own: np.ndarray = products.gather(1, columns)[:, 0].double().cpu().numpy()
+    def __init__(self, products: "torch.Tensor", classes: "torch.Tensor") -> None:
+        columns = classes[:, None]
+        self.own_product: np.ndarray = products.gather(1, columns)[:, 0].double().cpu().numpy()
         products.scatter_(1, columns, -float("inf"))
         self.top: np.ndarray = products.amax(dim=1).double().cpu().numpy()
         self._products = products
 
-    def largest(self, at: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-        """As `ArraySeen.largest`."""
+    def largest(self, directions: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the same as `ArrayBatch.largest`."""
         import torch
 
-        chosen = self._products[torch.from_numpy(at.astype(np.int64)).to(self._products.device)]
-        values, rows = chosen.topk(count, dim=1)
+        selected = self._products[
+            torch.from_numpy(directions.astype(np.int64)).to(self._products.device)
+        ]
+        values, rows = selected.topk(count, dim=1)
         return values.cpu().numpy(), rows.cpu().numpy()
 
 
 Products = ArrayProducts | TensorProducts
-Seen = ArraySeen | TensorSeen
+Batch = ArrayBatch | TensorBatch

@@ -32,28 +32,29 @@ import numpy as np
 from gnc_cli.errors import DataError
 from gnc_cli.geometry.rounding import UNDERFLOW, UNIT, gamma
 
-_FEW = 32
-"""Up to this many rows or dimensions one row at a time is as fast as many at once."""
-_LEAST_SHARE = 2.0**-6
-"""Smallest share of the free places that one exchange of block pivoting fills."""
-_DENSE = 128
-"""Up to this many rows all their products are formed at once."""
-_FAR = 1e-10
-"""A point with a larger gap is not the one of least norm: SciPy's solver may stop too early where
-rows are equal."""
-_STEPS = 40
-"""Steps of an approximate projection."""
-_BLOCK = 16 << 20
-"""Bytes of the candidates that are looked at together."""
+_MIN_BLOCK_SIZE = 32
+"""Rows or dimensions above which exchanges of many rows are faster than those of one."""
+_MIN_EXCHANGE_SHARE = 2.0**-6
+"""Smallest share of the free places that one exchange of block pivoting fills; a smaller one would
+be an exchange of single rows, at which active sets are better."""
+_MAX_GRAM_ROWS = 128
+"""Largest number of rows whose Gram matrix (128 kB) is formed at once."""
+_MAX_GAP = 1e-10
+"""Largest gap of a point that is accepted as the one of least norm: SciPy's solver may stop too
+early if rows are equal."""
+_PROJECTION_STEPS = 40
+"""Steps of an approximate projection, which need to exclude classes only."""
+_BLOCK_BYTES = 16 << 20
+"""Bytes of the candidates that are projected together."""
 
 
 def min_norm_point(V: np.ndarray, start: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """Nearest point to the origin in the convex hull of the rows of V.
+    """Return the point of the convex hull of the rows of V that is nearest to the origin.
 
     Args:
         V: points, one per row, shape (m, d), finite.
-        start: a guess of the rows that carry the point, indices; it only saves time. By default
-            the shortest rows.
+        start: initial support, a guess of the rows that carry the point, indices, shape (n,). It
+            only saves time. By default the shortest rows.
 
     Returns:
         The point x, shape (d,), and its convex weights, shape (m,): non-negative, summing to 1,
@@ -79,22 +80,23 @@ def min_norm_point(V: np.ndarray, start: np.ndarray | None = None) -> tuple[np.n
         return nearest @ V, nearest
     weights = None
     # Few rows in many dimensions may be a simplex, which all of them carry.
-    if min(V.shape) > _FEW or len(V) <= d:
+    if min(V.shape) > _MIN_BLOCK_SIZE or len(V) <= d:
         if start is None or not len(start):
             count = len(V) if len(V) <= d else d // 3
             start = np.argpartition(norms, count - 1)[:count]
         weights = pivoted_weights(V / scale, start)
     if weights is None:
         weights = _nnls_weights(V / scale)
-    if weights is None or _gap(V / scale, weights) > _FAR:
+    if weights is None or _gap(V / scale, weights) > _MAX_GAP:
         weights = wolfe(V / scale, nearest if weights is None else weights)
     return weights @ V, weights
 
 
 def hull_distance_bound(V: np.ndarray, weights: np.ndarray) -> float:
-    """Proved upper bound of the hull's distance from 0: the length of one of its points.
+    """Return a proved upper bound of the hull's distance from 0: the length of one of its points.
 
-    Each row of V (m, d) may itself be a difference rounded once: that error is covered too.
+    Weights have shape (m,). Each row of V (m, d) may itself be a difference rounded once; the bound
+    covers that error.
 
     Raises:
         DataError: a weight is negative or NaN, or none is positive.
@@ -102,21 +104,21 @@ def hull_distance_bound(V: np.ndarray, weights: np.ndarray) -> float:
     weights = np.asarray(weights, dtype=np.float64)
     if not (weights >= 0.0).all() or not weights.any():
         raise DataError("convex weights must be non-negative and not all zero")
-    used = np.flatnonzero(weights)
-    rows, a = V[used], weights[used]
+    support = np.flatnonzero(weights)
+    rows, a = V[support], weights[support]
     point = a @ rows / a.sum()
     reach = float(np.linalg.norm(rows, axis=1).max())
     length = float(np.linalg.norm(point))
     if not rows.any():
         return 0.0
-    rounding = gamma(2 * len(used) + 3) * reach + UNDERFLOW
+    rounding = gamma(2 * len(support) + 3) * reach + UNDERFLOW
     return length * (1.0 + gamma(V.shape[1] + 2)) + rounding
 
 
 def supporting_normal(V: np.ndarray) -> np.ndarray:
-    """Unit normal of the affine hull of the rows of V, on the side away from the origin.
+    """Return the unit normal of the affine hull of the rows of V (m, d), away from the origin.
 
-    Sharper than the min-norm point itself where the hull nearly touches the origin: the normal's
+    It is sharper than the min-norm point itself if the hull nearly touches the origin: the normal's
     error is of the order of the rounding unit, not of rounding over distance. All rows must lie on
     the face, that is, carry the min-norm point. Zeros when the affine hull is the whole space.
     """
@@ -131,15 +133,15 @@ def supporting_normal(V: np.ndarray) -> np.ndarray:
         basis = basis[:, : int((diagonal > 1e-13 * max(diagonal[0], UNIT)).sum())]
         if basis.shape[1] >= V.shape[1]:
             return np.zeros(V.shape[1])
-        # Once more on the short remainder makes it orthogonal to full precision.
+        # Repeated on the short remainder, which makes it orthogonal to full precision.
         for _ in range(3):
             normal = normal - basis @ (basis.T @ normal)
     length = float(np.linalg.norm(normal))
-    return normal / length if length > 0.0 else normal
+    return np.asarray(normal / length if length > 0.0 else normal)
 
 
 def pivoted_weights(V: np.ndarray, start: np.ndarray) -> np.ndarray | None:
-    """Convex weights of the point of conv(rows of V) nearest to the origin; None if not found.
+    """Compute convex weights of the point of conv(rows of V) nearest to the origin by pivoting.
 
     With t the least norm of a row, they solve the non-negative least squares problem
     `min |V^T a|^2 + t^2 (1 - sum a)^2` over `a >= 0`, whose solution has the direction of the
@@ -148,10 +150,11 @@ def pivoted_weights(V: np.ndarray, start: np.ndarray) -> np.ndarray | None:
 
     Args:
         V: points, shape (m, d), none of them zero, of norm 1 at most.
-        start: a guess of the rows that carry the point, indices, not empty.
+        start: initial support, indices, shape (n,), not empty.
 
     Returns:
-        Weights, shape (m,), optimal to rounding, but without a proof.
+        Weights, shape (m,), optimal to rounding, but without a proof. None if pivoting cycles or
+        meets dependent rows.
 
     Example:
         >>> pivoted_weights(np.array([[0.5, 0.5], [0.5, -0.5], [1.0, 0.0]]), np.array([0, 1, 2]))
@@ -162,52 +165,57 @@ def pivoted_weights(V: np.ndarray, start: np.ndarray) -> np.ndarray | None:
     m, d = V.shape
     norms = np.linalg.norm(V, axis=1)
     squared = float(norms.min()) ** 2
-    gram = V @ V.T + squared if m <= _DENSE else None
-    carries = np.zeros(m, dtype=bool)
-    carries[start[: d + 1]] = True
+    gram = V @ V.T + squared if m <= _MAX_GRAM_ROWS else None
+    mask = np.zeros(m, dtype=bool)
+    mask[start[: d + 1]] = True
     fewest, share = m + 1, 0.5
-    while share > _LEAST_SHARE:
-        used = np.flatnonzero(carries)
-        rows = V[used]
-        square = rows @ rows.T + squared if gram is None else gram[used[:, None], used]
+    while share > _MIN_EXCHANGE_SHARE:
+        support = np.flatnonzero(mask)
+        rows = V[support]
+        square = rows @ rows.T + squared if gram is None else gram[support[:, None], support]
         factor, failed = dpotrf(square.T, lower=True, overwrite_a=True, clean=False)
         if failed:
-            # The rows before this one are independent: go on with them.
-            carries[used[failed - 1 :]] = False
+            # The rows before this one are independent: continue with them.
+            mask[support[failed - 1 :]] = False
             share /= 2.0
             if failed == 1:
                 return None
             continue
-        a = dpotrs(factor, np.full(len(used), squared), lower=True)[0]
-        # The products square the condition number; one correction from the true residual mends it.
+        a = dpotrs(factor, np.full(len(support), squared), lower=True)[0]
+        # The products square the condition number; one correction from the true residual fixes it.
         a += dpotrs(factor, squared * (1.0 - a.sum()) - rows @ (a @ rows), lower=True)[0]
         point = a @ rows
         slopes = V @ point - squared * (1.0 - a.sum())
-        noise = gamma(d + 4) * float(np.linalg.norm(point)) + UNIT * float(np.abs(a) @ norms[used])
+        noise = gamma(d + 4) * float(np.linalg.norm(point)) + UNIT * float(
+            np.abs(a) @ norms[support]
+        )
         wrong = slopes < -noise * norms
-        wrong[used] = a < 0.0
+        wrong[support] = a < 0.0
         count = int(np.count_nonzero(wrong))
         if count == 0:
             weights = np.zeros(m)
-            weights[used] = a / a.sum()
+            weights[support] = a / a.sum()
             return weights
-        # Where exchanges in bulk gain nothing, smaller ones are tried.
+        # If large exchanges do not help, smaller ones are tried.
         share = share if count < fewest else share / 2.0
         fewest = min(fewest, count)
-        entering = np.flatnonzero(wrong & ~carries)
-        carries &= ~wrong
+        entering = np.flatnonzero(wrong & ~mask)
+        mask &= ~wrong
         # More than d + 1 rows are dependent: the steepest come in, half of the free places.
-        places = max(1, int(share * (d - np.count_nonzero(carries))))
+        places = max(1, int(share * (d - np.count_nonzero(mask))))
         if len(entering) > places:
             entering = entering[np.argpartition(slopes[entering], places - 1)[:places]]
-        carries[entering] = True
-        if not carries.any():
+        mask[entering] = True
+        if not mask.any():
             return None
     return None
 
 
 def wolfe(V: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Wolfe's method from convex weights (m,) of rows of norm about 1: never further away."""
+    """Improve convex weights (m,) of rows (m, d) of norm about 1 by Wolfe's method.
+
+    The point of the new weights is never further from the origin.
+    """
     m, d = V.shape
     corral = np.flatnonzero(weights)
     a = weights[corral] / weights[corral].sum()
@@ -226,11 +234,11 @@ def wolfe(V: np.ndarray, weights: np.ndarray) -> np.ndarray:
         corral, a = np.append(corral, j), np.append(a, 0.0)
     result = np.zeros(m)
     result[best[0]] = best[1]
-    return result / result.sum()
+    return np.asarray(result / result.sum())
 
 
 def _descend(V: np.ndarray, corral: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Move towards the affine minimiser of the corral, dropping the rows that get in the way."""
+    """Move towards the affine minimiser of the corral, dropping the rows that block the way."""
     from scipy.linalg import lstsq
 
     while len(corral) > 1:
@@ -252,18 +260,18 @@ def _descend(V: np.ndarray, corral: np.ndarray, a: np.ndarray) -> tuple[np.ndarr
 
 
 def _gap(V: np.ndarray, weights: np.ndarray) -> float:
-    """`|x|^2 - min_j <x, v_j>` of a hull's point x: 0 at the one of least norm alone."""
+    """Return `|x|^2 - min_j <x, v_j>` for a point x of the hull: 0 only at that of least norm."""
     x = weights @ V
     return float(x @ x - (V @ x).min())
 
 
 def _nnls_weights(V: np.ndarray) -> np.ndarray | None:
-    """Convex weights by non-negative least squares; None where the solver gives up."""
+    """Compute convex weights by non-negative least squares; None if the solver fails."""
     from scipy.optimize import nnls
 
     m, d = V.shape
     # As in `pivoted_weights`, the least norm keeps the digits of rows that are much shorter than
-    # others; columns of length 1 let the solver see all of them alike.
+    # others; columns of length 1 make its tolerances the same for all rows.
     columns, target = np.empty((d + 1, m)), np.zeros(d + 1)
     columns[:d], columns[d], target[d] = V.T, np.linalg.norm(V, axis=1).min(), 1.0
     lengths = np.linalg.norm(columns, axis=0)
@@ -276,34 +284,40 @@ def _nnls_weights(V: np.ndarray) -> np.ndarray | None:
 
 
 def hull_directions(W: np.ndarray, classes: np.ndarray, candidates: np.ndarray) -> np.ndarray:
-    """Unit differences "row minus projection" of some rows (m,) on hulls of candidates (m, n).
+    """Return unit differences "row minus projection" of m rows and hulls of candidates (m, n).
 
-    They are sharp enough to rule out most classes of a search for the least one-vs-rest distance.
-    The proof is the caller's: a float64 product of them with all rows. W is float32, (K, d), the
-    directions float64, (m, d); zero where a row lies on its projection.
+    They are sharp enough to exclude most classes of a search for the least one-vs-rest distance.
+    The caller proves it by float64 products of them with all rows. W is float32, (K, d), classes
+    and candidates are indices of rows, directions float64, (m, d); zero if a row lies on its
+    projection.
     """
     m, n = candidates.shape
     d = W.shape[1]
     directions = np.empty((m, d))
-    step = max(1, _BLOCK // (4 * n * max(n, d)))
+    step = max(1, _BLOCK_BYTES // (4 * n * max(n, d)))
     for s in range(0, m, step):
         rows = W[candidates[s : s + step]]
-        # With convex weights the origin is free: at the rows' mean the steps can be longest.
+        # Convex weights do not depend on the origin: at the rows' mean the steps can be longest.
         mean = rows.mean(axis=1)
         rows -= mean[:, None, :]
-        own = W[classes[s : s + step]] - mean
-        weights = _batch_weights(rows @ rows.transpose(0, 2, 1), (rows @ own[:, :, None])[:, :, 0])
-        directions[s : s + step] = own - (weights[:, None, :] @ rows)[:, 0]
+        offsets = W[classes[s : s + step]] - mean
+        weights = _batch_weights(
+            rows @ rows.transpose(0, 2, 1), (rows @ offsets[:, :, None])[:, :, 0]
+        )
+        directions[s : s + step] = offsets - (weights[:, None, :] @ rows)[:, 0]
     norms = np.linalg.norm(directions, axis=1, keepdims=True)
-    return np.divide(directions, norms, out=np.zeros_like(directions), where=norms > 0.0)
+    return np.asarray(
+        np.divide(directions, norms, out=np.zeros_like(directions), where=norms > 0.0)
+    )
 
 
 def near_hull(
     point: np.ndarray, vertices: np.ndarray, weights: np.ndarray, steps: int = 300
 ) -> float:
-    """A distance that some point of the hull of `vertices` (m, d) has from `point`, to rounding.
+    """Return the distance from `point` (d,) to a near point of the hull of `vertices` (m, d).
 
-    It is what a number of steps from convex weights (m,) reach, not the least possible one.
+    Steps of projected gradient from convex weights (m,) lead to that point, which need not be the
+    nearest. The distance is correct to rounding.
 
     Example:
         >>> corners = np.array([[1.0, 1.0], [1.0, -1.0]])
@@ -318,14 +332,14 @@ def near_hull(
         gap = a @ vertices - point
         if (a >= 0.0).all():
             best = min(best, float(np.linalg.norm(gap)))
-        return vertices @ gap / curvature
+        return np.asarray(vertices @ gap / curvature)
 
     weights = _accelerated(weights, step, steps)
     return min(best, float(np.linalg.norm(weights @ vertices - point)))
 
 
 def onto_simplex(a: np.ndarray) -> np.ndarray:
-    """Nearest convex weights to each row of a, shape (..., n): non-negative, summing to 1.
+    """Return the nearest convex weights to each row of a, (..., n): non-negative, summing to 1.
 
     Example:
         >>> onto_simplex(np.array([[0.5, 0.5], [2.0, -1.0]]))
@@ -335,35 +349,35 @@ def onto_simplex(a: np.ndarray) -> np.ndarray:
     falling = -np.sort(-a, axis=-1)
     counts = np.arange(1, a.shape[-1] + 1, dtype=a.dtype)
     shifts = (np.cumsum(falling, axis=-1) - 1.0) / counts
-    # The shift that fits is the last one below its own entry; the first always is.
+    # The right shift is the last one that is below its entry; the first always is.
     last = a.shape[-1] - 1 - (falling > shifts)[..., ::-1].argmax(axis=-1, keepdims=True)
-    return np.maximum(a - np.take_along_axis(shifts, last, axis=-1), 0.0)
+    return np.asarray(np.maximum(a - np.take_along_axis(shifts, last, axis=-1), 0.0))
 
 
 def _accelerated(a: np.ndarray, step: Callable[[np.ndarray], np.ndarray], steps: int) -> np.ndarray:
-    """Convex weights after some steps from a; `step` gives the gradient times the step size."""
-    ahead, t = a, 1.0
+    """Take accelerated steps from convex weights a; `step` gives gradient times step size."""
+    extrapolated, t = a, 1.0
     for _ in range(steps):
-        after = onto_simplex(ahead - step(ahead))
-        t_after = (1.0 + (1.0 + 4.0 * t * t) ** 0.5) / 2.0
-        ahead = after + (t - 1.0) / t_after * (after - a)
-        a, t = after, t_after
+        projected = onto_simplex(extrapolated - step(extrapolated))
+        next_t = (1.0 + (1.0 + 4.0 * t * t) ** 0.5) / 2.0
+        extrapolated = projected + (t - 1.0) / next_t * (projected - a)
+        a, t = projected, next_t
     return a
 
 
 def _batch_weights(gram: np.ndarray, linear: np.ndarray) -> np.ndarray:
-    """Convex weights near the minimum of `a^T gram a - 2 linear^T a`, shape (m, n)."""
+    """Approximate the minimum of `a^T gram a - 2 linear^T a` by convex weights, shape (m, n)."""
     # Every eigenvalue is below the largest row sum; a step of its inverse never overshoots.
     lipschitz = np.maximum(np.abs(gram).sum(axis=2).max(axis=1)[:, None], np.float32(1e-30))
     return _accelerated(
         onto_simplex(linear / lipschitz),
         lambda a: ((gram @ a[:, :, None])[:, :, 0] - linear) / lipschitz,
-        _STEPS,
+        _PROJECTION_STEPS,
     )
 
 
 def _largest_square(vertices: np.ndarray) -> float:
-    """About the largest squared singular value, from above: power steps and a margin."""
+    """Estimate the largest squared singular value of rows (m, d): power steps and a margin."""
     v = np.random.default_rng(0).standard_normal(len(vertices))
     size = float(np.linalg.norm(v))
     for _ in range(30):

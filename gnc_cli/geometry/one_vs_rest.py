@@ -1,4 +1,4 @@
-"""One-vs-rest distances with proofs: how far each row lies from the convex hull of all the others.
+"""One-vs-rest distances with proofs: those of each row from the convex hull of all others.
 
 Lemma C.4 of arXiv 2310.05351: any unit h gives the lower bound `min_j <w_k - w_j, h>`, any convex
 combination of the other rows an upper bound. Rounding is bounded and added outward, so every
@@ -15,14 +15,14 @@ what a careful projection on it has reached.
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from gnc_cli.brackets import Bracket
 from gnc_cli.errors import DataError
 from gnc_cli.geometry.gram import row_maxima
-from gnc_cli.geometry.hull_products import ArrayProducts, Products, Seen
+from gnc_cli.geometry.hull_products import ArrayProducts, Batch, Products
 from gnc_cli.geometry.min_norm_point import (
     hull_directions,
     hull_distance_bound,
@@ -37,19 +37,21 @@ from gnc_cli.runtime.deadline import Deadline
 if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController
 
-_SINGLE = 2000
-"""Above this many rows, bounds that only rule classes out are computed in float32."""
+_MAX_DOUBLE_ROWS = 2000
+"""Largest number of rows for which bounds that only exclude classes are computed in float64: below,
+float32 saves no time."""
 _BLOCK_BYTES = 64 << 20
 """Working memory for products with all rows."""
 _FEW_DIMENSIONS = 24
-"""Below, exact projections are as fast as approximate ones, and too short for threads."""
+"""Dimension below which exact projections are as fast as approximate ones, and too short for
+threads."""
 _FIRST_BATCH = 8
-"""Classes in the first batch; each has twice as many as the last. A good upper bound early prunes
-the rest, and a deadline leaves few classes half done."""
-_SLOW = 1e-3
-"""A round that shrinks the bracket by less than this share keeps all rows of the working set."""
-_NOTHING = 1e-9
-"""A slow round that shortens the upper end by less than this share is followed by a careful one."""
+"""Number of classes in the first batch, doubled from batch to batch. A good upper bound early
+prunes the rest, and a deadline leaves few classes half done."""
+_SLOW_SHARE = 1e-3
+"""Share of a bracket; a round that shrinks it by less keeps all rows of the working set."""
+_IDLE_SHARE = 1e-9
+"""Share of an upper end; a slow round that lowers it by less is followed by a careful one."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,7 @@ class OneVsRest:
     upper: np.ndarray
     """Proved upper ends, shape (m,)."""
     directions: np.ndarray
-    """Unit h that give the lower ends, shape (m, d); the best features of theorem 3.5."""
+    """Unit vectors h that give the lower ends, shape (m, d); the best features of theorem 3.5."""
 
 
 def one_vs_rest(
@@ -80,7 +82,7 @@ def one_vs_rest(
         deadline: polled for each class; brackets are valid whenever it expires, only wider.
 
     Raises:
-        DataError: W is not a finite matrix of two rows or more, or a class is none of its rows.
+        DataError: W is not a finite matrix of two rows or more, or a class is not a row index.
 
     Example:
         >>> result = one_vs_rest(np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]]))
@@ -137,7 +139,7 @@ class HullSearch:
         classes: the rows to be bracketed, shape (m,); None for all.
         tolerance: width at which a bracket is closed; raised to what rounding allows.
         deadline: polled for each class.
-        products: makes the products with all rows from W and its float32 copy, if that is of use.
+        products: makes the products with all rows from W and its float32 copy (None if unused).
     """
 
     def __init__(
@@ -159,11 +161,11 @@ class HullSearch:
         self.tolerance = np.maximum(tolerance, 4.0 * self.error)
         # Single precision pays from some thousand rows on, and must not overflow.
         moderate = 1e-9 < float(self.norms.max()) < 1e9
-        self.small = W.astype(np.float32) if K > _SINGLE and moderate else None
+        self.small = W.astype(np.float32) if K > _MAX_DOUBLE_ROWS and moderate else None
         self.products = products(W, self.small)
         self._libraries: ThreadpoolController | None = None
         self.batch = max(1, _BLOCK_BYTES // (2 * 8 * K))
-        self.start = min(K - 1, max(40, min(2 * d, 96)))
+        self.start: int = min(K - 1, max(40, min(2 * d, 96)))
         # Near a simplex most rows carry the projection: begin with all of them there.
         if self.start < K - 1 <= d and 2 * np.count_nonzero(min_norm_point(W[0] - W[1:])[1]) > K:
             self.start = K - 1
@@ -175,9 +177,10 @@ class HullSearch:
         self.supports = list(other[:, None])
 
     def first_bounds(self, nearest: np.ndarray | None = None) -> None:
-        """Ends for all K classes from the rows themselves as directions.
+        """Bound the distances of all K classes with the rows themselves as directions.
 
-        Of unit rows, `nearest` is the row that makes the largest cosine with each, if known.
+        For unit rows, `nearest` is the row with the largest cosine to each, shape (K,), if it was
+        computed before.
         """
         W, K = self.W, len(self.W)
         if np.abs(self.norms - 1.0).max() < 1e-9:
@@ -198,10 +201,10 @@ class HullSearch:
             self.look(np.arange(s, min(s + self.batch, K)), single=self.small is not None)
 
     def ends(self) -> tuple[np.ndarray, np.ndarray]:
-        """The proved ends of each class, shape (m,) each.
+        """Return the proved lower and upper ends of each class, shape (m,) each.
 
         Raises:
-            ArithmeticError: a lower end is above its upper end, which is a mistake in this program.
+            ArithmeticError: a lower end is above its upper end, which is an error of this program.
         """
         crossed = np.flatnonzero(self.lower > self.upper)
         if crossed.size:
@@ -212,139 +215,155 @@ class HullSearch:
         return self.lower, self.upper
 
     def minimum(self, tolerance: float) -> np.ndarray:
-        """Close those classes, the lowest first, that can still attain the least distance of all.
+        """Close the classes that can still attain the least distance of all, the lowest first.
 
-        The positions refined come back; each is closed, or proved not to be the least.
+        Returns the positions of the refined classes, shape (n,); each is closed, or proved not to
+        be the least.
         """
         order = np.argsort(self.lower, kind="stable")
-        done, size = 0, _FIRST_BATCH
-        while done < len(order) and not self.deadline.expired:
+        count, size = 0, _FIRST_BATCH
+        while count < len(order) and not self.deadline.expired:
             # Sorted by first bounds, so the classes that matter are always the next ones.
-            ahead = order[done : done + min(size, self.batch)]
-            ahead = ahead[self.lower[ahead] < self.upper.min() - tolerance]
-            if not ahead.size:
+            group = order[count : count + min(size, self.batch)]
+            group = group[self.lower[group] < self.upper.min() - tolerance]
+            if not group.size:
                 break
-            self.close(ahead, prune=True)
-            done, size = done + len(ahead), 2 * size
-        return order[:done]
+            self.close(group, prune=True)
+            count, size = count + len(group), 2 * size
+        return order[:count]
 
-    def close_all(self, at: np.ndarray) -> None:
-        """Close every one of some classes, few at first: a deadline leaves those in hand open."""
-        done, size = 0, min(_FIRST_BATCH, self.batch)
-        while done < len(at):
-            self.close(at[done : done + size])
-            done, size = done + size, min(2 * size, self.batch)
+    def close_all(self, positions: np.ndarray) -> None:
+        """Close the classes at positions (n,), few at first: a deadline leaves the last open."""
+        count, size = 0, min(_FIRST_BATCH, self.batch)
+        while count < len(positions):
+            self.close(positions[count : count + size])
+            count, size = count + size, min(2 * size, self.batch)
 
-    def look(self, at: np.ndarray, h: np.ndarray | None = None, single: bool = False) -> Seen:
-        """Products of directions with all rows; keeps better lower ends.
+    def look(
+        self, positions: np.ndarray, h: np.ndarray | None = None, single: bool = False
+    ) -> Batch:
+        """Multiply directions (n, d) by all rows and keep better lower ends.
 
-        In single precision they take half the time, and the proved error is that of float32.
+        In single precision products take half the time, and the proved error is that of float32.
         """
-        h = self.directions[at] if h is None else h
+        h = self.directions[positions] if h is None else h
         single = single and self.small is not None
-        seen = self.products.look(h, self.classes[at], single)
-        lowest = seen.own - seen.top - (self.error32 if single else self.error)[at]
+        batch = self.products.look(h, self.classes[positions], single)
+        lowest = batch.own_product - batch.top - (self.error32 if single else self.error)[positions]
         # h is a unit vector to rounding only; a bound of 0 needs no h at all.
         lowest = np.maximum(lowest, 0.0) * (1.0 - gamma(self.W.shape[1] + 4))
-        better = lowest > self.lower[at]
-        self.lower[at[better]], self.directions[at[better]] = lowest[better], h[better]
-        return seen
+        better = lowest > self.lower[positions]
+        self.lower[positions[better]], self.directions[positions[better]] = (
+            lowest[better],
+            h[better],
+        )
+        return batch
 
-    def open(self, at: np.ndarray, prune: bool) -> np.ndarray:
-        """Which of the classes still need work."""
-        wide = self.upper[at] - self.lower[at] > self.tolerance[at]
+    def open(self, positions: np.ndarray, prune: bool) -> np.ndarray:
+        """Mark the classes at some positions (n,) that still need work."""
+        wide = self.upper[positions] - self.lower[positions] > self.tolerance[positions]
         if prune:
-            wide &= self.lower[at] < self.upper.min() - self.tolerance[at] / 2.0
-        return wide
+            wide &= self.lower[positions] < self.upper.min() - self.tolerance[positions] / 2.0
+        return np.asarray(wide)
 
-    def close(self, at: np.ndarray, prune: bool = False) -> None:
-        """Column generation on a batch of classes until each is closed, or pruned, or spent.
+    def close(self, positions: np.ndarray, prune: bool = False) -> None:
+        """Close a batch of classes by column generation until each is closed, pruned or exhausted.
 
-        A class is spent when no row outside its working set violates the bracket and a careful
-        projection has gained nothing: what is left is rounding.
+        A class is exhausted when no row outside its working set violates the bracket and a careful
+        projection has gained nothing: the remaining width is rounding.
         """
-        at = at[self.open(at, prune)]
-        if not at.size or self.deadline.expired:
+        positions = positions[self.open(positions, prune)]
+        if not positions.size or self.deadline.expired:
             return
-        seen, left = self.look(at, single=prune), np.arange(len(at))
-        if prune and len(at) > _FIRST_BATCH:
-            seen, left = self.thin_out(at, seen)
-            at = at[left]
-        furthest = seen.largest(left, self.start)[1]
-        working = [_union(self.supports[k], furthest[i]) for i, k in enumerate(at)]
-        careful = np.zeros(len(at), dtype=bool)
-        slow = np.zeros(len(at), dtype=np.intp)
-        while at.size:
-            lower, upper = self.lower[at], self.upper[at]
-            normals = self.project_all(at, working, careful)
+        batch, remaining = self.look(positions, single=prune), np.arange(len(positions))
+        if prune and len(positions) > _FIRST_BATCH:
+            batch, remaining = self.thin_out(positions, batch)
+            positions = positions[remaining]
+        furthest = batch.largest(remaining, self.start)[1]
+        working = [_union(self.supports[k], furthest[i]) for i, k in enumerate(positions)]
+        careful = np.zeros(len(positions), dtype=bool)
+        rounds = np.zeros(len(positions), dtype=np.intp)
+        while positions.size:
+            lower, upper = self.lower[positions], self.upper[positions]
+            normals = self.project_all(positions, working, careful)
             if self.deadline.expired:
                 return
-            seen = self.look(at, normals)
-            crawls = self.upper[at] - self.lower[at] > (1.0 - _SLOW) * (upper - lower)
-            idle = crawls & (self.upper[at] >= (1.0 - _NOTHING) * upper)
-            slow = np.where(crawls, slow + 1, 0)
-            unsettled = np.flatnonzero(self.open(at, prune))
+            batch = self.look(positions, normals)
+            sluggish = self.upper[positions] - self.lower[positions] > (1.0 - _SLOW_SHARE) * (
+                upper - lower
+            )
+            stalled = sluggish & (self.upper[positions] >= (1.0 - _IDLE_SHARE) * upper)
+            rounds = np.where(sluggish, rounds + 1, 0)
+            unsettled = np.flatnonzero(self.open(positions, prune))
             if not unsettled.size:
                 return
-            reach = max(self.reach(int(at[i]), len(working[i]), int(slow[i])) for i in unsettled)
-            products, furthest = seen.largest(unsettled, min(reach, len(self.W) - 1))
-            # Rows that keep the lower end from closing on the upper one: with none it would.
-            ends = (self.upper - self.tolerance / 2.0)[at[unsettled]]
-            violating = seen.own[unsettled, None] - products < ends[:, None]
-            ahead = []
+            reach = max(
+                self.reach(int(positions[i]), len(working[i]), int(rounds[i])) for i in unsettled
+            )
+            products, furthest = batch.largest(unsettled, min(reach, len(self.W) - 1))
+            # Rows that keep the lower end from reaching the upper one: without them it would.
+            ends = (self.upper - self.tolerance / 2.0)[positions[unsettled]]
+            violating = batch.own_product[unsettled, None] - products < ends[:, None]
+            unfinished = []
             for i, rows, wrong in zip(unsettled, furthest, violating, strict=True):
                 fresh = rows[wrong]
                 fresh = fresh[~np.isin(fresh, working[i])]
                 if fresh.size:
-                    working[i] = self.extend(int(at[i]), rows, fresh, working[i], int(slow[i]))
-                elif careful[i] and idle[i]:
+                    working[i] = self.extend(
+                        int(positions[i]), rows, fresh, working[i], int(rounds[i])
+                    )
+                elif careful[i] and stalled[i]:
                     continue
-                careful[i] = idle[i] or not fresh.size
-                ahead.append(i)
-            at, careful, slow = at[ahead], careful[ahead], slow[ahead]
-            working = [working[i] for i in ahead]
+                careful[i] = stalled[i] or not fresh.size
+                unfinished.append(i)
+            positions, careful, rounds = (
+                positions[unfinished],
+                careful[unfinished],
+                rounds[unfinished],
+            )
+            working = [working[i] for i in unfinished]
 
-    def thin_out(self, at: np.ndarray, seen: Seen) -> tuple[Seen, np.ndarray]:
-        """Rule out classes by approximate directions; the new products, and which are left."""
+    def thin_out(self, positions: np.ndarray, batch: Batch) -> tuple[Batch, np.ndarray]:
+        """Exclude classes by approximate directions; return new products and indices still open."""
         if self.small is None or self.W.shape[1] < _FEW_DIMENSIONS:
-            return seen, np.arange(len(at))
-        candidates = seen.largest(np.arange(len(at)), self.start)[1]
+            return batch, np.arange(len(positions))
+        candidates = batch.largest(np.arange(len(positions)), self.start)[1]
         with self.single_thread():
-            directions = hull_directions(self.small, self.classes[at], candidates)
-        seen = self.look(at, directions, single=True)
-        return seen, np.flatnonzero(self.open(at, prune=True))
+            directions = hull_directions(self.small, self.classes[positions], candidates)
+        batch = self.look(positions, directions, single=True)
+        return batch, np.flatnonzero(self.open(positions, prune=True))
 
     def project_all(
-        self, at: np.ndarray, working: list[np.ndarray], careful: np.ndarray
+        self, positions: np.ndarray, working: list[np.ndarray], careful: np.ndarray
     ) -> np.ndarray:
-        """Normals of the projections of some classes on their working sets, shape (m, d).
+        """Return normals of the projections of n classes on their working sets, shape (n, d).
 
-        What the deadline leaves undone keeps its direction.
+        Classes that the deadline excludes keep their direction.
         """
-        normals = self.directions[at]
+        normals = self.directions[positions]
         with self.single_thread():
-            for i, k in enumerate(at):
+            for i, k in enumerate(positions):
                 if self.deadline.expired:
                     break
                 normals[i] = self.project(int(k), working[i], careful=bool(careful[i]))
-        return normals
+        return np.asarray(normals)
 
     def single_thread(self) -> AbstractContextManager[object]:
-        """BLAS held to one thread: it would mostly wait for others in products as short as these.
+        """Limit BLAS to one thread: in products as short as these it would mostly wait for others.
 
-        The libraries are looked for once a search; `limit_threads` does so at each call.
+        The libraries are looked up once per search; `limit_threads` does it at each call.
         """
         if self.W.shape[1] < _FEW_DIMENSIONS:
             return nullcontext()
         if self._libraries is None:
-            import scipy.linalg  # noqa: F401  # its own BLAS is to be found too
+            import scipy.linalg  # noqa: F401  # SciPy's own BLAS is limited too
             from threadpoolctl import ThreadpoolController
 
             self._libraries = ThreadpoolController()
-        return self._libraries.limit(limits=1)
+        return cast("AbstractContextManager[object]", self._libraries.limit(limits=1))
 
     def project(self, k: int, rows: np.ndarray, careful: bool) -> np.ndarray:
-        """Distance of class k to the hull of some rows: keeps the upper end, returns the normal."""
+        """Project class k on the hull of rows (n,): keep the upper end, return the normal (d,)."""
         V = self.W[self.classes[k]] - self.W[rows]
         earlier = self.supports[k]
         # A single row is a first bound, not a guess of the rows that carry the projection.
@@ -354,46 +373,48 @@ class HullSearch:
             scale = float(np.linalg.norm(V, axis=1).max())
             weights = wolfe(V / scale, weights) if scale > 0.0 else weights
             x = weights @ V
-        used = np.flatnonzero(weights)
-        upper = hull_distance_bound(V[used], weights[used])
+        support = np.flatnonzero(weights)
+        upper = hull_distance_bound(V[support], weights[support])
         if upper < self.upper[k]:
             self.upper[k] = upper
-            self.supports[k] = rows[used]
-        normal = supporting_normal(V[used]) if careful else np.zeros_like(x)
+            self.supports[k] = rows[support]
+        normal = supporting_normal(V[support]) if careful else np.zeros_like(x)
         return normal if normal.any() else unit_or_zero(x[None])[0]
 
-    def reach(self, k: int, size: int, slow: int) -> int:
-        """How many of the furthest rows to see: in slow rounds more than the working set has."""
-        return size + (self.start << slow) if slow else self.start + 3 * len(self.supports[k]) // 2
+    def reach(self, k: int, size: int, rounds: int) -> int:
+        """Return the number of furthest rows to examine, in slow rounds more than are in use."""
+        return (
+            size + (self.start << rounds) if rounds else self.start + 3 * len(self.supports[k]) // 2
+        )
 
     def extend(
-        self, k: int, furthest: np.ndarray, fresh: np.ndarray, rows: np.ndarray, slow: int
+        self, k: int, furthest: np.ndarray, fresh: np.ndarray, rows: np.ndarray, rounds: int
     ) -> np.ndarray:
-        """The next working set: what carries the projection, and the rows furthest along h.
+        """Return the next working set: the support of the projection and the rows furthest along h.
 
-        In slow rounds no row leaves, and twice as many violating ones come in each time.
+        In slow rounds no row leaves, and the number of violating rows that enter is doubled.
         """
         support = self.supports[k]
-        if slow:
-            return _union(support, rows, fresh[: self.start << slow])
-        # The support shares one level, so all that comes before it lies beyond the hull.
+        if rounds:
+            return _union(support, rows, fresh[: self.start << rounds])
+        # The support has one level, so all rows before it lie beyond the hull.
         carrying = np.isin(furthest, support)
         violators = int(carrying.argmax()) if carrying.any() else len(furthest)
-        more = min(max(violators, 16), self.start + len(support) // 2)
-        return _union(support, furthest[: len(support) + more])
+        extra = min(max(violators, 16), self.start + len(support) // 2)
+        return _union(support, furthest[: len(support) + extra])
 
 
 def own_row_bounds(norms: np.ndarray, products: np.ndarray, d: int) -> np.ndarray:
-    """Proved lower ends of one-vs-rest distances by h = w_k / |w_k|, whatever the rows' norms.
+    """Bound one-vs-rest distances from below by h = w_k / |w_k|, for rows of any norms.
 
     `min_j <w_k - w_j, h> = (|w_k|^2 - max_j <w_k, w_j>) / |w_k|`, and 0 where that is negative.
     Norms (K,) are computed and positive; products (K,) are larger than each row's largest product
     with another row by at least the rounding of the row's own square.
     """
-    return np.maximum(norms**2 - products, 0.0) / norms * (1.0 - gamma(d + 4))
+    return np.asarray(np.maximum(norms**2 - products, 0.0) / norms * (1.0 - gamma(d + 4)))
 
 
 def _union(*rows: np.ndarray) -> np.ndarray:
-    """Indices in any of some lists, sorted; `np.union1d` would import masked arrays, 20 ms."""
+    """Merge lists of indices, sorted; `np.union1d` would import masked arrays, 20 ms."""
     merged = np.sort(np.concatenate(rows))
-    return merged[np.concatenate([[True], merged[1:] != merged[:-1]])]
+    return np.asarray(merged[np.concatenate([[True], merged[1:] != merged[:-1]])])

@@ -12,7 +12,7 @@ guess of the active set nor unique multipliers are needed: vertices (d = 3, 60 c
 curved optima (10, 100: fewer contacts than degrees of freedom) and degenerate ones (E8: 6720
 contacts) end alike, at 1e-16.
 
-References: Nocedal and Wright, Numerical Optimization, chapter 19; the step control is our own.
+References: Nocedal and Wright, Numerical Optimization, chapter 19; the step control differs.
 """
 
 from collections.abc import Callable
@@ -24,39 +24,41 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from gnc_cli.geometry.active_pairs import ActivePairs, Linearisation, linearise, retracted
 from gnc_cli.runtime.deadline import Deadline
 
-_CLOSE = 1e-13
-"""The polish ends when stationarity is below this."""
+_MAX_STATIONARITY = 1e-13
+"""Largest stationarity at which the polish ends: some hundred roundings."""
 _FORESIGHT = 200.0
-"""A polish is left once `level - gap - this * reach * stationarity` exceeds the bar. With its own
-end as the bar, 1 to 12 of 100 polishes are wrongly left, from (3, 116) to (4, 60); with a bar at
-the best tenth of the ends, 22 to 34 % of the steps are saved. By the level less the gap alone, from
-step 40 on, 54 to 87 were wrongly left."""
-_MOST_SHIFTS = 30
-"""Levenberg shifts tried in one step, each four times the last: sixteen orders of magnitude."""
-FAR, NEAR = 1e-2, 1e-6
-"""First gaps, as shares of the scale: from `FAR` a polish converges from anywhere, and may end in a
-basin beside that of a start that is nearly optimal; from `NEAR` it stays."""
+"""Factor of reach times stationarity: a polish is aborted once `level - gap - factor * reach *
+stationarity` exceeds the bar. With its final value as the bar, 1 to 12 of 100 polishes are aborted
+wrongly, from (3, 116) to (4, 60); with a bar at the best tenth of the final values, 22 to 34 % of
+the steps are saved. By the level minus the gap alone, from step 40 on, 54 to 87 were aborted
+wrongly."""
+_MAX_SHIFTS = 30
+"""Largest number of Levenberg shifts in one step, each four times the last: sixteen orders of
+magnitude."""
+FIRST_GAP, WARM_FIRST_GAP = 1e-2, 1e-6
+"""First complementarity gaps, as shares of the scale. From `FIRST_GAP` a polish converges from any
+point, but may leave the basin of a nearly optimal start; from `WARM_FIRST_GAP` it stays in it."""
 _PATIENCE = 3
-"""Once complementarity holds, the polish ends after this many steps that did not improve
-stationarity: what is left is rounding."""
+"""Number of steps without better stationarity after which the polish ends, once complementarity
+holds: the remaining residual is rounding."""
 
 
 @dataclass(frozen=True)
 class Polished:
-    """A configuration with its multipliers."""
+    """A polished configuration with its multipliers."""
 
     points: np.ndarray
     """Unit rows, shape (P, d)."""
     value: float
-    """The largest value."""
+    """Largest value."""
     pairs: ActivePairs
-    """The pairs whose values are near the largest."""
+    """Pairs whose values are near the largest, m of them."""
     multipliers: np.ndarray
     """Convex weights of the pairs, shape (m,)."""
     stationarity: float
     """Largest absolute component of sum lambda grad c, in tangent coordinates."""
     gap: float
-    """sum lambda (t - c): what complementarity still lacks."""
+    """Complementarity gap, sum lambda (t - c)."""
     steps: int
 
 
@@ -69,19 +71,22 @@ def polish(
     deadline: Deadline,
     max_steps: int = 150,
     bar: float = np.inf,
-    first_gap: float = FAR,
+    first_gap: float = FIRST_GAP,
 ) -> Polished:
-    """Newton's way to the nearest first-order point of the minimax problem: the best iterate.
+    """Descend to a near first-order point of the minimax problem by Newton steps.
 
     Args:
         points: unit rows, shape (P, d).
         active_pairs: `(points, threshold)` -> the pairs whose value is at least the threshold.
-        free: which rows may move, shape (P,), bool.
+        free: mask of the rows that may move, shape (P,), bool.
         scale: distance of the value from its trivial end (1 - max_cosine): sets windows and steps.
         deadline: polled at each step and at each factorisation.
         max_steps: Newton steps at most.
-        bar: the polish is left where it will hardly end below.
+        bar: value below which the polish should end; it is aborted once that is unlikely.
         first_gap: complementarity gap of the first step, as a share of the scale.
+
+    Returns:
+        The best iterate.
 
     Cost: one Cholesky factorisation of order `free.sum() * (d - 1)` per step, 10 steps for rigid
     codes, 30 to 100 for curved ones.
@@ -95,7 +100,7 @@ def polish(
         linear = linearise(state.pairs, state.points, free)
         gradient = linear.adjoint(state.multipliers)
         residual = float(np.abs(gradient).max(initial=0.0))
-        if (residual <= _CLOSE and state.gap <= 1e-15) or deadline.expired:
+        if (residual <= _MAX_STATIONARITY and state.gap <= 1e-15) or deadline.expired:
             break
         if state.t - state.gap - _FORESIGHT * reach * residual > bar:
             break
@@ -103,9 +108,13 @@ def polish(
         if not moved:
             break
         if state.gap <= 1e-14:
-            now = state.snapshot(step)
-            idle = 0 if now.stationarity < 0.5 * best.stationarity or best.gap > 1e-14 else idle + 1
-            best = now if idle == 0 else best
+            current = state.snapshot(step)
+            idle = (
+                0
+                if current.stationarity < 0.5 * best.stationarity or best.gap > 1e-14
+                else idle + 1
+            )
+            best = current if idle == 0 else best
             if idle >= _PATIENCE:
                 return best
     final = state.snapshot(step)
@@ -128,7 +137,7 @@ class _State:
     ) -> None:
         self._active_pairs, self._free, self._scale = active_pairs, free, scale
         self._normal: np.ndarray | None = None
-        """The last normal matrix, kept until the next is made: so its memory is not given back."""
+        """Last normal matrix, kept until the next one is made so that its memory is reused."""
         self.points = retracted(points, free)
         self.width = 0.3 * scale
         top = active_pairs(self.points, -np.inf).largest(self.points)
@@ -145,9 +154,9 @@ class _State:
         return float(self.multipliers @ self.slack)
 
     def refresh(self) -> None:
-        """Take in pairs that came near; keep slacks and multipliers of the others."""
-        near = self._active_pairs(self.points, self.t - 0.5 * self.width)
-        new = near.missing_in(self.pairs)
+        """Add the pairs that came near; keep slacks and multipliers of the others."""
+        close_pairs = self._active_pairs(self.points, self.t - 0.5 * self.width)
+        new = close_pairs.missing_in(self.pairs)
         if not len(new):
             return
         c = new.values(self.points)
@@ -164,13 +173,13 @@ class _State:
         reach: float,
         deadline: Deadline,
     ) -> tuple[bool, float]:
-        """One damped Newton step; returns whether it moved and the next Levenberg shift."""
+        """Take a damped Newton step; return True if points moved, and the next Levenberg shift."""
         lam, s, m = self.multipliers, self.slack, len(self.slack)
         D = lam / s
         normal = self._normal = linear.normal(lam, D)
-        # Coincident or orthogonal rows leave the diagonal 0, but not the blocks beside it.
-        beside = 1e-3 * float(lam.sum()) / len(self.points)
-        curvature = max(float(np.abs(linear.curvature(lam)).mean()), beside)
+        # Coincident or orthogonal rows leave the diagonal 0, but not the blocks next to it.
+        block_scale = 1e-3 * float(lam.sum()) / len(self.points)
+        curvature = max(float(np.abs(linear.curvature(lam)).mean()), block_scale)
         defect = self.t - self.pairs.values(self.points) - s
         push = self.mu / s - lam - D * defect
         u = linear.adjoint(D)
@@ -178,14 +187,14 @@ class _State:
         r2 = 1.0 - lam.sum() - push.sum()
         total = D.sum()
         floor = 1e-12 * max(1.0, float(np.abs(np.diag(normal)).mean()))
-        # In place: large matrices made anew cost more in memory pages than in arithmetic.
+        # In place: new large matrices cost more in memory pages than in arithmetic.
         rank_one = np.outer(u, u)
         rank_one /= total
         normal -= rank_one
-        for _ in range(_MOST_SHIFTS):
+        for _ in range(_MAX_SHIFTS):
             if deadline.expired:
                 return False, shift
-            trial = rank_one  # its memory, anew
+            trial = rank_one  # its memory is reused
             trial[:] = normal
             trial[np.diag_indices_from(trial)] += floor + shift
             try:
@@ -218,26 +227,27 @@ class _State:
         self.points, self.t, self.slack = points, t, slack
         self.multipliers = lam + dual * dlam
         self._lower_barrier(min(primal, dual), float(np.linalg.norm(gradient)), m)
-        least = 1e-4 * curvature
+        min_shift = 1e-4 * curvature
         if primal < 0.2:
-            return True, max(4.0 * shift, least)
+            return True, max(4.0 * shift, min_shift)
         if primal > 0.6:
-            return True, shift / 6.0 if shift > 1e-2 * least else 0.0
+            return True, shift / 6.0 if shift > 1e-2 * min_shift else 0.0
         return True, shift
 
     def _lower_barrier(self, progress: float, residual: float, m: int) -> None:
-        """Next mu: fast after full steps, and never far ahead of the stationarity reached."""
+        """Choose the next mu: much lower after full steps, but not far below the residual."""
         mean = self.gap / m
         if progress > 0.9:
             mu = min(0.1 * mean, mean**1.5 / np.sqrt(self._scale))
         else:
             mu = mean * (0.2 if progress > 0.8 else 0.5 if progress > 0.4 else 1.0)
             if self.gap > 1e-12:
-                ahead = 0.5 * residual * np.sqrt(2.0 * self._scale) / m
-                mu = max(mu, ahead * (1.0 - progress))
+                lag = 0.5 * residual * np.sqrt(2.0 * self._scale) / m
+                mu = max(mu, lag * (1.0 - progress))
         self.mu = max(min(mu, 2.0 * mean), 1e-19)
 
     def snapshot(self, steps: int) -> Polished:
+        """Return the current configuration with normalised multipliers."""
         c = self.pairs.values(self.points)
         lam = self.multipliers / self.multipliers.sum()
         gradient = linearise(self.pairs, self.points, self._free).adjoint(lam)
@@ -248,7 +258,7 @@ class _State:
 
 
 def _balanced_level(c: np.ndarray, mu: float) -> float:
-    """The t above max(c) at which `sum mu / (t - c) = 1`, by bracketed Newton steps."""
+    """Solve `sum mu / (t - c) = 1` for t above max(c), by bracketed Newton steps."""
     low, high = float(c.max()), float(c.max()) + mu * len(c)
     t = low + mu
     for _ in range(100):
@@ -262,6 +272,6 @@ def _balanced_level(c: np.ndarray, mu: float) -> float:
 
 
 def _to_boundary(x: np.ndarray, dx: np.ndarray) -> float:
-    """Largest step in (0, 1] that keeps 1% of every positive entry."""
+    """Return the largest step in (0, 1] that keeps 1% of each positive entry."""
     falling = dx < 0.0
     return min(1.0, float((-0.99 * x[falling] / dx[falling]).min(initial=1.0)))

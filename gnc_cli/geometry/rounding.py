@@ -1,4 +1,4 @@
-"""How far floating-point sums can stray, and directed rounding: what turns brackets into proofs.
+"""Error bounds of floating-point sums, and directed rounding: they turn brackets into proofs.
 
 Source: N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed. (2002), section 3.1:
 an inner product of n terms, added in any order, with or without fused multiply-add, is off by at
@@ -17,22 +17,25 @@ UNIT = float(np.finfo(np.float64).eps) / 2
 UNIT32 = float(np.finfo(np.float32).eps) / 2
 """Unit roundoff of float32."""
 
-_COARSE = {"bfloat16": 2.0**-7, "float16": 2.0**-10, "float32": 2.0**-23, "float64": 2.0**-52}
+_SPACINGS = {"bfloat16": 2.0**-7, "float16": 2.0**-10, "float32": 2.0**-23, "float64": 2.0**-52}
+"""Spacing at 1 of the numbers of each dtype."""
 UNDERFLOW = 1e-150
-"""A length computed in float64 lacks less than this where squares of its entries underflow."""
+"""Largest error of a length in float64 through squares of its entries that underflow."""
 
 
 def spacing(dtype: str) -> float:
-    """Spacing at 1 of the numbers of a dtype; 0 for integers and what is not known.
+    """Return the spacing at 1 of the numbers of a dtype; 0 for integers and unknown types.
 
-    A unit row stored so is off by half of it, distances and cosines of two rows by all of it.
+    A stored unit row is off by at most half of it, a distance or cosine of two rows by all of it.
     """
-    return _COARSE.get(dtype, 0.0)
+    return _SPACINGS.get(dtype, 0.0)
 
 
 def stored_digits(rows: np.ndarray) -> str:
-    """Return the narrowest dtype that holds float64 rows (K, d) exactly, which no cast to a wider
-    type changes; empty for rows of one exact length, which belong to an exact code.
+    """Return the narrowest dtype that represents float64 rows (K, d) exactly.
+
+    Casts to wider types do not change it. Empty for rows of one exact length, which belong to an
+    exact code.
 
     Example:
         >>> stored_digits(np.array([[0.5, 0.1], [0.25, 0.0]])), stored_digits(np.eye(2))
@@ -49,12 +52,12 @@ def stored_digits(rows: np.ndarray) -> str:
 
 
 def gamma(n: int, unit: float = UNIT) -> float:
-    """`n u / (1 - n u)`: the relative error that n roundings in a row can reach.
+    """Return `n u / (1 - n u)`, the largest relative error of n successive roundings.
 
     One more rounding is counted, which pays for evaluating the bound itself.
 
     Raises:
-        ValueError: there are too many roundings, so that no digit is left.
+        ValueError: after this number of roundings no digit is correct.
     """
     product = (n + 1) * unit
     if product >= 0.5:
@@ -63,16 +66,16 @@ def gamma(n: int, unit: float = UNIT) -> float:
 
 
 def rounded_down(value: Fraction) -> float:
-    """The largest double that is not above a value.
+    """Return the largest double that is not above a value.
 
     Example:
         >>> rounded_down(Fraction(3, 4)), rounded_down(Fraction(2, 3)) < Fraction(2, 3)
         (0.75, True)
     """
-    near = float(value)
-    return near if near <= value else math.nextafter(near, -math.inf)
+    nearest = float(value)
+    return nearest if nearest <= value else math.nextafter(nearest, -math.inf)
 
 
 def rounded_up(value: Fraction) -> float:
-    """The smallest double that is not below a value."""
+    """Return the smallest double that is not below a value."""
     return -rounded_down(-value)

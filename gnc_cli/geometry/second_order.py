@@ -7,14 +7,14 @@ at x. A first-order change of f vanishes along the critical cone alone: `J_p u =
 
 - x is a local minimum where `u^T H u > 0` for every u != 0 with `J_S u = 0`, H the Hessian of L in
   tangent coordinates (the sphere's curvature included). By Finsler's lemma that is:
-  `H + r J_S^T J_S` is positive definite for some r > 0, which one Cholesky factorisation tells. No
-  rank is decided.
-- x is none where a step along a critical direction, corrected to second order by a linear
-  programme, lowers f itself, at two lengths and in proportion to their squares.
+  `H + r J_S^T J_S` is positive definite for some r > 0, which one Cholesky factorisation decides.
+  No rank is decided.
+- x is not a local minimum where a step along a critical direction, corrected to second order by a
+  linear program, lowers f itself, at two lengths and in proportion to their squares.
 
-What moves nothing is taken out first: rotations, and rows without a strictly active pair
-(rattlers). S may fall into components without a common row. Each is a problem of its own, rotates
-by itself, and a local minimum in one of them is enough: f is at least the maximum over that
+Motions that change no value are excluded first: rotations, and rows without a strictly active pair
+(rattlers). S may fall into components without a common row. Each is a separate problem with its
+own rotations, and a local minimum in one of them is enough: f is at least the maximum over that
 component.
 
 References: J. Nocedal and S. J. Wright, Numerical Optimization, 2006, theorems 12.5 and 12.6;
@@ -35,39 +35,42 @@ from gnc_cli.runtime.deadline import Deadline
 YES, NO, UNDECIDED = "yes", "no", "undecided"
 
 _STATIONARY = 1e-9
-"""First-order conditions must hold to this, relative to the scale."""
-_STRICT = 1e-6
-"""Multipliers below this share of the largest are taken for 0, which can only cost a `yes`."""
+"""Largest error of the first-order conditions, relative to the scale."""
+_MIN_MULTIPLIER = 1e-6
+"""Smallest multiplier that counts as positive, as a share of the largest; a smaller one is taken
+for 0, which can only turn a `yes` into `undecided`."""
 _PENALTY = 1e8
-"""r, in units of a row's share of H: it counts movements of rows along the sphere as movements of
-the pairs where singular values of the Jacobian are below 1e-4."""
-_FLAT = 1e-6
-"""Eigenvalues this near to 0, in the same units, decide nothing."""
-_MOST_ENTRIES = 2_000_000
-"""Linear programmes with more entries than this are not solved."""
-_SECONDS = 5.0
-"""Time limit of the linear programmes: those of highly degenerate codes would take minutes."""
+"""Penalty r, in units of a row's share of H. Movements of rows along the sphere count as movements
+of the pairs where singular values of the Jacobian are below 1e-4."""
+_MIN_EIGENVALUE = 1e-6
+"""Smallest absolute eigenvalue that decides, in the same units: rounding of the penalty, 1e8 times
+1e-16, with a margin of 100."""
+_MAX_PROGRAM_ENTRIES = 2_000_000
+"""Largest number of entries of a linear program that is solved."""
+_PROGRAM_SECONDS = 5.0
+"""Time limit of the linear programs, in seconds: those of highly degenerate codes would take
+minutes."""
 _DIRECTIONS = 3
-"""Eigenvectors of the smallest eigenvalues that are tried as directions of descent."""
-_LENGTHS = (1e-3, 1e-2)
-"""The test takes steps of these lengths, as shares of the spacing."""
+"""Number of eigenvectors, of the smallest eigenvalues, that are tried as directions of descent."""
+_STEP_LENGTHS = (1e-3, 1e-2)
+"""Lengths of the steps of descent, as shares of the spacing."""
 _CORRECTIONS = 6
-"""Linear programmes after a step: the first corrects it, the others turn it where the second
+"""Number of linear programs after a step: the first corrects it, the others turn it if the second
 derivatives depend on the choice of multipliers."""
-_FALL = 1e-6
-"""A decrease counts from this multiple of the squared step on."""
+_MIN_FALL = 1e-6
+"""Smallest decrease that counts, as a multiple of the squared step."""
 
 
 @dataclass(frozen=True)
 class SecondOrder:
-    """The verdict on one configuration."""
+    """Verdict on one configuration."""
 
     local_minimum: str
     """`yes`, `no` or `undecided`."""
     reason: str
-    """What decided, in a few words."""
+    """Reason of the verdict, a few words."""
     lower: np.ndarray | None = None
-    """Of `no`: unit rows nearby with a lower maximum, shape (P, d)."""
+    """Unit rows nearby with a lower maximum, shape (P, d), if the verdict is `no`."""
 
 
 def second_order(
@@ -79,29 +82,30 @@ def second_order(
     *,
     scale: float,
     deadline: Deadline,
-    most_coordinates: int = 3000,
+    max_coordinates: int = 3000,
 ) -> SecondOrder:
     """Decide whether polished rows are a local minimum, modulo rotations and rattlers.
 
     Args:
         points: unit rows, shape (P, d).
-        pairs: those near the largest value; multipliers: convex weights, shape (m,).
-        free: which rows may move, shape (P,), bool.
+        pairs: m pairs near the largest value.
+        multipliers: their convex weights, shape (m,).
+        free: mask of the rows that may move, shape (P,), bool.
         active_pairs: `(points, threshold)` -> the pairs whose value is at least the threshold.
         scale: distance of the value from its trivial end (1 - max_cosine).
         deadline: polled between factorisations.
-        most_coordinates: beyond it no direction of descent is looked for, as eigenvectors cost ten
-            factorisations.
+        max_coordinates: largest number of coordinates for which directions of descent are looked
+            for, as eigenvectors cost ten factorisations.
 
-    Cost: one Cholesky factorisation; where that fails, some eigenvectors and linear programmes.
+    Cost: one Cholesky factorisation; if that fails, some eigenvectors and linear programs.
     """
     values = pairs.values(points)
     slack = values.max() - values
     residual = float(np.abs(linearise(pairs, points, free).adjoint(multipliers)).max(initial=0.0))
-    off = max(residual, float(multipliers @ slack))
-    if not off <= _STATIONARY * scale:
-        return SecondOrder(UNDECIDED, f"first-order conditions hold only to {off:.1e}")
-    strict = (multipliers > _STRICT * multipliers.max()) & (slack <= _STATIONARY * scale)
+    error = max(residual, float(multipliers @ slack))
+    if not error <= _STATIONARY * scale:
+        return SecondOrder(UNDECIDED, f"first-order conditions hold only to {error:.1e}")
+    strict = (multipliers > _MIN_MULTIPLIER * multipliers.max()) & (slack <= _STATIONARY * scale)
     blocks = []
     for part in _components(pairs.take(strict), multipliers[strict], len(points)):
         if deadline.expired:
@@ -110,19 +114,19 @@ def second_order(
         if block.is_positive():
             return SecondOrder(YES, "second-order sufficient conditions hold")
         blocks.append(block)
-    if max(block.linear.size for block in blocks) > most_coordinates:
+    if max(block.linear.size for block in blocks) > max_coordinates:
         return SecondOrder(
-            UNDECIDED, f"above {most_coordinates} coordinates no descent is looked for"
+            UNDECIDED, f"above {max_coordinates} coordinates no descent is looked for"
         )
     if deadline.expired:
         return SecondOrder(UNDECIDED, "no time was left for the second-order test")
     lowest = [block.lowest() for block in blocks]
-    deadline = deadline.within(min(_SECONDS, 0.5 * deadline.remaining))
-    falling = min(int((bends < -_FLAT).sum()) for bends, _ in lowest)
+    deadline = deadline.within(min(_PROGRAM_SECONDS, 0.5 * deadline.remaining))
+    falling = min(int((bends < -_MIN_EIGENVALUE).sum()) for bends, _ in lowest)
     for j in range(falling):
         move = np.sum([moves[j] for _, moves in lowest], axis=0)
         for sign in (1.0, -1.0):
-            lower = _descended(points, sign * move, free, active_pairs, scale, deadline)
+            lower = _descend(points, sign * move, free, active_pairs, scale, deadline)
             if lower is not None:
                 return SecondOrder(NO, "a direction of descent exists", lower)
     if falling:
@@ -133,18 +137,18 @@ def second_order(
 def _components(
     pairs: ActivePairs, multipliers: np.ndarray, count: int
 ) -> Iterator[tuple[ActivePairs, np.ndarray]]:
-    """Pairs and convex multipliers of each set of rows that pairs connect."""
+    """Yield the pairs and convex multipliers of each set of rows that pairs connect."""
     others = [pairs.b] if pairs.e is None else [pairs.b, pairs.e]
     i, j = np.tile(pairs.a, len(others)), np.concatenate(others)
     graph = sparse.coo_matrix((np.ones(len(i)), (i, j)), shape=(count, count))
     _, label = connected_components(graph, directed=False)
     for part in np.unique(label[pairs.a]):
-        inside = label[pairs.a] == part
-        yield pairs.take(inside), multipliers[inside] / multipliers[inside].sum()
+        mask = label[pairs.a] == part
+        yield pairs.take(mask), multipliers[mask] / multipliers[mask].sum()
 
 
 class _Block:
-    """`H + r J^T J` of one component, rotations made stiff, rows scaled to their multipliers."""
+    """Matrix `H + r J^T J` of a component: rotations stiff, rows scaled to their multipliers."""
 
     def __init__(
         self,
@@ -157,15 +161,15 @@ class _Block:
         load = np.zeros(len(points))
         for rows in (pairs.a, pairs.b) if pairs.e is None else (pairs.a, pairs.b, pairs.e):
             load += np.bincount(rows, multipliers, minlength=len(points))
-        loose = free & (load > 0.0)
-        self.linear = linearise(pairs, points, loose)
-        self._unit = np.repeat(1.0 / np.sqrt(load[loose]), points.shape[1] - 1)
+        movable = free & (load > 0.0)
+        self.linear = linearise(pairs, points, movable)
+        self._unit = np.repeat(1.0 / np.sqrt(load[movable]), points.shape[1] - 1)
         # Derivatives of values are of the size of the spacing, whose square is twice the scale.
         stiff = _PENALTY / min(1.0, 2.0 * scale)
         matrix = self.linear.normal(multipliers, stiff * multipliers)
         matrix *= self._unit[:, None]
         matrix *= self._unit
-        turns = _rotations(points, self.linear.bases, loose, (load > 0.0) & ~free)
+        turns = _rotations(points, self.linear.bases, movable, (load > 0.0) & ~free)
         turns /= self._unit[:, None]
         if turns.size:
             basis, sizes, _ = np.linalg.svd(turns, full_matrices=False)
@@ -174,11 +178,11 @@ class _Block:
         self._matrix = matrix
 
     def is_positive(self) -> bool:
-        """No direction is flat or falling."""
+        """Return True if every direction curves upwards."""
         if not self.linear.size:
             return True
         matrix = self._matrix.copy()
-        matrix[np.diag_indices_from(matrix)] -= _FLAT
+        matrix[np.diag_indices_from(matrix)] -= _MIN_EIGENVALUE
         try:
             cho_factor(matrix, check_finite=False, overwrite_a=True)
         except LinAlgError:
@@ -186,7 +190,7 @@ class _Block:
         return True
 
     def lowest(self) -> tuple[np.ndarray, list[np.ndarray]]:
-        """The smallest eigenvalues and their moves of all rows, (P, d), the longest of length 1."""
+        """Return the smallest eigenvalues and their moves of all rows, (P, d), longest row 1."""
         last = min(_DIRECTIONS, self.linear.size) - 1
         bends, vectors = eigh(self._matrix, subset_by_index=[0, last], check_finite=False)
         moves = [self.linear.moves(vector) for vector in (vectors * self._unit[:, None]).T]
@@ -196,18 +200,18 @@ class _Block:
 def _rotations(
     points: np.ndarray, bases: np.ndarray, free: np.ndarray, fixed: np.ndarray
 ) -> np.ndarray:
-    """Tangent coordinates of the infinitesimal rotations that keep the fixed rows, (n, g)."""
+    """Return tangent coordinates of the infinitesimal rotations that fix some rows, (n, g)."""
     _, sizes, axes = np.linalg.svd(points[fixed])
     rank = int((sizes > 1e-9).sum())
     i, j = np.triu_indices(len(axes) - rank, 1)
-    across = axes[rank:]
-    inside = points[free] @ across.T  # (F, e)
-    along = np.einsum("kdq,ed->kqe", bases[free], across)
-    moved = along[:, :, i] * inside[:, None, j] - along[:, :, j] * inside[:, None, i]
-    return moved.reshape(bases.shape[2] * len(inside), len(i))
+    complement = axes[rank:]
+    inside = points[free] @ complement.T  # (F, e)
+    components = np.einsum("kdq,ed->kqe", bases[free], complement)
+    moved = components[:, :, i] * inside[:, None, j] - components[:, :, j] * inside[:, None, i]
+    return np.asarray(moved.reshape(bases.shape[2] * len(inside), len(i)))
 
 
-def _descended(
+def _descend(
     points: np.ndarray,
     move: np.ndarray,
     free: np.ndarray,
@@ -215,22 +219,22 @@ def _descended(
     scale: float,
     deadline: Deadline,
 ) -> np.ndarray | None:
-    """Points along the move and corrected, where the largest value falls as the square of steps."""
+    """Step along a move and correct the points (P, d); None unless the fall is quadratic."""
     start = active_pairs(points, -np.inf).largest(points)
     spacing, falls = float(np.sqrt(2.0 * scale)), []
-    for share in _LENGTHS:
+    for share in _STEP_LENGTHS:
         step = share * spacing
         reach = 0.5 * step
-        # No pair below can rise to the largest value within a step of the programme.
+        # No pair below can rise to the largest value within a step of the linear program.
         window = 4.0 * (step + reach * np.sqrt(points.shape[1])) * spacing + 4.0 * step**2
         last = retracted(points + step * move, free)
         fall = (start - active_pairs(last, -np.inf).largest(last)) / step**2
         for _ in range(_CORRECTIONS):
-            near = active_pairs(last, start - window)
-            linear = linearise(near, last, free)
-            if deadline.expired or sum(g.size for g in linear.gradients) > _MOST_ENTRIES:
+            close_pairs = active_pairs(last, start - window)
+            linear = linearise(close_pairs, last, free)
+            if deadline.expired or sum(g.size for g in linear.gradients) > _MAX_PROGRAM_ENTRIES:
                 return None
-            correction = linear.best_move(near.values(last), reach, deadline, unit=step**2)
+            correction = linear.best_move(close_pairs.values(last), reach, deadline, unit=step**2)
             if correction is None:
                 return None
             trial = retracted(last + linear.moves(correction), free)
@@ -239,9 +243,9 @@ def _descended(
                 last, fall = trial, reached
             else:
                 reach *= 0.3
-            if fall > _FALL:
+            if fall > _MIN_FALL:
                 break
-        if fall <= _FALL:
+        if fall <= _MIN_FALL:
             return None
         falls.append(fall)
     return last if falls[1] > 0.1 * falls[0] else None

@@ -13,7 +13,7 @@ from gnc_cli.errors import DataError
 from gnc_cli.geometry.rounding import UNDERFLOW, gamma
 
 _BLOCK_BYTES = 64 << 20
-"""Working memory for differences of pairs."""
+"""Working memory for differences of pairs, in bytes."""
 
 
 def as_points(W: np.ndarray, name: str = "W") -> np.ndarray:
@@ -32,24 +32,24 @@ def as_points(W: np.ndarray, name: str = "W") -> np.ndarray:
 
 
 def as_unit_points(W: np.ndarray) -> np.ndarray:
-    """As `as_points`, and every row has norm 1 to 1e-8.
+    """Validate unit points (K, d) as `as_points` does; norms must be 1 to within 1e-8.
 
     Raises:
         DataError: also when a row is not of unit norm; `normalise` makes it so.
     """
     W = as_points(W)
-    off = np.abs(np.einsum("kd,kd->k", W, W) - 1.0)
-    k = int(off.argmax())
-    if not off[k] <= 2e-8:
+    errors = np.abs(np.einsum("kd,kd->k", W, W) - 1.0)
+    k = int(errors.argmax())
+    if not errors[k] <= 2e-8:
         norm = float(np.linalg.norm(W[k]))
         raise DataError(f"row {k} of W has norm {norm:.9g}, not 1; normalise the rows first")
     return W
 
 
 def row_norms(X: np.ndarray) -> np.ndarray:
-    """Euclidean norms of float64 rows, shape (N,); no overflow or underflow on the way.
+    """Compute Euclidean norms of float64 rows (N, d), shape (N,), without overflow or underflow.
 
-    NaN or infinite where a row is.
+    The norm of a row with NaN or infinity is NaN or infinite.
 
     Example:
         >>> row_norms(np.array([[3e200, 4e200], [0.0, 0.0]])) / 1e200
@@ -58,16 +58,16 @@ def row_norms(X: np.ndarray) -> np.ndarray:
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         squares = np.einsum("nd,nd->n", X, X)
         norms = np.sqrt(squares)
-        far = np.flatnonzero(~((squares > 1e-280) & (squares < 1e300)))
-        if far.size:
-            largest = np.abs(X[far]).max(axis=1)
-            scaled = X[far] / np.where(largest > 0.0, largest, 1.0)[:, None]
-            norms[far] = largest * np.sqrt(np.einsum("nd,nd->n", scaled, scaled))
-    return norms
+        extreme = np.flatnonzero(~((squares > 1e-280) & (squares < 1e300)))
+        if extreme.size:
+            largest = np.abs(X[extreme]).max(axis=1)
+            scaled = X[extreme] / np.where(largest > 0.0, largest, 1.0)[:, None]
+            norms[extreme] = largest * np.sqrt(np.einsum("nd,nd->n", scaled, scaled))
+    return np.asarray(norms)
 
 
 def normalise(W: np.ndarray) -> np.ndarray:
-    """Rows scaled to norm 1, float64, any leading shape: `(..., d)`.
+    """Scale rows to norm 1 in float64; any leading shape, `(..., d)`.
 
     Safe for rows as small as 1e-300 or as large as 1e300.
 
@@ -80,18 +80,18 @@ def normalise(W: np.ndarray) -> np.ndarray:
     """
     W = np.asarray(W, dtype=np.float64)
     largest = np.abs(W).max(axis=-1, keepdims=True)
-    bad = ~(np.isfinite(largest) & (largest > 0.0))[..., 0]
-    if bad.any():
-        row = tuple(int(i) for i in np.argwhere(bad)[0])
-        what = "zero" if largest[row][0] == 0.0 else "not finite"
+    faulty = ~(np.isfinite(largest) & (largest > 0.0))[..., 0]
+    if faulty.any():
+        row = tuple(int(i) for i in np.argwhere(faulty)[0])
+        reason = "zero" if largest[row][0] == 0.0 else "not finite"
         place = ", ".join(map(str, row))
-        raise DataError(f"row {place} is {what}: it has no direction (rows are points)")
+        raise DataError(f"row {place} is {reason}: it has no direction (rows are points)")
     scaled = W / largest
-    return scaled / np.linalg.norm(scaled, axis=-1, keepdims=True)
+    return np.asarray(scaled / np.linalg.norm(scaled, axis=-1, keepdims=True))
 
 
 def unit_or_zero(rows: np.ndarray) -> np.ndarray:
-    """Rows (m, d) at unit norm, float64; those too short to have a direction become zero.
+    """Scale rows (m, d) to unit norm, float64; rows too short to have a direction become zero.
 
     Example:
         >>> unit_or_zero(np.array([[3.0, 4.0], [0.0, 0.0]]))
@@ -100,7 +100,7 @@ def unit_or_zero(rows: np.ndarray) -> np.ndarray:
     """
     rows = np.asarray(rows, dtype=np.float64)
     norms = np.linalg.norm(rows, axis=1, keepdims=True)
-    return np.divide(rows, norms, out=np.zeros_like(rows), where=~(norms <= 1e-150))
+    return np.asarray(np.divide(rows, norms, out=np.zeros_like(rows), where=~(norms <= 1e-150)))
 
 
 def antipodes(W: np.ndarray) -> np.ndarray:
@@ -115,15 +115,13 @@ def antipodes(W: np.ndarray) -> np.ndarray:
 
 
 def one_per_line(rows: np.ndarray) -> np.ndarray:
-    """Return the rows (K, d) of an antipodal code (2 K, d) whose first coordinate that is not 0 is
-    positive.
-    """
+    """Return the rows (K, d) of an antipodal code (2 K, d) whose first nonzero is positive."""
     first = np.argmax(np.abs(rows) > 1e-9, axis=1)
     return rows[np.take_along_axis(rows, first[:, None], axis=1)[:, 0] > 0.0]
 
 
 def chord(cosine: float) -> float:
-    """Distance between unit vectors of this cosine, `sqrt(2 - 2 cosine)`; 0 beyond cosine 1.
+    """Return the distance of unit vectors of a cosine, `sqrt(2 - 2 cosine)`; 0 above cosine 1.
 
     `1 - cosine` is exact for cosines above 1/2, so nothing is lost beyond the cosine's own digits.
 
@@ -135,7 +133,7 @@ def chord(cosine: float) -> float:
 
 
 def angle_from_chord(chord: float) -> float:
-    """Angle in radians that spans a chord of the unit sphere, `2 arcsin(chord / 2)`.
+    """Return the angle of a chord of the unit sphere, `2 arcsin(chord / 2)`, in radians.
 
     Example:
         >>> math.degrees(angle_from_chord(1.0))
@@ -145,15 +143,15 @@ def angle_from_chord(chord: float) -> float:
 
 
 def pair_chords(W: np.ndarray, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-    """Chords `norm(W[i] - W[j])` of index pairs (m,) of rows (K, d), shape (m,).
+    """Compute chords `norm(W[i] - W[j])` of index pairs (m,) of rows (K, d), shape (m,).
 
-    Accurate to a few last digits.
+    They are accurate to a few units of the last digit.
     """
-    return np.sqrt(_squares(W, i, j))
+    return np.asarray(np.sqrt(_squares(W, i, j)))
 
 
 def pair_chord_bounds(W: np.ndarray, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-    """Proved upper bounds of `norm(W[i] - W[j])`, 0 for equal rows; arguments as above."""
+    """Bound `norm(W[i] - W[j])` from above, 0 for equal rows; shapes as `pair_chords`."""
     chords = pair_chords(W, i, j)
     bounds = chords * (1.0 + gamma(W.shape[1] + 4)) + UNDERFLOW
     equal = np.flatnonzero(chords == 0.0)
@@ -163,7 +161,7 @@ def pair_chord_bounds(W: np.ndarray, i: np.ndarray, j: np.ndarray) -> np.ndarray
 
 
 def pair_cosines(W: np.ndarray, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-    """Cosines `1 - chord**2 / 2` of index pairs of unit rows, shape (m,); arguments as above."""
+    """Compute cosines `1 - chord**2 / 2` of index pairs (m,) of unit rows (K, d), shape (m,)."""
     return 1.0 - _squares(W, i, j) / 2.0
 
 
@@ -177,5 +175,5 @@ def _squares(W: np.ndarray, i: np.ndarray, j: np.ndarray) -> np.ndarray:
 
 
 def random_points(rng: np.random.Generator, K: int, d: int) -> np.ndarray:
-    """K points drawn uniformly from the unit sphere in R^d, shape (K, d), float64."""
+    """Draw K points uniformly from the unit sphere in R^d, shape (K, d), float64."""
     return normalise(rng.standard_normal((K, d)))

@@ -1,9 +1,9 @@
 """Known lines through the origin: the public table of packings, and equiangular lines.
 
 `data/known_codes/lines.csv` has the largest known squared sine of the angle between two of K lines,
-`data/known_codes/equiangular.csv` how many equiangular lines R^d has, and their squared cosine. The
-coherence of lines, the largest absolute cosine of two, takes the place of the largest cosine in
-these records. Nothing of them enters a search.
+`data/known_codes/equiangular.csv` the number of equiangular lines in R^d, and their squared cosine.
+The coherence of lines, the largest absolute cosine of two, takes the place of the largest cosine in
+these records. No search uses them.
 """
 
 import csv
@@ -20,29 +20,30 @@ _TABLE = (
     "Table of Grassmannian packings, J. H. Conway, R. H. Hardin, N. J. A. Sloane and others 1997, "
     "continued by H. Cohn"
 )
-_NOISE = Decimal("1e-12")
-"""What squared sines of fifteen decimals are good to."""
+_ROUNDING = Decimal("1e-12")
+"""Accuracy of squared sines of fifteen decimals."""
 
 
 @cache
 def known_lines() -> KnownCodes:
-    """Return the table of lines, K >= 2 in d dimensions each, with coherences as figures."""
+    """Return the table of lines, K >= 2 in d dimensions each, with coherences for cosines."""
     text = (data_folder() / "lines.csv").read_text(encoding="utf-8")
     entries = {}
     for row in csv.DictReader(text.splitlines()):
         d, K, squared = int(row["d"]), int(row["K"]), Decimal(row["squared_sine"])
         coherence = (1 - squared).sqrt()
-        error = max(_NOISE, Decimal(1).scaleb(-len(row["squared_sine"].partition(".")[2]))) / (
+        error = max(_ROUNDING, Decimal(1).scaleb(-len(row["squared_sine"].partition(".")[2]))) / (
             2 * coherence
         )
         entries[d, K] = _entry(d, K, f"{coherence:.14f}", _TABLE, float(error))
     for d, K, _, square, source in equiangular():
         root = Fraction(isqrt(square.numerator), isqrt(square.denominator))
         packing = entries.get((d, K))
-        if root**2 == square and (packing is None or root <= packing.between[1]):
+        if root**2 == square and (packing is None or root <= packing.interval[1]):
             entries[d, K] = _entry(d, K, str(root), source, 0.0)
-    stamp = TableStamp(len(entries), _DATE, sha256(text.encode()).hexdigest(), current=False)
-    return KnownCodes(stamp, entries)
+    return KnownCodes(
+        TableStamp(len(entries), _DATE, sha256(text.encode()).hexdigest(), current=False), entries
+    )
 
 
 def _entry(d: int, K: int, figure: str, source: str, rounding: float) -> KnownCode:
@@ -51,9 +52,7 @@ def _entry(d: int, K: int, figure: str, source: str, rounding: float) -> KnownCo
 
 @cache
 def equiangular() -> list[tuple[int, int, int, Fraction, str]]:
-    """Return rows of dimension, equiangular lines known there, most that there can be, the squared
-    cosine of those known, and the source.
-    """
+    """List d, number of known equiangular lines in R^d, its bound, squared cosine, source."""
     text = (data_folder() / "equiangular.csv").read_text(encoding="utf-8")
     return [
         (int(r["d"]), int(r["lines"]), int(r["most"]), Fraction(r["squared_cosine"]), r["source"])

@@ -1,6 +1,4 @@
-"""Recognition: which construction or stored code a code equals, up to rotation, reflection and the
-order of its points.
-"""
+"""Recognition of constructions and stored codes, up to rotation, reflection and order of points."""
 
 import logging
 from collections.abc import Callable, Iterator
@@ -19,29 +17,29 @@ from gnc_cli.known_codes.stored import stored_codes
 from gnc_cli.runtime.deadline import Deadline
 
 SAME_ROWS = 1e-6
-"""Largest distance of corresponding rows of one code: far above what a polish leaves, far below
-what tells two codes apart."""
+"""Largest distance of corresponding rows of equal codes: far above the error of a polish, far below
+the distance of different codes."""
 _SAME_COSINES = 1e-5
-"""Candidates whose largest cosine is off by more are not built."""
-_MOST_ROWS = 3000
-"""Of codes of more rows not all inner products are read, in search of orthogonal simplices."""
+"""Largest difference of largest cosines for which a candidate is built."""
+_MAX_ROWS = 3000
+"""Largest number of rows of a code in which orthogonal simplices are searched: 72 MB."""
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Recognised:
-    """What a search for a congruent code ended with."""
+    """Result of a search for a congruent code."""
 
     name: str | None
-    """Of the code that it equals."""
+    """Name of the congruent code."""
     state: str | None
-    """`decided`: the name, or none of the constructions and stored codes fits; `undecided`: the
-    search was cut short and some may fit; None: too large, not looked for."""
+    """State: `decided` with the name, or if no construction or stored code fits; `undecided` if the
+    search was cut short; None if the code is too large for a search."""
 
     @property
     def undecided(self) -> tuple[str, ...]:
-        """The keys of a row that it leaves undecided."""
+        """Keys of a row that it leaves undecided."""
         return ("congruent_to",) if self.state == "undecided" else ()
 
 
@@ -53,16 +51,16 @@ def recognise(
     precision: float,
     *,
     seconds: float = 10.0,
-    most_numbers: float = 2e7,
+    max_numbers: float = 2e7,
 ) -> Recognised:
-    """Look for a construction or stored code that the unit rows `W`, (K, d), equal.
+    """Search for a construction or stored code that is congruent to unit rows `W`, (K, d).
 
     The places of one-vs-one rattlers, marked in `rattles`, (K,), are not compared. A deadline
-    without a limit of its own is taken as `seconds`; codes of more than `most_numbers` coordinates
-    are not looked for. Coordinates coarser than float64 are good to `precision`.
+    without a limit becomes one of `seconds`; codes of more than `max_numbers` coordinates are not
+    compared. `precision` is the accuracy of coordinates that are coarser than float64.
     """
     K, d = W.shape
-    if W.size > most_numbers:
+    if W.size > max_numbers:
         return Recognised(None, None)
     clock = deadline.within(seconds) if deadline.seconds is None else deadline
     state = "decided"
@@ -87,22 +85,28 @@ def recognise(
 def _same_code(
     W: np.ndarray, rows: np.ndarray, rattles: np.ndarray, deadline: Deadline, tolerance: float
 ) -> bool | Undecided:
-    """Whether two codes are one, rattlers aside; TimeoutError where fingerprints took too long.
+    """Decide whether two codes are congruent without their rattlers.
 
-    They come first: a code with other inner products needs no matching.
+    Fingerprints come first: a code with other inner products needs no matching.
+
+    Raises:
+        TimeoutError: the deadline came before the fingerprints.
     """
     if rattles.any():
         free = one_vs_one_rattlers(row_maxima(rows, deadline=deadline)[0], 1e-7)
         W, rows = W[~rattles], rows[~free]
-    mine, theirs = fingerprint(W, deadline=deadline), fingerprint(rows, deadline=deadline)
-    if not mine.agrees(theirs, tolerance):
+    invariants, other_invariants = (
+        fingerprint(W, deadline=deadline),
+        fingerprint(rows, deadline=deadline),
+    )
+    if not invariants.agrees(other_invariants, tolerance):
         return False
     match = congruence(W, rows, tolerance=tolerance, deadline=deadline)
     return match if isinstance(match, Undecided) else match is not None
 
 
 def _candidates(d: int, K: int) -> Iterator[tuple[str, float, Callable[[], Any]]]:
-    """Codes of K points that fit into d dimensions: name, largest cosine, what makes the rows."""
+    """Yield codes of K points in at most d dimensions: name, largest cosine, builder of rows."""
     # Theorem 3.3; the smaller simplices lie in subspaces.
     theorem = find(f"simplex-{K - 1}") if 3 <= K <= d else find(f"polygon-{K}") if d == 2 else None
     if theorem is not None:
@@ -118,10 +122,13 @@ def _candidates(d: int, K: int) -> Iterator[tuple[str, float, Callable[[], Any]]
 
 
 def join_of_simplices(W: np.ndarray, tolerance: float) -> str | None:
-    """Name the regular simplices in orthogonal subspaces that unit rows W (K, d) form, d + 2 <= K
-    <= 2 d: the Softmax Codes of the orthoplex regime with the most symmetry.
+    """Name the regular simplices in orthogonal subspaces that unit rows form; None if they do not.
+
+    For d + 2 <= K <= 2 d these are the Softmax Codes of the orthoplex regime with the most
+    symmetry.
 
     Args:
+        W: unit rows, shape (K, d).
         tolerance: largest deviation of an inner product.
 
     Source: J. Alcala and others, Neural collapse in the orthoplex regime, arXiv 2603.20587.
@@ -131,15 +138,15 @@ def join_of_simplices(W: np.ndarray, tolerance: float) -> str | None:
         'orthoplex-3, 6 of its 6 points'
     """
     K, d = W.shape
-    if not d + 2 <= K <= min(2 * d, _MOST_ROWS):
+    if not d + 2 <= K <= min(2 * d, _MAX_ROWS):
         return None
     gram = W @ W.T
-    together = gram < -0.5 / K
-    np.fill_diagonal(together, True)
-    sizes = together.sum(axis=1)
-    simplices = np.where(together, -1.0 / np.maximum(sizes - 1, 1), 0.0)
+    same_simplex = gram < -0.5 / K
+    np.fill_diagonal(same_simplex, True)
+    sizes = same_simplex.sum(axis=1)
+    simplices = np.where(same_simplex, -1.0 / np.maximum(sizes - 1, 1), 0.0)
     np.fill_diagonal(simplices, 1.0)
-    groups = np.unique(together, axis=0).sum(axis=1)
+    groups = np.unique(same_simplex, axis=0).sum(axis=1)
     if groups.sum() != K or np.abs(gram - simplices).max() > tolerance:
         return None
     if groups.max() <= 2:

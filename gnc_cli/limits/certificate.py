@@ -115,7 +115,7 @@ class CodeClaim(Claim):
         if len(rows) != self.K or {*map(len, rows)} != {self.d}:
             raise RefutedError(f"the coordinates are not {self.K:,} points of {self.d:,} numbers")
         try:
-            verdict = verify_below(ExactRows.of_texts(rows), Fraction(self.cosine))
+            verdict = verify_below(ExactRows.from_texts(rows), Fraction(self.cosine))
         except DataError as error:  # a row of zeros
             raise RefutedError(str(error)) from error
         if not verdict:

@@ -113,7 +113,7 @@ def _tabulated(d: int, K: int) -> Finding | None:
     entry = known_lines().covering(d, K)
     if entry is None:
         return None
-    return Finding(rounded_down(1 - entry.between[1]), source=_source(entry, d, K))
+    return Finding(rounded_down(1 - entry.interval[1]), source=_source(entry, d, K))
 
 
 def _constructed(d: int, K: int) -> Finding | None:
@@ -254,7 +254,7 @@ def best_lines(d: int, K: int) -> BestKnown | None:
         d=code_d,
         K=code_K,
         source=source,
-        own=is_whole,
+        same_size=is_whole,
         figure=figure,
         proven=value <= least_coherence(d, K).lower + _MEETING_DISTANCE,
         exact=exact,

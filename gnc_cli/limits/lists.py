@@ -40,8 +40,8 @@ from gnc_cli.constructions.registry import (
 from gnc_cli.geometry.rounding import rounded_down, rounded_up
 from gnc_cli.known_codes.best import constructed
 from gnc_cli.known_codes.table import (
-    CLAIMED,
-    SOLVED,
+    STATUS_CLAIMED,
+    STATUS_SOLVED,
     Cardinality,
     KnownCode,
     KnownCodes,
@@ -159,7 +159,7 @@ UNPROVED_CARDINALITY = _cardinality("numerical-bound", proved=False)
 def proved_optimum() -> ExclusionLimit:
     """List the codes proved optimal: among the single constructions, and entries of our table."""
     entries = our_copy().entries.items()
-    optima = {pair: (e.between[0], e.optimality or e.source) for pair, e in entries if e.proven}
+    optima = {pair: (e.interval[0], e.optimality or e.source) for pair, e in entries if e.proven}
     optima |= {
         (code.d, code.K): (code.cosine.between[0], f"{code.name}, {code.optimality}")
         for code in single_codes()
@@ -298,16 +298,16 @@ class CodeList(Limit):
 
 def _clearance(entry: KnownCode) -> float:
     """Return a clearance that the code certainly has; of a numerical code the certified one."""
-    if entry.status == SOLVED:
+    if entry.status == STATUS_SOLVED:
         return float(1 - entry.exact)
-    return rounded_down(1 - entry.between[1])
+    return rounded_down(1 - entry.interval[1])
 
 
 def _entry_source(entry: KnownCode) -> str:
     pair = f"({entry.d}, {entry.K})"
-    if entry.status == SOLVED:
+    if entry.status == STATUS_SOLVED:
         return f"numerical code {pair}: found by gnc, certified"
-    kind = "claimed, not vetted:" if entry.status == CLAIMED else "known code"
+    kind = "claimed, not vetted:" if entry.status == STATUS_CLAIMED else "known code"
     return f"{kind} {pair}: {entry.source}"
 
 
@@ -318,7 +318,7 @@ def _entry_command(entry: KnownCode, d: int, K: int) -> str | None:
     """
     if entry.K <= 2 * entry.d:
         return f"gnc solve --d {d} --K {K}"
-    code = None if entry.status == SOLVED else constructed(entry.d, entry.K)
+    code = None if entry.status == STATUS_SOLVED else constructed(entry.d, entry.K)
     if code is not None and abs(code.cosine.value - entry.max_cosine) <= _SAME_CODE_DISTANCE:
         return _command(code, d, K)
     from gnc_cli.known_codes.stored import stored_entry

@@ -94,7 +94,7 @@ def _check(codes: KnownCodes) -> None:
     # entries need no evaluation.
     granted: dict[tuple[str, int], float] = {}
     for (d, K), entry in sorted(codes.entries.items(), reverse=True):
-        clearance = 1 - entry.between[1]
+        clearance = 1 - entry.interval[1]
         for limit in excluding:
             if clearance <= granted.get((limit.name, d), 0.0):
                 continue

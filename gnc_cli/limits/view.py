@@ -13,7 +13,7 @@ from gnc_cli.console.gates import GateVerdict, Status
 from gnc_cli.console.table import Cell, Styled, Table, facts
 from gnc_cli.figures import between, cosine, count, points, published, rounded
 from gnc_cli.geometry.rounding import rounded_down, rounded_up
-from gnc_cli.known_codes.citation import cited
+from gnc_cli.known_codes.citation import cite
 from gnc_cli.limits.claim import enclosure
 from gnc_cli.limits.limit import LARGEST_D, ROUNDING, Ending, Quantity
 from gnc_cli.limits.lists import STANDING
@@ -203,7 +203,7 @@ def _facts(result: BoundsResult) -> list[Fact]:
     """
     (best,) = result.best
     is_cosine = best.quantity.is_cosine
-    sources = {(row.name, row.side): cited(row.source, row.d, row.K) for row in result.rows}
+    sources = {(row.name, row.side): cite(row.source, row.d, row.K) for row in result.rows}
     lines = [
         ("from below", best.lower_name, sources[best.lower_name, "lower"], "best.0.lower"),
         ("from above", best.upper_name, sources[best.upper_name, "upper"], "best.0.upper"),
@@ -213,7 +213,7 @@ def _facts(result: BoundsResult) -> list[Fact]:
     if (code := best.best_known) is not None:
         value = published(code.figure, distance=not is_cosine)
         remarks = ["" if is_cosine else f"cosine {published(code.figure)}"]
-        remarks += [cited(code.source, best.d, best.K), code.table or ""]
+        remarks += [cite(code.source, best.d, best.K), code.table or ""]
         remark = ", ".join(filter(None, remarks))
         lines.append(("best known code", value, remark, "best.0.best_known"))
     return [*lines, *_not_proved(result), *_scale(result, best.scale, "best.0.scale")]
@@ -233,7 +233,7 @@ def _exported(result: BoundsResult) -> list[Fact]:
 def _short_source(row: Row) -> str:
     """Return the source of a bound in short, and why a numerical one is not proved."""
     reason = next((text for text in STANDING.values() if f"({text})" in row.source), "")
-    return ", ".join(filter(None, (cited(row.source), reason)))
+    return ", ".join(filter(None, (cite(row.source), reason)))
 
 
 def _not_proved(result: BoundsResult) -> Iterator[Fact]:

@@ -454,7 +454,7 @@ class LinearHead:
                 norms[norms == 0.0] = 1.0
                 h = (h / norms * (1.0 - 4.0 * UNIT32)).astype(np.float32)
                 seen = products.look(np.column_stack([h, np.ones(len(at))]), at, single=True)
-                lower = seen.own - seen.top - rounding * (sizes[at] + sizes.max())
+                lower = seen.own_product - seen.top - rounding * (sizes[at] + sizes.max())
                 lower *= length * self._radius * (1.0 - gamma(4))
                 if self.deadline.expired:
                     return answers

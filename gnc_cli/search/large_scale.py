@@ -249,7 +249,7 @@ class _Descent:
     def _row_maxima(self, exact: torch.Tensor, deadline: Deadline) -> np.ndarray | None:
         """Exact row maxima of float64 unit rows; None where the deadline came first."""
         with suppress(TimeoutError):
-            if self.d <= gram.FEW_DIMENSIONS:
+            if self.d <= gram.MAX_TREE_DIMENSIONS:
                 return gram.row_maxima(exact.cpu().numpy(), deadline=deadline)[0]
             maxima = self._listed_maxima(exact, deadline) if self.uses_lists else None
             if maxima is None:
@@ -368,6 +368,6 @@ class _Descent:
 
     def _closing_seconds(self) -> float:
         """Time kept for what follows the search: two exact passes at worst, and the copies."""
-        if self.d <= gram.FEW_DIMENSIONS:  # a tree takes 3 us a row for d = 3, 15 us for d = 6
+        if self.d <= gram.MAX_TREE_DIMENSIONS:  # a tree takes 3 us a row for d = 3, 15 us for d = 6
             return 0.5 + 1e-6 * 1.6**self.d * self.K
         return 0.5 + (2.5 if self.uses_lists else 4.0) * self.pass_seconds

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gnc_cli.geometry.active_pairs import ActivePairs, linearise
-from gnc_cli.geometry.polish import FAR, polish
+from gnc_cli.geometry.polish import FIRST_GAP, polish
 from gnc_cli.geometry.second_order import SecondOrder, second_order
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.search.descent import lbfgs, smoothed_cosine
@@ -52,7 +52,7 @@ def polish_candidate(
     deadline: Deadline,
     *,
     bar: float = np.inf,
-    first_gap: float = FAR,
+    first_gap: float = FIRST_GAP,
 ) -> Candidate:
     """The candidate polished; unpolished where that broke a symmetry it must keep.
 

@@ -13,7 +13,7 @@ from gnc_cli import __version__
 from gnc_cli.constructions.families.theorem_3_3 import closed_form
 from gnc_cli.constructions.registry import named_construction
 from gnc_cli.errors import UsageError
-from gnc_cli.known_codes.best import SAME, constructed
+from gnc_cli.known_codes.best import TIE_TOLERANCE, constructed
 from gnc_cli.known_codes.stored import best_stored, stored_entry
 from gnc_cli.limits.registry import possible_table
 from gnc_cli.parameters import check_current_folder, spelled
@@ -159,7 +159,9 @@ def choose_route(call: Solve, instance: Instance, start: np.ndarray | None, task
     search = _search(values, start, tasks)
     built, stored = constructed(d, K), best_stored(d, K)
     # A code of an earlier call may be better than the known one.
-    if stored is not None and (built is None or stored.max_cosine < built.cosine.value - SAME):
+    if stored is not None and (
+        built is None or stored.max_cosine < built.cosine.value - TIE_TOLERANCE
+    ):
         known = StoredCode(*values, stored)
         if stored.proven and start is None:
             return known

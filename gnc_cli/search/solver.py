@@ -12,7 +12,7 @@ import numpy as np
 
 from gnc_cli.errors import UsageError
 from gnc_cli.geometry.one_vs_rest import one_vs_rest
-from gnc_cli.geometry.polish import NEAR
+from gnc_cli.geometry.polish import WARM_FIRST_GAP
 from gnc_cli.geometry.second_order import NO
 from gnc_cli.geometry.sphere import antipodes
 from gnc_cli.parameters import spelled
@@ -258,7 +258,7 @@ def _no_worse(problem: Problem, candidate: Candidate, deadline: Deadline) -> Can
         return candidate
     done, value = polish_candidate(problem, candidate, deadline), problem.value(candidate.whole)
     if done.value > value + _WORSE:  # it left the basin
-        done = polish_candidate(problem, candidate, deadline, first_gap=NEAR)
+        done = polish_candidate(problem, candidate, deadline, first_gap=WARM_FIRST_GAP)
     if done.value > value - _WORSE and done.stationarity > candidate.stationarity:
         return candidate
     if done.value > value + _WORSE:

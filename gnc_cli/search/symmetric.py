@@ -2,7 +2,7 @@
 
 Most best known codes have a symmetry, and free descent prefers other basins (d = 3: K = 110, 120).
 One representative per orbit is unknown, so a descent takes a few thousandths of a second
-(`descend`), and what counts is how many groups are tried. A wide search tries a dozen with
+(`descend_batch`), and what counts is how many groups are tried. A wide search tries a dozen with
 four starts each; a deep one tries more with one, and goes on with the best of them: more starts,
 then perturbations of its best code, which keep the symmetry. At equal time wide ones find (5, 41)
 and (10, 86), deep ones (6, 86).
@@ -15,7 +15,7 @@ import numpy as np
 from gnc_cli.errors import UsageError
 from gnc_cli.geometry.sphere import antipodes, one_per_line
 from gnc_cli.runtime.deadline import Deadline
-from gnc_cli.search.descent import descend, step_seconds
+from gnc_cli.search.descent import descend_batch, step_seconds
 from gnc_cli.search.groups import random_group
 from gnc_cli.search.parametrisation import (
     Parametrisation,
@@ -163,7 +163,7 @@ class SymmetricDescents:
         sharpness = 10 ** self.rng.uniform(*decades, len(starts)) / self.scale
         if self.deadline.expired and self.ends:
             return
-        ends, steps = descend(
+        ends, steps = descend_batch(
             over.parametrisation, starts, sharpness, self.end, _STEPS, self.deadline
         )
         self.restarts, self.steps = self.restarts + len(starts), self.steps + steps

@@ -23,7 +23,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from gnc_cli.runtime.deadline import Deadline
-from gnc_cli.search.descent import CONTINUED, SHARPER, descend, step_seconds
+from gnc_cli.search.descent import CONTINUED, SHARPER, descend_batch, step_seconds
 from gnc_cli.search.effort import Effort, is_long, is_plain
 from gnc_cli.search.parametrisation import free
 from gnc_cli.search.problem import Candidate, Problem, Tammes, typical_scale
@@ -140,7 +140,7 @@ class _Work:
         if is_plain(problem):
             sharp = is_long(problem)
             length = 1.0 if self.effort.counted or sharp else 10 ** self.rng.uniform(*_LENGTHS)
-            descents, steps = descend(
+            descents, steps = descend_batch(
                 problem.parametrisation,
                 starts,
                 sharpness,
@@ -293,7 +293,7 @@ def _algebra(work: _Work) -> TaskResult:
         if work.deadline.expired:
             break
     starts = np.array(codes)
-    ends, steps = descend(
+    ends, steps = descend_batch(
         work.problem.parametrisation,
         starts,
         np.full(len(starts), _LOOK / scale),

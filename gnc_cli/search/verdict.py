@@ -17,7 +17,7 @@ from gnc_cli.figures import rounded
 from gnc_cli.geometry.sphere import antipodes
 from gnc_cli.known_codes.best import BestKnown, best
 from gnc_cli.known_codes.stored import best_stored
-from gnc_cli.known_codes.verdict import comparison_status, judged_cosine
+from gnc_cli.known_codes.verdict import compared_cosine, comparison_status
 from gnc_cli.limits.limit import Quantity
 from gnc_cli.limits.registry import all_limits
 from gnc_cli.parameters import spelled
@@ -55,7 +55,7 @@ def add_verdict(instance: Instance, result: SolveResult) -> SolveResult:
 
     largest = result.coherence if result.max_cosine is None else result.max_cosine
     assert largest is not None, "it has a distance"
-    cosine = judged_cosine(instance.problem, largest, distance)
+    cosine = compared_cosine(instance.problem, largest, distance)
     upper, name, source = _upper_end(instance.d, instance.K, instance.quantity)
     optimum = Optimum(
         upper=upper,
@@ -160,12 +160,12 @@ def _verdict(
             possible += f"; for a better code: gnc solve --d {d} --K {K}{exactly}"
     elif missing >= -_MEET:
         standing = "ties the best known code"
-    elif known.kind == "solved" and known.own:
+    elif known.kind == "solved" and known.same_size:
         standing = f"{-missing:.2g} better than the code known to gnc"
     elif known.on_record:
         standing = f"beats the best known code by {-missing:.2g}"
     else:
-        other = "best construction" if known.own else "best part of a larger code"
+        other = "best construction" if known.same_size else "best part of a larger code"
         size = f"({instance.d}, {instance.K})"
         standing = f"no record for {size} here; the {other} is {-missing:.2g} worse"
     return f"{standing}; {possible}"

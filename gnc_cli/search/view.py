@@ -13,7 +13,7 @@ from gnc_cli.figures import (
     short,
 )
 from gnc_cli.known_codes.best import BestKnown
-from gnc_cli.known_codes.citation import cited, standing
+from gnc_cli.known_codes.citation import cite, standing
 from gnc_cli.search.result import (
     TITLES,
     ConstructionList,
@@ -101,7 +101,7 @@ def _best_known(r: SolveResult, known: BestKnown) -> tuple[str, str, str, str]:
     named = known.kind == "construction" and not r.searched  # stands below
     parts = []
     if (known.d, known.K) != (r.d, r.K) or not named:
-        parts.append(cited(known.source))
+        parts.append(cite(known.source))
     parts.append(standing(known.proven, known.optimality))
     parts += [known.table] if known.table else []
     name = f"best known {_COMPARED.get(r.problem, 'cosine')}"

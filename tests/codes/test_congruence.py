@@ -305,8 +305,8 @@ def test_several_tiles_and_noise(rng: np.random.Generator) -> None:
 
 def test_too_many_values_and_deadline(rng: np.random.Generator) -> None:
     W = random_points(rng, 60, 5)
-    assert distribution(W, most=1769) is None
-    found = distribution(W, most=1770, tolerance=0.0)
+    assert distribution(W, max_values=1769) is None
+    found = distribution(W, max_values=1770, tolerance=0.0)
     assert found is not None and len(found[0]) == 1770
     for question in (distribution, fingerprint):
         with pytest.raises(TimeoutError):

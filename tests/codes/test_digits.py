@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from gnc_cli.codes.digits import (
     Digits,
+    DigitsError,
     MinimalPolynomial,
     Obstacle,
-    Refused,
     many_digits,
     minimal_polynomial,
     touching_pairs,
@@ -89,7 +89,7 @@ def test_closed_forms(
     with localcontext() as context:
         context.prec = 80
         assert abs(Decimal(found.cosine) - root(polynomial, near)) <= Decimal("0.5000001e-50")
-    assert found.how == "contacts"
+    assert found.method == "contacts"
 
 
 @pytest.mark.parametrize("problem", [p for p in WITH_POINTS if p.K <= 30], ids=str)
@@ -128,7 +128,7 @@ def test_contacts_with_room_to_move() -> None:
     """Five points in space, two poles and three on the equator: the cosine 0 alone is fixed."""
     W = np.vstack([polygon(7)[[0, 2, 5]] @ np.eye(2, 3), [[0.0, 0.0, 1.0], [0.0, 0.0, -1.0]]])
     found = kept(W @ random_rotation(np.random.default_rng(2), 3))
-    assert found.how == "first-order conditions"
+    assert found.method == "first-order conditions"
     assert found.cosine == "0." + "0" * 50
     assert len(found.contacts) == 6
 
@@ -139,7 +139,7 @@ def test_a_curved_optimum() -> None:
     W = np.vstack([polygon(5) @ np.eye(2, 3), [[0.0, 0.0, 1.0], [0.0, 0.0, -1.0]]])
     W = normalise(W + 1e-10 * np.random.default_rng(0).standard_normal(W.shape))
     found = kept(W)
-    assert found.how == "first-order conditions"
+    assert found.method == "first-order conditions"
     with localcontext() as context:
         context.prec = 70
         assert abs(Decimal(found.cosine) - (Decimal(5).sqrt() - 1) / 4) < Decimal("0.6e-50")
@@ -167,10 +167,10 @@ def refusal(W: np.ndarray, contacts: np.ndarray | None = None, seconds: float = 
     if contacts is None:
         found = many_digits(W, 20, deadline=Deadline(seconds))
     else:
-        with ctx.workprec(200), pytest.raises(Refused) as caught:
+        with ctx.workprec(200), pytest.raises(DigitsError) as caught:
             with_contacts(W, contacts, 20, Deadline())
         found = caught.value
-    assert isinstance(found, Refused)
+    assert isinstance(found, DigitsError)
     assert found.detail and found.obstacle.advice
     return found.obstacle
 

@@ -48,7 +48,7 @@ def brute_force(W: np.ndarray, t: Fraction) -> bool:
 @given(PAIRS_OF_ROWS, st.integers(-(10**9), 10**9))
 def test_floats_are_taken_to_the_last_bit(rows: list[list[float]], millionths: int) -> None:
     assume(all(any(abs(x) > 1e-150 for x in row) for row in rows))
-    exact, t = ExactRows.of_floats(np.array(rows)), Fraction(millionths, 10**9)
+    exact, t = ExactRows.from_floats(np.array(rows)), Fraction(millionths, 10**9)
     assert bool(exact.exceed(FIRST, SECOND, t)[0]) == (not within(*rows, t))
     ceiling = exact.ceilings(FIRST, SECOND, 25)
     assert within(*rows, Fraction(ceiling, 10**25))
@@ -66,7 +66,7 @@ def test_floats_are_taken_to_the_last_bit(rows: list[list[float]], millionths: i
 def test_ties_and_lengths(x: list[int], y: list[int], stretch: int, long: int) -> None:
     """A cosine that is rational is equal to itself, and to nothing beside it, at any length."""
     assume(any(x) and any(y))
-    exact = ExactRows.of_texts([[str(a * stretch) for a in x], [str(b * long) for b in y]])
+    exact = ExactRows.from_texts([[str(a * stretch) for a in x], [str(b * long) for b in y]])
     p, square = int(np.dot(x, y)), int(np.dot(x, x) * np.dot(y, y))
     root = math.isqrt(square)
     if root * root == square:
@@ -82,7 +82,7 @@ def test_ties_and_lengths(x: list[int], y: list[int], stretch: int, long: int) -
 def test_small_products_stay_in_machine_integers() -> None:
     rng = np.random.default_rng(2)
     signs = np.sign(rng.standard_normal((40, 64))) / 8.0
-    exact = ExactRows.of_floats(signs)
+    exact = ExactRows.from_floats(signs)
     assert exact.integers(np.arange(40)).dtype == np.int64
     i, j = np.triu_indices(40, 1)
     above = exact.exceed(i, j, Fraction(1, 4))
@@ -93,7 +93,7 @@ def test_small_products_stay_in_machine_integers() -> None:
 def test_a_range_too_wide_for_64_bits() -> None:
     """Entries 1 and 2^-500: the product is exact all the same."""
     W = np.array([[1.0, 2.0**-500], [-(2.0**-500), 1.0], [1.0, 0.0]])
-    exact = ExactRows.of_floats(W)
+    exact = ExactRows.from_floats(W)
     assert exact.integers(np.arange(3)).dtype == object
     assert not exact.exceed(FIRST, SECOND, Fraction(0))[0]
     assert exact.exceed(np.array([1]), np.array([2]), Fraction(-1, 2**499))[0]
@@ -102,13 +102,15 @@ def test_a_range_too_wide_for_64_bits() -> None:
 
 def test_decimal_texts() -> None:
     """Three equal rows in three ways of writing; a third of a circle in thirds."""
-    exact = ExactRows.of_texts([["0.6", "0.8"], ["3e-1", "4E-1"], ["3/7", "4/7"], ["-0.8", "0.6"]])
+    exact = ExactRows.from_texts(
+        [["0.6", "0.8"], ["3e-1", "4E-1"], ["3/7", "4/7"], ["-0.8", "0.6"]]
+    )
     pairs = np.array([0, 0, 1]), np.array([1, 2, 3])
     assert exact.exceed(*pairs, 1 - Fraction(1, 10**99)).tolist() == [True, True, False]
     assert exact.exceed(*pairs, Fraction(1)).tolist() == [False, False, False]
     rows = normalise(np.random.default_rng(1).standard_normal((6, 4)))
     texts = [[str(Decimal(x)) for x in row] for row in rows.tolist()]
-    assert ExactRows.of_texts(texts).units == pytest.approx(rows, abs=1e-15)
+    assert ExactRows.from_texts(texts).units == pytest.approx(rows, abs=1e-15)
 
 
 @pytest.mark.parametrize(
@@ -123,7 +125,7 @@ def test_decimal_texts() -> None:
 )
 def test_bad_rows(rows: list[list[str]], message: str) -> None:
     with pytest.raises(DataError, match=message):
-        ExactRows.of_texts(rows)
+        ExactRows.from_texts(rows)
 
 
 @given(CODES, st.integers(-40, 40))
@@ -174,7 +176,7 @@ def test_several_tiles(rng: np.random.Generator) -> None:
 
 def test_too_many_ties_are_left_open(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is claimed then, but the next decimal is still proved."""
-    monkeypatch.setattr(exact_cosine, "_MOST_EXACT", 10)
+    monkeypatch.setattr(exact_cosine, "_MAX_EXACT_PAIRS", 10)
     W = orthoplex(6)
     assert verify_below(W, Fraction(0)) is None
     found = largest_cosine_above(W)
@@ -190,7 +192,7 @@ def test_rounded_coordinates_prove_themselves(K: int, d: int, seed: int, decimal
     assert again == pytest.approx(W, abs=0.51 * 10.0**-decimals + 1e-15)
     assert all(len(x.partition(".")[2]) == decimals for row in texts for x in row)
     # The very texts, read again by the definition.
-    rows = ExactRows.of_texts(texts)
+    rows = ExactRows.from_texts(texts)
     assert verify_below(rows, cosine.value)
     assert verify_below(rows, cosine.value - Fraction(1, 10**12)) is False
 

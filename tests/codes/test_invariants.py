@@ -1,5 +1,7 @@
-"""Invariants against closed forms, harmonics summed directly, and directions drawn at random;
-rigidity against codes whose verdict is known, and against the rates of the contacts alone."""
+"""Invariants (`codes.invariants`, `codes.description`) against closed forms, harmonics summed
+directly, and directions drawn at random; rigidity against codes whose verdict is known, and
+against the rates of the contacts alone.
+"""
 
 import math
 from itertools import combinations, combinations_with_replacement, permutations, product
@@ -15,7 +17,7 @@ from gnc_cli.codes.certify import certify_code
 from gnc_cli.codes.description import Design, Jamming, Rigidity
 from gnc_cli.codes.invariants import (
     THOMSON,
-    Unexamined,
+    UnexaminedError,
     covering_radius,
     describe,
     design,
@@ -186,7 +188,7 @@ def test_what_is_not_there_has_a_reason() -> None:
             "rigidity",
         )
     )
-    with pytest.raises(Unexamined, match="up to 300 rows"):
+    with pytest.raises(UnexaminedError, match="up to 300 rows"):
         symmetry(W, Deadline(), 1e-6)
 
 
@@ -295,7 +297,7 @@ def test_a_motion_slower_than_rounding_decides_nothing() -> None:
     ((_, rows),) = stored_codes(7, 43)
     try:
         _, _, answer = judged(rows)
-    except Unexamined as reason:
+    except UnexaminedError as reason:
         assert "not solved, for lack of time or of digits" in str(reason)
     else:
         assert answer.verdict is Jamming.UNDECIDED and answer.stressed > 100
@@ -332,13 +334,13 @@ def test_sparse_factors_agree_with_dense_ones(
     for rows in (W, np.delete(W, [3, 17], axis=0)):
         contacts = certify_code(rows, tolerance=1e-9).contact_pairs
         assert contacts is not None
-        monkeypatch.setattr(invariants, "_DENSE", 3000)
+        monkeypatch.setattr(invariants, "_MAX_DENSE_COORDINATES", 3000)
         dense = rigidity(rows, contacts, Deadline())
-        monkeypatch.setattr(invariants, "_DENSE", 10)
+        monkeypatch.setattr(invariants, "_MAX_DENSE_COORDINATES", 10)
         assert rigidity(rows, contacts, Deadline()) == dense
 
 
 def test_a_code_that_is_too_large_is_left_out() -> None:
     W = random_points(np.random.default_rng(0), 4002, 3)
-    with pytest.raises(Unexamined, match="more than 8000 coordinates"):
+    with pytest.raises(UnexaminedError, match="more than 8000 coordinates"):
         rigidity(W, np.arange(4002).reshape(-1, 2), Deadline())

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnc_cli.codes.matching import Colouring, agreement, by_profile
+from gnc_cli.codes.matching import Colouring, agreement, split_by_profile
 from gnc_cli.geometry.sphere import normalise, random_points
 from tests.problems import icosahedron, random_rotation
 
@@ -24,7 +24,7 @@ def test_corresponding_rows_share_a_colour(K: int, d: int, seed: int, grid: bool
         assert colours is not None
         colours = colours.refine(A, B, delta, reach=reach)
         assert colours is not None and np.array_equal(colours.a, colours.b)
-    profile = by_profile(A, B, delta)
+    profile = split_by_profile(A, B, delta)
     assert profile is not None and np.array_equal(profile.a, profile.b)
     row = int(rng.integers(K))
     fixed = colours.split(A @ A[row], B @ B[row], agreement(delta)) if colours else None

@@ -1,4 +1,4 @@
-"""Symmetry groups against a look at every permutation, and against orders known from books."""
+"""Symmetry groups (`codes.congruence`) against all permutations, and orders known from books."""
 
 import itertools
 import math
@@ -82,4 +82,4 @@ def test_what_is_too_much_is_refused() -> None:
     with pytest.raises(UsageError, match="101 rows.*up to 100"):
         CodeSymmetries(simplex(100))
     with pytest.raises(UsageError, match="28 rows: too many cases"):
-        CodeSymmetries(eigenspace_code(chang()[1], 7), most_labels=10)
+        CodeSymmetries(eigenspace_code(chang()[1], 7), max_labels=10)

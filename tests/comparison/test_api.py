@@ -1,4 +1,4 @@
-"""`compare` from Python: whatever codes are stored in, rows as they are ready, the table's list."""
+"""`compare` from Python (`comparison.run`, `comparison.result`): all storages, rows, the list."""
 
 import io
 import sys

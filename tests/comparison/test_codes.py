@@ -1,4 +1,4 @@
-"""Codes beside the best known ones: known answers, second witnesses, proofs of improvements."""
+"""Codes compared with the best known ones: known answers, second witnesses, proofs."""
 
 import math
 from fractions import Fraction
@@ -142,7 +142,7 @@ def test_a_tie_says_which_digits_are_few(tmp_path: Path) -> None:
     (tmp_path / "table.txt").write_text("3,121,0.944678\n")
     row = only(compare(W, table=tmp_path / "table.txt"))
     assert row.gap is not None and row.gap > 1e-9 and row.status is ComparisonStatus.MATCHES
-    assert "its figure's rounding" in row.advice
+    assert "the rounding of its value" in row.advice
 
 
 def test_stored_codes_are_recognised(rng: np.random.Generator) -> None:
@@ -267,7 +267,7 @@ def test_the_very_decimals_of_a_text_are_proved(
     words = snub_cube(18, tail)
     row = improved(tmp_path / name, words, delimiter)
     proved = Fraction(row.proved_cosine or "")
-    points = ExactRows.of_texts(words)
+    points = ExactRows.from_texts(words)
     assert verify_below(points, proved)
     assert verify_below(points, proved - Fraction(1, 10**15)) is False
     assert "float64" not in row.advice

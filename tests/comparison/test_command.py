@@ -1,4 +1,4 @@
-"""`gnc compare` end to end: what stdout and stderr carry, files, pipes, exit codes."""
+"""`gnc compare` end to end (`comparison.view`): stdout and stderr, files, pipes, exit codes."""
 
 import csv
 import io
@@ -144,7 +144,7 @@ def test_verdicts_in_words(gnc: Run, folder: Path) -> None:
     assert "IMPROVES: below an entry marked proved optimal" in said
     several = gnc("compare", "good.npy", "bad.npy", "own.npy", "--digits", "20").stdout
     for line in (
-        "Codes beside the known codes   3 rows, 1 matches, 1 worse, 1 no entry",
+        "Codes compared with the known codes   3 rows, 1 matches, 1 worse, 1 no entry",
         "digits: good.npy: 0.44721359549995793928, root of 5x^2 - 1",
         "best known: Euclid, Elements, book XIII: (3, 12)",
     ):

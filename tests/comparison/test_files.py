@@ -75,7 +75,7 @@ def test_what_is_proved_of_the_decimals(tmp_path: Path) -> None:
     written = (tmp_path / "coordinates.txt").read_bytes()
     assert (proof["points"], proof["dimension"]) == ("24", "3")
     assert proof["sha256_of_coordinates"] == hashlib.sha256(written).hexdigest()
-    points = ExactRows.of_texts([line.split() for line in written.decode().splitlines()])
+    points = ExactRows.from_texts([line.split() for line in written.decode().splitlines()])
     claimed = Fraction(proof["cosine_at_most"])
     assert verify_below(points, claimed)
     assert verify_below(points, claimed - Fraction(1, 10**39)) is False

@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from gnc_cli.codes.certify import contact_pairs
-from gnc_cli.comparison.codes import Judged
+from gnc_cli.comparison.codes import ComparedCode
 from gnc_cli.comparison.result import CompareResult, FileRow, ListedRow, Mode
 from gnc_cli.known_codes.table import TableStamp
 from gnc_cli.known_codes.verdict import ComparisonStatus
@@ -47,9 +47,9 @@ def result(mode: Mode, *rows: Any, codes: tuple[Any, ...] = ()) -> CompareResult
     return CompareResult(1.0, "0", rows or tuple(c.row for c in codes), STAMP, mode, codes=codes)
 
 
-def code(W: np.ndarray, **changes: Any) -> Judged:
+def code(W: np.ndarray, **changes: Any) -> ComparedCode:
     K, d = W.shape
-    judged = Judged(
+    judged = ComparedCode(
         row(d, K, ComparisonStatus.MATCHES, 0.0), W, contact_pairs(W, 1e-9), np.arange(K) == 1
     )
     return dataclasses.replace(judged, **changes)

@@ -51,8 +51,8 @@ def test_any_block_size(K: int, d: int, block_bytes: int, seed: int) -> None:
     gram = reference(W)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "_BLOCK_BYTES", block_bytes)
-        patch.setattr(module, "_DENSE", 0 if block_bytes < 1 << 16 else 1024)
-        patch.setattr(module, "FEW_DIMENSIONS", 0)  # every d by blocks
+        patch.setattr(module, "_MAX_DENSE_ROWS", 0 if block_bytes < 1 << 16 else 1024)
+        patch.setattr(module, "MAX_TREE_DIMENSIONS", 0)  # every d by blocks
         cosines, best = row_maxima(W)
         threshold = float(np.quantile(gram[gram > -2], 0.7)) + 1e-12
         pairs = pairs_above(W, threshold)
@@ -68,7 +68,7 @@ def test_any_block_size(K: int, d: int, block_bytes: int, seed: int) -> None:
 
 def test_tiles_of_the_large_path(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
     """More rows than one tile, with float32 rounding that hides the true order of near ties."""
-    monkeypatch.setattr(module, "FEW_DIMENSIONS", 0)
+    monkeypatch.setattr(module, "MAX_TREE_DIMENSIONS", 0)
     base = random_points(rng, 700, 6)
     W = np.concatenate([base, normalise(base + 1e-4 * random_points(rng, 700, 6)), orthoplex(6)])
     gram = reference(W)
@@ -115,7 +115,7 @@ def test_a_tree_finds_the_nearest_rows(d: int, K: int, step: int, seed: int) -> 
     W[::3] = W[rng.integers(K, size=len(W[::3]))]
     W[1::4] = normalise(W[1::4] + 10.0 ** rng.integers(-14, 0) * rng.normal(size=W[1::4].shape))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "_DENSE", 0)
+        patch.setattr(module, "_MAX_DENSE_ROWS", 0)
         patch.setattr(module, "_SIDE", step)
         cosines, best = row_maxima(W)
     chords = cdist(W, W)

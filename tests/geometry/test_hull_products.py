@@ -26,8 +26,8 @@ def test_both_answer_as_the_plain_matrix(
     at, accuracy = np.array([4, 0, 8]), 1e-6 if single else 1e-15
     for products in (ArrayProducts(W, small), TensorProducts(W, small, resolve_device(device))):
         seen = products.look(h, own, single)
-        assert seen.own.dtype == seen.top.dtype == np.float64
-        assert seen.own == pytest.approx(mine, abs=accuracy)
+        assert seen.own_product.dtype == seen.top.dtype == np.float64
+        assert seen.own_product == pytest.approx(mine, abs=accuracy)
         assert seen.top == pytest.approx(plain.max(axis=1), abs=accuracy)
         for count in (1, 5, 59):
             values, rows = seen.largest(at, count)
@@ -45,7 +45,7 @@ def test_ties_fill_up(device: str) -> None:
 def test_torch_proves_what_numpy_proves(
     device: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "_SINGLE", 100)
+    monkeypatch.setattr(module, "_MAX_DOUBLE_ROWS", 100)
     monkeypatch.setattr(module, "_BLOCK_BYTES", 1 << 17)
     W = random_points(rng, 300, 40)
     exact = one_vs_rest(W)
@@ -72,4 +72,4 @@ def test_single_precision_is_not_lowered(device: str, rng: np.random.Generator) 
         assert torch.get_float32_matmul_precision() == "medium"
     finally:
         torch.set_float32_matmul_precision(before)
-    assert seen.own == pytest.approx(np.ones(8), abs=1e-6)
+    assert seen.own_product == pytest.approx(np.ones(8), abs=1e-6)

@@ -248,4 +248,4 @@ def test_what_cannot_be_decided_says_why() -> None:
     stop.set()
     assert "no time" in ask(deadline=Deadline(None, stop)).reason
     assert ask().local_minimum == NO
-    assert "above 11" in ask(most_coordinates=11).reason
+    assert "above 11" in ask(max_coordinates=11).reason

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gnc_cli import compare
-from gnc_cli.comparison.codes import load_code
-from gnc_cli.comparison.files import read_decimals
+from gnc_cli.comparison.files import load_code, read_decimals
 from gnc_cli.errors import DataError
 from gnc_cli.io import texts
 from gnc_cli.io.codefile import read_points

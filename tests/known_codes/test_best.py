@@ -38,7 +38,7 @@ def found(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[int, int]]]:
 def test_the_table(found: list[tuple[int, int]]) -> None:
     known = best(3, 12)
     assert known is not None and known.max_cosine == 1 / math.sqrt(5)
-    assert known.source.startswith("Euclid") and known.proven and known.own
+    assert known.source.startswith("Euclid") and known.proven and known.same_size
     assert found == []  # nothing is better than what is proved optimal
     unproven = best(3, 15)
     assert unproven is not None and not unproven.proven and unproven.on_record

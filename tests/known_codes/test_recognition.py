@@ -32,4 +32,4 @@ def test_what_is_left_open() -> None:
     stop = threading.Event()
     stop.set()
     assert recognised(W, Deadline(None, stop), seconds=0.0).state == "undecided"
-    assert recognised(W, most_numbers=95) == Recognised(None, None)
+    assert recognised(W, max_numbers=95) == Recognised(None, None)

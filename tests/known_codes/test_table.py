@@ -65,7 +65,7 @@ def test_our_copy_has_every_digit_and_what_is_known() -> None:
 def test_between_in_our_copy(pair: tuple[int, int], low: Fraction, high: Fraction) -> None:
     entry = our_copy().find(*pair)
     assert entry is not None
-    ends = entry.between
+    ends = entry.interval
     assert low <= ends[0] <= entry.exact <= ends[1] <= high
     # Fractions and whole numbers have no slack; all others some, and the code's cosine is inside.
     assert (ends[0] == ends[1]) == (low == high)
@@ -75,14 +75,14 @@ def test_between_in_a_public_table(tmp_path: Path) -> None:
     table = read_public_table(written(tmp_path, "3,9,0.333333333334\n3,24,0.72307846833350854\n"))
     rounded, longer = table.find(3, 9), table.find(3, 24)
     assert rounded is not None and longer is not None
-    assert rounded.between == (Fraction("0.333333333333"), Fraction("0.333333333334"))
+    assert rounded.interval == (Fraction("0.333333333333"), Fraction("0.333333333334"))
     slack = Fraction(1, 10**12)
-    assert longer.between == (longer.exact - slack, longer.exact + slack)
+    assert longer.interval == (longer.exact - slack, longer.exact + slack)
     table = read_public_table(written(tmp_path, "3,13,0.5426364868\n4,24,0.5\n"))
     half = Fraction(1, 2 * 10**10)
     rounded, short = table.entries[3, 13], table.entries[4, 24]
-    assert rounded.between == (rounded.exact - half, rounded.exact + half)
-    assert short.between == (short.exact - slack, short.exact)  # is exact
+    assert rounded.interval == (rounded.exact - half, rounded.exact + half)
+    assert short.interval == (short.exact - slack, short.exact)  # is exact
 
 
 def test_covering() -> None:

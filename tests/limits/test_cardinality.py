@@ -49,7 +49,7 @@ def test_a_size_that_is_sharp_has_its_code(bound: Cardinality) -> None:
     """The code of the table has the cosine of the bound, to its last digit but one."""
     entry = our_copy().find(bound.d, bound.K)
     assert entry is not None and entry.proven
-    low, high = entry.between
+    low, high = entry.interval
     assert low - Fraction(3, 10**13) <= bound.cosine <= high
 
 

@@ -19,7 +19,7 @@ from gnc_cli import bounds
 from gnc_cli.cli import app
 from gnc_cli.constructions.registry import best_construction, single_codes
 from gnc_cli.known_codes.best import best
-from gnc_cli.known_codes.citation import cited
+from gnc_cli.known_codes.citation import cite
 from gnc_cli.known_codes.table import KnownCode, KnownCodes, numerical_codes, our_copy
 from gnc_cli.limits.limit import Ending, Limit, Quantity, loosened
 from gnc_cli.limits.registry import all_limits
@@ -244,7 +244,7 @@ def test_a_sum_says_what_it_is_made_of() -> None:
     assert "J. Leech" in found.source and found.command is None
     known = best(96, 6_218_372_160)
     assert known is not None and not known.on_record
-    assert cited(known.source) == "(72, 6218175600) + (24, 196560) in orthogonal subspaces"
+    assert cite(known.source) == "(72, 6218175600) + (24, 196560) in orthogonal subspaces"
 
 
 def test_sums_of_enormous_codes_stay_exact() -> None:

@@ -87,7 +87,7 @@ def test_nor_is_one_anywhere_on_the_whole_grid(chunk: int) -> None:
 
 def test_known_codes_are_excluded_by_nothing() -> None:
     for entry in our_copy().entries.values():
-        clearance = float(1 - entry.between[1])
+        clearance = float(1 - entry.interval[1])
         for limit in EXCLUDING:
             highest = _value(limit, entry.d, entry.K)
             assert highest is None or clearance <= highest * (1.0 + 1e-12), (limit.name, entry)

@@ -1,4 +1,6 @@
-"""Bounds on lines: where they are attained, against random lines, and closed forms."""
+"""Bounds on lines (`limits.lines`, `known_codes.lines`): where they are attained, against random
+lines, and closed forms.
+"""
 
 import csv
 import math
@@ -89,10 +91,10 @@ def test_counts_and_dimensions_agree_with_values(limit, d: int, K: int) -> None:
 def test_the_table_of_lines_contradicts_no_bound_and_itself_nowhere() -> None:
     table = known_lines()
     for (d, K), entry in table.entries.items():
-        low, high = entry.between
+        low, high = entry.interval
         assert float(high) >= least_coherence(d, K).lower - 1e-12, (d, K)
         covering = table.covering(d, K)
-        assert covering is not None and covering.between[1] <= high
+        assert covering is not None and covering.interval[1] <= high
         for limit in LIMITS:
             finding = None if limit.exists else limit.evaluate(d, K)
             if finding is not None and finding.valid:
@@ -179,7 +181,7 @@ def test_antipodal_constructions_are_antipodal() -> None:
 def test_equiangular_lines_hide_no_better_packing() -> None:
     """The 28 lines of R^7 in R^14, cosine 1/3, are far from the best 28 lines there."""
     best = best_lines(14, 28)
-    assert best is not None and best.own and best.max_cosine < 0.19997
+    assert best is not None and best.same_size and best.max_cosine < 0.19997
     text = (data_folder() / "lines.csv").read_text(encoding="utf-8")
     for row in csv.DictReader(text.splitlines()):
         entry = known_lines().find(int(row["d"]), int(row["K"]))

@@ -9,7 +9,7 @@ import pytest
 from gnc_cli.geometry.gram import max_cosine
 from gnc_cli.geometry.sphere import random_points
 from gnc_cli.runtime.deadline import Deadline
-from gnc_cli.search.descent import SHARPER, descend, lbfgs, smoothed_cosine
+from gnc_cli.search.descent import SHARPER, descend_batch, lbfgs, smoothed_cosine
 from gnc_cli.search.parametrisation import cyclic_orbits, free
 from gnc_cli.search.problem import Tammes
 from tests.problems import random_rotation
@@ -69,7 +69,7 @@ def test_over_orbits_they_are_those_of_the_whole_code(rng: np.random.Generator) 
 def test_descents_end_near_the_best_code(rng: np.random.Generator) -> None:
     """The icosahedron, from half of random starts; one in four is descended to its end."""
     starts = np.array([random_points(rng, 12, 3) for _ in range(8)])
-    ends, steps = descend(free(3, 12), starts, np.full(8, 3.0), 1e4, 400, Deadline())
+    ends, steps = descend_batch(free(3, 12), starts, np.full(8, 3.0), 1e4, 400, Deadline())
     assert steps == 8 * 400 and len(ends) == 2
     assert ends[0].value <= ends[1].value and ends[0].start != ends[1].start
     for end in ends:
@@ -84,7 +84,7 @@ def test_descents_over_orbits_stay_where_their_rows_may_lie(rng: np.random.Gener
     over = cyclic_orbits(swap, 2, 9)
     assert over.projections is not None
     starts = over.random(rng, 8)
-    ends, _ = descend(over, starts, np.full(8, 3.0), 1e4, 400, Deadline())
+    ends, _ = descend_batch(over, starts, np.full(8, 3.0), 1e4, 400, Deadline())
     for end in ends:
         onto = np.einsum("mab,mb->ma", over.projections, end.rows)
         np.testing.assert_allclose(onto, end.rows, atol=1e-14)
@@ -98,21 +98,21 @@ def test_every_long_descent_ends_near_the_best_code_known_to_it() -> None:
     for seed in range(3):
         rows = random_points(np.random.default_rng(seed), 100, 48)[None]
         call = free(48, 100), rows, np.array([7.0]), 1e4, 1500, Deadline()
-        (end,), made = descend(*call, beyond=SHARPER)
+        (end,), made = descend_batch(*call, beyond=SHARPER)
         assert made == 1500
         np.testing.assert_allclose(np.linalg.norm(end.rows, axis=1), 1.0, atol=1e-14)
         assert 1.0 - max_cosine(end.rows) > 0.9710
-    assert np.array_equal(end.rows, descend(*call, beyond=SHARPER)[0][0].rows)
+    assert np.array_equal(end.rows, descend_batch(*call, beyond=SHARPER)[0][0].rows)
 
 
 def test_a_deadline_shortens_a_descent_and_its_end_is_as_sharp(rng: np.random.Generator) -> None:
     rows, ticks = random_points(rng, 100, 48)[None], iter(range(10**6))
     deadline = Deadline(1500.0, clock=lambda: next(ticks))
     call = free(48, 100), rows, np.array([7.0]), 1e4
-    (end,), made = descend(*call, 10**9, deadline, beyond=SHARPER)
+    (end,), made = descend_batch(*call, 10**9, deadline, beyond=SHARPER)
     assert 300 < made < 1500
     assert 1.0 - max_cosine(end.rows) > 0.9660
-    (end,), made = descend(*call, 10, Deadline(0.0))
+    (end,), made = descend_batch(*call, 10, Deadline(0.0))
     assert made == 0
     np.testing.assert_allclose(end.rows, rows[0], atol=1e-6)
 

@@ -33,7 +33,7 @@ def assert_exact(solution: LargeSolution) -> None:
 def mode(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Either kind of step, whatever the size suggests."""
     monkeypatch.setattr(large_scale, "_LISTS_FROM", 0 if request.param == "lists" else 10**9)
-    monkeypatch.setattr(gram_module, "FEW_DIMENSIONS", 0)
+    monkeypatch.setattr(gram_module, "MAX_TREE_DIMENSIONS", 0)
     return str(request.param)
 
 
@@ -114,7 +114,7 @@ def test_an_exact_pass_is_whole_or_left_out(d: int, lists: bool, polls: int) -> 
     deadline = Counted()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(large_scale, "_LISTS_FROM", 0 if lists else 10**9)
-        patch.setattr(gram_module, "_DENSE", 0)
+        patch.setattr(gram_module, "_MAX_DENSE_ROWS", 0)
         patch.setattr(gram_module, "_SIDE", 16)
         solution = solve_large(d, 60, seed=0, steps=4, deadline=deadline, threads=1)
     if solution.row_maxima is None:

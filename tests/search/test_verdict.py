@@ -100,12 +100,12 @@ def test_better_than_a_code_of_gnc_is_no_record() -> None:
 
 
 def test_better_than_a_part_of_a_larger_code_is_no_record() -> None:
-    known = replace(KNOWN, K=600, own=False, on_record=False)
+    known = replace(KNOWN, K=600, same_size=False, on_record=False)
     found = beside(known, 0.5)
     assert found.status is ComparisonStatus.NO_ENTRY and "beats" not in found.verdict
     said = "no record for (10, 500) here; the best part of a larger code is 0.1 worse; at most "
     assert found.verdict.startswith(said)
-    known = replace(known, K=500, own=True)  # a construction has the size, and is no record
+    known = replace(known, K=500, same_size=True)  # a construction has the size, and is no record
     found = beside(known, 0.5)
     assert "here; the best construction is 0.1 worse; at most " in found.verdict
 

@@ -29,7 +29,7 @@ from gnc_cli.geometry.one_vs_rest import one_vs_rest
 from gnc_cli.geometry.rounding import gamma, rounded_down
 from gnc_cli.geometry.sphere import angle_from_chord
 from gnc_cli.known_codes.stored import stored_part
-from gnc_cli.known_codes.table import NUMERICAL_DATE, SOLVED, KnownCode
+from gnc_cli.known_codes.table import NUMERICAL_DATE, STATUS_SOLVED, KnownCode
 from gnc_cli.metrics.gnc2 import Rattlers
 from gnc_cli.parameters import Path, spelled
 from gnc_cli.runtime.deadline import Deadline
@@ -120,7 +120,7 @@ class StoredCode(Route):
         entry, d, K = self.entry, self.instance.d, self.instance.K
         part = "" if entry.K == K else f"{K:,} points of "
         size = "" if (entry.d, entry.K) == (d, K) else f"{part}({entry.d}, {entry.K}), "
-        again = "" if entry.status == SOLVED else "best known, coordinates "
+        again = "" if entry.status == STATUS_SOLVED else "best known, coordinates "
         weights = stored_part(entry, d, K)
         with self.machine.limited_threads(2.0 * K**2 * d):
             certificate = certify_code(weights, tolerance=TOLERANCE, deadline=deadline)

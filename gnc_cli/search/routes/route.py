@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from gnc_cli import __version__
-from gnc_cli.codes.certify import Certificate, line_contacts, line_figures
+from gnc_cli.codes.certify import Certificate, line_contacts, line_measures
 from gnc_cli.metrics.gnc2 import EVERY_CLASS
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.memory import check_memory
@@ -113,7 +113,7 @@ class Route(ABC):
             }
             undecided = ("rattlers.one_vs_rest",) if certificate.undecided else ()
         if self.instance.is_lines:
-            coherence, angle, pairs = line_figures(weights, TOLERANCE, coherence)
+            coherence, angle, pairs = line_measures(weights, TOLERANCE, coherence)
             extras["contact_pairs"], undecided = pairs, ()
             contacts = line_contacts(pairs)
             figures |= {"min_angle_deg": angle, "contacts": contacts}
