@@ -19,7 +19,7 @@ from gnc_cli.io.formats import FORMATS
 from gnc_cli.io.inputs import open_input
 from gnc_cli.io.loading import load_labels
 from gnc_cli.parsing import listed
-from gnc_cli.training.data.glyphs import glyph_images, glyphs_of
+from gnc_cli.training.data.glyphs import glyph_images, glyph_test_images
 from gnc_cli.training.data.idx import IDX_SETS, read_idx
 from gnc_cli.training.data.image_set import (
     FilePictures,
@@ -150,7 +150,7 @@ def load_matched(
         )
         title = folder_name(path)
     elif kind == "glyphs":
-        images, ours, title, warnings = glyphs_of(data.class_names, size, path or None)
+        images, ours, title, warnings = glyph_test_images(data.class_names, size, path or None)
     else:
         whole = load_images(name, image_size=size)
         some = restricted(whole, choose(whole.class_names))
