@@ -25,7 +25,12 @@ from gnc_cli.training.head import HeadPlan
 from gnc_cli.training.measure import Measurement, MeasurementStopped, NetworkMeasurer
 from gnc_cli.training.networks.batches import Normalisation
 from gnc_cli.training.networks.classifier import EncoderWithHead, count_parameters
-from gnc_cli.training.networks.training import EpochTotals, NonFiniteLoss, Training, any_of
+from gnc_cli.training.networks.training import (
+    EpochTotals,
+    NonFiniteLossError,
+    Training,
+    any_process,
+)
 from gnc_cli.training.result import EpochRow, HeadFacts, TrainResult
 from gnc_cli.training.run_folder import Checkpoint, DataStamp, RunFolder, checkpoint_state
 from gnc_cli.training.settings import Settings
@@ -111,10 +116,10 @@ class Epochs:
                         done = training.epoch * steps + training.step
                         report("training", done, epochs * steps, loss)
                     save = bool(self.folder.path) and self._save_times.due
-                    if any_of(save or self._deadline.expired, training.processes):
+                    if any_process(save or self._deadline.expired, training.processes):
                         break
             totals = training.settle()
-        except NonFiniteLoss as error:
+        except NonFiniteLossError as error:
             text = f"{error}; the last good checkpoint, if any, is {self.folder.path}/last.pt"
             self.folder.log(text)
             raise DataError(text) from error
@@ -205,11 +210,11 @@ class Epochs:
 
     def _interrupted(self) -> bool:
         """Whether somebody interrupted; the same in all processes."""
-        return any_of(self._deadline.interrupted, self.training.processes)
+        return any_process(self._deadline.interrupted, self.training.processes)
 
     def _expired(self) -> bool:
         """Whether time is up or somebody interrupted; the same in all processes."""
-        return any_of(self._deadline.expired, self.training.processes)
+        return any_process(self._deadline.expired, self.training.processes)
 
     def _save(self, totals: EpochTotals | None) -> None:
         """Write last.pt."""

@@ -63,8 +63,7 @@ def build_training(
             degrees=papers.degrees if "rotate" in moves else 0.0,
         ),
         device=device,
-        rank=processes.rank,
-        size=processes.size,
+        processes=processes,
     )
     loss = make_loss(settings.loss, tau=head.tau, margin=plan.margin)
     return Training(
