@@ -98,7 +98,7 @@ BAD_QUESTIONS: list[tuple[str, int, str]] = [
     ("@DATA --init-from @/empty", 3, "no such file"),
     ("@DATA --init-from @/run --d 5", 3, "choose the --model and --width"),
     # Runs and machines
-    ("@DATA --out @/run", 3, "holds 'config.json' already; go on with --resume"),
+    ("@DATA --out @/run", 3, "holds 'config.json' already; continue with --resume"),
     ("@DATA --resume --out @/cut", 3, "not a zip file"),
     ("@DATA --resume --out @/run --lr 5", 2, "the run to resume has 0.003; leave the option out"),
     ("@DATA --precision fp16", 6, "choose bf16 or float32"),
