@@ -123,8 +123,8 @@ class Epochs:
             with closing(training.steps()) as losses:
                 for loss in losses:
                     if report is not None:
-                        epochs_done = training.epoch * steps + training.step
-                        report("training", epochs_done, epochs * steps, loss)
+                        steps_done = training.epoch * steps + training.step
+                        report("training", steps_done, epochs * steps, loss)
                     save = bool(self.folder.path) and self._save_times.due
                     if any_process(save or self._deadline.expired, training.processes):
                         break
@@ -195,8 +195,8 @@ class Epochs:
                 self._is_out_of_time = True
                 self.folder.warn(f"epoch {epoch} is not measured: the time limit came first")
             return None
-        if measurement.trouble is not None:
-            self.folder.warn(f"epoch {epoch} could not be measured: {measurement.trouble}")
+        if measurement.problem is not None:
+            self.folder.warn(f"epoch {epoch} could not be measured: {measurement.problem}")
         if measurement.result is not None:
             steps, part = training.batches.steps, training.step
             result = dataclasses.replace(

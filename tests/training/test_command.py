@@ -20,7 +20,7 @@ import pytest
 from gnc_cli import schemas
 from gnc_cli.brackets import Bracket
 from gnc_cli.cli import app
-from gnc_cli.training.view import epochs_on_terminal
+from gnc_cli.training.view import progress_bar
 from tests.conftest import runner
 from tests.training.pictures import epoch_row
 from tests.training.pictures import run as made_run
@@ -185,7 +185,7 @@ def test_every_placement_and_its_table(gnc: Run, made: Path) -> None:
     )
     run = gnc(*words, "--report", "r.prom", "--rows", "all", "--min", "d=2")
     assert run.exit_code == 0 and "3 of 3 rows pass" in run.stderr
-    assert "Placements of the classes   3 runs   all" in run.stdout
+    assert "Assignments of the classes   3 runs   all" in run.stdout
     assert Path("r.prom").read_text().count("\ngnc_train_gnc1{") == 3
     again = gnc(*words, "--resume", "--json")
     assert again.exit_code == 0, again.stderr
@@ -278,7 +278,7 @@ def test_the_bar_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stderr", terminal := _Terminal())
     monkeypatch.setenv("COLUMNS", str(width))
     monkeypatch.setenv("TERM", "xterm")
-    with epochs_on_terminal(False, "reading the data") as watch:
+    with progress_bar(False, "reading the data") as watch:
         assert watch is not None
         watch.report("training", 1, 900, 1.234e-05)
         found = {"train_accuracy": 0.75, "test_accuracy": 0.625, "ood_accuracy": 0.5}
