@@ -39,6 +39,8 @@ _MAX_MEASURE_SHARE = 0.1
 """Largest share of measurements in the wall time, if `--measure-every` is not set."""
 _OTHER_ACCURACIES = ("test_accuracy", "ood_accuracy", "test_ncc_accuracy")
 """Accuracies on other images than the training set's."""
+_METRICS = ("ncc_accuracy", "gnc1", "gnc1_centred", "gnc2", "gnc3", "gnc3_centred")
+"""Values of a measurement in the row of an epoch, next to accuracies."""
 _INTERVALS = (1, 2, 5, 10, 20, 50, 100, 200, 500)
 """Intervals between measurements, in epochs: round numbers, for plots and tables."""
 _MIN_SECONDS = 10.0
@@ -285,8 +287,7 @@ def _epoch_row(
     if measurement is not None:
         values = {name: getattr(measurement, name) for name in _OTHER_ACCURACIES}
     if measurement is not None and measurement.result is not None:
-        names = ("ncc_accuracy", "gnc1", "gnc1_centred", "gnc2", "gnc3", "gnc3_centred")
-        values |= {name: getattr(measurement.result, name) for name in names}
+        values |= {name: getattr(measurement.result, name) for name in _METRICS}
         values["train_accuracy"] = measurement.result.accuracy
     return EpochRow(
         epoch=totals.epoch,

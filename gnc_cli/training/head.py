@@ -123,12 +123,12 @@ def plan_heads(
     rows, name = code
     rule = settings.assignment or "identity"
     if rule == "all":
-        placements = list(distinct_assignments(rows))
+        assignments = list(distinct_assignments(rows))
     elif rule in ("identity", "random", "best", "worst"):
-        placements = [assign(rule, rows, similarity, seed=settings.seed)]
+        assignments = [assign(rule, rows, similarity, seed=settings.seed)]
     else:
-        placements = [_read_placement(rule, K)]
-    return [HeadPlan(d, K, rows[p], name, tuple(p.tolist()), *margin) for p in placements]
+        assignments = [_read_assignment(rule, K)]
+    return [HeadPlan(d, K, rows[p], name, tuple(p.tolist()), *margin) for p in assignments]
 
 
 def feature_dim(settings: Settings, K: int) -> int:
@@ -202,7 +202,7 @@ def _solve_code(d: int, K: int, seed: int, deadline: Deadline, threads: int | No
     return np.asarray(result.weights), f"{result.origin}, rho {result.distance:.6g}"
 
 
-def _read_placement(path: str, K: int) -> np.ndarray:
+def _read_assignment(path: str, K: int) -> np.ndarray:
     """Read K row numbers, one for each class, from a text file."""
     try:
         text = " ".join(read_lines(path))
@@ -310,8 +310,8 @@ def assign(
         candidates = _local_maxima(gain, gram, seed)
     scores = _scores(gain, gram, candidates)
     # Rounding does not decide which of equal ones is the first.
-    tolerance = _ROUNDING_SHARE * np.abs(gain).sum()
-    return np.asarray(candidates[np.argmax(scores >= scores.max() - tolerance)])
+    is_best = scores >= scores.max() - _ROUNDING_SHARE * np.abs(gain).sum()
+    return np.asarray(candidates[np.argmax(is_best)])
 
 
 def distinct_assignments(code: np.ndarray, *, max_count: int = 1000) -> np.ndarray:

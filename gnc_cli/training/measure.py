@@ -283,12 +283,9 @@ class NetworkMeasurer:
         """Return the features of all processes, in the order of the set, to the first process."""
         if self._processes.size == 1:
             return features
-        parts = self._processes.each(features)
-        if self._processes.first:
-            return np.concatenate(list(parts))
-        for _ in parts:
-            pass  # one in memory at a time
-        return features
+        # Other processes have one part in memory at a time, and discard it.
+        parts = [part for part in self._processes.each(features) if self._processes.first]
+        return np.concatenate(parts) if parts else features
 
 
 def evaluate(

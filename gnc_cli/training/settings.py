@@ -313,8 +313,9 @@ def _defaults(options: Mapping[str, Any]) -> dict[str, Any]:
         "precision": "auto",
     }
     if glyphs:
-        K = options.get("classes") or len(options.get("classes_subset") or ()) or 100
-        images = _GLYPHS_PER_CLASS * K
+        images = _GLYPHS_PER_CLASS * (
+            options.get("classes") or len(options.get("classes_subset") or ()) or 100
+        )
         defaults["batch_size"] = min(64, max(16, images // 4))
         steps = -(-images // options.get("batch_size", defaults["batch_size"]))
         defaults["epochs"] = min(300, max(30, round(_GLYPH_STEPS / steps)))

@@ -162,8 +162,11 @@ def watch(output: OutputOptions, name: str, stage: str) -> Iterator[dict[str, An
             if output.shape is Shape.JSONL:
                 print_line(row, {"run": runs[-1]})
 
-        progress = None if bar is None else bar.report
-        yield {"progress": progress, "on_run": runs.append, "on_epoch": on_epoch}
+        yield {
+            "progress": None if bar is None else bar.report,
+            "on_run": runs.append,
+            "on_epoch": on_epoch,
+        }
 
 
 class EpochBar:
@@ -179,7 +182,7 @@ class EpochBar:
         epoch = f"{100 * steps // total}%"
         if self._steps is not None:
             epoch = f"epoch {math.ceil(steps / self._steps)}/{round(total / self._steps)}"
-        text = f"{epoch} loss {loss:.3g} {self._figures}"
+        text = f"{epoch} loss {loss:.3g} {self._values}"
         self._bars.update(self._task, completed=steps, total=total, description=text)
 
     def on_epoch(self, row: EpochRow) -> None:

@@ -1,4 +1,4 @@
-"""`gnc train` end to end, on toy pictures: files, refusals, an interruption, and going on."""
+"""`gnc train` end to end on toy images: `config_file.py`, files, refusals, an interruption."""
 
 import csv
 import io
@@ -256,8 +256,8 @@ def test_a_file_of_settings(gnc: Run, made: Path) -> None:
     assert (body["epochs"], body["recipe"]["momentum"]) == (1, 0.5)
     for text, status, said in (
         ("epochs = 0", 2, "--epochs 0 is too small"),
-        ("epoch = 3", 2, "no option of gnc train; gnc train --help lists them"),
-        ('stem = "small"', 2, "no option of gnc train; gnc train --help"),
+        ("epoch = 3", 2, "not an option of gnc train; gnc train --help lists them"),
+        ('stem = "small"', 2, "not an option of gnc train; gnc train --help"),
         ("momentum = 0.5", 2, "add that, or drop momentum ('run.toml' sets options too)"),
         ("epochs 3", 3, "is not TOML"),
         ('momentum = "high"', 2, "gnc: momentum 'high' is not a"),

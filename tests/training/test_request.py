@@ -1,4 +1,4 @@
-"""Settings of `train`: which of given, preset and default counts, and what is refused."""
+"""Settings of `train` (`request.py`, `settings.py`): call, preset, defaults, and refusals."""
 
 import dataclasses
 import json

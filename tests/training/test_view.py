@@ -114,7 +114,7 @@ def test_what_is_special_is_said(changes: dict[str, Any], said: list[str]) -> No
         assert words in text
 
 
-def test_placements_are_a_line_each() -> None:
+def test_assignments_are_a_line_each() -> None:
     lines = drawn(square(), 100).splitlines()
     assert lines[0] == "Assignments of the classes   3 runs   runs/series"
     rows = [line.split() for line in lines[3:6]]

@@ -137,9 +137,7 @@ def split_faces(faces: Sequence[Face]) -> tuple[list[int], list[int]]:
     faces of a collection share outlines, so they stay together, unless it is the only file.
     """
     files = list(dict.fromkeys(face.path for face in faces))
-    units = [files.index(face.path) for face in faces]
-    if len(files) == 1:
-        units = list(range(len(faces)))
+    units = [files.index(face.path) if files[1:] else row for row, face in enumerate(faces)]
     count = max(units) + 1
     test = set(range(3, count, 4)) or {count - 1}
     return (

@@ -96,8 +96,12 @@ def glyph_images(
         faces = _faces_with_script(faces, script, classes, name, warnings)
     train, test = split_faces(faces)
     all_styles = fonts is None and script is None
-    quorum = (len(train), len(test)) if all_styles else (min(4, len(train)), 1)
-    split = _Split(train, test, *quorum)
+    split = _Split(
+        train,
+        test,
+        min_train=len(train) if all_styles else min(4, len(train)),
+        min_test=len(test) if all_styles else 1,
+    )
     characters = _candidates(faces, split, common_first=script is not None)
     glyphs = _distinct_glyphs(faces, split, characters, classes, image_size)
     if len(glyphs.names) < (classes or 2):
@@ -123,8 +127,15 @@ def glyph_images(
         "pillow": __version__,
         "freetype": features.version_module("freetype2") or "none",
     }
-    names = tuple(glyphs.names)
-    return ImageData(sets[0], sets[1], names, "glyphs", facts, tuple(warnings), flip=False)
+    return ImageData(
+        sets[0],
+        sets[1],
+        class_names=tuple(glyphs.names),
+        name="glyphs",
+        facts=facts,
+        warnings=tuple(warnings),
+        flip=False,
+    )
 
 
 def glyph_test_images(
@@ -257,12 +268,11 @@ def _distinct_glyphs(
             merged.append((match, character))
         if len(names) == classes:
             break
-    first = sorted(merged)[:_MAX_LISTED_MERGES]
     facts = {
         "characters": len(names) + len(merged) + blank,
         "blank": blank,
         "merged": len(merged),
-        "merged_first": [[names[k], character] for k, character in first],
+        "merged_first": [[names[k], c] for k, c in sorted(merged)[:_MAX_LISTED_MERGES]],
     }
     return _Glyphs(names, np.array(distinct.images[: len(names)]), facts)
 
@@ -316,9 +326,8 @@ def _image_set(images: np.ndarray, present: np.ndarray) -> ImageSet:
 
 def _sha256(sets: Sequence[ImageSet]) -> str:
     digest = hashlib.sha256()
-    for image_set in sets:
-        digest.update(np.ascontiguousarray(image_set.images).data)
-        digest.update(np.ascontiguousarray(image_set.labels).data)
+    for array in [array for part in sets for array in (part.images, part.labels)]:
+        digest.update(np.ascontiguousarray(array).data)
     return digest.hexdigest()
 
 

@@ -149,9 +149,9 @@ def restrict(data: ImageData, order: Sequence[int]) -> ImageData:
     number[list(order)] = np.arange(len(order))
     names = tuple(data.class_names[k] for k in order)
     train, test = _renumber(data.train, number), data.test and _renumber(data.test, number)
-    if test is not None and not len(test.labels):
-        test = None
-    return dataclasses.replace(data, train=train, test=test, class_names=names)
+    return dataclasses.replace(
+        data, train=train, test=test if test and len(test.labels) else None, class_names=names
+    )
 
 
 def _renumber(images: ImageSet, number: np.ndarray) -> ImageSet:

@@ -160,12 +160,10 @@ class DeviceImages:
         self.shape = tuple(images.shape)
         self._images, self._device = images, device
         self._resident: Tensor | None = None
-        resident_bytes = _MAX_RESIDENT_BYTES
-        if device.type == "cuda":
-            resident_bytes = min(resident_bytes, torch.cuda.mem_get_info(device)[0] // 4)
+        free = torch.cuda.mem_get_info(device)[0] if device.type == "cuda" else math.inf
         if isinstance(images, np.ndarray) and images.flags.carray and device.type == "cpu":
             self._resident = torch.from_numpy(images)
-        elif int(np.prod(self.shape)) <= resident_bytes:
+        elif int(np.prod(self.shape)) <= min(_MAX_RESIDENT_BYTES, free / 4):
             self._resident = _as_tensor(images[np.arange(self.shape[0])]).to(device)
 
     def __len__(self) -> int:

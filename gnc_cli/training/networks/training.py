@@ -49,8 +49,9 @@ def make_optimizer(model: EncoderWithHead, recipe: Recipe) -> torch.optim.Optimi
         return torch.optim.AdamW(groups, lr=recipe.lr)
     if recipe.optimizer == "adam":
         return torch.optim.Adam(groups, lr=recipe.lr)
-    momentum = recipe.momentum
-    return torch.optim.SGD(groups, lr=recipe.lr, momentum=momentum, nesterov=momentum > 0)
+    return torch.optim.SGD(
+        groups, lr=recipe.lr, momentum=recipe.momentum, nesterov=recipe.momentum > 0
+    )
 
 
 class NonFiniteLossError(DataError):
