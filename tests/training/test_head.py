@@ -1,4 +1,4 @@
-"""Heads of `train`: learned, class means, fixed codes; placements of the classes; losses."""
+"""Heads of `train`: learned, class means, fixed codes; assignments of the classes; losses."""
 
 import json
 import math

@@ -84,8 +84,9 @@ def glyph_images(
         DataError: fonts are missing or unusable, or have too few different characters.
     """
     if image_size not in _IMAGE_SIZES:
-        option = spelled("image_size", image_size)
-        raise UsageError(f"{option} is not for glyphs: choose 16, 32 or 64")
+        raise UsageError(
+            f"{spelled('image_size', image_size)} is not for glyphs: choose 16, 32 or 64"
+        )
     from PIL import __version__, features
 
     script = script and script.lower()
