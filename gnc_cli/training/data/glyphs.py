@@ -31,7 +31,7 @@ _SCRIPTS = {
 """First words of the Unicode names of a script's characters, if these are not the script's name."""
 _DEJAVU = "DejaVu of matplotlib"
 _DEFAULT_CLASSES = 100
-"""Number of classes on which the least letters per face are based if none is requested."""
+"""Number of classes, half of which is the least number of letters per face, if none is passed."""
 _CHUNK = 128
 """Number of characters drawn together. More would draw characters that a few classes never need."""
 _MAX_LISTED_MERGES = 20

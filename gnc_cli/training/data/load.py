@@ -1,4 +1,4 @@
-"""Images by their names for the user: `glyphs:DIR`, `fashion-mnist`, `folder:PATH`, `npz:FILE`.
+"""Images by the names of `--data`: `glyphs:DIR`, `fashion-mnist`, `folder:PATH`, `npz:FILE`.
 
 The reader of a kind of images is imported on its first use. HDF5 and .npz files may have any of the
 usual names and layouts: images are uint8 of shape (N, C, S, S), (N, S, S, C) or (N, S, S), the
