@@ -301,7 +301,7 @@ def test_other_data_than_the_runs_are_refused(home: Path, data: str) -> None:
     for other, said in (
         (classes, "was trained on other classes"),
         (order, "other images, or on these in another order"),
-        (noise, "other pictures"),
+        (noise, "other images"),
     ):
         with pytest.raises(DataError, match=f"{said}.*name the same data"):
             resume(other, out)
