@@ -177,7 +177,7 @@ def test_a_run_without_a_snapshot_keeps_its_result(
             plot=tmp_path / name,
         )
         assert run.outcome == "interrupted" and not (tmp_path / name).exists()
-        assert f"{name}' is not written: the run has {missing}; go on with" in caplog.text
+        assert f"{name}' is not written: the run has {missing}; continue with" in caplog.text
 
 
 def test_prefixes_have_no_page(tmp_path: Path) -> None:

@@ -208,7 +208,7 @@ def test_an_option_is_honoured_or_refused(gnc: Any, tmp_path: Any, monkeypatch: 
     for words, message in [
         (("measure", "y.npz", "--K", "3"), "out of range for K = 3"),
         (("compare", "square.txt", "--export", ""), "--export '' is empty"),
-        (("train", "--resume", "--out", "mistyped"), "'mistyped' is no run of gnc train"),
+        (("train", "--resume", "--out", "mistyped"), "'mistyped' is not a run of gnc train"),
         (("measure", ""), "FILES '' is empty"),
     ]:
         run = gnc(*words)

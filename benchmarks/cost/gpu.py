@@ -157,7 +157,7 @@ def b4(asked: argparse.Namespace) -> dict[str, Any]:
     from gnc_cli.training.epochs import EpochRow
     from gnc_cli.training.head import HeadPlan
     from gnc_cli.training.measure import NetworkMeasurer
-    from gnc_cli.training.network import build_training, precision_on, threads_of
+    from gnc_cli.training.network import build_training, choose_precision, choose_threads
     from gnc_cli.training.settings import settings_of
 
     answers: dict[str, Any] = {}
@@ -189,13 +189,13 @@ def b4(asked: argparse.Namespace) -> dict[str, Any]:
     device, settings = resolve_device(asked.device), settings_of(options)
     # As `train` does for itself: the same network, before its first step.
     recipe = replace(
-        settings, augment=("crop", "rotate"), precision=precision_on(device, settings.precision)
+        settings, augment=("crop", "rotate"), precision=choose_precision(device, settings.precision)
     )
     training = build_training(recipe, HeadPlan(D, asked.classes), data, Processes(), device)
     measurer = NetworkMeasurer(training, data)
-    done("network", precision=recipe.precision, threads=threads_of(training, None))
+    done("network", precision=recipe.precision, threads=choose_threads(training, None))
     before = time.perf_counter()
-    with limit_threads(threads_of(training, None)):
+    with limit_threads(choose_threads(training, None)):
         start = measurer.measure()
     assert start.result is not None
     done("epoch 0", seconds=time.perf_counter() - before, **_figures(start.result))

@@ -91,8 +91,8 @@ def write_run(
     files = [file for file in every if file.endswith(f"-{TRAINING}.h5")]
     if not files:
         raise DataError(
-            f"{os.fspath(path)!r} is not written: the run has no training snapshot yet; go on with "
-            f"{spelled('resume')}"
+            f"{os.fspath(path)!r} is not written: the run has no training snapshot yet; continue "
+            f"with {spelled('resume')}"
         )
     rows = {row.epoch: row for row in history}
     write_snapshots(

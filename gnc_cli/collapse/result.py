@@ -511,7 +511,7 @@ class MeasureResult(Result):
         return {key: f"{key}_centred" if reason else key for key, reason in self._reasons().items()}
 
     @property
-    def why_centred(self) -> str:
+    def centring_reason(self) -> str:
         """Why `forms` has a centred one; empty where it has none."""
         reasons = self._reasons().items()
         return "; ".join(f"{key.upper()}, as {reason}" for key, reason in reasons if reason)
@@ -559,9 +559,9 @@ class MeasureSeries(Result):
         return next((row.forms for row in reversed(self.rows) if row.N is not None), FORMS)
 
     @property
-    def why_centred(self) -> str:
+    def centring_reason(self) -> str:
         """Why, in words."""
-        return next((row.why_centred for row in reversed(self.rows) if row.N is not None), "")
+        return next((row.centring_reason for row in reversed(self.rows) if row.N is not None), "")
 
     def lines(self) -> list[dict[str, Any]]:
         """Each row as a result of its own, as `on_row` gets it."""

@@ -426,7 +426,7 @@ def _notes_named(name: str, *texts: Any) -> list[Cell]:
 
 def forms_note(result: Any) -> list[Cell]:
     """Why GNC1 or GNC3 is shown centred."""
-    return _notes_named("centred", result.why_centred and f": {result.why_centred}")
+    return _notes_named("centred", result.centring_reason and f": {result.centring_reason}")
 
 
 def _of_weights(row: MeasureResult) -> bool:

@@ -1,4 +1,4 @@
-"""Callbacks for other trainers, and the numbers they log, under the keys of `gnc measure`."""
+"""Callbacks for other trainers, and the values that they log by the keys of `gnc measure`."""
 
 import logging
 from collections.abc import Iterable
@@ -12,24 +12,24 @@ from gnc_cli.collapse.measure_model import measure_model
 from gnc_cli.collapse.result import MeasureResult
 from gnc_cli.errors import DataError
 
-_ENDS: dict[Any, tuple[str, ...]] = {
+_KEYS_BY_TYPE: dict[Any, tuple[str, ...]] = {
     float | None: ("{}",),
     Bracket | None: ("{}.lower", "{}.upper"),
 }
 FIGURES = tuple(
-    key.format(each.name)
-    for each in fields(MeasureResult)
-    if "better" in each.metadata.get("json_schema_extra", {})
-    and each.name in MeasureResult.__annotations__
-    for key in _ENDS.get(each.type, ())
+    key.format(column.name)
+    for column in fields(MeasureResult)
+    if "better" in column.metadata.get("json_schema_extra", {})
+    and column.name in MeasureResult.__annotations__
+    for key in _KEYS_BY_TYPE.get(column.type, ())
 )
-"""Keys of a result, dotted: of each figure of `MeasureResult` that has a better direction."""
+"""Dotted keys of the values of `MeasureResult` for which less or more is better."""
 
 _log = logging.getLogger(__name__)
 
 
 def figures(result: MeasureResult, prefix: str = "gnc/") -> dict[str, float]:
-    """The numbers of a result under dotted keys, `FIGURES`; those it lacks are left out.
+    """Return the values of a result by their dotted keys, `FIGURES`, without those that are None.
 
     Example:
         >>> import numpy as np
@@ -44,13 +44,15 @@ def figures(result: MeasureResult, prefix: str = "gnc/") -> dict[str, float]:
 
 
 def measure_or_warn(
-    model: nn.Module, loader: Iterable[Any], earlier: MeasureResult | None, **how: Any
+    model: nn.Module, loader: Iterable[Any], earlier: MeasureResult | None, **options: Any
 ) -> MeasureResult | None:
-    """`measure_model` for a run that must go on: features that cannot be measured are a warning.
-    The warnings of the first result, which has no `earlier` one, are logged.
+    """Measure a network, or warn and return None if its features cannot be measured.
+
+    The training then continues. The warnings of the first result, which has no `earlier` one, are
+    logged.
     """
     try:
-        result = measure_model(model, loader, **how)
+        result = measure_model(model, loader, **options)
     except DataError as error:
         _log.warning("collapse is not measured: %s", error)
         return None
@@ -60,7 +62,7 @@ def measure_or_warn(
 
 
 def warn_of_evaluation_samples() -> None:
-    """Warn where a callback is given no samples: collapse is about the training set."""
+    """Warn of a callback without samples: collapse is a property of the training set."""
     _log.warning(
         "collapse is measured on the evaluation samples, by class means of their own; for the "
         "training set give CollapseCallback(loader=...) its samples"
@@ -68,7 +70,7 @@ def warn_of_evaluation_samples() -> None:
 
 
 def missing_package(package: str) -> ImportError:
-    """The error of an import without its optional package."""
+    """Return the error of an import without its optional package."""
     return ImportError(
         f"gnc_cli.integrations.{package} needs {package}; pip install 'gnc-cli[trainers]'"
     )

@@ -26,26 +26,26 @@ __all__ = ["CollapseCallback"]
 
 
 class CollapseCallback(Callback):
-    """Measures collapse after validation and logs it with `log_dict`, for loggers and checkpoints.
+    """Measurement of collapse after validation, logged by `log_dict`, for loggers and checkpoints.
 
-    The module is called as `module(inputs)` on batches `(inputs, labels)`; for other batches and
-    for networks without a classifier see `gnc_cli.measure_model`. Logged are the figures of `gnc
-    measure` by its keys, the same in every process: `gnc/gnc1`, `gnc/gnc1_centred`,
+    The module is called as `module(inputs)` on batches `(inputs, labels)`. For other batches and
+    for networks without a classifier see `gnc_cli.measure_model`. The values of `gnc measure` are
+    logged by their keys, the same in every process: `gnc/gnc1`, `gnc/gnc1_centred`,
     `gnc/gnc2.lower`, `gnc/gnc3`, `gnc/accuracy`, `gnc/nc1`, ..., all of
     `gnc_cli.integrations.FIGURES`.
 
     Args:
-        loader: samples to measure, such as the training set unshuffled; with several processes
-            each needs its part of them. By default the trainer's validation loader, by class means
-            of its own; a warning says so.
-        every: epochs between measurements.
-        head: the classifier or its name, where it is not found by itself.
-        weights: the classifier (K, d) of a model that gives features, or the name of such a
-            parameter of it; `"means"` where there is none.
-        batch_to: a function of a batch that gives `(inputs, labels)`, for batches of another kind.
+        loader: samples to measure, such as the training set unshuffled. With several processes
+            each requires its part of them. By default they are those of the trainer's validation
+            loader, with class means of their own, and a warning says so.
+        every: number of epochs per measurement.
+        head: the classifier or its name, if it is not recognised.
+        weights: the classifier (K, d) of a model that returns features, or the name of such a
+            parameter of it; `"means"` if there is none.
+        batch_to: a function from a batch of another kind to `(inputs, labels)`.
 
     Raises:
-        UsageError: while training: several validation loaders, or no obvious head.
+        UsageError: raised in training for several validation loaders, or no obvious head.
     """
 
     @validated
@@ -58,20 +58,20 @@ class CollapseCallback(Callback):
         batch_to: Callable[[Any], tuple[Any, Any]] | None = None,
     ) -> None:
         self.loader, self.every = loader, every
-        self.how = {"head": head, "weights": weights, "batch_to": batch_to}
+        self._options = {"head": head, "weights": weights, "batch_to": batch_to}
         self.result: MeasureResult | None = None
-        """The whole record of the last measurement."""
+        """Whole record of the last measurement."""
         if loader is None:
             warn_of_evaluation_samples()
 
     def on_validation_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Measure, every n epochs of training and whenever `trainer.validate` is called."""
-        early = trainer.state.fn == "fit" and (trainer.current_epoch + 1) % self.every
-        if trainer.sanity_checking or early:
+        """Measure after every n-th epoch of training, and on each call of `trainer.validate`."""
+        is_between = trainer.state.fn == "fit" and (trainer.current_epoch + 1) % self.every
+        if trainer.sanity_checking or is_between:
             return
         with trainer.precision_plugin.forward_context():
             result = measure_or_warn(
-                pl_module, _Batches(trainer, self.loader), self.result, **self.how
+                pl_module, _Batches(trainer, self.loader), self.result, **self._options
             )
         if result is not None:
             self.result = result
@@ -79,10 +79,10 @@ class CollapseCallback(Callback):
 
 
 class _Batches:
-    """Batches as `validation_step` is given them: in the trainer's precision, on its device."""
+    """Batches as `validation_step` gets them: in the trainer's precision, on its device."""
 
     def __init__(self, trainer: Trainer, loader: Any) -> None:
-        self.trainer, self.loader, self.most = trainer, loader, None
+        self.trainer, self.loader, self.num_batches = trainer, loader, None
         if loader is None:
             loaders = trainer.val_dataloaders
             if isinstance(loaders, list | tuple) and len(loaders) == 1:
@@ -92,12 +92,12 @@ class _Batches:
                     f"the trainer has {len(loaders)} validation loaders; give one of them: "
                     "CollapseCallback(loader=...)"
                 )
-            self.loader, most = loaders, trainer.num_val_batches[0]
-            self.most = None if most == float("inf") else int(most)
+            self.loader, num_batches = loaders, trainer.num_val_batches[0]
+            self.num_batches = None if num_batches == float("inf") else int(num_batches)
 
     def __iter__(self) -> Iterator[Any]:
         trainer, module = self.trainer, self.trainer.lightning_module
-        for batch in islice(self.loader, self.most):
+        for batch in islice(self.loader, self.num_batches):
             batch = trainer.precision_plugin.convert_input(batch)
             batch = module.on_before_batch_transfer(batch, 0)
             yield trainer.strategy.batch_to_device(batch)

@@ -1,6 +1,4 @@
-"""`GNCMetrics` as a `torchmetrics.Metric`: its state are the sums of `gnc_cli.GNCMetrics`, into
-which each batch is added in place.
-"""
+"""`GNCMetrics` as a `torchmetrics.Metric`, whose state are the sums of `gnc_cli.GNCMetrics`."""
 
 from functools import partial
 from typing import Any
@@ -23,25 +21,25 @@ except ImportError as error:
 
 __all__ = ["GNCMetrics"]
 
-_BY_MEANS = ("ncc_accuracy", "ncc_leave_one_out", "ncc_agreement", "nc4")
-"""Figures that need the class means before the samples."""
-_FIGURES = tuple(name for name in FIGURES if name not in _BY_MEANS)
+_SECOND_PASS_KEYS = ("ncc_accuracy", "ncc_leave_one_out", "ncc_agreement", "nc4")
+"""Keys of values that require the class means before the samples, in a second pass."""
+_KEYS = tuple(name for name in FIGURES if name not in _SECOND_PASS_KEYS)
 
 
 class GNCMetrics(Metric):
     """GNC1 to GNC3, NC1 to NC3 and accuracy of batches, as a metric of torchmetrics.
 
-    Merging, `sync`, `reset`, `MetricCollection`, pickling and `persistent(True)` are torchmetrics'
-    own. `gnc_cli.GNCMetrics` is the same accumulator without torchmetrics; it also has a second
-    pass (`judge`) and gives whole records. `forward` computes GNC2 of each batch: prefer `update`
-    for many classes.
+    Merging, `sync`, `reset`, `MetricCollection`, pickling and `persistent(True)` are those of
+    torchmetrics. `gnc_cli.GNCMetrics` is the same accumulator without torchmetrics, with a second
+    pass (`judge`), and returns whole records. `forward` computes GNC2 of each batch: prefer
+    `update` for many classes.
 
     Args:
         d: dimension of the features.
         K: number of classes; labels run from 0 to K - 1.
-        normalize: metrics of unit rows, as in the paper; False takes rows as they are.
-        reference: what GNC2 is held against; by default the best that is known for (d, K).
-        more: arguments of `torchmetrics.Metric`, such as `sync_on_compute`.
+        normalize: True for metrics of unit rows, as in the paper; False for rows as they are.
+        reference: value with which GNC2 is compared, by default the best known for (d, K).
+        options: arguments of `torchmetrics.Metric`, such as `sync_on_compute`.
 
     Raises:
         UsageError: d or K below 2.
@@ -63,41 +61,47 @@ class GNCMetrics(Metric):
     weights: Tensor
 
     def __init__(
-        self, d: int, K: int, *, normalize: bool = True, reference: float | None = None, **more: Any
+        self,
+        d: int,
+        K: int,
+        *,
+        normalize: bool = True,
+        reference: float | None = None,
+        **options: Any,
     ) -> None:
-        super().__init__(**more)
+        super().__init__(**options)
         checked = Accumulator(d, K, normalize=normalize, reference=reference)
         self.d, self.K, self.normalize = checked.d, checked.K, checked.normalize
         self.spaces = checked.spaces
         self.reference = reference
         self.result: MeasureResult | None = None
-        """The whole record of the last `compute`."""
+        """Whole record of the last `compute`."""
         size = ClassMoments.size(self.d, self.K)
-        none = torch.zeros(len(self.spaces) * size, dtype=torch.float64)
-        merged = partial(_merged, d=self.d, K=self.K, spaces=self.spaces)
-        self.add_state("moments", none, dist_reduce_fx=merged)
+        moments = torch.zeros(len(self.spaces) * size, dtype=torch.float64)
+        merge = partial(_merge, d=self.d, K=self.K, spaces=self.spaces)
+        self.add_state("moments", moments, dist_reduce_fx=merge)
         answers = torch.zeros(2, self.K, dtype=torch.int64)
         self.add_state("answers", answers, dist_reduce_fx="sum")
-        # NaN until some are given: a classifier may be zero.
+        # NaN for weights that were not passed yet, as a classifier may be zero.
         weights = torch.full((self.K, self.d), torch.nan, dtype=torch.float64)
-        self.add_state("weights", weights, dist_reduce_fx=_last)
+        self.add_state("weights", weights, dist_reduce_fx=_last_finite)
 
     def update(self, features: Any, labels: Any, logits: Any = None, weights: Any = None) -> None:
-        """Take in a batch.
+        """Add a batch.
 
         Args:
-            features: raw, shape (n, d).
-            labels: integers, shape (n,); samples of label -1 or -100 are left out.
-            logits: shape (n, K), for the accuracy.
-            weights: the classifier as it is now, shape (K, d), for GNC2 and GNC3; the last one
-                given counts. Without any the class means stand in for GNC2.
+            features: raw features (n, d).
+            labels: integers (n,); samples of label -1 or -100 are left out.
+            logits: (n, K), for the accuracy.
+            weights: the present classifier (K, d), for GNC2 and GNC3; the last one counts. Without
+                any, GNC2 is that of the class means.
 
         Raises:
-            DataError: as `gnc_cli.GNCMetrics.update`; or the weights are not finite, or not of this
-                shape.
+            DataError: as for `gnc_cli.GNCMetrics.update`, or the weights are not finite, or of
+                another shape.
         """
         raw = None if weights is None else raw_weights(weights, self.K, self.d)
-        # On the CPU the memory of the state itself, else a copy.
+        # On the CPU the memory of the state itself, to which the batch is added; else a copy.
         sums = to_numpy(self.moments).astype(np.float64, copy=False)
         state = Accumulated(_views(sums, self.d, self.K, self.spaces), *to_numpy(self.answers))
         state.update(features, labels, logits)
@@ -108,40 +112,44 @@ class GNCMetrics(Metric):
             self.weights = torch.tensor(raw).to(self.weights)
 
     def compute(self) -> dict[str, Tensor]:
-        """Return the figures so far, float64, by the keys of `gnc measure`: `gnc1`, `gnc1_centred`,
-        `gnc2.lower`, ..., `nc1`, `nc2_etf_error`, `nc3`, `accuracy`; NaN where weights or logits
-        are missing. Raises DataError without a batch.
+        """Return the values of all batches, float64, by the keys of `gnc measure`.
+
+        These are `gnc1`, `gnc1_centred`, `gnc2.lower`, ..., `nc1`, `nc2_etf_error`, `nc3`,
+        `accuracy`. They are NaN if weights or logits are missing.
+
+        Raises:
+            DataError: there is no batch.
         """
-        whole = Accumulator(self.d, self.K, normalize=self.normalize, reference=self.reference)
+        total = Accumulator(self.d, self.K, normalize=self.normalize, reference=self.reference)
         moments = _views(to_numpy(self.moments), self.d, self.K, self.spaces)
-        whole.add(Accumulated(moments, *to_numpy(self.answers)))
-        self.result = whole.compute(None if self.weights.isnan().any() else self.weights)
+        total.add(Accumulated(moments, *to_numpy(self.answers)))
+        self.result = total.compute(None if self.weights.isnan().any() else self.weights)
         numbers = figures(self.result, prefix="")
-        values = {name: numbers.get(name, float("nan")) for name in _FIGURES}
+        values = {name: numbers.get(name, float("nan")) for name in _KEYS}
         options: Any = {"dtype": torch.float64, "device": self.moments.device}
         return {name: torch.tensor(value, **options) for name, value in values.items()}
 
 
 def _views(sums: np.ndarray, d: int, K: int, spaces: tuple[str, ...]) -> dict[str, ClassMoments]:
-    """Return class moments by space whose numbers are those of a state."""
+    """Return class moments by space that share the memory of a state (size,)."""
     rows = zip(spaces, np.split(sums, len(spaces)), strict=True)
     return {space: ClassMoments.over(row, d, K) for space, row in rows}
 
 
-def _merged(states: Tensor, d: int, K: int, spaces: tuple[str, ...]) -> Tensor:
-    """Return the moments of all processes, or of both metrics, together; states are (parts, size).
+def _merge(states: Tensor, d: int, K: int, spaces: tuple[str, ...]) -> Tensor:
+    """Merge the moments (parts, size) of all processes, or of two metrics.
 
-    The sums of a class are about its mean, so that they do not merely add up.
+    The sums of a class are centred at its mean, so that merging is more than an addition.
     """
-    whole, *others = to_numpy(states).copy()
-    moments = _views(whole, d, K, spaces)
+    total, *others = to_numpy(states).copy()
+    moments = _views(total, d, K, spaces)
     for other in others:
         for space, part in _views(other, d, K, spaces).items():
             moments[space].merge(part)
-    return torch.from_numpy(whole).to(states.device)
+    return torch.from_numpy(total).to(states.device)
 
 
-def _last(states: Tensor) -> Tensor:
-    """Return the last weights that were given, of (parts, K, d)."""
-    known = states.flatten(1).isfinite().all(dim=1).nonzero()
-    return states[known[-1, 0] if len(known) else 0]
+def _last_finite(states: Tensor) -> Tensor:
+    """Return the last weights (K, d) without NaN of (parts, K, d)."""
+    rows = states.flatten(1).isfinite().all(dim=1).nonzero()
+    return states[rows[-1, 0] if len(rows) else 0]

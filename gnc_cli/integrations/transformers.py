@@ -25,25 +25,25 @@ __all__ = ["CollapseCallback"]
 
 
 class CollapseCallback(TrainerCallback):
-    """Measures collapse after evaluation and logs it as the trainer does, `trainer.log`.
+    """Measurement of collapse after evaluation, logged as by the trainer, with `trainer.log`.
 
-    Logged are the figures of `gnc measure` by its keys, `eval_gnc/gnc1`, `eval_gnc/gnc1_centred`,
-    `eval_gnc/gnc2.lower`, `eval_gnc/nc1`, ..., all of `gnc_cli.integrations.FIGURES`; of an
-    evaluation set `name` `eval_name_gnc/gnc1` and so on. `trainer.evaluate` returns them too, so
-    that `metric_for_best_model` may name one if `every` is 1.
+    The values of `gnc measure` are logged by their keys: `eval_gnc/gnc1`, `eval_gnc/gnc1_centred`,
+    `eval_gnc/gnc2.lower`, `eval_gnc/nc1`, ..., all of `gnc_cli.integrations.FIGURES`. Those of an
+    evaluation set `name` are `eval_name_gnc/gnc1` and so on. `trainer.evaluate` returns them too,
+    so that `metric_for_best_model` may name one if `every` is 1.
 
     Args:
-        trainer: whose loggers are used; `trainer.add_callback(CollapseCallback(trainer))`.
-        every: evaluations between measurements, counted for each evaluation set.
-        head: the classifier or its name, where it is not found by itself.
-        weights: the classifier (K, d) of a model that gives features, or the name of such a
-            parameter of it; `"means"` where there is none.
-        batch_to: a function of a batch that gives `(inputs, labels)`, for batches of another kind.
-        loader: samples to measure, such as `trainer.get_train_dataloader()`. By default those of
-            the evaluation, by class means of their own; a warning says so.
+        trainer: the trainer with the loggers; `trainer.add_callback(CollapseCallback(trainer))`.
+        every: number of evaluations per measurement, counted for each evaluation set.
+        head: the classifier or its name, if it is not recognised.
+        weights: the classifier (K, d) of a model that returns features, or the name of such a
+            parameter of it; `"means"` if there is none.
+        batch_to: a function from a batch of another kind to `(inputs, labels)`.
+        loader: samples to measure, such as `trainer.get_train_dataloader()`. By default they are
+            those of the evaluation, with class means of their own, and a warning says so.
 
     Raises:
-        UsageError: while training: no obvious head.
+        UsageError: raised in training for no obvious head.
     """
 
     @validated
@@ -57,9 +57,9 @@ class CollapseCallback(TrainerCallback):
         batch_to: Callable[[Any], tuple[Any, Any]] | None = None,
     ) -> None:
         self.trainer, self.every, self.loader = trainer, every, loader
-        self.how = {"head": head, "weights": weights, "batch_to": batch_to}
+        self._options = {"head": head, "weights": weights, "batch_to": batch_to}
         self.result: MeasureResult | None = None
-        """The whole record of the last measurement."""
+        """Whole record of the last measurement."""
         self._evaluations: Counter[str] = Counter()
         if loader is None:
             warn_of_evaluation_samples()
@@ -75,15 +75,15 @@ class CollapseCallback(TrainerCallback):
         metrics: dict[str, float],
         **kwargs: Any,
     ) -> None:
-        """Measure, every n evaluations."""
+        """Measure after every n-th evaluation."""
         # One call for each evaluation set; the trainer puts `eval_` and its name before all keys.
-        timed = [key for key in metrics if key.endswith("_runtime")]
-        prefix = min(timed, key=len, default="eval_runtime").removesuffix("runtime") + "gnc/"
+        runtime_keys = [key for key in metrics if key.endswith("_runtime")]
+        prefix = min(runtime_keys, key=len, default="eval_runtime").removesuffix("runtime") + "gnc/"
         self._evaluations[prefix] += 1
         if self._evaluations[prefix] % self.every:
             return
         loader = eval_dataloader if self.loader is None else self.loader
-        result = measure_or_warn(model, loader, self.result, **self.how)
+        result = measure_or_warn(model, loader, self.result, **self._options)
         if result is not None:
             self.result = result
             metrics |= figures(result, prefix)

@@ -1,4 +1,4 @@
-"""Options of `train` out of a TOML file."""
+"""Options of `train` from a TOML file."""
 
 import functools
 import os
@@ -14,26 +14,26 @@ from gnc_cli.parsing import shown
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 _MAX_CONFIG, _MAX_LINE = 64_000, 10_000
-"""Bytes and letters of a line: of a key `a.b.c`, tomllib keeps every beginning."""
-_OF_THE_CALLER = ("force", "resume")
-"""Arguments that no file of settings may have."""
+"""Largest file in bytes and longest line in letters: tomllib keeps all prefixes of a key a.b.c."""
+_CALLER_ONLY = ("force", "resume")
+"""Arguments that only the caller may set."""
 
 
 def configured(function: Callable[_P, _R]) -> Callable[_P, _R]:
-    """Let `function` take from the file `config` what its caller does not say.
+    """Wrap `function` to take arguments that are not passed from the file `config`.
 
     The file is data: only the caller decides which code is imported and which files are replaced.
     """
 
     @functools.wraps(function)
-    def called(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+    def wrapper(*args: _P.args, **kwargs: _P.kwargs) -> _R:
         parameters: Any = declared(function)
         config = parameters["config"].read("config", kwargs.get("config"))
         if config is None:
             return function(*args, **kwargs)
         name = os.fspath(config)
-        given = {key: value for key, value in kwargs.items() if value is not None}
-        merged: Any = _stored(name, parameters, given) | given
+        passed = {key: value for key, value in kwargs.items() if value is not None}
+        merged: Any = _read_config(name, parameters, passed) | passed
         try:
             return function(*args, **merged)
         except UsageError as error:
@@ -41,17 +41,17 @@ def configured(function: Callable[_P, _R]) -> Callable[_P, _R]:
                 raise
             raise UsageError(f"{error} ({name!r} sets options too)") from error
 
-    return called
+    return wrapper
 
 
-def _stored(
-    name: str, parameters: Mapping[str, Parameter], given: Mapping[str, Any]
+def _read_config(
+    name: str, parameters: Mapping[str, Parameter], passed: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Read the arguments of a TOML file beside those that a caller gives.
+    """Read the arguments of a TOML file, of which those that the caller passes are not checked.
 
     Raises:
-        DataError: it is no TOML.
-        UsageError: it has an argument that does not exist, or that only a caller may give.
+        DataError: the file is not TOML.
+        UsageError: it has an argument that does not exist, or that only the caller may set.
         OutputError: it names an output that exists.
     """
     with open_input(name) as file:
@@ -68,19 +68,19 @@ def _stored(
     for key, value in stored.items():
         if key not in parameters or key == "config":
             raise UsageError(
-                f"{name!r} sets {key!r}, which is no option of gnc train; gnc train --help lists "
-                "them"
+                f"{name!r} sets {key!r}, which is not an option of gnc train; gnc train --help "
+                "lists them"
             )
-        if key in given:
+        if key in passed:
             continue
-        if key in _OF_THE_CALLER or (key == "model" and ":" in str(value)):
+        if key in _CALLER_ONLY or (key == "model" and ":" in str(value)):
             raise UsageError(
                 f"{name!r} sets {key!r} to {shown(value)}, and a file decides neither which code "
                 f"is imported nor which files are replaced; if you want it, add {spelled(key)}"
             )
         if key in ("out", "plot") and os.path.lexists(str(value)):
             raise OutputError(
-                f"{name!r} sets {key!r} to {shown(value)}, which exists; to go on with it or to "
+                f"{name!r} sets {key!r} to {shown(value)}, which exists; to continue it or to "
                 f"replace it, add {spelled(key)}"
             )
     return stored

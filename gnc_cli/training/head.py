@@ -1,17 +1,18 @@
-"""The classifier of a run: learned, moving class means, or a fixed code with its classes placed.
+"""The classifier of a run: learned, moving class means, or a fixed code with assigned classes.
 
 Which class gets which row of a code is the assignment problem of section 4 of arXiv 2310.05351.
-Beyond K = d + 1 the rows of a Softmax Code are not all equally far apart, so it matters which class
-sits beside which. Trained classifiers put similar classes (cat and dog) on near rows; with the
-classifier fixed so that they lie far apart, accuracy fell, from 92.1 to 90.0% on the square (figure
-4) and from 92.0 to 86.4% on the hexagon (figure B.6).
+Beyond K = d + 1 the rows of a Softmax Code do not all have the same distances, so it matters which
+classes are neighbours. Trained classifiers put similar classes (cat and dog) on neighbouring rows.
+With the classifier fixed so that they are far apart, accuracy falls in the paper's figures 4 and
+B.6: from 92.1 to 90.0% on the square, and from 92.0 to 86.4% on the hexagon.
 
 An assignment p, shape (K,), gives row `p[k]` to class k: the classifier is `code[p]`. Its score is
 
     sum over pairs k < j of similarity[k, j] * <code[p[k]], code[p[j]]>,
 
-large where similar classes are near. Adding a constant to all similarities changes no comparison.
-To find the best is a quadratic assignment problem: exact for few classes, a heuristic beyond.
+which is large if similar classes are close. A constant added to all similarities changes no
+comparison. The best assignment solves a quadratic assignment problem: exactly for few classes, by
+a heuristic for more.
 """
 
 import itertools
@@ -37,34 +38,34 @@ from gnc_cli.training.networks.heads import ClassMeanHead, DecayHead, FixedHead,
 from gnc_cli.training.settings import Settings
 
 _RESTARTS = 8
-"""Descents of `fixed:solve` where no theorem and no construction answers."""
-_PATIENCE = 1500.0
-"""Seconds that other processes wait for a code; at 1800 their connection breaks."""
-
-
+"""Number of descents of `fixed:solve` if no theorem and no construction gives the code."""
+_MAX_WAIT = 1500.0
+"""Longest search for a code under torchrun, in seconds: other processes disconnect after 1800."""
 Code = tuple[np.ndarray, str]
-"""Unit rows (K, d), float64, of a fixed head before classes are placed on it; what to call them."""
-_ALL = 8
-"""Up to this many classes every permutation is looked at."""
-_SYMMETRIC = 12
-"""Up to this many, one of each orbit of the code's symmetries, if there are at most _ORBITS."""
-_ORBITS = 20_000
-_MOST = 2896
-"""Classes whose K x K matrices take 64 MB."""
-_BLOCK = 1 << 20
-"""Pairs of classes scored at once."""
-_ROUNDING = 1e-12
-"""Share of the largest score there could be that rounding may make."""
-_EFFORT = 3e8
-"""Starts of the heuristic times K^3."""
-_STARTS = 64
-_FRANK_WOLFE = 3e10
-"""Steps of a descent times K^3; between 5 and 30 steps."""
+"""Unit rows (K, d), float64, of a fixed head before classes are assigned, and their name."""
+_MAX_CLASSES_ALL = 8
+"""Largest number of classes whose K! permutations are all scored: 40,320."""
+_MAX_CLASSES_ORBITS = 12
+"""Largest number of classes for which one permutation per orbit of the symmetries is scored."""
+_MAX_ASSIGNMENTS = 20_000
+"""Largest number of such orbits; beyond it the heuristic is used."""
+_MAX_CLASSES = 2896
+"""Largest number of classes for the heuristic: its K x K matrices take 64 MB each."""
+_MAX_PAIRS = 1 << 20
+"""Number of pairs of classes scored together, which bounds the memory."""
+_ROUNDING_SHARE = 1e-12
+"""Bound on the rounding errors of a score, as a share of the sum of all similarities."""
+_DESCENT_BUDGET = 3e8
+"""Largest number of descents of the heuristic times K^3, which bounds its time; one at least."""
+_MAX_DESCENTS = 64
+"""Largest number of descents, which few classes reach."""
+_STEP_BUDGET = 3e10
+"""Largest number of steps of a descent times K^3, which bounds its time; from 5 to 30 steps."""
 
 
 @dataclass(frozen=True, eq=False)
 class HeadPlan:
-    """What a head is made of, before any network is."""
+    """The data from which a head is built."""
 
     d: int
     K: int
@@ -74,18 +75,22 @@ class HeadPlan:
     permutation: tuple[int, ...] | None = None
     margin: float | None = None
     margin_source: str | None = None
-    """`given`, or whose largest possible margin it is."""
+    """`given`, or the code whose largest possible margin it is."""
 
     def to_json(self) -> dict[str, Any]:
-        """Plain dictionary for config.json."""
+        """Return a plain dictionary for config.json."""
         return {name: value for name, value in vars(self).items() if name != "code"}
 
 
 def plan_code(
     settings: Settings, K: int, deadline: Deadline, threads: int | None
 ) -> tuple[int, Code | None]:
-    """The dimension of the features, and the code of a fixed head: read, or solved."""
-    d = feature_dim_of(settings, K)
+    """Return the dimension of the features, and the code of a fixed head, read or solved.
+
+    Raises:
+        DataError: the file's code has another shape, or the search was stopped.
+    """
+    d = feature_dim(settings, K)
     if settings.head_code is None:
         return d, None
     if settings.head_code == "solve":
@@ -96,36 +101,47 @@ def plan_code(
 def plan_heads(
     settings: Settings, d: int, K: int, code: Code | None, similarity: np.ndarray | None
 ) -> list[HeadPlan]:
-    """Place the classes on the code and settle the margin.
+    """Assign the classes to the rows of the code, and determine the margin.
 
-    One plan, but of `assignment="all"` one for each placement, of which no symmetry makes two
-    equal. `similarity` of the classes, (K, K), is for `best` and `worst`.
+    Args:
+        settings: settings of the run.
+        d: dimension of the features.
+        K: number of classes.
+        code: rows (K, d) of a fixed head and their name, None for other heads.
+        similarity: of the classes, (K, K), for `best` and `worst`.
+
+    Returns:
+        One plan, with `assignment="all"` one for each assignment up to symmetries of the code.
+
+    Raises:
+        UsageError: no code is known from which to take the margin, or there are too many classes.
+        DataError: the file with the assignment has no permutation.
     """
     margin = _margin(settings, None if code is None else code[0], d, K)
     if code is None:
         return [HeadPlan(d, K, margin=margin[0], margin_source=margin[1])]
     rows, name = code
-    how = settings.assignment or "identity"
-    if how == "all":
-        placements = list(distinct_assignments(rows))
-    elif how in ("identity", "random", "best", "worst"):
-        placements = [assign(how, rows, similarity, seed=settings.seed)]
+    rule = settings.assignment or "identity"
+    if rule == "all":
+        assignments = list(distinct_assignments(rows))
+    elif rule in ("identity", "random", "best", "worst"):
+        assignments = [assign(rule, rows, similarity, seed=settings.seed)]
     else:
-        placements = [_read_placement(how, K)]
-    return [HeadPlan(d, K, rows[p], name, tuple(p.tolist()), *margin) for p in placements]
+        assignments = [_read_assignment(rule, K)]
+    return [HeadPlan(d, K, rows[p], name, tuple(p.tolist()), *margin) for p in assignments]
 
 
-def feature_dim_of(settings: Settings, K: int) -> int:
-    """The dimension of the features; where `--feature-dim` does not say, the code's, or by K."""
+def feature_dim(settings: Settings, K: int) -> int:
+    """Return the dimension of the features: as set, else that of the code, else by K."""
     if settings.feature_dim is not None:
         return settings.feature_dim
     if settings.head_code is not None and settings.head_code != "solve":
-        return read_points(settings.head_code).weights.shape[1]
+        return int(read_points(settings.head_code).weights.shape[1])
     return 10 if K <= 200 else 64 if K <= 5000 else 256
 
 
 def build_head(settings: Settings, plan: HeadPlan) -> Head:
-    """The head as a module."""
+    """Build the head of a plan."""
     if settings.constraint == "decay":
         return DecayHead(plan.d, plan.K, seed=settings.seed)
     if plan.code is not None:
@@ -138,7 +154,11 @@ def build_head(settings: Settings, plan: HeadPlan) -> Head:
 
 
 def read_similarity(path: str, K: int) -> np.ndarray:
-    """A symmetric matrix (K, K) from any file gnc reads."""
+    """Read a symmetric matrix (K, K) from any file that gnc reads.
+
+    Raises:
+        DataError: the matrix is not symmetric, or of another shape.
+    """
     matrix = read_points(path).weights
     if matrix.shape != (K, K) or not np.allclose(matrix, matrix.T, atol=1e-6):
         raise DataError(
@@ -163,7 +183,7 @@ def _solve_code(d: int, K: int, seed: int, deadline: Deadline, threads: int | No
     from gnc_cli.search.effort import LARGE
     from gnc_cli.search.result import Outcome
 
-    seconds = min(deadline.remaining, _PATIENCE if started_by_torchrun() else math.inf)
+    seconds = min(deadline.remaining, _MAX_WAIT if started_by_torchrun() else math.inf)
     result = solve(
         d,
         K,
@@ -182,8 +202,8 @@ def _solve_code(d: int, K: int, seed: int, deadline: Deadline, threads: int | No
     return np.asarray(result.weights), f"{result.origin}, rho {result.distance:.6g}"
 
 
-def _read_placement(path: str, K: int) -> np.ndarray:
-    """K row numbers, one for each class, from a text file."""
+def _read_assignment(path: str, K: int) -> np.ndarray:
+    """Read K row numbers, one for each class, from a text file."""
     try:
         text = " ".join(read_lines(path))
         rows = np.array(text.replace(",", " ").split(), dtype=np.int64)
@@ -203,11 +223,12 @@ def _read_placement(path: str, K: int) -> np.ndarray:
 def _margin(
     settings: Settings, code: np.ndarray | None, d: int, K: int
 ) -> tuple[float | None, str | None]:
-    """The margin asked for, else the largest that is known to be within reach; and its source.
+    """Return the margin, by default the largest that is known to be possible, and its source.
 
-    CosFace can be satisfied up to the one-vs-rest distance (lemma C.4), ArcFace up to the smallest
-    angle; without a code, up to those of the best known codes of at least K points in d dimensions.
-    A Softmax Code's own cosine is 1 - rho or more, so its distance says nothing of angles.
+    CosFace can be satisfied up to the one-vs-rest distance (lemma C.4), ArcFace up to the minimal
+    angle. Without a code these are those of the best known codes of at least K points in d
+    dimensions. The largest cosine of a Softmax Code is 1 - rho or more, so that its distance does
+    not bound its angles.
     """
     if settings.loss not in ("cosface", "arcface"):
         return None, None
@@ -216,9 +237,12 @@ def _margin(
     if settings.loss == "cosface":
         if code is not None:
             return minimum_one_vs_rest(code).lower, "the fixed code"
-        if (known := gnc2_reference(d, K)) is not None:
-            in_id = known.source in known.id
-            return known.value, known.id if in_id else f"{known.id} ({known.source})"
+        if (reference := gnc2_reference(d, K)) is not None:
+            in_id = reference.source in reference.id
+            return (
+                reference.value,
+                reference.id if in_id else f"{reference.id} ({reference.source})",
+            )
     elif code is not None:
         return _angle(max_cosine(code)), "the fixed code"
     elif (record := best(d, K)) is not None:
@@ -230,60 +254,76 @@ def _margin(
 
 
 def _angle(cosine: float) -> float:
-    """In radians."""
+    """Return the angle of a cosine, in radians."""
     return math.acos(min(1.0, max(-1.0, cosine)))
 
 
 def assign(
-    how: str, code: np.ndarray, similarity: np.ndarray | None, *, seed: int = 0
+    rule: str, code: np.ndarray, similarity: np.ndarray | None, *, seed: int = 0
 ) -> np.ndarray:
-    """The row of each class: a permutation, int64 (K,), of the rows (K, d) of a code.
+    """Assign a row of a code to each class.
 
-    `how` is `identity`, `random` (of the seed), `best` (the highest score: similar classes near)
-    or `worst` (the lowest: similar classes far apart). Best and worst want the similarity of the
-    classes, (K, K), whose diagonal does not matter; of entries that differ across it their mean
-    counts. They are exact for K <= 8, and up to K = 12 where the code has enough symmetries that
-    few assignments differ (the lexicographically first of equals). Beyond they are the best that a
-    heuristic finds: Frank-Wolfe descents (FAQ) from several starts, each followed by exchanges of
-    two classes until none helps; never worse than `identity`, nor than `random` of the same seed.
-    On one core K = 100 takes some 4 seconds, K = 1000 half a minute, K = 2000 some minutes.
+    `best` and `worst` are exact for K <= 8, and up to K = 12 if the code has enough symmetries
+    that few assignments differ. Of equal ones they are the lexicographically first. For larger K
+    they are the best that a heuristic finds: Frank-Wolfe descents (FAQ) from several starts, each
+    followed by exchanges of two classes until none helps. They are never worse than `identity`, nor
+    than `random` with the same seed. On one core K = 100 takes some 4 seconds, K = 1000 half a
+    minute, K = 2000 some minutes.
+
+    Args:
+        rule: `identity`, `random`, `best` (the highest score: similar classes are close) or `worst`
+            (the lowest score).
+        code: rows (K, d).
+        similarity: of the classes, (K, K), for `best` and `worst`. The diagonal does not matter,
+            and of entries that differ across it their mean counts.
+        seed: seed of `random`, and of the descents.
+
+    Returns:
+        A permutation, int64 (K,): the row of each class.
+
+    Raises:
+        UsageError: there are too many classes for `best` or `worst`.
 
     Example:
         >>> square = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
-        >>> alike = np.zeros((4, 4))
-        >>> alike[0, 1] = alike[2, 3] = 0.8  # cat and dog, car and truck
-        >>> square[assign("best", square, alike)][:2].tolist()  # cat and dog side by side
+        >>> similarity = np.zeros((4, 4))
+        >>> similarity[0, 1] = similarity[2, 3] = 0.8  # cat and dog, car and truck
+        >>> square[assign("best", square, similarity)][:2].tolist()  # cat and dog are neighbours
         [[1.0, 0.0], [0.0, 1.0]]
     """
     K = len(code)
-    if how == "identity":
+    if rule == "identity":
         return np.arange(K)
-    if how == "random":
+    if rule == "random":
         return np.random.default_rng(seed).permutation(K)
-    assert similarity is not None, "of best and worst"
-    if K > _MOST:
+    assert similarity is not None, "required by best and worst"
+    if K > _MAX_CLASSES:
         raise UsageError(
-            f"{spelled('assignment', how)} of {K} classes: possible up to {_MOST}; choose identity "
-            "or random"
+            f"{spelled('assignment', rule)} of {K} classes: possible up to {_MAX_CLASSES}; choose "
+            "identity or random"
         )
     gram = _gram(code)
-    gain = (similarity + similarity.T) / (2.0 if how == "best" else -2.0)
+    gain = (similarity + similarity.T) / (2.0 if rule == "best" else -2.0)
     np.fill_diagonal(gain, 0.0)
-    candidates = _few(code)
+    candidates = _few_assignments(code)
     if candidates is None:
         candidates = _local_maxima(gain, gram, seed)
     scores = _scores(gain, gram, candidates)
-    # Which of equals comes first is not for rounding to say.
-    return candidates[np.argmax(scores >= scores.max() - _ROUNDING * np.abs(gain).sum())]
+    # Rounding does not decide which of equal ones is the first.
+    is_best = scores >= scores.max() - _ROUNDING_SHARE * np.abs(gain).sum()
+    return np.asarray(candidates[np.argmax(is_best)])
 
 
-def distinct_assignments(code: np.ndarray, *, most: int = 1000) -> np.ndarray:
-    """One assignment of each kind, up to the symmetries of the code (K, d); int64 (m, K).
+def distinct_assignments(code: np.ndarray, *, max_count: int = 1000) -> np.ndarray:
+    """List the assignments up to symmetries of the code (K, d); int64 (m, K).
 
-    Two assignments are of one kind when a rotation or reflection of the code makes one of the
-    other. There are K! / (number of symmetries): 3 for the square, 60 for the hexagon, 1 for a
-    simplex. (The paper counts 15 for the hexagon.) Of each kind comes the lexicographically first,
-    in lexicographic order, so that the identity comes first.
+    Two assignments are equivalent if a rotation or reflection of the code turns one into the other.
+    There are m = K! / (number of symmetries) classes: 3 for the square, 60 for the hexagon, 1 for a
+    simplex. (The paper counts 15 for the hexagon.) Each is represented by its lexicographically
+    first assignment. They are in lexicographic order, so that the identity comes first.
+
+    Raises:
+        UsageError: there are more than `max_count`.
 
     Example:
         >>> square = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]])
@@ -295,83 +335,83 @@ def distinct_assignments(code: np.ndarray, *, most: int = 1000) -> np.ndarray:
     symmetries = CodeSymmetries(code)
     K = len(code)
     count = math.factorial(K) // symmetries.order
-    if count > most:
+    if count > max_count:
         number = str(count) if count < 10**9 else f"about 10^{len(str(count)) - 1}"
         raise UsageError(
-            f"{number} different assignments of {K} classes: at most {most} are listed; "
+            f"{number} different assignments of {K} classes: at most {max_count} are listed; "
             "choose best, worst or random"
         )
-    # The first row of each orbit of those that keep the rows before: first of its kind.
+    # The first row of each orbit under the symmetries that fix the earlier rows.
     partial: list[tuple[int, ...]] = [()]
     for _ in range(K):
         partial = [
             (*rows, row)
             for rows in partial
-            for row, least in enumerate(symmetries.orbits(rows).tolist())
-            if row == least and row not in rows
+            for row, first_row in enumerate(symmetries.orbits(rows).tolist())
+            if row == first_row and row not in rows
         ]
     return np.array(partial, dtype=np.int64)
 
 
 def class_similarity(class_means: np.ndarray) -> np.ndarray:
-    """Cosines (K, K) of the class means (K, d), finite nonzero rows of any scale."""
+    """Return the cosines (K, K) of class means (K, d), finite nonzero rows of any norm."""
     M = normalise(as_points(class_means, "class means"))
-    return np.clip(M @ M.T, -1.0, 1.0)
+    return np.asarray(np.clip(M @ M.T, -1.0, 1.0))
 
 
 def _gram(code: np.ndarray) -> np.ndarray:
-    """Cosines of the rows, with a diagonal of 0."""
+    """Return the cosines (K, K) of the rows (K, d), with a diagonal of 0."""
     W = normalise(as_points(code, "code"))
-    gram = W @ W.T
+    gram: np.ndarray = W @ W.T
     np.fill_diagonal(gram, 0.0)
     return gram
 
 
-def _few(code: np.ndarray) -> np.ndarray | None:
-    """All assignments that can differ, in lexicographic order, where they are few."""
+def _few_assignments(code: np.ndarray) -> np.ndarray | None:
+    """Return all assignments up to symmetries, in lexicographic order, or None if they are many."""
     K = len(code)
-    if K <= _ALL:
+    if K <= _MAX_CLASSES_ALL:
         return np.array(list(itertools.permutations(range(K))))
-    if K > _SYMMETRIC:
+    if K > _MAX_CLASSES_ORBITS:
         return None
     try:
-        return distinct_assignments(code, most=_ORBITS)
+        return distinct_assignments(code, max_count=_MAX_ASSIGNMENTS)
     except UsageError:
         return None
 
 
 def _scores(similarity: np.ndarray, gram: np.ndarray, assignments: np.ndarray) -> np.ndarray:
-    """The score of every row of `assignments`, shape (m, K)."""
+    """Return the scores (m,) of `assignments` (m, K)."""
     k, j = np.triu_indices(len(gram), 1)
     pairs = similarity[k, j]
-    block = max(1, _BLOCK // len(pairs))
+    block = max(1, _MAX_PAIRS // len(pairs))
     blocks = (assignments[first : first + block] for first in range(0, len(assignments), block))
     return np.concatenate([gram[p[:, k], p[:, j]] @ pairs for p in blocks])
 
 
 def _local_maxima(gain: np.ndarray, gram: np.ndarray, seed: int) -> np.ndarray:
-    """Permutations that no exchange of two entries improves, from different starts.
+    """Search permutations that no exchange of two entries improves, from different starts.
 
     SciPy's FAQ (Vogelstein et al., Fast approximate quadratic programming for graph matching, 2015)
-    descends over the doubly stochastic matrices and rounds; it finds planted answers at K = 100
-    that exchanges alone do not come near. Its `2opt` is left aside: a sweep there costs K^4, a
-    sweep here K^2 and K^2 more for each exchange made.
+    descends over the doubly stochastic matrices and rounds. It finds planted solutions at K = 100
+    that exchanges alone do not approach. Its `2opt` is not used: a sweep there costs K^4, a sweep
+    here K^2 and K^2 more for each exchange.
 
     The score of p is the sum over pairs k < j of `gain[k, j] * gram[p[k], p[j]]`. The first two
-    climb from the identity and from `default_rng(seed).permutation(K)`, the others from descents.
+    starts are the identity and `default_rng(seed).permutation(K)`, the others come from descents.
 
     `gain` and `gram` are symmetric with a diagonal of 0, (K, K). The result, int64 (m, K), has up
-    to 66 permutations, 3 where K is large.
+    to 66 permutations, and 3 if K is large.
     """
     from scipy.optimize import quadratic_assignment
 
     K = len(gram)
-    plain = np.arange(K), np.random.default_rng(seed).permutation(K)
-    optima = [_exchange(gain, gram, start) for start in plain]
+    simple_starts = np.arange(K), np.random.default_rng(seed).permutation(K)
+    optima = [_exchange(gain, gram, start) for start in simple_starts]
     rng = np.random.default_rng([seed, K])
-    steps = int(min(30, max(5, _FRANK_WOLFE / K**3)))
+    steps = int(min(30, max(5, _STEP_BUDGET / K**3)))
     options = {"maximize": True, "maxiter": steps, "rng": rng}
-    for start in range(max(1, min(_STARTS, int(_EFFORT / K**3)))):
+    for start in range(max(1, min(_MAX_DESCENTS, int(_DESCENT_BUDGET / K**3)))):
         # The centre of the doubly stochastic matrices, then points halfway to a permutation.
         P = np.full((K, K), 1.0 / K)
         if start:
@@ -382,29 +422,29 @@ def _local_maxima(gain: np.ndarray, gram: np.ndarray, seed: int) -> np.ndarray:
 
 
 def _exchange(gain: np.ndarray, gram: np.ndarray, p: np.ndarray) -> np.ndarray:
-    """Let two classes exchange their rows, the best partner for each in turn, until none helps.
+    """Swap the rows of two classes, the best partner for each in turn, until no swap helps.
 
     With B = gram[p][:, p] and M = gain @ B, the exchange of r and s adds
     M_rs + M_sr - M_rr - M_ss + 2 gain_rs B_rs to the score and changes M by a matrix of rank
     one and two columns.
     """
     p = p.copy()
-    enough = _ROUNDING * np.abs(gain).sum()
-    better = True
-    while better:
-        better = False
+    min_gain = _ROUNDING_SHARE * np.abs(gain).sum()
+    improved = True
+    while improved:
+        improved = False
         B = gram[np.ix_(p, p)]
         M = gain @ B
         for r in range(len(p)):
-            added = M[r] + M[:, r] - M[r, r] - M.diagonal() + 2.0 * gain[r] * B[r]
-            s = int(added.argmax())
-            if added[s] <= enough:
+            gains = M[r] + M[:, r] - M[r, r] - M.diagonal() + 2.0 * gain[r] * B[r]
+            s = int(gains.argmax())
+            if gains[s] <= min_gain:
                 continue
-            better = True
+            improved = True
             change = gain[:, r] - gain[:, s]
-            to_r, to_s = M[:, s] - change * B[r, s], M[:, r] + change * B[r, s]
+            column_r, column_s = M[:, s] - change * B[r, s], M[:, r] + change * B[r, s]
             M += change[:, None] * (B[s] - B[r])
-            M[:, r], M[:, s] = to_r, to_s
+            M[:, r], M[:, s] = column_r, column_s
             p[[r, s]] = p[[s, r]]
             B[[r, s]] = B[[s, r]]
             B[:, [r, s]] = B[:, [s, r]]

@@ -1,6 +1,6 @@
-"""Collapse and accuracy of a network in training: the whole sets in fixed order, in eval mode.
+"""Collapse and accuracy of a network in training, on whole sets in fixed order, in eval mode.
 
-Every process takes its share of the rows; all get the same answer.
+Every process reads its share of the rows, and all return the same values.
 """
 
 import functools
@@ -26,60 +26,58 @@ from gnc_cli.training.networks.batches import DeviceImages, Normalisation
 from gnc_cli.training.networks.classifier import EncoderWithHead, autocast
 from gnc_cli.training.networks.training import Training
 
-_KEPT_BYTES = 2 << 30
-"""Features up to this size, of one set and all processes, are kept; larger training sets go through
-the network twice, and have no snapshot."""
+_MAX_KEPT_BYTES = 2 << 30
+"""Largest features of one set in all processes that are kept, in bytes. Larger training sets pass
+through the network twice, and have no snapshot."""
 _BLOCK_BYTES = 64 << 20
-"""Features that are summed and decided on together."""
-_ON_GPU = 4
-"""A GPU takes this many times as much at once: it is done sooner, and so are many cores."""
+"""Size of the blocks of features that are summed and classified together, in bytes."""
+_GPU_FACTOR = 4
+"""Factor of batches and blocks on a GPU, which needs larger ones to be used fully."""
 
 Accuracies = tuple[float | None, float | None]
-"""Of the classifier, and of the nearest class mean; None where nothing was counted."""
+"""Accuracies of the classifier and of the nearest class mean; None without samples."""
 
 
-class MeasurementStopped(Exception):
-    """An interruption or the time limit came before all samples were seen; raised in all processes
-    alike.
-    """
+class MeasurementStoppedError(Exception):
+    """An interruption or the time limit ended the passes; raised in all processes."""
 
 
 @dataclass(frozen=True, eq=False)
 class LabelledImages:
-    """Images to measure, with their classes."""
+    """Images to measure, and their classes."""
 
     images: DeviceImages
-    """On the device, where they fit there."""
+    """Images, on the device if they fit there."""
     labels: np.ndarray
     """int64, shape (N,)."""
 
 
 @dataclass(frozen=True, eq=False)
 class Measurement:
-    """One measurement."""
+    """Results of a measurement."""
 
     result: MeasureResult | None
-    """Of the training features; None where they could not be measured."""
-    trouble: str | None
-    """Which set could not be measured, and why."""
+    """Record of the training features; None if they could not be measured."""
+    problem: str | None
+    """Set that could not be measured, and the reason."""
     test_accuracy: float | None
     test_ncc_accuracy: float | None
     ood_accuracy: float | None
     weights: np.ndarray | None = None
-    """The classifier that was measured, as it is, shape (K, d); where features were asked for."""
+    """Classifier (K, d), not normalised; None unless features are kept."""
     features: dict[str, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)
-    """Raw features (N, d), float32, and labels by split, in the first process; where asked for."""
+    """Raw features (N, d), float32, and labels (N,) by split, in the first process, if kept."""
 
 
 class NetworkMeasurer:
-    """Measures the network of a training on its own images, on those for testing, and on others."""
+    """Measurements of a network on its training images, test images and others."""
 
     def __init__(self, training: Training, data: ImageData) -> None:
         self._model, self._processes = training.model, training.processes
         self._device, self._precision = training.device, training.recipe.precision
         self._normalisation = training.batches.normalisation
-        times = _ON_GPU if self._device.type == "cuda" else 1
-        self._batch_size = max(256 * times, training.recipe.batch_size)
+        factor = _GPU_FACTOR if self._device.type == "cuda" else 1
+        self._batch_size = max(256 * factor, training.recipe.batch_size)
         self._train = LabelledImages(training.batches.images, data.train.labels)
         self._others = {
             split: LabelledImages(DeviceImages(images.images, training.device), images.labels)
@@ -87,10 +85,10 @@ class NetworkMeasurer:
             if images is not None
         }
         self._d = training.model.head.d
-        self._step = max(1, times * _BLOCK_BYTES // (4 * self._d))
-        """Rows of a block."""
-        self._deadline = self._late = Deadline()
-        """A pass ends before its next batch if the first is interrupted or the second is over."""
+        self._block_rows = max(1, factor * _BLOCK_BYTES // (4 * self._d))
+        """Number of rows per block."""
+        self._deadline = self._overrun = Deadline()
+        """A pass ends before its next batch if the first is interrupted or the second expired."""
         self._metrics = GNCMetrics(self._d, training.model.head.K)
 
     def measure(
@@ -99,55 +97,55 @@ class NetworkMeasurer:
         keep: bool = False,
         deadline: Deadline | None = None,
         patience: float | None = None,
-        late: float | None = None,
+        overrun: float | None = None,
     ) -> Measurement:
-        """GNC1 to GNC3, NCC and accuracies of the network as it is now, with torch's threads.
+        """Measure GNC1 to GNC3, NCC and accuracies of the network, with torch's threads.
 
         Args:
-            keep: gather the features in the first process, where they are not too large.
-            deadline: of GNC2, whose bracket is valid whenever it strikes; its interruption also
-                ends the passes over the samples.
-            patience: seconds for GNC2, once the passes are done.
-            late: seconds after which the passes end.
+            keep: gather the features in the first process, if they are not too large.
+            deadline: ends GNC2, whose bracket is valid at any time. Its interruption also ends the
+                passes over the samples.
+            patience: seconds for GNC2 after the passes.
+            overrun: seconds after which the passes end.
 
         Raises:
-            MeasurementStopped: the passes were ended.
+            MeasurementStoppedError: the passes were ended.
         """
         self._deadline = deadline = deadline or Deadline()
-        self._late = Deadline(late)
-        metrics, own = self._metrics, self._buffer(self._train)
+        self._overrun = Deadline(overrun)
+        metrics, stored = self._metrics, self._buffer(self._train)
         weights = self._model.head.weights.detach()
-        right: dict[str, Accuracies] = {}
+        accuracies: dict[str, Accuracies] = {}
         features: dict[str, tuple[np.ndarray, np.ndarray]] = {}
         result = None
         metrics.reset()
-        trouble = self._trouble_in_any(lambda: self._first_pass(own))
-        if trouble is None:
+        problem = self._run_on_all(lambda: self._first_pass(stored))
+        if problem is None:
             metrics.sync()
-            trouble = self._trouble_in_any(lambda: self._second_pass(own, weights))
-        if trouble is None:
+            problem = self._run_on_all(lambda: self._second_pass(stored, weights))
+        if problem is None:
             metrics.sync()
-            if keep and own is not None:
-                features["train"] = self._gather(own), self._train.labels
-            own = None
+            if keep and stored is not None:
+                features["train"] = self._gather(stored), self._train.labels
+            stored = None
             for split, images in self._others.items():
                 buffer = self._buffer(images) if keep and split == "test" else None
                 try:
-                    right[split] = self._accuracies(images, weights, buffer)
+                    accuracies[split] = self._accuracies(images, weights, buffer)
                 except DataError as error:
-                    trouble = f"{split} images: {error}"
+                    problem = f"{split} images: {error}"
                     continue
                 if buffer is not None:
                     features[split] = self._gather(buffer), images.labels
-            # Once for all: each process has a clock of its own, and would find another bracket.
+            # In one process: each has its own clock, and would return another bracket.
             result = of_first(
                 self._processes,
                 lambda: metrics.compute(weights, time_limit=patience, deadline=deadline),
             )
-        test, ood = (right.get(split, (None, None)) for split in ("test", "ood"))
+        test, ood = (accuracies.get(split, (None, None)) for split in ("test", "ood"))
         return Measurement(
             result,
-            trouble,
+            problem,
             test_accuracy=test[0],
             test_ncc_accuracy=test[1],
             ood_accuracy=ood[0],
@@ -156,76 +154,76 @@ class NetworkMeasurer:
         )
 
     def class_means(self) -> np.ndarray:
-        """Means (K, d) of the unit training features at the last measurement."""
+        """Return the means (K, d) of the unit training features at the last measurement."""
         return self._metrics.class_means()[0]
 
-    def _first_pass(self, own: np.ndarray | None) -> None:
-        """Sums of the training features, which are kept in `own` where they fit."""
-        for rows, labels in self._stream_blocks(self._train, own):
+    def _first_pass(self, stored: np.ndarray | None) -> None:
+        """Sum the training features, and keep them in `stored` if passed."""
+        for rows, labels in self._stream_blocks(self._train, stored):
             with limit_threads(1) as workers:
                 self._metrics.update(rows, labels, workers=workers)
 
-    def _second_pass(self, own: np.ndarray | None, weights: Tensor) -> None:
-        """Decisions on the training features."""
-        passed = (
+    def _second_pass(self, stored: np.ndarray | None, weights: Tensor) -> None:
+        """Classify the training features."""
+        stream = (
             self._stream_blocks(self._train)
-            if own is None
-            else self._split_blocks(self._train, own)
+            if stored is None
+            else self._split_blocks(self._train, stored)
         )
-        for rows, labels in passed:
+        for rows, labels in stream:
             with limit_threads(1) as workers:
                 self._metrics.judge(rows, labels, weights, workers=workers)
 
     def _accuracies(
         self, images: LabelledImages, weights: Tensor, buffer: np.ndarray | None
     ) -> Accuracies:
-        """Accuracies of classifier and training means on another set."""
+        """Return the accuracies of classifier and training means on another set."""
         means, present = self._metrics.class_means()
         device = None if self._device.type == "cpu" else str(self._device)
-        known = to_numpy(weights).astype(np.float64)
-        rule = Judge(weights=known, means=means, present=present, device=device)
-        blocks_judged: list[Decisions] = []
+        classifier = to_numpy(weights).astype(np.float64)
+        rule = Judge(weights=classifier, means=means, present=present, device=device)
+        decisions: list[Decisions] = []
 
         def judge() -> None:
             for rows, labels in self._stream_blocks(images, buffer):
                 with limit_threads(1) as workers:
                     reading = Pass(workers=workers)
-                    one = stream_decisions(ArrayRows(rows), labels, rule, reading=reading)
-                blocks_judged.append(one)
+                    block = stream_decisions(ArrayRows(rows), labels, rule, reading=reading)
+                decisions.append(block)
 
-        trouble = self._trouble_in_any(judge)
-        own = functools.reduce(Decisions.joined, blocks_judged) if blocks_judged else None
-        parts = [part for part in self._processes.each(own) if part is not None]
-        if trouble is not None:
-            raise DataError(trouble)
+        problem = self._run_on_all(judge)
+        part = functools.reduce(Decisions.joined, decisions) if decisions else None
+        parts = [part for part in self._processes.each(part) if part is not None]
+        if problem is not None:
+            raise DataError(problem)
         if not parts:
             return None, None
-        whole = functools.reduce(Decisions.joined, parts)
-        total = int(whole.counted.sum())
-        if not total or whole.right is None or whole.ncc_right is None:
+        total = functools.reduce(Decisions.joined, parts)
+        count = int(total.counted.sum())
+        if not count or total.right is None or total.ncc_right is None:
             return None, None
-        return int(whole.right.sum()) / total, int(whole.ncc_right.sum()) / total
+        return int(total.right.sum()) / count, int(total.ncc_right.sum()) / count
 
-    def _trouble_in_any(self, work: Callable[[], None]) -> str | None:
-        """Do this process's part; what went wrong in any process, the same text in all.
+    def _run_on_all(self, work: Callable[[], None]) -> str | None:
+        """Run this process's part; return the first problem of any process, the same in all.
 
-        Features that overflow are no error of the user's: the network is to blame.
+        Features that overflow are a result about the network, not an error of the user.
         """
-        trouble, stopped = None, False
+        problem, is_stopped = None, False
         try:
             work()
         except DataError as error:
-            trouble = str(error)
-        except MeasurementStopped:
-            stopped = True
-        reports = self._processes.all_gather((trouble, stopped))
+            problem = str(error)
+        except MeasurementStoppedError:
+            is_stopped = True
+        reports = self._processes.all_gather((problem, is_stopped))
         if any(stop for _, stop in reports):
-            raise MeasurementStopped
-        return next((why for why, _ in reports if why is not None), None)
+            raise MeasurementStoppedError
+        return next((reason for reason, _ in reports if reason is not None), None)
 
     def _buffer(self, images: LabelledImages) -> np.ndarray | None:
-        """For the features of this process's share, if those of all together may be kept."""
-        if len(images.labels) * self._d * 4 > _KEPT_BYTES:
+        """Allocate the features of this process's share, or None if all together are too large."""
+        if len(images.labels) * self._d * 4 > _MAX_KEPT_BYTES:
             return None
         return np.empty((len(self._span(images)), self._d), dtype=np.float32)
 
@@ -233,8 +231,8 @@ class NetworkMeasurer:
         return range(*share(len(images.labels), self._processes.rank, self._processes.size))
 
     def _batches(self, images: LabelledImages) -> Iterator[tuple[Tensor, np.ndarray]]:
-        """Raw features of this process's share, batch by batch, and their labels."""
-        passed = evaluate(
+        """Yield raw features (n, d) of this process's share, batch by batch, and their labels."""
+        batches = evaluate(
             self._model,
             images.images,
             normalisation=self._normalisation,
@@ -243,54 +241,51 @@ class NetworkMeasurer:
             precision=self._precision,
             rows=self._span(images),
         )
-        with closing(passed):
-            for features, rows in passed:
+        with closing(batches):
+            for features, rows in batches:
                 self._check_interruption()
                 yield features, images.labels[rows]
 
     def _stream_blocks(
         self, images: LabelledImages, buffer: np.ndarray | None = None
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """The same in larger blocks on the host, one after another in `buffer` if there is one."""
+        """Yield them in larger blocks on the host, one after another in `buffer` if passed."""
         span = self._span(images)
         keeps = buffer is not None
         if buffer is None:
-            rows = min(len(span), self._step + self._batch_size)
+            rows = min(len(span), self._block_rows + self._batch_size)
             buffer = np.empty((rows, self._d), dtype=np.float32)
         first = end = 0
-        at = span.start
+        row = span.start
         for features, labels in self._batches(images):
             buffer[end : end + len(labels)] = to_numpy(features)
             end += len(labels)
-            last = at + end - first == span.stop
-            if end - first >= self._step or last:
-                yield buffer[first:end], images.labels[at : at + end - first]
-                at += end - first
+            last = row + end - first == span.stop
+            if end - first >= self._block_rows or last:
+                yield buffer[first:end], images.labels[row : row + end - first]
+                row += end - first
                 first = end = end if keeps else 0
 
     def _split_blocks(
-        self, images: LabelledImages, own: np.ndarray
+        self, images: LabelledImages, stored: np.ndarray
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Features from an earlier pass, block by block, with their labels."""
-        labels = images.labels[self._span(images).start :][: len(own)]
-        for a, b in blocks(len(own), self._step):
+        """Yield the features of an earlier pass, block by block, and their labels."""
+        labels = images.labels[self._span(images).start :][: len(stored)]
+        for a, b in blocks(len(stored), self._block_rows):
             self._check_interruption()
-            yield own[a:b], labels[a:b]
+            yield stored[a:b], labels[a:b]
 
     def _check_interruption(self) -> None:
-        if self._deadline.interrupted or self._late.expired:
-            raise MeasurementStopped
+        if self._deadline.interrupted or self._overrun.expired:
+            raise MeasurementStoppedError
 
-    def _gather(self, own: np.ndarray) -> np.ndarray:
-        """The features of all processes, in the set's own order, in the first."""
+    def _gather(self, features: np.ndarray) -> np.ndarray:
+        """Return the features of all processes, in the order of the set, to the first process."""
         if self._processes.size == 1:
-            return own
-        parts = self._processes.each(own)
-        if self._processes.first:
-            return np.concatenate(list(parts))
-        for _ in parts:
-            pass  # one in memory at a time
-        return own
+            return features
+        # Other processes have one part in memory at a time, and discard it.
+        parts = [part for part in self._processes.each(features) if self._processes.first]
+        return np.concatenate(parts) if parts else features
 
 
 def evaluate(
@@ -303,20 +298,29 @@ def evaluate(
     precision: str = "float32",
     rows: range | None = None,
 ) -> Generator[tuple[Tensor, slice], None, None]:
-    """Raw features, float32 (n, d), of every image, or of some consecutive rows; and their rows.
+    """Yield the raw features of images batch by batch, float32 (n, d), and their rows.
 
-    The network is in eval mode until the last batch was taken or the iterator is closed; then each
-    of its modules is as it was before. Memory is that of one batch.
+    The network is in eval mode until the last batch was taken or the iterator is closed. Then each
+    of its modules returns to its mode. Memory is that of one batch.
+
+    Args:
+        model: the network.
+        images: uint8 (N, C, S, S).
+        normalisation: of the images.
+        device: where the network is.
+        batch_size: number of images per batch.
+        precision: `float32`, `bf16` or `fp16`.
+        rows: consecutive images, all by default.
     """
     rows = range(len(images)) if rows is None else rows
     batches = [
         slice(first, min(first + batch_size, rows.stop))
         for first in range(rows.start, rows.stop, batch_size)
     ]
-    places = (torch.arange(batch.start, batch.stop) for batch in batches)
-    with in_eval_mode(model), closing(images.stream(places)) as stream:
+    indices = (torch.arange(batch.start, batch.stop) for batch in batches)
+    with in_eval_mode(model), closing(images.stream(indices)) as stream:
         for batch, pixels in zip(batches, stream, strict=True):
-            # Not around the yield: whoever takes the batch is in no mode of ours.
+            # Not around the yield: the caller's code between batches keeps its own modes.
             with torch.inference_mode(), autocast(precision, device):
                 inputs = normalisation.apply(pixels).contiguous(memory_format=torch.channels_last)
                 features = model.features(inputs)

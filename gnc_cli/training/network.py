@@ -1,4 +1,4 @@
-"""The network of a run on its batches, and the tensors that it starts from, its own or others'."""
+"""The network of a run with its batches, and the tensors from which it starts."""
 
 import logging
 import os
@@ -27,10 +27,10 @@ from gnc_cli.training.networks.training import Training
 from gnc_cli.training.run_folder import read_state
 from gnc_cli.training.settings import Precision, Settings
 
-_FLOPS = 1e10
-"""Floating-point operations of one core in a second, roughly: products of large matrices."""
-_LONG = 600.0
-"""Seconds; training without a time limit that takes longer is announced."""
+_CORE_FLOPS = 1e10
+"""Floating-point operations per second of one core, roughly: products of large matrices."""
+_MIN_ANNOUNCED_SECONDS = 600.0
+"""Shortest training without a time limit that is announced, in seconds."""
 _log = logging.getLogger(__name__)
 
 
@@ -41,16 +41,16 @@ def build_training(
     processes: Processes,
     device: torch.device,
 ) -> Training:
-    """Encoder, head and loss on the training images, `settings.augment` among the settings.
+    """Build encoder, head and loss with the batches of training images.
 
     Raises:
-        UnavailableError: this machine cannot hold the network.
+        UnavailableError: the network does not fit into memory.
     """
     shape = data.train.images.shape
     check_fits(settings, plan, shape, -(-settings.batch_size // processes.size), device)
     encoder = _encoder(settings, plan.d, shape)
     head = build_head(settings, plan)
-    moves, papers = settings.augment or (), Augmentation()
+    moves, paper = settings.augment or (), Augmentation()
     batches = Batches(
         data.train.images,
         data.train.labels,
@@ -58,13 +58,12 @@ def build_training(
         seed=settings.seed,
         normalisation=channel_statistics(data.train.images),
         augmentation=Augmentation(
-            padding=papers.padding if "crop" in moves else 0,
+            padding=paper.padding if "crop" in moves else 0,
             flip="flip" in moves,
-            degrees=papers.degrees if "rotate" in moves else 0.0,
+            degrees=paper.degrees if "rotate" in moves else 0.0,
         ),
         device=device,
-        rank=processes.rank,
-        size=processes.size,
+        processes=processes,
     )
     loss = make_loss(settings.loss, tau=head.tau, margin=plan.margin)
     return Training(
@@ -79,16 +78,19 @@ def check_fits(
     batch: int,
     device: torch.device | str,
 ) -> None:
-    """Refuse a network too wide, or a head of too many classes, for a step or a measurement.
+    """Refuse a network or head too large for the memory of a step or a measurement.
 
-    What is learned takes four times its size in float32 (gradient and two moments), and a learned
-    head unit rows and their gradient; scores of the `batch` are there three times. Measuring wants
-    weights, unit weights and class means in float64 on the host, whose memory the processes of the
-    machine share.
+    Learned parameters take four times their size in float32 (gradient and two moments), and a
+    learned head two more for its unit rows and their gradient. Scores of the batch are there three
+    times. A measurement takes weights, unit weights and class means in float64 on the host, whose
+    memory the processes of the machine share.
 
     Args:
-        images: shape (N, C, S, S).
-        batch: images of a step on this device.
+        settings: settings of the run.
+        plan: plan of the head.
+        images: shape (N, C, S, S) of the images.
+        batch: number of images per step on this device.
+        device: device of the network.
 
     Raises:
         UnavailableError: it does not fit.
@@ -100,18 +102,18 @@ def check_fits(
             parameters = count_parameters(_encoder(settings, plan.d, images))
     head = (6 if settings.head_kind == "learned" else 2) * rows + 3 * batch * plan.K
     step, host = 4 * (4 * parameters + head), 3 * 8 * rows
-    what = (
+    subject = (
         f"{spelled('model', settings.model)} with a {settings.head_kind} head of K={plan.K} "
         f"classes in d={plan.d} at batch size {batch}"
     )
-    smaller = [spelled(name) for name in ("batch_size", "width", "feature_dim")]
-    hint = f"take a smaller {', '.join(smaller[:-1])} or {smaller[-1]}, or another head"
+    options = [spelled(name) for name in ("batch_size", "width", "feature_dim")]
+    hint = f"take a smaller {', '.join(options[:-1])} or {options[-1]}, or another head"
     if device.type == "cuda":
         free = torch.cuda.mem_get_info(device)[0]
-        check_memory(step, what, hint, free=free, where=str(device))
+        check_memory(step, subject, hint, free=free, where=str(device))
     else:
         host += step
-    check_memory(host * (on_this_machine("LOCAL_WORLD_SIZE") or 1), what, hint)
+    check_memory(host * (on_this_machine("LOCAL_WORLD_SIZE") or 1), subject, hint)
 
 
 def _encoder(settings: Settings, d: int, images: tuple[int, ...]) -> nn.Module:
@@ -126,10 +128,10 @@ def _encoder(settings: Settings, d: int, images: tuple[int, ...]) -> nn.Module:
 
 
 def announce_time(settings: Settings, training: Training) -> None:
-    """Say how long the epochs take, where it is long: three times the forward pass."""
+    """Log how long the epochs take, if it is long: a step is three times the forward pass."""
     images = training.batches.N * (settings.epochs - training.epoch)
-    seconds = 3.0 * training.flops * images / (_FLOPS * available_cores())
-    if training.device.type == "cpu" and seconds > _LONG:
+    seconds = 3.0 * training.flops * images / (_CORE_FLOPS * available_cores())
+    if training.device.type == "cpu" and seconds > _MIN_ANNOUNCED_SECONDS:
         _log.warning(
             "%s for %s takes about %s",
             spelled("model", settings.model),
@@ -138,8 +140,8 @@ def announce_time(settings: Settings, training: Training) -> None:
         )
 
 
-def threads_of(training: Training, requested: int | None) -> int:
-    """Processor threads, as requested, else few where layers are small: they would wait."""
+def choose_threads(training: Training, requested: int | None) -> int:
+    """Return the number of processor threads: as requested, else few if layers are small."""
     if training.device.type != "cpu":
         return requested or available_cores()
     layers = [m for m in training.model.encoder.modules() if not any(m.children())]
@@ -147,13 +149,13 @@ def threads_of(training: Training, requested: int | None) -> int:
     return threads_for(training.flops * batch / max(1, len(layers)), requested)
 
 
-def precision_on(device: torch.device, precision: Precision) -> Precision:
-    """`auto` is bf16 on GPUs that have it, not merely emulate it, else float32."""
+def choose_precision(device: torch.device, precision: Precision) -> Precision:
+    """Return the precision: for `auto` bf16 on GPUs that do not just emulate it, else float32."""
     if precision != "auto":
         return precision
     if device.type != "cuda":
         return Precision.float32
-    with torch.cuda.device(device):  # the question is about the current one
+    with torch.cuda.device(device):  # torch answers for the current one
         return (
             Precision.bf16
             if torch.cuda.is_bf16_supported(including_emulation=False)
@@ -162,9 +164,12 @@ def precision_on(device: torch.device, precision: Precision) -> Precision:
 
 
 def load_start(encoder: nn.Module, settings: Settings) -> str | None:
-    """Take over the encoder of a checkpoint, where one was asked for; a line that says so.
+    """Load the encoder of the checkpoint in the settings, if any, and return a line about it.
 
-    The head starts fresh, and so does a last layer of another dimension.
+    The head keeps its initial weights, and so does a last layer of another dimension.
+
+    Raises:
+        DataError: the checkpoint is not readable, or that of another network.
     """
     start = settings.backbone_weights or settings.init_from
     if start is None:
@@ -173,12 +178,12 @@ def load_start(encoder: nn.Module, settings: Settings) -> str | None:
         origin, tensors = "encoder of", _stored_encoder(start)
     else:
         origin, tensors = "from", read_tensors(start)
-    left_out = ", ".join(load_backbone(encoder, tensors)) or "nothing"
-    return f"{origin} {os.path.basename(start.rstrip('/'))}; left out: {left_out}"
+    unchanged = ", ".join(load_backbone(encoder, tensors)) or "nothing"
+    return f"{origin} {os.path.basename(start.rstrip('/'))}; left out: {unchanged}"
 
 
 def _stored_encoder(path: str) -> dict[str, torch.Tensor]:
-    """The encoder of an earlier run, or of its checkpoint."""
+    """Read the encoder of an earlier run, or of its checkpoint."""
     if os.path.isdir(path):
         best = os.path.join(path, "best.pt")
         path = best if os.path.isfile(best) else os.path.join(path, "last.pt")
@@ -187,7 +192,7 @@ def _stored_encoder(path: str) -> dict[str, torch.Tensor]:
         stored = read_plain(dict[str, torch.Tensor], state["training"]["model"])
     except (KeyError, TypeError, ValueError) as error:
         raise DataError(
-            f"{spelled('init_from', path)} is no checkpoint of gnc train; those of others go to "
+            f"{spelled('init_from', path)} is not a checkpoint of gnc train; those of others go to "
             f"{spelled('backbone_weights')}"
         ) from error
     prefix = "encoder."
@@ -195,37 +200,46 @@ def _stored_encoder(path: str) -> dict[str, torch.Tensor]:
 
 
 def read_tensors(path: str | os.PathLike[str]) -> dict[str, torch.Tensor]:
-    """The named tensors of anyone's checkpoint, on the CPU: .pt, .pth, .ckpt or .safetensors.
+    """Read the named tensors of any checkpoint to the CPU: .pt, .pth, .ckpt or .safetensors.
 
-    Tensors of no real numbers are left out; bfloat16 and the 8-bit
-    kinds come as float32. Nothing is unpickled but tensors and plain data.
+    Tensors that are not real numbers are left out. bfloat16 and 8-bit floats become float32. Only
+    tensors and plain data are unpickled.
+
+    Raises:
+        DataError: the file is not such a checkpoint, or a tensor cannot be read.
     """
     name = os.fspath(path)
     with open_input(name) as file, reader_for(name, file)(file, name) as catalogue:
-        real = {key: entry for key, entry in catalogue.entries.items() if entry.real}
+        numeric = {key: entry for key, entry in catalogue.entries.items() if entry.real}
         tensors = {}
-        for key in real:
-            check_entry(real[key], catalogue.where(key))
-            with translated(name, f"a tensor {key!r} of shape {real[key].shape}"):
-                array = np.array(real[key].load())
-            whole = array.dtype.kind in "iu" or real[key].dtype in ("float16", "float64")
-            tensors[key] = torch.from_numpy(array if whole else array.astype(np.float32))
+        for key in numeric:
+            check_entry(numeric[key], catalogue.where(key))
+            with translated(name, f"a tensor {key!r} of shape {numeric[key].shape}"):
+                array = np.array(numeric[key].load())
+            is_exact = array.dtype.kind in "iu" or numeric[key].dtype in ("float16", "float64")
+            tensors[key] = torch.from_numpy(array if is_exact else array.astype(np.float32))
     return tensors
 
 
 def start_processes(device: str) -> tuple[Processes, torch.device]:
-    """The processes that torchrun started, and this one's device; alone without torchrun.
+    """Connect the processes that torchrun started, if it did, and choose this one's device.
 
-    `device` is `auto`, `cpu`, `cuda` or `cuda:N`. On GPUs each process takes the GPU of its number
-    on the machine (`LOCAL_RANK`), tensors there travel over nccl, and all others over gloo. A GPU
-    so chosen becomes torch's current one.
+    On GPUs each process takes the GPU of its number on the machine (`LOCAL_RANK`), which becomes
+    torch's current one. Tensors there are sent by nccl, and all others by gloo.
+
+    Args:
+        device: `auto`, `cpu`, `cuda` or `cuda:N`.
+
+    Raises:
+        UsageError: one GPU is named for several processes.
+        UnavailableError: there is no such GPU, or the processes cannot connect.
     """
-    chosen = resolve_device(device)
-    if chosen.type == "cpu":
-        return Processes.current(), chosen
+    torch_device = resolve_device(device)
+    if torch_device.type == "cpu":
+        return Processes.current(), torch_device
     if not started_by_torchrun():
-        torch.cuda.set_device(chosen)
-        return Processes.current(), chosen
+        torch.cuda.set_device(torch_device)
+        return Processes.current(), torch_device
     if ":" in device:
         raise UsageError(
             f"{spelled('device', device)} names one GPU for several processes; say "
@@ -237,6 +251,6 @@ def start_processes(device: str) -> tuple[Processes, torch.device]:
             f"process {local} of this machine has no GPU, there being {count}; start at most "
             f"--nproc-per-node {count}"
         )
-    chosen = torch.device("cuda", local)
-    torch.cuda.set_device(chosen)
-    return Processes.current(chosen), chosen
+    torch_device = torch.device("cuda", local)
+    torch.cuda.set_device(torch_device)
+    return Processes.current(torch_device), torch_device

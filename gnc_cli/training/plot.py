@@ -1,4 +1,4 @@
-"""The picture of `gnc train --plot`: a run over its epochs, or placements of classes compared."""
+"""The plot of `gnc train --plot`: a run over its epochs, or a comparison of assignments."""
 
 import os
 from collections.abc import Sequence
@@ -37,31 +37,32 @@ _HEADS = {
     "cmf": "class means as classifier",
     "fixed": "fixed classifier",
 }
-_MOST_ROWS = 60
-"""Placements that are drawn, the best of them."""
-_MOST_NAMES = 12
-"""Classes that a legend names."""
-_MOST_POINTS = 6000
-_LONGEST = 30
-"""Letters of the name of a class."""
-_HUES = 6
-"""Colours of classes; more differ in shape."""
+_MAX_ROWS = 60
+"""Largest number of assignments that are drawn, the best ones: 16 inches of plot."""
+_MAX_NAMES = 12
+"""Largest number of classes that a legend lists: four lines of three."""
+_MAX_POINTS = 6000
+"""Largest number of features that are drawn: more only cover each other."""
+_MAX_NAME_LENGTH = 30
+"""Number of letters of a class name in the legend, three of which fit into a line."""
+_COLOUR_COUNT = 6
+"""Number of colours of classes that are distinguished easily; more classes differ in shape."""
 _SHAPES = ("o", "^", "s", "D", "v", "P")
-_RING = (1.04, 1.2)
-"""Where features of the plane are spread, in radii."""
+_RING_RADII = (1.04, 1.2)
+"""Smallest and largest radius at which features of the plane are drawn around the circle."""
 
 
 def plot_train(result: TrainResult | TrainSeries, path: str | os.PathLike[str]) -> None:
     """Draw a training run into a .png, .svg or .pdf file.
 
-    One run: GNC1, GNC2 with what is within reach, and GNC3 over the epochs, as figure 2 of the
-    paper has them, with accuracies and loss; for d = 2 and 3 also features and weights on the
-    circle or the sphere (figure 4), for d = 2 raw where weight decay holds them (figure B.1).
-    Several placements of the classes: their accuracies, the best first.
+    The plot of one run has GNC1, GNC2 with its best known value, and GNC3 over the epochs, as in
+    Figure 2 of the paper, with accuracies and loss. For d = 2 and 3 it also has features and
+    weights on the circle or the sphere (Figure 4), for d = 2 with weight decay as they are (the
+    paper's figure B.1). The plot of several assignments has their accuracies, the best first.
 
     Args:
-        result: what `train` returned; `extras` are used where present.
-        path: an existing picture is replaced, in one step.
+        result: a result of `train` or `train_series`; `extras` are drawn if present.
+        path: an existing file is replaced, in one step.
 
     Raises:
         DataError: the run ended before its first epoch did.
@@ -74,14 +75,14 @@ def plot_train(result: TrainResult | TrainSeries, path: str | os.PathLike[str]) 
             return
         if not result.history:
             raise DataError(
-                f"{os.fspath(path)!r} is not written: the run has no epoch yet; go on with "
+                f"{os.fspath(path)!r} is not written: the run has no epoch yet; continue with "
                 f"{spelled('resume')}"
             )
         save(run_figure(result), path)
 
 
 def run_figure(result: TrainResult) -> Any:
-    """Metrics, accuracies and loss over the epochs, beside the features where they can be seen."""
+    """Draw metrics, accuracies and loss over the epochs, next to features of d = 2 or 3."""
     history, extras = result.history, result.extras
     facts = [_code(result), plural(result.epochs, "epoch")]
     name = f"{result.data.get('name', 'data')}: {result.model}, {_HEADS[result.head.kind]}"
@@ -90,17 +91,17 @@ def run_figure(result: TrainResult) -> Any:
     layout = [["gnc1", "gnc2", "gnc3"], ["accuracy", "accuracy", "loss"]]
     if extras:
         layout = [
-            ["places", "gnc1", "gnc2"],
-            ["places", "gnc3", "loss"],
-            ["places", "accuracy", "accuracy"],
+            ["features", "gnc1", "gnc2"],
+            ["features", "gnc3", "loss"],
+            ["features", "accuracy", "accuracy"],
         ]
     axes = figure.subplot_mosaic(layout, width_ratios=(1.9 if extras else 1.0, 1.0, 1.0))
     if extras:
-        draw_places(axes["places"], **extras, raw=result.head.constraint == "decay")
+        draw_features(axes["features"], **extras, raw=result.head.constraint == "decay")
     training = COLOUR_OF_SET["train"]
-    for place, key in {**result.forms, "loss": "loss"}.items():
+    for panel, key in {**result.forms, "loss": "loss"}.items():
         title = TITLES.get(key, "Loss while training")
-        _draw_epochs(axes[place], title, [_curve(history, key, training)], log=True)
+        _draw_epochs(axes[panel], title, [_curve(history, key, training)], log=True)
     brackets = [(row.epoch, row.gnc2) for row in history if row.gnc2 is not None]
     epochs, lower = [epoch for epoch, _ in brackets], [bracket.lower for _, bracket in brackets]
     gnc2 = Curve("", epochs, lower, training, upper=[bracket.upper for _, bracket in brackets])
@@ -121,13 +122,13 @@ def run_figure(result: TrainResult) -> Any:
 def _curve(
     history: Sequence[EpochRow], key: str, colour: str, style: str = "-", name: str = ""
 ) -> Curve:
-    """One figure over the epochs it was measured at."""
+    """Return a curve of one value over the epochs at which it was measured."""
     values = [(row.epoch, getattr(row, key)) for row in history if getattr(row, key) is not None]
     return Curve(name, [epoch for epoch, _ in values], [v for _, v in values], colour, style)
 
 
 def _draw_epochs(ax: Any, title: str, curves: Sequence[Curve], log: bool = False) -> None:
-    """Axes with nothing measured are blank."""
+    """Draw curves over the epochs; leave the axes blank if nothing was measured."""
     draw_curves(ax, title, curves, log=log)
     ax.set_xlabel("epoch")
     ax.locator_params(axis="x", integer=True, min_n_ticks=1)
@@ -144,7 +145,7 @@ def _code(result: TrainResult) -> str:
     return size + rf"$\tau$ = {result.head.tau:g}"
 
 
-def draw_places(
+def draw_features(
     ax: Any,
     features: np.ndarray,
     labels: np.ndarray,
@@ -153,71 +154,79 @@ def draw_places(
     *,
     raw: bool,
 ) -> None:
-    """Features (N, d) and weights (K, d) with d = 2 or 3 on bare axes.
+    """Draw features (N, d) of labels (N,) and weights (K, d) with d = 2 or 3.
 
-    Directions on the sphere; on the circle the features stand in a ring around it, each at its own
-    angle and at a random height, so that the points of a collapsed class make a spoke and none
-    hides the others. `raw` keeps lengths for d = 2: what weight decay leaves uneven.
+    On the sphere directions are drawn. On the circle features are drawn in a ring around it, each
+    at its angle and at a random radius, so that a collapsed class is a spoke and does not hide the
+    others. `raw` keeps the lengths for d = 2, which differ with weight decay.
     """
     rng = np.random.default_rng(0)
-    some = rng.permutation(len(features))[:_MOST_POINTS]
-    H, y = np.asarray(features, dtype=float)[some], labels[some]
+    sample = rng.permutation(len(features))[:_MAX_POINTS]
+    H, y = np.asarray(features, dtype=float)[sample], labels[sample]
     W = np.asarray(weights, dtype=float)
-    flat = W.shape[1] == 2
-    if raw and flat:
+    is_circle = W.shape[1] == 2
+    if raw and is_circle:
         title = "Raw features (dots) and weights (lines)"
         note = "features and weights each in units of the longest"
         H, W = (rows / max(np.linalg.norm(rows, axis=1).max(), 1e-300) for rows in (H, W))
     else:
-        title = f"Unit features (dots) and weights ({'lines' if flat else 'outlines'})"
-        note = "dots are spread outward so that they can be seen" if flat else ""
+        title = f"Unit features (dots) and weights ({'lines' if is_circle else 'outlines'})"
+        note = "dots are spread outward so that they can be seen" if is_circle else ""
         H, W = unit_or_zero(H), unit_or_zero(W)
     view = draw_ball(ax, W)
-    place = np.arange(len(W))
-    if flat:
-        H = H if raw else H * rng.uniform(*_RING, (len(H), 1))
+    positions = np.arange(len(W))
+    if is_circle:
+        H = H if raw else H * rng.uniform(*_RING_RADII, (len(H), 1))
         ax.set(xlim=(-1.3, 1.3), ylim=(-1.3, 1.3))
-        if len(W) > _HUES:  # neighbours differ in colour
-            place = np.argsort(np.argsort(np.arctan2(W[:, 1], W[:, 0])))
-        for (x, height), at in zip(W, place, strict=True):
-            ax.plot([0.0, x], [0.0, height], color=COLOURS[at % _HUES], lw=2.0, zorder=3)
+        if len(W) > _COLOUR_COUNT:  # neighbours get different colours
+            positions = np.argsort(np.argsort(np.arctan2(W[:, 1], W[:, 0])))
+        for (x, height), number in zip(W, positions, strict=True):
+            ax.plot(
+                [0.0, x], [0.0, height], color=COLOURS[number % _COLOUR_COUNT], lw=2.0, zorder=3
+            )
     dot = float(np.clip(9000.0 / max(len(H), 1), 4.0, 24.0))
-    _scatter(ax, H @ view, place[y], dot, linewidths=0.0)
-    if not flat:
+    _scatter(ax, H @ view, positions[y], dot, linewidths=0.0)
+    if not is_circle:
         size = float(np.clip(4200.0 / len(W), 30.0, 150.0))
-        _scatter(ax, W @ view, place, size, facecolors="none", linewidths=2.2)
-    for at, name in zip(place, class_names if len(W) <= _MOST_NAMES else (), strict=False):
-        looks = {"color": COLOURS[at % _HUES], "marker": _SHAPES[at // _HUES % len(_SHAPES)]}
-        ax.plot([], [], ls="none", label=in_picture(name[:_LONGEST]), **looks)
+        _scatter(ax, W @ view, positions, size, facecolors="none", linewidths=2.2)
+    for number, name in zip(positions, class_names if len(W) <= _MAX_NAMES else (), strict=False):
+        ax.plot(
+            [],
+            [],
+            ls="none",
+            label=in_picture(name[:_MAX_NAME_LENGTH]),
+            color=COLOURS[number % _COLOUR_COUNT],
+            marker=_SHAPES[number // _COLOUR_COUNT % len(_SHAPES)],
+        )
     ax.set_title(title, loc="center")
     handles, _ = ax.get_legend_handles_labels()
     ax.legend(handles=handles, title=note, loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=3)
 
 
-def _scatter(ax: Any, points: np.ndarray, place: np.ndarray, size: float, **looks: Any) -> None:
-    """Points (n, 3) in the colours and shapes of their classes' places (n,), faint behind."""
-    colours = np.array(COLOURS)[place % _HUES]
-    behind = points[:, 2] < 0.0
-    for at, shape in enumerate(_SHAPES):
-        for back in (True, False):
-            some = (place // _HUES % len(_SHAPES) == at) & (behind == back)
+def _scatter(ax: Any, points: np.ndarray, positions: np.ndarray, size: float, **style: Any) -> None:
+    """Draw points (n, 3) in the colours and shapes of their classes, by `positions` (n,)."""
+    colours = np.array(COLOURS)[positions % _COLOUR_COUNT]
+    is_behind = points[:, 2] < 0.0
+    for number, shape in enumerate(_SHAPES):
+        for is_back in (True, False):
+            sample = (positions // _COLOUR_COUNT % len(_SHAPES) == number) & (is_behind == is_back)
             ax.scatter(
-                *points[some, :2].T,
+                *points[sample, :2].T,
                 s=size,
                 marker=shape,
-                edgecolors=colours[some],
-                alpha=0.2 if back else 0.75,
-                zorder=1 if back else 4,
+                edgecolors=colours[sample],
+                alpha=0.2 if is_back else 0.75,
+                zorder=1 if is_back else 4,
                 rasterized=len(points) > 1000,
-                **{"facecolors": colours[some]} | looks,
+                **{"facecolors": colours[sample]} | style,
             )
 
 
 def training_figure(series: TrainSeries) -> Any:
-    """A line per placement, the best on top, with its accuracies."""
+    """Draw a line with the accuracies for each assignment, the best on top."""
     key = "train_accuracy" if series.rows[0].test_accuracy is None else "test_accuracy"
-    rows = sorted(series.rows, key=lambda row: getattr(row, key) or 0.0, reverse=True)[:_MOST_ROWS]
-    facts = f"the best {len(rows)} of {len(series.rows)} placements     {_code(rows[0])}"
+    rows = sorted(series.rows, key=lambda row: getattr(row, key) or 0.0, reverse=True)[:_MAX_ROWS]
+    facts = f"the best {len(rows)} of {len(series.rows)} assignments     {_code(rows[0])}"
     height = 2.8 + 0.22 * len(rows)
     figure = new_figure(9.5, height, "Assignment of classes to a fixed classifier", facts)
     ax = figure.add_subplot()
@@ -226,16 +235,16 @@ def training_figure(series: TrainSeries) -> Any:
         shares = np.array([getattr(row, name) for row in rows], dtype=float)
         label, colour, _ = _ACCURACIES[name]
         if np.isfinite(shares).any():
-            # Rings around the dots of the test set, which would hide smaller ones.
-            looks = {"mfc": "none", "ms": 10.0} if name == "train_accuracy" else {}
-            ax.plot(shares, lines, "o", color=colour, label=label, **looks)
+            # Rings, as dots would hide those of the test set.
+            style = {"mfc": "none", "ms": 10.0} if name == "train_accuracy" else {}
+            ax.plot(shares, lines, "o", color=colour, label=label, **style)
     K = len(rows[0].head.permutation or ())
     ax.axvline(1.0 / K, color=GREY, lw=1.3, ls="--", label=f"chance, 1/{K}")
-    placements = [" ".join(map(str, row.head.permutation or ())) for row in rows]
+    assignments = [" ".join(map(str, row.head.permutation or ())) for row in rows]
     names = [in_picture(os.path.basename(row.run)) for row in rows]
-    ax.set_yticks(lines, placements if K <= _MOST_NAMES else names)
+    ax.set_yticks(lines, assignments if K <= _MAX_NAMES else names)
     ax.set(xlim=(0.0, 1.02), ylim=(len(rows) - 0.5, -0.5), xlabel="share of samples")
-    ax.set_ylabel("row of each class" if K <= _MOST_NAMES else "run")
+    ax.set_ylabel("row of each class" if K <= _MAX_NAMES else "run")
     ax.grid()
     figure.legend(loc="outside lower center", ncols=4)
     return figure

@@ -1,4 +1,4 @@
-"""A call of `train`: the declaration of its arguments, and which of them go together."""
+"""A call of `train`: the declaration of its arguments."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -30,8 +30,8 @@ from gnc_cli.training.settings import Constraint, Loss, Optimizer, Precision, Pr
 if TYPE_CHECKING:
     from gnc_cli.training.result import EpochRow
 
-_MOST_EPOCHS = 10**7
-_AUGMENTATIONS = ("crop", "flip", "rotate")
+_MAX_EPOCHS = 10**7
+_MOVES = ("crop", "flip", "rotate")
 _DATA = "Data"
 _NETWORK = "Network"
 _HEAD = "Classifier and loss"
@@ -40,26 +40,26 @@ _RUN = "Effort and machine"
 _OUTPUT = "Output"
 
 
-def _names(value: Any) -> tuple[str, ...]:
-    """`cat, dog` as two names."""
+def _split_names(value: Any) -> tuple[str, ...]:
+    """Split `cat, dog` into two names."""
     names = tuple(n.strip() for n in value.split(",")) if isinstance(value, str) else tuple(value)
     if not all(names):
         raise UsageError(f"{value!r} has an empty name; write cat,dog,truck")
     return names
 
 
-def _augmentations(value: Any) -> tuple[str, ...]:
-    """Some of `_AUGMENTATIONS`; `none` is an empty list."""
-    names = () if value == "none" else _names(value)
+def _check_moves(value: Any) -> tuple[str, ...]:
+    """Split names of `_MOVES`; `none` is an empty list."""
+    names = () if value == "none" else _split_names(value)
     for name in names:
-        if name not in _AUGMENTATIONS:
-            raise UsageError(f"{name!r} is unknown; choose of {', '.join(_AUGMENTATIONS)}, or none")
+        if name not in _MOVES:
+            raise UsageError(f"{name!r} is unknown; choose of {', '.join(_MOVES)}, or none")
     return names
 
 
 @dataclass(frozen=True, eq=False)
 class Train(Call):
-    """A call of `train`; None where its caller says nothing."""
+    """A call of `train`, with None for arguments that are not passed."""
 
     _: KW_ONLY
     data: Annotated[
@@ -85,8 +85,8 @@ class Train(Call):
     classes_subset: Annotated[
         Read[Sequence[str] | str | None, tuple[str, ...] | None],
         Parameter(
-            "These classes only, by name: cat,dog,truck.",
-            Kind("NAMES", _names, noun="names"),
+            "Only these classes, by name: cat,dog,truck.",
+            Kind("NAMES", _split_names, noun="names"),
             _DATA,
         ),
     ] = Read(None)
@@ -111,7 +111,7 @@ class Train(Call):
     script: Annotated[
         str | None,
         Parameter(
-            "Letters of one script, those that most fonts have first: hangul, han, kana, latin, "
+            "Letters of one script, first those that most fonts have: hangul, han, kana, latin, "
             "greek, cyrillic, or another name of Unicode. Default: all.",
             group=_DATA,
             metavar="NAME",
@@ -122,15 +122,15 @@ class Train(Call):
         Parameter(
             "Comma-separated: crop, flip, rotate; or none. Default all, but flip only for colour "
             "images and fashion-mnist.",
-            Kind("NAMES", _augmentations, noun="names"),
+            Kind("NAMES", _check_moves, noun="names"),
             _DATA,
         ),
     ] = Read(None)
     ood: Annotated[
         str | None,
         Parameter(
-            "Another set, named like --data, to test on, out of distribution; its classes "
-            "are matched by name. Of other fonts: glyphs:DIR.",
+            "Another set for out-of-distribution tests, named like --data. Its classes "
+            "are matched by name. For other fonts: glyphs:DIR.",
             group=_DATA,
             metavar="NAME",
         ),
@@ -158,7 +158,7 @@ class Train(Call):
     width: Annotated[
         float | None,
         Parameter(
-            "Channels of the network, times this: 0.25 for small machines. Default 1.",
+            "Factor of the network's channels: 0.25 for small machines. Default 1.",
             real(above=0.0, most=100.0),
             _NETWORK,
             metavar="FACTOR",
@@ -194,7 +194,7 @@ class Train(Call):
     constraint: Annotated[
         str | None,
         Parameter(
-            "sphere: unit features and weights, with --tau; decay: free lengths, held by "
+            "sphere: unit features and weights, with --tau; decay: free lengths, bounded by "
             "weight decay. Default sphere.",
             one_of(Constraint),
             _HEAD,
@@ -233,8 +233,9 @@ class Train(Call):
     assignment: Annotated[
         str | None,
         Parameter(
-            "Classes onto a fixed code: identity, random, best or worst (similar classes "
-            "near or far), a FILE, or all (a run each, up to symmetry). Default identity.",
+            "Assignment of classes to the rows of a fixed code: identity, random, best or worst "
+            "(similar classes close or far apart), a FILE, or all (one run per assignment, up to "
+            "symmetry). Default identity.",
             group=_HEAD,
             metavar="HOW",
         ),
@@ -242,7 +243,7 @@ class Train(Call):
     similarity: Annotated[
         Path | None,
         Parameter(
-            "Similarity of the classes (K, K) for best and worst. Default: of the class "
+            "Similarity of the classes (K, K) for best and worst. Default: cosines of the class "
             "means of a short learned run.",
             group=_HEAD,
             metavar="FILE",
@@ -254,7 +255,7 @@ class Train(Call):
         Parameter(
             "Options from a TOML file, by their names (epochs = 20); also the settings that "
             "have no option: beta (default 0.9), momentum (0.9) and warmup (a twentieth of "
-            "the epochs, at most 5). Options given beside it win. It holds neither force, "
+            "the epochs, at most 5). Options of the command line win. It may set neither force, "
             "resume nor a model of your own, and no output that exists.",
             group=_TRAINING,
             metavar="FILE",
@@ -265,7 +266,7 @@ class Train(Call):
         str | None,
         Parameter(
             "The paper's settings: figure 2, 4, 5, B.1, B.3 or B.6, or the fine-tuning of "
-            "section 5. Options given beside it win.",
+            "section 5. Options of the command line win.",
             one_of(Preset),
             _TRAINING,
         ),
@@ -275,7 +276,7 @@ class Train(Call):
         Parameter(
             "Passes over the training set. Default 200; for glyphs about 900 steps (60 "
             "epochs for 100 classes).",
-            whole(1, _MOST_EPOCHS),
+            whole(1, _MAX_EPOCHS),
             _TRAINING,
         ),
     ] = None
@@ -331,7 +332,7 @@ class Train(Call):
         Read[Sequence[int] | str | None, tuple[int, ...] | None],
         Parameter(
             "Epochs of the step schedule: 200,400. Default at 1/2 and 3/4.",
-            wholes(1, _MOST_EPOCHS),
+            wholes(1, _MAX_EPOCHS),
             _TRAINING,
             metavar="EPOCHS",
         ),
@@ -366,7 +367,7 @@ class Train(Call):
     time_limit: Annotated[
         float | None,
         Parameter(
-            "Wall time; the run then ends with what was measured last, and can be resumed. "
+            "Wall time. The run then ends with its last measurement, and can be resumed. "
             "Default none.",
             DURATION,
             _RUN,
@@ -381,7 +382,8 @@ class Train(Call):
     resume: Annotated[
         bool,
         Parameter(
-            "Go on from the last checkpoint in the --out folder, with its settings.", group=_OUTPUT
+            "Continue from the last checkpoint in the --out folder, with its settings.",
+            group=_OUTPUT,
         ),
     ] = False
     force: Force = False
@@ -390,7 +392,7 @@ class Train(Call):
         Parameter(
             "Epochs between measurements of collapse and accuracy; the first, the last and those "
             "of snapshots are always measured. Default: at most 10 % of the run time.",
-            whole(1, _MOST_EPOCHS),
+            whole(1, _MAX_EPOCHS),
             _OUTPUT,
             metavar="EPOCHS",
         ),
@@ -400,7 +402,7 @@ class Train(Call):
         Parameter(
             "Epochs between snapshots of features and weights, for gnc measure. Default: "
             "only the last epoch.",
-            whole(1, _MOST_EPOCHS),
+            whole(1, _MAX_EPOCHS),
             _OUTPUT,
             metavar="EPOCHS",
         ),
@@ -411,5 +413,5 @@ class Train(Call):
 
     @property
     def folder(self) -> str | None:
-        """The run folder, as the caller named it."""
+        """Run folder, as the caller named it."""
         return None if self.out is None else os.fspath(self.out)

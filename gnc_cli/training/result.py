@@ -1,4 +1,4 @@
-"""Results of `gnc train`: what a run came to, and how it got there."""
+"""Results of `gnc train`: the last values of a run, and its epochs."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -7,60 +7,60 @@ from gnc_cli.brackets import Bracket, Number
 from gnc_cli.collapse.result import FORMS, MeasureResult
 from gnc_cli.records import ASIDE, HIDDEN, HIGHER, LABEL, LOWER, WORD, Result
 
-_OF_A_FILE = ("file", "snapshot", "layer", "out", "attrs")
-"""Measure's fields that say which file a row is from: here it is the run."""
+_FILE_FIELDS = ("file", "snapshot", "layer", "out", "attrs")
+"""Fields of measure's record that name the file of a row, which is a run here."""
 
 
 @dataclass(frozen=True)
 class EpochRow:
-    """One epoch, as metrics.jsonl lists it; what was not measured after it is None."""
+    """One epoch, as a line of metrics.jsonl; values that were not measured are None."""
 
     epoch: int
-    """Epochs done, from 1."""
+    """Number of epochs done, from 1."""
     step: int
-    """Steps of the optimizer done, all epochs together."""
+    """Number of steps of the optimizer in all epochs."""
     lr: float
     """Learning rate of the epoch's last step."""
     loss: Number = field(metadata=LOWER)
-    """Mean loss of the epoch's samples, as they were trained on."""
+    """Mean loss of the epoch's samples during training."""
     running_accuracy: float
-    """Share of right answers among them: in train mode, augmented, the weights moving."""
+    """Share of right answers during training: in train mode, on augmented images."""
     train_accuracy: float | None = field(default=None, metadata=HIGHER)
-    """Share of the training set that is right after the epoch, in eval mode, every sample once."""
+    """Accuracy on the training set after the epoch, in eval mode, every sample once."""
     test_accuracy: float | None = field(default=None, metadata=HIGHER)
-    """Share of the test set that is right; None without a test set."""
+    """Accuracy on the test set; None without a test set."""
     ood_accuracy: float | None = field(default=None, metadata=HIGHER)
-    """Share of the out-of-distribution set that is right, its classes matched by name."""
+    """Accuracy on the out-of-distribution set, whose classes are matched by name."""
     test_ncc_accuracy: float | None = field(default=None, metadata=HIGHER)
-    """Nearest-class-mean accuracy of the test set, by the means of the training set."""
+    """Nearest-class-mean accuracy on the test set, by the means of the training set."""
     gnc1: float | None = field(default=None, metadata=LOWER)
     """GNC1 of the training features, as in the paper: variability within classes."""
     gnc1_centred: float | None = field(default=None, metadata=LOWER)
-    """The same with Sigma_B centred."""
+    """GNC1 with Sigma_B centred."""
     gnc2: Bracket | None = field(default=None, metadata=HIGHER)
     """GNC2 of the classifier: smallest one-vs-rest distance of its unit rows, certified."""
     gnc3: float | None = field(default=None, metadata=LOWER)
     """GNC3, as in the paper: distance of classifier and class means from self-duality."""
     gnc3_centred: float | None = field(default=None, metadata=LOWER)
-    """The same of centred class means."""
+    """GNC3 with centred class means."""
     ncc_accuracy: float | None = field(default=None, metadata=HIGHER)
-    """Share of the training set whose nearest class mean is its own."""
+    """Share of the training set whose nearest class mean is that of their class."""
     seconds: float = field(default=0.0, metadata=LOWER)
-    """Of training."""
+    """Time of training, in seconds."""
     measure_seconds: float = 0.0
-    """Of measuring after it."""
+    """Time of measuring after it, in seconds."""
     images_per_second: float = field(default=0.0, metadata=HIGHER)
-    """Of training."""
+    """Number of images per second of training."""
 
 
 @dataclass(frozen=True)
 class HeadFacts:
-    """The classifier and what it costs."""
+    """The classifier and its cost."""
 
     kind: str
     """`learned`, `cmf` or `fixed`."""
     constraint: str
-    """`sphere`: unit features and weights; `decay`: free lengths, held by weight decay."""
+    """`sphere`: unit features and weights; `decay`: free lengths, bounded by weight decay."""
     tau: float
     """Temperature: logits are scores / tau. It is 1 with `decay`."""
     loss: str
@@ -70,128 +70,126 @@ class HeadFacts:
     beta: float | None
     """Share of the old weights of `cmf` that stays at each step."""
     code: str | None
-    """The file or the search that a fixed head is from."""
+    """File or search from which a fixed head is."""
     assignment: str | None
-    """How classes were placed on the code."""
+    """Rule that assigned the classes to the rows of the code."""
     permutation: tuple[int, ...] | None
     """Class k has row permutation[k] of the code."""
     encoder_parameters: int
-    """Parameters of the network before the classifier."""
+    """Number of parameters of the network before the classifier."""
     head_parameters: int
-    """Parameters of the classifier: K d, trained or not."""
+    """Number of parameters of the classifier: K d, trained or not."""
     trained_parameters: int
-    """Parameters that the optimizer moves, network and classifier together."""
+    """Number of parameters that the optimizer trains, network and classifier together."""
     saved_share: float = field(metadata=HIGHER)
-    """Share of all parameters that need no gradient and no optimizer state, against `learned`."""
+    """Share of all parameters that need no gradient and optimizer state, unlike with `learned`."""
     margin_source: str | None = None
     """`given`, or the code or entry whose largest possible margin it is."""
 
 
 class _Training(Result):
-    """What `gnc train` returns: its lines are rows of epochs, under the run."""
+    """A result of `gnc train`, whose lines are rows of epochs, with the run."""
 
     command = "train"
     csv_head = ("run",)
 
     @property
     def line_kinds(self) -> tuple[type, ...]:
-        """The record of `lines`."""
+        """Record of `lines`."""
         return (EpochRow,)
 
 
 @dataclass(frozen=True)
 class TrainResult(_Training):
-    """A trained network and its collapse: the result of `gnc train`."""
+    """A trained network and its collapse, the result of `gnc train`."""
 
     run: str = field(metadata=LABEL)
-    """The run folder, as the user named it."""
+    """Run folder, as the user named it."""
     outcome: str = field(metadata=WORD)
     """`completed`, `time_limit` or `interrupted`."""
     advice: str | None
-    """One sentence: what to do next; None where there is nothing to say."""
+    """Next step, in one sentence; None if there is none."""
     data: dict[str, Any] = field(
         metadata={"question": ("name", "image_size", "train_images", "test_images")}
     )
-    """Name, counts, image size, classes, what was dropped or merged, warnings."""
+    """Name, counts, image size, classes, dropped and merged ones, warnings."""
     model: str
     """Name of the network, as in `--model`."""
     head: HeadFacts
-    """The classifier and what it costs."""
+    """The classifier and its cost."""
     recipe: dict[str, Any] = field(metadata=ASIDE)
     """Optimizer, schedule, batch size, precision, augmentation, preset."""
     seed: int
-    """Decides everything random in the run."""
+    """Seed of everything random in the run."""
     device: str
-    """Where it ran: `cpu`, `cuda` or `cuda:1`."""
+    """Device: `cpu`, `cuda` or `cuda:1`."""
     processes: int
-    """Processes that trained together."""
+    """Number of processes that trained together."""
     epochs: int
-    """Epochs done."""
+    """Number of epochs done."""
     epochs_asked: int
-    """Epochs that `--epochs`, the preset or the default asks for."""
+    """Number of epochs of `--epochs`, the preset or the default."""
     loss: float | None = field(metadata=LOWER)
-    """Mean loss of the last epoch's samples, as they were trained on; None before the first
-    epoch."""
+    """Mean loss of the last epoch's samples during training; None before the first epoch."""
     train_accuracy: float | None = field(metadata=HIGHER)
-    """Share of the training set that is right in eval mode, when measured last."""
+    """Accuracy on the training set in eval mode, at the last measurement."""
     test_accuracy: float | None = field(metadata=HIGHER)
-    """Share of the test set that is right, when measured last; None without a test set."""
+    """Accuracy on the test set, at the last measurement; None without a test set."""
     ood_accuracy: float | None = field(metadata=HIGHER)
-    """Share of the `--ood` set that is right, when measured last; None without one."""
+    """Accuracy on the `--ood` set, at the last measurement; None without one."""
     test_ncc_accuracy: float | None = field(metadata=HIGHER)
-    """Share of the test set whose nearest class mean (of the training set) is its own; None without
-    a test set."""
+    """Share of the test set whose nearest class mean (of the training set) is that of their class;
+    None without a test set."""
     best: dict[str, Any] | None
-    """Epoch and accuracy of best.pt: of the test set, of the training set where there is none."""
+    """Epoch and accuracy of best.pt: on the test set, without one on the training set."""
     measure_share: float = field(metadata=LOWER)
-    """Share of the wall time that measuring took."""
+    """Share of measurements in the wall time."""
     images_per_second: float | None = field(metadata=HIGHER)
-    """Images per second of training, the median over epochs."""
+    """Number of images per second of training, the median over epochs."""
     history: tuple[EpochRow, ...]
-    """One row per epoch, as in metrics.jsonl."""
+    """Rows of the epochs, as in metrics.jsonl."""
     measured: MeasureResult | None = field(
-        default=None, metadata={"spread": _OF_A_FILE}, repr=False
+        default=None, metadata={"spread": _FILE_FIELDS}, repr=False
     )
-    """Measure's record of the training features when they were measured last, None where they never
-    were; its fields stand in the JSON beside those above, `epoch` a fraction where the run stopped
-    inside one."""
+    """Measure's record of the training features at the last measurement; None without one. In the
+    JSON its fields are next to those above; `epoch` is a fraction if the run stopped in one."""
     extras: dict[str, Any] = field(default_factory=dict, metadata=HIDDEN, repr=False, compare=False)
-    """Arrays for plots: `features`, `labels`, `weights` where d is 2 or 3; never printed."""
+    """Arrays for plots: `features`, `labels`, `weights` if d is 2 or 3; never printed."""
 
     @property
     def title(self) -> str:
-        """What was measured: the heading of a report."""
+        """Heading of a report: dimension and number of classes."""
         m = self.measured
         return "" if m is None else f"d = {m.d:,}, K = {m.K:,}"
 
     @property
     def forms(self) -> dict[str, str]:
-        """Which form of GNC1 and GNC3 means something: `MeasureResult.forms`."""
+        """Forms of GNC1 and GNC3 that are meaningful, as in `MeasureResult.forms`."""
         return FORMS if self.measured is None else self.measured.forms
 
     @property
-    def why_centred(self) -> str:
-        """Why, in words."""
-        return "" if self.measured is None else self.measured.why_centred
+    def centring_reason(self) -> str:
+        """Reason for the centred forms, in words."""
+        return "" if self.measured is None else self.measured.centring_reason
 
     def lines(self) -> list[dict[str, Any]]:
-        """One row per epoch."""
+        """Return one row per epoch."""
         return [{"run": self.run} | row for row in self.to_json()["history"]]
 
 
 @dataclass(frozen=True)
 class TrainSeries(_Training):
-    """One run for each placement of the classes on a fixed code (`--assignment all`)."""
+    """Runs for all assignments of the classes to a fixed code (`--assignment all`)."""
 
     run: str = field(metadata=LABEL)
-    """The folder that holds the runs."""
+    """Folder with the runs."""
     outcome: str
-    """That of the last run: `completed`, `time_limit` or `interrupted`."""
+    """Outcome of the last run: `completed`, `time_limit` or `interrupted`."""
     rows: tuple[TrainResult, ...]
-    """One run per placement."""
+    """Runs, one per assignment."""
     single: bool = field(default=False, metadata=HIDDEN)
-    """Whether one run was asked for: the command prints it in place of the series."""
+    """True for a single run, which the command prints in place of the series."""
 
     def lines(self) -> list[dict[str, Any]]:
-        """One row per run and epoch."""
+        """Return one row per run and epoch."""
         return [line for row in self.rows for line in row.lines()]

@@ -21,16 +21,16 @@ from gnc_cli.runtime.distributed import Processes, in_all, of_first
 from gnc_cli.runtime.threads import limit_threads
 from gnc_cli.training.data.image_set import ImageData, data_facts
 from gnc_cli.training.data.load import load_images, load_matched
-from gnc_cli.training.epochs import Epochs, result_of
+from gnc_cli.training.epochs import Epochs, make_result
 from gnc_cli.training.head import HeadPlan, class_similarity, plan_code, plan_heads, read_similarity
 from gnc_cli.training.measure import NetworkMeasurer
 from gnc_cli.training.network import (
     announce_time,
     build_training,
+    choose_precision,
+    choose_threads,
     load_start,
-    precision_on,
     start_processes,
-    threads_of,
 )
 from gnc_cli.training.request import Train
 from gnc_cli.training.result import TrainResult, TrainSeries
@@ -39,41 +39,41 @@ from gnc_cli.training.run_folder import (
     StoredRun,
     check_free,
     clear_series,
-    own_files,
     read_checkpoint,
     read_stored_run,
+    run_files,
 )
 from gnc_cli.training.settings import Loss, Settings, resumed_settings, settings_of
 
 _log = logging.getLogger(__name__)
 
-_SHORT = 5
-"""The short run that finds similar classes takes one epoch per this many of the long one."""
+_SHORT_RUN_DIVISOR = 5
+"""Number of epochs per epoch of the short run, after which similar classes are already close."""
 
 
 def run(call: Train) -> TrainResult:
     """Train one network; see `api.train`. Several processes each call it."""
-    return run_series(call, several=False).rows[0]
+    return run_series(call, as_series=False).rows[0]
 
 
-def run_series(call: Train, *, several: bool = True) -> TrainSeries:
-    """Train a network for each placement of the classes, else one; see `api.train_series`.
+def run_series(call: Train, *, as_series: bool = True) -> TrainSeries:
+    """Train a network for each assignment of the classes, else one; see `api.train_series`.
 
     Raises:
-        UsageError: the call asks for all placements, and `several` is False.
+        UsageError: the call requests all assignments, and `as_series` is False.
     """
     deadline = Deadline.of_call(call.time_limit, call.interrupt)
     _check(call)
     processes, device = start_processes(call.device)
     with processes, limit_threads(1):
-        series = Job(call, deadline, processes, device).run(several=several)
+        series = Job(call, deadline, processes, device).run(as_series=as_series)
     if processes.first and call.plot is not None:
         _draw(series, os.fspath(call.plot))
     return series
 
 
 def _check(call: Train) -> None:
-    """Refuse what is wrong by itself, before anything is loaded."""
+    """Refuse a call that is wrong whatever the files contain, before they are loaded."""
     if call.folder == "-":
         raise UsageError(
             f"{spelled('out')} '-' names no folder for the run; for rows on stdout use --csv"
@@ -95,7 +95,7 @@ def choices(call: Train) -> dict[str, Any]:
 
 
 def _draw(series: TrainSeries, path: str) -> None:
-    """The picture, or the page; what cannot be drawn is a warning, for the result is there."""
+    """Draw the plot or the page; warn if it cannot be drawn, as the result is already there."""
     from gnc_cli.collapse.page import write_run
 
     last = series.rows[-1]
@@ -110,14 +110,14 @@ def _draw(series: TrainSeries, path: str) -> None:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Job:
-    """One call, in one of its processes: one run, or one for each placement of the classes."""
+    """A call in one of its processes: one run, or one for each assignment of the classes."""
 
     call: Train
     deadline: Deadline
     processes: Processes
     device: torch.device
 
-    def run(self, *, several: bool) -> TrainSeries:
+    def run(self, *, as_series: bool) -> TrainSeries:
         """Read the images, plan the heads, train; see `run_series`."""
         call, processes, out = self.call, self.processes, self.call.folder
         of_first(processes, partial(_check_files, call))
@@ -126,19 +126,19 @@ class Job:
             stored = of_first(processes, partial(read_stored_run, out))
         elif out is not None:
             of_first(processes, partial(check_free, out, force=call.force))
-        chosen = choices(call)
+        options = choices(call)
         settings = (
-            settings_of(chosen, page=is_page(call.plot))
+            settings_of(options, page=is_page(call.plot))
             if stored is None
-            else resumed_settings(stored.settings, chosen)
+            else resumed_settings(stored.settings, options)
         )
-        if settings.assignment == "all" and not several:
+        if settings.assignment == "all" and not as_series:
             raise UsageError(
                 f"train() returns one result, and {spelled('assignment', 'all')} makes a run per "
-                "placement; call train_series()"
+                "assignment; call train_series()"
             )
         data = self._data(settings)
-        if settings.augment is None:  # all that keeps the classes
+        if settings.augment is None:  # all moves that keep the classes
             moves = ("crop", "flip", "rotate") if data.flip else ("crop", "rotate")
             settings = dataclasses.replace(settings, augment=moves)
         if settings.assignment == "all":
@@ -153,7 +153,7 @@ class Job:
         return TrainSeries(run.seconds, __version__, run.run, run.outcome, (run,), single=True)
 
     def _data(self, settings: Settings) -> ImageData:
-        """The images, read by every process."""
+        """Load the images, in every process."""
         note: Callable[[str], None] = _log.warning if self.processes.first else _log.debug
 
         def read() -> ImageData:
@@ -183,7 +183,7 @@ class Job:
         return in_all(self.processes, read)
 
     def _plans(self, settings: Settings, data: ImageData) -> list[HeadPlan]:
-        """The head, or one for each placement; code, similarity, places: once for all processes."""
+        """Plan the head, or one for each assignment, in the first process for all of them."""
         K, processes, path = len(data.class_names), self.processes, settings.similarity
         read_code = partial(plan_code, settings, K, self.deadline, self.call.threads)
         d, code = of_first(processes, read_code)
@@ -195,10 +195,10 @@ class Job:
         return of_first(processes, partial(plan_heads, settings, d, K, code, similarity))
 
     def _similarity(self, settings: Settings, d: int, data: ImageData) -> np.ndarray:
-        """Cosines (K, K) of the class means of a short learned run, of which nothing is written.
+        """Return the cosines (K, K) of the class means of a short run, which writes nothing.
 
-        It takes the same network, data and recipe with a fifth of the epochs, and cross-entropy,
-        which needs no margin.
+        It has the same network, data and recipe, a learned head, a fifth of the epochs, and
+        cross-entropy, which needs no margin.
         """
         short = dataclasses.replace(
             settings,
@@ -208,21 +208,23 @@ class Job:
             assignment=None,
             similarity=None,
             ood=None,
-            epochs=max(1, settings.epochs // _SHORT),
+            epochs=max(1, settings.epochs // _SHORT_RUN_DIVISOR),
             snapshot_every=None,
-            warmup=settings.warmup / _SHORT,
-            milestones=tuple(dict.fromkeys(max(1, m // _SHORT) for m in settings.milestones)),
-            precision=precision_on(self.device, settings.precision),
+            warmup=settings.warmup / _SHORT_RUN_DIVISOR,
+            milestones=tuple(
+                dict.fromkeys(max(1, m // _SHORT_RUN_DIVISOR) for m in settings.milestones)
+            ),
+            precision=choose_precision(self.device, settings.precision),
         )
         plan = HeadPlan(d, len(data.class_names))
         training = build_training(short, plan, data, self.processes, self.device)
         load_start(training.model.encoder, short)
         measurer = NetworkMeasurer(training, dataclasses.replace(data, ood=None))
         epochs = Epochs(short, training, measurer, RunFolder(self.processes), self.deadline)
-        with limit_threads(threads_of(training, self.call.threads)):
+        with limit_threads(choose_threads(training, self.call.threads)):
             epochs.run()
         if epochs.outcome != "completed":
-            # Its classes would be placed for good by half a run.
+            # Half a run would decide the assignment of the whole one.
             raise DataError(
                 f"{spelled('assignment', settings.assignment)}: the short run that finds similar "
                 "classes was stopped before its end, and nothing is written; allow more time, or "
@@ -239,9 +241,9 @@ class Job:
         *,
         resume: bool = False,
     ) -> TrainResult:
-        """One network, from its first epoch or its last checkpoint to its end."""
-        began, call, processes = time.monotonic(), self.call, self.processes
-        precision = precision_on(self.device, settings.precision)
+        """Train one network from its first epoch or its last checkpoint to its end."""
+        start_time, call, processes = time.monotonic(), self.call, self.processes
+        precision = choose_precision(self.device, settings.precision)
         recipe = dataclasses.replace(settings, precision=precision)
         training = build_training(recipe, plan, data, processes, self.device)
         start = None if resume else load_start(training.model.encoder, settings)
@@ -250,7 +252,7 @@ class Job:
             out,
             label=settings.label,
             resume=resume,
-            # One of a series that was killed before its first checkpoint begins again.
+            # A run of a series that was killed before its first checkpoint starts again.
             force=call.force or call.resume,
         )
         if call.on_run is not None and processes.first:
@@ -278,14 +280,14 @@ class Job:
             )
             for line in (*data.warnings, *([start] if start else [])):
                 folder.log(line)
-            with limit_threads(threads_of(training, call.threads)):
+            with limit_threads(choose_threads(training, call.threads)):
                 epochs.run()
-        return result_of(epochs, plan, data, time.monotonic() - began)
+        return make_result(epochs, plan, data, time.monotonic() - start_time)
 
     def _series(
         self, settings: Settings, plans: Sequence[HeadPlan], data: ImageData
     ) -> TrainSeries:
-        """One run for each placement, side by side in one folder, until one does not complete."""
+        """Train a run for each assignment, in one folder, until one does not complete."""
         processes, call, out = self.processes, self.call, self.call.folder
         if out is not None:
             of_first(processes, partial(clear_series, Path(out), force=False))
@@ -297,16 +299,16 @@ class Job:
             if call.force and not call.resume:
                 of_first(processes, partial(clear_series, Path(folder.path), force=True))
             folder.config(settings, runs=len(plans))
-            for at, plan in enumerate(plans, 1):
-                where = f"{folder.path}/assignment-{at:0{digits}d}"
-                named = dataclasses.replace(settings, assignment=f"{at} of {len(plans)}")
-                begun = call.resume and of_first(
-                    processes, partial(os.path.exists, f"{where}/last.pt")
+            for number, plan in enumerate(plans, 1):
+                path = f"{folder.path}/assignment-{number:0{digits}d}"
+                numbered = dataclasses.replace(settings, assignment=f"{number} of {len(plans)}")
+                was_started = call.resume and of_first(
+                    processes, partial(os.path.exists, f"{path}/last.pt")
                 )
-                if begun:
-                    stored: StoredRun = of_first(processes, partial(read_stored_run, where))
+                if was_started:
+                    stored: StoredRun = of_first(processes, partial(read_stored_run, path))
                     plan = in_all(processes, partial(stored.plan_for, data))
-                rows.append(self._train(named, plan, data, where, resume=begun))
+                rows.append(self._train(numbered, plan, data, path, resume=was_started))
                 if rows[-1].outcome != "completed":
                     break
         return TrainSeries(
@@ -319,7 +321,7 @@ class Job:
 
 
 def _check_files(call: Train) -> None:
-    """No file of the run, and no picture, takes the place of a file to start from."""
+    """Refuse a run or plot that would replace a file from which the run starts."""
     names = ("assignment", "similarity", "backbone_weights", "init_from")
     read: dict[str, Any] = {spelled(name): getattr(call, name) for name in names}
     for name in ("data", "head"):
@@ -329,5 +331,5 @@ def _check_files(call: Train) -> None:
     if start is not None and os.path.isdir(start):
         read[spelled("init_from")] = [os.path.join(start, f) for f in ("best.pt", "last.pt")]
     if call.folder is not None and not call.resume:
-        for file in own_files(Path(call.folder)):  # which may be links of one another
+        for file in run_files(Path(call.folder)):  # which may be links to each other
             check_apart({spelled("out"): str(file)}, read)

@@ -1,14 +1,14 @@
 """The folder of a training run, readable at any moment, also after a kill.
 
-| file | what it holds |
+| file | content |
 |---|---|
-| config.json | what was asked for |
+| config.json | settings, data and head |
 | metrics.jsonl | one line per epoch |
-| snapshots/ | features, labels and weights, a file for each epoch and split, for `gnc measure` |
+| snapshots/ | features, labels and weights, one file per epoch and split, for `gnc measure` |
 | last.pt, best.pt | checkpoints: tensors and plain data |
-| log.txt | what happened when, UTC |
+| log.txt | events with their times, UTC |
 
-No file holds an absolute path or the name of a machine: paths are cut down to their last part.
+No file has an absolute path or the name of a machine: paths are cut down to their last part.
 A snapshot is a file `snapshots/epoch-0010-train.h5` with attributes epoch, step and split.
 """
 
@@ -56,16 +56,16 @@ RUN_FILES = (CONFIG, METRICS, "last.pt", "best.pt", LOG)
 _log = logging.getLogger(__name__)
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
-_FORMAT = 2
-"""Of a run's checkpoint."""
+_CHECKPOINT_FORMAT = 2
+"""Version of the checkpoints' format."""
 
 
 def _in_first(
     method: Callable[Concatenate["RunFolder", _P], _T],
 ) -> Callable[Concatenate["RunFolder", _P], _T | None]:
-    """Call a method in the first process; what it gives, or its failure, comes in all of them.
+    """Call a method in the first process, and return its result or raise its error in all of them.
 
-    Nothing is called without a path.
+    A folder without a path calls nothing.
     """
 
     @wraps(method)
@@ -77,10 +77,10 @@ def _in_first(
 
 
 class RunFolder(contextlib.AbstractContextManager["RunFolder"]):
-    """A run on disk; a context that lets go of it. Without a path it leaves nothing behind.
+    """A run on disk, and a context that releases it. Without a path nothing is written.
 
-    Every process makes the same calls. The first writes, and what it cannot write (the disk is
-    full, say) is an OutputError in all of them; `log` and `warn` raise nothing.
+    Every process makes the same calls. The first writes, and a failure (such as a full disk) is an
+    OutputError in all of them. `log` and `warn` raise nothing.
     """
 
     def __init__(self, processes: Processes, path: str = "") -> None:
@@ -99,28 +99,36 @@ class RunFolder(contextlib.AbstractContextManager["RunFolder"]):
         force: bool = False,
         resume: bool = False,
     ) -> "RunFolder":
-        """A folder that the first process makes, or opens to `resume` its run, and holds alone.
+        """Make a folder in the first process, or open it to `resume` its run, and lock it.
 
-        Without a path it is `runs/2026-11-21-1530-LABEL`, by UTC. `force` removes the files of a
-        run that is there, and nothing else.
+        Args:
+            processes: all processes of the run.
+            path: the folder, by default `runs/2026-11-21-1530-LABEL`, by UTC.
+            label: the end of the default name.
+            force: remove the files of a run that is there, and nothing else.
+            resume: continue the run that is there.
+
+        Raises:
+            OutputError: the folder has files of a run, is used by another process, or cannot be
+                written.
         """
         folder = cls(processes)
 
-        def hold() -> str:
+        def open_folder() -> str:
             if path is not None and not resume:
                 check_free(path, force=force)
                 make_folder(Path(path))
-            where = _dated_folder(label) if path is None else Path(path)
-            folder._hold(where, resume=resume)
-            return str(where)
+            target = _dated_folder(label) if path is None else Path(path)
+            folder._open(target, resume=resume)
+            return str(target)
 
-        folder.path = of_first(processes, hold)
+        folder.path = of_first(processes, open_folder)
         return folder
 
-    def _hold(self, folder: Path, *, resume: bool) -> None:
-        """Lock the folder and open what is added to; nothing of an earlier run stays in a new one.
+    def _open(self, folder: Path, *, resume: bool) -> None:
+        """Lock the folder and open the files that grow; remove those of an earlier run if new.
 
-        It may be somebody else's folder, so no link is followed; files that are written anew
+        It may be somebody else's folder, so no link is followed. Files that are written as a whole
         replace a link.
         """
         for path in (folder / METRICS, folder / LOG, folder / SNAPSHOTS):
@@ -129,18 +137,18 @@ class RunFolder(contextlib.AbstractContextManager["RunFolder"]):
             elif path.is_symlink():
                 raise OutputError(
                     f"{str(path)!r} is a symbolic link, and gnc train follows none in a run "
-                    "folder; put what it points to there, or name another folder"
+                    "folder; put its target there, or name another folder"
                 )
         self._rows = _ledger(folder / METRICS, resume=resume)
         if not resume:
             self._rows.take_name()
-            for old in own_files(folder):
-                if old.name != METRICS and (old.is_symlink() or not old.is_dir()):
-                    old.unlink()
-            with contextlib.suppress(OSError):  # it is not there, or holds other files
+            for file in run_files(folder):
+                if file.name != METRICS and (file.is_symlink() or not file.is_dir()):
+                    file.unlink()
+            with contextlib.suppress(OSError):  # it is not there, or has other files
                 (folder / SNAPSHOTS).rmdir()
         if (folder / LOG).exists() and not (folder / LOG).is_file():
-            raise OutputError(f"cannot write {str(folder / LOG)!r}: it is no file")
+            raise OutputError(f"cannot write {str(folder / LOG)!r}: it is not a file")
         unshare(folder / LOG)
         self._log = folder / LOG
 
@@ -149,30 +157,30 @@ class RunFolder(contextlib.AbstractContextManager["RunFolder"]):
         self._log = None
 
     @_in_first
-    def config(self, /, settings: Settings, **more: Any) -> None:
-        """config.json, with `more` beside version and settings."""
-        config = {"gnc_version": __version__, "settings": vars(settings), **more}
+    def config(self, /, settings: Settings, **facts: Any) -> None:
+        """Write config.json: version, settings, and `facts`."""
+        config = {"gnc_version": __version__, "settings": vars(settings), **facts}
         text = json.dumps(portable(config), indent=2, allow_nan=False) + "\n"
         with atomic_file(Path(self.path, CONFIG), force=True, follow=False) as file:
             file.write(text.encode())
 
     @_in_first
-    def back_to(self, epoch: int) -> list[EpochRow]:
-        """Drop what came after an epoch; the lines of metrics.jsonl that are left.
+    def rewind(self, epoch: int) -> list[EpochRow]:
+        """Remove lines and snapshots after an epoch, and return the lines of metrics.jsonl.
 
-        A snapshot of this epoch goes too where it has no line: the run was killed after writing it.
+        A snapshot of this epoch is removed too if it has no line: the run was killed after it.
         """
-        kept = [row for row in self._rows.rows if row.epoch <= epoch]
-        after = max(epoch - 1, kept[-1].epoch if kept else 0)
-        for path, of in snapshot_files(os.path.join(self.path, SNAPSHOTS)).items():
-            if of > after:
+        rows = [row for row in self._rows.rows if row.epoch <= epoch]
+        last_epoch = max(epoch - 1, rows[-1].epoch if rows else 0)
+        for path, epoch_of_file in snapshot_files(os.path.join(self.path, SNAPSHOTS)).items():
+            if epoch_of_file > last_epoch:
                 os.unlink(path)
-        self._rows.keep(len(kept))
-        return kept
+        self._rows.keep(len(rows))
+        return rows
 
     @_in_first
     def checkpoint(self, state: dict[str, Any]) -> None:
-        """last.pt."""
+        """Write last.pt."""
         with (
             atomic_file(Path(self.path, "last.pt"), force=True, follow=False) as file,
             deferring_errors(file) as sink,
@@ -181,22 +189,22 @@ class RunFolder(contextlib.AbstractContextManager["RunFolder"]):
 
     @_in_first
     def best(self) -> None:
-        """best.pt is a copy of what last.pt is now."""
+        """Copy last.pt to best.pt."""
         with (
-            open(Path(self.path, "last.pt"), "rb") as last,
+            open(Path(self.path, "last.pt"), "rb") as source,
             atomic_file(Path(self.path, "best.pt"), force=True, follow=False) as best,
         ):
-            shutil.copyfileobj(last, best)
+            shutil.copyfileobj(source, best)
 
     @_in_first
     def epoch(self, row: EpochRow, words: str) -> None:
-        """A line of metrics.jsonl, on disk when this returns, and one of log.txt."""
+        """Append a line to metrics.jsonl, on disk when this returns, and one to log.txt."""
         self._rows.append(plain(row))
         self.log(words)
 
     @_in_first
     def snapshot(self, epoch: int, step: int, measurement: Measurement) -> None:
-        """The features that were measured, each split of them that was kept."""
+        """Write the features of a measurement, a file for each split that was kept."""
         if measurement.result is not None and "train" not in measurement.features:
             self.warn(
                 "no snapshot of the training features, which are larger than 2 GiB; for one take a "
@@ -207,7 +215,7 @@ class RunFolder(contextlib.AbstractContextManager["RunFolder"]):
             add_snapshot(Path(self.path), arrays, epoch=epoch, step=step, split=split)
 
     def log(self, line: str) -> None:
-        """A line of log.txt behind the time in UTC, and of the log on stderr where wanted."""
+        """Append a line to log.txt after the time in UTC, and to the log on stderr, if any."""
         if self._log is not None:
             text = visible(" ".join(str(portable(line)).split()))
             # Other writers report a full disk.
@@ -216,7 +224,7 @@ class RunFolder(contextlib.AbstractContextManager["RunFolder"]):
             _log.info("%s", line)
 
     def warn(self, line: str) -> None:
-        """The same, and a warning, but each line once."""
+        """Log a line and warn of it, each line once."""
         if line not in self._warned:
             self._warned.add(line)
             self.log(line)
@@ -225,67 +233,79 @@ class RunFolder(contextlib.AbstractContextManager["RunFolder"]):
 
 
 def check_free(path: str, *, force: bool = False) -> None:
-    """Refuse a folder with any file of a name that a run writes, whoever made it."""
+    """Refuse a folder with a file of a name that a run writes, whoever made it."""
     folder = Path(path)
-    places = [folder, *sorted(folder.glob("assignment-[0-9]*"))] if os.path.isdir(folder) else []
-    taken = [file for place in places for file in own_files(place)]
-    if taken and not force:
+    folders = [folder, *sorted(folder.glob("assignment-[0-9]*"))] if os.path.isdir(folder) else []
+    files = [file for run in folders for file in run_files(run)]
+    if files and not force:
         raise OutputError(
-            f"{path!r} holds {str(taken[0].relative_to(folder))!r} already; go on with "
+            f"{path!r} holds {str(files[0].relative_to(folder))!r} already; continue with "
             f"{spelled('resume')}, name another folder, or add {spelled('force')} to replace it"
         )
 
 
 def clear_series(parent: Path, *, force: bool) -> None:
     """Refuse links to runs; with `force` remove the runs of an earlier series, no other files."""
-    for old in sorted(parent.glob("assignment-[0-9]*")):
-        if old.is_symlink():
+    for run in sorted(parent.glob("assignment-[0-9]*")):
+        if run.is_symlink():
             raise OutputError(
-                f"{str(old)!r} is a symbolic link, and gnc train follows none in a run folder; "
+                f"{str(run)!r} is a symbolic link, and gnc train follows none in a run folder; "
                 "remove it, or name another folder"
             )
-        for file in own_files(old) if force and (old / CONFIG).is_file() else ():
+        for file in run_files(run) if force and (run / CONFIG).is_file() else ():
             file.unlink()
 
 
 def read_config(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The config.json of a run folder, which another process may hold."""
+    """Read the config.json of a run folder, which another process may use.
+
+    Raises:
+        DataError: the folder is not that of a run.
+    """
     folder = Path(path)
     if not (folder / CONFIG).is_file():
-        raise DataError(f"{str(path)!r} is no run of gnc train: it has no {CONFIG}")
-    config = read_json(str(folder / CONFIG), f"that of a run; start anew with {spelled('force')}")
+        raise DataError(f"{str(path)!r} is not a run of gnc train: it has no {CONFIG}")
+    config = read_json(str(folder / CONFIG), f"that of a run; start again with {spelled('force')}")
     if not isinstance(config, dict):
-        raise DataError(f"{str(folder / CONFIG)!r} holds no JSON object")
+        raise DataError(f"{str(folder / CONFIG)!r} has no JSON object")
     return config
 
 
 @dataclass(frozen=True)
 class StoredRun:
-    """What config.json says of a run to go on with."""
+    """A run to continue, as config.json describes it."""
 
     path: str
     settings: Settings
     plan: HeadPlan | None
-    """Without its code; None of a series."""
+    """Plan of the head without its code; None for a series."""
     class_names: list[str]
 
     def plan_for(self, data: ImageData) -> HeadPlan:
-        """The head's plan, the code from the checkpoint, for data with the same classes."""
-        last = os.path.join(self.path, "last.pt")
-        if portable(data.class_names) != self.class_names:  # of which one may be a slash
+        """Return the head's plan, with its code from the checkpoint, for the same classes.
+
+        Raises:
+            DataError: the data have other classes, or the checkpoint has no such head.
+        """
+        source = os.path.join(self.path, "last.pt")
+        if portable(data.class_names) != self.class_names:  # a class may be called "a/b"
             raise DataError(
                 f"{self.path!r} was trained on other classes than {data.name} has; name the same "
                 "data"
             )
-        plan, weight = self.plan, read_checkpoint(last).training.model.get("head.weight")
+        plan, weight = self.plan, read_checkpoint(source).training.model.get("head.weight")
         if plan is None or weight is None or tuple(weight.shape) != (plan.K, plan.d):
-            raise DataError(f"{self.path!r} does not say what its classifier was; start anew")
+            raise DataError(f"{self.path!r} does not say which classifier it has; start again")
         code = None if plan.permutation is None else weight.double().numpy()
         return replace(plan, code=code)
 
 
 def read_stored_run(path: str) -> StoredRun:
-    """The run in a folder."""
+    """Read the run in a folder.
+
+    Raises:
+        DataError: the folder is not that of a run, or of another version.
+    """
     config = read_config(path)
     try:
         settings = read_plain(dict[str, Any], config.get("settings"), "settings")
@@ -299,14 +319,14 @@ def read_stored_run(path: str) -> StoredRun:
     except ValueError as error:
         raise DataError(
             f"{path!r} has a config.json that is not of this version of gnc train: {error}; start "
-            "anew"
+            "again"
         ) from error
 
 
 def add_snapshot(
     folder: Path, arrays: dict[str, Any], *, epoch: int, step: int, split: str
 ) -> None:
-    """Write a snapshot to a run folder, the arrays in the dtype they have."""
+    """Write a snapshot to a run folder: features (N, d), labels (N,) and weights (K, d)."""
     import h5py
 
     make_folder(folder / SNAPSHOTS)
@@ -324,29 +344,29 @@ def add_snapshot(
 
 
 def _ledger(path: Path | None, *, resume: bool = False) -> Ledger[EpochRow]:
-    """metrics.jsonl: that of an earlier run is read to be resumed, else replaced."""
+    """Open metrics.jsonl: read that of an earlier run to resume it, else replace it."""
     return Ledger(
         path, partial(read_plain, EpochRow), "epoch", None, resume=resume, force=not resume
     )
 
 
-def own_files(folder: Path) -> list[Path]:
-    """What bears a name that a run writes, links that lead nowhere included."""
+def run_files(folder: Path) -> list[Path]:
+    """Return the files with a name that a run writes, including broken links."""
     snapshots = folder / SNAPSHOTS
-    named = [folder / name for name in RUN_FILES]
+    paths = [folder / name for name in RUN_FILES]
     if os.path.islink(snapshots) or not os.path.isdir(snapshots):
-        named.append(snapshots)
+        paths.append(snapshots)
     else:
-        named += map(Path, snapshot_files(str(snapshots)))
-    return [*filter(os.path.lexists, named)]
+        paths += map(Path, snapshot_files(str(snapshots)))
+    return [*filter(os.path.lexists, paths)]
 
 
 def _dated_folder(label: str) -> Path:
-    """A new folder `runs/2026-11-21-1530-LABEL`, by UTC, with a number where that is taken."""
+    """Make a new folder `runs/2026-11-21-1530-LABEL`, by UTC, with a number if that exists."""
     stamp = creation_time()  # 2026-11-21T15:30:00Z
     name = f"{stamp[:10]}-{stamp[11:13]}{stamp[14:16]}-" + re.sub(r"[^A-Za-z0-9.]+", "-", label)
-    numbered = (f"{name}-{number}" for number in itertools.count(2))
-    folders = (Path("runs", unique) for unique in itertools.chain([name], numbered))
+    candidates = (f"{name}-{number}" for number in itertools.count(2))
+    folders = (Path("runs", candidate) for candidate in itertools.chain([name], candidates))
     folder = next(folder for folder in folders if not folder.exists())
     make_folder(folder)
     return folder
@@ -367,69 +387,79 @@ def read_state(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class DataStamp:
-    """What tells one training set from another."""
+    """The properties by which training sets are distinguished."""
 
     mean: tuple[float, ...]
     std: tuple[float, ...]
-    """Of each channel."""
+    """Standard deviation of each channel."""
     labels: str
     """SHA-256 of the labels."""
 
     @classmethod
-    def of(cls, batches: Batches) -> "DataStamp":
-        """That of the images in these batches."""
+    def from_batches(cls, batches: Batches) -> "DataStamp":
+        """Return the stamp of the images in batches."""
         labels = batches.labels.numpy().astype("<i8").tobytes()
         normalisation = batches.normalisation
         return cls(normalisation.mean, normalisation.std, hashlib.sha256(labels).hexdigest())
 
     def check_same(self, data: "DataStamp", run: str, name: str) -> None:
-        """Refuse to go on with other pictures, or with pictures in another order.
+        """Refuse other images, or the same in another order.
 
         Args:
-            data: the stamp of the data there are now, which are called `name`.
-            run: the run folder that this stamp is from.
+            data: stamp of the present data.
+            run: run folder from which this stamp is.
+            name: name of the present data.
+
+        Raises:
+            DataError: the stamps differ.
         """
-        ours, theirs = self.mean + self.std, data.mean + data.std
-        same = len(ours) == len(theirs) and np.allclose(ours, theirs, rtol=1e-6, atol=1e-9)
-        if not same or self.labels != data.labels:
+        expected, actual = self.mean + self.std, data.mean + data.std
+        is_same = len(expected) == len(actual) and np.allclose(
+            expected, actual, rtol=1e-6, atol=1e-9
+        )
+        if not is_same or self.labels != data.labels:
             raise DataError(
-                f"{run!r} was trained on other pictures, or on these in another order, than those "
+                f"{run!r} was trained on other images, or on these in another order, than those "
                 f"of {name} now; name the same data"
             )
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """What last.pt and best.pt hold."""
+    """The content of last.pt and best.pt."""
 
     format: int
     training: TrainingState
     totals: EpochTotals | None
-    """Of the epoch that has just ended and is not yet in metrics.jsonl, if there is one."""
+    """Totals of the epoch that has just ended and is not yet in metrics.jsonl, if any."""
     data: DataStamp
 
 
 def checkpoint_state(training: Training, totals: EpochTotals | None) -> dict[str, Any]:
-    """A `Checkpoint` as tensors and plain data."""
+    """Return a `Checkpoint` as tensors and plain data."""
     return {
-        "format": _FORMAT,
+        "format": _CHECKPOINT_FORMAT,
         "training": training.state(),
         "totals": None if totals is None else asdict(totals),
-        "data": asdict(DataStamp.of(training.batches)),
+        "data": asdict(DataStamp.from_batches(training.batches)),
     }
 
 
 def read_checkpoint(path: str | os.PathLike[str]) -> Checkpoint:
-    """A checkpoint of `gnc train`, every part of its type."""
+    """Read a checkpoint of `gnc train`, and check the type of every part.
+
+    Raises:
+        DataError: the file is not such a checkpoint, or of another version.
+    """
     name, state = os.fspath(path), read_state(path)
     version = state.get("format")
-    if isinstance(version, int) and version != _FORMAT:
+    if isinstance(version, int) and version != _CHECKPOINT_FORMAT:
         raise DataError(
-            f"{name!r} has format {version}, and this version of gnc reads {_FORMAT}; go on with "
-            "the version that wrote it"
+            f"{name!r} has format {version}, and this version of gnc reads "
+            f"{_CHECKPOINT_FORMAT}; continue with the version that wrote it"
         )
     try:
         checkpoint: Checkpoint = read_plain(Checkpoint, state)
     except ValueError as error:
-        raise DataError(f"{name!r} is no checkpoint of gnc train: {error}") from error
+        raise DataError(f"{name!r} is not a checkpoint of gnc train: {error}") from error
     return checkpoint

@@ -1,9 +1,8 @@
-"""The settings of a run: how the network is trained, what was asked for, what a preset says, and
-defaults.
+"""The settings of a run: those of the call, of a preset, and defaults.
 
-Presets are the paper's settings by figure (sections 4 and 5, appendices A and B). Its common recipe
-is SGD with momentum 0.9, learning rate 0.1, and cosine annealing over 200 epochs; its code adds
-nesterov and weight decay 5e-4.
+Presets are the settings of the paper's figures (sections 4 and 5, appendices A and B). Its common
+recipe is SGD with momentum 0.9, learning rate 0.1, and cosine annealing over 200 epochs. Its code
+adds nesterov and weight decay 5e-4.
 """
 
 import dataclasses
@@ -25,7 +24,7 @@ Optimizer = StrEnum("Optimizer", "sgd adamw adam")
 Schedule = StrEnum("Schedule", "cosine step constant")
 Precision = StrEnum("Precision", "auto float32 bf16 fp16")
 
-_COMMON: dict[str, Any] = {
+_PAPER_RECIPE: dict[str, Any] = {
     "model": "resnet18",
     "head": "learned",
     "constraint": "sphere",
@@ -99,11 +98,11 @@ PRESETS: dict[str, dict[str, Any]] = {
 }
 """Figures 2, 4, 5, B.1 (both sides: `constraint`), B.3, B.6, and the fine-tuning of section 5."""
 
-_PAPERS_NETWORKS = ("resnet18", "resnet50", "densenet121", "resnext50")
-_OF_THE_DATA = ("classes_subset", "classes", "image_size")
-"""Settings that mean nothing on other data than the preset's."""
-_CLASSES_OF_GLYPHS = {"fig4": {"classes": 4}, "b1": {"classes": 30}, "b6": {"classes": 6}}
-_OF_LARGE_SETS = (
+_PAPER_NETWORKS = ("resnet18", "resnet50", "densenet121", "resnext50")
+_DATA_SETTINGS = ("classes_subset", "classes", "image_size")
+"""Settings that have no meaning on other data than the preset's."""
+_GLYPH_CLASSES = {"fig4": {"classes": 4}, "b1": {"classes": 30}, "b6": {"classes": 6}}
+_LARGE_SET_SETTINGS = (
     "model",
     "optimizer",
     "lr",
@@ -117,15 +116,15 @@ _OF_LARGE_SETS = (
     "augment",
 )
 """Settings of large data sets, which are too few and too large steps for a few hundred images."""
-_OF_THE_OPTIMIZER = ("optimizer", "lr", "momentum", "weight_decay", "warmup")
-"""Settings that another optimiser than the preset's does not learn with."""
-_STYLES = 9
-"""Training images of a class of glyphs."""
-_STEPS = 900
-"""With this many, 100 classes are learned in a minute."""
-_FREE = ("epochs", "measure_every", "snapshot_every")
-"""What a resumed run may change; the cosine follows the new number of epochs."""
-_PATHS = (
+_OPTIMIZER_SETTINGS = ("optimizer", "lr", "momentum", "weight_decay", "warmup")
+"""Settings of the preset's optimiser, with which another one does not learn."""
+_GLYPHS_PER_CLASS = 9
+"""Number of training images per class of glyphs, one per style."""
+_GLYPH_STEPS = 900
+"""Number of steps, after which 100 classes of glyphs are learned: a minute."""
+_RESUME_SETTINGS = ("epochs", "measure_every", "snapshot_every")
+"""Settings that a resumed run may change. The cosine follows the new number of epochs."""
+_PATH_SETTINGS = (
     "data",
     "ood",
     "head",
@@ -134,8 +133,8 @@ _PATHS = (
     "assignment",
     "similarity",
 )
-"""Settings that may hold a path, of which config.json keeps the last part alone."""
-_BELONGS_TO = {
+"""Settings that may be a path, of which config.json keeps only the last part."""
+_REQUIREMENTS = {
     "margin": ("loss", ("cosface", "arcface")),
     "beta": ("head", ("cmf",)),
     "assignment": ("head", ("fixed:FILE",)),
@@ -144,58 +143,58 @@ _BELONGS_TO = {
     "momentum": ("optimizer", ("sgd",)),
     "milestones": ("schedule", ("step",)),
 }
-"""Settings that say nothing unless another has one of these values."""
-_EXCLUDING = (("classes", "classes_subset"), ("backbone_weights", "init_from"))
+"""Settings that have no effect unless another one has one of these values."""
+_EXCLUSIONS = (("classes", "classes_subset"), ("backbone_weights", "init_from"))
 _PAGE_SNAPSHOTS = 8
-"""Snapshots of a run that a page shows."""
+"""Number of snapshots of a run that a page shows, which bounds its size."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
-    """How a network is trained; the paper's is SGD at 0.1, cosine, 200 epochs (section 3)."""
+    """Settings of the optimisation; the paper has SGD at 0.1, cosine, 200 epochs (section 3)."""
 
     epochs: int
     batch_size: int
-    """Of all processes together."""
+    """Number of images per step of all processes together."""
     optimizer: Optimizer = Optimizer.sgd
     """`sgd` (with Nesterov momentum), `adamw` or `adam`."""
     lr: float = 0.1
-    """Largest learning rate; the schedule multiplies it."""
+    """Largest learning rate, which the schedule multiplies."""
     momentum: float = 0.9
-    """Of `sgd`."""
+    """Momentum of `sgd`."""
     weight_decay: float = 5e-4
     schedule: Schedule = Schedule.cosine
     """`cosine` to 0, `step` (a tenth at each milestone) or `constant`."""
     milestones: tuple[int, ...] = ()
-    """Of `step`: epochs done at which the learning rate falls."""
+    """Numbers of epochs after which `step` lowers the learning rate."""
     warmup: float = 0.0
-    """Epochs, also a part of one, over which the learning rate rises linearly."""
+    """Number of epochs, perhaps a fraction, in which the learning rate rises linearly."""
     precision: Precision = Precision.float32
-    """Of the encoder: `float32`, `bf16`, `fp16`, or `auto` in settings; head and loss are always
-    float32."""
+    """Precision of the encoder: `float32`, `bf16`, `fp16`, or `auto` in settings. Head and loss are
+    always float32."""
 
     def factor(self, step: int, steps_per_epoch: int) -> float:
-        """What the learning rate is multiplied by at `step`, from 0, all epochs counted.
+        """Return the factor of the learning rate at `step`, counted from 0 over all epochs.
 
-        Linear from `1 / w` to 1 over the `w = warmup * steps_per_epoch` first steps, times the
-        schedule; the cosine runs from the end of the warm-up to the end of the last epoch. It is a
-        function of the position alone, so that a resumed run needs no schedule state.
+        It rises from `1 / w` to 1 in the first `w = warmup * steps_per_epoch` steps, and is
+        multiplied by the schedule, whose cosine extends from the end of the warm-up to the end of
+        the last epoch. It depends on the position alone, so that a resumed run needs no state.
         """
-        warm = self.warmup * steps_per_epoch
-        rise = min(1.0, (step + 1) / warm) if warm else 1.0
+        warmup_steps = self.warmup * steps_per_epoch
+        ramp = min(1.0, (step + 1) / warmup_steps) if warmup_steps else 1.0
         if self.schedule == "constant":
-            return rise
+            return ramp
         if self.schedule == "step":
             epoch = step // steps_per_epoch
-            return rise * 0.1 ** sum(epoch >= milestone for milestone in self.milestones)
-        after = self.epochs * steps_per_epoch - warm
-        done = min(1.0, max(0.0, step - warm) / after) if after > 0 else 0.0
-        return rise * 0.5 * (1.0 + math.cos(math.pi * done))
+            return ramp * 0.1 ** sum(epoch >= milestone for milestone in self.milestones)
+        decay_steps = self.epochs * steps_per_epoch - warmup_steps
+        progress = min(1.0, max(0.0, step - warmup_steps) / decay_steps) if decay_steps > 0 else 0.0
+        return ramp * 0.5 * (1.0 + math.cos(math.pi * progress))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Settings(Recipe):
-    """Every choice of a run but the machine it runs on; plain JSON."""
+    """All settings of a run except those of the machine, as plain JSON."""
 
     data: str
     model: str
@@ -212,10 +211,10 @@ class Settings(Recipe):
     image_size: int | None = None
     script: str | None = None
     augment: tuple[str, ...] | None = None
-    """None: crop and rotation, and flips where mirror images keep their class."""
+    """Moves of the images; None for crop, rotation, and flips if mirror images keep their class."""
     ood: str | None = None
     feature_dim: int | None = None
-    """None: that of the fixed code, else by the number of classes."""
+    """Dimension of the features; None for that of the fixed code, else by the number of classes."""
     backbone_weights: str | None = None
     init_from: str | None = None
     margin: float | None = None
@@ -233,7 +232,7 @@ class Settings(Recipe):
 
     @property
     def head_code(self) -> str | None:
-        """Where a fixed code is from: a file, or `solve`."""
+        """Source of a fixed code: a file, or `solve`."""
         return self.head.partition(":")[2] or None
 
     @property
@@ -243,7 +242,7 @@ class Settings(Recipe):
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> "Settings":
-        """Settings as config.json has them; ValueError names the field that is wrong."""
+        """Read settings from config.json; a ValueError names the field that is wrong."""
         names = {setting.name for setting in dataclasses.fields(cls)}
         for name in stored.keys() - names:
             raise ValueError(f"field {name!r} is unknown")
@@ -255,51 +254,51 @@ class Settings(Recipe):
 
 
 def _preset_settings(preset: str, choices: Mapping[str, Any]) -> dict[str, Any]:
-    """What a preset says, where other data or another number of epochs was asked for.
+    """Return the settings of a preset, adapted to the data, network and epochs of the call.
 
-    The classes of the paper's data set are left out on other data. On glyphs, of which there are
-    few, what the figure is about stays (dimension, temperature, classifier, number of classes), and
-    network, optimiser, batches and epochs are those that learn there. The learning rate and decay
-    are left out with another optimiser, the optimiser with a network that is not of the paper's
-    kind (SGD at 0.1 teaches a small one nothing); the milestones of a step schedule move with the
-    number of epochs.
+    The classes of the paper's data set are left out with other data. With glyphs, which are few,
+    the subject of the experiment stays (dimension, temperature, classifier, number of classes), and
+    network, optimiser, batches and epochs are the defaults. Learning rate and weight decay are left
+    out with another optimiser, and the optimiser with a network of another kind than the paper's,
+    as a small one learns nothing with SGD at 0.1. The milestones of a step schedule are scaled with
+    the number of epochs.
 
     Example:
         >>> _preset_settings("fig4", {"epochs": 80})["milestones"]
         (20, 40, 60)
     """
-    chosen = _COMMON | PRESETS[preset]
-    if choices.get("data", chosen["data"]).partition(":")[0] != chosen["data"]:
-        chosen = _without(chosen, _OF_THE_DATA)
+    options = _PAPER_RECIPE | PRESETS[preset]
+    if choices.get("data", options["data"]).partition(":")[0] != options["data"]:
+        options = _drop(options, _DATA_SETTINGS)
         if choices["data"] == "glyphs":
-            chosen = _without(chosen, _OF_LARGE_SETS) | _CLASSES_OF_GLYPHS.get(preset, {})
+            options = _drop(options, _LARGE_SET_SETTINGS) | _GLYPH_CLASSES.get(preset, {})
     if "classes" in choices or "classes_subset" in choices:
-        chosen = _without(chosen, ("classes", "classes_subset"))
-    small = choices.get("model", chosen.get("model")) not in _PAPERS_NETWORKS
-    usual = chosen.get("optimizer", "adamw")
-    wanted = "adamw" if small and usual == "sgd" else usual
-    if choices.get("optimizer", wanted) != usual:
-        chosen = _without(chosen, _OF_THE_OPTIMIZER)
-    if "milestones" in chosen and "epochs" in choices:
-        share = choices["epochs"] / chosen["epochs"]
-        moved = (max(1, round(m * share)) for m in chosen["milestones"])
-        chosen["milestones"] = tuple(dict.fromkeys(moved))
-    return chosen
+        options = _drop(options, ("classes", "classes_subset"))
+    is_small = choices.get("model", options.get("model")) not in _PAPER_NETWORKS
+    optimizer = options.get("optimizer", "adamw")
+    expected = "adamw" if is_small and optimizer == "sgd" else optimizer
+    if choices.get("optimizer", expected) != optimizer:
+        options = _drop(options, _OPTIMIZER_SETTINGS)
+    if "milestones" in options and "epochs" in choices:
+        share = choices["epochs"] / options["epochs"]
+        milestones = (max(1, round(m * share)) for m in options["milestones"])
+        options["milestones"] = tuple(dict.fromkeys(milestones))
+    return options
 
 
-def _without(chosen: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
-    return {name: value for name, value in chosen.items() if name not in names}
+def _drop(options: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if name not in names}
 
 
-def _defaults(chosen: Mapping[str, Any]) -> dict[str, Any]:
-    """What a run takes where neither the user nor a preset says; depends on what they do say.
+def _defaults(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the defaults of all settings that neither the call nor a preset sets.
 
-    AdamW with warm-up learns at every temperature in minutes; SGD at 0.1 wants the many steps and
-    the norm layers of the paper's experiments. Glyphs come nine a class: few classes take smaller
-    batches and more epochs, so that some 900 steps are made.
+    AdamW with warm-up learns at every temperature in minutes. SGD at 0.1 requires the many steps
+    and the normalisation layers of the paper's experiments. There are nine glyphs per class, so
+    that few classes have smaller batches and more epochs, for some 900 steps.
     """
-    glyphs = chosen.get("data", "glyphs").partition(":")[0] == "glyphs"
-    usual: dict[str, Any] = {
+    glyphs = options.get("data", "glyphs").partition(":")[0] == "glyphs"
+    defaults: dict[str, Any] = {
         "data": "glyphs",
         "model": "cnn" if glyphs else "resnet18",
         "width": 1.0,
@@ -314,32 +313,33 @@ def _defaults(chosen: Mapping[str, Any]) -> dict[str, Any]:
         "precision": "auto",
     }
     if glyphs:
-        K = chosen.get("classes") or len(chosen.get("classes_subset") or ()) or 100
-        images = _STYLES * K
-        usual["batch_size"] = min(64, max(16, images // 4))
-        steps = -(-images // chosen.get("batch_size", usual["batch_size"]))
-        usual["epochs"] = min(300, max(30, round(_STEPS / steps)))
-    paper = chosen.get("model", usual["model"]) in _PAPERS_NETWORKS and not glyphs
-    usual["optimizer"] = "sgd" if paper else "adamw"
-    optimizer = chosen.get("optimizer", usual["optimizer"])
-    usual["lr"] = 0.1 if optimizer == "sgd" else 3e-3
-    usual["weight_decay"] = {"sgd": 5e-4, "adamw": 1e-2, "adam": 0.0}[optimizer]
-    epochs = chosen.get("epochs", usual["epochs"])
-    usual["milestones"] = tuple(dict.fromkeys((max(1, epochs // 2), max(1, 3 * epochs // 4))))
-    usual["warmup"] = min(5.0, epochs / 20)
-    usual["tau"] = 0.1 if chosen.get("constraint", "sphere") == "sphere" else 1.0
-    return usual
+        images = _GLYPHS_PER_CLASS * (
+            options.get("classes") or len(options.get("classes_subset") or ()) or 100
+        )
+        defaults["batch_size"] = min(64, max(16, images // 4))
+        steps = -(-images // options.get("batch_size", defaults["batch_size"]))
+        defaults["epochs"] = min(300, max(30, round(_GLYPH_STEPS / steps)))
+    is_paper_network = options.get("model", defaults["model"]) in _PAPER_NETWORKS and not glyphs
+    defaults["optimizer"] = "sgd" if is_paper_network else "adamw"
+    optimizer = options.get("optimizer", defaults["optimizer"])
+    defaults["lr"] = 0.1 if optimizer == "sgd" else 3e-3
+    defaults["weight_decay"] = {"sgd": 5e-4, "adamw": 1e-2, "adam": 0.0}[optimizer]
+    epochs = options.get("epochs", defaults["epochs"])
+    defaults["milestones"] = tuple(dict.fromkeys((max(1, epochs // 2), max(1, 3 * epochs // 4))))
+    defaults["warmup"] = min(5.0, epochs / 20)
+    defaults["tau"] = 0.1 if options.get("constraint", "sphere") == "sphere" else 1.0
+    return defaults
 
 
 def settings_of(choices: Mapping[str, Any], *, page: bool = False) -> Settings:
-    """Return what was asked for, then what the preset says, then defaults.
+    """Return the settings of the call, completed by those of the preset, then by defaults.
 
     Args:
-        choices: the settings that the caller chose.
-        page: snapshots are kept for a page of the run.
+        choices: settings of the call.
+        page: True to keep snapshots for a page of the run.
 
     Raises:
-        UsageError: choices contradict each other, or say nothing in this run.
+        UsageError: choices contradict each other, or have no effect in this run.
     """
     kind, colon, code = choices.get("head", "learned").partition(":")
     fixed = kind == "fixed"
@@ -349,64 +349,69 @@ def settings_of(choices: Mapping[str, Any], *, page: bool = False) -> Settings:
             "fixed:solve"
         )
     preset = _preset_settings(choices["preset"], choices) if "preset" in choices else {}
-    chosen = {**preset, **choices}
-    settings = Settings(**(_defaults(chosen) | chosen))
+    options = {**preset, **choices}
+    settings = Settings(**(_defaults(options) | options))
     _check_together(settings, choices)
     if page and settings.snapshot_every is None:
-        every = max(1, settings.epochs // _PAGE_SNAPSHOTS)  # features as they move
-        settings = dataclasses.replace(settings, snapshot_every=every)
+        interval = max(1, settings.epochs // _PAGE_SNAPSHOTS)  # the page shows how features move
+        settings = dataclasses.replace(settings, snapshot_every=interval)
     return settings
 
 
 def _check_together(settings: Settings, choices: Mapping[str, Any]) -> None:
-    """Refuse options that say nothing in this run, or contradict each other."""
-    for one, other in _EXCLUDING:
-        if one in choices and other in choices:
-            raise excludes(one, spelled(other))
-    odd = settings.head_kind != "learned" or "tau" in choices or settings.loss != "ce"
-    if settings.constraint == "decay" and odd:
+    """Refuse options that have no effect in this run, or contradict each other."""
+    for first, second in _EXCLUSIONS:
+        if first in choices and second in choices:
+            raise excludes(first, spelled(second))
+    needs_sphere = settings.head_kind != "learned" or "tau" in choices or settings.loss != "ce"
+    if settings.constraint == "decay" and needs_sphere:
         raise UsageError(
             f"{spelled('constraint', 'decay')} excludes {spelled('head')}, {spelled('tau')} and "
             f"{spelled('loss')}, as its rows have free norms; drop them"
         )
-    for name, (other, values) in _BELONGS_TO.items():
+    for name, (parent, values) in _REQUIREMENTS.items():
         kinds = [value.partition(":")[0] for value in values]
-        if name in choices and str(getattr(settings, other)).partition(":")[0] not in kinds:
-            wanted = " or ".join([spelled(other, values[0]), *values[1:]])
-            raise requires(name, wanted, f"add that, or drop {spelled(name)}")
+        if name in choices and str(getattr(settings, parent)).partition(":")[0] not in kinds:
+            expected = " or ".join([spelled(parent, values[0]), *values[1:]])
+            raise requires(name, expected, f"add that, or drop {spelled(name)}")
 
 
 def resumed_settings(stored: Settings, choices: Mapping[str, Any]) -> Settings:
-    """Return the settings of a run that goes on, perhaps with more epochs or measured otherwise.
+    """Return the settings of a resumed run, which may have other epochs and measurements.
 
-    A `package.module:factory` is imported only where the caller names it too.
+    A `package.module:factory` is imported only if the call names it too.
+
+    Raises:
+        UsageError: a choice differs from a setting that is fixed, or the factory is not named.
     """
     for name, value in choices.items():
-        was = getattr(stored, name)
-        same = value == was or (name in _PATHS and _last_part(value) == _last_part(was))
-        if name not in _FREE and not same:
+        stored_value = getattr(stored, name)
+        is_same = value == stored_value or (
+            name in _PATH_SETTINGS and _last_part(value) == _last_part(stored_value)
+        )
+        if name not in _RESUME_SETTINGS and not is_same:
             raise UsageError(
-                f"{spelled(name)} {_shown(value)}: the run to resume has {_shown(was)}; "
+                f"{spelled(name)} {_format(value)}: the run to resume has {_format(stored_value)}; "
                 "leave the option out, or start a new run"
             )
     if ":" in stored.model and "model" not in choices:
         raise UsageError(
-            "the run to resume has a network of somebody's own, and a run folder does not decide "
+            "the run to resume has a network of the user's own, and a run folder does not decide "
             f"which code is imported; if you trust that code, add {spelled('model', stored.model)}"
         )
-    again = (*_FREE, *_PATHS)
-    return dataclasses.replace(stored, **{n: v for n, v in choices.items() if n in again})
+    adopted = (*_RESUME_SETTINGS, *_PATH_SETTINGS)
+    return dataclasses.replace(stored, **{n: v for n, v in choices.items() if n in adopted})
 
 
 def _last_part(value: str | None) -> str | None:
-    """`folder:/home/ada/tiny` as `folder:tiny`, `/tmp/code.h5:W` as `code.h5:W`."""
+    """Cut `folder:/home/ada/tiny` down to `folder:tiny`, `/tmp/code.h5:W` to `code.h5:W`."""
     if value is None:
         return None
     kind, colon, path = value.partition(":")
-    if "/" in kind or len(kind) == 1:  # of a path, its drive at most
+    if "/" in kind or len(kind) == 1:  # a path, and its drive at most
         kind, colon, path = "", "", value
     return kind + colon + PurePath(path).name
 
 
-def _shown(value: Any) -> str:
+def _format(value: Any) -> str:
     return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)

@@ -1,4 +1,4 @@
-"""What `gnc train` shows: a bar of epochs while it runs, then what it came to, and what ran."""
+"""The output of `gnc train` for a person: a progress bar, then tables of the result."""
 
 import contextlib
 import math
@@ -20,15 +20,16 @@ Fact = tuple[str, ...]
 """Name, value, remark, key of the JSON."""
 
 _COLOURS = {"completed": "green", "time_limit": "yellow", "interrupted": "red"}
-_SHOWN = ("outcome", "advice", "epochs", "best", "notes", "warnings", "policy")
-"""What stands in the title, in remarks and in what is said below."""
+_HANDLED_KEYS = ("outcome", "advice", "epochs", "best", "notes", "warnings", "policy")
+"""Keys that the title, remarks and last lines show."""
 
 
 def view(result: TrainResult | TrainSeries, verbose: bool) -> list[Table]:
-    """The tables for a person.
+    """Return the tables for a person.
 
     Args:
-        verbose: show what ran, and every figure with its key of the JSON.
+        result: a run, or a series of runs.
+        verbose: also show the settings, and the JSON key of each value.
     """
     if isinstance(result, TrainSeries):
         return [_series(result)]
@@ -42,10 +43,10 @@ def view(result: TrainResult | TrainSeries, verbose: bool) -> list[Table]:
         rows += _collapse(m, r.history)
     tables = [facts(title, rows, forms_note(r), verbose=verbose)]
     if verbose:
-        tables.append(details(r, tables, *_SHOWN))
+        tables.append(details(r, tables, *_HANDLED_KEYS))
     seconds = sum(row.seconds + row.measure_seconds for row in r.history)
-    where = f"{plural(r.epochs, 'epoch')} in {duration(seconds)}, {r.run}"
-    run: Cell = (Styled("run", "bold"), f": {where}")
+    summary = f"{plural(r.epochs, 'epoch')} in {duration(seconds)}, {r.run}"
+    run: Cell = (Styled("run", "bold"), f": {summary}")
     return [*tables, Table(sentences=[run], notes=[_ending(r)])]
 
 
@@ -53,11 +54,11 @@ def _accuracies(r: TrainResult) -> list[Fact]:
     best = f"best {_share(r.best['accuracy'])} after epoch {r.best['epoch']}" if r.best else ""
     tested, ood = r.test_accuracy is not None, r.data.get("ood")
     ncc = None if r.measured is None else r.measured.ncc_accuracy
-    matched = f"{ood['name']}, {ood['classes_matched']} classes matched by name" if ood else ""
+    remark = f"{ood['name']}, {ood['classes_matched']} classes matched by name" if ood else ""
     rows = [
         ("test accuracy", r.test_accuracy, best if tested else "", "test_accuracy"),
         ("training accuracy", r.train_accuracy, "" if tested else best, "train_accuracy"),
-        ("OOD accuracy", r.ood_accuracy, matched, "ood_accuracy"),
+        ("OOD accuracy", r.ood_accuracy, remark, "ood_accuracy"),
         ("NCC accuracy", ncc, "training set, by its class means", "ncc_accuracy"),
         ("test NCC accuracy", r.test_ncc_accuracy, "by the same means", "test_ncc_accuracy"),
     ]
@@ -72,16 +73,16 @@ def _collapse(r: MeasureResult, history: Sequence[EpochRow]) -> list[Fact]:
             ("GNC2", proved(r.gnc2, 6), remark if math.isfinite(r.gnc2.upper) else "", "gnc2")
         )
     if r.gnc2 is not None and r.gnc2_reference is not None and r.gnc2_ratio is not None:
-        known = f"{r.gnc2_reference.value:.6f}"
+        reference = f"{r.gnc2_reference.value:.6f}"
         source = reference_text(r.gnc2_reference, 40)
         ratio = at_least(r.gnc2, r.gnc2_ratio, f"{r.gnc2_ratio:.4f}", 4)
-        rows.append(("  ratio", ratio, f"of {known}, {source}", "gnc2_ratio"))
+        rows.append(("  ratio", ratio, f"of {reference}, {source}", "gnc2_ratio"))
     rows += _form(r, "gnc3", history)
     return rows
 
 
 def _form(r: MeasureResult, name: str, history: Sequence[EpochRow]) -> list[Fact]:
-    """GNC1 or GNC3 in the form that means something."""
+    """Return the line of GNC1 or GNC3 in its meaningful form."""
     key = r.forms[name]
     if (value := getattr(r, key)) is None:
         return []
@@ -89,18 +90,18 @@ def _form(r: MeasureResult, name: str, history: Sequence[EpochRow]) -> list[Fact
 
 
 def _course(history: Sequence[EpochRow], key: str) -> str:
-    """`from 0.261 after epoch 1`."""
+    """Return the first measured value as `from 0.261 after epoch 1`."""
     measured = [(row.epoch, getattr(row, key)) for row in history]
     measured = [(epoch, value) for epoch, value in measured if value is not None]
     if len(measured) < 2:
         return "0 when collapsed"
-    epoch, first = measured[0]
-    return f"from {figure(first, 3)} after epoch {epoch}"
+    epoch, value = measured[0]
+    return f"from {figure(value, 3)} after epoch {epoch}"
 
 
 def _series(series: TrainSeries) -> Table:
     last = series.rows[-1]
-    ones, threes = last.forms.values()
+    gnc1_key, gnc3_key = last.forms.values()
     rows = [
         (
             r.run,
@@ -108,8 +109,8 @@ def _series(series: TrainSeries) -> Table:
             _share(r.test_accuracy),
             _share(r.train_accuracy),
             _share(r.ood_accuracy),
-            figure(getattr(r.measured, ones, None), 3),
-            figure(getattr(r.measured, threes, None), 3),
+            figure(getattr(r.measured, gnc1_key, None), 3),
+            figure(getattr(r.measured, gnc3_key, None), 3),
             _share(getattr(r.measured, "ncc_accuracy", None)),
             f"{r.seconds:.3g}",
         )
@@ -121,14 +122,14 @@ def _series(series: TrainSeries) -> Table:
         "test",
         "training",
         "OOD",
-        NAMES[ones],
-        NAMES[threes],
+        NAMES[gnc1_key],
+        NAMES[gnc3_key],
         "NCC",
         "s",
     )
-    title = f"Placements of the classes   {plural(len(rows), 'run')}   {series.run}"
-    ended = [_outcome(series.outcome)]
-    return Table(title, headings, rows, notes=ended, text=frozenset({0, 1}))
+    title = f"Assignments of the classes   {plural(len(rows), 'run')}   {series.run}"
+    notes = [_outcome(series.outcome)]
+    return Table(title, headings, rows, notes=notes, text=frozenset({0, 1}))
 
 
 def _outcome(outcome: str) -> Styled:
@@ -136,11 +137,10 @@ def _outcome(outcome: str) -> Styled:
 
 
 def _ending(r: TrainResult) -> Cell:
-    of = f" after {count(r.epochs)} of {count(r.epochs_asked)} epochs"
-    after = "" if r.epochs >= r.epochs_asked else of
-    # The advice begins with how the run ended, which stands before it already.
+    progress = f" after {count(r.epochs)} of {count(r.epochs_asked)} epochs"
+    # The advice begins with the outcome, which is already in this line.
     advice = "" if not r.advice else f": {r.advice.partition(', ')[2] or r.advice}"
-    return (_outcome(r.outcome), after + advice)
+    return (_outcome(r.outcome), (progress if r.epochs < r.epochs_asked else "") + advice)
 
 
 def _share(value: float | None) -> str | None:
@@ -148,13 +148,13 @@ def _share(value: float | None) -> str | None:
 
 
 @contextlib.contextmanager
-def watch(output: OutputOptions, name: str, first: str) -> Iterator[dict[str, Any]]:
-    """A bar on a terminal, where `first` is done first; with --jsonl a line per epoch and run."""
+def watch(output: OutputOptions, name: str, stage: str) -> Iterator[dict[str, Any]]:
+    """Show progress on a terminal, and print a line per epoch and run with --jsonl."""
     if not is_rank_zero():
         yield {}
         return
     runs: list[str] = []
-    with epochs_on_terminal(output.quiet, first) as bar:
+    with progress_bar(output.quiet, stage) as bar:
 
         def on_epoch(row: EpochRow) -> None:
             if bar is not None:
@@ -162,30 +162,33 @@ def watch(output: OutputOptions, name: str, first: str) -> Iterator[dict[str, An
             if output.shape is Shape.JSONL:
                 print_line(row, {"run": runs[-1]})
 
-        progress = None if bar is None else bar.report
-        yield {"progress": progress, "on_run": runs.append, "on_epoch": on_epoch}
+        yield {
+            "progress": None if bar is None else bar.report,
+            "on_run": runs.append,
+            "on_epoch": on_epoch,
+        }
 
 
 class EpochBar:
-    """A line of rich's that is rewritten as the run goes on."""
+    """Progress of the run in a line of rich."""
 
-    def __init__(self, bars: Any, first: str) -> None:
-        self._bars, self._figures = bars, ""
-        self._task = bars.add_task(first, total=None)
+    def __init__(self, bars: Any, stage: str) -> None:
+        self._bars, self._values = bars, ""
+        self._task = bars.add_task(stage, total=None)
         self._steps: float | None = None
 
-    def report(self, stage: str, done: int, total: int, loss: float) -> None:
-        """Steps done, as `progress` is called with them."""
-        epoch = f"{100 * done // total}%"
+    def report(self, stage: str, steps: int, total: int, loss: float) -> None:
+        """Show the steps done; called as `progress`."""
+        epoch = f"{100 * steps // total}%"
         if self._steps is not None:
-            epoch = f"epoch {math.ceil(done / self._steps)}/{round(total / self._steps)}"
-        text = f"{epoch} loss {loss:.3g} {self._figures}"
-        self._bars.update(self._task, completed=done, total=total, description=text)
+            epoch = f"epoch {math.ceil(steps / self._steps)}/{round(total / self._steps)}"
+        text = f"{epoch} loss {loss:.3g} {self._values}"
+        self._bars.update(self._task, completed=steps, total=total, description=text)
 
     def on_epoch(self, row: EpochRow) -> None:
-        """Keep what was measured last in view; an epoch's steps are known from here on."""
+        """Show the last measured values; the first epoch also tells the steps per epoch."""
         self._steps = row.step / row.epoch
-        figures = {
+        values = {
             "test": row.test_accuracy,
             "GNC2": None if row.gnc2 is None else row.gnc2.lower,
             "train": row.train_accuracy,
@@ -193,17 +196,18 @@ class EpochBar:
             "GNC3": row.gnc3,
             "OOD": row.ood_accuracy,
         }
-        words = [f"{name} {x:.3g}" for name, x in figures.items() if x is not None]
+        words = [f"{name} {x:.3g}" for name, x in values.items() if x is not None]
         if words:
-            self._figures = f"@{row.epoch}: {' '.join(words)}"
+            self._values = f"@{row.epoch}: {' '.join(words)}"
 
 
 @contextlib.contextmanager
-def epochs_on_terminal(quiet: bool, first: str) -> Iterator[EpochBar | None]:
-    """A bar while the block runs, for a person at a terminal.
+def progress_bar(quiet: bool, stage: str) -> Iterator[EpochBar | None]:
+    """Show a progress bar while the block runs, on a terminal.
 
     Args:
-        first: what is done before the first step.
+        quiet: True for no bar.
+        stage: text before the first step.
     """
     if quiet or sys.stderr is None or not sys.stderr.isatty():
         yield None
@@ -220,4 +224,4 @@ def epochs_on_terminal(quiet: bool, first: str) -> Iterator[EpochBar | None]:
         transient=True,
     )
     with bars:
-        yield EpochBar(bars, first)
+        yield EpochBar(bars, stage)

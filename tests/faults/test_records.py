@@ -178,7 +178,7 @@ CASES = [
         data | None | field 'data'
         data/mean | ['x'] | field 'data.mean.0'
         data/labels | 3 | field 'data.labels'
-        data/labels | 'x' | other pictures, or on these in another order
+        data/labels | 'x' | other images, or on these in another order
     """,
     ),
     *tampered(

@@ -1,4 +1,4 @@
-"""What callbacks log, without the packages that they are for."""
+"""Values that callbacks log (`integrations/__init__.py`), without the packages of trainers."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""`train` on toy pictures: it learns, writes down what it did, and a second witness agrees."""
+"""`train` on toy images (`api.py`, `run.py`, `result.py`): it learns; a second witness agrees."""
 
 import json
 import os

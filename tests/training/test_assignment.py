@@ -68,7 +68,7 @@ def test_counts_of_kinds() -> None:
     assert distinct_assignments(np.eye(30)).tolist() == [list(range(30))]
     with pytest.raises(UsageError, match="^2520 different.*at most 1000"):
         distinct_assignments(polygon(8))
-    assert len(distinct_assignments(polygon(8), most=2520)) == 2520
+    assert len(distinct_assignments(polygon(8), max_count=2520)) == 2520
     with pytest.raises(UsageError, match=r"about 10\^157"):
         distinct_assignments(_code(100, 5, 0))
 

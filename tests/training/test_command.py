@@ -1,4 +1,4 @@
-"""`gnc train` end to end, on toy pictures: files, refusals, an interruption, and going on."""
+"""`gnc train` end to end on toy images: `config_file.py`, files, refusals, an interruption."""
 
 import csv
 import io
@@ -20,7 +20,7 @@ import pytest
 from gnc_cli import schemas
 from gnc_cli.brackets import Bracket
 from gnc_cli.cli import app
-from gnc_cli.training.view import epochs_on_terminal
+from gnc_cli.training.view import progress_bar
 from tests.conftest import runner
 from tests.training.pictures import epoch_row
 from tests.training.pictures import run as made_run
@@ -98,7 +98,7 @@ BAD_QUESTIONS: list[tuple[str, int, str]] = [
     ("@DATA --init-from @/empty", 3, "no such file"),
     ("@DATA --init-from @/run --d 5", 3, "choose the --model and --width"),
     # Runs and machines
-    ("@DATA --out @/run", 3, "holds 'config.json' already; go on with --resume"),
+    ("@DATA --out @/run", 3, "holds 'config.json' already; continue with --resume"),
     ("@DATA --resume --out @/cut", 3, "not a zip file"),
     ("@DATA --resume --out @/run --lr 5", 2, "the run to resume has 0.003; leave the option out"),
     ("@DATA --precision fp16", 6, "choose bf16 or float32"),
@@ -185,7 +185,7 @@ def test_every_placement_and_its_table(gnc: Run, made: Path) -> None:
     )
     run = gnc(*words, "--report", "r.prom", "--rows", "all", "--min", "d=2")
     assert run.exit_code == 0 and "3 of 3 rows pass" in run.stderr
-    assert "Placements of the classes   3 runs   all" in run.stdout
+    assert "Assignments of the classes   3 runs   all" in run.stdout
     assert Path("r.prom").read_text().count("\ngnc_train_gnc1{") == 3
     again = gnc(*words, "--resume", "--json")
     assert again.exit_code == 0, again.stderr
@@ -256,8 +256,8 @@ def test_a_file_of_settings(gnc: Run, made: Path) -> None:
     assert (body["epochs"], body["recipe"]["momentum"]) == (1, 0.5)
     for text, status, said in (
         ("epochs = 0", 2, "--epochs 0 is too small"),
-        ("epoch = 3", 2, "no option of gnc train; gnc train --help lists them"),
-        ('stem = "small"', 2, "no option of gnc train; gnc train --help"),
+        ("epoch = 3", 2, "not an option of gnc train; gnc train --help lists them"),
+        ('stem = "small"', 2, "not an option of gnc train; gnc train --help"),
         ("momentum = 0.5", 2, "add that, or drop momentum ('run.toml' sets options too)"),
         ("epochs 3", 3, "is not TOML"),
         ('momentum = "high"', 2, "gnc: momentum 'high' is not a"),
@@ -278,7 +278,7 @@ def test_the_bar_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stderr", terminal := _Terminal())
     monkeypatch.setenv("COLUMNS", str(width))
     monkeypatch.setenv("TERM", "xterm")
-    with epochs_on_terminal(False, "reading the data") as watch:
+    with progress_bar(False, "reading the data") as watch:
         assert watch is not None
         watch.report("training", 1, 900, 1.234e-05)
         found = {"train_accuracy": 0.75, "test_accuracy": 0.625, "ood_accuracy": 0.5}

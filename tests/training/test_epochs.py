@@ -300,8 +300,8 @@ def test_other_data_than_the_runs_are_refused(home: Path, data: str) -> None:
     order = f"h5:{home / 'order' / 'toy.h5'}"
     for other, said in (
         (classes, "was trained on other classes"),
-        (order, "other pictures, or on these in another order"),
-        (noise, "other pictures"),
+        (order, "other images, or on these in another order"),
+        (noise, "other images"),
     ):
         with pytest.raises(DataError, match=f"{said}.*name the same data"):
             resume(other, out)

@@ -1,4 +1,4 @@
-"""Heads of `train`: learned, class means, fixed codes; placements of the classes; losses."""
+"""Heads of `train`: learned, class means, fixed codes; assignments of the classes; losses."""
 
 import json
 import math
@@ -149,7 +149,7 @@ def test_best_of_a_short_learned_run(home: Path, square: str) -> None:
     assert not (home / "no").exists()
 
 
-def test_all_placements_on_the_square(home: Path, data: str, square: str) -> None:
+def test_all_assignments_on_the_square(home: Path, data: str, square: str) -> None:
     halt = threading.Event()
     heard: list[EpochRow] = []
 
@@ -172,7 +172,7 @@ def test_all_placements_on_the_square(home: Path, data: str, square: str) -> Non
         "threads": 1,
         "measure_every": 1,
     }
-    with pytest.raises(UsageError, match=r"run per placement; call train_series\(\)$"):
+    with pytest.raises(UsageError, match=r"run per assignment; call train_series\(\)$"):
         train(**asked, out=home / "whole")
     whole = train_series(**asked, out=home / "whole")
     assert whole.outcome == "completed"

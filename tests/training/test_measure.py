@@ -51,7 +51,7 @@ def test_blocks_cover_every_row_once_also_of_sets_too_large_to_keep(
     asked: dict[str, Any] = {"epochs": 4, "measure_every": 1, "snapshot_every": 2, "feature_dim": 4}
     data = toy(tmp_path / "toy.h5")
     whole = run(data, tmp_path / "whole", **asked)
-    monkeypatch.setattr(measure, "_KEPT_BYTES", kept)
+    monkeypatch.setattr(measure, "_MAX_KEPT_BYTES", kept)
     monkeypatch.setattr(measure, "_BLOCK_BYTES", 7 * 16)
     assert timeless(run(data, tmp_path / "cut", **asked).history) == timeless(whole.history)
     splits = [path.stem.partition("2-")[2] for path in tmp_path.glob("cut/snapshots/*-0002-*")]
@@ -87,7 +87,7 @@ def test_a_measurement_ends_soon_after_the_time_limit(
             time.sleep(0.3)
             yield found
 
-    monkeypatch.setattr(epochs, "_LEAST_SECONDS", 0.0)
+    monkeypatch.setattr(epochs, "_MIN_SECONDS", 0.0)
     monkeypatch.setattr(measure, "evaluate", slow)
     part = run(data, out, epochs=50, measure_every=1, time_limit=0.2)
     assert part.outcome == "time_limit" and part.measured is None

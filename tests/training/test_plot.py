@@ -84,7 +84,7 @@ def test_no_title_is_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         assert np.asarray(image.convert("L"))[:, -2:].min() == 255
 
 
-def test_placements_are_ranked_and_chance_is_marked() -> None:
+def test_assignments_are_ranked_and_chance_is_marked() -> None:
     with styled():
         (ax,) = training_figure(replace(square(), rows=square().rows[::-1])).axes
     training, test, chance = ax.lines

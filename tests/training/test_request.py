@@ -1,4 +1,4 @@
-"""Settings of `train`: which of given, preset and default counts, and what is refused."""
+"""Settings of `train` (`request.py`, `settings.py`): call, preset, defaults, and refusals."""
 
 import dataclasses
 import json
@@ -138,7 +138,7 @@ def test_settings_survive_json(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="colour"):
         Settings.from_json(stored | {"colour": "red"})
     (tmp_path / "config.json").write_text(json.dumps({"settings": stored | {"loss": "mse"}}))
-    with pytest.raises(DataError, match=r"gnc train: field 'loss'.*; start anew$") as refusal:
+    with pytest.raises(DataError, match=r"gnc train: field 'loss'.*; start again$") as refusal:
         read_stored_run(str(tmp_path))
     assert str(refusal.value).count("config.json") == 1
     del stored["tau"]

@@ -85,11 +85,11 @@ def test_a_run_is_read_as_it_was_written(run: RunFolder) -> None:
     with run:
         pass
     with claim(Path(run.path), resume=True) as again:
-        assert again.back_to(9) == ROWS[:3]
-        assert again.back_to(2) == ROWS[:2]
+        assert again.rewind(9) == ROWS[:3]
+        assert again.rewind(2) == ROWS[:2]
         again.epoch(ROWS[2], "")
     with claim(Path(run.path), resume=True) as again:
-        assert again.back_to(3) == ROWS[:3]
+        assert again.rewind(3) == ROWS[:3]
 
 
 def test_snapshots_without_a_line_are_dropped(run: RunFolder) -> None:
@@ -103,7 +103,7 @@ def test_snapshots_without_a_line_are_dropped(run: RunFolder) -> None:
         pass
     with claim(Path(run.path), resume=True) as again:
         for back, left in ((3, [1, 2]), (1, [1]), (0, [])):
-            assert again.back_to(back) == ROWS[: min(back, 2)]
+            assert again.rewind(back) == ROWS[: min(back, 2)]
             assert listed(again) == [f"epoch-{epoch:04d}-train" for epoch in left]
 
 
@@ -119,10 +119,10 @@ def test_metrics_cut_at_any_byte_are_mended(tmp_path_factory: Any, count: int, c
     os.truncate(path / "metrics.jsonl", cut)
     whole = data[: cut + 1].count(b"\n")  # a last line may lack its end
     with claim(path, resume=True) as run:
-        assert run.back_to(9) == ROWS[:whole]
+        assert run.rewind(9) == ROWS[:whole]
         run.epoch(ROWS[whole], "")
     with claim(path, resume=True) as run:
-        assert run.back_to(9) == ROWS[: whole + 1]
+        assert run.rewind(9) == ROWS[: whole + 1]
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_foreign_lines_are_named(run: RunFolder, line: str, said: str) -> None:
     with open(f"{run.path}/metrics.jsonl", "a") as file:
         file.write(line + "\n")
     with pytest.raises(DataError, match=said):
-        claim(Path(run.path), resume=True).back_to(3)
+        claim(Path(run.path), resume=True).rewind(3)
 
 
 def test_folders_of_runs_are_not_overwritten(run: RunFolder) -> None:

@@ -88,7 +88,7 @@ def test_two_processes_refuse_solve_and_go_on_together(tmp_path: Path) -> None:
     lines, others = (text.splitlines() for text in told)
     assert lines == others
     taken, refused, series, solved = lines
-    assert taken.startswith("OutputError ") and "already; go on with resume" in taken
+    assert taken.startswith("OutputError ") and "already; continue with resume" in taken
     assert "lr 7.0: the run to resume has" in refused
     rows = json.loads(series)
     assert [Path(name).name for name, _, _ in rows] == [f"assignment-{i}" for i in (1, 2, 3)]

@@ -114,9 +114,9 @@ def test_what_is_special_is_said(changes: dict[str, Any], said: list[str]) -> No
         assert words in text
 
 
-def test_placements_are_a_line_each() -> None:
+def test_assignments_are_a_line_each() -> None:
     lines = drawn(square(), 100).splitlines()
-    assert lines[0] == "Placements of the classes   3 runs   runs/series"
+    assert lines[0] == "Assignments of the classes   3 runs   runs/series"
     rows = [line.split() for line in lines[3:6]]
     assert [row[1:5] for row in rows] == [list("0123"), list("0213"), list("0132")]
     assert [row[5] for row in rows] == ["0.9500", "0.9300", "0.9100"]

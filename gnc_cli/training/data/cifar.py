@@ -1,7 +1,7 @@
 """CIFAR-10 and CIFAR-100 in their python version, from the folder or straight from the tar file.
 
 Every file must have its published md5 sum; then it is read by an unpickler that builds arrays and
-plain values alone. Nothing is ever downloaded or unpacked to disk.
+plain values alone. Nothing is downloaded or unpacked to disk.
 
 Source of the data: A. Krizhevsky, Learning multiple layers of features from tiny images, 2009.
 """
@@ -25,10 +25,10 @@ from gnc_cli.io.inputs import open_input
 from gnc_cli.training.data.image_set import ImageData, ImageSet, data_folders
 
 _SIDE = 32
-_MOST_BYTES = 512 << 20
-"""Of one member of a tar file; the largest real one has 155 MB."""
+_MAX_BYTES = 512 << 20
+"""Largest member of a tar file that is read, in bytes: the largest real one has 155 MB."""
 _SOURCE = "https://www.cs.toronto.edu/~kriz/cifar.html"
-_AGAIN = f"get it again from {_SOURCE}"
+_ADVICE = f"get it again from {_SOURCE}"
 
 
 @dataclass(frozen=True)
@@ -37,12 +37,12 @@ class CifarLayout:
 
     name: str
     folder: str
-    """Of the unpacked files, and inside the tar file."""
+    """Folder of the unpacked files, also inside the tar file."""
     archive: str
     sums: Mapping[str, str]
     """md5 of every file by its name: training batches in order, the test batch, the names."""
     meta: str
-    """The file with the names of the classes."""
+    """Name of the file with the names of the classes."""
     names_key: bytes
     labels_key: bytes
 
@@ -85,21 +85,31 @@ CIFAR100 = CifarLayout(
 
 
 def read_cifar(layout: CifarLayout, path: str | None) -> ImageData:
-    """CIFAR-10 or CIFAR-100, the fine labels of the latter.
+    """Read CIFAR-10, or CIFAR-100 with its fine labels.
 
-    `path` is the folder of the batches, a folder that holds it or the tar file, or the tar file; by
-    default `data_folders()` are searched in their order.
+    Args:
+        layout: the files of the data set.
+        path: the folder of the batches, a folder that contains it or the tar file, or the tar file;
+            by default `data_folders()` are searched in their order.
+
+    Returns:
+        Images uint8 (N, 3, 32, 32) and labels int64 (N,).
+
+    Raises:
+        DataError: files are missing, or have another md5 sum than the published ones.
     """
-    source = _find(layout, path)
+    source = _find_source(layout, path)
     contents: dict[str, Any] = {}
     for name, data in (_folder_files if source.is_dir() else _tar_files)(layout, source):
         md5 = hashlib.md5(data, usedforsecurity=False).hexdigest()
         if md5 != layout.sums[name]:
             raise DataError(
-                f"'{source}/{name}' has md5 {md5}, expected {layout.sums[name]}; {_AGAIN}, or "
+                f"'{source}/{name}' has md5 {md5}, expected {layout.sums[name]}; {_ADVICE}, or "
                 "write other content to h5:FILE with images, labels, test_images and test_labels"
             )
-        contents[name] = _Unpickler(io.BytesIO(data), encoding="bytes").plain(f"{source}/{name}")
+        contents[name] = _Unpickler(io.BytesIO(data), encoding="bytes").load_plain(
+            f"{source}/{name}"
+        )
     names = tuple(name.decode("ascii") for name in contents[layout.meta][layout.names_key])
     images, labels = [], []
     for name in layout.batches:  # uint8 (n, 3072): red, green and blue planes
@@ -112,12 +122,12 @@ def read_cifar(layout: CifarLayout, path: str | None) -> ImageData:
 
 
 class _Unpickler(pickle.Unpickler):
-    """Builds arrays, lists, dicts, texts and numbers: what the files of these md5 sums hold."""
+    """Unpickler of arrays, lists, dicts, texts and numbers, which are all that the files have."""
 
-    def plain(self, where: str) -> Any:
-        """The one object of the file; strings of Python 2 are bytes."""
-        # NumPy warns of what its old versions wrote.
-        with translated(where, "a batch of CIFAR"), warnings.catch_warnings(action="ignore"):
+    def load_plain(self, location: str) -> Any:
+        """Return the one object of the file; strings of Python 2 are bytes."""
+        # NumPy warns of arrays that its old versions wrote.
+        with translated(location, "a batch of CIFAR"), warnings.catch_warnings(action="ignore"):
             return self.load()
 
     def find_class(self, module: str, name: str, /) -> Any:
@@ -130,23 +140,23 @@ class _Unpickler(pickle.Unpickler):
         raise pickle.UnpicklingError(f"it wants to build {module}.{name}, which may run code")
 
 
-def _find(layout: CifarLayout, path: str | None) -> Path:
-    """The folder of the batches, or the tar file."""
-    places = data_folders() if path is None else [Path(os.path.expanduser(path))]
-    if path is not None and not os.path.isdir(places[0]):
-        with open_input(str(places[0])):  # says what is wrong where it cannot be opened
-            return places[0]
-    for place in places:
-        if (source := _inside(layout, place)) is not None:
+def _find_source(layout: CifarLayout, path: str | None) -> Path:
+    """Return the folder of the batches, or the tar file."""
+    candidates = data_folders() if path is None else [Path(os.path.expanduser(path))]
+    if path is not None and not os.path.isdir(candidates[0]):
+        with open_input(str(candidates[0])):  # its error says why a file cannot be opened
+            return candidates[0]
+    for folder in candidates:
+        if (source := _source_in(layout, folder)) is not None:
             return source
     raise DataError(
-        f"{layout.name} is not in {', '.join(map(str, places))}; put {layout.archive} or the "
+        f"{layout.name} is not in {', '.join(map(str, candidates))}; put {layout.archive} or the "
         f"folder {layout.folder} from {_SOURCE} there, write {layout.name}:PATH or set $GNC_DATA"
     )
 
 
-def _inside(layout: CifarLayout, folder: Path) -> Path | None:
-    """The folder itself, the one in it, or the tar file in it."""
+def _source_in(layout: CifarLayout, folder: Path) -> Path | None:
+    """Return the folder itself, the batches' folder in it, or the tar file in it."""
     for candidate in (folder, folder / layout.folder):
         if (candidate / layout.meta).is_file() or (candidate / layout.batches[-1]).is_file():
             return candidate
@@ -158,14 +168,14 @@ def _folder_files(layout: CifarLayout, folder: Path) -> Iterator[tuple[str, byte
     for name in layout.sums:
         path = folder / name
         if not path.is_file():
-            raise DataError(f"{str(folder)!r} has no file {name!r} of {layout.name}; {_AGAIN}")
+            raise DataError(f"{str(folder)!r} has no file {name!r} of {layout.name}; {_ADVICE}")
         with translated(str(path), f"a file of {layout.name}"):
             data = path.read_bytes()
         yield name, data
 
 
 def _tar_files(layout: CifarLayout, path: Path) -> Iterator[tuple[str, bytes]]:
-    """The wanted members, in their order in the archive; of one that was packed anew too."""
+    """Yield the files of the set in the archive's order, which may differ from the original's."""
     missing = list(layout.sums)
     with (
         open(path, "rb") as raw,
@@ -174,7 +184,7 @@ def _tar_files(layout: CifarLayout, path: Path) -> Iterator[tuple[str, bytes]]:
     ):
         for member in tar:
             name = PurePosixPath(member.name).name
-            if name not in missing or not member.isfile() or member.size > _MOST_BYTES:
+            if name not in missing or not member.isfile() or member.size > _MAX_BYTES:
                 continue
             stream = tar.extractfile(member)
             assert stream is not None
@@ -184,5 +194,5 @@ def _tar_files(layout: CifarLayout, path: Path) -> Iterator[tuple[str, bytes]]:
                 return
     raise DataError(
         f"{str(path)!r} lacks {', '.join(missing)} of {layout.name}; expected "
-        f"{layout.archive}: {_AGAIN}"
+        f"{layout.archive}: {_ADVICE}"
     )

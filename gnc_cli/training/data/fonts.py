@@ -1,7 +1,7 @@
-"""The faces that glyphs are drawn from, and their characters as small grey pictures.
+"""The faces that glyphs are drawn from, and their characters as small grey images.
 
-The faces are matplotlib's DejaVu styles, or those of a folder; pictures are all to one scale and on
-one baseline.
+The faces are matplotlib's DejaVu styles, or those of a folder. All images have one scale and one
+baseline.
 """
 
 import importlib.util
@@ -30,15 +30,17 @@ _DEJAVU = tuple(
 """Three families in four styles each, all of which matplotlib ships."""
 _SUFFIXES = (".ttf", ".otf", ".ttc")
 _ITALIC_OR_OBLIQUE = 0b10_0000_0001
+"""Bits 0 and 9 of `fsSelection` in a font's table OS/2."""
 _CANVAS = 128
-"""Glyphs are drawn this large and averaged down, so that hinting does not shape them."""
+"""Side in pixels at which glyphs are drawn, then averaged down so that hinting has no effect."""
 _MARGIN = _CANVAS // 16
+"""Pixels of the canvas without ink on each side."""
 _EM, _BASELINE = 90, 96
-"""Size and place of letters: capitals with an accent, and descenders, are inside the margin."""
+"""Size and baseline in pixels: accented capitals and descenders lie inside the margin."""
 _WIDE_EM, _WIDE_BASELINE = 112, 107
-"""East Asian wide characters are designed on the em square; it fills the picture."""
-_ABSENT = "\U0010ffff"
-"""Never a character: what a face draws here is its sign for a missing one."""
+"""The same for East Asian wide characters: their em square fills the canvas."""
+_NONCHARACTER = "\U0010ffff"
+"""Code point that is never a character, for which a face draws its sign for missing ones."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,15 +53,22 @@ class Face:
     name: str
     """Family and style: "DejaVu Sans Bold Oblique"."""
     order: tuple[Any, ...]
-    """Sorts faces by family, width, weight, slant and style."""
+    """Sort key: family, width, weight, slant, style, file and index."""
     characters: frozenset[int]
     """Code points that the face draws."""
 
 
 def find_fonts(folder: str | None) -> tuple[Path, list[str]]:
-    """The folder of the fonts and the paths of the files in it, sorted; subfolders too.
+    """Find the font files in a folder and its subfolders.
 
-    `folder` is any folder of .ttf, .otf and .ttc files; None: the DejaVu fonts of matplotlib.
+    Args:
+        folder: a folder with .ttf, .otf or .ttc files; None for the DejaVu fonts of matplotlib.
+
+    Returns:
+        The folder, and the sorted paths of the files relative to it.
+
+    Raises:
+        DataError: it is not a folder, or has no font file.
     """
     if folder is None:
         spec = importlib.util.find_spec("matplotlib")  # its folder, without the cost of importing
@@ -70,10 +79,10 @@ def find_fonts(folder: str | None) -> tuple[Path, list[str]]:
     if not os.path.isdir(root):
         raise DataError(f"fonts: {folder!r} is not a folder; name one with .ttf, .otf, .ttc files")
     files = sorted(
-        Path(place, name).relative_to(root).as_posix()
-        for place, names in walk(root)
+        Path(subfolder, name).relative_to(root).as_posix()
+        for subfolder, names in walk(root)
         for name in names
-        if name.lower().endswith(_SUFFIXES) and Path(place, name).is_file()
+        if name.lower().endswith(_SUFFIXES) and Path(subfolder, name).is_file()
     )
     if not files:
         raise DataError(f"fonts: {folder!r} has no .ttf, .otf or .ttc file; name another folder")
@@ -81,19 +90,25 @@ def find_fonts(folder: str | None) -> tuple[Path, list[str]]:
 
 
 def read_faces(root: Path, files: Sequence[str]) -> tuple[list[Face], list[str]]:
-    """Every face that can be drawn, in the order of `Face.order`, and why others were skipped.
+    """Read every face that can be drawn, and say why the others are skipped.
 
     Faces that cannot be read, that have no Unicode characters or no outlines, and styles that an
-    earlier face has already are skipped, each with a line that gives the file's base name.
+    earlier face has already are skipped.
+
+    Returns:
+        The faces, sorted by `Face.order`; one line for each skipped file, with its base name.
+
+    Raises:
+        DataError: fewer than two faces are usable.
     """
-    # fontTools logs oddities of a font, which are nobody's business here.
+    # fontTools logs oddities of a font, of which no user of its images needs to know.
     logging.getLogger("fontTools").addHandler(logging.NullHandler())
     usable: list[Face] = []
     warnings: list[str] = []
     for name in files:
         # A broken font raises anything from struct.error to AssertionError in its reader.
         try:
-            usable += [_read_face(root, name, at) for at in range(_count_faces(root / name))]
+            usable += [_read_face(root, name, index) for index in range(_count_faces(root / name))]
         except Exception as error:
             reason = " ".join(str(error).split()) or type(error).__name__
             base = os.path.basename(name)
@@ -115,21 +130,19 @@ def read_faces(root: Path, files: Sequence[str]) -> tuple[list[Face], list[str]]
 
 
 def split_faces(faces: Sequence[Face]) -> tuple[list[int], list[int]]:
-    """Rows of the training and of the test faces: every fourth file in order is for testing.
+    """Return the rows of the training and of the test faces: every fourth file is for testing.
 
-    Of a family of four styles this takes the last, bold and slanted, whose weight and whose slant
-    training has seen apart. With fewer than four files the last one is for testing. The faces of a
-    collection share outlines, so they stay together, unless it is the only file.
+    Of a family of four styles this takes the last, bold and slanted: training has seen its weight
+    and its slant, but not together. With fewer than four files the last one is for testing. The
+    faces of a collection share outlines, so they stay together, unless it is the only file.
     """
-    units = list(dict.fromkeys(face.path for face in faces))
-    places = [units.index(face.path) for face in faces]
-    if len(units) == 1:
-        places = list(range(len(faces)))
-    count = max(places) + 1
+    files = list(dict.fromkeys(face.path for face in faces))
+    units = [files.index(face.path) if files[1:] else row for row, face in enumerate(faces)]
+    count = max(units) + 1
     test = set(range(3, count, 4)) or {count - 1}
     return (
-        [row for row, place in enumerate(places) if place not in test],
-        [row for row, place in enumerate(places) if place in test],
+        [row for row, unit in enumerate(units) if unit not in test],
+        [row for row, unit in enumerate(units) if unit in test],
     )
 
 
@@ -145,9 +158,9 @@ def _read_face(root: Path, name: str, index: int) -> Face:
     from PIL import ImageFont
 
     path = str(root / name)
-    ImageFont.truetype(path, 90, index=index)  # a face of bitmaps alone is refused here
+    ImageFont.truetype(path, _EM, index=index)  # a face of bitmaps alone is refused here
     with TTFont(path, lazy=True, fontNumber=index) as font:
-        # The names of glyphs say nothing here, and take long to read.
+        # The names of glyphs are not needed, and take long to read.
         font.setGlyphOrder([".notdef", *map(str, range(1, font["maxp"].numGlyphs))])
         names, style_bits = font["name"], font["OS/2"]
         family = names.getBestFamilyName() or Path(name).stem
@@ -173,12 +186,12 @@ def _read_face(root: Path, name: str, index: int) -> Face:
 
 
 class GlyphDrawer:
-    """Draws characters of a face, white ink on black, the ink in the middle from left to right.
+    """Drawer of a face's characters: white ink on black, centred from left to right.
 
-    All are to one scale and on one baseline, so that o and O, comma and apostrophe differ. Ink
-    that would cross the margin (a sixteenth of the picture) is moved up or down, and made smaller
-    only where it is larger than what the margins leave. `index` is the face's number in a
-    collection, `image_size` the side S of the pictures, a divisor of 128.
+    All have one scale and one baseline, so that o and O, comma and apostrophe differ. Ink that
+    would cross the margin (a sixteenth of the image) is moved up or down, and made smaller only if
+    it is larger than the margins allow. `index` is the face's number in a collection, `image_size`
+    the side S of the images in pixels, a divisor of 128.
     """
 
     def __init__(self, path: str, index: int, image_size: int) -> None:
@@ -187,51 +200,49 @@ class GlyphDrawer:
         self._image_size = image_size
         face = ImageFont.truetype(path, _EM, index=index, layout_engine=ImageFont.Layout.BASIC)
         self._sizes: dict[int, ImageFont.FreeTypeFont] = {_EM: face}
-        self._absent = {size: self._ink(_ABSENT, size) for size in (_EM, _WIDE_EM)}
+        self._missing = {size: self._ink(_NONCHARACTER, size) for size in (_EM, _WIDE_EM)}
 
     def draw(self, characters: Iterable[str]) -> np.ndarray:
-        """Pictures of the characters, uint8 (n, S, S); blank where the face has no glyph.
-
-        An empty string stands for a character that is not to be drawn.
-        """
+        """Draw characters, uint8 (n, S, S), blank for an empty string and for a missing glyph."""
         side = self._image_size
         blank = bytes(side**2)
-        pictures = b"".join(self._picture(c) or blank if c else blank for c in characters)
-        return np.frombuffer(pictures, np.uint8).reshape(-1, side, side)
+        images = b"".join(self._pixels(c) or blank if c else blank for c in characters)
+        return np.frombuffer(images, np.uint8).reshape(-1, side, side)
 
-    def _picture(self, character: str) -> bytes | None:
+    def _pixels(self, character: str) -> bytes | None:
         wide = east_asian_width(character) in "WF"
         size, baseline = (_WIDE_EM, _WIDE_BASELINE) if wide else (_EM, _BASELINE)
-        drawn = self._ink(character, size)
-        if drawn is None or drawn == self._absent[size]:
+        glyph = self._ink(character, size)
+        if glyph is None or glyph == self._missing[size]:
             return None
         side = _CANVAS - 2 * _MARGIN
-        if max(drawn[0].size) > side:
+        if max(glyph[0].size) > side:
             # Sizes are whole numbers, so ink may round up by a pixel.
-            drawn = self._ink(character, max(1, size * (side - 1) // max(drawn[0].size)))
-            if drawn is None:
+            glyph = self._ink(character, max(1, size * (side - 1) // max(glyph[0].size)))
+            if glyph is None:
                 return None
-        ink, above = drawn
-        top = min(max(baseline + above, _MARGIN), _CANVAS - _MARGIN - ink.height)
-        left = (_CANVAS - ink.width) // 2
-        picture = ink.crop((-left, -top, _CANVAS - left, _CANVAS - top))
-        return picture.reduce(_CANVAS // self._image_size).tobytes()
+        ink, offset = glyph
+        y = min(max(baseline + offset, _MARGIN), _CANVAS - _MARGIN - ink.height)
+        x = (_CANVAS - ink.width) // 2
+        canvas = ink.crop((-x, -y, _CANVAS - x, _CANVAS - y))
+        return canvas.reduce(_CANVAS // self._image_size).tobytes()
 
     def _ink(self, character: str, size: int) -> "tuple[Image.Image, int] | None":
-        """The character's ink alone, and its top relative to the baseline; None without ink."""
+        """Draw a character's ink alone; return it and its top below the baseline, None if blank."""
         from PIL import Image, ImageDraw
 
         face = self._sizes.get(size)
         if face is None:
             face = self._sizes[size] = self._sizes[_EM].font_variant(size=size)
         try:
-            left, top, right, bottom = face.getbbox(character, anchor="ls")
-            width, height = int(right - left), int(bottom - top)
+            x, y, right, bottom = face.getbbox(character, anchor="ls")
+            width, height = int(right - x), int(bottom - y)
+            # A broken outline may claim any size.
             if not 0 < width * height < (8 * _CANVAS) ** 2:
                 return None
             image = Image.new("L", (width, height))
-            ImageDraw.Draw(image).text((-left, -top), character, fill=255, font=face, anchor="ls")
+            ImageDraw.Draw(image).text((-x, -y), character, fill=255, font=face, anchor="ls")
         except (OSError, ValueError):  # a broken outline
             return None
         box = image.getbbox()
-        return None if box is None else (image.crop(box), int(top) + box[1])
+        return None if box is None else (image.crop(box), int(y) + box[1])

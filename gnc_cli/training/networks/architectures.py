@@ -10,55 +10,59 @@ https://arxiv.org/abs/1608.06993 (the variant BC: bottlenecks, transitions that 
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal
+from typing import Literal, cast
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-_LARGE = 96
-"""Pixels from which a network halves an image twice before it looks closely."""
+_MIN_LARGE_SIZE = 96
+"""Smallest side in pixels of images that the stem halves twice, as ImageNet's networks do."""
 
 
 @dataclass(frozen=True)
 class EncoderShape:
-    """The settings of a built-in network, and the layers that follow from them."""
+    """The settings of a built-in network, and the layers that depend on them."""
 
     channels: int
-    """Channels of the images."""
+    """Number of channels of the images."""
     feature_dim: int
-    """Outputs of the last linear layer."""
+    """Number of outputs of the last linear layer."""
     image_size: int
-    """Side of the images, pixels."""
+    """Side of the images, in pixels."""
     width: float
-    """Factor of the published number of channels."""
+    """Factor by which the published numbers of channels are multiplied."""
 
-    def scaled(self, channels: int) -> int:
-        """`width` times `channels`, rounded to a multiple of 8, at least 8."""
+    def scaled_width(self, channels: int) -> int:
+        """Return `width` times `channels`, rounded to a multiple of 8, at least 8."""
         return max(8, 8 * round(channels * self.width / 8))
 
     def convolution(
         self, inputs: int, outputs: int, kernel: int, *, stride: int = 1, groups: int = 1
     ) -> nn.Conv2d:
-        """Padded; without a bias, which the normalisation that follows would cancel."""
+        """Return a padded convolution without bias, which the next normalisation would cancel."""
         return nn.Conv2d(
             inputs, outputs, kernel, stride=stride, padding=kernel // 2, groups=groups, bias=False
         )
 
     def first_convolution(self, outputs: int) -> nn.Conv2d:
-        """3 x 3 with stride 1 for small images, 7 x 7 with stride 2 for large ones."""
-        if self.image_size < _LARGE:
+        """Return 3 x 3 with stride 1 for small images, 7 x 7 with stride 2 for large ones."""
+        if self.image_size < _MIN_LARGE_SIZE:
             return self.convolution(self.channels, outputs, 3)
         return self.convolution(self.channels, outputs, 7, stride=2)
 
     def first_pooling(self) -> nn.Module:
-        """No pooling for small images, 3 x 3 maxima with stride 2 for large ones."""
-        return nn.Identity() if self.image_size < _LARGE else nn.MaxPool2d(3, stride=2, padding=1)
+        """Return no pooling for small images, 3 x 3 maxima with stride 2 for large ones."""
+        return (
+            nn.Identity()
+            if self.image_size < _MIN_LARGE_SIZE
+            else nn.MaxPool2d(3, stride=2, padding=1)
+        )
 
 
 @torch.no_grad()
 def _initialise(module: nn.Module, mode: Literal["fan_in", "fan_out"]) -> None:
-    """He's normal start of every convolution; other layers keep PyTorch's own.
+    """Initialise every convolution with He's normal weights; other layers keep PyTorch's.
 
     "fan_out" keeps the variance of gradients (ResNet), "fan_in" that of activations. Source: He et
     al., "Delving Deep into Rectifiers", 2015, https://arxiv.org/abs/1502.01852
@@ -71,17 +75,17 @@ def _initialise(module: nn.Module, mode: Literal["fan_in", "fan_out"]) -> None:
 class CNN(nn.Sequential):
     """Five convolutions with norm and ReLU, three 2 x 2 maxima, global mean, linear layer `fc`.
 
-    The network of the default run, 0.4 million parameters: it learns small images in minutes on a
-    laptop's processor. There the first layers, where maps are large, cost the most, so they have
-    few channels. Two layers see maps of a quarter of the image's side: glyphs are learnt better
-    than with one.
+    The network of the default run, with 0.4 million parameters: it learns small images in minutes
+    on a laptop's processor. The first layers, whose maps are large, cost the most there, so they
+    have few channels. Two layers have maps of a quarter of the image's side, with which glyphs are
+    learnt better than with one.
     """
 
     def __init__(self, shape: EncoderShape) -> None:
         super().__init__()
         inputs = 0
         for number, channels in enumerate((16, 32, 64, 128, 256), 1):
-            outputs = shape.scaled(channels)
+            outputs = shape.scaled_width(channels)
             if number == 1:
                 self.conv1 = shape.first_convolution(outputs)
             else:
@@ -91,7 +95,7 @@ class CNN(nn.Sequential):
                 self.maxpool = shape.first_pooling()
             if number in (1, 2, 4):
                 self.add_module(f"halved{number}", nn.MaxPool2d(2))
-            # Behind the maxima, with which it may change places, ReLU has a quarter of the work.
+            # ReLU commutes with the maxima, and after them has a quarter of the work.
             self.add_module(f"relu{number}", nn.ReLU(inplace=True))
             inputs = outputs
         self.avgpool = nn.AdaptiveAvgPool2d(1)
@@ -108,7 +112,7 @@ def _shortcut(shape: EncoderShape, inputs: int, outputs: int, stride: int) -> nn
 
 
 class _BasicBlock(nn.Module):
-    """Two 3 x 3 convolutions beside a shortcut."""
+    """Two 3 x 3 convolutions, and a shortcut past them."""
 
     def __init__(self, shape: EncoderShape, inputs: int, planes: int, stride: int) -> None:
         super().__init__()
@@ -124,14 +128,14 @@ class _BasicBlock(nn.Module):
         out = self.relu(self.bn1(self.conv1(x)))
         out = self.bn2(self.conv2(out))
         out += shortcut
-        return self.relu(out)
+        return cast(Tensor, self.relu(out))
 
 
 class _Bottleneck(nn.Module):
-    """1 x 1, 3 x 3 (in groups) and 1 x 1 convolutions beside a shortcut; four times the planes.
+    """1 x 1, 3 x 3 (in groups) and 1 x 1 convolutions, and a shortcut; four times the planes.
 
-    `widening` is the channels of the 3 x 3 convolution over the planes. As in torchvision, the
-    stride sits there.
+    `widening` is the number of channels of the 3 x 3 convolution divided by the planes. As in
+    torchvision, this convolution has the stride.
     """
 
     def __init__(
@@ -161,14 +165,14 @@ class _Bottleneck(nn.Module):
         out = self.relu(self.bn2(self.conv2(out)))
         out = self.bn3(self.conv3(out))
         out += shortcut
-        return self.relu(out)
+        return cast(Tensor, self.relu(out))
 
 
 class ResNet(nn.Module):
     """A stem, four stages of residual blocks, global mean, linear layer `fc`.
 
-    `block(shape, inputs, planes, stride)` gives `expansion` times the planes; `depths` are the
-    blocks of each stage, which has twice the planes of the stage before.
+    `block(shape, inputs, planes, stride)` has `expansion` times the planes as outputs. `depths` are
+    the numbers of blocks per stage. A stage has twice the planes of the one before.
     """
 
     def __init__(
@@ -179,7 +183,7 @@ class ResNet(nn.Module):
         depths: tuple[int, ...],
     ) -> None:
         super().__init__()
-        channels = first = shape.scaled(64)
+        channels = first = shape.scaled_width(64)
         self.conv1 = shape.first_convolution(channels)
         self.bn1 = nn.BatchNorm2d(channels)
         self.relu = nn.ReLU(inplace=True)
@@ -187,8 +191,8 @@ class ResNet(nn.Module):
         stages = []
         for stage, depth in enumerate(depths):
             planes, blocks = first * 2**stage, nn.Sequential()
-            for position in range(depth):
-                stride = 2 if stage > 0 and position == 0 else 1
+            for index in range(depth):
+                stride = 2 if stage > 0 and index == 0 else 1
                 blocks.append(block(shape, channels, planes, stride))
                 channels = expansion * planes
             stages.append(blocks)
@@ -198,35 +202,36 @@ class ResNet(nn.Module):
         _initialise(self, "fan_out")
 
     def forward(self, images: Tensor) -> Tensor:
+        """Return the features (N, feature_dim) of images (N, channels, S, S)."""
         x = self.maxpool(self.relu(self.bn1(self.conv1(images))))
         x = self.layer4(self.layer3(self.layer2(self.layer1(x))))
-        return self.fc(torch.flatten(self.avgpool(x), 1))
+        return cast(Tensor, self.fc(torch.flatten(self.avgpool(x), 1)))
 
 
 def resnet18(shape: EncoderShape) -> ResNet:
-    """18 layers; 11,227,812 parameters with 100 outputs and the ImageNet stem."""
+    """Build ResNet-18: 11,227,812 parameters with 100 outputs and the ImageNet stem."""
     return ResNet(shape, _BasicBlock, 1, (2, 2, 2, 2))
 
 
 def resnet50(shape: EncoderShape) -> ResNet:
-    """50 layers: bottlenecks that are as wide inside as their stage has planes."""
+    """Build ResNet-50, whose bottlenecks are as wide inside as their stage has planes."""
     return ResNet(shape, _Bottleneck, 4, (3, 4, 6, 3))
 
 
 def resnext50(shape: EncoderShape) -> ResNet:
-    """ResNeXt-50 32x4d; 23,184,804 parameters with 100 outputs and the ImageNet stem.
+    """Build ResNeXt-50 32x4d: 23,184,804 parameters with 100 outputs and the ImageNet stem.
 
-    The width scales the number of groups: each has four channels in the first stage, always.
+    The width scales the number of groups. Each always has four channels in the first stage.
     """
-    block = partial(_Bottleneck, widening=2, groups=shape.scaled(64) // 2)
+    block = partial(_Bottleneck, widening=2, groups=shape.scaled_width(64) // 2)
     return ResNet(shape, block, 4, (3, 4, 6, 3))
 
 
 class _DenseLayer(nn.Module):
-    """Appends `growth` channels to its input: (N, inputs, H, W) -> (N, inputs + growth, H, W).
+    """A layer that appends channels: (N, inputs, H, W) -> (N, inputs + growth, H, W).
 
-    Handing on all channels together costs one copy per layer; its input is needed for the gradient
-    of `norm1` anyway.
+    Returning all channels together costs one copy per layer, but the gradient of `norm1` needs its
+    input anyway.
     """
 
     def __init__(self, shape: EncoderShape, inputs: int, growth: int) -> None:
@@ -243,10 +248,9 @@ class _DenseLayer(nn.Module):
 
 
 class _Transition(nn.Module):
-    """Halves the channels and the image.
+    """A layer that halves the channels and the image's side.
 
-    A 1 x 1 convolution and a mean over pixels may change places: pooled first, as here, it has a
-    quarter of the work.
+    A 1 x 1 convolution commutes with a mean over pixels, and after it has a quarter of the work.
     """
 
     def __init__(self, shape: EncoderShape, inputs: int) -> None:
@@ -255,7 +259,7 @@ class _Transition(nn.Module):
         self.conv = shape.convolution(inputs, inputs // 2, 1)
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.conv(F.avg_pool2d(F.relu(self.norm(x)), 2))
+        return cast(Tensor, self.conv(F.avg_pool2d(F.relu(self.norm(x)), 2)))
 
 
 class DenseNet121(nn.Module):
@@ -267,7 +271,7 @@ class DenseNet121(nn.Module):
 
     def __init__(self, shape: EncoderShape) -> None:
         super().__init__()
-        growth, depths = shape.scaled(32), (6, 12, 24, 16)
+        growth, depths = shape.scaled_width(32), (6, 12, 24, 16)
         channels = 2 * growth
         self.features = nn.Sequential()
         self.features.conv0 = shape.first_convolution(channels)
@@ -276,8 +280,8 @@ class DenseNet121(nn.Module):
         self.features.pool0 = shape.first_pooling()
         for number, depth in enumerate(depths, 1):
             block = nn.Sequential()
-            for position in range(1, depth + 1):
-                block.add_module(f"denselayer{position}", _DenseLayer(shape, channels, growth))
+            for index in range(1, depth + 1):
+                block.add_module(f"denselayer{index}", _DenseLayer(shape, channels, growth))
                 channels += growth
             self.features.add_module(f"denseblock{number}", block)
             if number < len(depths):
@@ -289,5 +293,6 @@ class DenseNet121(nn.Module):
         nn.init.zeros_(self.classifier.bias)
 
     def forward(self, images: Tensor) -> Tensor:
+        """Return the features (N, feature_dim) of images (N, channels, S, S)."""
         x = F.relu(self.features(images))
-        return self.classifier(torch.flatten(F.adaptive_avg_pool2d(x, 1), 1))
+        return cast(Tensor, self.classifier(torch.flatten(F.adaptive_avg_pool2d(x, 1), 1)))

@@ -7,15 +7,15 @@ from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
 from gnc_cli.collapse.measure_model import in_eval_mode
-from gnc_cli.training.networks.heads import Head, widened
+from gnc_cli.training.networks.heads import Head, widen
 from gnc_cli.training.networks.losses import LossFunction
 
 
 class EncoderWithHead(nn.Module):
-    """Images and labels in, losses and right answers out: one module to wrap, save and train.
+    """One module to wrap, save and train, from images and labels to losses and right answers.
 
-    The encoder, images to raw features (N, d), runs under the caller's autocast; head and loss, of
-    the head's scores, in float32.
+    The encoder, from images to raw features (N, d), runs under the caller's autocast. The head, and
+    the loss of its scores, run in float32.
     """
 
     def __init__(self, encoder: nn.Module, head: Head, loss: LossFunction) -> None:
@@ -23,13 +23,17 @@ class EncoderWithHead(nn.Module):
         self.encoder, self.head, self.loss = encoder, head, loss
 
     def features(self, images: Tensor) -> Tensor:
-        """Raw features, (N, d) float32."""
-        return widened(self.encoder(images))
+        """Return the raw features (N, d) of images (N, C, S, S), float32."""
+        return widen(self.encoder(images))
 
     def forward(self, images: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
-        """Losses (N,) float32 and which answers are right (N,) bool, of labels (N,) int64.
+        """Return the losses (N,), float32, and whether each answer is right (N,), bool.
 
         In training mode the head absorbs the batch first (`ClassMeanHead`).
+
+        Args:
+            images: (N, C, S, S).
+            labels: int64 (N,).
         """
         features = self.features(images)
         if self.training:
@@ -40,18 +44,18 @@ class EncoderWithHead(nn.Module):
 
 
 def autocast(precision: str, device: torch.device) -> AbstractContextManager[object]:
-    """Runs the matrix products and convolutions within it in `float32`, `bf16` or `fp16`."""
+    """Return a context whose matrix products and convolutions are in float32, bf16 or fp16."""
     half = {"bf16": torch.bfloat16, "fp16": torch.float16}.get(precision)
     return nullcontext() if half is None else torch.autocast(device.type, dtype=half)
 
 
 def count_parameters(module: nn.Module) -> int:
-    """Numbers in its parameters, frozen ones too; running statistics are buffers and no part."""
+    """Return the number of parameters, frozen ones too, without running statistics (buffers)."""
     return sum(parameter.numel() for parameter in module.parameters())
 
 
 def flops_per_image(encoder: nn.Module, shape: tuple[int, ...]) -> float:
-    """Floating-point operations of a forward pass of one image (C, S, S); the encoder on the CPU.
+    """Return the floating-point operations of a forward pass of one image (C, S, S), on the CPU.
 
     Example:
         >>> flops_per_image(nn.Sequential(nn.Flatten(), nn.Linear(64, 10)), (1, 8, 8))

@@ -1,7 +1,7 @@
-"""Networks by name or of somebody's own, and weights that others trained: images in, features out.
+"""Encoders, from images to features: built-in networks, the user's own, and pretrained weights.
 
-A new network is a function of an `EncoderShape` and an entry in `_BUILDERS`; anyone's own comes in
-as `package.module:factory` without an entry.
+A new network is a function of an `EncoderShape` and an entry in `_BUILDERS`. The user's own is
+`package.module:factory`, without an entry.
 """
 
 import importlib
@@ -37,22 +37,22 @@ _BUILDERS: dict[str, Callable[[EncoderShape], nn.Module]] = {
     "resnext50": resnext50,
 }
 ENCODERS: tuple[str, ...] = tuple(_BUILDERS)
-"""Names that `build_encoder` knows."""
+"""Names of the built-in networks."""
 
 _PREFIX = re.compile(
     r"(?:(?:state_dict|model_state_dict|module|_orig_mod|model|encoder|backbone|encoder_q)\.)*"
 )
-"""Of checkpoints, data parallelism, compilation, trainers, and MoCo's query network."""
-_STEMS = {"conv1.weight", "conv1.bias", "features.conv0.weight", "features.conv0.bias"}
-_LAST = re.compile(r"(?:fc|classifier)\.")
+"""Prefixes of checkpoints, data parallelism, compilation, trainers, and MoCo's query network."""
+_STEM_NAMES = {"conv1.weight", "conv1.bias", "features.conv0.weight", "features.conv0.bias"}
+_LAST_LAYER = re.compile(r"(?:fc|classifier)\.")
 _OLD_DENSENET = re.compile(r"(\.denselayer\d+\.(?:norm|conv))\.([12]\.)")
-"""The published DenseNet weights say `norm.1.weight` where torchvision now says `norm1.weight`."""
+"""Names of published DenseNet weights: `norm.1.weight`, now `norm1.weight` in torchvision."""
 _SIGNATURE = (
     "it is called as factory(channels=, image_size=, feature_dim=) and gives an nn.Module from "
     "images to features (N, feature_dim)"
 )
-_NAMED = 3
-"""Names that an error quotes."""
+_MAX_LISTED_NAMES = 3
+"""Number of tensor names that an error lists: one line."""
 
 
 def build_encoder(
@@ -64,16 +64,26 @@ def build_encoder(
     width: float = 1.0,
     seed: int = 0,
 ) -> nn.Module:
-    """Network from images (N, channels, S, S) float32 to raw features (N, feature_dim).
+    """Build a network from images (N, channels, S, S), float32, to raw features (N, feature_dim).
 
-    `model` is one of `ENCODERS` or `package.module:factory`. First
-    values come from `seed` alone; PyTorch's global random numbers stay where they are.
+    The initial weights depend on `seed` alone, and PyTorch's global generator is not changed.
+
+    Args:
+        model: one of `ENCODERS`, or `package.module:factory`.
+        channels: number of channels of the images.
+        image_size: side S of the images in pixels.
+        feature_dim: number of features.
+        width: factor of the published number of channels; a factory does not get it.
+        seed: seed of the initial weights.
+
+    Raises:
+        UsageError: the model is unknown or needs larger images, or the factory fails.
     """
     with exclusive_generator():
         # Not torch.manual_seed, which would seed the accelerators too.
         torch.default_generator.manual_seed(seed)
         if ":" in model:
-            return _build_own(model, channels, image_size, feature_dim)
+            return _build_custom(model, channels, image_size, feature_dim)
         if model not in _BUILDERS:
             raise UsageError(
                 f"{spelled('model', model)}: choose from {', '.join(ENCODERS)}, or write "
@@ -87,26 +97,28 @@ def build_encoder(
         return _BUILDERS[model](EncoderShape(channels, feature_dim, image_size, width))
 
 
-def _build_own(model: str, channels: int, image_size: int, feature_dim: int) -> nn.Module:
-    """Call `factory(channels=..., image_size=..., feature_dim=...)` and try what it makes.
+def _build_custom(model: str, channels: int, image_size: int, feature_dim: int) -> nn.Module:
+    """Call `factory(channels=..., image_size=..., feature_dim=...)` and test its network.
 
-    The module is looked for in the current directory too. One forward pass of two black images in
-    eval mode shows whether features (2, feature_dim) come out.
+    The module may also be in the current directory. The test is a forward pass of two black images
+    in eval mode, which must return features (2, feature_dim).
     """
     module_name, _, name = model.partition(":")
     option = spelled("model", model)
     path = sys.path[:]
     sys.path.append(os.getcwd())  # last; a `gnc` script starts without it
     try:
-        how = "write package.module:factory, installed or in the current directory"
-        with _explained(f"{option}: importing {module_name or 'nothing'} stops with", how):
+        advice = "write package.module:factory, installed or in the current directory"
+        with _errors_explained(
+            f"{option}: importing {module_name or 'nothing'} stops with", advice
+        ):
             module = importlib.import_module(module_name)
-        with _explained(f"{option}: the factory stops with", _SIGNATURE):
+        with _errors_explained(f"{option}: the factory stops with", _SIGNATURE):
             factory = getattr(module, name)
             encoder = factory(channels=channels, image_size=image_size, feature_dim=feature_dim)
         images = torch.zeros(2, channels, image_size, image_size)
         with (
-            _explained(f"{option}: on images {tuple(images.shape)} the network stops with"),
+            _errors_explained(f"{option}: on images {tuple(images.shape)} the network stops with"),
             in_eval_mode(encoder),
             torch.no_grad(),
         ):
@@ -120,65 +132,77 @@ def _build_own(model: str, channels: int, image_size: int, feature_dim: int) -> 
 
 
 @contextmanager
-def _explained(what: str, advice: str = "") -> Iterator[None]:
-    """Whatever somebody's own code raises inside, as a UsageError of one line."""
+def _errors_explained(problem: str, advice: str = "") -> Iterator[None]:
+    """Turn any exception of the user's code into a UsageError of one line."""
     try:
         yield
     except Exception as error:
         reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
-        raise UsageError("; ".join(filter(None, (f"{what} {reason}", advice)))) from error
+        raise UsageError("; ".join(filter(None, (f"{problem} {reason}", advice)))) from error
 
 
 def load_backbone(encoder: nn.Module, tensors: Mapping[str, Tensor]) -> list[str]:
-    """Copy a checkpoint with torchvision's names into `encoder`; name what keeps its own values.
+    """Copy a checkpoint with torchvision's names into `encoder`.
 
-    The names may lie below a prefix; what lies elsewhere, such as MoCo's key network and queue, is
-    not ours. A stem (first convolution) and a last linear layer of another shape, or that the
-    checkpoint does not have, are left as they are. `num_batches_tracked` is optional. Everything
-    else must be there with its shape, and nothing may be left over.
+    The names may have a prefix. Names with another prefix, such as those of MoCo's key network and
+    queue, are ignored. A stem (first convolution) and a last linear layer that the checkpoint lacks
+    or has with another shape are not changed. `num_batches_tracked` is optional. All other tensors
+    must be there with their shapes, and there must be no further ones.
+
+    Returns:
+        The names of the tensors that are not changed.
+
+    Raises:
+        DataError: the checkpoint is that of another network.
     """
-    own = encoder.state_dict()
-    stored = _under_prefix(own, tensors)
-    left_out = _left_out(own, stored)
-    usual = {n: t for n, t in own.items() if n in left_out or n.endswith("num_batches_tracked")}
-    kept = {n: t for n, t in stored.items() if n in own or not _LAST.match(n)}
+    expected = encoder.state_dict()
+    stored = _under_prefix(expected, tensors)
+    unfitting = _unfitting(expected, stored)
+    unchanged = {
+        n: t for n, t in expected.items() if n in unfitting or n.endswith("num_batches_tracked")
+    }
+    checkpoint = {n: t for n, t in stored.items() if n in expected or not _LAST_LAYER.match(n)}
     try:
-        encoder.load_state_dict(usual | {n: t for n, t in kept.items() if n not in left_out})
+        encoder.load_state_dict(
+            unchanged | {n: t for n, t in checkpoint.items() if n not in unfitting}
+        )
     except RuntimeError as error:
         reason = " ".join(str(error).split()[:30])
-        raise _of_another_network(f"the checkpoint does not fit: {reason}") from error
-    return [name for name in own if name in left_out]
+        raise _network_mismatch(f"the checkpoint does not fit: {reason}") from error
+    return [name for name in expected if name in unfitting]
 
 
-def _under_prefix(own: Mapping[str, Tensor], tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The part of a checkpoint below the prefix that has most of the network's names."""
+def _under_prefix(
+    expected: Mapping[str, Tensor], tensors: Mapping[str, Tensor]
+) -> dict[str, Tensor]:
+    """Return the part of a checkpoint with the prefix that has most of the network's names."""
     parts: dict[str, dict[str, Tensor]] = {}
-    for full, tensor in tensors.items():
-        # A network of one's own may have a module that is called as one of the prefixes.
-        match = None if full in own else _PREFIX.match(full)
+    for full_name, tensor in tensors.items():
+        # A network of the user's may have a module with the name of a prefix.
+        match = None if full_name in expected else _PREFIX.match(full_name)
         prefix = match.group() if match else ""
-        name = _OLD_DENSENET.sub(r"\1\2", full[len(prefix) :])
+        name = _OLD_DENSENET.sub(r"\1\2", full_name[len(prefix) :])
         parts.setdefault(prefix, {})[name] = tensor
-    below = max(parts.values(), key=lambda part: len(part.keys() & own.keys()), default={})
-    if not below.keys() & own.keys():
-        raise _of_another_network(
-            f"no name in the checkpoint ({listed(list(tensors), _NAMED)}) is one of this "
-            f"network's ({listed(list(own), _NAMED)})"
+    part = max(parts.values(), key=lambda part: len(part.keys() & expected.keys()), default={})
+    if not part.keys() & expected.keys():
+        raise _network_mismatch(
+            f"no name in the checkpoint ({listed(list(tensors), _MAX_LISTED_NAMES)}) is one of "
+            f"this network's ({listed(list(expected), _MAX_LISTED_NAMES)})"
         )
-    return below
+    return part
 
 
-def _left_out(own: Mapping[str, Tensor], stored: Mapping[str, Tensor]) -> set[str]:
-    """Stem and last layer where they do not fit; a layer's weight and bias stay together."""
+def _unfitting(expected: Mapping[str, Tensor], stored: Mapping[str, Tensor]) -> set[str]:
+    """Return the names of stem and last layer that do not fit, weight and bias together."""
 
     def fits(name: str) -> bool:
-        return name in stored and stored[name].shape == own[name].shape
+        return name in stored and stored[name].shape == expected[name].shape
 
-    replaceable = {name for name in own if name in _STEMS or _LAST.match(name)}
+    replaceable = {name for name in expected if name in _STEM_NAMES or _LAST_LAYER.match(name)}
     layers = {name.rpartition(".")[0] for name in replaceable if not fits(name)}
     return {name for name in replaceable if name.rpartition(".")[0] in layers}
 
 
-def _of_another_network(what: str) -> DataError:
+def _network_mismatch(problem: str) -> DataError:
     options = f"{spelled('model')} and {spelled('width')}"
-    return DataError(f"{what}; choose the {options} that the checkpoint was trained with")
+    return DataError(f"{problem}; choose the {options} that the checkpoint was trained with")

@@ -1,6 +1,6 @@
-"""Classifiers for anyone's trainer: learned, class means or fixed, on the sphere or with decay.
+"""Classifiers for any trainer: learned, class means or fixed, on the sphere or with weight decay.
 
-A head turns raw features (N, d) into logits (N, K); it normalises by itself where it lives on the
+A head turns raw features (N, d) into logits (N, K), and normalises them itself if it is on the
 sphere. Each saves its rows as `weight`, so that a checkpoint of one kind loads into another.
 
 Example:
@@ -11,7 +11,7 @@ Example:
 """
 
 import math
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -25,42 +25,42 @@ from gnc_cli.geometry.sphere import as_points, normalise
 
 __all__ = ["ClassMeanHead", "DecayHead", "FixedHead", "Head", "SphereHead"]
 
-_SHORTEST = 1e-6
-"""Shorter rows are divided by this instead of their norm: they stay finite, and so does their
-gradient; a zero row stays zero, at cosine 0 from everything."""
+_MIN_NORM = 1e-6
+"""Shortest norm by which a row is divided; shorter rows are divided by this. So they and their
+gradients stay finite, and a zero row stays zero, with cosine 0 to every other."""
 _UNIT_TOLERANCE = 1e-4
-"""How far a fixed code's norms may be from 1: rows written with five digits pass."""
-_CANCELLED = 1e-4
-"""A blend of old row and mean shorter than this has lost its direction to rounding."""
-_DENSE = {"cpu": 1 << 14, "cuda": 1 << 22}
-"""Class means of up to this many numbers are all updated at once, absent classes by nothing. On a
-GPU the host then need not wait for the number of classes present; on a CPU it is faster."""
+"""Largest distance of a fixed code's norms from 1: rows written with five digits pass."""
+_MIN_BLEND_NORM = 1e-4
+"""Norm below which a blend of old row and mean has lost its direction to rounding."""
+_MAX_DENSE_NUMBERS = {"cpu": 1 << 14, "cuda": 1 << 22}
+"""Largest K d of a head whose rows are all updated together, by zero if a class is absent. On a GPU
+the host then need not wait for the number of classes present. On a CPU it is faster."""
 
 
 def full_precision(like: Tensor) -> torch.autocast:
-    """A context in which autocast is off on the device of `like`."""
+    """Return a context in which autocast is off on the device of `like`."""
     return torch.autocast(like.device.type, enabled=False)
 
 
-def widened(x: Tensor) -> Tensor:
-    """`x` in float32, or as it is where it is float64; part of the graph."""
+def widen(x: Tensor) -> Tensor:
+    """Return `x` in float32, or in float64 if it has that, with its gradient."""
     return x if x.dtype == torch.float64 else x.float()
 
 
 def unit_rows(rows: Tensor) -> Tensor:
-    """Rows (N, d) of any float dtype divided by their norms, or by 1e-6 where they are shorter.
+    """Divide rows (N, d) of any float dtype by their norms, or by 1e-6 if they are shorter.
 
-    The derivative is in closed form and needs the result and the norms alone, where autograd keeps
-    and makes several more arrays of this size: what counts for a classifier of 10^5 rows.
+    The derivative is in closed form and needs the result and the norms alone, while autograd keeps
+    and makes several more arrays of this size. That matters for a classifier of 10^5 rows.
     """
-    return _UnitRows.apply(rows)  # type: ignore[no-untyped-call]
+    return cast(Tensor, _UnitRows.apply(rows))  # type: ignore[no-untyped-call]
 
 
 class _UnitRows(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, rows: Tensor) -> Tensor:
         norms = torch.linalg.vector_norm(rows, dim=-1, keepdim=True)
-        units = rows / norms.clamp_min(_SHORTEST)
+        units: Tensor = rows / norms.clamp_min(_MIN_NORM)
         ctx.save_for_backward(units, norms)
         return units
 
@@ -69,50 +69,50 @@ class _UnitRows(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor) -> Tensor:
         units, norms = ctx.saved_tensors
         with full_precision(grad):
-            along = torch.einsum("kd,kd->k", grad, units)[:, None]
-            along = torch.where(norms > _SHORTEST, along, 0.0)  # below it the map is linear
-            tangent = torch.addcmul(grad, units, along, value=-1.0)
-            return tangent.div_(norms.clamp_min(_SHORTEST))
+            parallel = torch.einsum("kd,kd->k", grad, units)[:, None]
+            parallel = torch.where(norms > _MIN_NORM, parallel, 0.0)  # below it the map is linear
+            tangent = torch.addcmul(grad, units, parallel, value=-1.0)
+            return tangent.div_(norms.clamp_min(_MIN_NORM))
 
 
 def unit_features(features: Tensor) -> Tensor:
-    """As `unit_rows`, in at least float32, also for entries whose squares overflow; (N, d).
+    """Divide features (N, d) by their norms in at least float32, even if their squares overflow.
 
-    Each row is first divided by its largest entry, which changes neither its direction nor,
-    being seen as a constant, the derivative.
+    Each row is first divided by its largest entry. This changes neither its direction nor the
+    derivative, for which the entry counts as a constant.
     """
-    features = widened(features)
+    features = widen(features)
     largest = features.detach().abs().amax(dim=1, keepdim=True)
     return unit_rows(features / largest.clamp_min(1.0))
 
 
 def random_unit_rows(K: int, d: int, seed: int) -> Tensor:
-    """Uniform on the sphere, float32 (K, d) on the CPU; the global generator is left alone."""
+    """Draw rows uniformly on the sphere, float32 (K, d) on the CPU, from a generator of `seed`."""
     generator = torch.Generator("cpu").manual_seed(seed)
     rows = torch.randn(K, d, generator=generator, dtype=torch.float32, device="cpu")
     return unit_rows(rows)
 
 
 class Head(nn.Module):
-    """A classifier without bias; a kind of head says what its `weight` (K, d) is.
+    """A classifier without bias; its subclasses define the `weight` (K, d).
 
-    All its arithmetic is in float32 (float64 where the module was made so), whatever autocast and
-    the features' dtype are.
+    All its arithmetic is in float32 (float64 if the module is), under any autocast and for any
+    dtype of the features.
     """
 
     weight: Tensor
-    """(K, d), a parameter or a buffer; every kind of head saves it under this name."""
+    """(K, d), a parameter or a buffer; every kind of head saves it by this name."""
     bias: None = None
-    """There is none; with `in_features` and `out_features`, what loops ask of an `nn.Linear`."""
+    """Always None: with `in_features` and `out_features`, it is the interface of `nn.Linear`."""
 
     def __init__(self, d: int, K: int, tau: float = 1.0, *, sphere: bool = True) -> None:
-        """Sizes and temperature, which every kind of head has.
+        """Set sizes and temperature, which every kind of head has.
 
         Args:
             d: dimension of the features, at least 2.
             K: number of classes, at least 2.
             tau: temperature, positive.
-            sphere: scores are cosines; else plain products.
+            sphere: True for cosines as scores, False for plain products.
 
         Raises:
             UsageError: d or K below 2, or tau not positive.
@@ -136,34 +136,35 @@ class Head(nn.Module):
 
     @property
     def weights(self) -> Tensor:
-        """(K, d) float32, as the scores use them: unit rows on the sphere; part of the graph."""
-        return widened(self.weight)
+        """Rows (K, d) that the scores use, float32: unit rows on the sphere; with gradient."""
+        return widen(self.weight)
 
     def scores(self, features: Tensor) -> Tensor:
-        """(N, K) float32 from raw features (N, d): cosines on the sphere, else plain products."""
+        """Return the scores (N, K) of raw features (N, d): cosines or plain products, float32."""
         with full_precision(features):
             weights = self.weights
             rows = unit_features(features) if self.sphere else features
             return F.linear(rows.to(weights.dtype), weights)
 
     def forward(self, features: Tensor) -> Tensor:
-        """Logits `scores / tau`, (N, K) float32, of raw features (N, d)."""
+        """Return the logits `scores / tau` (N, K) of raw features (N, d), float32."""
         return self.scores(features).div_(self.tau)
 
     def absorb(self, features: Tensor, labels: Tensor) -> None:
-        """Update class means from a batch, before it is scored; other heads do nothing."""
+        """Update class means from a batch (N, d), labels (N,), before its scores; else nothing."""
 
     @property
     def saved_parameters(self) -> int:
-        """How many fewer numbers an optimiser moves than the K d of a learned head."""
+        """Number of parameters that an optimiser trains less than the K d of a learned head."""
         return self.K * self.d - sum(p.numel() for p in self.parameters() if p.requires_grad)
 
 
 class SphereHead(Head):
     """Learned unit rows: logits `<w_k, h> / tau` of unit features, no bias (paper, eq. 1).
 
-    The parameter `weight` starts as random unit rows from `seed` alone and may take any length;
-    `weights` are its directions. The optimiser should not decay it: its length means nothing.
+    The parameter `weight` starts as random unit rows from `seed` alone, and its rows may get any
+    length; `weights` are their directions. The optimiser should not decay it: its lengths have no
+    effect on the scores.
 
     Example:
         >>> head = SphereHead(d=3, K=4, tau=0.1)
@@ -173,25 +174,25 @@ class SphereHead(Head):
     """
 
     def __init__(self, d: int, K: int, tau: float = 0.1, seed: int = 0) -> None:
-        """Arguments and errors as for `Head`; the global generator is left alone."""
+        """Draw random unit rows from `seed` alone; arguments and errors as for `Head`."""
         super().__init__(d, K, tau)
         self.weight = nn.Parameter(random_unit_rows(self.K, self.d, seed))
 
     @property
     def weights(self) -> Tensor:
-        """Unit rows, (K, d) float32; part of the graph."""
-        return unit_rows(widened(self.weight))
+        """Unit rows (K, d), float32, with gradient."""
+        return unit_rows(widen(self.weight))
 
 
 class DecayHead(Head):
     """Learned rows of any length: logits `<w_k, z>`, no bias, no temperature (appendix B).
 
-    Lengths are held by weight decay on the rows and on the network (or the free features) alike:
-    the objective that the paper sets against the sphere. Rows start as those of `nn.Linear`.
+    Weight decay on the rows and on the network (or the free features) bounds the lengths: the
+    objective that the paper compares with the sphere. Rows start as those of `nn.Linear`.
     """
 
     def __init__(self, d: int, K: int, seed: int = 0) -> None:
-        """Uniform entries in +-1/sqrt(d) from `seed` alone; sizes as for `Head`."""
+        """Draw uniform entries in +-1/sqrt(d) from `seed` alone; sizes as for `Head`."""
         super().__init__(d, K, 1.0, sphere=False)
         generator = torch.Generator("cpu").manual_seed(seed)
         rows = torch.rand(self.K, self.d, generator=generator, dtype=torch.float32, device="cpu")
@@ -209,14 +210,14 @@ class FixedHead(Head):
     """
 
     def __init__(self, code: np.ndarray | Tensor, tau: float = 0.1) -> None:
-        """Take the code's rows, scaled to norm 1 exactly.
+        """Take the code's rows, scaled to norm 1.
 
         Args:
-            code: (K, d), class k has row k, unit to 1e-4.
+            code: (K, d), class k has row k, of norm 1 up to 1e-4.
             tau: temperature, positive.
 
         Raises:
-            DataError: no matrix of at least two rows, not finite, or a row is not of norm 1.
+            DataError: not a matrix of at least two rows, not finite, or a row is not of norm 1.
             UsageError: d below 2, or tau is not positive.
         """
         rows = torch.as_tensor(code).detach().to("cpu", torch.float64).numpy()
@@ -235,18 +236,18 @@ class ClassMeanHead(Head):
     """Rows that are moving averages of the batches' class means (paper, section 5, appendix B).
 
     `w_k <- normalise(beta w_k + (1 - beta) mean_k)`, with `mean_k` the mean of the batch's unit
-    features of class k, taken over the batches of all processes together (torch.distributed's
-    default group, where it runs: the sums and counts are reduced before the division). Rows of
-    classes that the batch lacks do not move. Nothing is learned: the rows are a buffer, without
-    gradient or optimiser state.
+    features of class k, over the batches of all processes together (torch.distributed's default
+    group, if it runs: the sums and counts are reduced before the division). Rows of classes that
+    the batch lacks do not move. Nothing is learned: the rows are a buffer, without gradient or
+    optimiser state.
 
     **Order.** The paper writes `W(t+1) <- beta W(t) + (1 - beta) mean(t)` and leaves open whether
-    the loss of step t takes W(t) or W(t+1). Its authors' code updates first, and so do we: call
-    `absorb` before the scores, so that the loss already sees the batch's means. (Their code adds
+    the loss of step t uses W(t) or W(t+1). Its authors' code updates first, and so do we: call
+    `absorb` before the scores, so that the loss already uses the batch's means. (Their code adds
     the batch's sum where the paper has the mean.) The rows are constants to the gradient, which
     reaches the features through the scores alone.
 
-    **Cancellation.** A mean of norm zero leaves its row where it is. Where old row and mean cancel
+    **Cancellation.** A mean of norm zero does not move its row. If old row and mean cancel
     (possible for beta <= 1/2 only) and the blend is shorter than 1e-4, or not finite, the row
     keeps its old value until a later batch moves it.
 
@@ -259,12 +260,14 @@ class ClassMeanHead(Head):
     """
 
     def __init__(self, d: int, K: int, tau: float = 0.1, beta: float = 0.9, seed: int = 0) -> None:
-        """Random unit rows from `seed` alone, until the first batches come.
+        """Draw random unit rows from `seed` alone, which the first batches replace.
 
         Args:
-            d, K, tau: as for `Head`.
+            d: dimension of the features, at least 2.
+            K: number of classes, at least 2.
+            tau: temperature, positive.
             beta: share of the old row that stays, in [0, 1).
-            seed: of the first rows; the global generator is left alone.
+            seed: seed of the initial rows.
 
         Raises:
             UsageError: beta is outside [0, 1); as `Head` otherwise.
@@ -277,45 +280,46 @@ class ClassMeanHead(Head):
 
     @property
     def weights(self) -> Tensor:
-        """Unit rows, (K, d) float32; in training mode a copy, so that later batches, before the
-        backward pass, leave it alone.
-        """
-        weights = widened(self.weight)
+        """Unit rows (K, d), float32; in training mode a copy, which later batches do not change."""
+        weights = widen(self.weight)
         return weights.clone() if self.training else weights
 
     @torch.no_grad()
     def absorb(self, features: Tensor, labels: Tensor) -> None:
-        """Move the rows of the classes present; nothing in eval mode.
+        """Move the rows of the classes in the batch; do nothing in eval mode.
 
-        Every process of torch.distributed must call it, in the same order; a process may bring an
-        empty batch. Of large heads only the rows of the classes present travel.
+        Every process of torch.distributed must call it, in the same order. A process may pass an
+        empty batch. Large heads send only the rows of the classes that some process has.
 
         Args:
-            features: raw, (N, d), any float dtype.
+            features: raw features (N, d), any float dtype.
             labels: (N,) int64 in 0..K-1.
         """
         if not self.training:
             return
         with full_precision(features):
-            units = unit_features(features).to(widened(self.weight).dtype)
+            units = unit_features(features).to(widen(self.weight).dtype)
             counts = units.new_zeros(self.K).index_add_(0, labels, units.new_ones(len(labels)))
             _sum_over_processes(counts)
-            if self.weight.numel() <= _DENSE.get(self.weight.device.type, 0):
-                self.weight.copy_(self._moved(self.weight, units, labels, counts))
+            if self.weight.numel() <= _MAX_DENSE_NUMBERS.get(self.weight.device.type, 0):
+                self.weight.copy_(self._move(self.weight, units, labels, counts))
                 return
             present = counts.nonzero()[:, 0]
-            place = counts.sign().cumsum(0).long() - 1  # of a class among those present
-            moved = self._moved(self.weight[present], units, place[labels], counts[present])
+            positions = counts.sign().cumsum(0).long() - 1  # index of a class among those present
+            moved = self._move(self.weight[present], units, positions[labels], counts[present])
             self.weight[present] = moved.to(self.weight.dtype)
 
-    def _moved(self, rows: Tensor, units: Tensor, places: Tensor, counts: Tensor) -> Tensor:
-        """`rows` (n, d) after a batch: unit features (N, d) at `places` (N,), their counts (n,)."""
-        sums = units.new_zeros(len(rows), self.d).index_add_(0, places, units)
+    def _move(self, rows: Tensor, units: Tensor, indices: Tensor, counts: Tensor) -> Tensor:
+        """Return `rows` (n, d) moved by unit features (N, d) of the rows `indices` (N,).
+
+        `counts` (n,) are the numbers of features per row in all processes.
+        """
+        sums = units.new_zeros(len(rows), self.d).index_add_(0, indices, units)
         _sum_over_processes(sums)
         old, counts = rows.to(units.dtype), counts[:, None]
         blend = self.beta * old + (1.0 - self.beta) * sums / counts.clamp_min(1.0)
         norms = torch.linalg.vector_norm(blend, dim=1, keepdim=True)
-        return torch.where((norms >= _CANCELLED) & (counts > 0.0), unit_rows(blend), old)
+        return torch.where((norms >= _MIN_BLEND_NORM) & (counts > 0.0), unit_rows(blend), old)
 
 
 def _sum_over_processes(values: Tensor) -> None:

@@ -1,13 +1,13 @@
 """Losses of scores, one value per sample: cross-entropy, HardMax, and the two with a margin.
 
-`scores` are a head's, before the temperature: cosines on the sphere. Everything is in float32
-(float64 where the scores are), whatever autocast is.
+`scores` are a head's, before the temperature: cosines on the sphere. All arithmetic is in float32
+(float64 if the scores are), under any autocast.
 """
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import torch
 import torch.nn.functional as F
@@ -15,13 +15,13 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from gnc_cli.errors import UsageError
-from gnc_cli.training.networks.heads import full_precision, widened
+from gnc_cli.training.networks.heads import full_precision, widen
 from gnc_cli.training.settings import Loss
 
 __all__ = ["LossFunction", "ScoreLoss", "make_loss"]
 
 LossFunction = Callable[[Tensor, Tensor], Tensor]
-"""(scores (N, K), labels (N,)) -> losses (N,)."""
+"""Function of scores (N, K) and labels (N,) to losses (N,)."""
 
 _MARGINS = {
     "cosface": (2.0, "a difference of cosines in [0, 2], such as 0.35"),
@@ -31,53 +31,53 @@ _MARGINS = {
 
 @dataclass(frozen=True)
 class ScoreLoss:
-    """A loss of scores (N, K) and labels (N,) int64, made by `make_loss`; losses (N,) float32."""
+    """A loss (N,), float32, of scores (N, K) and labels (N,), int64; made by `make_loss`."""
 
     name: str
     """`ce`, `hardmax`, `cosface` or `arcface`."""
     tau: float
     """Temperature; HardMax has none and ignores it."""
     margin: float | None
-    """Of `cosface` (a cosine) and `arcface` (radians); None for the others."""
+    """Margin of `cosface` (a cosine) or `arcface` (radians); None for the others."""
 
     def __call__(self, scores: Tensor, labels: Tensor) -> Tensor:
-        """The loss of each sample, shape (N,)."""
+        """Return the loss (N,) of each sample from scores (N, K) and labels (N,)."""
         with full_precision(scores):
-            scores = widened(scores)
+            scores = widen(scores)
             if self.name == "hardmax":
                 return _hardmax(scores, labels)
-            own = scores.detach().gather(1, labels[:, None])[:, 0]
+            s_y = scores.detach().gather(1, labels[:, None])[:, 0]
             slope: Tensor | float = 1.0
             if self.margin is not None and self.name == "cosface":
-                own = own - self.margin
+                s_y = s_y - self.margin
             elif self.margin is not None:
-                own, slope = _added_angle(own, self.margin)
-            return _SoftmaxLoss.apply(scores, labels, self.tau, own, slope)  # type: ignore[no-untyped-call]
+                s_y, slope = _add_angle(s_y, self.margin)
+            return cast(Tensor, _SoftmaxLoss.apply(scores, labels, self.tau, s_y, slope))  # type: ignore[no-untyped-call]
 
 
 def make_loss(name: str, *, tau: float, margin: float | None = None) -> ScoreLoss:
-    """The loss called `name`, per sample, of scores `s` (N, K) with own score `s_y`.
+    """Make a loss per sample of scores `s` (N, K), with the score `s_y` of the sample's class y.
 
     - `ce`: `-log softmax(s / tau)[y]` (paper, eq. 1).
     - `hardmax`: `max over j != y of s_j - s_y` (paper, eq. 5). The paper minimises the maximum of
-      this over all samples; the mean that trainers take of a batch is trained here instead, which
-      gives every sample a gradient. It is the limit of `tau * ce` as tau -> 0, where positive.
-    - `cosface`: `ce` with `s_y - margin` for the own score (Wang et al., arXiv 1801.09414).
-    - `arcface`: `ce` with `cos(angle + margin)` for the own score (Deng et al., arXiv 1801.07698).
-      Where `angle + margin` exceeds pi and the cosine would rise again, the own score is
-      `s_y - max(margin sin(margin), 1 - cos(margin))`: what its authors' code takes, the first,
-      and from margin 2.33 on, where that would jump up, the second; so the loss never falls as
-      the angle grows. The derivative in the cosine, infinite at angles 0 and pi, is bounded by
-      taking the sine as no less than the square root of the dtype's epsilon.
+      this over all samples. Trainers take the mean over a batch, which gives every sample a
+      gradient. It is the limit of `tau * ce` as tau -> 0, if positive.
+    - `cosface`: `ce` with `s_y - margin` in place of `s_y` (Wang et al., arXiv 1801.09414).
+    - `arcface`: `ce` with `cos(angle + margin)` in place of `s_y` (Deng et al., arXiv 1801.07698).
+      If `angle + margin` exceeds pi, where the cosine would rise again, `s_y` is replaced by
+      `s_y - max(margin sin(margin), 1 - cos(margin))`. The first value is that of its authors'
+      code. The second is larger for margins above 2.33, for which the first would jump up. So the
+      loss never falls as the angle grows. The derivative in the cosine, infinite at angles 0 and
+      pi, is bounded: the sine in it is at least the square root of the dtype's epsilon.
 
     Args:
         name: `ce`, `hardmax`, `cosface` or `arcface`.
-        tau: temperature, positive: the head's own.
-        margin: of `cosface` in [0, 2], of `arcface` in [0, pi] radians; None for the others. Two
-            opposite classes allow the ends.
+        tau: temperature of the head, positive.
+        margin: in [0, 2] for `cosface`, in [0, pi] radians for `arcface`, None for the others. Two
+            opposite classes allow the largest margins.
 
     Raises:
-        UsageError: an unknown name, tau not positive, or a margin missing, out of range, or given
+        UsageError: an unknown name, tau not positive, or a margin missing, out of range, or passed
             to a loss that has none.
 
     Example:
@@ -94,59 +94,59 @@ def make_loss(name: str, *, tau: float, margin: float | None = None) -> ScoreLos
         if margin is not None:
             raise UsageError(f"loss {name} takes no margin; leave out {margin}, or take cosface")
         return ScoreLoss(name, float(tau), None)
-    end, range_ = _MARGINS[name]
-    if margin is None or not 0.0 <= margin <= end:
-        raise UsageError(f"margin {margin} of loss {name}: it needs {range_}")
+    max_margin, expected = _MARGINS[name]
+    if margin is None or not 0.0 <= margin <= max_margin:
+        raise UsageError(f"margin {margin} of loss {name}: it needs {expected}")
     return ScoreLoss(name, float(tau), float(margin))
 
 
 def _hardmax(scores: Tensor, labels: Tensor) -> Tensor:
-    """`s_j - s_y` for the worst wrong class j; two entries a row get a gradient."""
+    """Return `s_j - s_y` for the largest wrong score; two entries per row get a gradient."""
     top = scores.detach().topk(2, dim=1).indices
     worst = torch.where(top[:, 0] == labels, top[:, 1], top[:, 0])
     pair = scores.gather(1, torch.stack([worst, labels], dim=1))
     return pair[:, 0] - pair[:, 1]
 
 
-def _added_angle(cosine: Tensor, margin: float) -> tuple[Tensor, Tensor]:
-    """cos(angle + margin) of an angle's cosine, continued beyond pi, and its slope; (N,) each."""
+def _add_angle(cosine: Tensor, margin: float) -> tuple[Tensor, Tensor]:
+    """Return cos(angle + margin) of cosines (N,), continued for angles beyond pi, and its slope."""
     c = cosine.clamp(-1.0, 1.0)
     sine = ((1.0 - c) * (1.0 + c)).sqrt()
-    turned = c * math.cos(margin) - sine * math.sin(margin)
-    least = math.sqrt(torch.finfo(c.dtype).eps)
-    slope = math.cos(margin) + math.sin(margin) * c / sine.clamp_min(least)
-    slope = slope.clamp_min(0.0)  # the bounded sine would turn it around, for margins next to pi
-    beyond = c <= -math.cos(margin)  # angle >= pi - margin
-    past = c - max(margin * math.sin(margin), 1.0 - math.cos(margin))
-    return torch.where(beyond, past, turned), torch.where(beyond, 1.0, slope)
+    shifted = c * math.cos(margin) - sine * math.sin(margin)
+    min_sine = math.sqrt(torch.finfo(c.dtype).eps)
+    slope = math.cos(margin) + math.sin(margin) * c / sine.clamp_min(min_sine)
+    slope = slope.clamp_min(0.0)  # the bounded sine would change its sign for margins close to pi
+    exceeds_pi = c <= -math.cos(margin)  # angle >= pi - margin
+    continued = c - max(margin * math.sin(margin), 1.0 - math.cos(margin))
+    return torch.where(exceeds_pi, continued, shifted), torch.where(exceeds_pi, 1.0, slope)
 
 
 class _SoftmaxLoss(torch.autograd.Function):
-    """`log(exp(own / tau) + sum of exp(s_j / tau) over wrong j) - own / tau` for each sample.
+    """`log(exp(s_y / tau) + sum of exp(s_j / tau) over wrong j) - s_y / tau` for each sample.
 
-    The loss is taken as `softplus(x)`, `x = tau-scaled log-sum-exp of the wrong scores - own/tau`,
-    so that tiny losses and their gradients keep all their digits where `log_softmax` rounds them
-    to zero. One (N, K) array is made beside `scores` and kept for the backward pass, which makes
-    one more. `own` (N,) stands in for the own class's score, a function of it with derivative
-    `slope`. First derivatives only, with respect to `scores` alone.
+    `s_y` (N,) are functions of the labels' scores with derivative `slope`. The loss is
+    `softplus(x)` with `x = log-sum-exp of the wrong scores / tau - s_y / tau`, so that tiny losses
+    and their gradients keep all their digits, which `log_softmax` rounds to zero. One (N, K) array
+    is made and kept for the backward pass, which makes one more. First derivatives only, with
+    respect to `scores` alone.
     """
 
     @staticmethod
     def forward(
-        ctx: Any, scores: Tensor, labels: Tensor, tau: float, own: Tensor, slope: Tensor | float
+        ctx: Any, scores: Tensor, labels: Tensor, tau: float, s_y: Tensor, slope: Tensor | float
     ) -> Tensor:
         labels = labels[:, None]
         wrong = (scores / tau).scatter_(1, labels, -torch.inf)  # (N, K), worked on in place
         largest = wrong.amax(dim=1, keepdim=True)
-        total = wrong.sub_(largest).exp_().sum(dim=1)  # at least 1; the own entry is 0
-        x = total.log() + largest[:, 0] - own / tau
-        towards_own = torch.sigmoid(x) / tau
-        ctx.save_for_backward(wrong, labels, towards_own / total, -towards_own * slope)
+        total = wrong.sub_(largest).exp_().sum(dim=1)  # at least 1; the entry of the label is 0
+        x = total.log() + largest[:, 0] - s_y / tau
+        derivative = torch.sigmoid(x) / tau
+        ctx.save_for_backward(wrong, labels, derivative / total, -derivative * slope)
         return F.softplus(x, threshold=40.0)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        wrong, labels, from_wrong, from_own = ctx.saved_tensors
-        gradient = wrong * (grad * from_wrong)[:, None]
-        return gradient.scatter_(1, labels, (grad * from_own)[:, None]), None, None, None, None
+        wrong, labels, wrong_grad, class_grad = ctx.saved_tensors
+        gradient = wrong * (grad * wrong_grad)[:, None]
+        return gradient.scatter_(1, labels, (grad * class_grad)[:, None]), None, None, None, None

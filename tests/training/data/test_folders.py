@@ -228,7 +228,7 @@ def test_large_pictures_are_decoded_one_at_a_time(
 ) -> None:
     """Memory is that of one, however many threads decode."""
     threads, most = 0, 0
-    guard, convert = threading.Lock(), folders._converted
+    guard, convert = threading.Lock(), folders._convert
 
     def counted(picture: Any, channels: int) -> Any:
         nonlocal threads, most
@@ -241,11 +241,11 @@ def test_large_pictures_are_decoded_one_at_a_time(
         return convert(picture, channels)
 
     root = fill(tmp_path, {"a": RED, "b": GREEN}, 64)
-    monkeypatch.setattr(folders, "_converted", counted)
+    monkeypatch.setattr(folders, "_convert", counted)
     counts = []
     for large in (1 << 23, 16):
         together, most = threading.Event(), 0
-        monkeypatch.setattr(folders, "_LARGE", large)
+        monkeypatch.setattr(folders, "_MAX_PARALLEL_PIXELS", large)
         read_folder(str(root), threads=4)
         counts.append(most)
     assert counts[0] > 1 == counts[1]

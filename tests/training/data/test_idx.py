@@ -99,7 +99,7 @@ def test_places_that_are_searched(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("GNC_DATA", str(tmp_path / "mine"))
-    monkeypatch.setattr(idx, "_DEBIAN", tmp_path / "share")
+    monkeypatch.setattr(idx, "_DEBIAN_FOLDER", tmp_path / "share")
     with pytest.raises(DataError, match="mine/fashion-mnist, .*: no train-images.*mnist:DIR with"):
         load_images("fashion-mnist")
     # Each place comes before those that were filled earlier.

@@ -11,7 +11,7 @@ from gnc_cli.training.data.image_set import (
     ImageSet,
     chooser,
     matches,
-    restricted,
+    restrict,
 )
 
 
@@ -23,7 +23,7 @@ def test_restricting_keeps_pictures_with_their_names(
     pictures = labels.astype(np.uint8)[:, None, None, None]
     names = tuple("abcdef")
     data = ImageData(ImageSet(pictures, labels), None, names, "x", {}, (), flip=True)
-    found = restricted(data, order[:count])
+    found = restrict(data, order[:count])
     assert found.class_names == tuple(names[k] for k in order[:count])
     assert np.isin(labels, order[:count]).sum() == len(found.train.labels)
     drawn = np.asarray(found.train.images)[:, 0, 0, 0]

@@ -14,7 +14,7 @@ from gnc_cli.errors import DataError, GncError, UsageError
 from gnc_cli.training.data.cifar import CIFAR10
 from gnc_cli.training.data.fonts import find_fonts
 from gnc_cli.training.data.image_set import ImageData, ImageSet, MatchedSet
-from gnc_cli.training.data.load import fitted, load_images, load_matched
+from gnc_cli.training.data.load import fit_images, load_images, load_matched
 from tests.training.data.python2_pickle import dumps
 
 NAMES = ("airplane", "automobile", "bird", "cat")
@@ -132,11 +132,11 @@ def test_fitting_against_pillow() -> None:
     rng = np.random.default_rng(0)
     colour = rng.integers(0, 256, (5, 3, 12, 12)).astype(np.uint8)
     pillow = [Image.fromarray(image.transpose(1, 2, 0)) for image in colour]
-    grey = fitted(colour, 1, 12)
+    grey = fit_images(colour, 1, 12)
     luminance = [np.asarray(image.convert("L")) for image in pillow]
     assert np.array_equal(np.asarray(grey)[:, 0], luminance)
-    small = fitted(colour, 3, 7)
+    small = fit_images(colour, 3, 7)
     resized = [image.resize((7, 7), Image.Resampling.BILINEAR) for image in pillow]
     assert np.array_equal(small, [np.asarray(image).transpose(2, 0, 1) for image in resized])
-    assert np.array_equal(fitted(grey, 3, 12), np.repeat(np.asarray(grey), 3, axis=1))
-    assert fitted(colour, 3, 12) is colour
+    assert np.array_equal(fit_images(grey, 3, 12), np.repeat(np.asarray(grey), 3, axis=1))
+    assert fit_images(colour, 3, 12) is colour

@@ -59,7 +59,7 @@ def fake_images(N: int = 50, K: int = 5, S: int = 8) -> tuple[np.ndarray, np.nda
 
 
 class Elsewhere:
-    """`Pictures` that are no array, and how often they were asked for."""
+    """`Images` that are not an array, and the number of times they were read."""
 
     def __init__(self, images: np.ndarray) -> None:
         self._images, self.shape, self.asked = images, images.shape, 0
@@ -90,8 +90,7 @@ def fake_training(
         normalisation=GREY,
         augmentation=MOVES,
         device=place,
-        rank=processes.rank,
-        size=processes.size,
+        processes=processes,
     )
     model = model or fake_model(**encoder)
     return Training(model, batches, recipe, processes=processes, device=place)

@@ -11,6 +11,7 @@ from scipy import ndimage
 from torch.nn import functional as F
 
 from gnc_cli.errors import UsageError
+from gnc_cli.runtime.distributed import Processes
 from gnc_cli.training.networks.batches import (
     Augmentation,
     Batch,
@@ -34,8 +35,7 @@ def _batches(N: int, batch_size: int, rank: int = 0, size: int = 1, seed: int = 
         normalisation=GREY,
         augmentation=STILL,
         device=CPU,
-        rank=rank,
-        size=size,
+        processes=Processes(rank, size),
     )
 
 
@@ -76,8 +76,8 @@ def test_any_batch_comes_out_the_same_however_it_is_had(
     read_only = images.copy()
     read_only.flags.writeable = False
 
-    def batches(pictures: object, resident_bytes: int = 1 << 20, **more: int) -> Batches:
-        monkeypatch.setattr("gnc_cli.training.networks.batches._RESIDENT_BYTES", resident_bytes)
+    def batches(pictures: object, resident_bytes: int = 1 << 20, **more: Processes) -> Batches:
+        monkeypatch.setattr("gnc_cli.training.networks.batches._MAX_RESIDENT_BYTES", resident_bytes)
         return Batches(
             DeviceImages(pictures, place),
             labels,
@@ -100,7 +100,7 @@ def test_any_batch_comes_out_the_same_however_it_is_had(
         for a, b in zip(found, want[1:], strict=True):
             assert torch.equal(a.images, b.images) and torch.equal(a.labels, b.labels)
             assert a.images.device.type == a.labels.device.type == place.type
-    parts = [batches(images, rank=rank, size=3).epoch(4) for rank in range(3)]
+    parts = [batches(images, processes=Processes(rank, 3)).epoch(4) for rank in range(3)]
     for shares, one in zip(zip(*parts, strict=True), want, strict=True):
         parted = torch.cat([share.images for share in shares])
         torch.testing.assert_close(

@@ -11,7 +11,7 @@ SCRIPT = """
     import torch
     from gnc_cli.training.networks.heads import ClassMeanHead, SphereHead
     from gnc_cli.training.network import start_processes
-    from gnc_cli.training.networks.training import NonFiniteLoss, TrainingState
+    from gnc_cli.training.networks.training import NonFiniteLossError, TrainingState
     from gnc_cli.training.settings import Recipe
     from gnc_cli.runtime.distributed import Processes
     from tests.training.networks.fakes import advance, fake_model, fake_training
@@ -80,7 +80,7 @@ def test_two_processes_train_as_one_does() -> None:
     broken.batches.epoch = poisoned
     try:
         advance(broken)
-    except NonFiniteLoss as error:
+    except NonFiniteLossError as error:
         print(error)
 
     # Batch norms that count apart end with the same averages.

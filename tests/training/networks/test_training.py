@@ -13,7 +13,7 @@ from gnc_cli.errors import DataError, UnavailableError
 from gnc_cli.training.networks.heads import DecayHead
 from gnc_cli.training.networks.training import (
     EpochTotals,
-    NonFiniteLoss,
+    NonFiniteLossError,
     Training,
     TrainingState,
     make_optimizer,
@@ -102,7 +102,7 @@ def test_a_run_that_was_stopped_goes_on_exactly(
 
 def test_a_diverging_network_is_an_error(place: torch.device) -> None:
     training = _training(dataclasses.replace(PLAIN, lr=1e30), place=place)
-    with pytest.raises(NonFiniteLoss) as seen:
+    with pytest.raises(NonFiniteLossError) as seen:
         for _ in range(3):
             advance(training)
     assert isinstance(seen.value, DataError)
@@ -123,7 +123,7 @@ def test_what_is_lost_is_not_saved(what: str, place: torch.device) -> None:
             training.model.encoder.layers[1].running_var[0] = torch.inf
         elif training.step == 5:
             training.model.head.weight.data[0, 0] = torch.nan
-    with pytest.raises(NonFiniteLoss, match="epoch 1, step 5 of 5"):
+    with pytest.raises(NonFiniteLossError, match="epoch 1, step 5 of 5"):
         training.settle()
 
 
