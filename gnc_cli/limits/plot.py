@@ -171,7 +171,7 @@ def _draw_curves(ax: Any, result: BoundsResult, dims: list[int], sizes: list[int
     ax.plot([], [], color=INK, label=f"a code exists {sides[0]}")
     ax.plot([], [], color=INK, ls="--", label=f"no code exists {sides[1]}")
     if target is not None:
-        ax.axhline(target, color=INK, lw=1.2, ls=(0, (5, 3)), label=result.target)
+        ax.axhline(target, color=INK, lw=1.2, ls="-.", label=result.target)
 
 
 def _draw_scales(ax: Any, result: BoundsResult, dims: list[int], sizes: list[int]) -> None:

@@ -128,7 +128,7 @@ def test_a_code_stands_beside_the_best_known_one_and_the_bound() -> None:
 
 
 def test_distances_are_drawn_where_they_differ() -> None:
-    assert {"One-vs-rest distances", "Best value so far"} <= {*panels(RESULTS["full"])}
+    assert {"One-vs-rest distances", "Objective during the search"} <= {*panels(RESULTS["full"])}
     assert "One-vs-rest distances" not in panels(RESULTS["no brackets"])
 
 
