@@ -285,7 +285,7 @@ def draw_references(ax: Any, references: Iterable[Gnc2Reference]) -> None:
     for reference in [*{r.value: r for r in references}.values()][-_MOST_REFERENCES:]:
         name = reference.source if reference.kind == "pinned" else reference.id
         label = (
-            f"{_reference_word(reference)} {reference.value:.4f}\n"
+            f"{reference.value:.4f} {_reference_word(reference)}\n"
             f"{in_picture(name[:_MOST_LETTERS])}"
         )
         lines.append(ax.axhline(reference.value, color=GREY, lw=1.3, ls="--", label=label))

@@ -38,7 +38,7 @@ _COLOURS = {
     ComparisonStatus.NO_ENTRY: "yellow",
 }
 _TITLES = {
-    Mode.FILES: "Codes beside the known codes",
+    Mode.FILES: "Codes compared with the best known codes",
     Mode.LIST: "Known codes",
 }
 _UNNAMED = {
@@ -141,7 +141,7 @@ def _sheet(r: FileRow, stamp: TableStamp, verbose: bool) -> list[Table]:
         cosine = ("coherence", decimals(r.coherence), angle, "coherence")
     rows = [cosine]
     if r.best_known is None:
-        remark = "no table, construction or numerical code has this d and K"
+        remark = "no code of this d and K is in a table, built or stored"
         rows.append(("best known", "-", remark, "best_known"))
     else:
         source = cited(r.source or "", r.d, r.K)
@@ -254,7 +254,7 @@ def _endings(rows: Sequence[FileRow]) -> list[Cell]:
     for source, where in list(sources.items())[:_MOST]:
         more = " ..." if len(where) > _MOST else ""
         some = ", ".join(list(where)[:_MOST])
-        notes.append((Styled("best known", "bold"), f": {cited(source)}: {some}{more}"))
+        notes.append((Styled("best known", "bold"), f" for {some}{more}: {cited(source)}"))
     return notes
 
 

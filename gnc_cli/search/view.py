@@ -119,7 +119,7 @@ def _origin(r: SolveResult) -> tuple[str, str, str, str]:
         known = r.start.origin.partition(": ")[0]
         parts.append(f"{r.start.gain:.2g} better than the {known}")
     elif r.start is not None and r.steps:
-        parts.append(f"no better from {starts}")
+        parts.append(f"{starts} found none better")
     if r.searched and r.steps:
         parts += [starts, f"seed {r.seed}"]
     parts.append(duration(r.seconds))
