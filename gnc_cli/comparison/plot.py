@@ -90,8 +90,12 @@ def compared_figure(code: Any) -> Any:
     if row.d <= 3 and code.contact_pairs is not None:
         draw_code(ax, code.weights, code.contact_pairs, code.rattles)
     else:
-        level = (row.best_known, "optimal" if row.proven else "best known", GREEN)
-        draw_cosines(ax, code.weights, [] if row.best_known is None else [level])
+        word = "optimal" if row.proven else "best known"
+        draw_cosines(
+            ax,
+            code.weights,
+            [] if row.best_known is None else [(row.best_known, word, GREEN)],
+        )
     return figure
 
 
