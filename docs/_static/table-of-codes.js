@@ -14,10 +14,11 @@ const count = (number) => number.toLocaleString("en");
 const link = (file, text) => (file ? `<a href="${folder}${file}" download>${text}</a>` : "");
 const when = (display) => (value, type, row) => (type === "display" ? display(value, row) : value);
 
-// Lower ends are rounded down and upper ends up: what is shown is proved too.
-const DECIMALS = 1e9;
-const down = when((value) => (Math.floor(value * DECIMALS) / DECIMALS).toFixed(9));
-const up = when((value) => (Math.ceil(value * DECIMALS) / DECIMALS).toFixed(9));
+// Lower ends are rounded down and upper ends up: what is shown is proved too. Doubles are off by
+// less than NOISE units of the last decimal.
+const [DECIMALS, NOISE] = [1e9, 1e-4];
+const down = when((value) => (Math.floor(value * DECIMALS + NOISE) / DECIMALS).toFixed(9));
+const up = when((value) => (Math.ceil(value * DECIMALS - NOISE) / DECIMALS).toFixed(9));
 
 const details = (row) =>
   [
