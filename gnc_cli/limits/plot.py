@@ -86,19 +86,18 @@ def _draw_bars(ax: Any, result: BoundsResult) -> int:
     target = _target(result)
     values = [abs(rank(row)) for row in rows]
     left, right = _value_axis(ax, "x", result, values + ([] if target is None else [target]))
+    labels = {
+        BLUE: "a code exists",
+        ORANGE: "no code exists",
+        GREY: "unproved, or not applicable",
+    }
     for line, (at, row) in enumerate(zip(values, rows, strict=True)):
         counts = row.proven and getattr(row, "valid", True)
         colour = GREY if not counts else BLUE if row.exists else ORANGE
         end = min(at, right)
         bar = (end, right) if row.exists is upward else (left, end)
-        ax.hlines(line, *bar, color=colour, lw=9, alpha=0.35)
-        ax.plot(at, line, "o", color=colour)
-    for colour, label in (
-        (BLUE, "a code exists"),
-        (ORANGE, "no code exists"),
-        (GREY, "unproved, or not applicable"),
-    ):
-        ax.fill([], [], color=colour, alpha=0.35, label=label)
+        ax.hlines(line, *bar, color=colour, lw=9, alpha=0.35, label=labels.pop(colour, None))
+        ax.plot(end, line, "o" if end == at else ">", color=colour, clip_on=False)
     ends = _ends(best)
     low, high = np.nan_to_num(ends[::-1] if upward else ends, nan=right)
     if high > low * (1.0 + 1e-12):
