@@ -75,6 +75,7 @@ def pairs() -> list[tuple[int, int]]:
     return sorted({(code.d, code.K) for code in [*listed, *built]} | {*certificates()})
 
 
+@cache
 def certificates() -> dict[tuple[int, int], str]:
     """Return the files of the stored certificates of upper ends, by (d, K)."""
     text = (data_folder() / "certificates" / "three_point.csv").read_text(encoding="utf-8")
@@ -88,14 +89,12 @@ def row(d: int, K: int) -> Row:
     known = best.best_known
     assert known is not None
     (bound,) = [r for r in result.rows if (r.name, r.side) == (best.upper_name, "upper")]
-    entry = our_copy().find(d, K)
+    listed = known.kind in ("table", "theorem") and (known.d, known.K) == (d, K)
+    entry = our_copy().find(d, K) if listed else None
     claims = [c for c in our_copy().claims if (c.d, c.K) == (d, K)]
     claim = min(claims, key=lambda c: c.exact, default=None)
     certificate = certificates().get((d, K))
-    shown = {row.name: row for row in result.rows if row.exists and row.how}
-    how = known.how or next(
-        (r.how for r in shown.values() if r.value >= best.lower * (1 - 1e-12)), None
-    )
+    builders = (r.how for r in result.rows if r.how and r.value >= best.lower * (1 - 1e-12))
     return {
         "d": d,
         "K": K,
@@ -112,7 +111,7 @@ def row(d: int, K: int) -> Row:
         "upper_source": bound.source,
         "rattlers": entry and entry.rattlers,
         "contacts": entry and entry.contacts,
-        "build": how,
+        "build": known.how or next(builders, None),
         "coordinates": coordinates(known.d, known.K),
         "certificate": certificate and f"certificates/{certificate}",
         "claimed_cosine": claim and claim.figure,

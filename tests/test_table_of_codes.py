@@ -56,6 +56,13 @@ def test_every_code_and_certificate_on_record_has_a_row() -> None:
     assert listed == sorted(set(listed)) and len(listed) > 5000
 
 
+def test_rattlers_and_contacts_are_those_of_the_code_itself() -> None:
+    assert (row(3, 9)["rattlers"], row(3, 9)["contacts"]) == (0, 18)
+    listed = our_copy().find(3, 111)
+    assert listed is not None and listed.contacts is not None
+    assert row(3, 111)["contacts"] is None  # improved
+
+
 def test_a_claim_is_shown_and_counts_nowhere() -> None:
     claim = our_copy().claims[0]
     made = row(claim.d, claim.K)
