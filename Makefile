@@ -1,4 +1,4 @@
-.PHONY: help dev format lint test test-slow test-gpu coverage proof generate docs site bench paper files
+.PHONY: help dev format lint test test-slow test-gpu coverage proof generate docs examples site bench paper files
 
 help:  ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -23,6 +23,8 @@ generate:  ## write what is generated from the program: promises, tables of opti
 	python -m tests.test_promises && python -m tests.reference
 docs:  ## write what the commands print today into README and the pages
 	python -m tests.documents
+examples:  ## run the notebooks in examples/ and keep what they print
+	python -m tests.examples
 site:  ## build the documentation into build/site
 	sphinx-build -q -W --keep-going -b html docs build/site
 bench:  ## measure quality and time (long; can be resumed)

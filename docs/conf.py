@@ -1,12 +1,19 @@
 """The site: `make site` builds it into `build/site`, the page on Python from the program."""
 
 import inspect
+import shutil
+import sys
 from enum import StrEnum
+from importlib.metadata import distribution
+from pathlib import Path
 from typing import Any
 
 from sphinx.application import Sphinx
 
 import gnc_cli
+
+sys.path.insert(0, str(Path(__file__).parent))
+import table_of_codes  # noqa: E402
 
 project = "gnc"
 author = "The gnc developers"
@@ -89,6 +96,15 @@ def _plain_signature(
     return str(inspect.Signature(shown)), None
 
 
+def _write_table_of_codes(app: Sphinx, error: Exception | None) -> None:
+    """Put the data of the table of codes into the site, and DataTables as `itables` ships it."""
+    if error is None and app.builder.name == "html":
+        table_of_codes.write(app.outdir / "reference" / "table-of-codes")
+        datatables = distribution("itables").locate_file("itables/html")
+        shutil.copytree(datatables, app.outdir / "_static" / "itables", dirs_exist_ok=True)
+
+
 def setup(app: Sphinx) -> None:
     """Called by Sphinx."""
     app.connect("autodoc-process-signature", _plain_signature)
+    app.connect("build-finished", _write_table_of_codes)

@@ -166,6 +166,15 @@ def test_help_shows_plain_types(name: str) -> None:
     assert inspect.signature(getattr(gnc_cli, name)).parameters.keys() >= {"time_limit", "plot"}
 
 
+def test_the_text_of_a_result_is_returned_in_a_notebook(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
+    monkeypatch.setenv("FORCE_COLOR", "1")  # as kernels set it
+    assert "verdict" in str(code())
+    assert capsys.readouterr().out == ""
+
+
 def test_a_notebook_shows_a_table() -> None:
     one, two = code(origin="a < b")._repr_html_(), sweep([1.0, 0.1])._repr_html_()
     assert "<td>a &lt; b</td>" in one and "verdict: " in one and "to_json()" in one

@@ -284,9 +284,11 @@ def draw_references(ax: Any, references: Iterable[Gnc2Reference]) -> None:
     lines = []
     for reference in [*{r.value: r for r in references}.values()][-_MOST_REFERENCES:]:
         name = reference.source if reference.kind == "pinned" else reference.id
-        label = f"{_reference_word(reference)} {reference.value:.4f}: {name[:_MOST_LETTERS]}"
-        looks = {"color": GREY, "lw": 1.3, "ls": "--", "label": in_picture(label)}
-        lines.append(ax.axhline(reference.value, **looks))
+        label = (
+            f"{reference.value:.4f} {_reference_word(reference)}\n"
+            f"{in_picture(name[:_MOST_LETTERS])}"
+        )
+        lines.append(ax.axhline(reference.value, color=GREY, lw=1.3, ls="--", label=label))
     ax.set_ylim(bottom=0.0)
     if lines:
         ax.legend(handles=lines, loc="best")

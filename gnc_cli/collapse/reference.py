@@ -147,7 +147,7 @@ def _of_code(code: BestKnown) -> Gnc2Reference:
         name = code.source.removeprefix("construction: ")
         source, version = "1 - max_cosine of a construction", f"gnc {__version__}"
     elif code.kind == "solved":
-        name, source = f"Softmax Code {size}", f"certified rho of: {code.source}"
+        name, source = f"Softmax Code {size}", f"certified distance of a code, {code.source}"
         version = code.date
     else:
         assert code.stamp is not None
@@ -171,7 +171,7 @@ def _certified(
         )
     rho = minimum_one_vs_rest(normalise(code.weights), deadline=deadline)
     made = code.provenance.get("command") or "a code"
-    source = f"{made}; certified rho of {rows} points in {columns} dimensions"
+    source = f"{made}; certified distance of {rows} points in {columns} dimensions"
     version = code.attrs.get("gnc_version")
     return Gnc2Reference(
         rho.lower,

@@ -522,7 +522,9 @@ class MeasureResult(Result):
         off = self.gnc3_centred is not None and (self.global_mean_squared or 0.0) > _NEAR_0
         return {
             "gnc1": f"K = {present} <= d" if few else "",
-            "gnc3": f"|mean of class means|^2 = {self.global_mean_squared:.2g}" if off else "",
+            "gnc3": f"the class means have a mean of squared length {self.global_mean_squared:.2g}"
+            if off
+            else "",
         }
 
     @property

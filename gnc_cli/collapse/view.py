@@ -144,8 +144,8 @@ def _compared(r: MeasureResult) -> str:
     """What the ratio is of."""
     if r.gnc2_reference is None:
         return ""
-    by_chance = "" if (v := r.gnc2_ratio_random) is None else f"; random {v:.2f}"
-    text = reference_text(r.gnc2_reference, 24 if by_chance else 34) + by_chance
+    by_chance = "" if (v := r.gnc2_ratio_random) is None else f"; random rows {v:.2f}"
+    text = reference_text(r.gnc2_reference, 19 if by_chance else 34) + by_chance
     return f"of {r.gnc2_reference.value:.6g}, {_ABOVE_REFERENCE if _above_one(r) else text}"
 
 
@@ -356,7 +356,7 @@ def _series(series: MeasureSeries, verbose: bool) -> list[Table]:
         tables.append(_table("Classic metrics of raw rows", {**where, **classic}, words))
     letters = None if verbose else 50
     references = dict.fromkeys(
-        f": {r.gnc2_reference.value:.9f} {reference_text(r.gnc2_reference, letters)}"
+        f": GNC2 / {r.gnc2_reference.value:.9f}, {reference_text(r.gnc2_reference, letters)}"
         for r in rows
         if r.gnc2_reference is not None and (verbose or not prefixes)
     )
@@ -371,7 +371,7 @@ def _series(series: MeasureSeries, verbose: bool) -> list[Table]:
     bounded = any(r.gnc2_possible is not None for r in rows)
     plain = [k.upper() for k in forms if forms[k] == k and any(r.forms[k] != k for r in rows)]
     notes = [
-        *_notes_named("reference", *references),
+        *_notes_named("ratio", *references),
         *_notes_named("ratio", any(map(_above_one, rows)) and f" above 1: {_ABOVE_REFERENCE}"),
         *_notes_named("class means", *others),
         *_notes_named("accuracy", unbiased and ": of weights without a bias"),

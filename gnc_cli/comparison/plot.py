@@ -72,7 +72,10 @@ def _heading(row: CompareRow) -> tuple[str, str]:
     """Return title and facts of one code."""
     facts = [] if row.max_cosine is None else [f"largest cosine {row.max_cosine:.12g}"]
     if row.best_known is not None and row.gap is not None:
-        facts += [f"best known {row.best_known:.12g}", f"gap {row.gap:.2g}"]
+        facts += [
+            f"{'optimal' if row.proven else 'best known'} {row.best_known:.12g}",
+            f"gap {row.gap:.2g}",
+        ]
     if row.contacts is not None:
         facts.append(f"{count(row.contacts)} contacts")
     name = f"{in_picture(row.congruent_to)}: " if row.congruent_to else ""
@@ -87,8 +90,12 @@ def compared_figure(code: Any) -> Any:
     if row.d <= 3 and code.contact_pairs is not None:
         draw_code(ax, code.weights, code.contact_pairs, code.rattles)
     else:
-        levels = [] if row.best_known is None else [(row.best_known, "best known", GREEN)]
-        draw_cosines(ax, code.weights, levels)
+        word = "optimal" if row.proven else "best known"
+        draw_cosines(
+            ax,
+            code.weights,
+            [] if row.best_known is None else [(row.best_known, word, GREEN)],
+        )
     return figure
 
 

@@ -38,7 +38,7 @@ _COLOURS = {
     ComparisonStatus.NO_ENTRY: "yellow",
 }
 _TITLES = {
-    Mode.FILES: "Codes compared with the known codes",
+    Mode.FILES: "Codes compared with the best known codes",
     Mode.LIST: "Known codes",
 }
 _UNNAMED = {
@@ -143,7 +143,7 @@ def _code_tables(r: FileRow, stamp: TableStamp, verbose: bool) -> list[Table]:
         cosine = ("coherence", decimals(r.coherence), angle, "coherence")
     rows = [cosine]
     if r.best_known is None:
-        remark = "no table, construction or numerical code has this d and K"
+        remark = "no code of this d and K is in a table, built or stored"
         rows.append(("best known", "-", remark, "best_known"))
     else:
         source = cite(r.source or "", r.d, r.K)
@@ -262,7 +262,7 @@ def _endings(rows: Sequence[FileRow]) -> list[Cell]:
     for source, sizes in list(sources.items())[:_MAX_SOURCES]:
         ellipsis = " ..." if len(sizes) > _MAX_SOURCES else ""
         pairs = ", ".join(list(sizes)[:_MAX_SOURCES])
-        notes.append((Styled("best known", "bold"), f": {cite(source)}: {pairs}{ellipsis}"))
+        notes.append((Styled("best known", "bold"), f" for {pairs}{ellipsis}: {cite(source)}"))
     return notes
 
 

@@ -60,6 +60,7 @@ _STYLE: Any = {
     "axes.spines.right": False,
     "axes.axisbelow": True,
     "axes.formatter.useoffset": False,
+    "axes.formatter.min_exponent": 4,
     "text.color": INK,
     "xtick.color": INK,
     "ytick.color": INK,
@@ -192,13 +193,20 @@ def draw_cosines(ax: Any, W: np.ndarray, levels: Sequence[tuple[float, str, str]
     cosines = np.sort(np.clip(W[rows] @ W.T, -1.0, 1.0)[others])
     shown = cosines[np.linspace(0, len(cosines) - 1, min(len(cosines), 5000)).astype(np.intp)]
     ax.plot(np.linspace(0.0, 100.0, len(shown)), shown, color=BLUE, lw=2.5, solid_capstyle="butt")
-    for value, name, colour in levels:
-        ax.axhline(value, color=colour, lw=1.4, ls="--", label=f"{name} {value:z.4f}")
+    for i, (value, name, colour) in enumerate(levels):
+        # The dashes of one line lie in the gaps of the others: lines that coincide are all seen.
+        ax.axhline(
+            value,
+            color=colour,
+            lw=1.4,
+            ls=(3 * i, (3, 3 * max(1, len(levels) - 1))),
+            label=f"{name} {value:z.4f}",
+        )
     sampled = f" (rows: {count(len(rows))} of {count(K)})" if len(rows) < K else ""
     ax.set(title="Pairwise cosines" + sampled, xlabel="pairs, sorted (%)", ylabel="cosine")
     ax.grid()
     if levels:
-        ax.legend(loc="lower right")
+        ax.legend(loc="lower right", handlelength=3.0)
 
 
 def draw_distances(

@@ -133,7 +133,9 @@ def _coloured(lines: Sequence[_Line]) -> list[str]:
     from rich.text import Text
 
     drawing = io.StringIO()
-    console = Console(file=drawing, force_terminal=True, width=10_000, _environ=os.environ)
+    console = Console(
+        file=drawing, force_terminal=True, force_jupyter=False, width=10_000, _environ=os.environ
+    )
     console.print(Text("\n").join(Text.assemble(*line) for line in lines), soft_wrap=True)
     return drawing.getvalue().splitlines()
 

@@ -91,19 +91,18 @@ def _draw_bars(ax: Any, result: BoundsResult) -> int:
     target = _target(result)
     values = [abs(rank(row)) for row in rows]
     start, stop = _value_axis(ax, "x", result, values + ([] if target is None else [target]))
+    labels = {
+        BLUE: "a code exists",
+        ORANGE: "no code exists",
+        GREY: "unproved, or not applicable",
+    }
     for index, (value, row) in enumerate(zip(values, rows, strict=True)):
         is_bound = row.proven and getattr(row, "valid", True)
         colour = GREY if not is_bound else BLUE if row.exists else ORANGE
         end = min(value, stop)
         bar = (end, stop) if row.exists is exists_upwards else (start, end)
-        ax.hlines(index, *bar, color=colour, lw=9, alpha=0.35)
-        ax.plot(value, index, "o", color=colour)
-    for colour, label in (
-        (BLUE, "a code exists"),
-        (ORANGE, "no code exists"),
-        (GREY, "unproved, or not applicable"),
-    ):
-        ax.fill([], [], color=colour, alpha=0.35, label=label)
+        ax.hlines(index, *bar, color=colour, lw=9, alpha=0.35, label=labels.pop(colour, None))
+        ax.plot(end, index, "o" if end == value else ">", color=colour, clip_on=False)
     ends = _ends(best)
     low, high = np.nan_to_num(ends[::-1] if exists_upwards else ends, nan=stop)
     if high > low * (1.0 + 1e-12):
@@ -175,7 +174,7 @@ def _draw_curves(ax: Any, result: BoundsResult, dims: list[int], sizes: list[int
     ax.plot([], [], color=INK, label=f"a code exists {sides[0]}")
     ax.plot([], [], color=INK, ls="--", label=f"no code exists {sides[1]}")
     if target is not None:
-        ax.axhline(target, color=INK, lw=1.2, ls=(0, (5, 3)), label=result.target)
+        ax.axhline(target, color=INK, lw=1.2, ls="-.", label=result.target)
 
 
 def _draw_scales(ax: Any, result: BoundsResult, dims: list[int], sizes: list[int]) -> None:

@@ -66,27 +66,26 @@ def plot_solve(result: SolveResult | SolveSweep, path: str | os.PathLike[str]) -
 
 def code_figure(result: SolveResult) -> Any:
     W, extras = _points(result), result.extras
-    cosine, known = result.max_cosine, result.best_known
-    if result.coherence is not None:
-        cosine = result.coherence
+    cosine = result.max_cosine if result.coherence is None else result.coherence
+    known, optimum = result.best_known, result.optimum
+    optimal = known is not None and bool(known.proven)
     levels = [] if cosine is None else [(cosine, "largest", ORANGE)]
     if known is not None and (cosine is None or known.max_cosine < cosine - 5e-5):
-        levels.append((known.max_cosine, "best known", GREEN))
-    if (optimum := result.optimum) is not None and not optimum.proved:
+        levels.append((known.max_cosine, "optimal" if optimal else "best known", GREEN))
+    if optimum is not None and not optimum.proved and not optimal:
         levels.append((1.0 - optimum.upper, "proved lower bound", PURPLE))
     lower = extras.get("one_vs_rest_lower", np.zeros(0))
     differ = len(lower) and np.ptp(lower) > 1e-6
-    history = extras.get("history")
-    history = np.empty((0, 2)) if history is None else history
+    history = np.reshape([] if extras.get("history") is None else extras["history"], (-1, 2))
     panels = 1 + bool(differ) + (len(history) > 1)
-    figure = new_figure(12.0, max(6.0, 3.2 * panels), *_heading(result))
+    figure = new_figure(12.0, max(6.0, 2.6 * panels), *_heading(result))
     grid = figure.add_gridspec(panels, 2, width_ratios=(1.3, 1.0))
     left = figure.add_subplot(grid[:, 0])
     if result.d <= 3:
         contacts = extras.get("contact_pairs", np.empty((0, 2), np.intp))
         draw_code(left, W, contacts, _rattlers(result)[0])
     else:
-        _draw_gram(figure, left, W)
+        _draw_gram(figure, left, W, "bottom" if panels > 2 else "right")
     right = [figure.add_subplot(grid[row, 1]) for row in range(panels)]
     draw_cosines(right[0], W, levels)
     if differ:
@@ -95,8 +94,10 @@ def code_figure(result: SolveResult) -> Any:
         draw_distances(right[1], lower, extras.get("one_vs_rest_upper", lower), free, [floor])
     if len(history) > 1:
         curve = Curve("", history[:, 0].tolist(), history[:, 1].tolist(), BLUE)
-        draw_curves(right[-1], "Best value so far", [curve])
+        draw_curves(right[-1], "Objective during the search", [curve])
         right[-1].set(xlabel="steps", ylabel="objective")
+        right[-1].locator_params(axis="x", nbins=6, integer=True)
+        right[-1].xaxis.set_major_formatter("{x:,.0f}")
     return figure
 
 
@@ -106,7 +107,7 @@ def _points(result: SolveResult) -> np.ndarray:
     return W if result.coherence is None else antipodes(W)
 
 
-def _draw_gram(figure: Any, ax: Any, W: np.ndarray) -> None:
+def _draw_gram(figure: Any, ax: Any, W: np.ndarray, location: str) -> None:
     """The cosines of all pairs (of evenly spaced rows where K is large), near points together."""
     from matplotlib.colors import LinearSegmentedColormap
 
@@ -117,7 +118,7 @@ def _draw_gram(figure: Any, ax: Any, W: np.ndarray) -> None:
     image = ax.imshow(cosines, cmap=colours, vmin=-reach, vmax=reach, rasterized=True)
     sampled = f" ({count(len(order))} of {count(len(W))})" if len(order) < len(W) else ""
     ax.set(title="Cosines, near points side by side" + sampled, xticks=[], yticks=[])
-    figure.colorbar(image, ax=ax, shrink=0.6, label="cosine")
+    figure.colorbar(image, ax=ax, location=location, shrink=0.6, label="cosine")
 
 
 def plane_figure(result: SolveResult) -> Any:

@@ -302,7 +302,7 @@ class SolveResult(Result):
             advice = "a better code is unlikely"
         elif end is Outcome.CONVERGED:
             advice = "more --restarts may find better"
-        return f"found by {hits} of {self.batches} independent batches of starts; {advice}"
+        return f"{hits} of {self.batches} independent batches of starts found this code; {advice}"
 
 
 @dataclass(frozen=True)

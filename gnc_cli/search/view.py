@@ -114,13 +114,17 @@ def _origin(r: SolveResult) -> tuple[str, str, str, str]:
     kind, _, name = r.origin.partition(": ")
     named = name.partition(",")[0].partition(" (")[0]
     if kind.endswith("stored code"):  # of which the best known code says where it is from
-        named = name.partition(", found by")[0] if kind == "stored code" else ""
+        named = (
+            name.partition(", found by")[0].removeprefix("found by ")
+            if kind == "stored code"
+            else ""
+        )
     parts, starts = [named] if named else [], plural(r.restarts, "start")
     if r.start is not None and r.searched:
         known = r.start.origin.partition(": ")[0]
         parts.append(f"{r.start.gain:.2g} better than the {known}")
     elif r.start is not None and r.steps:
-        parts.append(f"no better from {starts}")
+        parts.append(f"{starts} found none better")
     if r.searched and r.steps:
         parts += [starts, f"seed {r.seed}"]
     parts.append(duration(r.seconds))

@@ -146,7 +146,7 @@ def test_the_ratio_of_random_rows_stands_beside_the_ratio(gnc: Any, tmp_path: Pa
     found = measure(weights=W)
     assert found.gnc2_ratio_random == pytest.approx(0.83, abs=0.02)
     file = put(tmp_path / "w.npz", {"weights": W})
-    assert "; random 0.83" in " ".join(gnc("measure", file).stdout.split())
+    assert "; random rows 0.83" in " ".join(gnc("measure", file).stdout.split())
     assert measure(weights=W, normalize="off").gnc2_ratio_random is None
 
 

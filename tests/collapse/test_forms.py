@@ -75,7 +75,10 @@ def test_gates_and_sheets_of_a_network_with_few_classes(
     assert re.search(r"^GNC1 centred ", run.stdout, re.M)
     assert re.search(r"^GNC3 centred ", run.stdout, re.M)
     assert not re.search(r"^GNC[13]  ", run.stdout, re.M)
-    assert "centred: GNC1, as K = 10 <= d; GNC3, as |mean of class means|^2 = 0.1" in run.stdout
+    assert (
+        "centred: GNC1, as K = 10 <= d; GNC3, as the class means have a mean of squared length 0.1"
+        in run.stdout
+    )
     for key in ("gnc1", "gnc3"):  # all figures with -v
         assert f"\n{key} " in (verbose := gnc("measure", file, "-v").stdout)
     assert "accuracy raw rows, no bias; " in " ".join(verbose.split())

@@ -66,7 +66,7 @@ def test_every_measurement_has_a_picture(
     ("name", "said"),
     [
         ("classes", ["GNC2 0.", "optimum 0.5527", "K = 12, N = 240", "NCC accuracy"]),
-        ("runs", ["seed0.h5", "seed1.h5", "optimum 0.5528", "GNC1: variability"]),
+        ("runs", ["seed0.h5", "seed1.h5", "0.5528 optimum", "GNC1: variability"]),
     ],
 )
 def test_the_picture_says_what_it_shows(
@@ -174,5 +174,5 @@ def test_references_are_named_and_only_proved_ones_called_optimal(
     draw_references(
         ax, [Gnc2Reference(0.75, kind, "x", "proven optimal Tammes code", None, proven)]
     )
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == [f"{word} 0.7500: {name}"]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == [f"0.7500 {word}\n{name}"]
     assert ax.get_ylim()[0] == 0.0

@@ -62,9 +62,10 @@ def test_optimal_is_what_is_proved(result: MeasureResult) -> None:
     assert result.gnc2_reference is not None
     for kind in ("table", "solved", "construction", "file", "pinned"):
         reference = replace(result.gnc2_reference, kind=kind, proven=False)
-        assert "optimal: " not in shown(replace(result, gnc2_reference=reference))
+        assert ", optimal" not in shown(replace(result, gnc2_reference=reference))
     proved = replace(result.gnc2_reference, kind="theorem", id="theorem 3.3", proven=True)
-    assert "optimal: theorem 3.3" in shown(replace(result, gnc2_reference=proved))
+    sheet = shown(replace(result, gnc2_reference=proved))
+    assert f"of {proved.value:.6g}, optimal; random rows 0." in sheet
 
 
 def test_a_ratio_above_one_is_no_record(result: MeasureResult, series: MeasureSeries) -> None:

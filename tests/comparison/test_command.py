@@ -144,9 +144,9 @@ def test_verdicts_in_words(gnc: Run, folder: Path) -> None:
     assert "IMPROVES: below an entry marked proved optimal" in said
     several = gnc("compare", "good.npy", "bad.npy", "own.npy", "--digits", "20").stdout
     for line in (
-        "Codes compared with the known codes   3 rows, 1 matches, 1 worse, 1 no entry",
+        "Codes compared with the best known codes   3 rows, 1 matches, 1 worse, 1 no entry",
         "digits: good.npy: 0.44721359549995793928, root of 5x^2 - 1",
-        "best known: Euclid, Elements, book XIII: (3, 12)",
+        "best known for (3, 12): Euclid, Elements, book XIII",
     ):
         assert line in several, line
     assert "63.43494882" in gnc("compare", "good.npy", "bad.npy", "-v").stdout

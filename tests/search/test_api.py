@@ -372,4 +372,4 @@ def test_advice_fits_what_was_given() -> None:
     assert replace(ended, out="code.npz").advice == ended.advice
     assert replace(ended, out="code.h5").advice == "go on with --resume"
     found = replace(ended, hits=3, batches=5, out="code.h5").advice
-    assert found == "found by 3 of 5 independent batches of starts; go on with --resume"
+    assert found == "3 of 5 independent batches of starts found this code; go on with --resume"

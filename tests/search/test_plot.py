@@ -4,15 +4,19 @@ import os
 import subprocess
 import sys
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
 from PIL import Image
 
 from gnc_cli import solve
 from gnc_cli.brackets import Bracket
+from gnc_cli.console.drawing import draw_cosines, styled
 from gnc_cli.geometry.sphere import random_points
 from gnc_cli.search.plot import code_figure, sweep_figure
 from gnc_cli.search.result import Optimum, SolveResult, SolveSweep
@@ -109,18 +113,24 @@ def test_a_sweep_shows_its_limit_in_both_panels() -> None:
 
 def panels(result: Any) -> dict[str, Any]:
     """The axes of a code's picture by their titles."""
-    return {ax.get_title("left") or ax.get_title(): ax for ax in code_figure(result).axes}
+    return panels_of(code_figure(result))
+
+
+def panels_of(figure: Any) -> dict[str, Any]:
+    return {ax.get_title("left") or ax.get_title(): ax for ax in figure.axes}
 
 
 def test_a_code_stands_beside_the_best_known_one_and_the_bound() -> None:
     descent: Any = solve(10, 12, method="descent", restarts=1)
+    worse = replace(descent, max_cosine=0.3, optimum=Optimum(0.8, 0.1, False, "rankin", ""))
+    known = descent.best_known
     for found, lines in (
         (solve(construction="e8-roots"), ["largest 0.5000"]),
         (descent, [f"largest {descent.max_cosine:.4f}"]),
+        (worse, ["largest 0.3000", f"optimal {known.max_cosine:.4f}"]),
         (
-            replace(descent, max_cosine=0.3, optimum=Optimum(0.8, 0.1, False, "rankin", "")),
-            ["largest 0.3000", f"best known {descent.best_known.max_cosine:.4f}"]
-            + ["proved lower bound 0.2000"],
+            replace(worse, best_known=replace(known, proven=False)),
+            ["largest 0.3000", f"best known {known.max_cosine:.4f}", "proved lower bound 0.2000"],
         ),
     ):
         ax = panels(found)["Pairwise cosines"]
@@ -128,8 +138,43 @@ def test_a_code_stands_beside_the_best_known_one_and_the_bound() -> None:
 
 
 def test_distances_are_drawn_where_they_differ() -> None:
-    assert {"One-vs-rest distances", "Best value so far"} <= {*panels(RESULTS["full"])}
+    assert {"One-vs-rest distances", "Objective during the search"} <= {*panels(RESULTS["full"])}
     assert "One-vs-rest distances" not in panels(RESULTS["no brackets"])
+
+
+def test_lines_of_one_value_are_all_seen() -> None:
+    colours = ("#ff0000", "#00ff00", "#0000ff")
+    for count in (1, 2, 3):
+        figure = Figure(dpi=300)
+        levels = [(0.5, "", colour) for colour in colours[:count]]
+        draw_cosines(figure.add_axes((0, 0, 1, 1)), np.array([[1.0, 0], [0, 1]]), levels)
+        figure.axes[0].get_legend().remove()
+        canvas = FigureCanvasAgg(figure)
+        canvas.draw()
+        pixels = np.asarray(canvas.buffer_rgba())[..., :3].reshape(-1, 3)
+        shares = [(pixels == 255 * np.eye(3)[i]).all(axis=1).sum() for i in range(count)]
+        assert min(shares) > 0.5 * max(shares) > 0
+
+
+def test_numbers_of_steps_do_not_run_into_each_other() -> None:
+    history = HISTORY * [400, 1]
+    with styled():
+        extras = full_extras(100) | {"history": history}
+        figure = code_figure(result_of(random_code(10, 100), **extras))
+        figure.draw_without_rendering()
+    labels = [label for label in figure.axes[-1].get_xticklabels() if label.get_text()]
+    boxes = [label.get_window_extent() for label in labels]
+    assert "100,000" in [label.get_text() for label in labels]
+    assert all(a.x1 + 5 < b.x0 for a, b in pairwise(boxes))
+
+
+def test_a_gram_matrix_fills_its_column() -> None:
+    for name in ("full", "no brackets"):
+        with styled():
+            figure = code_figure(RESULTS[name])
+            figure.draw_without_rendering()
+        matrix = panels_of(figure)["Cosines, near points side by side"].get_window_extent()
+        assert matrix.height > 0.6 * figure.bbox.height
 
 
 def test_pyplot_is_never_imported(tmp_path: Path) -> None:

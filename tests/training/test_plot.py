@@ -35,7 +35,7 @@ def test_pictures_are_reproducible_and_say_what_they_show(tmp_path: Path) -> Non
     assert text == (tmp_path / "two.svg").read_text()
     for words in (
         "glyphs: cnn, learned classifier",
-        "optimum 1.0000",
+        "1.0000 optimum",
         "automobile",
         "GNC1: variability",
         "NCC, test set",
