@@ -13,7 +13,7 @@ from sphinx.application import Sphinx
 import gnc_cli
 
 sys.path.insert(0, str(Path(__file__).parent))
-import table_of_codes  # noqa: E402
+import table_of_codes
 
 project = "gnc"
 author = "The gnc developers"

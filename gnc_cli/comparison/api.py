@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 @entry(Compare)
-def compare(call: Compare) -> "CompareResult":  # noqa: D417  # `entry` makes `call`
+def compare(call: Compare) -> "CompareResult":
     """Compare codes with the best known ones, and name the known ones.
 
     Give files, or --list the table.

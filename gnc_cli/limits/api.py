@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 @entry(Bounds)
-def bounds(call: Bounds) -> "BoundsResult":  # noqa: D417  (`entry` adds the parameters)
+def bounds(call: Bounds) -> "BoundsResult":
     """Bound how far apart K classes can be in d dimensions, with proofs from both sides.
 
     Give two of d, K and a margin to get the third; give all three to learn whether such a code
