@@ -316,7 +316,7 @@ def _section(m: int) -> Construction:
     )
 
 
-_ORBITS = {
+ORBITS = {
     (119, 10): (
         (7, 11, 13, 7),
         (4, 32, 57, 293, 300, 303, 318),
@@ -349,7 +349,7 @@ def orbit_points(moduli: Sequence[int], points: Iterable[int]) -> list[int]:
 
 
 def _orbits(n: int, k: int) -> Construction:
-    moduli, points, products = _ORBITS[n, k]
+    moduli, points, products = ORBITS[n, k]
     return transitive_code(
         f"orbits-{n}-{k}",
         f"linear code [{n},{k},{(n - max(products)) // 2}] of orbits of points",
@@ -509,7 +509,7 @@ FAMILIES: tuple[Family, ...] = (
         "2^k",
         "1 - 2b/n",
         _KOHNERT,
-        codes={shape: _orbits(*shape) for shape in _ORBITS},
+        codes={shape: _orbits(*shape) for shape in ORBITS},
     ),
     small_family(
         "bch-n-k",
