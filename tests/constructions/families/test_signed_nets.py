@@ -33,6 +33,8 @@ def test_nets_over_a_power_of_two_have_the_standard_basis(name: str, d: int, K: 
     q, r = d // int(name.split("-")[2]), int(name.split("-")[2])
     assert (code.d, code.K, code.cosine.text) == (d, K, f"1/{r}")
     check(code)
+    # The first rows end with rows at the whole code's cosine.
+    assert code.build().first(K - 7).verify().attained
     # The basis of each class, in place of its lines, changes no inner product of two points.
     rows, plain = np.asarray(code.build()), NetRows(net_lines(q, r), sign_patterns(r))
     points = np.asarray(plain)
