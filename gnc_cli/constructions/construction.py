@@ -28,7 +28,8 @@ import numpy as np
 _BLOCK_ENTRIES = 1 << 18
 """Entries of streamed rows that are made at a time: they stay in cache."""
 _WITNESSES = 32
-"""Rows that are held against all others in search of a pair at the whole code's cosine."""
+"""Rows at each end that are compared with all others in search of a pair at the whole code's
+cosine."""
 _WITNESS_BLOCK = 1 << 15
 """Rows that are made at a time in this search."""
 _ROUNDING = 1e-12
@@ -157,7 +158,9 @@ class _FirstRows(CodeRows):
     def verify(self) -> Verification:
         """The whole code's cosine bounds theirs; a pair that attains it makes it exact."""
         whole = self.whole.verify()
-        some, largest = self.unit(0, _WITNESSES), whole.max_cosine.value
+        # A standard basis may come first, an orthoplex last.
+        ends = (self.unit(0, _WITNESSES), self.unit(-_WITNESSES, len(self)))
+        some, largest = np.concatenate(ends), whole.max_cosine.value
         attained = any(
             (np.abs(some @ self.unit(start, start + _WITNESS_BLOCK).T - largest) <= _ROUNDING).any()
             for start in range(0, len(self), _WITNESS_BLOCK)

@@ -22,6 +22,12 @@ Z4-linear codes.
   largest exponent of the trace functions' terms. 2^k words are 2^k rows with largest cosine
   1 - 2 b / n. In every code of the table there is equality, as `verify` finds by Walsh transforms
   of representatives of all words. Two extended cyclic codes have more words than they.
+- Codes [n, 10, b] without the word of ones, n not a power of two: coordinates are points of the
+  projective space over F_2, whole orbits of multiplication by x in a product of rings F_2[x]/(f).
+  Orbits were chosen by simulated annealing; [198, 10, 96] has the weights 96 and 112 alone.
+- Sections of DG(m, m/2 - 1): two forms of the set differ by one of rank m - 2 in
+  (2^(m-1) - 1)(2^m - 1)/3 of 2^(2m-2) - 1 cases, so that 2^(m-2) times as many rows have the
+  largest cosine c with a row. Projected orthogonally to it, their largest cosine is c/(1 + c).
 - Shortened and punctured codes of all these, below 2^m dimensions. That the bounds on their cosines
   are attained was found by `verify` for every code offered here.
 """
@@ -33,9 +39,23 @@ from functools import partial
 
 import numpy as np
 
-from gnc_cli.constructions.boolean_functions import CoordinateSymmetry, FormSet, Span, normal
-from gnc_cli.constructions.construction import CodeRows, Construction, Cosine, Family, small_family
+from gnc_cli.constructions.boolean_functions import (
+    CoordinateSymmetry,
+    FormSet,
+    Span,
+    hadamard,
+    normal,
+)
+from gnc_cli.constructions.construction import (
+    CodeRows,
+    Construction,
+    Cosine,
+    Family,
+    small_family,
+    transitive_code,
+)
 from gnc_cli.constructions.fields import finite_field
+from gnc_cli.constructions.integer_rows import IntegerRows, cross_section
 from gnc_cli.constructions.sign_rows import PuncturedRows, ShortenedRows, SignRows
 
 _KERDOCK = (
@@ -58,6 +78,7 @@ _THREE_ERROR = (
     "binary Reed-Muller codes"
 )
 _BCH = "Bose, Ray-Chaudhuri 1960; Hocquenghem 1959; Kasami, Lin, Peterson 1967"
+_KOHNERT = "Kohnert 2007, Constructing two-weight codes with prescribed groups of automorphisms"
 _FOUND = "distance by Walsh transforms of all words"
 _CUT = "MacWilliams and Sloane 1977, The Theory of Error-Correcting Codes, chapter 1"
 _MOST_SHORTENED, _MOST_PUNCTURED = 35, 30
@@ -275,6 +296,70 @@ def _cyclic(name: str, n: int, k: int, b: int, exponents: tuple[int, ...], why: 
     return _sign_code(f"{name}-{n}-{k}", title, m, k, n - 2 * b, why, forms)
 
 
+def _section(m: int) -> Construction:
+    code = _delsarte_goethals(m, m // 2 - 1)
+    root = 2 ** (m // 2 - 1)
+
+    def build() -> CodeRows:
+        rows = IntegerRows(SignRows(code.forms()).signs(0, code.K).astype(np.int32))
+        return cross_section(rows, 0, Fraction(1, root))
+
+    return Construction(
+        f"{code.name}-section",
+        f"the rows of {code.title} at cosine 1/{root} from one, as it sees them",
+        code.d - 1,
+        2 ** (m - 2) * (2 ** (m - 1) - 1) * (2**m - 1) // 3,
+        Cosine.of(Fraction(1, root + 1)),
+        None,
+        _Z4,
+        build,
+    )
+
+
+ORBITS = {
+    (119, 10): (
+        (7, 11, 13, 7),
+        (4, 32, 57, 293, 300, 303, 318),
+        {7: 645, -9: 308, -25: 63, -41: 7},
+    ),
+    (198, 10): (
+        (25, 7, 31),
+        (16, 17, 80, 86, 89, 93, 193, 198, 210, 215, 339, 340, 345, 346),
+        {6: 825, -26: 198},
+    ),
+}
+"""(n, k) -> polynomials f, with the constant coefficient as lowest bit; a point of each orbit, the
+coefficients modulo each f from the lowest bit on; inner products of rows of signs, with their
+neighbours."""
+
+
+def orbit_points(moduli: Sequence[int], points: Iterable[int]) -> list[int]:
+    """Return the points and all their images under multiplication by x modulo each polynomial."""
+    images: list[int] = []
+    for point in points:
+        while point not in images:
+            images.append(point)
+            rest, point, low = point, 0, 0
+            for f in moduli:
+                degree = f.bit_length() - 1
+                shifted = (rest & (1 << degree) - 1) << 1
+                point |= min(shifted, shifted ^ f) << low
+                rest, low = rest >> degree, low + degree
+    return images
+
+
+def _orbits(n: int, k: int) -> Construction:
+    moduli, points, products = ORBITS[n, k]
+    return transitive_code(
+        f"orbits-{n}-{k}",
+        f"linear code [{n},{k},{(n - max(products)) // 2}] of orbits of points",
+        n,
+        _KOHNERT,
+        lambda: IntegerRows(hadamard(k)[:, orbit_points(moduli, points)]),
+        *((Fraction(product, n), neighbours) for product, neighbours in products.items()),
+    )
+
+
 _Codes = Mapping[tuple[int, ...], SignCode]
 _KERDOCK_CODES: _Codes = {(m,): _kerdock(m) for m in range(4, 13, 2)}
 _GOLD_CODES: _Codes = {(m,): _gold(m) for m in range(3, 12, 2)}
@@ -405,6 +490,26 @@ FAMILIES: tuple[Family, ...] = (
         "2^-s",
         _Z4,
         codes=_FURTHER_CODES,
+    ),
+    small_family(
+        "delsarte-goethals-m-section",
+        "the rows of DG(m, m/2 - 1) at its largest cosine from one, as it sees them",
+        "m = 4, 6",
+        "2^m - 1",
+        "2^(m-2) (2^(m-1) - 1)(2^m - 1)/3",
+        "1/(2^(m/2-1) + 1)",
+        _Z4,
+        codes={(m,): _section(m) for m in (4, 6)},
+    ),
+    small_family(
+        "orbits-n-k",
+        "linear code whose coordinates are orbits of projective points",
+        "n-k = 119-10, 198-10",
+        "n",
+        "2^k",
+        "1 - 2b/n",
+        _KOHNERT,
+        codes={shape: _orbits(*shape) for shape in ORBITS},
     ),
     small_family(
         "bch-n-k",

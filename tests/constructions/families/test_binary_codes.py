@@ -6,20 +6,22 @@ from itertools import combinations, starmap
 import numpy as np
 import pytest
 
-from gnc_cli.constructions.boolean_functions import normal, sweep
+from gnc_cli.constructions.boolean_functions import Span, normal, sweep
 from gnc_cli.constructions.construction import Construction
 from gnc_cli.constructions.families.binary_codes import (
     FAMILIES,
+    ORBITS,
     PRIMITIVE,
     SIGN_CODES,
     SignCode,
+    orbit_points,
     trace_forms,
     z4_forms,
 )
 from gnc_cli.constructions.fields import finite_field
 from gnc_cli.constructions.registry import find
 from gnc_cli.constructions.sign_rows import SignRows
-from tests.constructions.checks import check
+from tests.constructions.checks import check, named, strongly_regular
 
 LARGE = [c for c in SIGN_CODES.values() if c.k > 13]
 QUICK = [c for c in LARGE if c.d < 2048 and c.k - c.d.bit_length() < 23 and c.name != "bch-64-36"]
@@ -81,6 +83,36 @@ def test_designed_distances(shape: tuple[int, int]) -> None:
     below = {e for coset in cosets for e in coset}
     assert all(e in below or max(_coset(m, e)) > largest for e in range(1, largest + 1))
     assert k == 1 + len(below)
+
+
+@pytest.mark.parametrize("m", [4, 6])
+def test_sections_have_all_rows_at_the_largest_cosine(m: int) -> None:
+    whole, part = named(f"delsarte-goethals-{m}"), named(f"delsarte-goethals-{m}-section")
+    assert (part.d, part.cosine.text) == (2**m - 1, {4: "1/3", 6: "1/5"}[m])
+    check(part)
+    # By the whole code's distribution: as many rows are at its largest cosine from each row.
+    found = whole.build().verify().distribution
+    assert found is not None and found[0][0] == whole.cosine
+    assert part.K == 2 * found[0][1] // whole.K
+
+
+@pytest.mark.parametrize("shape", [(119, 10), (198, 10)], ids=str)
+def test_codes_of_orbits(shape: tuple[int, int]) -> None:
+    n, k = shape
+    code = named(f"orbits-{n}-{k}")
+    assert (code.d, code.K) == (n, 2**k) and check(code).distribution is not None
+    moduli, points, _ = ORBITS[shape]
+    columns = orbit_points(moduli, points)
+    assert len(columns) == len(set(columns)) == n and 0 < min(columns) <= max(columns) < 2**k
+    # Of no subcode, and closed under multiplication by x, which starts from any of the points.
+    assert Span(np.array(columns)[:, None] >> np.arange(k) & 1).rank == k
+    assert set(orbit_points(moduli, columns[::-1])) == set(columns)
+
+
+def test_the_code_of_two_weights_is_a_strongly_regular_graph() -> None:
+    # Words at distance 112: degree 198, (Kohnert 2007; Brouwer and van Maldeghem, SRG tables).
+    rows = np.asarray(named("orbits-198-10").build())
+    assert strongly_regular(rows @ rows.T < -0.1) == (1024, 198, 22, 42)
 
 
 CUT = [
