@@ -244,7 +244,8 @@ def _reed_solomon(q: int, n: int, k: int) -> Construction | None:
 
 def _polynomials(d: int) -> Iterator[tuple[int, int, int]]:
     """Codes at half of the field's points or more, with four coefficients or more: nets or binary
-    codes have more rows than the others."""
+    codes have more rows than the others.
+    """
     for n in range(isqrt(d), isqrt(2 * d) + 1):
         for q in (2 * d // n, 2 * d // n - 1) if d % n == 0 else ():
             for k in range(4, (n + 1) // 2 + 1):
