@@ -29,7 +29,7 @@ def main() -> None:
         from gnc_cli.runtime.deadline import Deadline
 
         _handle(_interrupt)
-        Deadline.program_began = began
+        Deadline.program_start = began
         run()
     except KeyboardInterrupt:
         code = _INTERRUPTED

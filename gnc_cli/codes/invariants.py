@@ -205,7 +205,7 @@ def covering_radius(W: np.ndarray, deadline: Deadline) -> Bracket:
         else:
             with suppress(Unexamined):
                 least = _design_cosine(design(W, deadline).strength, d)
-            reached = max(_deepest_hole(W, deadline.within(_SECONDS)), least)
+            reached = max(_deepest_hole(W, deadline.limited(_SECONDS)), least)
     return Bracket(math.degrees(math.acos(reached)), math.degrees(math.acos(least)))
 
 
@@ -281,7 +281,7 @@ def rigidity(W: np.ndarray, contact_pairs: np.ndarray, deadline: Deadline) -> Ri
     strict = stress > _STRICT
     motion = np.zeros(0)
     if not strict.all():
-        solution = _programme(jacobian, deadline.within(_PROGRAMME_SECONDS))
+        solution = _programme(jacobian, deadline.limited(_PROGRAMME_SECONDS))
         if solution is None:
             raise Unexamined("the linear programme was not solved, for lack of time or of digits")
         motion, rates, stress = solution
@@ -325,7 +325,7 @@ def _backbone(
         np.ones(len(W), dtype=bool),
         _pairs_above,
         scale=1.0 - bars.largest(W),
-        deadline=deadline.within(_PROGRAMME_SECONDS),
+        deadline=deadline.limited(_PROGRAMME_SECONDS),
     )
     if second.lower is not None:
         along = np.einsum("kd,kd->k", second.lower, W)[:, None] * W

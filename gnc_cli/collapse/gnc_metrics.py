@@ -224,7 +224,7 @@ class GNCMetrics:
         with Processes.current() as processes:
             if processes.size == 1:
                 return
-            whole = reduce(Accumulated.joined, processes.each(self._part))
+            whole = reduce(Accumulated.joined, processes.exchange(self._part))
         if whole.stale:
             # In every process, so that all can judge again.
             self._part = self._part.without_second_pass()
@@ -275,7 +275,7 @@ class GNCMetrics:
         """
         started = time.monotonic()
         if time_limit is not None:
-            deadline = (Deadline() if deadline is None else deadline).within(time_limit)
+            deadline = (Deadline() if deadline is None else deadline).limited(time_limit)
         state = self.accumulated()
         moments = state.gnc
         if not moments.N:

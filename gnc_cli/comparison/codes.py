@@ -331,7 +331,7 @@ def rho_bracket(W: np.ndarray, row_max: np.ndarray, deadline: Deadline) -> Brack
     if deadline.expired:
         return simple
     rows = np.argsort(-row_max, kind="stable")[:_BRACKETED]
-    few = one_vs_rest(W, rows, deadline=deadline.within(_SECONDS))
+    few = one_vs_rest(W, rows, deadline=deadline.limited(_SECONDS))
     return simple.narrowed(Bracket(0.0, float(few.upper.min())))
 
 

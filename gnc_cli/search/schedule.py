@@ -144,7 +144,7 @@ def search(
     if state.start is not None and not effort.counted and not state.tasks:
         source = "quick hop" if problem.K <= MOST_POINTS or is_long(problem) else "hop"
         task = Task(source, (seed,), problem, effort, share=_SHARES[0], device=device)
-        some = deadline.within(_KNOWN_SHARE * deadline.remaining)
+        some = deadline.limited(_KNOWN_SHARE * deadline.remaining)
         first = perform(_from_known(task, state.start), some)
         state.restarts, state.steps = state.restarts + first.restarts, state.steps + first.steps
         _learn(problem, effort, state, 0, [first])

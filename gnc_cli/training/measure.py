@@ -19,7 +19,7 @@ from gnc_cli.errors import DataError
 from gnc_cli.metrics.decisions import Decisions, Judge, stream_decisions
 from gnc_cli.metrics.rows import ArrayRows, Pass, blocks, to_numpy
 from gnc_cli.runtime.deadline import Deadline
-from gnc_cli.runtime.distributed import of_first, share
+from gnc_cli.runtime.distributed import run_on_first, share
 from gnc_cli.runtime.threads import limit_threads
 from gnc_cli.training.data.image_set import ImageData
 from gnc_cli.training.networks.batches import DeviceImages, Normalisation
@@ -140,7 +140,7 @@ class NetworkMeasurer:
                 if buffer is not None:
                     features[split] = self._gather(buffer), images.labels
             # Once for all: each process has a clock of its own, and would find another bracket.
-            result = of_first(
+            result = run_on_first(
                 self._processes,
                 lambda: metrics.compute(weights, time_limit=patience, deadline=deadline),
             )
@@ -195,7 +195,7 @@ class NetworkMeasurer:
 
         trouble = self._trouble_in_any(judge)
         own = functools.reduce(Decisions.joined, blocks_judged) if blocks_judged else None
-        parts = [part for part in self._processes.each(own) if part is not None]
+        parts = [part for part in self._processes.exchange(own) if part is not None]
         if trouble is not None:
             raise DataError(trouble)
         if not parts:
@@ -285,7 +285,7 @@ class NetworkMeasurer:
         """The features of all processes, in the set's own order, in the first."""
         if self._processes.size == 1:
             return own
-        parts = self._processes.each(own)
+        parts = self._processes.exchange(own)
         if self._processes.first:
             return np.concatenate(list(parts))
         for _ in parts:

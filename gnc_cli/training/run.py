@@ -17,7 +17,7 @@ from gnc_cli.errors import DataError, UsageError
 from gnc_cli.io.arguments import check_apart
 from gnc_cli.parameters import is_page, requires, spelled
 from gnc_cli.runtime.deadline import Deadline
-from gnc_cli.runtime.distributed import Processes, in_all, of_first
+from gnc_cli.runtime.distributed import Processes, run_on_all, run_on_first
 from gnc_cli.runtime.threads import limit_threads
 from gnc_cli.training.data.image_set import ImageData, data_facts
 from gnc_cli.training.data.load import load_images, load_matched
@@ -62,7 +62,7 @@ def run_series(call: Train, *, several: bool = True) -> TrainSeries:
     Raises:
         UsageError: the call asks for all placements, and `several` is False.
     """
-    deadline = Deadline.of_call(call.time_limit, call.interrupt)
+    deadline = Deadline.begin_call(call.time_limit, call.interrupt)
     _check(call)
     processes, device = start_processes(call.device)
     with processes, limit_threads(1):
@@ -121,12 +121,12 @@ class Job:
     def run(self, *, several: bool) -> TrainSeries:
         """Read the images, plan the heads, train; see `run_series`."""
         call, processes, out = self.call, self.processes, self.call.folder
-        of_first(processes, partial(_check_files, call))
+        run_on_first(processes, partial(_check_files, call))
         stored = None
         if out is not None and call.resume:
-            stored = of_first(processes, partial(read_stored_run, out))
+            stored = run_on_first(processes, partial(read_stored_run, out))
         elif out is not None:
-            of_first(processes, partial(check_free, out, force=call.force))
+            run_on_first(processes, partial(check_free, out, force=call.force))
         chosen = choices(call)
         settings = (
             settings_of(chosen, page=is_page(call.plot))
@@ -147,7 +147,7 @@ class Job:
         plan = (
             self._plans(settings, data)[0]
             if stored is None
-            else in_all(processes, partial(stored.plan_for, data))
+            else run_on_all(processes, partial(stored.plan_for, data))
         )
         run = self._train(settings, plan, data, out, resume=stored is not None)
         run = dataclasses.replace(run, seconds=self.deadline.elapsed)
@@ -181,19 +181,19 @@ class Job:
                     f"{spelled('ood')} if it has it, as when it began"
                 ) from error
 
-        return in_all(self.processes, read)
+        return run_on_all(self.processes, read)
 
     def _plans(self, settings: Settings, data: ImageData) -> list[HeadPlan]:
         """The head, or one for each placement; code, similarity, places: once for all processes."""
         K, processes, path = len(data.class_names), self.processes, settings.similarity
         read_code = partial(plan_code, settings, K, self.deadline, self.call.threads)
-        d, code = of_first(processes, read_code)
+        d, code = run_on_first(processes, read_code)
         similarity = None
         if settings.assignment in ("best", "worst") and path is not None:
-            similarity = of_first(processes, partial(read_similarity, path, K))
+            similarity = run_on_first(processes, partial(read_similarity, path, K))
         elif settings.assignment in ("best", "worst"):
             similarity = self._similarity(settings, d, data)
-        return of_first(processes, partial(plan_heads, settings, d, K, code, similarity))
+        return run_on_first(processes, partial(plan_heads, settings, d, K, code, similarity))
 
     def _similarity(self, settings: Settings, d: int, data: ImageData) -> np.ndarray:
         """Cosines (K, K) of the class means of a short learned run, of which nothing is written.
@@ -268,7 +268,9 @@ class Job:
                 on_epoch=call.on_epoch,
             )
             if resume:
-                epochs.resume(in_all(processes, partial(read_checkpoint, f"{folder.path}/last.pt")))
+                epochs.resume(
+                    run_on_all(processes, partial(read_checkpoint, f"{folder.path}/last.pt"))
+                )
             if self.deadline.seconds is None and processes.first:
                 announce_time(settings, training)
             folder.config(
@@ -289,24 +291,24 @@ class Job:
         """One run for each placement, side by side in one folder, until one does not complete."""
         processes, call, out = self.processes, self.call, self.call.folder
         if out is not None:
-            of_first(processes, partial(clear_series, Path(out), force=False))
+            run_on_first(processes, partial(clear_series, Path(out), force=False))
         rows: list[TrainResult] = []
         digits = len(str(len(plans)))
         with RunFolder.claim(
             processes, out, label=settings.label, force=call.force, resume=call.resume
         ) as folder:
             if call.force and not call.resume:
-                of_first(processes, partial(clear_series, Path(folder.path), force=True))
+                run_on_first(processes, partial(clear_series, Path(folder.path), force=True))
             folder.config(settings, runs=len(plans))
             for at, plan in enumerate(plans, 1):
                 where = f"{folder.path}/assignment-{at:0{digits}d}"
                 named = dataclasses.replace(settings, assignment=f"{at} of {len(plans)}")
-                begun = call.resume and of_first(
+                begun = call.resume and run_on_first(
                     processes, partial(os.path.exists, f"{where}/last.pt")
                 )
                 if begun:
-                    stored: StoredRun = of_first(processes, partial(read_stored_run, where))
-                    plan = in_all(processes, partial(stored.plan_for, data))
+                    stored: StoredRun = run_on_first(processes, partial(read_stored_run, where))
+                    plan = run_on_all(processes, partial(stored.plan_for, data))
                 rows.append(self._train(named, plan, data, where, resume=begun))
                 if rows[-1].outcome != "completed":
                     break
