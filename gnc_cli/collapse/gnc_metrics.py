@@ -82,7 +82,7 @@ class GNCMetrics:
         variants: Annotated[str, Parameter("Further metrics.", one_of(Variants))] = "none",
         reference: Annotated[
             float | None,
-            Parameter("What GNC2 is held against.", real(above=0.0, most=2.0)),
+            Parameter("What GNC2 is held against.", real(greater_than=0.0, maximum=2.0)),
         ] = None,
     ) -> None:
         self.d, self.K, self.normalize = d, K, normalize
@@ -252,7 +252,7 @@ class GNCMetrics:
         weights: Any = None,
         *,
         detail: Annotated[bool, Parameter("Also quantiles and rattlers.")] = False,
-        time_limit: Annotated[float | None, Parameter("Seconds.", real(above=0.0))] = None,
+        time_limit: Annotated[float | None, Parameter("Seconds.", real(greater_than=0.0))] = None,
         deadline: Deadline | None = None,
     ) -> MeasureResult:
         """Return the metrics of all batches so far; batches may be added afterwards.

@@ -29,7 +29,7 @@ from gnc_cli.errors import DataError, UsageError
 from gnc_cli.io.arguments import validated
 from gnc_cli.metrics.rows import to_numpy
 from gnc_cli.parameters import Device
-from gnc_cli.parsing import shown
+from gnc_cli.parsing import quote
 from gnc_cli.runtime.distributed import Processes, run_on_all, run_on_first
 from gnc_cli.runtime.threads import limit_threads, resolve_device
 
@@ -160,7 +160,7 @@ def _unwrapped(model: Any) -> nn.Module:
         elif isinstance(model, nn.Module):
             return model
         else:
-            raise UsageError(f"model must be a torch.nn.Module, got {shown(model)}")
+            raise UsageError(f"model must be a torch.nn.Module, got {quote(model)}")
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from typing import Any
 
 from gnc_cli.brackets import Bracket
 from gnc_cli.console.table import Styled, Table
-from gnc_cli.figures import between, count, rounded
+from gnc_cli.figures import count, format_bracket, rounded
 from gnc_cli.keys import documents
 
 _WORD = 16
@@ -93,7 +93,7 @@ def written(value: Any, better: str = "") -> str:
     if isinstance(value, int):
         return count(value)
     if isinstance(value, Bracket):
-        return between(value, _DIGITS)
+        return format_bracket(value, _DIGITS)
     if isinstance(value, float):
         return rounded(value, better == "lower", _DIGITS) if better else f"{value:.{_DIGITS}g}"
     if isinstance(value, (tuple, list)):

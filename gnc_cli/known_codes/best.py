@@ -24,7 +24,7 @@ from gnc_cli.known_codes.table import (
     our_copy,
     read_public_table,
 )
-from gnc_cli.records import HIDDEN
+from gnc_cli.records import NOT_IN_JSON
 
 if TYPE_CHECKING:
     from gnc_cli.constructions.construction import Construction, Cosine
@@ -66,15 +66,15 @@ class BestKnown:
     `--table` also what that table has."""
     how: str | None = None
     """The command that found the code, or writes the stored one, where this project found it."""
-    own: bool = field(default=True, metadata=HIDDEN, repr=False, compare=False)
+    own: bool = field(default=True, metadata=NOT_IN_JSON, repr=False, compare=False)
     """The code has the size that was asked for."""
-    exact: Fraction | None = field(default=None, metadata=HIDDEN, repr=False, compare=False)
+    exact: Fraction | None = field(default=None, metadata=NOT_IN_JSON, repr=False, compare=False)
     """The cosine with every digit of its table; None where it is from none."""
-    rounding: float = field(default=0.0, metadata=HIDDEN, repr=False, compare=False)
+    rounding: float = field(default=0.0, metadata=NOT_IN_JSON, repr=False, compare=False)
     """Largest difference between the figure and the cosine of the code behind it."""
-    stamp: TableStamp | None = field(default=None, metadata=HIDDEN, repr=False, compare=False)
+    stamp: TableStamp | None = field(default=None, metadata=NOT_IN_JSON, repr=False, compare=False)
     """The table that the figure is from; None where it is from none."""
-    on_record: bool = field(default=True, metadata=HIDDEN, repr=False, compare=False)
+    on_record: bool = field(default=True, metadata=NOT_IN_JSON, repr=False, compare=False)
     """Whether a theorem, a table or our numerical codes have an entry of what was asked: then
     equality is a tie, and a smaller cosine news. Parts of larger codes and constructions are no
     records."""

@@ -3,7 +3,7 @@
 import re
 from itertools import takewhile
 
-from gnc_cli.figures import SHORT
+from gnc_cli.figures import MAX_REMARK
 
 PROVEN = {
     True: "proved optimal",
@@ -64,9 +64,9 @@ def cited(source: str, d: int = 0, K: int = 0) -> str:
     if names:
         who = " and ".join(names) if len(names) <= 2 else f"{names[0]} et al."
         return f"{who} {year[0]}" if year else who
-    if len(source) <= SHORT:
+    if len(source) <= MAX_REMARK:
         return source
     citation = _CITED.search(source)
-    if citation and len(citation[0].strip()) <= SHORT:
+    if citation and len(citation[0].strip()) <= MAX_REMARK:
         return citation[0].strip()
     return re.split(r"(?<!\d), | \((?!\d)", source)[0]

@@ -237,7 +237,7 @@ def _call(
 
 
 def _active_backend() -> Any:
-    """Return the caller's joblib backend, or loky's workers, which ignore the folder and signals."""
+    """Return the caller's joblib backend, or loky with workers that ignore folder and signals."""
     from joblib.parallel import LokyBackend, get_active_backend
 
     class SafeLoky(LokyBackend):
@@ -258,7 +258,7 @@ def _active_backend() -> Any:
 
 
 def _watch_parent(parent: int) -> None:
-    """Let a worker ignore Ctrl-C, on which the parent decides, and exit once its parent is dead."""
+    """Watch the parent in a worker: exit once it is dead, and leave Ctrl-C to it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def watch() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 from gnc_cli.brackets import Bracket, Number
 from gnc_cli.collapse.result import FORMS, MeasureResult
-from gnc_cli.records import ASIDE, HIDDEN, HIGHER, LABEL, LOWER, WORD, Result
+from gnc_cli.records import HIGHER, LABEL, LOWER, NOT_IN_JSON, OFF_DASHBOARD, WORD, Result
 
 _OF_A_FILE = ("file", "snapshot", "layer", "out", "attrs")
 """Measure's fields that say which file a row is from: here it is the run."""
@@ -117,7 +117,7 @@ class TrainResult(_Training):
     """Name of the network, as in `--model`."""
     head: HeadFacts
     """The classifier and what it costs."""
-    recipe: dict[str, Any] = field(metadata=ASIDE)
+    recipe: dict[str, Any] = field(metadata=OFF_DASHBOARD)
     """Optimizer, schedule, batch size, precision, augmentation, preset."""
     seed: int
     """Decides everything random in the run."""
@@ -155,7 +155,9 @@ class TrainResult(_Training):
     """Measure's record of the training features when they were measured last, None where they never
     were; its fields stand in the JSON beside those above, `epoch` a fraction where the run stopped
     inside one."""
-    extras: dict[str, Any] = field(default_factory=dict, metadata=HIDDEN, repr=False, compare=False)
+    extras: dict[str, Any] = field(
+        default_factory=dict, metadata=NOT_IN_JSON, repr=False, compare=False
+    )
     """Arrays for plots: `features`, `labels`, `weights` where d is 2 or 3; never printed."""
 
     @property
@@ -189,7 +191,7 @@ class TrainSeries(_Training):
     """That of the last run: `completed`, `time_limit` or `interrupted`."""
     rows: tuple[TrainResult, ...]
     """One run per placement."""
-    single: bool = field(default=False, metadata=HIDDEN)
+    single: bool = field(default=False, metadata=NOT_IN_JSON)
     """Whether one run was asked for: the command prints it in place of the series."""
 
     def lines(self) -> list[dict[str, Any]]:

@@ -16,7 +16,7 @@ import numpy as np
 
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.parameters import spelled
-from gnc_cli.parsing import listed
+from gnc_cli.parsing import abridge
 from gnc_cli.training.data.fonts import Face, GlyphDrawer, find_fonts, read_faces, split_faces
 from gnc_cli.training.data.image_set import (
     ImageData,
@@ -184,7 +184,7 @@ def glyphs_of(
     name = _DEJAVU if fonts is None else root.name
     if not len(known):
         raise DataError(
-            f"the fonts in {name!r} have none of the network's classes ({listed(names)}); "
+            f"the fonts in {name!r} have none of the network's classes ({abridge(names)}); "
             f"give {spelled('ood')} other fonts, as in glyphs:DIR"
         )
     return _image_set(pictures[known], there[known]), known.tolist(), name, warnings

@@ -12,7 +12,7 @@ import numpy as np
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.io.code import portable
 from gnc_cli.io.inputs import memory_limit
-from gnc_cli.parsing import listed
+from gnc_cli.parsing import abridge
 from gnc_cli.runtime.distributed import on_this_machine
 
 _MOST_NAMES = 20
@@ -118,7 +118,7 @@ def _find(wanted: str, names: Sequence[str]) -> int:
         return folded.index(wanted.casefold())
     if wanted.isdecimal() and wanted.isascii() and int(wanted) < len(names):
         return int(wanted)
-    raise DataError(f"there is no class {wanted!r}; choose of {listed(names, _MOST_NAMES)}")
+    raise DataError(f"there is no class {wanted!r}; choose of {abridge(names, _MOST_NAMES)}")
 
 
 def matches(theirs: Sequence[str], ours: Sequence[str]) -> dict[int, int]:
@@ -180,7 +180,7 @@ def with_present_classes(data: ImageData, where: str) -> ImageData:
     if len(order) == len(count):
         return data
     absent = [repr(data.class_names[k]) for k in np.flatnonzero(count == 0)]
-    line = f"{len(absent)} class(es) without training images are left out: {listed(absent)}"
+    line = f"{len(absent)} class(es) without training images are left out: {abridge(absent)}"
     return dataclasses.replace(restricted(data, order), warnings=(*data.warnings, line))
 
 

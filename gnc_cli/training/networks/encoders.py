@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from gnc_cli.collapse.measure_model import in_eval_mode
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.parameters import spelled
-from gnc_cli.parsing import listed
+from gnc_cli.parsing import abridge
 from gnc_cli.runtime.threads import exclusive_generator
 from gnc_cli.training.networks.architectures import (
     CNN,
@@ -162,8 +162,8 @@ def _under_prefix(own: Mapping[str, Tensor], tensors: Mapping[str, Tensor]) -> d
     below = max(parts.values(), key=lambda part: len(part.keys() & own.keys()), default={})
     if not below.keys() & own.keys():
         raise _of_another_network(
-            f"no name in the checkpoint ({listed(list(tensors), _NAMED)}) is one of this "
-            f"network's ({listed(list(own), _NAMED)})"
+            f"no name in the checkpoint ({abridge(list(tensors), _NAMED)}) is one of this "
+            f"network's ({abridge(list(own), _NAMED)})"
         )
     return below
 
