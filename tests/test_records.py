@@ -1,4 +1,4 @@
-"""What every result can do: columns of CSV, a short repr, a table in a notebook."""
+"""Results and their JSON (records.py, plain.py): CSV columns, a short repr, notebook tables."""
 
 import dataclasses
 import inspect

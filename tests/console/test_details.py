@@ -1,4 +1,4 @@
-"""What `-v` adds: every figure of the JSON once, explained, and rounded so that it stays true."""
+"""Table of `-v` (details.py): every value of the JSON once, explained and rounded correctly."""
 
 import dataclasses
 import math

@@ -1,4 +1,4 @@
-"""A gate on a key that no result has is refused before the work."""
+"""A gate on a key that no result has is refused before the work (gates.py, keys.py)."""
 
 from typing import Any
 
