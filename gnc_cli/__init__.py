@@ -6,7 +6,7 @@
 """
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:  # `python -m gnc_cli` begins here, the current folder first among the places
+if TYPE_CHECKING:  # `python -m gnc_cli` begins here, and still searches the current folder first
     from typing import Any
 
 __version__ = "0.1.0"
@@ -42,7 +42,7 @@ _MODULES = {
 
 
 def __getattr__(name: str) -> "Any":
-    """Load what is asked for on first use (PEP 562): `import gnc_cli` stays instant."""
+    """Load a public function on first use (PEP 562), so that `import gnc_cli` is instant."""
     if name in _MODULES:
         from importlib import import_module
 

@@ -4,8 +4,8 @@ import os
 import sys
 
 if __name__ == "__main__" and not sys.flags.safe_path:
-    # `python -m` puts the current folder, which may be somebody else's, before the libraries; a
-    # checkout that is not installed is found last.
+    # `python -m` searches the current folder, which may hold foreign files, before the libraries;
+    # a checkout that is not installed is searched last.
     sys.path[:] = [*sys.path[1:], os.path.dirname(os.path.dirname(__file__))]
 
 import atexit
@@ -20,16 +20,16 @@ _INTERRUPTED = 130
 
 
 def main() -> None:
-    """Run the program; a signal before or after its work ends it with 130, temporary files gone."""
-    began = time.monotonic()
-    _handle(_leave)  # an exception might be swallowed by what is being imported
+    """Run the program; a signal before or after its work removes temporary files and exits 130."""
+    start = time.monotonic()
+    _handle(_leave)  # a module that is being imported might swallow an exception
     code: Any = 0
     try:
         from gnc_cli.cli import main as run
         from gnc_cli.runtime.deadline import Deadline
 
         _handle(_interrupt)
-        Deadline.program_began = began
+        Deadline.program_start = start
         run()
     except KeyboardInterrupt:
         code = _INTERRUPTED
@@ -40,8 +40,8 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError, AttributeError):
             stream.flush()
-    # To free what torch has loaded takes Python up to a second, and where an interrupt has passed
-    # through `exec` it would end by the signal itself.
+    # Python takes up to a second to free the memory of torch, and after an interrupt within `exec`
+    # it would end by the signal itself.
     os._exit(code)
 
 

@@ -1,4 +1,4 @@
-"""Certified intervals, and numbers whose JSON is null where they are not finite."""
+"""Certified intervals, and numbers whose JSON is null if they are not finite."""
 
 import math
 from collections.abc import Callable
@@ -26,17 +26,17 @@ Number = Annotated[float, _NullIsNaN()]
 class Bracket:
     """A certified interval: the true value lies in [lower, upper].
 
-    A comparison is True where it is proved: of a bracket that straddles 0.6 neither `< 0.6` nor
-    `> 0.6` is. `float()` is the middle, at most half the width away from the true value.
+    A comparison is True if it is proved: for a bracket that straddles 0.6 neither `< 0.6` nor
+    `> 0.6` is. `float()` is the midpoint, at most half the width away from the true value.
 
     Raises:
-        ArithmeticError: lower is above upper, which is a mistake in this program.
+        ArithmeticError: lower is above upper, which is a bug in this program.
     """
 
     lower: Number
-    """Proved: the value is at least this."""
+    """Proved lower end: the value is at least this."""
     upper: Number
-    """Proved: the value is at most this."""
+    """Proved upper end: the value is at most this."""
 
     def __post_init__(self) -> None:
         if self.lower > self.upper:
@@ -46,7 +46,7 @@ class Bracket:
 
     @property
     def width(self) -> float:
-        """upper - lower."""
+        """Width of the interval: upper - lower."""
         return self.upper - self.lower
 
     def __float__(self) -> float:
@@ -65,12 +65,12 @@ class Bracket:
         return self.lower >= getattr(other, "upper", other)
 
     def __format__(self, code: str) -> str:
-        """`f"{gnc2:.4f}"`: one number where both ends read so, else `[lower, upper]`."""
+        """Format `f"{gnc2:.4f}"`: one number if both ends read the same, else `[lower, upper]`."""
         lower, upper = (format(end, code) for end in (self.lower, self.upper))
         return str(self) if not code else lower if lower == upper else f"[{lower}, {upper}]"
 
     def narrowed(self, other: "Bracket") -> "Bracket":
-        """What two brackets of one value say together.
+        """Return the intersection of two brackets of the same value.
 
         Raises:
             ArithmeticError: they have no value in common.

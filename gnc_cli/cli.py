@@ -24,7 +24,7 @@ COMMANDS = {
     ),
     "compare": ("gnc compare code.h5", "reading codes"),
 }
-"""Public function -> example of its help text, what it does before it reports progress."""
+"""Public function -> the example in its help text, its first stage, before it reports progress."""
 
 _EPILOG = (
     "Exit codes: 0 done, 1 a bug, 2 usage, 3 bad data or unwritable output, 4 target missed or "
@@ -34,7 +34,7 @@ _EPILOG = (
 
 _PACKAGES = ("numpy", "scipy", "torch", "geoopt", "h5py", "python-flint", "matplotlib", "typer")
 _SETTINGS = ("OMP_NUM_THREADS", "OPENBLAS_CORETYPE", "MKL_CBWR", "ATEN_CPU_CAPABILITY")
-"""What results may depend on, for `gnc --version -v`."""
+"""Packages and environment variables on which results may depend, for `gnc --version -v`."""
 
 
 class Commands(TyperGroup):
@@ -46,10 +46,11 @@ class Commands(TyperGroup):
 
     @staticmethod
     def function(name: str) -> Any:
-        """Return the function that answers the calls of a command, beside the public one."""
+        """Return the function that runs a command; its module also has the public function."""
         return sys.modules[getattr(gnc_cli, name).__module__].command
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return a command, which is built on first use."""
         if cmd_name in COMMANDS and self.commands[cmd_name] is None:
             example, first = COMMANDS[cmd_name]
             single = typer.Typer(rich_markup_mode="rich", add_completion=False)
@@ -60,6 +61,12 @@ class Commands(TyperGroup):
         return super().get_command(ctx, cmd_name)
 
     def invoke(self, ctx: Any) -> Any:
+        """Run a command.
+
+        Raises:
+            UsageError: `--verify` is given twice.
+            UnavailableError: the address space is too small.
+        """
         try:
             check_address_space()
             if [word.partition("=")[0] for word in ctx.args].count("--verify") > 1:
@@ -70,11 +77,12 @@ class Commands(TyperGroup):
             raise typer.Exit(ExitCode.DATA) from error
 
     def main(self, *args: Any, **extra: Any) -> Any:
+        """Run the command line, report its error, and exit with its status."""
         open_streams()
         try:
             status = super().main(*args, **extra | {"standalone_mode": False})
         except SystemExit as end:
-            # The reader of a help text has seen enough (`gnc --help | head`): that is no failure.
+            # The reader of a help text may close the pipe (`gnc --help | head`): not a failure.
             status = 0 if isinstance(end.__context__, BrokenPipeError) else end.code
         except Exception as error:
             status = report_error(error)
@@ -82,7 +90,7 @@ class Commands(TyperGroup):
 
 
 def program(commands: type[Commands] = Commands) -> typer.Typer:
-    """The program with these commands."""
+    """Return the program with these commands."""
     return typer.Typer(
         name="gnc",
         cls=commands,
@@ -95,8 +103,8 @@ def program(commands: type[Commands] = Commands) -> typer.Typer:
     )
 
 
-def _print_version(context: typer.Context, wanted: bool) -> None:
-    if wanted:
+def _print_version(context: typer.Context, requested: bool) -> None:
+    if requested:
         typer.echo(f"gnc {gnc_cli.__version__}")
         if context.params.get("verbose"):
             for line in _environment():
@@ -105,9 +113,10 @@ def _print_version(context: typer.Context, wanted: bool) -> None:
 
 
 def _environment() -> Iterator[str]:
-    """Lines with versions, cores, memory, the table of known codes, the certificate of a code as it
-    comes out here, the GPU and the libraries of linear algebra. What is broken says so, and no line
-    names a machine, a user or a folder.
+    """Yield lines with versions, cores, memory, known codes, a certificate, the GPU and libraries.
+
+    The certificate is computed here; the libraries are those of linear algebra. A broken part
+    yields a line that says so, and no line names a machine, a user or a folder.
     """
     from importlib.metadata import distributions
 
@@ -141,7 +150,7 @@ def _environment() -> Iterator[str]:
 
 
 def _icosahedron() -> str:
-    """The certificate of a code whose distance is known exactly."""
+    """Return the certificate of a code whose distance is known exactly."""
     from gnc_cli.codes.certify import certify_code
     from gnc_cli.constructions.registry import named_construction
 
@@ -167,9 +176,9 @@ def _gnc(
         typer.Option("-v", is_eager=True, help="With --version: also what a bug report needs."),
     ] = False,
 ) -> None:
-    """Certified spherical codes, Softmax Codes and generalized neural collapse."""
+    """Compute certified spherical codes and Softmax Codes; measure generalized neural collapse."""
     if verbose:
-        raise UsageError("-v stands behind a command, or beside --version")
+        raise UsageError("-v requires --version, or a command before it")
 
 
 app = program()

@@ -1,4 +1,4 @@
-"""What can go wrong, said once: the exit codes of the command line and the errors behind them.
+"""Errors of the library and exit codes of the command line.
 
 An error's message is one line that quotes the user's value and names the next step. `cli.py` turns
 it into a line on stderr and an exit status.
@@ -38,9 +38,9 @@ class GncError(Exception):
 
     exit_code = ExitCode.BUG
     partial: Any = None
-    """The result of what was done before it, where that stands."""
+    """Result of the work before the error, if it is valid."""
     silent = False
-    """Whether no line is printed: another process prints it, or nobody reads on."""
+    """True if no line is printed: another process prints it, or the reader has left."""
 
     def _render_traceback_(self) -> list[str]:
         """Return the one line that IPython shows in place of a traceback."""
@@ -54,7 +54,7 @@ class UsageError(GncError, ValueError):
 
 
 class DataError(GncError, ValueError):
-    """A file or array cannot be used as asked."""
+    """A file or array cannot be used as requested."""
 
     exit_code = ExitCode.DATA
 
@@ -72,19 +72,19 @@ class StoppedError(GncError):
 
 
 class UnavailableError(GncError, RuntimeError):
-    """A device, an optional package, or the memory or disk that the work takes is missing."""
+    """A device, an optional package, or the required memory or disk space is missing."""
 
     exit_code = ExitCode.UNAVAILABLE
 
 
-def import_extra(package: str, what: str, extra: str, instead: str = "") -> Any:
-    """The module of an optional package.
+def import_extra(package: str, feature: str, extra: str, alternative: str = "") -> Any:
+    """Return the module of an optional package.
 
     Args:
-        package: its name.
-        what: what needs it, for the message.
+        package: name of the package.
+        feature: names the function or file that needs it in the message.
         extra: the extra of gnc-cli that installs it.
-        instead: what else to do, behind the message.
+        alternative: end of the message, another way to proceed.
 
     Raises:
         UnavailableError: it cannot be imported.
@@ -93,5 +93,5 @@ def import_extra(package: str, what: str, extra: str, instead: str = "") -> Any:
         return import_module(package)
     except ImportError as error:
         raise UnavailableError(
-            f"{what} needs {package}; pip install 'gnc-cli[{extra}]'{instead}"
+            f"{feature} needs {package}; pip install 'gnc-cli[{extra}]'{alternative}"
         ) from error

@@ -1,7 +1,7 @@
-"""Text of others (names of classes, snapshots, files) in each format that is written.
+"""Foreign text (names of classes, snapshots, files) in each output format.
 
-One function per format; whatever writes the format uses it. XML escapes its own signs, and carries
-what `visible` gives; JSON needs nothing.
+One function per format, which every writer of the format uses. XML escapes its own characters and
+takes the text of `visible`; JSON needs nothing.
 """
 
 import html
@@ -9,20 +9,22 @@ import re
 from typing import Any
 
 _MARKDOWN = re.compile(r"[\\`*\[\]<>|~&$]|(?<!\w)_|_(?!\w)")
-"""Signs that Markdown, HTML or a formula would act on. An underscore within a word does nothing."""
+"""Characters with a meaning in Markdown, HTML or a formula. An underscore within a word has none.
+"""
 _REFERENCE = re.compile(
     r"@(?=\w)|#(?=\d)|:(?=//|[-+\w]+:)|www(?=\.)|(?<![a-z\d])"
     r"(gh-(?=\d)|(?!\d{1,39}e?(?![a-z\d]))(?=[a-f]*\d)[a-f\d]{7,40}(?![a-z\d]))",
     re.IGNORECASE,
 )
-"""The first part of what GitHub makes a link or a picture, also after a backslash: `@user`, `#1`,
-`owner/name#1`, `GH-1`, addresses, `:tada:`; and commits. Numbers as `1234567e-3` are none."""
+"""The first part of texts that GitHub turns into a link or an image, also after a backslash:
+`@user`, `#1`, `owner/name#1`, `GH-1`, addresses, `:tada:`; and commits, but not numbers such as
+`1234567e-3`."""
 _FORMULA = re.compile(r"\s*(?![-+]?[\d.]+$)[=+\-@\uff1d\uff0b\uff0d\uff20]")
-"""What a spreadsheet would compute; a number is none."""
+"""Beginning of a text that a spreadsheet would compute; a number is not one."""
 
 
 def visible(text: str) -> str:
-    r"""Escape what a terminal, a log or XML would obey, hide or refuse.
+    r"""Escape characters that a terminal, a log or XML would obey, hide or refuse.
 
     >>> print(visible("caf\u00e9 \x1b[2J"))
     café \x1b[2J
@@ -33,7 +35,7 @@ def visible(text: str) -> str:
 
 
 def in_html(text: str) -> str:
-    """For a page, or the hover texts of plotly.
+    """Escape a text for a page or the hover texts of plotly.
 
     >>> in_html("<img>")
     '&lt;img&gt;'
@@ -42,20 +44,20 @@ def in_html(text: str) -> str:
 
 
 def in_markdown(text: str) -> str:
-    r"""For a report: one line of plain words, also in a cell of a table.
+    r"""Escape a text for a report in Markdown, as one line, which also fits into a table's cell.
 
     >>> print(in_markdown("[a](b) max_cosine of @user"))
     \[a\](b) max_cosine of @<!-- -->user
     """
     return _REFERENCE.sub(
-        # GitHub looks for references between tags; of a commit seven digits are enough.
+        # GitHub looks for references between tags; seven digits are enough for a commit.
         lambda part: re.sub(".{1,6}", r"\g<0><!-- -->", part[0]),
         _MARKDOWN.sub(r"\\\g<0>", " ".join(visible(text).split())),
     )
 
 
 def in_csv(value: Any) -> Any:
-    """For a cell: a text that a spreadsheet would compute gets an apostrophe; numbers stay.
+    """Escape a cell: a text that a spreadsheet would compute gets an apostrophe; numbers stay.
 
     >>> in_csv("=1+1"), in_csv("-1"), in_csv(-1.0)
     ("'=1+1", '-1', -1.0)
@@ -66,10 +68,10 @@ def in_csv(value: Any) -> Any:
 
 
 def in_prometheus(text: str) -> str:
-    """For the value of a label, between double quotes."""
+    """Escape the value of a label, between double quotes."""
     return visible(text).replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
 
 
-def in_picture(text: str) -> str:
-    """For Matplotlib, to which dollar signs are the ends of a formula."""
+def in_plot(text: str) -> str:
+    """Escape a text for Matplotlib, where dollar signs enclose a formula."""
     return visible(text).replace("$", r"\$")

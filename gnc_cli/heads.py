@@ -31,7 +31,9 @@ __all__ = [
 
 
 def cosface(margin: float = 0.35, tau: float = 1 / 64) -> ScoreLoss:
-    """CosFace: cross-entropy with `cos - margin` for the own class (arXiv 1801.09414).
+    """Make the loss of CosFace: cross-entropy with `cos - margin` for the own class.
+
+    Source: arXiv 1801.09414.
 
     Args:
         margin: in [0, 2]. Above the head's one-vs-rest distance no feature can satisfy it on every
@@ -53,7 +55,9 @@ def cosface(margin: float = 0.35, tau: float = 1 / 64) -> ScoreLoss:
 
 
 def arcface(margin: float = 0.5, tau: float = 1 / 64) -> ScoreLoss:
-    """ArcFace: cross-entropy with `cos(angle + margin)` for the own class (arXiv 1801.07698).
+    """Make the loss of ArcFace: cross-entropy with `cos(angle + margin)` for the own class.
+
+    Source: arXiv 1801.07698.
 
     Args:
         margin: radians, in [0, pi]. Above the minimal angle of the head's rows no feature with
@@ -62,7 +66,7 @@ def arcface(margin: float = 0.5, tau: float = 1 / 64) -> ScoreLoss:
         tau: temperature, positive, the head's own: 1/s. By default that of the paper, s = 64.
 
     Returns:
-        As `cosface`.
+        `loss(scores, labels)`: cosines (N, K) and labels (N,) int64 to losses (N,) float32.
 
     Raises:
         UsageError: margin or tau out of range.

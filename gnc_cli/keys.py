@@ -1,6 +1,6 @@
 """The keys of records, each with its JSON Schema, made by pydantic.
 
-The docstring under a field describes it; which direction is better stands beside its type. The
+The docstring under a field describes it, and its schema also says which direction is better. The
 columns of CSV and the keys of gates are read from these schemas.
 """
 
@@ -19,12 +19,12 @@ from pydantic_core import core_schema
 
 @cache
 def gate_keys(records: tuple[Any, ...]) -> dict[str, Any]:
-    """The keys that a row of these results may have, each with its schema."""
+    """Return the keys that a row of these results may have, each with its schema."""
     keys: dict[str, Any] = {}
     for record in records:
         head = first_keys(record)
-        known = properties(record) | head
-        keys |= head | {name: known[name] for name in record.csv_head}
+        schemas = properties(record) | head
+        keys |= head | {name: schemas[name] for name in record.csv_head}
         for kind in record.judged_kinds():
             keys = properties(kind) | keys
     return {name: schema for name, schema in keys.items() if name != "rows"}
@@ -40,9 +40,9 @@ def first_keys(record: Any) -> dict[str, Any]:
 
 
 def properties(record: Any) -> dict[str, Any]:
-    """The keys of a record, each with its schema; records in it are written out."""
+    """Return the keys of a record, each with its schema, without references to other schemas."""
     schema = tuple_schema((record,))
-    return _written_out(schema["prefixItems"][0], schema["$defs"])["properties"]
+    return dict(_resolve(schema["prefixItems"][0], schema["$defs"])["properties"])
 
 
 def tuple_schema(records: Any) -> dict[str, Any]:
@@ -62,10 +62,10 @@ def tuple_schema(records: Any) -> dict[str, Any]:
 
 class _Schemas(GenerateJsonSchema):
     def dataclass_schema(self, schema: core_schema.DataclassSchema) -> dict[str, Any]:
-        """A record: with the docstrings of its fields, and the keys of `SPREAD` records."""
-        made, record = super().dataclass_schema(schema), schema["cls"]
-        made["description"] = (record.__doc__ or "").partition("\n")[0]
-        keys = made["properties"]
+        """Return the schema of a record, with its docstrings and the keys of `SPREAD` records."""
+        result, record = super().dataclass_schema(schema), schema["cls"]
+        result["description"] = (record.__doc__ or "").partition("\n")[0]
+        keys = result["properties"]
         for name, text in documents(record).items():
             if name in keys:
                 keys[name]["description"] = text
@@ -73,12 +73,12 @@ class _Schemas(GenerateJsonSchema):
             for name in spread:
                 inner = self.get_schema_from_definitions(keys[name]["anyOf"][0]["$ref"])
                 keys[name] = (inner or {})["properties"]
-            made["properties"] = record.spread_out(keys)
-            made["required"] = [name for name in made["required"] if name not in spread]
-        return made
+            result["properties"] = record.spread_out(keys)
+            result["required"] = [name for name in result["required"] if name not in spread]
+        return result
 
     def float_schema(self, schema: core_schema.FloatSchema) -> dict[str, Any]:
-        """What is not finite is printed as null."""
+        """Allow null, which stands for numbers that are not finite."""
         return {"type": ["number", "null"]}
 
     def default_schema(self, schema: core_schema.WithDefaultSchema) -> dict[str, Any]:
@@ -88,40 +88,40 @@ class _Schemas(GenerateJsonSchema):
         return False
 
 
-def _written_out(part: Any, definitions: dict[str, Any]) -> Any:
-    """A schema with the definitions in place of their names."""
+def _resolve(part: Any, definitions: dict[str, Any]) -> Any:
+    """Return a schema with definitions in place of references."""
     if isinstance(part, list):
-        return [_written_out(item, definitions) for item in part]
+        return [_resolve(item, definitions) for item in part]
     if not isinstance(part, dict):
         return part
     if "$ref" in part:
         part = definitions[part["$ref"].rpartition("/")[2]] | part
-    return {key: _written_out(item, definitions) for key, item in part.items() if key != "$ref"}
+    return {key: _resolve(item, definitions) for key, item in part.items() if key != "$ref"}
 
 
 def documents(record: type) -> dict[str, str]:
-    """The docstring under each field, also of inherited ones."""
+    """Return the docstring under each field, including inherited fields."""
     texts: dict[str, str] = {}
     for base in filter(dataclasses.is_dataclass, reversed(record.__mro__)):
         body = _classes(base.__module__)[base.__name__]
-        for field, below in itertools.pairwise(body):
-            if isinstance(field, ast.AnnAssign) and isinstance(below, ast.Expr):
-                texts[ast.unparse(field.target)] = " ".join(ast.literal_eval(below.value).split())
+        for field, string in itertools.pairwise(body):
+            if isinstance(field, ast.AnnAssign) and isinstance(string, ast.Expr):
+                texts[ast.unparse(field.target)] = " ".join(ast.literal_eval(string.value).split())
     return texts
 
 
 @cache
 def _classes(module: str) -> dict[str, list[ast.stmt]]:
-    """The bodies of the classes of a module, which is parsed once."""
+    """Return the bodies of the classes of a module, which is parsed once."""
     tree = ast.parse(inspect.getsource(sys.modules[module]))
     return {node.name: node.body for node in tree.body if isinstance(node, ast.ClassDef)}
 
 
 def columns(keys: dict[str, Any]) -> list[str]:
-    """The dotted keys that are columns of CSV, not those of tables inside a record.
+    """Return the dotted keys that are columns of CSV, without those of tables inside a record.
 
     Args:
-        keys: those of a record, each with its schema, see `properties`.
+        keys: the keys of a record, each with its schema, see `properties`.
     """
     names: list[str] = []
     for name, schema in keys.items():
@@ -133,12 +133,12 @@ def columns(keys: dict[str, Any]) -> list[str]:
     return names
 
 
-def under(schema: dict[str, Any], key: str) -> list[dict[str, Any]]:
-    """The schemas that a dotted key leads to; none where there is no such key.
+def find_schemas(schema: dict[str, Any], key: str) -> list[dict[str, Any]]:
+    """Return the schemas under a dotted key; none if there is no such key.
 
     Example:
         >>> schema = {"properties": {"low": {"type": "number"}}}
-        >>> under(schema, "low"), under(schema, "high")
+        >>> find_schemas(schema, "low"), find_schemas(schema, "high")
         ([{'type': 'number'}], [])
     """
     if not key:
@@ -147,19 +147,19 @@ def under(schema: dict[str, Any], key: str) -> list[dict[str, Any]]:
     schemas: list[dict[str, Any]] = []
     for part in _alternatives(schema):
         if name in part.get("properties", {}):
-            schemas += under(part["properties"][name], rest)
+            schemas += find_schemas(part["properties"][name], rest)
         elif "items" in part and name.isdigit():
-            schemas += under(part["items"], rest)
+            schemas += find_schemas(part["items"], rest)
         elif part.get("additionalProperties"):  # a dictionary
             values = part["additionalProperties"]
-            schemas += under({} if values is True else values, rest)
+            schemas += find_schemas({} if values is True else values, rest)
         elif not part.keys() & {"type", "const", "properties"}:  # anything
             schemas.append(part)
     return schemas
 
 
 def key_names(schema: dict[str, Any]) -> list[str]:
-    """The dotted keys of a record; those in dictionaries are not known, those in lists not named.
+    """Return the dotted keys of a record, without those in dictionaries and lists.
 
     Example:
         >>> key_names({"properties": {"low": {"type": "number"}}})
@@ -173,16 +173,16 @@ def key_names(schema: dict[str, Any]) -> list[str]:
 
 
 def better(keys: dict[str, Any], key: str) -> str | None:
-    """Which direction is better, `higher` or `lower`, of the figure under a dotted key."""
-    names, way = key.split("."), None
+    """Return the better direction, `higher` or `lower`, of the value under a dotted key."""
+    names, direction = key.split("."), None
     for end in range(1, len(names) + 1):
-        for schema in under({"properties": keys}, ".".join(names[:end])):
-            way = schema.get("better", way)
-    return way
+        for schema in find_schemas({"properties": keys}, ".".join(names[:end])):
+            direction = schema.get("better", direction)
+    return direction
 
 
 def _alternatives(schema: dict[str, Any]) -> list[dict[str, Any]]:
-    """The types of a key that may be of several, without null."""
+    """Return the types of a key that may have one of several, without null."""
     if "anyOf" not in schema:
         return [] if schema == {"type": "null"} else [schema]
-    return [each for part in schema["anyOf"] for each in _alternatives(part)]
+    return [schema for part in schema["anyOf"] for schema in _alternatives(part)]

@@ -37,27 +37,27 @@ from typing import (
 from gnc_cli import parsing
 from gnc_cli.errors import OutputError, UsageError
 
-_In = TypeVar("_In")
-_Out = TypeVar("_Out")
+_Input = TypeVar("_Input")
+_Output = TypeVar("_Output")
 _without_option: ContextVar[frozenset[str] | None] = ContextVar("without_option", default=None)
-"""In a shell, the parameters that are no options of the command; None in Python."""
+"""Parameters that are not options of the command, in a shell; None in Python."""
 
 
 @dataclass(frozen=True)
 class Kind:
-    """What values a parameter takes."""
+    """Values that a parameter takes."""
 
     metavar: str | None
-    """What stands for the value in help texts."""
+    """Placeholder of the value in help texts."""
     read: Callable[[Any], Any]
-    """A value, or the text of one, to the value that the function works with.
+    """Function that converts a value, or the text of one, to the value that the code uses.
 
     Raises:
         UsageError: it is not of this kind; the message begins with the value.
     """
     choices: type[StrEnum] | None = None
     noun: str = "a text"
-    """What a value of the kind is, in messages."""
+    """Noun for a value of the kind, in messages."""
 
 
 @dataclass(frozen=True)
@@ -66,149 +66,159 @@ class Parameter:
 
     help: str
     kind: Kind | None = None
-    """None where the annotation says it (flags, texts, paths), and for what the function itself
-    looks into: arrays."""
+    """Kind of the values. None if the annotation implies it (flags, texts, paths), and for arrays,
+    which the function checks itself."""
     group: str = "Options"
     """Heading of the option in a help text."""
     short: str | None = None
     """Other names of the option: `-d`, `--d -d`."""
     flag: str | None = None
-    """The option where it is not the parameter's name: `--min`."""
+    """The option if it differs from the parameter's name: `--min`."""
     metavar: str | None = None
-    """In place of the kind's."""
+    """Placeholder of the value in place of the kind's."""
     repeatable: bool = False
-    """The option may be given several times."""
+    """True if the option may be given several times."""
     argument: bool = False
-    """Given by its place in a command line, without an option's name."""
+    """True if a command line gives it by its position, without an option's name."""
     in_shell: bool = True
-    """Whether it is an option of the command; others are set in a file (`--config`)."""
+    """True if it is an option of the command; others are set in a file (`--config`)."""
     reads: bool = False
-    """Names files that are read."""
+    """True if it names files that are read."""
     writes: tuple[str, ...] = ()
-    """Names a file that is written, with one of these suffixes."""
+    """Suffixes of the file that it names, if that is written."""
     belongs_to: tuple[str, ...] = ()
-    """Subjects of a call that it is about, by `Of` beside it."""
+    """Subjects of a call to which it belongs, from the `Subjects` of its annotation."""
 
     def read(self, name: str, value: Any) -> Any:
-        """The value that the function works with; None and arrays pass as they are.
+        """Return the value that the code uses; None and arrays stay unchanged.
 
         Raises:
-            UsageError: names the parameter as its caller wrote it.
+            UsageError: the value is not of the kind; the message names the parameter.
         """
-        if isinstance(value, (bytes, bytearray, memoryview)):  # to Python they are whole numbers
+        if isinstance(value, (bytes, bytearray, memoryview)):  # Python iterates over them as ints
             raise self.mistaken(name, value)
         if value is None or self.kind is None:
             return value
         try:
             return self.kind.read(value)
         except UsageError as error:
-            raise UsageError(f"{self.named(name)} {error}") from None
+            raise UsageError(f"{self.label(name)} {error}") from None
         except (TypeError, ValueError, AttributeError, OverflowError):
             raise self.mistaken(name, value) from None
 
     def mistaken(self, name: str, value: object) -> UsageError:
-        """The error of a value of another type."""
+        """Return the error of a value of another type."""
         noun = "a text or an array" if self.kind is None else self.kind.noun
         advice = "; arrays have names: measure(features=X, labels=y)" if self.argument else ""
-        return UsageError(f"{self.named(name)} must be {noun}, got {parsing.shown(value)}{advice}")
+        return UsageError(f"{self.label(name)} must be {noun}, got {parsing.quote(value)}{advice}")
 
-    def named(self, name: str) -> str:
-        """The parameter called `name` as its caller sees it: `--time-limit`, `FILES`."""
+    def label(self, name: str) -> str:
+        """Return the parameter called `name` as its caller sees it: `--time-limit`, `FILES`."""
         in_command_line = _without_option.get() is not None
         return name.upper() if self.argument and in_command_line else spelled(name)
 
     def option(self, name: str, value: object = True) -> str:
-        """The option of the parameter called `name`; of a pair `--a/--b` the one for `value`."""
-        on, _, off = (self.flag or f"--{name.replace('_', '-')}").partition("/")
-        return off if value is False and off else on
+        """Return the option of a parameter; of a pair `--a/--b` the second if value is False."""
+        positive, _, negative = (self.flag or f"--{name.replace('_', '-')}").partition("/")
+        return negative if value is False and negative else positive
 
 
 if TYPE_CHECKING:
 
-    class Read(Generic[_In, _Out]):
-        """The type of a field whose value is read from a wider one: `Read[In, Out]`.
+    class Read(Generic[_Input, _Output]):
+        """The type of a field whose value is read from a wider one: `Read[Input, Output]`.
 
-        Callers may pass an `In`, the code reads an `Out`; `Read(default)` is its default.
+        Callers may pass an `Input`, the code gets an `Output`; `Read(default)` is its default.
         """
 
-        def __init__(self, default: _In) -> None: ...
+        def __init__(self, default: _Input) -> None: ...
 
         @overload
-        def __get__(self, instance: None, owner: type) -> _In: ...
+        def __get__(self, instance: None, owner: type) -> _Input: ...
         @overload
-        def __get__(self, instance: object, owner: type) -> _Out: ...
+        def __get__(self, instance: object, owner: type) -> _Output: ...
         def __get__(self, instance: object | None, owner: type) -> Any: ...
 
-        def __set__(self, instance: object, value: _In) -> None: ...
+        def __set__(self, instance: object, value: _Input) -> None: ...
 
 else:
 
     class Read:
-        """What a type checker alone sees: an annotation is the wider type, a value itself."""
+        """Substitute at run time: an annotation is the wider type, a value is itself."""
 
         def __class_getitem__(cls, types):
+            """Return the wider type."""
             return types[0]
 
         def __new__(cls, default):
+            """Return the default."""
             return default
 
 
-class Of(tuple[str, ...]):
-    """The subjects of a call that a parameter is about, beside its `Parameter`.
+class Subjects(tuple[str, ...]):
+    """The subjects of a call to which a parameter belongs, after its `Parameter`.
 
-    >>> Annotated[int, Parameter("Starts."), Of("search")].__metadata__[1]
+    >>> Annotated[int, Parameter("Starts."), Subjects("search")].__metadata__[1]
     ('search',)
     """
 
-    def __new__(cls, *subjects: str) -> "Of":
+    def __new__(cls, *subjects: str) -> "Subjects":
+        """Return the subjects as a tuple."""
         return super().__new__(cls, subjects)
 
 
-def whole(least: int | None = None, most: int | None = None) -> Kind:
-    """A whole number; `1e6` and `10.0` are whole."""
+def whole(minimum: int | None = None, maximum: int | None = None) -> Kind:
+    """Return the kind of a whole number; `1e6` and `10.0` are whole."""
     return Kind(
-        "INT", lambda value: parsing.integer(value, least=least, most=most), noun="a whole number"
+        "INT",
+        lambda value: parsing.integer(value, minimum=minimum, maximum=maximum),
+        noun="a whole number",
     )
 
 
-def wholes(least: int | None, most: int | None) -> Kind:
-    """One or several whole numbers, each once: `3,5,8`, `2..64`, `[3, 5]`."""
+def wholes(minimum: int | None, maximum: int | None) -> Kind:
+    """Return the kind of one or several distinct whole numbers: `3,5,8`, `2..64`, `[3, 5]`."""
     return Kind(
         "INTS",
-        lambda value: tuple(parsing.integers(value, least=least, most=most)),
+        lambda value: tuple(parsing.integers(value, minimum=minimum, maximum=maximum)),
         noun="whole numbers",
     )
 
 
 def real(
-    least: float | None = None,
-    most: float | None = None,
-    above: float | None = None,
-    below: float | None = None,
+    minimum: float | None = None,
+    maximum: float | None = None,
+    greater_than: float | None = None,
+    less_than: float | None = None,
 ) -> Kind:
-    """A finite number in a range."""
-    limits = {"least": least, "most": most, "above": above, "below": below}
+    """Return the kind of a finite number in a range."""
+    limits = {
+        "minimum": minimum,
+        "maximum": maximum,
+        "greater_than": greater_than,
+        "less_than": less_than,
+    }
     return Kind("FLOAT", lambda value: parsing.number(value, **limits), noun="a number")
 
 
-def reals(*, above: float, longest: int) -> Kind:
-    """One or several finite numbers, up to `longest`: `1,0.5`, `1..0.001/13`, `[1.0, 0.5]`."""
-    limits: dict[str, Any] = {"above": above, "longest": longest}
+def reals(*, greater_than: float, max_count: int) -> Kind:
+    """Return the kind of one or several finite numbers: `1,0.5`, `1..0.001/13`, `[1.0, 0.5]`."""
+    limits: dict[str, Any] = {"greater_than": greater_than, "max_count": max_count}
     return Kind("FLOATS", lambda value: tuple(parsing.numbers(value, **limits)), noun="numbers")
 
 
 DURATION = Kind("TIME", parsing.seconds, noun="a number")
-"""A time in seconds; in a shell also `90s`, `15m`, `2h`."""
+"""Kind of a time in seconds; in a shell also `90s`, `15m`, `2h`."""
 
 
 def one_of(choices: type[StrEnum]) -> Kind:
-    """A member of an enum, or its text."""
+    """Return the kind of a member of an enum, or of its text."""
 
     def read(value: Any) -> StrEnum:
         try:
             return choices(value)
         except ValueError:
-            raise UsageError(f"{parsing.shown(value)} is not one of {', '.join(choices)}") from None
+            raise UsageError(f"{parsing.quote(value)} is not one of {', '.join(choices)}") from None
 
     return Kind(None, read, choices)
 
@@ -237,20 +247,20 @@ def _path_text(value: Any) -> str:
 
 
 def _paths(value: Any) -> tuple[str, ...]:
-    several = [value] if isinstance(value, (str, os.PathLike)) else value
-    return tuple(map(_path_text, several))
+    paths = [value] if isinstance(value, (str, os.PathLike)) else value
+    return tuple(map(_path_text, paths))
 
 
 def _not_empty(value: str) -> str:
     if not value:
         raise UsageError("'' is empty; name something or leave it out")
     if "\0" in value:
-        raise UsageError(f"{parsing.shown(value)} has a NUL character, which no name may have")
+        raise UsageError(f"{parsing.quote(value)} has a NUL character, which no name may have")
     return value
 
 
 def implied_kind(annotation: Any) -> Kind | None:
-    """What a declared parameter without a kind takes, by its type; None for arrays (`Any`)."""
+    """Return the kind that an annotation implies: flag, text or path; None for arrays (`Any`)."""
     types = _types(annotation)
     if bool in types:
         return Kind(None, _flag, noun="True or False")
@@ -262,7 +272,7 @@ def implied_kind(annotation: Any) -> Kind | None:
 
 
 def plain_signature(signature: inspect.Signature) -> inspect.Signature:
-    """What `help` shows: the types alone, without the declarations."""
+    """Return a signature for `help`: the types alone, without the declarations."""
     plain = [
         parameter.replace(annotation=get_args(annotation)[0])
         if get_origin(annotation := parameter.annotation) is Annotated
@@ -273,7 +283,7 @@ def plain_signature(signature: inspect.Signature) -> inspect.Signature:
 
 
 def _types(annotation: Any) -> set[Any]:
-    """The types that an annotation names, without what they are generic in."""
+    """Return the types of an annotation, without their type arguments."""
     if get_origin(annotation) in (Annotated, Union, UnionType):
         parts = get_args(annotation)
         parts = parts[:1] if get_origin(annotation) is Annotated else parts
@@ -286,14 +296,14 @@ def _table(value: Any) -> Any:
 
 
 PATH_TEXT = Kind(None, _path_text, noun="the path of a file or folder")
-"""A path as a text."""
+"""Kind of a path, read as a text."""
 PATHS = Kind("FILES", _paths, noun="the path of a file, or several")
 TABLE = Kind(None, _table, noun="a table of known codes or the path of one")
 
 
 @dataclass(frozen=True)
 class Lines:
-    """What a file of lines would hold."""
+    """Lines of a text file, given as a list."""
 
     lines: tuple[str, ...]
 
@@ -307,18 +317,20 @@ def _lines(value: Any) -> Any:
 LINES = Kind(None, _lines, noun="a list, or the path of a file with one a line")
 
 
-# What several commands share.
+# Parameters and limits that several commands share. A larger number is taken for a slip of the
+# keyboard: no machine of today could finish the work.
 MOST_DIMENSIONS = 10**6
+"""Largest dimension of a space."""
 MOST_CLASSES = 10**8
-"""With samples: sums of each class are held in memory."""
+"""Largest number of classes of samples: the sums of each class are kept in memory."""
 MOST_POINTS = 10**9
-"""Of a code that is made, read or solved."""
+"""Largest number of points of a code that is made, read or solved."""
 MOST_PAIRS = 100_000
-"""Pairs (d, K) in one call."""
+"""Largest number of pairs (d, K) in one call."""
 MOST_SAMPLES = 10**9
-"""Also of a batch, a class, or a search: starts, steps."""
+"""Largest number of samples, also of a batch or a class; of starts or steps of a search."""
 MOST_THREADS = 1024
-"""Or processes, of one command."""
+"""Largest number of threads or processes of one command."""
 Seed = Annotated[
     int,
     Parameter("Same seed, same machine: same result. Default 0.", whole(0), "Effort and machine"),
@@ -368,7 +380,7 @@ Cluster = Annotated[
 ]
 Path = str | os.PathLike[str]
 CODE_SUFFIXES = (".h5", ".hdf5", ".npz", ".npy", ".safetensors", ".pt", ".txt", ".off")
-"""What a code can be written as; `io/codefile.py` has a writer for each."""
+"""Suffixes of files that a code can be written to; `io/codefile.py` has a writer for each."""
 Force = Annotated[bool, Parameter("Overwrite existing files.", group="Output")]
 PublicTable = Annotated[
     Any,
@@ -402,32 +414,33 @@ PlotOrPage = Annotated[
 
 
 def annotations(function: Callable[..., Any]) -> dict[str, Any]:
-    """The annotations of a function, of a class with those of its bases, or of the call from which
-    `entry` made a function.
+    """Return the annotations of a function, or of a class with those of its bases.
+
+    Those of a function that `entry` made are the ones of its call.
     """
     owner: Any = getattr(function, "declaration", function)
     owners = reversed(owner.__mro__) if isinstance(owner, type) else [owner]
     return {
         name: annotation
-        for each in owners
-        for name, annotation in inspect.get_annotations(each).items()
+        for scope in owners
+        for name, annotation in inspect.get_annotations(scope).items()
     }
 
 
 def declared(function: Callable[..., Any]) -> dict[str, Parameter]:
-    """The declared parameters of a function, or the declared fields of a class, by name."""
+    """Return the declared parameters of a function, or the declared fields of a class, by name."""
     parameters = {}
     for name, annotation in annotations(function).items():
         if get_origin(annotation) is Annotated:
             parameter = next(a for a in get_args(annotation) if isinstance(a, Parameter))
             kind = parameter.kind or implied_kind(annotation)
-            subjects = next((a for a in get_args(annotation) if isinstance(a, Of)), ())
+            subjects = next((a for a in get_args(annotation) if isinstance(a, Subjects)), ())
             parameters[name] = replace(parameter, kind=kind, belongs_to=subjects)
     return parameters
 
 
 def spelled(name: str, value: object = None) -> str:
-    """A parameter as its caller wrote it, with a value where one is given.
+    """Return a parameter as its caller wrote it, with its value if that is given.
 
     >>> spelled("time_limit"), spelled("d", 3)
     ('time_limit', 'd=3')
@@ -436,8 +449,8 @@ def spelled(name: str, value: object = None) -> str:
     if keys is not None and name not in keys:
         option = f"--{name.replace('_', '-')}"
         return option if value is None or value is True else f"{option} {value}"
-    shown = value.value if isinstance(value, StrEnum) else value
-    return name if value is None else f"{name}={shown!r}"
+    content = value.value if isinstance(value, StrEnum) else value
+    return name if value is None else f"{name}={content!r}"
 
 
 def requires(name: str, condition: str, advice: str | None = None) -> UsageError:
@@ -460,7 +473,7 @@ def excludes(name: str, other: str, advice: str = "keep one of them") -> UsageEr
 
 @contextlib.contextmanager
 def in_shell(*keys: str) -> Iterator[None]:
-    """While this runs, `spelled` names options; not so `keys`, which only a file can set."""
+    """Make `spelled` name options in the block, except for `keys`, which only a file can set."""
     token = _without_option.set(frozenset(keys))
     try:
         yield
@@ -468,27 +481,33 @@ def in_shell(*keys: str) -> Iterator[None]:
         _without_option.reset(token)
 
 
-def check_suffix(path: Path, suffixes: Collection[str], option: str = "", why: str = "") -> str:
-    """The suffix of a file, in lower case.
+def check_suffix(path: Path, suffixes: Collection[str], option: str = "", reason: str = "") -> str:
+    """Return the suffix of a file, in lower case.
+
+    Args:
+        path: the file.
+        suffixes: allowed suffixes.
+        option: begins the message.
+        reason: stands before the advice in the message.
 
     Raises:
-        UsageError: it is none of `suffixes`; begins with the option, gives the reason `why`.
+        UsageError: the suffix is not one of `suffixes`.
     """
     suffix = PurePath(path).suffix.lower()
     if suffix not in suffixes:
         one_of = "one of " if len(suffixes) > 1 else ""
         raise UsageError(
-            f"{option} {os.fspath(path)!r} has no known suffix; {why}end it in {one_of}"
+            f"{option} {os.fspath(path)!r} has no known suffix; {reason}end it in {one_of}"
             f"{', '.join(suffixes)}".lstrip()
         )
     return suffix
 
 
 def check_current_folder(path: Path = "") -> None:
-    """Refuse a relative path where the current folder was deleted.
+    """Refuse a relative path if the current folder was deleted.
 
     Raises:
-        OutputError: there is no current folder any more.
+        OutputError: the current folder does not exist.
     """
     try:
         os.path.isabs(path) or os.getcwd()
@@ -499,5 +518,5 @@ def check_current_folder(path: Path = "") -> None:
 
 
 def is_page(path: Path | None) -> bool:
-    """Whether a picture is asked for as a page (.html)."""
+    """Return True if a plot is requested as a page (.html)."""
     return path is not None and PurePath(path).suffix.lower() == ".html"

@@ -3,10 +3,10 @@
 Text in, Python numbers out, for every command. Decimal arithmetic keeps `0.1..0.5..0.1` free of
 drift and `1e22` a whole number.
 
-Text files also have expressions: `1/3`, `-sqrt(5)/5`, `(1+sqrt(5))/4`. They are of decimals,
-`sqrt()`, parentheses, and `+ - * /`, where no quotient is divided again: so a date with a year is
-refused. Python's parser reads them, and nothing is executed. The value is enclosed in a ball of
-FLINT, of relative width 2^-1390 or so, both of whose ends must have the same nearest float64.
+Text files also have expressions: `1/3`, `-sqrt(5)/5`, `(1+sqrt(5))/4`. They consist of decimals,
+`sqrt()`, parentheses, and `+ - * /`, but no quotient is divided again, which excludes dates.
+Python's parser reads them, and nothing is executed. The value is enclosed in a ball of FLINT, of
+relative width about 2^-1390, both of whose ends must have the same nearest float64.
 """
 
 import ast
@@ -30,25 +30,29 @@ _NUMBER = re.compile(
 )
 _THOUSANDS = re.compile(r"[1-9]\d{0,2}(,\d{3})+(,[1-9]\d{0,2}(,\d{3})+)*", re.ASCII)
 """Numbers with commas between thousands, or a list of smaller ones."""
-_INSIDE = r",(?=\d{3}(,|$))"
-"""A comma before three digits."""
+_COMMA = r",(?=\d{3}(,|$))"
+"""Comma between thousands: three digits follow."""
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 """Seconds in a unit of time."""
-_PLAIN = str.maketrans({"_": "", ",": "", "k": "e3", "K": "e3", "M": "e6", "G": "e9", "B": "e9"})
-"""Spells a number as Python does; `m` is a unit of time and no power of ten."""
-_LARGEST = 2**63 - 1
-_LONGEST = 100_000
-"""Values in a list."""
-_SHOWN = 60
-"""Characters of a value that a message quotes."""
-_LISTED = 240
-"""Characters of each text of a list in a message."""
+_PYTHON_SPELLING = str.maketrans(
+    {"_": "", ",": "", "k": "e3", "K": "e3", "M": "e6", "G": "e9", "B": "e9"}
+)
+"""Replacements that spell a number as Python does; `m` is a unit of time, not a power of ten."""
+_MAX_INTEGER = 2**63 - 1
+"""Largest integer without a limit of its own: that of int64."""
+_MAX_COUNT = 100_000
+"""Largest number of values in a list: more are taken for a mistake."""
+_MAX_QUOTE = 60
+"""Largest number of characters of a value that a message quotes, so that it fits a line."""
+_MAX_TEXT = 240
+"""Largest number of characters of a text in a message; paths may be long."""
 EXPRESSION_MARKS = re.compile(r"[/*(]")
-"""Every expression has one of these; no decimal number has."""
-_LONGEST_EXPRESSION = 200
-"""Characters of an expression: limits its depth and its digits."""
+"""Characters of expressions: each has one of these, and no decimal number does."""
+_MAX_EXPRESSION = 200
+"""Largest number of characters of an expression, which limits its depth and its digits."""
 _BITS = 1400
-"""Precision. Beyond 1075 bits a difference of equal numbers is 0 to the nearest float64."""
+"""Precision in bits. Beyond 1075 bits the difference of equal numbers is 0 to the nearest float64.
+"""
 _DIGITS = r"(?:\d+(?:\.\d*)?|\.\d+)"
 _TOKENS = re.compile(rf"{_DIGITS}|sqrt(?=\s*\()|[-+*/() ]", re.ASCII)
 DECIMAL = re.compile(rf"[-+]?({_DIGITS}(e[-+]?\d+)?|nan|inf|infinity)", re.ASCII | re.I)
@@ -64,19 +68,19 @@ _OPERATORS: dict[type[ast.operator], Any] = {
 def number(
     value: Any,
     *,
-    least: float | None = None,
-    most: float | None = None,
-    above: float | None = None,
-    below: float | None = None,
+    minimum: float | None = None,
+    maximum: float | None = None,
+    greater_than: float | None = None,
+    less_than: float | None = None,
 ) -> float:
-    """One finite float.
+    """Read one finite float.
 
     Args:
         value: a number, or its text, such as `0.5`, `1e-3`, `1_000`, `1,000`, `2.5k`, `1M` or `1G`.
-        least: smallest value allowed.
-        most: largest value allowed.
-        above: the value must be greater than this.
-        below: the value must be less than this.
+        minimum: smallest value allowed.
+        maximum: largest value allowed.
+        greater_than: exclusive lower limit.
+        less_than: exclusive upper limit.
 
     Raises:
         UsageError: not a finite number, or out of range.
@@ -86,22 +90,22 @@ def number(
         (1000.5, 2500.0, 7000000000.0)
     """
     text, value = _bare(value), float(_decimal(value))
-    if least is not None and value < least:
-        raise UsageError(f"{text} is too small; give at least {least:g}")
-    if most is not None and value > most:
-        raise UsageError(f"{text} is too large; give at most {_short(most)}")
-    if above is not None and value <= above:
-        raise UsageError(f"{text} is too small; give a number above {above:g}")
-    if below is not None and value >= below:
-        raise UsageError(f"{text} is too large; give a number below {below:g}")
-    return value
+    if minimum is not None and value < minimum:
+        raise UsageError(f"{text} is too small; give at least {minimum:g}")
+    if maximum is not None and value > maximum:
+        raise UsageError(f"{text} is too large; give at most {_short(maximum)}")
+    if greater_than is not None and value <= greater_than:
+        raise UsageError(f"{text} is too small; give a number above {greater_than:g}")
+    if less_than is not None and value >= less_than:
+        raise UsageError(f"{text} is too large; give a number below {less_than:g}")
+    return float(value)
 
 
 def seconds(value: Any) -> float:
-    """A time above 0 in seconds: `90`, `90s`, `15m`, `2h`.
+    """Read a time above 0, and return it in seconds: `90`, `90s`, `15m`, `2h`.
 
     Raises:
-        UsageError: no time, or not above 0.
+        UsageError: not a time, or not above 0.
 
     Example:
         >>> seconds("1.5m"), seconds(10)
@@ -114,15 +118,15 @@ def seconds(value: Any) -> float:
         seconds = number(amount) * _UNITS[unit]
     except (KeyError, UsageError):
         raise UsageError(
-            f"{shown(value)} is not a time; give one such as 90, 90s, 15m or 2h"
+            f"{quote(value)} is not a time; give one such as 90, 90s, 15m or 2h"
         ) from None
     if seconds <= 0.0:
         raise UsageError(f"{_bare(value)} is too small; give a time above 0")
     return seconds
 
 
-def integer(value: Any, *, least: int | None = None, most: int | None = None) -> int:
-    """One whole number below 2**63, or up to `most`; `1e6` and `10.0` are whole, `10.5` is refused.
+def integer(value: Any, *, minimum: int | None = None, maximum: int | None = None) -> int:
+    """Read one whole number below 2**63, or up to `maximum`; `1e6` and `10.0` are whole.
 
     Raises:
         UsageError: not a whole number, or out of range.
@@ -131,11 +135,11 @@ def integer(value: Any, *, least: int | None = None, most: int | None = None) ->
         >>> integer("1e6"), integer("10k"), integer(10.0)
         (1000000, 10000, 10)
     """
-    return _whole(_decimal(value), _bare(value), least, most)
+    return _whole(_decimal(value), _bare(value), minimum, maximum)
 
 
-def integers(value: Any, *, least: int | None = None, most: int | None = None) -> list[int]:
-    """Whole numbers, each once: a text of items and ranges, a number, or an iterable of numbers.
+def integers(value: Any, *, minimum: int | None = None, maximum: int | None = None) -> list[int]:
+    """Read distinct whole numbers: a text of items and ranges, a number, or an iterable of numbers.
 
     `2..8` counts by one, `2..512..2` by two, `10..1e6/6` takes six geometric points (rounded).
     Ranges may fall.
@@ -148,26 +152,28 @@ def integers(value: Any, *, least: int | None = None, most: int | None = None) -
         ([3, 5, 10, 100, 1000, 10000], [8, 1000])
     """
     values: dict[int, None] = {}
-    for item in _items(value, least or 0):
+    for item in _items(value, minimum or 0):
         if not isinstance(item, str) or ".." not in item:
             points = [_decimal(item)]
         else:
             points = _range(item, default_step=Decimal(1))
             if "/" in item:
                 points = [Decimal(round(point)) for point in points]
-        values |= dict.fromkeys(_whole(point, _bare(item), least, most) for point in points)
-        _bounded(values, value)
+        values |= dict.fromkeys(_whole(point, _bare(item), minimum, maximum) for point in points)
+        _check_count(values, value)
     return list(values)
 
 
-def numbers(value: Any, *, above: float | None = None, longest: int = _LONGEST) -> list[float]:
-    """Floats: a text of items and ranges, a number, or an iterable of numbers.
+def numbers(
+    value: Any, *, greater_than: float | None = None, max_count: int = _MAX_COUNT
+) -> list[float]:
+    """Read floats: a text of items and ranges, a number, or an iterable of numbers.
 
     `0.1..0.5..0.1` steps, `1..0.001/13` takes thirteen geometric points with both ends exact.
 
     Raises:
         UsageError: a malformed item, an empty list, a range with neither step nor number of
-            points, or more than `longest` values.
+            points, or more than `max_count` values.
 
     Example:
         >>> numbers("1..0.01/3"), numbers(0.5)
@@ -175,26 +181,26 @@ def numbers(value: Any, *, above: float | None = None, longest: int = _LONGEST) 
     """
     values: list[float] = []
     for item in _items(value):
-        several = isinstance(item, str) and ".." in item
-        points = map(str, _range(item, None, longest)) if several else [item]
-        values += [number(point, above=above) for point in points]
-        _bounded(values, value, longest)
+        is_range = isinstance(item, str) and ".." in item
+        points = map(str, _range(item, None, max_count)) if is_range else [item]
+        values += [number(point, greater_than=greater_than) for point in points]
+        _check_count(values, value, max_count)
     return values
 
 
 def device(text: str) -> str:
-    """`auto`, `cpu`, `cuda` or `cuda:1`; whether it is there is asked later.
+    """Check the name of a device: `auto`, `cpu`, `cuda` or `cuda:1`, which need not exist here.
 
     Raises:
         UsageError: anything else.
     """
     if not re.fullmatch(r"auto|cpu|cuda(:\d{1,9})?", text, re.ASCII):
-        raise UsageError(f"{shown(text)} is not a device; give auto, cpu, cuda or cuda:1")
+        raise UsageError(f"{quote(text)} is not a device; give auto, cpu, cuda or cuda:1")
     return text
 
 
 def scheduler(text: str) -> str:
-    """The address of a Dask scheduler, such as `tcp://host:8786`; who answers there is asked later.
+    """Check the address of a Dask scheduler, such as `tcp://host:8786`, without a connection.
 
     Raises:
         UsageError: anything else.
@@ -205,7 +211,7 @@ def scheduler(text: str) -> str:
 
 
 def pair(text: str) -> tuple[str, str]:
-    """`KEY=VALUE`, both stripped and neither empty.
+    """Split `KEY=VALUE` into both parts, stripped and not empty.
 
     Raises:
         UsageError: anything else.
@@ -234,98 +240,99 @@ def prescribed_symmetry(text: str) -> tuple[str, int]:
     raise UsageError(f"{text!r} is not a symmetry; give antipodal or cyclic:n with n >= 2")
 
 
-def shown(value: Any) -> str:
-    """A value in a message, text in quotes, long ones shortened."""
-    if isinstance(value, int) and value.bit_length() > 200:  # Python writes no 5,000 digits
+def quote(value: Any) -> str:
+    """Return a value for a message: a text in quotes, a long value shortened."""
+    if isinstance(value, int) and value.bit_length() > 200:  # Python refuses to write 5,000 digits
         return f"a number of {int(value.bit_length() * math.log10(2.0)) + 1} digits"
     if isinstance(value, str):
-        rest = f"... ({len(value)} characters)" if len(value) > _SHOWN else ""
-        return repr(value[:_SHOWN]) + rest
+        rest = f"... ({len(value)} characters)" if len(value) > _MAX_QUOTE else ""
+        return repr(value[:_MAX_QUOTE]) + rest
     if getattr(value, "ndim", 0):
         return f"an array of shape {tuple(value.shape)}"
     text = " ".join(str(value).split())
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}... ({type(value).__name__})"
+    return text if len(text) <= _MAX_QUOTE else f"{text[:_MAX_QUOTE]}... ({type(value).__name__})"
 
 
-def listed(texts: Sequence[str], most: int = 8) -> str:
-    """The first few of some texts in a message, and how many there are more; the middle of a long
-    one is left out.
+def abridge(texts: Sequence[str], limit: int = 8) -> str:
+    """Return the first texts and the number of the others for a message.
 
-    >>> listed(["a", "b", "c"], most=2)
+    The middle of a long text is omitted.
+
+    >>> abridge(["a", "b", "c"], limit=2)
     'a, b and 1 more'
     """
-    more = f" and {len(texts) - most} more" if len(texts) > most else ""
-    short = [t if len(t) <= _LISTED else f"{t[:160]} ... {t[-60:]}" for t in texts[:most]]
-    return ", ".join(short) + more
+    rest = f" and {len(texts) - limit} more" if len(texts) > limit else ""
+    short = [t if len(t) <= _MAX_TEXT else f"{t[:160]} ... {t[-60:]}" for t in texts[:limit]]
+    return ", ".join(short) + rest
 
 
 def _bare(value: Any) -> str:
-    """The text of a number, a time or a range in a message: without quotes."""
-    text = shown(value)
+    """Return a number, a time or a range for a message, without quotes."""
+    text = quote(value)
     return text.replace("'", "") if isinstance(value, str) else text
 
 
-def _items(value: Any, least: int = 0) -> list[Any]:
-    """What a list of numbers, each at least `least`, is made of; not one number with commas."""
+def _items(value: Any, minimum: int = 0) -> list[Any]:
+    """Return the items of a list of numbers, each at least `minimum`; refuse `1,000`."""
     if isinstance(value, str):
         text = value.strip()
-        if _THOUSANDS.fullmatch(text) and (",0" in text or int(text.partition(",")[0]) < least):
+        if _THOUSANDS.fullmatch(text) and (",0" in text or int(text.partition(",")[0]) < minimum):
             raise UsageError(
                 f"{_bare(text)} is a list here, whose numbers stand between commas; leave them out "
-                f"inside numbers: write {_bare(re.sub(_INSIDE, '', text))}"
+                f"inside numbers: write {_bare(re.sub(_COMMA, '', text))}"
             )
         return value.split(",")
     if not isinstance(value, Iterable) or getattr(value, "ndim", 1) == 0:
         return [value]
-    items = list(islice(value, _LONGEST + 1))
-    _bounded(items, value)
+    items = list(islice(value, _MAX_COUNT + 1))
+    _check_count(items, value)
     if not items:
         raise UsageError("is an empty list; give at least one number")
     return items
 
 
 def _decimal(value: Any) -> Decimal:
-    """A number or its text, exactly."""
+    """Return a number, or the number of a text, exactly."""
     if isinstance(value, str):
         stripped = value.strip()
         if _NUMBER.fullmatch(stripped):
-            number = Decimal(stripped.translate(_PLAIN))
+            number = Decimal(stripped.translate(_PYTHON_SPELLING))
             if number.adjusted() > 300:
                 raise UsageError(f"{_bare(value)} is too large; give at most 1e300")
             return number
     elif not isinstance(value, bool) and hasattr(value, "__index__"):
-        with contextlib.suppress(TypeError):  # of arrays and tensors
+        with contextlib.suppress(TypeError):  # arrays and tensors raise it
             return Decimal(value.__index__())
     if not isinstance(value, (str, bytes, bool)) and not getattr(value, "ndim", 0):
         with contextlib.suppress(TypeError, ValueError):
             if math.isfinite(float(value)):
                 return Decimal(repr(float(value)))
-    raise UsageError(f"{shown(value)} is not a number; give one such as 10, 0.5, 1e6 or 10k")
+    raise UsageError(f"{quote(value)} is not a number; give one such as 10, 0.5, 1e6 or 10k")
 
 
 def _short(value: float) -> str:
-    """A limit as people write it: `1e6`, `2`, `3.14159`."""
+    """Format a limit as people write it: `1e6`, `2`, `3.14159`."""
     return f"{value:g}".replace("e+0", "e").replace("e+", "e")
 
 
-def _whole(value: Decimal, shown: str, least: int | None, most: int | None) -> int:
-    if abs(value) > (_LARGEST if most is None else most):
-        limit = "less than 2**63" if most is None else f"at most {_short(most)}"
-        raise UsageError(f"{shown} is too large; give {limit}")
+def _whole(value: Decimal, text: str, minimum: int | None, maximum: int | None) -> int:
+    if abs(value) > (_MAX_INTEGER if maximum is None else maximum):
+        limit = "less than 2**63" if maximum is None else f"at most {_short(maximum)}"
+        raise UsageError(f"{text} is too large; give {limit}")
     if value != value.to_integral_value():
-        raise UsageError(f"{shown} is not a whole number; give one such as 10, 1e6 or 10k")
-    if least is not None and value < least:
-        raise UsageError(f"{shown} is too small; give at least {least}")
+        raise UsageError(f"{text} is not a whole number; give one such as 10, 1e6 or 10k")
+    if minimum is not None and value < minimum:
+        raise UsageError(f"{text} is too small; give at least {minimum}")
     return int(value)
 
 
-def _range(item: str, default_step: Decimal | None, longest: int = _LONGEST) -> list[Decimal]:
-    """The points of `a..b`, `a..b..step` or `a..b/n`, both ends included where hit."""
+def _range(item: str, default_step: Decimal | None, max_count: int = _MAX_COUNT) -> list[Decimal]:
+    """Return the points of `a..b`, `a..b..step` or `a..b/n`, with b if a step reaches it."""
     body, slash, count = item.partition("/")
     ends = body.split("..")
     if slash and len(ends) == 2:
         first, last = map(_decimal, ends)
-        return _geometric(first, last, integer(count, least=2), item, longest)
+        return _geometric(first, last, integer(count, minimum=2), item, max_count)
     if slash or len(ends) not in (2, 3):
         raise UsageError(f"{item!r} is not a range; write 2..64, 2..512..2 or 1..0.001/13")
     first, last = _decimal(ends[0]), _decimal(ends[1])
@@ -335,30 +342,32 @@ def _range(item: str, default_step: Decimal | None, longest: int = _LONGEST) -> 
     if step == 0:
         raise UsageError(f"{item!r} has step 0; give a step such as 2")
     step = abs(step) if last >= first else -abs(step)
-    if abs(last - first) >= abs(step) * longest:
-        raise UsageError(f"{item!r} has more than {longest:,} values; use a larger step")
+    if abs(last - first) >= abs(step) * max_count:
+        raise UsageError(f"{item!r} has more than {max_count:,} values; use a larger step")
     return [first + i * step for i in range(int((last - first) / step) + 1)]
 
 
-def _geometric(first: Decimal, last: Decimal, count: int, item: str, longest: int) -> list[Decimal]:
+def _geometric(
+    first: Decimal, last: Decimal, count: int, item: str, max_count: int
+) -> list[Decimal]:
     if first * last <= 0:
         raise UsageError(f"{item!r} cannot be spaced geometrically; both ends must be above 0")
-    if count > longest:
-        raise UsageError(f"{item!r} has more than {longest:,} values; ask for fewer points")
+    if count > max_count:
+        raise UsageError(f"{item!r} has more than {max_count:,} values; ask for fewer points")
     quotient = last / first
     inner = [first * quotient ** (Decimal(i) / (count - 1)) for i in range(1, count - 1)]
     # One correctly rounded float each, so that 1..0.01/3 reads 0.1 and not 0.09999...98.
     return [first, *(Decimal(repr(float(x))) for x in inner), last]
 
 
-def _bounded(values: Collection[Any], value: Any, longest: int = _LONGEST) -> None:
-    if len(values) > longest:
-        raise UsageError(f"{shown(value)} has more than {longest:,} values; ask for fewer")
+def _check_count(values: Collection[Any], value: Any, max_count: int = _MAX_COUNT) -> None:
+    if len(values) > max_count:
+        raise UsageError(f"{quote(value)} has more than {max_count:,} values; ask for fewer")
 
 
 @lru_cache(maxsize=1 << 16)
 def nearest_float(word: str) -> float:
-    """The float64 nearest to a decimal number or an expression.
+    """Return the float64 nearest to a decimal number or an expression.
 
     Raises:
         ValueError: neither, too long, or not shown to be a finite real number.
@@ -371,12 +380,12 @@ def nearest_float(word: str) -> float:
 
     if DECIMAL.fullmatch(word):
         return float(word)
-    if len(word) > _LONGEST_EXPRESSION or _TOKENS.sub("", word):
-        raise ValueError(f"{word[:_LONGEST_EXPRESSION]!r} is no number")
+    if len(word) > _MAX_EXPRESSION or _TOKENS.sub("", word):
+        raise ValueError(f"{word[:_MAX_EXPRESSION]!r} is not a number")
     try:
         tree = ast.parse(word.strip(), mode="eval")
     except (SyntaxError, MemoryError, RecursionError) as error:
-        raise ValueError(f"{word!r} is no number") from error
+        raise ValueError(f"{word!r} is not a number") from error
     with ctx.workprec(_BITS):
         value = _ball(tree.body, word.strip())
         if not value.is_finite():
@@ -389,7 +398,7 @@ def nearest_float(word: str) -> float:
 
 
 def _ball(node: ast.expr, text: str) -> Any:
-    """A ball around the value of a node of the tree of `text`, at FLINT's precision."""
+    """Return a ball around the value of a node of the tree of `text`, at FLINT's precision."""
     from flint import arb
 
     match node:
@@ -407,4 +416,4 @@ def _ball(node: ast.expr, text: str) -> Any:
         case ast.BinOp() if type(node.op) in _OPERATORS:
             operands = _ball(node.left, text), _ball(node.right, text)
             return _OPERATORS[type(node.op)](*operands)
-    raise ValueError(f"{text!r} is no number")
+    raise ValueError(f"{text!r} is not a number")

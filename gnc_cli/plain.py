@@ -1,4 +1,4 @@
-"""JSON's own types: records written in them and read back.
+"""Conversion of records to the types of JSON, and back.
 
 Pydantic converts; it is loaded when a record is first written or read.
 """
@@ -10,29 +10,29 @@ from functools import cache
 from typing import Any
 
 _LARGEST_INTEGER = 2**63
-"""Readers of JSON seldom take larger integers."""
+"""Bound of the integers that are written as such: readers of JSON seldom accept larger ones."""
 
 
 @cache
 def _adapter(kind: Any) -> Any:
-    """What reads and writes lists of a type; building it takes some milliseconds."""
+    """Return the converter of lists of a type, which takes some milliseconds to build."""
     from pydantic import ConfigDict, TypeAdapter
 
     return TypeAdapter(list[kind], config=ConfigDict(arbitrary_types_allowed=True))
 
 
-_EXACT: dict[str, dict[str, Any]] = {
+_STRICT_TYPES: dict[str, dict[str, Any]] = {
     "bool": {"strict": True},
     "float": {"strict": True, "allow_inf_nan": False},
     "int": {"strict": True, "lt": _LARGEST_INTEGER},
     "str": {"strict": True},
 }
-"""Strict reading of numbers and texts: no `"2"` or True in place of 2."""
+"""Options of pydantic for strict reading of numbers and texts: no `"2"` or True in place of 2."""
 
 
 @cache
 def _reader(kind: Any) -> Any:
-    """What reads lists of a type; numbers and texts are not converted into each other."""
+    """Return the reader of lists of a type, which does not convert between numbers and texts."""
     from pydantic_core import SchemaValidator
 
     def exact(schema: Any) -> Any:
@@ -40,27 +40,27 @@ def _reader(kind: Any) -> Any:
             return [exact(part) for part in schema]
         if not isinstance(schema, dict):
             return schema
-        limits = _EXACT.get(str(schema.get("type")), {})
+        limits = _STRICT_TYPES.get(str(schema.get("type")), {})
         return limits | {key: exact(part) for key, part in schema.items()}
 
     return SchemaValidator(exact(_adapter(kind).core_schema))
 
 
 def plain(value: Any) -> Any:
-    """`value` in JSON's own types: enums by value, records as objects, non-finite numbers null.
+    """Convert a value to the types of JSON: enums by value, records to objects, NaN to null.
 
-    Integers beyond 2^63, which readers of JSON seldom take, become floats.
+    Integers beyond 2^63, which readers of JSON seldom accept, become floats.
     """
     kind: Any = type(value) if dataclasses.is_dataclass(value) else Any
     adapter = _adapter(kind)
-    (written,) = adapter.dump_python(
+    (converted,) = adapter.dump_python(
         [value], mode="json", warnings=False, fallback=lambda array: array.tolist()
     )
-    return with_leaves(written, _finite)
+    return with_leaves(converted, _finite)
 
 
 def with_leaves(value: Any, change: Callable[[Any], Any]) -> Any:
-    """`value` with `change` applied to each leaf of its nested dictionaries and lists.
+    """Apply `change` to each leaf of nested dictionaries and lists.
 
     >>> with_leaves({"a": [1, 2]}, str)
     {'a': ['1', '2']}
@@ -79,15 +79,15 @@ def _finite(value: Any) -> Any:
 
 
 def read_plain(kind: Any, value: Any, field: str = "") -> Any:
-    """The inverse of `plain`: a value of the annotation `kind`, such as a record.
+    """Convert the result of `plain` back to a value of the annotation `kind`, such as a record.
 
     Args:
         kind: a record, a plain type, a class, or lists, tuples, dictionaries and unions of these.
-        value: as JSON or a checkpoint has it.
+        value: the value in JSON or in a checkpoint.
         field: the dotted key of the value, for messages.
 
     Raises:
-        ValueError: it is of another type; names the field.
+        ValueError: it is of another type; the message names the field.
 
     Example:
         >>> from gnc_cli.brackets import Bracket

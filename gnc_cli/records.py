@@ -1,4 +1,4 @@
-"""Results: the base record, its rows, columns and tables, and what the metadata of a field says.
+"""Results: the base record, its rows, columns and tables, and the metadata of fields.
 
 A record is a frozen dataclass: `plain.py` writes and reads it, `keys.py` describes its keys.
 """
@@ -21,32 +21,32 @@ which is loaded before any of its results is made."""
 PLOTS: dict[str, Callable[[], Any]] = {}
 """Command -> function that imports the one that draws its results; filled like `VIEWS`."""
 
-HIDDEN = {"exclude": True, "validation_alias": ""}
-"""Metadata of a field that is for Python alone: arrays for plots, the code itself."""
+NOT_IN_JSON = {"exclude": True, "validation_alias": ""}
+"""Metadata of a field for Python alone: arrays for plots, the code itself."""
 SPREAD: dict[str, Any] = {"spread": ()}
-"""Metadata of a field that holds a record: its keys stand beside the others in the JSON, except
-those that the tuple names."""
+"""Metadata of a field that holds a record: its keys are keys of the outer record in JSON, except
+for those that the tuple names."""
 OMITTED_IF_NONE = {"exclude_if": lambda value: value is None}
-"""Metadata of a field that the JSON lacks where it is None."""
+"""Metadata of a field that the JSON lacks if it is None."""
 HIGHER, LOWER = ({"json_schema_extra": {"better": way}} for way in ("higher", "lower"))
-"""Metadata of a figure: which direction is better; of a record, that of its figures."""
+"""Metadata of a number, or of a record of numbers: the better direction."""
 LABEL: dict[str, Any] = {"label": True}
-"""Metadata of a field that tells rows apart."""
+"""Metadata of a field that distinguishes rows."""
 QUESTION: dict[str, Any] = {"question": ()}
-"""Metadata of a field that a baseline must share; a tuple that is not empty names the keys of the
-field that count."""
-ASIDE: dict[str, Any] = {"aside": True}
-"""Metadata of a field whose numbers are no figures of a dashboard."""
+"""Metadata of a field that must be equal in a baseline; a tuple that is not empty names the keys of
+the field that must be."""
+OFF_DASHBOARD: dict[str, Any] = {"aside": True}
+"""Metadata of a field whose numbers do not appear on a dashboard."""
 WORD: dict[str, Any] = {"word": True}
 """Metadata of a text: a dashboard has a 1 with the text as a label."""
 
 
 @dataclass(frozen=True)
 class Result:
-    """What all results share: `schema command version seconds` and the ways out."""
+    """Base of all results: `schema command version seconds` and the output formats."""
 
     seconds: float = field(metadata=LOWER, compare=False)
-    """Wall time of the whole computation; no part of what makes two results equal."""
+    """Wall time of the whole computation; results of unequal times can be equal."""
     version: str = field(metadata={"exclude": True})
     """Version of gnc that made it; rows of a result do not repeat it."""
 
@@ -61,43 +61,43 @@ class Result:
         return {"schema": self.schema, "command": self.command, "version": self.version}
 
     def to_json(self) -> dict[str, Any]:
-        """Plain dictionary: Python scalars, lists, no NaN (null), no arrays."""
-        fields = plain(self)
+        """Return a plain dictionary: Python scalars, lists, null for NaN, no arrays."""
+        fields: dict[str, Any] = plain(self)
         seconds = fields.pop("seconds")
         return self.first_keys | fields | {"seconds": seconds}
 
     def dumps(self) -> str:
-        """The JSON text that `--json` prints: one object, one line."""
+        """Return the JSON text that `--json` prints: one object, one line."""
         return json.dumps(self.to_json(), allow_nan=False)
 
     def flat(self, prefix: str = "gnc/") -> dict[str, Any]:
-        """One level, for dashboards: `{'gnc/rho_one_vs_rest.lower': 0.66}`."""
+        """Return one level of keys for dashboards: `{'gnc/rho_one_vs_rest.lower': 0.66}`."""
         return {prefix + key: value for key, value in flatten(self.to_json()).items()}
 
     def __init_subclass__(cls) -> None:
-        # Dataclasses keep a __repr__ that a class brings; theirs would print every array.
+        # A dataclass keeps a __repr__ of the class; the generated one would print every array.
         if "__repr__" not in cls.__dict__:
             cls.__repr__ = Result.__repr__  # type: ignore[method-assign]
 
     def __repr__(self) -> str:
-        """The class and its figures, without arrays, rows and what is None."""
-        shown = {
-            each.name: value.value if isinstance(value, Enum) else value
-            for each in dataclasses.fields(self)
-            if isinstance(value := getattr(self, each.name), (str, int, float, Enum, Bracket))
+        """Return the class and its values, without arrays, rows and None."""
+        values = {
+            item.name: value.value if isinstance(value, Enum) else value
+            for item in dataclasses.fields(self)
+            if isinstance(value := getattr(self, item.name), (str, int, float, Enum, Bracket))
         }
-        parts = [f"{k}={v!r}" for k, v in shown.items() if k not in ("seconds", "version")]
+        parts = [f"{k}={v!r}" for k, v in values.items() if k not in ("seconds", "version")]
         rows = [f"{len(self.rows)} rows"] if hasattr(self, "rows") else []
         return f"{type(self).__name__}({', '.join([*parts, *rows])})"
 
     def __str__(self) -> str:
-        """What the command prints."""
+        """Return the text that the command prints."""
         return "\n".join(filter(None, map(str, self._tables()))).rstrip()
 
     def _repr_html_(self) -> str:
-        """The result in a notebook: what the command prints, and where every figure is."""
-        sheet = "".join(table.html() for table in self._tables())
-        return f"{sheet}<p><code>.to_json()</code> has every figure</p>"
+        """Return the result for a notebook: the tables of the command, and a hint at `to_json`."""
+        tables = "".join(table.html() for table in self._tables())
+        return f"{tables}<p><code>.to_json()</code> has every value</p>"
 
     def _tables(self) -> Any:
         return VIEWS[self.command]().view(self, False)
@@ -116,20 +116,20 @@ class Result:
         PLOTS[self.command]()(self, path)
 
     def to_pandas(self) -> Any:
-        """A data frame of the rows (needs the extra pandas)."""
+        """Return a data frame of the rows (needs the extra pandas)."""
         pandas = import_extra("pandas", "to_pandas()", "pandas")
         names, rows = self.csv_rows()
         return pandas.DataFrame(rows, columns=names)
 
     def lines(self) -> list[dict[str, Any]]:
-        """The rows of CSV and JSON lines, each with what all rows share."""
+        """Return the rows of CSV and JSON lines, each with the keys that all rows share."""
         return rows_of(self.to_json())
 
     def csv_rows(self) -> tuple[list[str], list[dict[str, Any]]]:
-        """The columns of CSV, the same for every result with lines of this kind, and the rows.
+        """Return the columns of CSV, which depend on the kinds of lines alone, and the rows.
 
         Keys of records are dotted. A dictionary is one cell of JSON, a list of texts one text;
-        tables inside a row are left out.
+        tables inside a row are omitted.
         """
         from gnc_cli.keys import columns, properties
 
@@ -140,33 +140,33 @@ class Result:
 
     @property
     def line_kinds(self) -> tuple[type, ...]:
-        """The records that `lines` are made of."""
+        """Record types of `lines`."""
         return self.row_kinds() or (type(self),)
 
     @classmethod
     def row_kinds(cls) -> tuple[type, ...]:
-        """The records of `rows`; none where the result is one row itself."""
+        """Return the record types of `rows`; none if the result is one row itself."""
         item, *_ = get_args(get_type_hints(cls).get("rows")) or ((),)
         return get_args(item) or (item,) if item else ()
 
     @classmethod
     def judged_kinds(cls) -> tuple[type, ...]:
-        """The records that `judged_rows` are made of."""
+        """Return the record types of `judged_rows`."""
         return (*cls.row_kinds(), cls)
 
     @classmethod
     def marked(cls, mark: str) -> dict[str, Any]:
-        """The keys of the result and its rows whose fields have `mark` in their metadata."""
+        """Return the keys of the result and its rows whose fields have `mark` in their metadata."""
         kinds = (*cls.judged_kinds(), cls)
         return {key: value for kind in kinds for key, value in marked(kind, mark).items()}
 
     def judged_rows(self) -> list[dict[str, Any]]:
-        """The rows that gates and dashboards look at."""
+        """Return the rows that gates and dashboards examine."""
         return rows_of(self.to_json())
 
     @property
     def title(self) -> str:
-        """What was asked, in a few words: the heading of a report."""
+        """Heading of a report: the problem in a few words."""
         return ", ".join(
             f"{key} = {value:,}" if isinstance(value, int) else f"{key} = {value}"
             for key in ("problem", "d", "K")
@@ -175,56 +175,56 @@ class Result:
 
     @property
     def messages(self) -> tuple[str, ...]:
-        """What a person must know besides: one line each."""
+        """Further messages for the user, of one line each."""
         return ()
 
     @property
     def interrupted(self) -> bool:
-        """Whether a signal ended the computation early."""
-        return self._ended("interrupted")
+        """True if a signal ended the computation early."""
+        return self._has_outcome("interrupted")
 
     @property
     def target_missed(self) -> bool:
-        """Whether an explicit target was not reached."""
-        return self._ended("target_missed")
+        """True if an explicit target was not reached."""
+        return self._has_outcome("target_missed")
 
-    def _ended(self, outcome: str) -> bool:
-        """Whether one of the rows, or the whole, ended so."""
-        endings = [getattr(row, "outcome", None) for row in (self, *getattr(self, "rows", ()))]
-        return outcome in [getattr(ending, "value", ending) for ending in endings]
+    def _has_outcome(self, outcome: str) -> bool:
+        """Return True if the result, or one of its rows, has this outcome."""
+        outcomes = [getattr(row, "outcome", None) for row in (self, *getattr(self, "rows", ()))]
+        return outcome in [getattr(value, "value", value) for value in outcomes]
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
-        """How pydantic writes a result: with the keys of `SPREAD` records among its own."""
+        """Return the schema with which pydantic writes the keys of `SPREAD` records."""
         from pydantic_core.core_schema import wrap_serializer_function_ser_schema as wrapped
 
         schema = handler(source)
-        own = handler.resolve_ref_schema(schema)
-        own["serialization"] = wrapped(lambda record, write: cls.spread_out(write(record)))
+        definition = handler.resolve_ref_schema(schema)
+        definition["serialization"] = wrapped(lambda record, write: cls.spread_out(write(record)))
         return schema
 
     @classmethod
     def spread_fields(cls) -> dict[str, tuple[str, ...]]:
-        """The names of `SPREAD` records, each with the keys that it leaves out."""
+        """Return the names of `SPREAD` records, each with the keys that it omits."""
         fields = dataclasses.fields(cls)
-        return {each.name: each.metadata["spread"] for each in fields if "spread" in each.metadata}
+        return {item.name: item.metadata["spread"] for item in fields if "spread" in item.metadata}
 
     @classmethod
     def spread_out(cls, keys: dict[str, Any]) -> dict[str, Any]:
-        """The keys of a result, in place of each `SPREAD` record those of the record."""
+        """Return the keys of a result, with the keys of each `SPREAD` record in its place."""
         spread: dict[str, Any] = {}
-        left_out = cls.spread_fields()
+        omitted = cls.spread_fields()
         for name, value in keys.items():
             parts = {name: value}
-            if name in left_out:  # what both have is the outer record's
-                without = {*spread, *left_out[name]}
-                parts = {key: part for key, part in (value or {}).items() if key not in without}
+            if name in omitted:  # a key of both is that of the outer record
+                skipped = {*spread, *omitted[name]}
+                parts = {key: part for key, part in (value or {}).items() if key not in skipped}
             spread |= parts
         return spread
 
 
 def marked(kind: type, mark: str) -> dict[str, Any]:
-    """The keys of a record whose fields have `mark` in their metadata, each with what it says.
+    """Return the keys of a record whose fields have `mark` in their metadata, with its value.
 
     Example:
         >>> from gnc_cli.search.result import UfmMeasures
@@ -232,18 +232,18 @@ def marked(kind: type, mark: str) -> dict[str, Any]:
         ['tau', 'weight_decay', 'n']
     """
     keys: dict[str, Any] = {}
-    for each in dataclasses.fields(kind):
-        if mark in each.metadata:
-            keys[each.name] = each.metadata[mark]
-        if "spread" in each.metadata:
-            record, _ = get_args(get_type_hints(kind)[each.name])
+    for item in dataclasses.fields(kind):
+        if mark in item.metadata:
+            keys[item.name] = item.metadata[mark]
+        if "spread" in item.metadata:
+            record, _ = get_args(get_type_hints(kind)[item.name])
             inner = marked(record, mark)
-            keys |= {key: inner[key] for key in inner if key not in each.metadata["spread"]}
+            keys |= {key: inner[key] for key in inner if key not in item.metadata["spread"]}
     return keys
 
 
 def rows_of(result: dict[str, Any]) -> list[dict[str, Any]]:
-    """The rows of a result's JSON, each with the keys that all share; one row where it has none."""
+    """Return the rows of a result's JSON, each with the shared keys; without rows, the result."""
     if not isinstance(result.get("rows"), list):
         return [result]
     shared = {k: v for k, v in result.items() if k not in ("rows", "seconds", "out")}
@@ -251,12 +251,12 @@ def rows_of(result: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def flatten(value: Any, *, lists: bool = True) -> dict[str, Any]:
-    """One level under dotted keys.
+    """Return nested dictionaries as one level of dotted keys.
 
     Args:
-        value: a dictionary, as `to_json` gives it.
-        lists: whether lists count as levels (`rows.0.d`). Without, a list of texts becomes one
-            text, and tables inside a row are left out.
+        value: a dictionary, as `to_json` returns it.
+        lists: lists count as levels (`rows.0.d`). Otherwise a list of texts becomes one text, and
+            tables inside a row are omitted.
 
     Example:
         >>> flatten({"gnc2": {"lower": 0.5}, "pairs": [{"a": 1}], "warnings": ["x", "y"]})
@@ -278,7 +278,7 @@ def flatten(value: Any, *, lists: bool = True) -> dict[str, Any]:
 
 
 def look_up(row: Any, key: str) -> Any:
-    """What stands under a dotted key (`rows.0.gnc2.lower`); None where nothing does."""
+    """Return the value under a dotted key (`rows.0.gnc2.lower`), or None if there is none."""
     for part in key.split("."):
         if isinstance(row, dict):
             row = row.get(part)
@@ -290,7 +290,7 @@ def look_up(row: Any, key: str) -> Any:
 
 
 def _cell(value: Any) -> Any:
-    """What stands in a column of CSV."""
+    """Return the cell of CSV for a value."""
     if isinstance(value, dict):
         return json.dumps(value, allow_nan=False)
     return "; ".join(value) or None if isinstance(value, list) else value
@@ -298,5 +298,5 @@ def _cell(value: Any) -> Any:
 
 def results(command: str) -> tuple[type[Result], ...]:
     """Return the records that a command prints, which are those that its view takes."""
-    taken = get_type_hints(VIEWS[command]().view)["result"]
-    return get_args(taken) or (taken,)
+    kinds = get_type_hints(VIEWS[command]().view)["result"]
+    return get_args(kinds) or (kinds,)

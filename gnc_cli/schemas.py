@@ -1,4 +1,4 @@
-"""JSON Schemas (draft 2020-12) of what `--json` prints, and of certificates."""
+"""JSON Schemas (draft 2020-12) of the output of `--json`, and of certificates."""
 
 from typing import Any
 
@@ -10,13 +10,13 @@ from gnc_cli.records import VIEWS, results
 
 
 def load(command: str) -> dict[str, Any]:
-    """The schema of a command's JSON.
+    """Return the schema of a command's JSON.
 
     Args:
         command: such as `solve`; or `certificate`, for the files of `gnc bounds --export`.
 
     Raises:
-        UsageError: there is none of that name.
+        UsageError: there is no such command.
 
     Example:
         >>> load("solve")["title"]
@@ -25,7 +25,7 @@ def load(command: str) -> dict[str, Any]:
     if command == "certificate":
         return _schema("gnc certificate", tuple(record for record, _ in KINDS.values()))
     if command not in VIEWS:
-        raise UsageError(f"{command!r} is no command; choose one of {', '.join(sorted(VIEWS))}")
+        raise UsageError(f"{command!r} is not a command; choose one of {', '.join(sorted(VIEWS))}")
     schema = _schema(f"gnc {command} --json", results(command))
     shapes = []
     for record, reference in zip(results(command), schema["anyOf"], strict=True):

@@ -1,4 +1,4 @@
-"""Figures for a person stay true: they are rounded to the side that was asked for."""
+"""Printed numbers stay true: they are rounded to the requested side (figures.py)."""
 
 import math
 from decimal import Decimal

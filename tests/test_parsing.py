@@ -134,10 +134,10 @@ def test_integers_read(text: str, values: list[int]) -> None:
 @pytest.mark.parametrize("text", ["1,000,000", "10,050", "1,234,567"])
 def test_one_number_with_commas_is_no_list(text: str) -> None:
     with pytest.raises(UsageError, match=f"^{text} is a list .* write {text.replace(',', '')}$"):
-        parsing.integers(text, least=2)
+        parsing.integers(text, minimum=2)
     with pytest.raises(UsageError, match="^1,000,2,000 is a list .* write 1000,2000$"):
-        parsing.integers("1,000,2,000", least=2)
-    assert parsing.integers("100,200", least=2) == [100, 200]
+        parsing.integers("1,000,2,000", minimum=2)
+    assert parsing.integers("100,200", minimum=2) == [100, 200]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What every result can do: columns of CSV, a short repr, a table in a notebook."""
+"""Results and their JSON (records.py, plain.py): CSV columns, a short repr, notebook tables."""
 
 import dataclasses
 import inspect
@@ -18,7 +18,7 @@ from gnc_cli import bounds, compare
 from gnc_cli.brackets import Bracket
 from gnc_cli.errors import UnavailableError, UsageError
 from gnc_cli.plain import plain, read_plain
-from gnc_cli.records import HIDDEN, SPREAD, Result
+from gnc_cli.records import NOT_IN_JSON, SPREAD, Result
 from tests.console.stand_in import code, sweep
 
 
@@ -36,7 +36,7 @@ class _Example(Result):
     inner: _Inner | None = None
     words: tuple[str, ...] = ()
     pairs: tuple[int, ...] = ()
-    array: np.ndarray = field(default_factory=lambda: np.zeros(9), metadata=HIDDEN)
+    array: np.ndarray = field(default_factory=lambda: np.zeros(9), metadata=NOT_IN_JSON)
 
 
 def test_columns_of_csv_do_not_depend_on_what_is_null() -> None:

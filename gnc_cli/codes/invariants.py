@@ -212,7 +212,7 @@ def covering_radius(W: np.ndarray, deadline: Deadline) -> Bracket:
         else:
             with suppress(UnexaminedError):
                 lowest = _design_cosine(design(W, deadline).strength, d)
-            reached = max(_deepest_hole(W, deadline.within(_HOLE_SECONDS)), lowest)
+            reached = max(_deepest_hole(W, deadline.limited(_HOLE_SECONDS)), lowest)
     return Bracket(math.degrees(math.acos(reached)), math.degrees(math.acos(lowest)))
 
 
@@ -288,7 +288,7 @@ def rigidity(W: np.ndarray, contact_pairs: np.ndarray, deadline: Deadline) -> Ri
     loaded_contacts = stress > _ZERO_STRESS
     motion = np.zeros(0)
     if not loaded_contacts.all():
-        solution = _solve_motion(jacobian, deadline.within(_PROGRAM_SECONDS))
+        solution = _solve_motion(jacobian, deadline.limited(_PROGRAM_SECONDS))
         if solution is None:
             raise UnexaminedError(
                 "the linear program was not solved, for lack of time or of digits"
@@ -334,7 +334,7 @@ def _backbone(
         np.ones(len(W), dtype=bool),
         _pairs_above,
         scale=1.0 - bars.largest(W),
-        deadline=deadline.within(_PROGRAM_SECONDS),
+        deadline=deadline.limited(_PROGRAM_SECONDS),
     )
     if second.lower is not None:
         radial = np.einsum("kd,kd->k", second.lower, W)[:, None] * W

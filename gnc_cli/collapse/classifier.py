@@ -17,7 +17,7 @@ from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
 from gnc_cli.errors import DataError, UsageError
-from gnc_cli.parsing import listed, shown
+from gnc_cli.parsing import abridge, quote
 
 MEANS = "means"
 """In place of weights: there is no classifier, and class means stand in."""
@@ -167,7 +167,7 @@ def find_classifiers(
     part = parts.get(name) if isinstance(name, str) else None
     if part is None or (head is not None and weights is None and _matrix(part) is None):
         raise UsageError(
-            f"head={shown(head)} is no layer of the model with a weight of shape (K, d); "
+            f"head={quote(head)} is no layer of the model with a weight of shape (K, d); "
             f"there is {_listed(heads)}"
         )
     if weights is not None:
@@ -220,7 +220,7 @@ def _apart(network: nn.Module, name: str, call: Callable[[], Any], weights: Any)
     if len(shape) != 2 or shape[1] != classifier.d:
         if shape[:1] == (classifier.d,):
             hint = f" (stored as (d, K)? give its transpose){hint}"
-        what = f"shape {shape}" if shape else f"weights={shown(weights)}"
+        what = f"shape {shape}" if shape else f"weights={quote(weights)}"
         raise UsageError(
             f"{what} is no classifier of d = {classifier.d} features{hint}; give weights=W "
             f"(K, {classifier.d}), the name of such a parameter, or {MEANS!r} where there is none"
@@ -241,7 +241,7 @@ def classifier_warning(network: nn.Module, classifier: Classifier, K: int) -> st
         for name, matrix in network.state_dict().items()
         if tuple(matrix.shape) in ((K, rows), (rows, K))
     ]
-    named = f", such as its own {listed(fitting)}" if fitting else ""
+    named = f", such as its own {abridge(fitting)}" if fitting else ""
     return (
         f"head {classifier.name!r} has {rows} rows, and the labels run from 0 to {K - 1}: if it "
         f"gives an embedding, give weights=W ({K}, {rows}){named} (unit rows for a cosine head), "
@@ -343,4 +343,4 @@ def _behind(answer: Any, calls: dict[str, _Call], modules: Mapping[str, nn.Modul
 def _listed(modules: dict[str, nn.Module | Tensor]) -> str:
     """Modules with the shapes of their matrices, the last ones first."""
     texts = [f"{n!r} {tuple(_rows(m, None).shape)}" for n, m in reversed(modules.items())]
-    return listed(texts) or "none"
+    return abridge(texts) or "none"

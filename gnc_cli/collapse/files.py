@@ -20,7 +20,7 @@ from gnc_cli.io.formats import DATASET, reader_for
 from gnc_cli.io.inputs import open_input, split_key
 from gnc_cli.io.models import CONFIG, fetch_model, hub_name, model_file, read_model_config
 from gnc_cli.parameters import spelled
-from gnc_cli.parsing import listed, number, shown
+from gnc_cli.parsing import abridge, number, quote
 
 Names = str | Sequence[str]
 Wanted = str | float | Collection[Any]
@@ -100,7 +100,7 @@ def _folder(path: str, key: str | None) -> list[File]:
         sets = [
             os.path.join(path, name) for name in names if os.path.isdir(os.path.join(path, name))
         ]
-        raise DataError(f"{path!r} has several data sets; name one of {listed(sets)}")
+        raise DataError(f"{path!r} has several data sets; name one of {abridge(sets)}")
     if model_file(path) is not None:
         return [_model(path, key, "")]
     if series := [os.path.join(path, name) for name in names if _SERIES.fullmatch(name)]:
@@ -233,7 +233,7 @@ def _as_number(value: Any) -> Any:
 
 
 def _values(rows: Sequence[Mapping[str, Any]], key: str) -> str:
-    return listed([*dict.fromkeys(str(r[key]) for r in rows if r.get(key) is not None)])
+    return abridge([*dict.fromkeys(str(r[key]) for r in rows if r.get(key) is not None)])
 
 
 def _plain(value: Any) -> Any:
@@ -250,4 +250,4 @@ def _number(value: Any, name: str, path: str) -> float:
             return int(number) if number == int(number) else number
     except (TypeError, ValueError, OverflowError):
         pass
-    raise DataError(f"{path!r}: attribute {name} is {shown(value)}; expected a number")
+    raise DataError(f"{path!r}: attribute {name} is {quote(value)}; expected a number")

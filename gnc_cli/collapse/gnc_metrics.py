@@ -82,7 +82,7 @@ class GNCMetrics:
         variants: Annotated[str, Parameter("Further metrics.", one_of(Variants))] = "none",
         reference: Annotated[
             float | None,
-            Parameter("What GNC2 is held against.", real(above=0.0, most=2.0)),
+            Parameter("What GNC2 is held against.", real(greater_than=0.0, maximum=2.0)),
         ] = None,
     ) -> None:
         self.d, self.K, self.normalize = d, K, normalize
@@ -224,7 +224,7 @@ class GNCMetrics:
         with Processes.current() as processes:
             if processes.size == 1:
                 return
-            whole = reduce(Accumulated.joined, processes.each(self._part))
+            whole = reduce(Accumulated.joined, processes.exchange(self._part))
         if whole.stale:
             # In every process, so that all can judge again.
             self._part = self._part.without_second_pass()
@@ -252,7 +252,7 @@ class GNCMetrics:
         weights: Any = None,
         *,
         detail: Annotated[bool, Parameter("Also quantiles and rattlers.")] = False,
-        time_limit: Annotated[float | None, Parameter("Seconds.", real(above=0.0))] = None,
+        time_limit: Annotated[float | None, Parameter("Seconds.", real(greater_than=0.0))] = None,
         deadline: Deadline | None = None,
     ) -> MeasureResult:
         """Return the metrics of all batches so far; batches may be added afterwards.
@@ -275,7 +275,7 @@ class GNCMetrics:
         """
         started = time.monotonic()
         if time_limit is not None:
-            deadline = (Deadline() if deadline is None else deadline).within(time_limit)
+            deadline = (Deadline() if deadline is None else deadline).limited(time_limit)
         state = self.accumulated()
         moments = state.gnc
         if not moments.N:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from gnc_cli.errors import DataError
 from gnc_cli.io.catalogue import EMBEDDINGS, NO_PARAMETER, Catalogue, Entry
-from gnc_cli.parsing import listed
+from gnc_cli.parsing import abridge
 
 _LANGUAGE = re.compile(
     r"For(CausalLM|ConditionalGeneration|CTC|MaskedLM|PreTraining|Seq2SeqLM)$|(LMHead(Model)?|MTModel)$"
@@ -326,7 +326,7 @@ def _matrices(entries: Mapping[str, Entry | None]) -> dict[str, tuple[int, ...] 
 def _choice(path: str, shapes: Mapping[str, tuple[int, ...] | None]) -> str:
     """The matrices with their shapes, then the command for the first."""
     texts = [f"{name!r} {shape or ''}".rstrip() for name, shape in shapes.items()]
-    return f"{listed(texts)}; for instance: {_command(path, next(iter(shapes)))}"
+    return f"{abridge(texts)}; for instance: {_command(path, next(iter(shapes)))}"
 
 
 def _command(path: str, name: str) -> str:

@@ -29,8 +29,8 @@ from gnc_cli.errors import DataError, UsageError
 from gnc_cli.io.arguments import validated
 from gnc_cli.metrics.rows import to_numpy
 from gnc_cli.parameters import Device
-from gnc_cli.parsing import shown
-from gnc_cli.runtime.distributed import Processes, in_all, of_first
+from gnc_cli.parsing import quote
+from gnc_cli.runtime.distributed import Processes, run_on_all, run_on_first
 from gnc_cli.runtime.threads import limit_threads, resolve_device
 
 _KEPT_BYTES = 2 << 30
@@ -115,19 +115,19 @@ def measure_model(
         torch.random.fork_rng(devices=[]),
     ):
         stream = _Stream(network, loader, place, batch_to)
-        candidates = in_all(processes, lambda: stream.find(head, weights))
+        candidates = run_on_all(processes, lambda: stream.find(head, weights))
         K = None
         if len(candidates) > 1 or candidates[0].weight is None:
-            K = max(processes.all_gather(in_all(processes, stream.count_classes)))
+            K = max(processes.all_gather(run_on_all(processes, stream.count_classes)))
         classifier = only_classifier(candidates, K)
         rows = classifier.weight
         metrics = GNCMetrics(classifier.d, K or 2 if rows is None else len(rows))
         with classifier:
-            kept = in_all(processes, lambda: _first_pass(metrics, stream, classifier))
+            kept = run_on_all(processes, lambda: _first_pass(metrics, stream, classifier))
             metrics.sync()
-            in_all(processes, lambda: _second_pass(metrics, kept, stream, classifier))
+            run_on_all(processes, lambda: _second_pass(metrics, kept, stream, classifier))
             metrics.sync()
-        result = of_first(processes, lambda: metrics.compute(rows, detail=True))
+        result = run_on_first(processes, lambda: metrics.compute(rows, detail=True))
     notes = (ONE_LOGIT,) if classifier.one_logit else ()
     result = replace(result, layer=classifier.name or None, notes=(*result.notes, *notes))
     if head is not None or weights is not None or stream.next_token:
@@ -160,7 +160,7 @@ def _unwrapped(model: Any) -> nn.Module:
         elif isinstance(model, nn.Module):
             return model
         else:
-            raise UsageError(f"model must be a torch.nn.Module, got {shown(model)}")
+            raise UsageError(f"model must be a torch.nn.Module, got {quote(model)}")
 
 
 @contextmanager

@@ -303,7 +303,7 @@ def duplicate_group(
         both = int(labels[keeper]), int(labels[row])
         merge_list.append(ClassMerge(*both, degrees, *samples, *named(keeper, row)))
     kept = np.flatnonzero(first == np.arange(len(W)))
-    half = None if deadline is None else deadline.within(deadline.remaining / 2)
+    half = None if deadline is None else deadline.limited(deadline.remaining / 2)
     rho = gnc2(W[kept], deadline=half) if len(kept) > 1 else None
     without = WithoutDuplicates(cosine, count, len(kept), rho)
     fields = {"duplicates": duplicates, "without_duplicates": without, "merges": tuple(merge_list)}

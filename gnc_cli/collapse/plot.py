@@ -33,7 +33,7 @@ from gnc_cli.console.drawing import (
     save,
     styled,
 )
-from gnc_cli.escaping import in_picture
+from gnc_cli.escaping import in_plot
 from gnc_cli.figures import count
 
 TITLES = {
@@ -135,7 +135,7 @@ def spectrum_figure(result: MeasureResult) -> Any:
 
 def _set_name(result: MeasureResult) -> str:
     name = os.path.basename(result.file or "arrays")
-    return in_picture(f"{name}: {result.snapshot}" if result.snapshot else name)
+    return in_plot(f"{name}: {result.snapshot}" if result.snapshot else name)
 
 
 def set_figure(result: MeasureResult) -> Any:
@@ -194,7 +194,7 @@ def _draw_worst(ax: Any, worst: Sequence[ClassRow]) -> None:
 
 def _name(label: int, name: str | None) -> str:
     text = str(label) if name is None else name
-    return in_picture(text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…")
+    return in_plot(text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…")
 
 
 def series_figure(result: MeasureSeries) -> Any:
@@ -224,7 +224,7 @@ def series_figure(result: MeasureSeries) -> Any:
     facts = [files[0] if len(files) == 1 else f"{len(files)} files", f"{len(rows)} rows"]
     facts += sizes if len(sizes) == 1 else []
     height = max(4.8, 3.6 * -(-len(panels) // 2))
-    figure = new_figure(11.5, height, "Neural collapse", in_picture("     ".join(facts)))
+    figure = new_figure(11.5, height, "Neural collapse", in_plot("     ".join(facts)))
     # Sets of samples have their colours, as in the picture of `train`; runs come in order.
     own = COLOUR_OF_SET if {*lines} <= {*COLOUR_OF_SET} else dict(zip(lines, cycle(COLOURS)))
     handles: dict[str, Any] = {}
@@ -285,8 +285,7 @@ def draw_references(ax: Any, references: Iterable[Gnc2Reference]) -> None:
     for reference in [*{r.value: r for r in references}.values()][-_MOST_REFERENCES:]:
         name = reference.source if reference.kind == "pinned" else reference.id
         label = (
-            f"{reference.value:.4f} {_reference_word(reference)}\n"
-            f"{in_picture(name[:_MOST_LETTERS])}"
+            f"{reference.value:.4f} {_reference_word(reference)}\n{in_plot(name[:_MOST_LETTERS])}"
         )
         lines.append(ax.axhline(reference.value, color=GREY, lw=1.3, ls="--", label=label))
     ax.set_ylim(bottom=0.0)
@@ -349,4 +348,4 @@ def _names(rows: Sequence[MeasureResult], keys: Sequence[str], by_file: bool) ->
         parts.append(part | {key: getattr(row, key) or "" for key in keys})
     every = dict.fromkeys(key for part in parts for key in part)
     differ = [key for key in every if len({part.get(key) for part in parts}) > 1]
-    return [in_picture(", ".join(filter(None, map(part.get, differ)))) for part in parts]
+    return [in_plot(", ".join(filter(None, map(part.get, differ)))) for part in parts]

@@ -14,7 +14,7 @@ from gnc_cli.io.inputs import read_lines
 from gnc_cli.io.loading import check_range
 from gnc_cli.metrics.rows import ColumnRows
 from gnc_cli.parameters import MOST_CLASSES, Lines, requires, spelled
-from gnc_cli.parsing import shown
+from gnc_cli.parsing import quote
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +90,7 @@ def prepare_dataset(
         names = read_lines(selection.class_names)
         if len(names) != K:
             raise DataError(
-                f"{shown(selection.class_names)} has {len(names)} names for {K} classes; give one "
+                f"{quote(selection.class_names)} has {len(names)} names for {K} classes; give one "
                 "per line, in order"
             )
     if counts is not None and np.count_nonzero(counts) < 2 and weights is None and logits is None:
@@ -259,7 +259,7 @@ def _listed(path: str | Lines, K: int, names: list[str]) -> list[int]:
     """Return the labels in a file or list of labels, or of names."""
     places = {name: k for k, name in enumerate(names)}
     return [
-        class_of(word, K, places, f"{shown(path)}, line {number}")
+        class_of(word, K, places, f"{quote(path)}, line {number}")
         for number, word in enumerate(read_lines(path), start=1)
         if word
     ]

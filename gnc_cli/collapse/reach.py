@@ -24,7 +24,7 @@ from gnc_cli.metrics.decisions import equivalent_head
 from gnc_cli.metrics.reach import LinearHead, Reach, Verdict
 from gnc_cli.metrics.rows import Rows, block_rows, blocks
 from gnc_cli.parameters import Lines, spelled
-from gnc_cli.parsing import integer, shown
+from gnc_cli.parsing import integer, quote
 from gnc_cli.runtime.deadline import Deadline, Progress
 
 _LISTED = 10
@@ -143,7 +143,7 @@ def _sets(
     places = {name: k for k, name in enumerate(names or [])}
     sets: dict[tuple[int, ...], None] = {}
     for number, line in enumerate(read_lines(wanted), start=1):
-        where = f"{shown(wanted)}, line {number}"
+        where = f"{quote(wanted)}, line {number}"
         words = [word.strip() for word in line.split("," if "," in line else None)]
         classes = sorted({class_of(word, K, places, where) for word in words if word})
         if classes and (len(classes) == len(rivals) or not np.isin(classes, rivals).all()):
@@ -154,7 +154,7 @@ def _sets(
         if classes:
             sets[tuple(np.searchsorted(rivals, classes).tolist())] = None
     if not sets:
-        raise DataError(f"{shown(wanted)} has no sets; give one per line, such as 3, 5")
+        raise DataError(f"{quote(wanted)} has no sets; give one per line, such as 3, 5")
     return list(sets)
 
 

@@ -20,12 +20,12 @@ from gnc_cli.parameters import (
     Force,
     Kind,
     Lines,
-    Of,
     Parameter,
     Path,
     PlotOrPage,
     PublicTable,
     Read,
+    Subjects,
     Threads,
     excludes,
     is_page,
@@ -71,9 +71,9 @@ def _reference(value: Any) -> float | str:
 def _dims(value: Any) -> tuple[int, ...]:
     """Numbers of dimensions, ascending."""
     items = value.split(",") if isinstance(value, str) else list(value)
-    dims = sorted(d for item in items for d in parsing.integers(item, least=2))
+    dims = sorted(d for item in items for d in parsing.integers(item, minimum=2))
     if not dims or len({*dims}) < len(dims):
-        raise UsageError(f"{parsing.shown(value)}: give each prefix once, such as 8,16,32")
+        raise UsageError(f"{parsing.quote(value)}: give each prefix once, such as 8,16,32")
     return tuple(dims)
 
 
@@ -165,7 +165,7 @@ class Measure(Call):
             repeatable=True,
             reads=True,
         ),
-        Of("labels"),
+        Subjects("labels"),
     ] = None
     logits: Annotated[
         Any,
@@ -192,7 +192,7 @@ class Measure(Call):
             one_of(LabelForm),
             _WHAT,
         ),
-        Of("row", "samples", "labels"),
+        Subjects("row", "samples", "labels"),
     ] = LabelForm.ZERO_BASED
     ignore_label: Annotated[
         Read[Any, tuple[str, ...]],
@@ -203,7 +203,7 @@ class Measure(Call):
             _WHAT,
             repeatable=True,
         ),
-        Of("row", "samples", "labels"),
+        Subjects("row", "samples", "labels"),
     ] = Read(())
     head: Annotated[
         str | None,
@@ -214,7 +214,7 @@ class Measure(Call):
             one_of(HeadForm),
             _WHAT,
         ),
-        Of("row", "labels"),
+        Subjects("row", "labels"),
     ] = None
     K: Annotated[
         int | None,
@@ -224,7 +224,7 @@ class Measure(Call):
             _WHAT,
             short="-K",
         ),
-        Of("row", "labels"),
+        Subjects("row", "labels"),
     ] = None
     select: Annotated[
         Read[Mapping[str, Any] | Iterable[Any] | None, list[tuple[str, Any]] | None],
@@ -244,7 +244,7 @@ class Measure(Call):
             one_of(Normalize),
             _HOW,
         ),
-        Of("row", "labels"),
+        Subjects("row", "labels"),
     ] = Normalize.AUTO
     means_from: Annotated[
         Read[Path | None, str | None],
@@ -257,7 +257,7 @@ class Measure(Call):
             metavar="FILE",
             reads=True,
         ),
-        Of("row", "samples", "labels"),
+        Subjects("row", "samples", "labels"),
     ] = Read(None)
     prefix_dims: Annotated[
         Read[Sequence[int] | None, tuple[int, ...] | None],
@@ -267,7 +267,7 @@ class Measure(Call):
             Kind("P,P,...", _dims, noun="whole numbers"),
             _HOW,
         ),
-        Of("row"),
+        Subjects("row"),
     ] = Read(None)
     variants: Annotated[
         str,
@@ -277,7 +277,7 @@ class Measure(Call):
             one_of(Variants),
             _HOW,
         ),
-        Of("row", "samples", "labels"),
+        Subjects("row", "samples", "labels"),
     ] = Variants.NONE
     ood: Annotated[
         Any,
@@ -289,7 +289,7 @@ class Measure(Call):
             repeatable=True,
             reads=True,
         ),
-        Of("samples", "labels"),
+        Subjects("samples", "labels"),
     ] = None
     reference: Annotated[
         Read[float | Path | None, float | str | None],
@@ -299,9 +299,9 @@ class Measure(Call):
             _GNC2,
             reads=True,
         ),
-        Of("row", "labels"),
+        Subjects("row", "labels"),
     ] = Read(None)
-    table: Annotated[PublicTable, Of("row")] = None
+    table: Annotated[PublicTable, Subjects("row")] = None
     duplicates: Annotated[
         float | None,
         Parameter(
@@ -310,7 +310,7 @@ class Measure(Call):
             _GNC2,
             metavar="COS",
         ),
-        Of("row", "labels"),
+        Subjects("row", "labels"),
     ] = None
     classes: Annotated[
         Read[Path | Sequence[int | str] | None, str | Lines | None],
@@ -322,12 +322,12 @@ class Measure(Call):
             metavar="FILE",
             reads=True,
         ),
-        Of("row", "labels"),
+        Subjects("row", "labels"),
     ] = Read(None)
     min_count: Annotated[
         int | None,
         Parameter("Only classes with at least this many samples. Default none.", whole(1), _GNC2),
-        Of("row", "labels"),
+        Subjects("row", "labels"),
     ] = None
     class_names: Annotated[
         Read[Path | Sequence[str] | None, str | Lines | None],
@@ -338,7 +338,7 @@ class Measure(Call):
             metavar="FILE",
             reads=True,
         ),
-        Of("row", "labels"),
+        Subjects("row", "labels"),
     ] = Read(None)
     reach: Annotated[
         bool,
@@ -347,17 +347,17 @@ class Measure(Call):
             "which cannot; --classes FILE chooses some. --out rows.h5 has the proofs.",
             group=_REACH,
         ),
-        Of("row", "labels"),
+        Subjects("row", "labels"),
     ] = False
     feature_norm: Annotated[
         float | None,
         Parameter(
             "The largest norm of a feature for --reach and --sets. Default: the largest among the "
             "features, without features infinite.",
-            real(above=0.0),
+            real(greater_than=0.0),
             _REACH,
         ),
-        Of("row", "labels"),
+        Subjects("row", "labels"),
     ] = None
     sets: Annotated[
         Read[Path | Sequence[Sequence[int | str]] | None, str | Lines | None],
@@ -368,7 +368,7 @@ class Measure(Call):
             _REACH,
             reads=True,
         ),
-        Of("row", "labels"),
+        Subjects("row", "labels"),
     ] = Read(None)
     seed: Annotated[
         int,
@@ -378,7 +378,7 @@ class Measure(Call):
             whole(0),
             "Effort and machine",
         ),
-        Of("row"),
+        Subjects("row"),
     ] = 0
     time_limit: Annotated[
         float | None,
@@ -417,7 +417,7 @@ class Measure(Call):
             metavar="FILE",
             writes=(".csv", ".h5", ".parquet"),
         ),
-        Of("labels", "one set"),
+        Subjects("labels", "one set"),
     ] = None
     merge_list: Annotated[
         Path | None,
@@ -428,7 +428,7 @@ class Measure(Call):
             metavar="FILE",
             writes=(".csv",),
         ),
-        Of("labels", "one set"),
+        Subjects("labels", "one set"),
     ] = None
     force: Force = False
     plot: PlotOrPage = None

@@ -11,7 +11,7 @@ from gnc_cli.brackets import Bracket, Number
 from gnc_cli.metrics.gnc2 import Gnc2Quantiles, Rattlers
 from gnc_cli.metrics.spectrum import FeatureSpectrum
 from gnc_cli.metrics.variants import Evenness, Neco
-from gnc_cli.records import ASIDE, HIDDEN, HIGHER, LABEL, LOWER, QUESTION, Result
+from gnc_cli.records import HIGHER, LABEL, LOWER, NOT_IN_JSON, OFF_DASHBOARD, QUESTION, Result
 
 OF_THE_FILE = ("created", "gnc_version")
 """Attributes that tell files apart, not runs."""
@@ -454,7 +454,7 @@ class MeasureResult(Result):
     """Pairs of classes above the cosine of `--duplicates`, the closest first, at most 1000."""
     without_duplicates: WithoutDuplicates | None
     """What is left without duplicates; None without `--duplicates`, or where time ran out."""
-    policy: Policy = field(metadata=ASIDE | QUESTION)
+    policy: Policy = field(metadata=OFF_DASHBOARD | QUESTION)
     """What was done with which rows."""
     warnings: tuple[str, ...]
     """What to be careful about."""
@@ -470,21 +470,21 @@ class MeasureResult(Result):
     """Which sets of classes can win together; None without `--sets`."""
     undecided: tuple[str, ...] = ()
     """Keys of figures that the time limit left undecided: gates on them end with exit code 4."""
-    attrs: dict[str, Any] = field(default_factory=dict, metadata=ASIDE)
+    attrs: dict[str, Any] = field(default_factory=dict, metadata=OFF_DASHBOARD)
     """What else the file says of the row: seed and the like."""
     out: str | None = None
     """The file that the result was written to."""
-    per_class: Any = field(default=None, metadata=HIDDEN, repr=False, compare=False)
+    per_class: Any = field(default=None, metadata=NOT_IN_JSON, repr=False, compare=False)
     """Every `ClassRow`, by label."""
-    merges: Any = field(default=None, metadata=HIDDEN, repr=False, compare=False)
+    merges: Any = field(default=None, metadata=NOT_IN_JSON, repr=False, compare=False)
     """Every `ClassMerge`, group by group; None without `--duplicates`, or where time ran out."""
-    one_vs_rest: Any = field(default=None, metadata=HIDDEN, repr=False, compare=False)
+    one_vs_rest: Any = field(default=None, metadata=NOT_IN_JSON, repr=False, compare=False)
     """Lower and upper ends of the classes that were looked at, two arrays (m,)."""
-    witnesses: Any = field(default=None, metadata=HIDDEN, repr=False, compare=False)
+    witnesses: Any = field(default=None, metadata=NOT_IN_JSON, repr=False, compare=False)
     """The proofs of `reach` and `reach_sets`: arrays by name, as `--out` writes them."""
-    cut_short: bool = field(default=False, metadata=HIDDEN)
+    cut_short: bool = field(default=False, metadata=NOT_IN_JSON)
     """The time limit came before everything asked for was there."""
-    interrupted: bool = field(default=False, metadata=HIDDEN)
+    interrupted: bool = field(default=False, metadata=NOT_IN_JSON)
     """A signal came before GNC2 was closed."""
 
     command = "measure"
@@ -548,9 +548,9 @@ class MeasureSeries(Result):
     """Sets that were not measured again, since `--resume` found them in the file."""
     out: str | None = None
     """The file that the rows were written to; None where there is none."""
-    interrupted: bool = field(default=False, metadata=HIDDEN)
+    interrupted: bool = field(default=False, metadata=NOT_IN_JSON)
     """Stopped before all sets were measured."""
-    single: bool = field(default=False, metadata=HIDDEN)
+    single: bool = field(default=False, metadata=NOT_IN_JSON)
     """Whether there was one set to measure: the command prints the only row."""
 
     command = "measure"

@@ -28,7 +28,7 @@ from gnc_cli.io.catalogue import (
 from gnc_cli.io.hdf5 import epoch_or_step
 from gnc_cli.io.loading import stored_labels
 from gnc_cli.parameters import spelled
-from gnc_cli.parsing import listed
+from gnc_cli.parsing import abridge
 
 _WRAPPERS = {
     "module",
@@ -292,7 +292,7 @@ def find_role(catalogue: Catalogue, role: str, group: str = "") -> str | None:
         ]
         raise DataError(
             f"{catalogue.path!r} has several datasets that may be {role}; choose one: "
-            f"{listed(texts)}"
+            f"{abridge(texts)}"
         )
     if role == "weights" and best[0].endswith(".weight"):
         check_only(catalogue, dict(_members(catalogue, group)), best[0])
@@ -416,7 +416,7 @@ def _find_unnamed_features(
     elif len(rest) > 1:
         raise DataError(
             f"{catalogue.path!r}{_place(group)} has several matrices that may be features: "
-            f"{listed([*map(repr, rest)])}; choose with "
+            f"{abridge([*map(repr, rest)])}; choose with "
             f"{spelled('features', catalogue.path + ':KEY')}"
         )
 

@@ -20,7 +20,7 @@ from gnc_cli.io.inputs import read_lines
 from gnc_cli.parameters import Lines, declared, is_page, requires, spelled
 from gnc_cli.plain import read_plain
 from gnc_cli.runtime.deadline import Deadline, begin_work
-from gnc_cli.runtime.distributed import Processes, in_all
+from gnc_cli.runtime.distributed import Processes, run_on_all
 
 if TYPE_CHECKING:
     from gnc_cli.io.ledger import Ledger
@@ -73,7 +73,7 @@ def run_series(call: Measure, *, several: bool = True) -> MeasureSeries:
         drawn = drawn_sources(call.plot, sources)
     with Processes.current() as processes:
         measurer = Measurer(selection, conventions, budget, processes)
-        with in_all(processes, lambda: _ledger(call, measurer)) as ledger:
+        with run_on_all(processes, lambda: _ledger(call, measurer)) as ledger:
             series, failure = _measure_all(call, sources, measurer, ledger)
         out = None if call.out is None else os.fspath(call.out)
         series = replace(series, seconds=time.monotonic() - started, out=out)

@@ -33,7 +33,7 @@ from gnc_cli.io.catalogue import READINGS, WORDS, Catalogue
 from gnc_cli.io.formats import FORMATS
 from gnc_cli.io.inputs import short_name, split_key
 from gnc_cli.parameters import spelled
-from gnc_cli.parsing import listed
+from gnc_cli.parsing import abridge
 
 TRAINING = "train"
 """The split whose class means count for the other splits of a run."""
@@ -371,7 +371,7 @@ def _left_out(
     if not unused:
         return []
     step = spelled(role, f"{catalogue.path}:{unused[0]}")
-    return [f"{catalogue.path!r}: left out: {listed([*map(repr, unused)])}; choose with {step}"]
+    return [f"{catalogue.path!r}: left out: {abridge([*map(repr, unused)])}; choose with {step}"]
 
 
 def _is_key(names: Sequence[str]) -> bool:

@@ -36,7 +36,7 @@ from gnc_cli.metrics.spectrum import (
 )
 from gnc_cli.parameters import spelled
 from gnc_cli.runtime.deadline import Deadline
-from gnc_cli.runtime.distributed import Processes, in_all, share
+from gnc_cli.runtime.distributed import Processes, run_on_all, share
 from gnc_cli.runtime.threads import accelerator, limit_threads, threads_for
 
 Spaces = Mapping[str, ClassMoments]
@@ -136,13 +136,13 @@ def read_moments(
     where = [part.where["features"] for part in parts]
     # Each worker multiplies alone; threads inside the products would wait for each other.
     with limit_threads(1):
-        moments = in_all(
+        moments = run_on_all(
             processes,
             lambda: stream_moments(
                 sets, _data(widest)[1], widest.K, spaces, centres, where, reading
             ),
         )
-    by_part = zip(*processes.each(moments), strict=True)
+    by_part = zip(*processes.exchange(moments), strict=True)
     return [{space: _joined(m[space] for m in shares) for space in spaces} for shares in by_part]
 
 
@@ -178,7 +178,7 @@ def read_statistics(
         return stream_deciders(deciders, rows, where, reading)
 
     with limit_threads(1):
-        shares = processes.each(in_all(processes, decide))
+        shares = processes.exchange(run_on_all(processes, decide))
     sums = [_joined(of_decider) for of_decider in zip(*shares, strict=True)]
     by_part = zip(parts, moments, sums[: len(parts)], sums[len(parts) :], strict=True)
     return [_statistics(*sums_of_part, conventions, budget) for sums_of_part in by_part]
@@ -198,10 +198,10 @@ def read_spectrum(
 
     def total(sums_of: Decider, stage: str) -> Any:
         with limit_threads(1):
-            sums = in_all(
+            sums = run_on_all(
                 processes, lambda: stream_deciders([sums_of], rows, where, reading, stage)[0]
             )
-        return _joined(processes.each(sums))
+        return _joined(processes.exchange(sums))
 
     moments: ClassMoments = total(partial(moment_sums, rows, labels, where), "moments")
     if not moments.N:

@@ -25,10 +25,10 @@ from gnc_cli.collapse.result import (
 from gnc_cli.console.details import details
 from gnc_cli.console.table import Cell, Styled, Table, facts
 from gnc_cli.figures import (
-    between,
     brief,
     certified,
     count,
+    format_bracket,
     lower_end,
     plural,
     rounded,
@@ -328,7 +328,7 @@ def _series(series: MeasureSeries, verbose: bool) -> list[Table]:
             else at_least(r.gnc2, r.gnc2_ratio, f"{r.gnc2_ratio:.4f}", 4)
             for r in rows
         ],
-        "possible": _column(rows, "gnc2_possible", between),
+        "possible": _column(rows, "gnc2_possible", format_bracket),
         NAMES[forms["gnc3"]]: _column(rows, forms["gnc3"], short),
         "cannot win": [
             None if r.reach is None else count(int(r.reach.unreachable.lower)) for r in rows

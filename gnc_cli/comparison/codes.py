@@ -233,7 +233,7 @@ def rho_bracket(W: np.ndarray, row_max: np.ndarray, deadline: Deadline) -> Brack
     if deadline.expired:
         return simple
     rows = np.argsort(-row_max, kind="stable")[:_BRACKETED_ROWS]
-    distances = one_vs_rest(W, rows, deadline=deadline.within(_BRACKET_SECONDS))
+    distances = one_vs_rest(W, rows, deadline=deadline.limited(_BRACKET_SECONDS))
     return simple.narrowed(Bracket(0.0, float(distances.upper.min())))
 
 

@@ -17,7 +17,7 @@ from gnc_cli.console.drawing import (
     styled,
 )
 from gnc_cli.console.viewer import write_code_page
-from gnc_cli.escaping import in_picture
+from gnc_cli.escaping import in_plot
 from gnc_cli.figures import count
 from gnc_cli.known_codes.verdict import ComparisonStatus
 from gnc_cli.parameters import is_page
@@ -78,7 +78,7 @@ def _heading(row: CompareRow) -> tuple[str, str]:
         ]
     if row.contacts is not None:
         facts.append(f"{count(row.contacts)} contacts")
-    name = f"{in_picture(row.congruent_to)}: " if row.congruent_to else ""
+    name = f"{in_plot(row.congruent_to)}: " if row.congruent_to else ""
     return f"{name}d = {row.d}, K = {count(row.K)}", "     ".join(facts)
 
 
@@ -120,7 +120,7 @@ def _gap_figure(result: CompareResult) -> Any:
         ax.grid()
     label = f"distance from best known, at least {_FLOOR:g}"
     if by_file:
-        names = [in_picture(f"{row.file}  ({row.d}, {count(row.K)})") for row in rows]
+        names = [in_plot(f"{row.file}  ({row.d}, {count(row.K)})") for row in rows]
         ax.set_yticks(range(len(rows)), names)
         ax.set(xscale="log", xlabel=label, ylim=(len(rows) - 0.4, -0.6))
     else:

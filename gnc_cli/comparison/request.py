@@ -14,12 +14,12 @@ from gnc_cli.parameters import (
     MOST_POINTS,
     Force,
     Kind,
-    Of,
     Parameter,
     Path,
     PlotOrPage,
     PublicTable,
     Read,
+    Subjects,
     Threads,
     declared,
     is_page,
@@ -90,11 +90,11 @@ class Compare(Call):
             _COMPARE,
             short="-K",
         ),
-        Of("list"),
+        Subjects("list"),
     ] = Read(None)
-    proven: Annotated[bool, Parameter("List only proved optima.", group=_COMPARE), Of("list")] = (
-        False
-    )
+    proven: Annotated[
+        bool, Parameter("List only proved optima.", group=_COMPARE), Subjects("list")
+    ] = False
     table: PublicTable = None
     digits: Annotated[
         int | None,
@@ -104,7 +104,7 @@ class Compare(Call):
             whole(1, 1000),
             _COMPARE,
         ),
-        Of("files"),
+        Subjects("files"),
     ] = None
     lines: Annotated[
         bool,
@@ -113,7 +113,7 @@ class Compare(Call):
             "so themselves.",
             group=_COMPARE,
         ),
-        Of("files"),
+        Subjects("files"),
     ] = False
     describe: Annotated[
         bool,
@@ -122,7 +122,7 @@ class Compare(Call):
             "energies, and whether its contacts hold it in place.",
             group=_COMPARE,
         ),
-        Of("files"),
+        Subjects("files"),
     ] = False
     isometry: Annotated[
         bool,
@@ -131,7 +131,7 @@ class Compare(Call):
             "order; --json has the map.",
             group=_COMPARE,
         ),
-        Of("files"),
+        Subjects("files"),
     ] = False
     export: Annotated[
         Path | None,
@@ -141,7 +141,7 @@ class Compare(Call):
             group="Output",
             metavar="DIR",
         ),
-        Of("files"),
+        Subjects("files"),
     ] = None
     time_limit: Annotated[
         float | None,
@@ -151,9 +151,9 @@ class Compare(Call):
             DURATION,
             "Effort and machine",
         ),
-        Of("files"),
+        Subjects("files"),
     ] = None
-    threads: Annotated[Threads, Of("files")] = None
+    threads: Annotated[Threads, Subjects("files")] = None
     force: Force = False
     plot: PlotOrPage = None
     tolerance: Annotated[
@@ -164,12 +164,12 @@ class Compare(Call):
             real(0.0),
             _GATES,
         ),
-        Of("files"),
+        Subjects("files"),
     ] = TOLERANCE
     require_entry: Annotated[
         bool,
         Parameter("Exit 5 also where (d, K) is not on record (status no_entry).", group=_GATES),
-        Of("files"),
+        Subjects("files"),
     ] = False
     on_row: "Callable[[CompareRow], None] | None" = None
 

@@ -12,7 +12,16 @@ from gnc_cli.known_codes.table import TableStamp
 from gnc_cli.known_codes.verdict import ComparisonStatus
 from gnc_cli.metrics.gnc2 import Rattlers
 from gnc_cli.plain import plain
-from gnc_cli.records import HIDDEN, HIGHER, LABEL, LOWER, OMITTED_IF_NONE, QUESTION, WORD, Result
+from gnc_cli.records import (
+    HIGHER,
+    LABEL,
+    LOWER,
+    NOT_IN_JSON,
+    OMITTED_IF_NONE,
+    QUESTION,
+    WORD,
+    Result,
+)
 
 
 class Mode(StrEnum):
@@ -191,11 +200,11 @@ class CompareResult(Result):
     """One row per file or entry."""
     table: TableStamp
     """Table of known codes."""
-    mode: Mode = field(metadata=HIDDEN)
+    mode: Mode = field(metadata=NOT_IN_JSON)
     """Mode of the call."""
-    interrupted: bool = field(default=False, metadata=HIDDEN)
+    interrupted: bool = field(default=False, metadata=NOT_IN_JSON)
     """True if a signal came before all rows were ready."""
-    codes: tuple[Any, ...] = field(default=(), metadata=HIDDEN, repr=False, compare=False)
+    codes: tuple[Any, ...] = field(default=(), metadata=NOT_IN_JSON, repr=False, compare=False)
     """Compared codes of files, `codes.ComparedCode` of each row, with the arrays of plots."""
 
     command = "compare"

@@ -26,7 +26,7 @@ def run(call: Compare) -> CompareResult:
     """Answer a call; see `api.compare`."""
     started = time.monotonic()
     table = possible_table(call.table)
-    deadline = Deadline.of_call(call.time_limit, call.interrupt)
+    deadline = Deadline.begin_call(call.time_limit, call.interrupt)
     mode = Mode(call.mode)
     codes: Sequence[Any] = ()
     rows: Sequence[Any]

@@ -1,1 +1,1 @@
-"""What the commands share: options, tables, gates, reports, progress, interruption."""
+"""The command line: options, streams, tables, gates and reports of every command."""

@@ -1,8 +1,8 @@
-"""`expose(public, function)`: the Typer command of a public function.
+"""Typer commands of public functions.
 
-The function's annotated signature (parameters.py) gives the options; those of `OutputOptions` and
-`GateOptions` are added. The command reads, calls, shows: options go to the function as they were
-written, for the function itself reads and checks them. The view of the command shows the result.
+The function's annotated signature (parameters.py) defines the options; those of `OutputOptions` and
+`GateOptions` are added. The command passes the texts of the options to the function, which reads
+and checks them. The view of the command shows the result.
 """
 
 import contextlib
@@ -28,18 +28,18 @@ from gnc_cli.records import VIEWS, Result
 
 @contextlib.contextmanager
 def progress_and_rows(output: OutputOptions, name: str, first: str) -> Iterator[dict[str, Any]]:
-    """What a function may call while it runs: `progress` on a terminal, `on_row` for --jsonl.
+    """Yield the callbacks of a function: `progress` on a terminal, `on_row` for --jsonl.
 
     Args:
-        output: how the result is shown.
-        name: of the command.
-        first: what it does before it calls `progress`.
+        output: options of the output.
+        name: name of the command.
+        first: name of the stage before `progress` is called.
     """
     from gnc_cli.runtime.distributed import is_rank_zero
 
     head = {"schema": Result.schema, "command": name, "version": __version__}
     with progress_on_terminal(output.quiet, first) as progress:
-        # Of several processes under torchrun the first alone prints.
+        # Under torchrun only the first process prints.
         if not is_rank_zero():
             yield {}
         elif output.shape is Shape.JSONL:
@@ -51,28 +51,27 @@ def progress_and_rows(output: OutputOptions, name: str, first: str) -> Iterator[
 def expose(
     public: Callable[..., Result], function: Callable[..., Any], first: str
 ) -> Callable[..., None]:
-    """The command of a public function.
+    """Return the command of a public function.
 
-    Its view (`VIEWS`) has `view(result, verbose)`, the tables for a person. It may have
-    `verdicts(result, options)`, what the command itself says of a result and the options given.
-    That of a function with `on_epoch` has `watch(output, name, first)` in place of
-    `progress_and_rows`.
+    Its view (`VIEWS`) has `view(result, verbose)`, which returns the tables. It may have
+    `verdicts(result, options)`, the command's own verdicts on a result. The view of a function with
+    `on_epoch` has `watch(output, name, first)` in place of `progress_and_rows`.
 
     Args:
-        public: has the name and the description of the command.
-        function: answers its calls; of a series that is `single` the only row is shown. Parameters
-            without a declaration are not options; of those `interrupt`, `command_line` and what
-            `watch` gives are filled in.
-        first: what it does before it reports progress.
+        public: public function, with the name and the description of the command.
+        function: runs the command; if its result is a series that is `single`, the only row is
+            shown. Parameters without a declaration are not options: `interrupt`, `command_line`
+            and the callbacks of `watch` are passed to those of their names.
+        first: name of the stage before it reports progress.
     """
     signature = inspect.signature(function)
     declarations = declared(function)
-    own = {name: p for name, p in declarations.items() if p.in_shell}
+    function_options = {name: p for name, p in declarations.items() if p.in_shell}
     groups = {
         OutputOptions: declared(OutputOptions),
         GateOptions: declared(GateOptions),
     }
-    all_options = own | groups[OutputOptions] | groups[GateOptions]
+    all_options = function_options | groups[OutputOptions] | groups[GateOptions]
 
     def command(**options: Any) -> None:
         from gnc_cli.console.gates import Gates
@@ -80,7 +79,7 @@ def expose(
         from gnc_cli.runtime.distributed import is_rank_zero
 
         pairs = {name for name, option in all_options.items() if "/" in (option.flag or "")}
-        options = {  # a flag that is off was not named; of a pair `--a/--b` the second is a choice
+        options = {  # a flag that is False was not given, but `--b` of a pair `--a/--b` is a choice
             name: value
             for name, value in options.items()
             if value not in (None, []) and (value is not False or name in pairs)
@@ -89,14 +88,14 @@ def expose(
             group(**{name: options[name] for name in names if name in options})
             for group, names in groups.items()
         )
-        arguments = {name: options[name] for name in own if name in options}
+        arguments = {name: options[name] for name in function_options if name in options}
         output.check_stdout(arguments.get("out"))
         failure = None
-        with in_shell(*(declarations.keys() - own.keys())):
+        with in_shell(*(declarations.keys() - function_options.keys())):
             check_files(all_options, options)
             gates = Gates.read(gate_options)
             if gates.gates:
-                gates.check(public.__name__, _question(own, arguments))
+                gates.check(public.__name__, _question(function_options, arguments))
             # Commands without epochs refuse wrong arguments before they load their view and NumPy.
             has_epochs = "on_epoch" in signature.parameters
             watch = VIEWS[public.__name__]().watch if has_epochs else progress_and_rows
@@ -116,7 +115,7 @@ def expose(
                 except GncError as error:
                     if error.partial is None:
                         raise
-                    # What is there is shown, and neither judged nor written.
+                    # The partial result is shown, but neither judged nor written to a report.
                     failure, result, gates = error, error.partial, Gates.read(GateOptions())
                     output = replace(output, report=None)
             if not is_rank_zero():
@@ -153,15 +152,15 @@ def expose(
     return command
 
 
-def _question(own: dict[str, Parameter], options: dict[str, Any]) -> dict[str, Any]:
-    """What a baseline must be an answer to, as far as the options say."""
+def _question(parameters: dict[str, Parameter], options: dict[str, Any]) -> dict[str, Any]:
+    """Return the values of the options that a baseline must share."""
     keys = [key for key in ("problem", "d", "K") if key in options]
-    values = {key: own[key].read(key, options[key]) for key in keys}
+    values = {key: parameters[key].read(key, options[key]) for key in keys}
     return {key: value for key, value in values.items() if isinstance(value, (int, str))}
 
 
 def _option(name: str, parameter: Parameter) -> Any:
-    """The Typer declaration; no option has a default, for the function has them."""
+    """Return the Typer declaration, without a default, since the function has the defaults."""
     kind = parameter.kind
     metavar = parameter.metavar or (kind.metavar if kind else None) or ""
     if kind and kind.choices:  # in short lines, so that help fits 80 columns
@@ -182,7 +181,10 @@ def _option(name: str, parameter: Parameter) -> Any:
 
 
 def _shell_type(annotation: Any, parameter: Parameter) -> Any:
-    """Flags, texts and lists of texts; a choice stays an enum, so that shells complete it."""
+    """Return the type of an option: flag, text or list of texts, or the enum of a choice.
+
+    Shells complete the members of an enum.
+    """
     if parameter.repeatable:
         return list[str] | None
     value_type = get_args(annotation)[0]
@@ -192,7 +194,7 @@ def _shell_type(annotation: Any, parameter: Parameter) -> Any:
 
 
 def _command_line(name: str, parameters: dict[str, Parameter], options: dict[str, Any]) -> str:
-    """What was asked for, as it can be run again in the folder of its files."""
+    """Return the command line, which can be run again in the folder of its files."""
     words = ["gnc", name]
     for key, value in options.items():
         parameter = parameters[key]

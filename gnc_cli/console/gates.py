@@ -1,16 +1,18 @@
-"""Gates for CI: --min and --max decide, per row, whether a result is good enough, and
-`--baseline run.json --allow rho_one_vs_rest=1%` compares it with an earlier one.
+"""Gates for CI: limits on numbers of a result, and on their changes from an earlier one.
 
-A decision has three values: a key that names a bracket {lower, upper} stands for an unknown number
-in between, so a limit may be undecided. So is that of a key that the row's `undecided` lists; any
-other missing or null value fails.
+`--min` and `--max` limit a number of a row; `--baseline run.json --allow rho_one_vs_rest=1%` limits
+its change.
 
-Only results of the same question are compared: the fields that are part of it are marked in the
-records. A change in the good direction always passes; a number without a known direction may move
-by the allowance either way.
+A decision has three values. A bracket {lower, upper} stands for an unknown number between its ends,
+so that a limit may be undecided, as may a key that the row lists under `undecided`. Any other
+missing or null value fails.
 
-Everything that can be wrong with a gate is found before the long computation, also a key that no
-result of the command has; what the result then says is a Verdict.
+Only results of the same question are compared: the records mark the fields that define it. A change
+in the better direction always passes; a number without a known direction may change by the
+allowance in either direction.
+
+All errors in gates are found before the long computation, including keys that no result of the
+command has. The outcome for a result is a `GateVerdict`.
 """
 
 import difflib
@@ -27,12 +29,12 @@ from gnc_cli.errors import DataError, ExitCode, UsageError
 from gnc_cli.parsing import number
 from gnc_cli.records import Result, flatten, look_up, results, rows_of
 
-_MOST_NAMED = 5
-"""Rows that a verdict names."""
+_MAX_NAMED = 5
+"""Largest number of rows that a verdict names, so that it fits a line or two."""
 
 
 class Status(IntEnum):
-    """What a gate says, from the worst to the best."""
+    """Outcome of a gate, from the worst to the best."""
 
     FAILED = 0
     UNDECIDED = 1
@@ -52,14 +54,14 @@ class Judgement:
 
 @dataclass(frozen=True)
 class Gate:
-    """One option."""
+    """One option that limits a number of the result."""
 
     text: str
-    """As the user wrote it."""
+    """The option as the user wrote it."""
     key: str
-    """Of the number that it limits."""
+    """Dotted key of the limited number."""
     decide: Callable[[dict[str, Any]], Judgement]
-    """Decides for one row of a result."""
+    """Function that judges one row of a result."""
 
 
 @dataclass(frozen=True)
@@ -67,15 +69,15 @@ class Baseline:
     """An earlier result."""
 
     name: str
-    """Of its file, without folders."""
+    """Name of its file, without folders."""
     rows: tuple[dict[str, Any], ...]
 
     @classmethod
     def read(cls, path: str) -> "Baseline":
-        """Read what `--json` wrote.
+        """Read a file that `--json` wrote.
 
         Raises:
-            DataError: it cannot be read, or holds no rows.
+            DataError: the file cannot be read, or has no rows.
         """
         from gnc_cli.io.inputs import read_json
 
@@ -87,11 +89,11 @@ class Baseline:
             raise DataError(f"{path!r} has no rows to compare with; give another --baseline")
         return cls(PurePath(path).name, tuple(rows))
 
-    def earlier(self, row: dict[str, Any]) -> dict[str, Any]:
-        """The row of the same question as a new one.
+    def counterpart(self, row: dict[str, Any]) -> dict[str, Any]:
+        """Return the row that answers the same question as a new one.
 
         Raises:
-            DataError: there is none.
+            DataError: there is no such row.
         """
         question, records = ["command"], results(row["command"])
         marks = {k: v for record in records for k, v in record.marked("question").items()}
@@ -101,42 +103,43 @@ class Baseline:
         return self.row_for({name: look_up(row, name) for name in question}, labels)
 
     def row_for(self, question: dict[str, Any], labels: dict[str, Any]) -> dict[str, Any]:
-        """The row that agrees with every key of `question`.
+        """Return the row that agrees with every key of `question`.
 
         Args:
-            question: what must be equal.
-            labels: of several such rows take the one that shares most of these, the last at a tie.
+            question: keys and values that must be equal.
+            labels: choose among several such rows: the one with most of these values, the last one
+                at a tie.
 
         Raises:
-            DataError: none does; the message names the first key that differs.
+            DataError: no row agrees; the message names the first key that differs.
         """
-        ours, differing = flatten(question), []
+        new, differing = flatten(question), []
         equal: list[dict[str, Any]] = []
         for row in self.rows:
-            theirs = flatten({key: look_up(row, key) for key in question})
-            pairs = enumerate({**ours, **theirs})
-            unequal = [(at, k) for at, k in pairs if not _same(ours.get(k), theirs.get(k))]
+            old = flatten({key: look_up(row, key) for key in question})
+            keys = enumerate({**new, **old})
+            unequal = [(i, key) for i, key in keys if not _same(new.get(key), old.get(key))]
             equal += [] if unequal else [row]
             differing += unequal[:1]
         if equal:
-            return max(reversed(equal), key=lambda row: _shared(labels, row))
+            return max(reversed(equal), key=lambda row: _count_shared(labels, row))
         key = max(differing)[1]
         texts = dict.fromkeys(_text(look_up(row, key)) for row in self.rows)
         raise DataError(
             f"baseline {self.name!r} has {key} {', '.join(texts)}, this run "
-            f"{_text(ours.get(key))}; compare results of equal {key}"
+            f"{_text(new.get(key))}; compare results of equal {key}"
         )
 
 
 @dataclass(frozen=True)
 class GateVerdict:
-    """What one gate says about a result."""
+    """Outcome of one gate for a result."""
 
     gate: str
     """The option as the user wrote it."""
     status: Status
     detail: str
-    """The values that decided."""
+    """Values that decided."""
 
     @property
     def line(self) -> str:
@@ -146,7 +149,7 @@ class GateVerdict:
 
 @dataclass(frozen=True)
 class Gates:
-    """All gates of one command line, read and checked."""
+    """All gates of one command line."""
 
     gates: tuple[Gate, ...]
     rows: GatedRows
@@ -157,57 +160,57 @@ class Gates:
         """Read the options.
 
         Raises:
-            UsageError: a malformed gate, or one of --baseline and --allow without the other.
+            UsageError: a gate is malformed, or --baseline or --allow is given without the other.
             DataError: the baseline cannot be used.
         """
         gates = [_limit("--min", text) for text in options.minimum or ()]
         gates += [_limit("--max", text) for text in options.maximum or ()]
         if options.allow and options.baseline is None:
             raise UsageError("--allow requires --baseline run.json; add --baseline run.json")
-        earlier = None
+        baseline = None
         if options.baseline is not None:
             if not options.allow:
                 raise UsageError(
                     f"--baseline {options.baseline} requires at least one --allow, "
                     "such as --allow rho_one_vs_rest=1%"
                 )
-            earlier = Baseline.read(options.baseline)
-            gates += [_allowance(text, earlier) for text in options.allow]
-        return cls(tuple(gates), options.rows, earlier)
+            baseline = Baseline.read(options.baseline)
+            gates += [_allowance(text, baseline) for text in options.allow]
+        return cls(tuple(gates), options.rows, baseline)
 
     def check(self, command: str, question: dict[str, Any]) -> None:
-        """Refuse before the computation what no result of the command can answer.
+        """Refuse gates that no result of the command can satisfy, before the computation.
 
         Args:
             command: such as `solve`.
-            question: what a baseline must be an answer to, as far as it is known.
+            question: values of the options that a baseline must share.
 
         Raises:
-            UsageError: a gate on a key that no row has; the message names the nearest keys.
-            DataError: the baseline is of another problem; the message names the key.
+            UsageError: a gate has a key that no row has; the message names similar keys.
+            DataError: the baseline is a result of another problem; the message names the key.
         """
-        from gnc_cli.keys import gate_keys, key_names, under
+        from gnc_cli.keys import find_schemas, gate_keys, key_names
 
-        known = {"properties": gate_keys(results(command))}
+        schema = {"properties": gate_keys(results(command))}
         for gate in self.gates:
-            schemas = under(known, gate.key)
+            schemas = find_schemas(schema, gate.key)
             if not schemas:
-                raise UsageError(f"{gate.text}: {_unknown(gate.key, key_names(known))}")
+                raise UsageError(f"{gate.text}: {_explain_unknown(gate.key, key_names(schema))}")
             parts = key_names({"anyOf": schemas})
             if parts and not {"lower", "upper"} <= {*parts}:
-                named = ", ".join(f"{gate.key}.{part}" for part in parts)
-                raise UsageError(f"{gate.text}: {gate.key} has several parts; name one: {named}")
+                keys = ", ".join(f"{gate.key}.{part}" for part in parts)
+                raise UsageError(f"{gate.text}: {gate.key} has several parts; name one: {keys}")
         if self.baseline is not None:
             self.baseline.row_for({"command": command} | question, {})
 
     def judge(
         self, rows: Sequence[dict[str, Any]], labels: Collection[str] = ()
     ) -> list[GateVerdict]:
-        """One verdict per gate.
+        """Return one verdict per gate.
 
         Args:
-            rows: of a result, as JSON has them.
-            labels: the keys that tell the rows apart.
+            rows: rows of a result, as JSON has them.
+            labels: keys that distinguish the rows.
 
         Raises:
             DataError: a row has no counterpart in the baseline.
@@ -220,51 +223,53 @@ class Gates:
         if not rows:
             return GateVerdict(gate.text, Status.FAILED, "the result has no rows")
         rows = rows[-1:] if self.rows is GatedRows.LAST else rows
-        findings = [gate.decide(row) for row in rows]
+        judgements = [gate.decide(row) for row in rows]
         best_or_worst = max if self.rows is GatedRows.ANY else min
-        finding = best_or_worst(findings, key=lambda f: f.status)
-        detail = finding.detail
+        decisive = best_or_worst(judgements, key=lambda judgement: judgement.status)
+        detail = decisive.detail
         for text in dict.fromkeys(text for row in rows for text in row.get("warnings") or ()):
             if re.match(rf"(\w+(, | and ))*{gate.key}\b", text):
                 detail += f"; {text.split(':')[0]}"
-        if len(findings) > 1:
-            number_passed = sum(f.status is Status.PASSED for f in findings)
-            detail += f"; {number_passed} of {len(findings)} rows pass"
-            others = [at for at, f in enumerate(findings) if f.status is not Status.PASSED]
+        if len(judgements) > 1:
+            number_passed = sum(j.status is Status.PASSED for j in judgements)
+            detail += f"; {number_passed} of {len(judgements)} rows pass"
+            others = [i for i, j in enumerate(judgements) if j.status is not Status.PASSED]
             if number_passed and self.rows is GatedRows.ALL:
-                detail += f", not {_named(rows, others, labels)}"
-        return GateVerdict(gate.text, finding.status, detail)
+                detail += f", not {_label_rows(rows, others, labels)}"
+        return GateVerdict(gate.text, decisive.status, detail)
 
 
-def _named(rows: Sequence[dict[str, Any]], places: Sequence[int], labels: Collection[str]) -> str:
-    """Some of the rows, by what tells all of them apart."""
+def _label_rows(
+    rows: Sequence[dict[str, Any]], indices: Sequence[int], labels: Collection[str]
+) -> str:
+    """Name some of the rows by one key that distinguishes all of them, else by several keys."""
     values = {key: [row.get(key) for row in rows] for key in labels}
     distinct = {key: len({*map(str, column)}) for key, column in values.items()}
-    alone = [key for key in labels if distinct[key] == len(rows)]
-    keys = alone[:1] or [key for key in labels if distinct[key] > 1]
+    unique = [key for key in labels if distinct[key] == len(rows)]
+    keys = unique[:1] or [key for key in labels if distinct[key] > 1]
     names = [
-        ", ".join(f"{key} {values[key][at]}" for key in keys if values[key][at] is not None)
-        for at in places[:_MOST_NAMED]
+        ", ".join(f"{key} {values[key][i]}" for key in keys if values[key][i] is not None)
+        for i in indices[:_MAX_NAMED]
     ]
-    more = len(places) - len(names)
-    return "; ".join([*names, *([f"{more} more"] if more else [])])
+    rest = len(indices) - len(names)
+    return "; ".join([*names, *([f"{rest} more"] if rest else [])])
 
 
-def _unknown(key: str, names: Sequence[str]) -> str:
-    """What is wrong with a key that does not exist, and which are meant or exist."""
+def _explain_unknown(key: str, names: Sequence[str]) -> str:
+    """Explain that a key does not exist, with similar keys if there are any."""
     text = key.lower()
-    near = difflib.get_close_matches(key, names, n=3)
-    near += [n for n in names if "." not in n and text in n.lower() and n not in near]
+    similar = difflib.get_close_matches(key, names, n=3)
+    similar += [n for n in names if "." not in n and text in n.lower() and n not in similar]
     problem = f"the result has no key {key!r}"
-    if near:
-        return f"{problem}; did you mean {' or '.join(near[:3])}?"
+    if similar:
+        return f"{problem}; did you mean {' or '.join(similar[:3])}?"
     return f"{problem}; docs/reference/json.md lists all"
 
 
 def exit_code(result: Result, verdicts: Sequence[GateVerdict]) -> ExitCode:
-    """The status of a command.
+    """Return the exit status of a command.
 
-    A failed gate outranks an undecided one and a missed target; an interruption outranks all, for
+    A failed gate outranks an undecided one and a missed target. An interruption outranks all, since
     its result is not final.
     """
     statuses = {verdict.status for verdict in verdicts}
@@ -279,11 +284,11 @@ def exit_code(result: Result, verdicts: Sequence[GateVerdict]) -> ExitCode:
 
 def _limit(option: str, text: str) -> Gate:
     key, limit = _key_and_number(option, text, "KEY=VALUE", "max_cosine=0.5")
-    least, most = (limit, math.inf) if option == "--min" else (-math.inf, limit)
-    return Gate(f"{option} {text}", key, lambda row: _decide(row, key, least, most))
+    low, high = (limit, math.inf) if option == "--min" else (-math.inf, limit)
+    return Gate(f"{option} {text}", key, lambda row: _decide(row, key, low, high))
 
 
-def _decide(row: dict[str, Any], key: str, least: float, most: float) -> Judgement:
+def _decide(row: dict[str, Any], key: str, low: float, high: float) -> Judgement:
     """Decide whether a number of a row lies between two limits."""
     value = look_up(row, key)
     if _is_undecided(row, key):
@@ -297,13 +302,13 @@ def _decide(row: dict[str, Any], key: str, least: float, most: float) -> Judgeme
         lower, upper = value, value
         detail = f"{key} = {value:.10g}" if isinstance(value, float) else f"{key} = {value}"
     elif isinstance(value, (str, bool)):
-        return Judgement(Status.FAILED, f"{key} = {value}, which is no number")
+        return Judgement(Status.FAILED, f"{key} = {value}, which is not a number")
     else:
         parent, _, last = key.rpartition(".")
         whole = look_up(row, parent) if parent else row
         null = isinstance(value, dict) or (isinstance(whole, dict) and last in whole)
         return Judgement(Status.FAILED, f"{key} is {'null' if null else 'missing'}")
-    passed, failed = least <= lower and upper <= most, upper < least or most < lower
+    passed, failed = low <= lower and upper <= high, upper < low or high < lower
     status = Status.PASSED if passed else Status.FAILED if failed else Status.UNDECIDED
     return Judgement(status, detail)
 
@@ -313,53 +318,53 @@ def _is_undecided(row: dict[str, Any], key: str) -> bool:
 
 
 def _allowance(text: str, baseline: Baseline) -> Gate:
-    """How much worse than the baseline one key may be.
+    """Return the gate that compares one key with the baseline.
 
-    Of an earlier bracket the proved end is the claim to keep up with, so that a rerun with the
-    same result passes with no allowance at all.
+    An earlier bracket counts with its proved end, so that a rerun with the same result passes
+    without any allowance.
     """
-    key, amount = _key_and_number("--allow", text, "KEY=CHANGE", "max_cosine=1%", least=0.0)
+    key, amount = _key_and_number("--allow", text, "KEY=CHANGE", "max_cosine=1%", minimum=0.0)
 
     def decide(row: dict[str, Any]) -> Judgement:
         from gnc_cli.keys import better, gate_keys
 
-        before = baseline.earlier(row)
-        way = better(gate_keys(results(row["command"])), key)
-        if _is_undecided(before, key):
+        old_row = baseline.counterpart(row)
+        direction = better(gate_keys(results(row["command"])), key)
+        if _is_undecided(old_row, key):
             return Judgement(Status.UNDECIDED, f"{key} was not decided in {baseline.name}")
-        earlier = look_up(before, key)
-        if isinstance(earlier, dict):
-            earlier = earlier.get("upper" if way == "lower" else "lower")
-        if not isinstance(earlier, (int, float)) or isinstance(earlier, bool):
-            return Judgement(Status.FAILED, f"{key} is no number in {baseline.name}")
-        slack = amount / 100 * abs(earlier) if text.rstrip().endswith("%") else amount
-        least = -math.inf if way == "lower" else earlier - slack
-        most = math.inf if way == "higher" else earlier + slack
-        finding = _decide(row, key, least, most)
-        return Judgement(finding.status, f"{finding.detail}, was {earlier:.10g}")
+        old = look_up(old_row, key)
+        if isinstance(old, dict):
+            old = old.get("upper" if direction == "lower" else "lower")
+        if not isinstance(old, (int, float)) or isinstance(old, bool):
+            return Judgement(Status.FAILED, f"{key} is not a number in {baseline.name}")
+        slack = amount / 100 * abs(old) if text.rstrip().endswith("%") else amount
+        low = -math.inf if direction == "lower" else old - slack
+        high = math.inf if direction == "higher" else old + slack
+        judgement = _decide(row, key, low, high)
+        return Judgement(judgement.status, f"{judgement.detail}, was {old:.10g}")
 
     return Gate(f"--allow {text}", key, decide)
 
 
 def _key_and_number(
-    option: str, text: str, form: str, example: str, least: float | None = None
+    option: str, text: str, form: str, example: str, minimum: float | None = None
 ) -> tuple[str, float]:
-    """A key of the result and a number behind `=`; only a change may end in `%`."""
+    """Read a key of the result and a number after `=`; only a change may end in `%`."""
     key, equals, value = (part.strip() for part in text.partition("="))
     if not equals or not re.fullmatch(r"[A-Za-z_]\w*(\.\w+)*", key, re.ASCII):
         raise UsageError(f"{option} {text!r} is not {form}; write {option} {example}")
     try:
-        return key, number(value.removesuffix("%") if option == "--allow" else value, least=least)
+        return key, number(value.removesuffix("%" if option == "--allow" else ""), minimum=minimum)
     except UsageError as error:
         raise UsageError(f"{option} {text!r}: {error}") from None
 
 
-def _shared(labels: dict[str, Any], row: dict[str, Any]) -> int:
+def _count_shared(labels: dict[str, Any], row: dict[str, Any]) -> int:
     return sum(v is not None and _same(row.get(key), v) for key, v in labels.items())
 
 
 def _same(a: Any, b: Any) -> bool:
-    # A temperature printed with fewer digits is still the same temperature.
+    # A temperature that is printed with fewer digits is still the same temperature.
     numbers = isinstance(a, (int, float)) and isinstance(b, (int, float))
     return bool(a == b) or (numbers and math.isclose(a, b, rel_tol=1e-12))
 

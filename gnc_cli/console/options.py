@@ -1,4 +1,4 @@
-"""The options that every command has beside the parameters of its function: output and gates."""
+"""Options of every command for the output and for gates."""
 
 import sys
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ _GATES = "Gates for CI"
 
 
 class Shape(Enum):
-    """What stdout carries."""
+    """Format of stdout."""
 
     TABLE = "table"
     JSON = "json"
@@ -22,7 +22,7 @@ class Shape(Enum):
 
 
 class GatedRows(StrEnum):
-    """Which rows of a result must pass a gate."""
+    """Rows of a result that must pass a gate."""
 
     ALL = "all"
     ANY = "any"
@@ -31,7 +31,7 @@ class GatedRows(StrEnum):
 
 @dataclass(frozen=True)
 class OutputOptions:
-    """How the result is shown.
+    """Options of the output.
 
     Raises:
         UsageError: options that exclude each other.
@@ -62,32 +62,32 @@ class OutputOptions:
     verbose: Annotated[
         bool,
         Parameter(
-            "Show every figure with its key of the JSON, and logs.", group=_OUTPUT, short="-v"
+            "Show every value with its key of the JSON, and logs.", group=_OUTPUT, short="-v"
         ),
     ] = False
 
     def __post_init__(self) -> None:
-        chosen = [name for name in ("json", "csv", "jsonl") if getattr(self, name)]
-        if len(chosen) > 1:
-            names = " and ".join(f"--{name}" for name in chosen)
+        formats = [name for name in ("json", "csv", "jsonl") if getattr(self, name)]
+        if len(formats) > 1:
+            names = " and ".join(f"--{name}" for name in formats)
             raise UsageError(f"{names} exclude each other; keep one of them")
         if self.quiet and self.verbose:
             raise UsageError("-q and -v exclude each other; keep one of them")
 
     @property
     def shape(self) -> Shape:
-        """What stdout carries."""
-        chosen = [shape for shape in Shape if getattr(self, shape.value, False)]
-        return chosen[0] if chosen else Shape.TABLE
+        """Format of stdout."""
+        shapes = [shape for shape in Shape if getattr(self, shape.value, False)]
+        return shapes[0] if shapes else Shape.TABLE
 
     def check_stdout(self, out: object) -> None:
         """Refuse two results on stdout.
 
         Args:
-            out: the data product; `-` is stdout.
+            out: file of the data; `-` is stdout.
 
         Raises:
-            UsageError: stdout is asked to carry two things, or HDF5 to a terminal.
+            UsageError: stdout would carry two results, or a terminal would get HDF5.
         """
         if out != "-":
             return
@@ -101,7 +101,7 @@ class OutputOptions:
 
 @dataclass(frozen=True)
 class GateOptions:
-    """What the result must satisfy."""
+    """Gates that the result must pass."""
 
     minimum: Annotated[
         list[str] | None,

@@ -1,9 +1,9 @@
-"""The process around a command: its standard streams, its signals, what the system refuses.
+"""The process around a command: standard streams, signals, and errors of the system.
 
-The result goes to stdout; progress at a terminal, and messages of one line each, to stderr.
+The result goes to stdout; progress on a terminal, and messages of one line each, to stderr.
 
-Ctrl-C, SIGTERM and SIGHUP: the first asks the computation to finish with its best, and ends a wait
-for input; the second aborts.
+The first of Ctrl-C, SIGTERM and SIGHUP makes the computation finish with its best result, and ends
+a wait for input; the second one aborts.
 """
 
 import _thread
@@ -33,10 +33,10 @@ from gnc_cli.runtime.deadline import DEFAULT_SIGNALS, Progress, end_wait
 from gnc_cli.runtime.distributed import is_rank_zero
 from gnc_cli.runtime.system import ADDRESS_SPACE, SIGNALS
 
-_LEAST_SPACE = 640_000_000
-"""Bytes of address space; with less, OpenBLAS waits for ever while it is loaded."""
+_MIN_SPACE = 640_000_000
+"""Least bytes of address space; with less, OpenBLAS waits forever while it is loaded."""
 
-_FULL = (
+_WRITE_ERRORS = (
     errno.ENOSPC,
     errno.EDQUOT,
     errno.EFBIG,
@@ -45,46 +45,48 @@ _FULL = (
     errno.EBADF,
     errno.EPIPE,
 )
-_LOST = ("gloo/transport", "NCCL")
-"""In an error of torch that has lost its connection to another process."""
+_CONNECTION_ERRORS = ("gloo/transport", "NCCL")
+"""Parts of messages of torch after it has lost its connection to another process."""
 _DISTRIBUTIONS = {"PIL": "pillow", "flint": "python-flint"}
 """Module -> its name for pip, where the two differ."""
 _NO_MEMORY = (
     "DefaultCPUAllocator",
     "CUDA out of memory",
     "CUDA error: out of memory",
-    "not enough memory",  # of torch, on Linux and elsewhere
+    "not enough memory",  # torch, on Linux and elsewhere
     "failed to map segment",
     "annot allocate memory",
     "could not create a primitive",
 )
-"""In an error of torch, of its products, of the loader or of the system."""
+"""Parts of messages of torch, of its libraries, of the loader and of the system if memory is short.
+"""
 ABORTED = threading.Event()
-"""A second signal has come: what a library makes of the interrupt is no bug."""
-_PATIENCE = 1.0
-"""Seconds that the second signal leaves for cleaning up temporary files."""
+"""Event of the second signal: the error that a library raises after it is not a bug."""
+_CLEANUP_TIME = 1.0
+"""Seconds after the second signal in which temporary files are removed."""
 _WITHOUT_BEST = frozenset(
     {"bounds", "moments", "decisions", "directions", "rows", "reach", "reach of sets"}
 )
-"""Stages that come to an end rather than to a best value; theirs is the share done."""
+"""Stages without a best value: only their completed share is shown."""
 
 
 def emit(text: str, *, rows: bool = False) -> None:
-    """Write to stdout, at once.
+    """Write a text to stdout and flush it.
 
     Args:
-        rows: a reader that leaves has seen the rows it wants (`--jsonl | head -1`), and no line
-            says so.
+        text: the text, with its last line end.
+        rows: the text is some rows of a stream, whose reader may leave without an error message
+            (`--jsonl | head -1`).
 
     Raises:
-        OutputError: stdout is closed, its reader has gone, or the disk is full.
+        OutputError: stdout is closed, its reader has left, or the disk is full.
     """
     try:
         # Colours were decided when the table was drawn.
         typer.echo(text, nl=False, color=True)
         sys.stdout.flush()
     except OSError as error:
-        # Python's last flush, at exit, would complain about the same closed pipe again.
+        # Python's last flush, at exit, would report the same closed pipe a second time.
         with contextlib.suppress(OSError, ValueError), open(os.devnull, "wb") as nowhere:
             os.dup2(nowhere.fileno(), sys.stdout.fileno())
         reason = error.strerror or str(error)
@@ -96,13 +98,13 @@ def emit(text: str, *, rows: bool = False) -> None:
 
 
 def print_line(row: Any, head: Mapping[str, Any]) -> None:
-    """One row of --jsonl: a result, or a record that belongs to one, after the keys of `head`."""
+    """Print one row of --jsonl: a result, or a record of one after the keys of `head`."""
     line = row.to_json() if isinstance(row, Result) else {**head, **plain(row)}
     emit(json.dumps(line, allow_nan=False) + "\n", rows=True)
 
 
 def note(text: str) -> None:
-    """One line on stderr; it is lost where stderr is closed or full."""
+    """Print one line on stderr, unless stderr is closed or full."""
     if sys.stderr is not None:
         with contextlib.suppress(OSError):
             typer.echo(f"gnc: {visible(' '.join(text.split()))}", err=True)
@@ -110,7 +112,7 @@ def note(text: str) -> None:
 
 @contextlib.contextmanager
 def _handled(numbers: Sequence[int], handler: Any) -> Iterator[None]:
-    """Handle these signals so within the block. No other thread than the main one can do so."""
+    """Handle these signals with `handler` in the block; only the main thread can."""
     main = threading.current_thread() is threading.main_thread()
     earlier = {number: signal.signal(number, handler) for number in numbers if main}
     try:
@@ -122,20 +124,20 @@ def _handled(numbers: Sequence[int], handler: Any) -> Iterator[None]:
 
 @contextlib.contextmanager
 def interruptible(quiet: bool) -> Iterator[threading.Event]:
-    """An event that the first of these signals sets; the second raises KeyboardInterrupt.
+    """Yield an event that the first signal sets; the second signal raises KeyboardInterrupt.
 
     Python runs signal handlers between bytecodes of the main thread only, which may be minutes
-    away inside a linear algebra call. So a thread of its own reads the wake-up file that the
-    interpreter's C handler writes at once; it sets the event, and after a second signal leaves the
-    process if the main thread has not done so itself.
+    away inside a linear algebra call. Therefore a separate thread reads the wake-up file that the
+    interpreter's C handler writes immediately. It sets the event, and after a second signal ends
+    the process if the main thread has not done so.
 
-    In `fatal_signals` each has its default effect, until `begin_work`.
+    In `fatal_signals` each signal has its default effect, until `begin_work`.
     """
     import socket
 
     event = threading.Event()
     ABORTED.clear()
-    # What ignores the end of its terminal (nohup) goes on ignoring it, but no Ctrl-C or SIGTERM.
+    # A process under nohup continues to ignore the end of its terminal, but not Ctrl-C or SIGTERM.
     caught = [n for n in SIGNALS if n in SIGNALS[:2] or signal.getsignal(n) != signal.SIG_IGN]
     arrived = 0
 
@@ -150,7 +152,7 @@ def interruptible(quiet: bool) -> Iterator[threading.Event]:
 
     reader, writer = socket.socketpair()
     writer.setblocking(False)
-    done, watched = threading.Event(), threading.Event()
+    finished, watched = threading.Event(), threading.Event()
 
     def watch() -> None:
         count = 0
@@ -161,7 +163,7 @@ def interruptible(quiet: bool) -> Iterator[threading.Event]:
                 event.set()
             if new and count == new and not quiet:
                 note("finishing with the best so far; interrupt again to stop at once")
-            if count > 1 and not done.wait(_PATIENCE):
+            if count > 1 and not finished.wait(_CLEANUP_TIME):
                 os._exit(ExitCode.INTERRUPTED)
         watched.set()
 
@@ -169,17 +171,17 @@ def interruptible(quiet: bool) -> Iterator[threading.Event]:
     default = partial(_handled, caught, signal.SIG_DFL)
     DEFAULT_SIGNALS.append(default)
     try:
-        # Where memory is short a thread may die as it begins; Thread.start() waits for it for ever.
+        # If memory is short a thread may die at its start, and Thread.start() would wait forever.
         _thread.start_new_thread(watch, ())
         with _handled(caught, handle):
             yield event
     finally:
-        done.set()
+        finished.set()
         if default in DEFAULT_SIGNALS:
             DEFAULT_SIGNALS.remove(default)
         signal.set_wakeup_fd(old_wakeup)
         writer.close()
-        watched.wait(_PATIENCE)
+        watched.wait(_CLEANUP_TIME)
         reader.close()
 
 
@@ -189,23 +191,23 @@ def check_address_space() -> None:
     Raises:
         UnavailableError: its address space is too small.
     """
-    if ADDRESS_SPACE < _LEAST_SPACE:
+    if ADDRESS_SPACE < _MIN_SPACE:
         raise UnavailableError(
             f"this process may have {ADDRESS_SPACE / 1e6:.0f} MB of address space (ulimit -v), and "
-            f"needs {_LEAST_SPACE / 1e6:.0f} MB or more; raise the limit"
+            f"needs {_MIN_SPACE / 1e6:.0f} MB or more; raise the limit"
         )
 
 
 def open_streams() -> None:
-    """Put /dev/null in the place of closed standard streams: no file opened later takes it.
+    """Replace closed standard streams with /dev/null, so that no later file takes their numbers.
 
-    That of stdout cannot be written to, so that a result is not lost in silence.
-    Letters that the encoding of stdout lacks are shown as `?`.
+    The substitute of stdout is read-only, so that a result is not lost silently. Letters that the
+    encoding of stdout lacks are printed as `?`.
     """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         try:
             os.fstat(number)
-        except OSError:  # the lowest free number is the next one given
+        except OSError:  # the system assigns the lowest free number
             os.open(os.devnull, os.O_RDONLY if name == "stdout" else os.O_RDWR)
         if getattr(sys, name) is None:
             mode = "w" if number else "r"
@@ -215,13 +217,13 @@ def open_streams() -> None:
 
 
 def report_error(error: Exception) -> int:
-    """Print the line of an error; returns its exit code."""
+    """Print the line of an error, and return its exit code."""
     if isinstance(error, GncError):
-        # A usage error is one in every process that torchrun started.
+        # Every process that torchrun started has the same usage error.
         if not error.silent and (is_rank_zero() or not isinstance(error, UsageError)):
             note(str(error))
         return error.exit_code
-    if hasattr(error, "format_message"):  # Typer's own, whichever click it stands on
+    if hasattr(error, "format_message"):  # an error of Typer, with any version of click
         return _note_usage(error)
     if ABORTED.is_set():
         return ExitCode.INTERRUPTED
@@ -239,7 +241,7 @@ def report_error(error: Exception) -> int:
 
 
 def _note_usage(error: Any) -> int:
-    # Empty after the help of a bare `gnc`; pydantic's own words are not for the user.
+    # Empty after the help of a bare `gnc`; "Value error" is a term of pydantic.
     if message := error.format_message().replace("Value error, ", ""):
         path = error.ctx.command_path if error.ctx else "gnc"
         note(f"{message[0].lower()}{message[1:].rstrip('.')}; see {path} --help")
@@ -247,10 +249,10 @@ def _note_usage(error: Any) -> int:
 
 
 def refusal(error: Exception) -> GncError | None:
-    """Return what the system lacks or refuses as an error of one line; None if `error` is a bug.
+    """Return an error of the system with a message of one line; None if `error` is a bug.
 
-    Files that the user named have messages of their own; here is the rest: packages, the libraries'
-    files, threads, memory, and stdout while a help text is printed.
+    Files that the user named have their own messages. The errors here concern packages, files of
+    libraries, threads, memory, and stdout while a help text is printed.
     """
     text, number = str(error), error.errno if isinstance(error, OSError) else None
     module = error.name or "" if isinstance(error, ModuleNotFoundError) else ""
@@ -269,15 +271,15 @@ def refusal(error: Exception) -> GncError | None:
     if isinstance(error, MemoryError) or any(words in text for words in _NO_MEMORY):
         place = "GPU" if "CUDA" in text else "machine"
         return UnavailableError(
-            f"the memory of the {place} is not enough; try a smaller --d or --K, or, of gnc train, "
-            "a smaller --batch-size"
+            f"the memory of the {place} is not enough; try a smaller --d or --K, or, with gnc "
+            "train, a smaller --batch-size"
         )
-    if isinstance(error, RuntimeError) and any(words in text for words in _LOST):
+    if isinstance(error, RuntimeError) and any(words in text for words in _CONNECTION_ERRORS):
         return UnavailableError(
-            "another process of this run has ended, or cannot be reached; see what it said, and "
+            "another process of this run has ended, or cannot be reached; see its messages, and "
             "start all of them again, gnc train with --resume"
         )
-    if isinstance(error, OSError) and number in _FULL:
+    if isinstance(error, OSError) and number in _WRITE_ERRORS:
         name = "to stdout" if error.filename is None else repr(error.filename)
         return OutputError(f"cannot write {name}: {error.strerror}")
     if number == errno.ENOENT and "No usable temporary directory" in text:
@@ -287,10 +289,11 @@ def refusal(error: Exception) -> GncError | None:
 
 @contextlib.contextmanager
 def progress_on_terminal(quiet: bool, first: str) -> Iterator[Progress | None]:
-    """A bar per stage while the block runs; None where nobody watches.
+    """Show a bar per stage while the block runs; yield None if stderr is not a terminal.
 
     Args:
-        first: what is done before the first stage says anything.
+        quiet: show nothing.
+        first: name of the stage before progress is reported.
     """
     if quiet or not sys.stderr.isatty():
         yield None
@@ -318,17 +321,17 @@ def progress_on_terminal(quiet: bool, first: str) -> Iterator[Progress | None]:
     waiting = bars.add_task(first, total=None, best="", share="")
     tasks: dict[str, TaskID] = {}
 
-    def report(stage: str, done: int, total: int, best: float) -> None:
+    def report(stage: str, completed: int, total: int, best: float) -> None:
         bars.update(waiting, visible=False)
         length = total if total > 0 else None
         value = f"best {best:.9g}" if math.isfinite(best) else "best -"
-        figures: dict[str, Any] = {
-            "share": f"{done:,}" if length is None else f"{done:,}/{length:,}",
+        fields: dict[str, Any] = {
+            "share": f"{completed:,}" if length is None else f"{completed:,}/{length:,}",
             "best": "" if stage in _WITHOUT_BEST else value,
         }
         if stage not in tasks:
-            tasks[stage] = bars.add_task(stage, total=length, **figures)
-        bars.update(tasks[stage], completed=done, total=length, **figures)
+            tasks[stage] = bars.add_task(stage, total=length, **fields)
+        bars.update(tasks[stage], completed=completed, total=length, **fields)
 
     with bars:
         yield report
@@ -341,7 +344,7 @@ class _Notes(logging.Handler):
 
 @contextlib.contextmanager
 def conversation(quiet: bool, verbose: bool) -> Iterator[None]:
-    """Show warnings (not with `quiet`) and, with `verbose`, what the loggers of gnc_cli say."""
+    """Show warnings (not with `quiet`) and, with `verbose`, the messages of gnc_cli's loggers."""
     logger, handler = logging.getLogger("gnc_cli"), _Notes()
     old_level, old_propagate = logger.level, logger.propagate
     level = logging.ERROR if quiet else logging.INFO if verbose else logging.WARNING

@@ -1,6 +1,6 @@
-"""The last steps of every command: show the result, judge it, write the report.
+"""Last steps of every command: show the result, judge it, write the report.
 
-A report has a result and its verdicts for a pull request, a test page or a dashboard.
+A report presents a result and its verdicts to a pull request, a test page or a dashboard.
 """
 
 import json
@@ -30,7 +30,7 @@ _MEANINGS = {
     "status": "Where a code or a certificate stands, or whether a code exists; 1 at its label.",
     "gate_passed": "1 where the gate passed, 0 where it failed or was undecided.",
 }
-"""Of keys in a report for Prometheus, which are no numbers in the JSON."""
+"""Explanations of the keys in a report for Prometheus that are not numbers in the JSON."""
 
 
 def conclude(
@@ -44,17 +44,17 @@ def conclude(
     on_stderr: bool,
     overwrite: bool,
 ) -> ExitCode:
-    """Print `result`, say what the gates say, write the report.
+    """Print `result`, its messages and verdicts, and write the report.
 
     Args:
         result: the command's record.
-        tables: what its view makes of it, called with whether everything is wanted; a report has
-            everything.
-        output: how it is shown.
-        gates: what it must satisfy.
-        verdicts: what the command itself says of it.
-        streamed: its rows were printed one by one.
-        on_stderr: stdout carries the data product.
+        tables: returns the tables of its view; the argument is true for all of them, as in a
+            report.
+        output: options of the output.
+        gates: gates that judge the result.
+        verdicts: the command's own verdicts.
+        streamed: the rows were printed one by one.
+        on_stderr: tables go to stderr, since stdout carries data.
         overwrite: the report may replace a file.
 
     Returns:
@@ -68,13 +68,13 @@ def conclude(
         note("interrupted before the first row")
         return ExitCode.INTERRUPTED
     if output.shape is Shape.TABLE:
-        sheet = tables(output.verbose)
+        views = tables(output.verbose)
         if output.quiet:
-            sheet = [replace(table, notes=()) for table in sheet]
+            views = [replace(table, notes=()) for table in views]
         if not on_stderr:
-            emit(printed(sheet, sys.stdout))
+            emit(printed(views, sys.stdout))
         elif not output.quiet:
-            typer.echo(printed(sheet, sys.stderr), nl=False, err=True, color=True)
+            typer.echo(printed(views, sys.stderr), nl=False, err=True, color=True)
     elif output.shape is Shape.JSON:
         emit(result.dumps() + "\n")
     elif output.shape is Shape.CSV:
@@ -106,13 +106,13 @@ def report_text(
     tables: Callable[[], Sequence[Table]],
     verdicts: Sequence[GateVerdict],
 ) -> str:
-    """The report that the suffix of `path` names: .md, .xml (JUnit) or .prom (Prometheus).
+    """Return the report in the format of a suffix: .md, .xml (JUnit) or .prom (Prometheus).
 
     Args:
-        path: only its suffix is looked at.
+        path: path with the suffix.
         result: a command's record.
-        tables: what its view makes of it.
-        verdicts: what its gates said.
+        tables: returns the tables of its view.
+        verdicts: verdicts of its gates.
     """
     suffix = PurePath(path).suffix.lower()
     if suffix == ".md":
@@ -137,7 +137,7 @@ def _markdown(result: Result, tables: Sequence[Table], verdicts: Sequence[GateVe
 
 
 def _junit(result: Result, verdicts: Sequence[GateVerdict]) -> str:
-    """The run as one test case, each gate as another."""
+    """Return a report of JUnit, with one test case for the run and one per gate."""
     from xml.etree import ElementTree
 
     unfinished = [line for line in result.lines() if line.get("outcome") in _UNFINISHED]
@@ -154,7 +154,7 @@ def _junit(result: Result, verdicts: Sequence[GateVerdict]) -> str:
     root = ElementTree.Element("testsuites", counts)
     suite = ElementTree.SubElement(root, "testsuite", counts)
     properties = ElementTree.SubElement(suite, "properties")
-    for key, value in _figures(result).items():
+    for key, value in _values(result).items():
         text = "" if value is None else visible(str(value))
         ElementTree.SubElement(properties, "property", {"name": visible(key), "value": text})
     for gate in ("", *(verdict.gate for verdict in verdicts)):
@@ -175,21 +175,21 @@ def _junit(result: Result, verdicts: Sequence[GateVerdict]) -> str:
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'
 
 
-def _figures(result: Result) -> dict[str, Any]:
-    """All figures at one level: of the whole, then of each row."""
+def _values(result: Result) -> dict[str, Any]:
+    """Return all values on one level: those of the whole result, then those of each row."""
     body = result.to_json()
     whole = flatten({k: v for k, v in body.items() if k != "rows"}, lists=False)
     rows = result.judged_rows() if "rows" in body else []
     return whole | {
-        f"rows.{at}.{key}": value
-        for at, row in enumerate(rows)
+        f"rows.{index}.{key}": value
+        for index, row in enumerate(rows)
         for key, value in flatten(row, lists=False).items()
         if key not in whole or whole[key] != value
     }
 
 
 def _prometheus(result: Result, verdicts: Sequence[GateVerdict]) -> str:
-    """One gauge per figure of each row, labelled with what tells the rows apart."""
+    """Return one gauge per value of each row, labelled with the keys that distinguish the rows."""
     samples: dict[str, list[str]] = {}
     prefix = f"gnc_{result.command}"
 
@@ -206,8 +206,8 @@ def _prometheus(result: Result, verdicts: Sequence[GateVerdict]) -> str:
     silent = {*_HEAD, *names, *counts, *result.marked("aside")}
     shared = {key: body[key] for key in names if body.get(key) is not None}
     for row in result.judged_rows():
-        known = shared | row
-        labels = {key: known[key] for key in names if known.get(key) is not None}
+        keys = shared | row
+        labels = {key: keys[key] for key in names if keys.get(key) is not None}
         for key, value in flatten(row, lists=False).items():
             if key.split(".")[0] not in silent and isinstance(value, (bool, int, float)):
                 sample(key, labels, value)

@@ -1,6 +1,6 @@
-"""One table for every command: for a terminal (rich), for Markdown, for a notebook.
+"""Tables of every command, in the formats of a terminal (rich), Markdown and a notebook.
 
-A view (`view.py` of each command) turns a record into a list of tables; nothing else formats.
+A view (`view.py` of each command) turns a record into a list of tables; this file formats them.
 """
 
 import io
@@ -16,25 +16,26 @@ from gnc_cli.escaping import in_html, in_markdown, visible
 
 
 class Styled(str):
-    """A text with a style of rich's: `bold`, `dim`, `red`."""
+    """A text with a style of rich: `bold`, `dim`, `red`."""
 
     style: str
 
     def __new__(cls, text: str, style: str) -> "Styled":
+        """Return the text with its style."""
         styled = super().__new__(cls, text)
         styled.style = style
         return styled
 
 
 Cell = str | tuple[str, ...] | None
-"""A text, or several that stand side by side, each of its own style. None is an empty cell."""
+"""A text, or consecutive texts of different styles. None is an empty cell."""
 _Line = list[tuple[str, str]]
 """Texts, each with its style."""
 
-_WORD = 8
-"""Letters that a column of words has at least, where it is not all shorter."""
-_MANY = 200
-"""In tables of more rows no words are wrapped."""
+_MIN_WIDTH = 8
+"""Least width of a column of words, in letters, unless all its texts are shorter."""
+_MAX_WRAPPED = 200
+"""Largest number of rows of a table whose words are wrapped; longer tables are for tools."""
 
 
 @dataclass(frozen=True)
@@ -43,30 +44,31 @@ class Table:
 
     title: str = ""
     columns: Sequence[str] = ()
-    """Headings; all empty: none is shown. A column whose cells are all empty is left out."""
+    """Headings; no line is printed if all are empty. A column of empty cells is omitted."""
     rows: Sequence[Sequence[Cell]] = ()
     sentences: Sequence[Cell] = ()
-    """What is answered in words, below the rows."""
+    """Answers in words, below the rows."""
     notes: Sequence[Cell] = ()
-    """What is said beside the answer, below it; `-q` leaves it out."""
+    """Further remarks, below the answers; `-q` omits them."""
     text: frozenset[int] = field(default_factory=frozenset)
-    """Columns of words, by place: on the left, wrapped at spaces. Figures stand on the right."""
+    """Indices of the columns of words: aligned left, wrapped at spaces. Numbers are aligned right.
+    """
     keys: int | None = None
-    """The column of the keys of the JSON, which reports leave out."""
+    """Index of the column of the keys of the JSON, which reports omit."""
     remarks: int | None = None
-    """The column of remarks, which stand below their rows where there is no room beside them."""
+    """Index of the column of remarks, which stand below their rows if the line is too short."""
     strip: int = 32
-    """Letters that the column of remarks has at least, where it is not all shorter."""
+    """Least width of the column of remarks, in letters, unless all remarks are shorter."""
     unwrapped: bool = False
-    """A line for each row, as long as it must be."""
+    """True if each row is one line, of any length."""
 
     def __str__(self) -> str:
-        """The table as lines of text."""
+        """Return the table as lines of text."""
         return printed((self,), None)
 
     def html(self) -> str:
-        """The table in a notebook, without the keys of the JSON."""
-        places, rows = self.shown(keys=False)
+        """Return the table for a notebook, without the keys of the JSON."""
+        places, rows = self.filled(keys=False)
         lines = [[f"<td>{in_html(_joined(cell))}</td>" for cell in row] for row in rows]
         if any(self.columns):
             lines.insert(0, [f"<th>{in_html(self.columns[place])}</th>" for place in places])
@@ -75,8 +77,12 @@ class Table:
         texts = [f"<p>{in_html(_joined(text))}</p>" for text in (*self.sentences, *self.notes)]
         return "".join([title, f"<table>{body}</table>" if body else "", *texts])
 
-    def shown(self, keys: bool = True) -> tuple[list[int], list[list[Cell]]]:
-        """The places of the columns that hold anything, and the rows in these columns."""
+    def filled(self, keys: bool = True) -> tuple[list[int], list[list[Cell]]]:
+        """Return the indices of the columns that are not empty, and the rows in these columns.
+
+        Args:
+            keys: include the column of the keys of the JSON.
+        """
         places = [
             i
             for i in range(len(self.columns))
@@ -92,11 +98,13 @@ def facts(
     *,
     verbose: bool = False,
 ) -> Table:
-    """A table of names, values and remarks without headings.
+    """Return a table of names, values and remarks without headings.
 
     Args:
+        title: title of the table.
         rows: `(name, value, remark)` or `(name, value, remark, key of the JSON)`.
-        verbose: show the keys, which are also the names that gates take.
+        notes: remarks below the table.
+        verbose: show the keys, which are also the names in gates.
     """
     cells = [
         (Styled(name, "bold"), value, Styled(remark, "dim"), Styled(key, "cyan") if verbose else "")
@@ -107,13 +115,13 @@ def facts(
 
 
 def printed(tables: Sequence[Table], stream: TextIO | None) -> str:
-    """The tables as text: in a terminal's width and colours, elsewhere as wide as they need."""
+    """Return the tables as text, in a terminal with its width and colours."""
     terminal = stream is not None and stream.isatty()
     width = _screen(stream if terminal else None)
     lines: list[_Line] = []
     for table in tables:
-        drawn = _drawn(table, width)
-        lines += [*([[]] if lines and drawn else []), *drawn]
+        block = _layout(table, width)
+        lines += [*([[]] if lines and block else []), *block]
     if terminal or os.environ.get("FORCE_COLOR"):
         texts = _coloured(lines)
     else:
@@ -122,7 +130,7 @@ def printed(tables: Sequence[Table], stream: TextIO | None) -> str:
 
 
 def _screen(terminal: TextIO | None) -> int:
-    """Columns of a terminal; of what is none 100."""
+    """Return the width of a terminal in columns; 100 if there is none."""
     if (columns := os.environ.get("COLUMNS", "")).isdigit() and int(columns):
         return int(columns)
     return 100 if terminal is None else os.get_terminal_size(terminal.fileno()).columns or 80
@@ -140,11 +148,11 @@ def _coloured(lines: Sequence[_Line]) -> list[str]:
     return drawing.getvalue().splitlines()
 
 
-def _drawn(table: Table, width: int) -> list[_Line]:
+def _layout(table: Table, width: int) -> list[_Line]:
     lines: list[_Line] = []
     if table.title:
         lines += [*_wrapped(_pieces(table.title, "bold"), width), []]
-    places, rows = table.shown()
+    places, rows = table.filled()
     if rows:
         lines += _grid(table, places, rows, width)
     for texts in (table.sentences, table.notes):
@@ -157,15 +165,17 @@ def _drawn(table: Table, width: int) -> list[_Line]:
 def _grid(
     table: Table, places: Sequence[int], rows: Sequence[Sequence[Cell]], width: int
 ) -> list[_Line]:
-    """The rows: words wrap and remarks move below their rows where a line is too long; figures
-    and names never do.
+    """Return the lines of the rows.
+
+    If a line is too long, words are wrapped and remarks move below their rows; numbers and names do
+    not.
     """
     cells = [[_pieces(cell) for cell in row] for row in rows]
     if any(table.columns):
         cells.insert(0, [_pieces(table.columns[place], "bold") for place in places])
     columns = [*zip(*cells, strict=True)]
     widths = [max(map(_size, column)) for column in columns]
-    wrapped = len(rows) <= _MANY and not table.unwrapped
+    wrapped = len(rows) <= _MAX_WRAPPED and not table.unwrapped
     remarks = places.index(table.remarks or 0) if wrapped and table.remarks in places else None
     if remarks is not None:
         others = sum(widths) - widths[remarks] + 2 * (len(widths) - 1)
@@ -174,28 +184,28 @@ def _grid(
         else:
             remarks = None
     words = {
-        at: max(_WORD, *(_size([piece]) for cell in columns[at] for piece in _tokens(cell)))
-        for at, place in enumerate(places)
-        if wrapped and at != remarks and place in table.text and place != min(table.text)
+        i: max(_MIN_WIDTH, *(_size([piece]) for cell in columns[i] for piece in _tokens(cell)))
+        for i, place in enumerate(places)
+        if wrapped and i != remarks and place in table.text and place != min(table.text)
     }
     while sum(widths) + 2 * (len(widths) - 1) > width:
-        widest = max(words, key=lambda at: widths[at] - words[at], default=-1)
+        widest = max(words, key=lambda i: widths[i] - words[i], default=-1)
         if widest < 0 or widths[widest] <= words[widest]:
             break
         widths[widest] -= 1
     lines: list[_Line] = []
     for row in cells:
         blocks = [
-            _wrapped(cell, widths[at]) if at in words else [cell]
-            for at, cell in enumerate(row)
-            if at != remarks
+            _wrapped(cell, widths[i]) if i in words else [cell]
+            for i, cell in enumerate(row)
+            if i != remarks
         ]
-        kept = [at for at in range(len(row)) if at != remarks]
+        indices = [i for i in range(len(row)) if i != remarks]
         for parts in itertools.zip_longest(*blocks, fillvalue=[]):
             line: _Line = []
-            for at, part in zip(kept, parts, strict=True):
-                blank = (" " * (widths[at] - _size(part)), "")
-                line += [*part, blank] if places[at] in table.text else [blank, *part]
+            for i, part in zip(indices, parts, strict=True):
+                blank = (" " * (widths[i] - _size(part)), "")
+                line += [*part, blank] if places[i] in table.text else [blank, *part]
                 line.append(("  ", ""))
             lines.append(line)
         if remarks is not None and _size(row[remarks]):
@@ -209,7 +219,7 @@ def _pieces(cell: Cell, style: str = "") -> _Line:
 
 
 def _size(line: _Line) -> int:
-    """Columns of a terminal that a line takes."""
+    """Return the width of a line in columns of a terminal."""
     text = "".join(text for text, _ in line)
     if text.isascii():
         return len(text)
@@ -218,12 +228,12 @@ def _size(line: _Line) -> int:
 
 
 def _tokens(line: _Line) -> _Line:
-    """Words, and the spaces between them."""
+    """Split a line into words and the spaces between them."""
     return [(word, style) for text, style in line for word in re.findall(r"\s+|\S+", text)]
 
 
 def _wrapped(line: _Line, width: int) -> list[_Line]:
-    """A line in lines of at most `width` columns, broken at spaces, words whole."""
+    """Break a line at spaces into lines of at most `width` columns; longer words stay whole."""
     if _size(line) <= width:
         return [line]
     lines: list[_Line] = [[]]
@@ -238,12 +248,12 @@ def _wrapped(line: _Line, width: int) -> list[_Line]:
 
 
 def markdown(tables: Sequence[Table]) -> list[str]:
-    """The tables as lines of Markdown, without the title of the first and the keys of the JSON."""
+    """Return the tables in Markdown, without the first title and without the keys of the JSON."""
     lines: list[str] = []
-    for at, table in enumerate(tables):
-        if table.title and at:
+    for index, table in enumerate(tables):
+        if table.title and index:
             lines += ["", f"**{in_markdown(table.title)}**"]
-        places, rows = table.shown(keys=False)
+        places, rows = table.filled(keys=False)
         if rows:
             heads: list[Cell] = [table.columns[place] or " " for place in places]
             head, *body = (

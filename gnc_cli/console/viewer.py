@@ -1,7 +1,7 @@
-"""`--plot FILE.html`: one self-contained page of a code, or of the features of a run.
+"""Interactive page of a code, or of the features of a run: `--plot FILE.html`.
 
-The page holds its numbers and plotly.js (from the package plotly, extra `viewer`), so that it opens
-anywhere, without a network.
+The page contains its data and plotly.js (from the package plotly, extra `viewer`), so that it opens
+without a network.
 """
 
 import base64
@@ -21,15 +21,15 @@ from gnc_cli.figures import count
 from gnc_cli.io.atomic import write_text
 
 MOST_POINTS = 3000
-"""Of larger codes and sets evenly spaced points are drawn."""
+"""Largest number of points in a plot, so that it turns smoothly; of more, evenly spaced ones."""
 _MOST_LINES = 6000
-"""Contacts that are drawn; of more, evenly spaced ones."""
+"""Largest number of contacts in a plot, so that it turns smoothly; of more, evenly spaced ones."""
 _MOST_NAMED = 40
-"""Classes whose colours a legend names."""
+"""Largest number of classes in a legend, which fits the page."""
 _MOST_HEAT = 400
-"""Rows and columns of a heat map that are put in order by clustering; more are sampled."""
+"""Largest number of rows of a heat map, whose clustering takes a second; more are sampled."""
 _SPACES = re.compile(" {2,}")
-"""Between two facts: a page shows one space."""
+"""Gap between two facts, which a browser would show as one space."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +37,7 @@ class Snapshot:
     """Features of a run at one moment, at most `MOST_POINTS` of them."""
 
     name: str
-    """Such as `epoch 10`."""
+    """Name of the moment, such as `epoch 10`."""
     features: np.ndarray
     """Unit rows, shape (m, d)."""
     labels: np.ndarray
@@ -47,9 +47,9 @@ class Snapshot:
     classes: np.ndarray
     """Class of each row of `weights`, shape (K,)."""
     N: int
-    """Samples of the file, drawn or not."""
-    figures: str = ""
-    """What was measured of it, in words."""
+    """Number of samples of the file, in the plot or not."""
+    values: str = ""
+    """Measured values, in words."""
 
 
 def write_code_page(
@@ -63,37 +63,38 @@ def write_code_page(
     distance: str = "one-vs-one",
     names: Sequence[str] | None = None,
 ) -> None:
-    """A code to turn: its points with contacts and rattlers, its Gram matrix, its degrees.
+    """Write the page of a code: points with contacts and rattlers, Gram matrix, degrees.
 
     Args:
         path: the .html file; an existing one is replaced.
-        title, facts: the heading and the line below it.
+        title: the heading.
+        facts: the line below the heading.
         weights: unit rows, shape (K, d).
-        contacts: pairs of rows, shape (m, 2); None where they were not counted.
-        rattlers: shape (K,), true where the own distance is above the minimum; None if unknown.
-        distance: of which rattlers are meant.
-        names: of the points, for hovering.
+        contacts: pairs of rows, shape (m, 2); None if they were not counted.
+        rattlers: shape (K,), true if a row's distance exceeds the minimum; None if unknown.
+        distance: name of the distance that defines the rattlers.
+        names: names of the points, for hovering.
 
     Raises:
         OutputError: the file cannot be written.
     """
     K, d = weights.shape
-    shown = evenly(K, MOST_POINTS)
+    rows = evenly(K, MOST_POINTS)
     free = np.zeros(K, dtype=bool) if rattlers is None else rattlers
     pairs = np.empty((0, 2), np.intp) if contacts is None else contacts
     degrees = np.bincount(pairs.ravel(), minlength=K)
     place = np.full(K, -1)
-    place[shown] = np.arange(len(shown))
-    between = place[pairs]
-    between = between[(between >= 0).all(axis=1)]
-    lines = between[evenly(len(between), _MOST_LINES)]
-    W = weights[shown]
+    place[rows] = np.arange(len(rows))
+    edges = place[pairs]
+    edges = edges[(edges >= 0).all(axis=1)]
+    lines = edges[evenly(len(edges), _MOST_LINES)]
+    W = weights[rows]
     points = [f"point {k}" for k in range(K)] if names is None else [*map(in_html, names)]
     labels = [
         points[k]
         + ("" if contacts is None else f"<br>{degrees[k]} contacts")
         + ("<br>rattler" if free[k] else "")
-        for k in shown
+        for k in rows
     ]
     views = {name: points.round(5) for name, points in _views(W, lines).items()}
     order = seriated(weights)
@@ -103,7 +104,7 @@ def write_code_page(
     kinds += ["lines: contacts"] if len(lines) else []
     kinds += ["contacts were not counted"] if contacts is None else []
     parts = [
-        (len(shown), K, "points"),
+        (len(rows), K, "points"),
         (len(lines), len(pairs), "contacts"),
         (len(order), K, "points in the heat map"),
     ]
@@ -119,8 +120,8 @@ def write_code_page(
                 for name, points in views.items()
             },
             "labels": labels,
-            "colours": np.where(free[shown], ORANGE, BLUE).tolist(),
-            # On a sphere contacts lie beside the points, else across them.
+            "colours": np.where(free[rows], ORANGE, BLUE).tolist(),
+            # On a sphere contacts are arcs between the points, in projections they cross them.
             "opacity": float(np.clip((150 if d <= 3 else 60) / max(1, len(lines)), 0.06, 0.65)),
             "sphere": d <= 3,
             "heat": {
@@ -142,15 +143,16 @@ def write_run_page(
     snapshots: Sequence[Snapshot],
     names: Sequence[str],
 ) -> None:
-    """The features of a run as they move over its snapshots, with the class weights.
+    """Write the page of a run: features and class weights at each of its snapshots.
 
-    Beyond three dimensions they are seen along the principal axes of the last weights.
+    Beyond three dimensions they are projected on the principal axes of the last weights.
 
     Args:
         path: the .html file; an existing one is replaced.
-        title, facts: the heading and the line below it.
-        snapshots: in their order, at least one.
-        names: of the classes, by label, for hovering.
+        title: the heading.
+        facts: the line below the heading.
+        snapshots: at least one, in their order.
+        names: names of the classes, by label, for hovering.
 
     Raises:
         OutputError: the file cannot be written.
@@ -160,7 +162,7 @@ def write_run_page(
     axes = np.eye(d, 3) if d <= 3 else np.linalg.svd(last, full_matrices=False)[2][:3].T
     frames = [
         {
-            "name": ": ".join(filter(None, (snapshot.name, snapshot.figures))),
+            "name": ": ".join(filter(None, (snapshot.name, snapshot.values))),
             "points": _packed((snapshot.features @ axes).T),
             "classes": snapshot.labels.tolist(),
             "weights": _packed((snapshot.weights @ axes).T),
@@ -168,7 +170,7 @@ def write_run_page(
         }
         for snapshot in snapshots
     ]
-    classes, shown = snapshots[-1].classes, [*map(in_html, names)]
+    classes, labels = snapshots[-1].classes, [*map(in_html, names)]
     kinds = ["dots: features", "diamonds: class weights"]
     kinds += (
         ["one colour per class"]
@@ -176,21 +178,21 @@ def write_run_page(
         else [
             _dot(
                 f"hsl({k * 137.508 % 360:.0f} 65% 50%)",
-                shown[k] if k < len(shown) else f"class {k}",
+                labels[k] if k < len(labels) else f"class {k}",
             )
             for k in classes.tolist()
         ]
     )
     kinds += ["projected on the principal axes of the last weights"] if d > 3 else []
-    drawn = max(snapshots, key=lambda snapshot: snapshot.N)
-    legend = _legend(kinds, [(len(drawn.features), drawn.N, "samples")])
-    data = {"frames": frames, "sphere": d <= 3, "names": shown}
+    largest = max(snapshots, key=lambda snapshot: snapshot.N)
+    legend = _legend(kinds, [(len(largest.features), largest.N, "samples")])
+    data = {"frames": frames, "sphere": d <= 3, "names": labels}
     _write(path, title, facts, legend, data)
 
 
-def evenly(n: int, most: int) -> np.ndarray:
-    """At most `most` of the numbers 0 to n - 1, evenly spaced, both ends among them."""
-    return np.linspace(0, n - 1, min(n, most)).astype(np.intp)
+def evenly(n: int, limit: int) -> np.ndarray:
+    """Return min(n, limit) evenly spaced integers from 0 to n - 1, shape (min(n, limit),)."""
+    return np.linspace(0, n - 1, min(n, limit)).astype(np.intp)
 
 
 def _dot(colour: str, words: str) -> str:
@@ -198,9 +200,9 @@ def _dot(colour: str, words: str) -> str:
 
 
 def _legend(kinds: Sequence[str], parts: Sequence[tuple[int, int, str]]) -> str:
-    """What the colours are, and how much of what was left out: shown, of how many, of what."""
-    left_out = [f"{count(m)} of {count(n)} {what}" for m, n, what in parts if m < n]
-    sentence = f". Drawn: {', '.join(left_out)}, evenly spaced." if left_out else "."
+    """Return the meaning of the colours, and the parts `(m, n, noun)` of which only m are drawn."""
+    sampled = [f"{count(m)} of {count(n)} {noun}" for m, n, noun in parts if m < n]
+    sentence = f". Drawn: {', '.join(sampled)}, evenly spaced." if sampled else "."
     return ", ".join(kinds) + sentence
 
 
@@ -211,7 +213,7 @@ def _write(
 
     template = (resources.files("gnc_cli.console") / "viewer.html").read_text(encoding="utf-8")
     colours = {"ink": INK, "grey": GREY, "blue": BLUE, "orange": ORANGE, "cosines": COSINES}
-    # In a script element no text may look like a tag or a comment.
+    # Text in a script element must not look like a tag or a comment.
     body = json.dumps(data | {"palette": colours}).replace("<", "\\u003c")
     parts = re.split(r"@(\w+)@", template)
     filled = {
@@ -226,26 +228,26 @@ def _write(
 
 
 def _packed(array: np.ndarray) -> dict[str, str]:
-    """An array as plotly.js reads it: float32 in base64."""
+    """Encode an array for plotly.js: float32 in base64."""
     data = np.ascontiguousarray(array, dtype="<f4")
     text = base64.b64encode(data.tobytes()).decode()
     return {"dtype": "f4", "bdata": text, "shape": ", ".join(map(str, data.shape))}
 
 
 def _views(W: np.ndarray, lines: np.ndarray) -> dict[str, np.ndarray]:
-    """Points (K, 3) of each projection that can be chosen, by its name."""
+    """Return the points, shape (K, 3), of each projection by its name."""
     d = W.shape[1]
     if d <= 3:
         return {"as it is": W @ np.eye(d, 3)}
     axes = np.linalg.svd(W, full_matrices=False)[2]
     views = {
-        f"principal axes {at + 1} to {at + 3}": W @ axes[at : at + 3].T
-        for at in range(0, min(len(axes) - 2, 9), 3)
+        f"principal axes {i + 1} to {i + 3}": W @ axes[i : i + 3].T
+        for i in range(0, min(len(axes) - 2, 9), 3)
     }
     for k in (0, len(W) // 2):
         rest = W - np.outer(W @ W[k], W[k])
-        across = np.linalg.svd(rest, full_matrices=False)[2][:2]
-        views[f"seen from point {k}"] = np.column_stack([rest @ across.T, W @ W[k]])
+        plane = np.linalg.svd(rest, full_matrices=False)[2][:2]
+        views[f"seen from point {k}"] = np.column_stack([rest @ plane.T, W @ W[k]])
     if len(lines) and len(W) <= 1000:
         views["contact graph"] = _spectral(len(W), lines)
     rng = np.random.default_rng(0)
@@ -254,7 +256,10 @@ def _views(W: np.ndarray, lines: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def _spectral(K: int, lines: np.ndarray) -> np.ndarray:
-    """Three slowest modes of the contact graph's normalised Laplacian, scaled to the unit ball."""
+    """Return the three slowest modes of the contact graph, shape (K, 3), scaled to the unit ball.
+
+    They are eigenvectors of its normalised Laplacian.
+    """
     adjacency = np.zeros((K, K))
     adjacency[lines[:, 0], lines[:, 1]] = adjacency[lines[:, 1], lines[:, 0]] = 1.0
     root = 1.0 / np.sqrt(np.maximum(adjacency.sum(axis=1), 1.0))
@@ -264,7 +269,7 @@ def _spectral(K: int, lines: np.ndarray) -> np.ndarray:
 
 
 def seriated(W: np.ndarray) -> np.ndarray:
-    """Rows (at most `_MOST_HEAT`, evenly spaced) in an order that puts near points side by side."""
+    """Return indices of evenly spaced rows, shape (m,), with close points next to each other."""
     from scipy.cluster.hierarchy import leaves_list, linkage
 
     rows = evenly(len(W), _MOST_HEAT)

@@ -121,7 +121,7 @@ def second_order(
     if deadline.expired:
         return SecondOrder(UNDECIDED, "no time was left for the second-order test")
     lowest = [block.lowest() for block in blocks]
-    deadline = deadline.within(min(_PROGRAM_SECONDS, 0.5 * deadline.remaining))
+    deadline = deadline.limited(min(_PROGRAM_SECONDS, 0.5 * deadline.remaining))
     falling = min(int((bends < -_MIN_EIGENVALUE).sum()) for bends, _ in lowest)
     for j in range(falling):
         move = np.sum([moves[j] for _, moves in lowest], axis=0)

@@ -198,7 +198,7 @@ def check_files(parameters: Mapping[str, Parameter], values: Mapping[str, Any]) 
             raise UnavailableError(
                 f"{spelled(name)} {value!r} needs {package}; pip install {package}, or {instead}"
             )
-    read = {p.named(n): values[n] for n, p in parameters.items() if p.reads and n in values}
+    read = {p.label(n): values[n] for n, p in parameters.items() if p.reads and n in values}
     check_apart({spelled(name): value for name, value in written.items()}, read)
     force, resume = bool(values.get("force")), bool(values.get("resume"))
     for value in written.values():

@@ -18,7 +18,7 @@ import numpy as np
 
 from gnc_cli.errors import DataError, GncError
 from gnc_cli.io.inputs import memory_limit
-from gnc_cli.parsing import listed
+from gnc_cli.parsing import abridge
 
 MOST_ENTRIES = 100_000
 """Of one file; the largest models of today keep fewer tensors in all their files."""
@@ -211,7 +211,7 @@ class Catalogue:
 
     def where(self, name: str) -> str:
         """How messages name a dataset: `'a.h5': dataset 'features'`."""
-        return f"{self.path!r}: dataset {listed([repr(name)])}"
+        return f"{self.path!r}: dataset {abridge([repr(name)])}"
 
     def snapshot_prefix(self, snapshot: str) -> str:
         """Return what the names of a snapshot's datasets begin with."""
@@ -243,9 +243,9 @@ class Catalogue:
         if matches:
             raise DataError(
                 f"{self.path!r} has several datasets whose names end in {key!r}: "
-                f"{listed([*map(repr, matches)], _LISTED)}; write the whole name"
+                f"{abridge([*map(repr, matches)], _LISTED)}; write the whole name"
             )
-        raise DataError(f"{self.path!r} has no dataset {listed([repr(key)])}; it holds {self}")
+        raise DataError(f"{self.path!r} has no dataset {abridge([repr(key)])}; it holds {self}")
 
     def find_code(self, key: str | None) -> str:
         """The name of the code: `key`, else `weights`, else `W`, else the only 2-D dataset.
@@ -284,7 +284,7 @@ class Catalogue:
             for name, entry in self.entries.items()
             if entry.problem not in (None, GROUP)
         ]
-        return listed(items, _LISTED) or "nothing"
+        return abridge(items, _LISTED) or "nothing"
 
 
 def _as_read(entry: Entry, reading: str, name: str) -> Entry:
@@ -388,7 +388,7 @@ def checked(
     """
     if name not in catalogue.entries:
         raise DataError(
-            f"{catalogue.path!r} has no dataset {listed([repr(name)])}; it holds {catalogue}"
+            f"{catalogue.path!r} has no dataset {abridge([repr(name)])}; it holds {catalogue}"
         )
     entry, where = catalogue.entries[name], catalogue.where(name)
     if entry.problem == GROUP:

@@ -39,7 +39,7 @@ from gnc_cli.io.inputs import (
 )
 from gnc_cli.io.texts import TEXTS, gz, off
 from gnc_cli.io.torch_file import tensors
-from gnc_cli.parsing import shown
+from gnc_cli.parsing import quote
 
 _BATCH_BYTES = 4 << 20
 """Of the rows that are decoded at once, as float64."""
@@ -110,7 +110,7 @@ def _listed(files: list[IO[bytes]], path: str) -> Catalogue:
     ]
     if len(numbers) > 1 and {listed.entries[field.name].shape for field in numbers} == {(N,)}:
         name = "table" if label is None else "features"
-        names = shown(", ".join(field.name for field in numbers))
+        names = quote(", ".join(field.name for field in numbers))
         note = f"{len(numbers)} columns of numbers: {names}"
         listed.entries[name] = replace(entry(listed.where(name), numbers), note=note)
         if label is not None:

@@ -37,7 +37,7 @@ from gnc_cli.io.code import CodeFile, creation_time, provenance_text
 from gnc_cli.io.file_rows import BFLOAT16, FlatArray, native
 from gnc_cli.io.inputs import excess, file_size, memory_limit
 from gnc_cli.parameters import spelled
-from gnc_cli.parsing import shown
+from gnc_cli.parsing import quote
 from gnc_cli.runtime.deadline import fatal_signals
 
 FORMAT = 1
@@ -200,7 +200,7 @@ def _objects(
                 problem = f"has a path of {len(path):,} letters, more than {_LONGEST_PATH:,}"
                 entries[path[:_LONGEST_PATH]] = Entry.refused(problem, "rename it")
             elif link.type == h5py.h5l.TYPE_EXTERNAL:
-                outside = shown(group.get(name, getlink=True).filename)
+                outside = quote(group.get(name, getlink=True).filename)
                 problem = f"is a link to another file, {outside}, and is refused"
                 entries[path] = Entry.refused(problem)
             elif link.type == h5py.h5l.TYPE_SOFT:
@@ -219,7 +219,7 @@ def _objects(
     walk(h5, "")
     groups = [name for name, each in entries.items() if each is group_entry]
     for name, target in links.items():
-        missing = Entry.refused(f"is a link to {shown(target)}, which is no dataset of this file")
+        missing = Entry.refused(f"is a link to {quote(target)}, which is no dataset of this file")
         entries[name] = entries.get(target, missing)
     return {n: each for n, each in entries.items() if not (turned and n[0] == "#")}, groups
 

@@ -16,7 +16,7 @@ from gnc_cli.io.catalogue import Catalogue, check_bits, checked, is_kernel, tran
 from gnc_cli.io.file_rows import FileRows
 from gnc_cli.io.inputs import memory_limit, read_lines
 from gnc_cli.parameters import Lines, spelled
-from gnc_cli.parsing import listed, shown
+from gnc_cli.parsing import abridge, quote
 
 _BLOCK_BYTES = 32 << 20
 LARGEST_LABEL = 1 << 53
@@ -283,7 +283,7 @@ def numbered(
     labels = np.array([places.get(word, -2) for word in words.tolist()], dtype=np.int64)
     if labels.min(initial=0) < -1:
         raise DataError(
-            f"{where['labels']}: {shown(words[labels.argmin()])} at row {labels.argmin()} is none "
+            f"{where['labels']}: {quote(words[labels.argmin()])} at row {labels.argmin()} is none "
             f"of the {len(known)} names of classes; add it to them, remove such rows, or leave "
             f"them out with {spelled('ignore_label', 'WORD')}"
         )
@@ -410,7 +410,7 @@ def joined_labels(
             )
         if joined and labels.dtype != joined[0].dtype:
             raise DataError(
-                f"one of {listed([name for _, name, _ in parts])} has words and another numbers; "
+                f"one of {abridge([name for _, name, _ in parts])} has words and another numbers; "
                 "save all as words or all as numbers"
             )
         joined.append(labels)

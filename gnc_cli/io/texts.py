@@ -32,7 +32,7 @@ from gnc_cli.io.catalogue import (
     translated,
 )
 from gnc_cli.io.inputs import excess, file_size, memory_limit, most_unpacked, pieces
-from gnc_cli.parsing import DECIMAL, EXPRESSION_MARKS, nearest_float, shown
+from gnc_cli.parsing import DECIMAL, EXPRESSION_MARKS, nearest_float, quote
 
 _MOST_EXACT = 4_000_000
 """Characters of a file with expressions: about a minute."""
@@ -144,7 +144,7 @@ def _columns(
         column = words[label].tolist()
         if column.count(column[0]) == 1 and len({*column}) < len(column):
             raise ValueError(
-                f"{shown(column[0])} of the first line is in no other: a name? Begin each name of "
+                f"{quote(column[0])} of the first line is in no other: a name? Begin each name of "
                 "a column with a letter"
             )
     apart |= {*words, *([] if label is None else [label])}
@@ -152,7 +152,7 @@ def _columns(
     matrix = _stored(table[:, numbers] if apart else table)
     if header and apart:
         named = ", ".join(header[column] for column in numbers)
-        matrix = replace(matrix, note=f"{len(numbers)} columns of numbers: {shown(named)}")
+        matrix = replace(matrix, note=f"{len(numbers)} columns of numbers: {quote(named)}")
     stems = {word.rstrip("0123456789") for word in header} - {""}
     if not apart and len(stems) != 1:  # x1, x2, ...: the user says that all are coordinates
         matrix = replace(matrix, question=_question(table))

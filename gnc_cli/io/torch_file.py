@@ -26,7 +26,7 @@ from gnc_cli.errors import DataError
 from gnc_cli.io.catalogue import NAMES, WORDS, Catalogue, Entry, translated
 from gnc_cli.io.inputs import excess, file_size
 from gnc_cli.io.texts import listed_values
-from gnc_cli.parsing import shown
+from gnc_cli.parsing import quote
 
 _MOST_ITEMS = 1_000_000
 _MOST_STEPS = 10_000_000
@@ -282,7 +282,7 @@ class _Unpickler(pickle._Unpickler):
             return lambda *_: None
         pairs = zip(self.stack[::2], self.stack[1::2], strict=False)
         key = next((key for key, value in pairs if isinstance(value, dict) and value), None)
-        alone = "model.state_dict()" if key is None else f"checkpoint[{shown(key)}]"
+        alone = "model.state_dict()" if key is None else f"checkpoint[{quote(key)}]"
         if any(value is _tensor_of for value in self.stack):  # and its class comes next
             alone = "tensor.as_subclass(torch.Tensor)"
         raise DataError(

@@ -23,7 +23,7 @@ from gnc_cli.known_codes.table import (
     our_copy,
     read_public_table,
 )
-from gnc_cli.records import HIDDEN
+from gnc_cli.records import NOT_IN_JSON
 
 if TYPE_CHECKING:
     from gnc_cli.constructions.construction import Construction, Cosine
@@ -64,15 +64,15 @@ class BestKnown:
     also the comparison with that table."""
     how: str | None = None
     """Command that found the code, or writes the stored one, if this project found it."""
-    same_size: bool = field(default=True, metadata=HIDDEN, repr=False, compare=False)
+    same_size: bool = field(default=True, metadata=NOT_IN_JSON, repr=False, compare=False)
     """True if the code has the requested size."""
-    exact: Fraction | None = field(default=None, metadata=HIDDEN, repr=False, compare=False)
+    exact: Fraction | None = field(default=None, metadata=NOT_IN_JSON, repr=False, compare=False)
     """Cosine with every digit of its table; None if it is from no table."""
-    rounding: float = field(default=0.0, metadata=HIDDEN, repr=False, compare=False)
+    rounding: float = field(default=0.0, metadata=NOT_IN_JSON, repr=False, compare=False)
     """Largest difference between the printed cosine and that of the code."""
-    stamp: TableStamp | None = field(default=None, metadata=HIDDEN, repr=False, compare=False)
+    stamp: TableStamp | None = field(default=None, metadata=NOT_IN_JSON, repr=False, compare=False)
     """Table that contains the code; None if it is from no table."""
-    on_record: bool = field(default=True, metadata=HIDDEN, repr=False, compare=False)
+    on_record: bool = field(default=True, metadata=NOT_IN_JSON, repr=False, compare=False)
     """True if a theorem, a table or our numerical codes have an entry of the requested size: then
     equality is a tie, and a smaller cosine an improvement. Parts of larger codes and constructions
     are not records."""

@@ -3,7 +3,7 @@
 import re
 from itertools import takewhile
 
-from gnc_cli.figures import SHORT
+from gnc_cli.figures import MAX_REMARK
 
 _OPTIMALITY = {
     True: "proved optimal",
@@ -68,9 +68,9 @@ def cite(source: str, d: int = 0, K: int = 0) -> str:
     if names:
         author_text = " and ".join(names) if len(names) <= 2 else f"{names[0]} et al."
         return f"{author_text} {year[0]}" if year else author_text
-    if len(source) <= SHORT:
+    if len(source) <= MAX_REMARK:
         return source
     citation = _CITATION.search(source)
-    if citation and len(citation[0].strip()) <= SHORT:
+    if citation and len(citation[0].strip()) <= MAX_REMARK:
         return citation[0].strip()
     return re.split(r"(?<!\d), | \((?!\d)", source)[0]

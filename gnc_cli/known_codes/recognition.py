@@ -62,7 +62,7 @@ def recognise(
     K, d = W.shape
     if W.size > max_numbers:
         return Recognised(None, None)
-    clock = deadline.within(seconds) if deadline.seconds is None else deadline
+    clock = deadline.limited(seconds) if deadline.seconds is None else deadline
     state = "decided"
     for name, cosine, build in _candidates(d, K):
         if abs(cosine - max_cosine) > _SAME_COSINES + precision:

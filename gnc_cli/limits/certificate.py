@@ -150,7 +150,7 @@ def verify(path: str, deadline: Deadline) -> CertificateAnswer:
         low, high = enclosure(certificate.cosine)
         if not -1 < low <= high < 1:
             raise ValueError("the cosine is not between -1 and 1")
-        certificate.check(deadline.within(deadline.seconds or _SECONDS))
+        certificate.check(deadline.limited(deadline.seconds or _SECONDS))
     except (RefutedError, UnresolvedError) as error:
         return _answer(
             path,

@@ -123,7 +123,7 @@ def _text(row: Any) -> str:
         return " ".join(row_words(row) or ())
     sign = "≥" if row.exists else "<" if row.strict else "≤"
     unit = "" if row.angle_deg is None else "°"
-    return f"{sign} {rounded(row.distance, up=not row.exists, digits=6)}{unit}"
+    return f"{sign} {rounded(row.distance, upward=not row.exists, digits=6)}{unit}"
 
 
 def _ends(best: Any) -> np.ndarray:

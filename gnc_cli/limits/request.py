@@ -47,7 +47,7 @@ def _cosine(value: Any) -> float:
             value = nearest_float(value.strip())
         except ValueError as error:
             raise UsageError(f"{error}; give one such as 0.5, 1/3 or sqrt(5)/5") from None
-    return number(value, least=-1.0, below=1.0)
+    return number(value, minimum=-1.0, less_than=1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +83,7 @@ class Bounds(Call):
             "Required one-vs-rest distance (CosFace's margin), above 0, up to 2. With --K the "
             "answer is d, with --d it is K; with both it is the share of the largest margin, and "
             "the scale that softmax needs.",
-            real(above=0.0, most=2.0),
+            real(greater_than=0.0, maximum=2.0),
             _QUESTION,
         ),
     ] = None
@@ -91,7 +91,7 @@ class Bounds(Call):
         float | None,
         Parameter(
             "Minimal angle between two points in radians (ArcFace's margin), in place of --margin.",
-            real(above=0.0, most=pi),
+            real(greater_than=0.0, maximum=pi),
             _QUESTION,
             metavar="RADIANS",
         ),
@@ -120,7 +120,7 @@ class Bounds(Call):
         Parameter(
             "Print the scale s = 1/tau that is enough for probability P on every class. Default "
             "0.9 if d, K and a margin are given, else none.",
-            real(above=0.0, below=1.0),
+            real(greater_than=0.0, less_than=1.0),
             _QUESTION,
             metavar="P",
         ),

@@ -10,7 +10,16 @@ from gnc_cli.figures import count, points
 from gnc_cli.known_codes.best import BestKnown
 from gnc_cli.limits.limit import Ending, Quantity
 from gnc_cli.plain import plain
-from gnc_cli.records import HIDDEN, HIGHER, LABEL, LOWER, OMITTED_IF_NONE, QUESTION, WORD, Result
+from gnc_cli.records import (
+    HIGHER,
+    LABEL,
+    LOWER,
+    NOT_IN_JSON,
+    OMITTED_IF_NONE,
+    QUESTION,
+    WORD,
+    Result,
+)
 
 Side = Literal["lower", "upper"]
 Status = Literal["exists", "excluded", "open"]
@@ -326,11 +335,11 @@ class BoundsResult(Result):
     """Claim and status of the file of --verify."""
     exported: CertificateAnswer | None = field(default=None, metadata=OMITTED_IF_NONE)
     """Claim of the file of --export, often weaker than `best`."""
-    best_rows: bool = field(default=False, metadata=HIDDEN, repr=False, compare=False)
+    best_rows: bool = field(default=False, metadata=NOT_IN_JSON, repr=False, compare=False)
     """True if rows of CSV and JSON lines are those of `best`."""
-    lp: bool = field(default=False, metadata=HIDDEN, repr=False, compare=False)
+    lp: bool = field(default=False, metadata=NOT_IN_JSON, repr=False, compare=False)
     """True if the call requested the linear program."""
-    silent: int = field(default=0, metadata=HIDDEN, repr=False, compare=False)
+    silent: int = field(default=0, metadata=NOT_IN_JSON, repr=False, compare=False)
     """Number of pairs for which the requested semidefinite program had no result."""
 
     command = "bounds"

@@ -26,7 +26,7 @@ T = TypeVar("T")
 def run(call: Bounds) -> BoundsResult:
     """Answer a call; see `api.bounds`."""
     started = time.monotonic()
-    deadline = Deadline.of_call(call.time_limit, call.interrupt)
+    deadline = Deadline.begin_call(call.time_limit, call.interrupt)
     if call.verify is not None:
         return _check_certificate(call.verify, deadline, started)
     target, question = question_of(call)

@@ -11,7 +11,7 @@ from gnc_cli.brackets import Bracket
 from gnc_cli.console.details import details
 from gnc_cli.console.gates import GateVerdict, Status
 from gnc_cli.console.table import Cell, Styled, Table, facts
-from gnc_cli.figures import between, cosine, count, points, published, rounded
+from gnc_cli.figures import cosine, count, format_bracket, points, published, rounded
 from gnc_cli.geometry.rounding import rounded_down, rounded_up
 from gnc_cli.known_codes.citation import cite
 from gnc_cli.limits.claim import enclosure
@@ -254,10 +254,10 @@ def _classifier(result: BoundsResult, verbose: bool) -> list[Fact]:
     if result.quantity is Quantity.ONE_VS_ONE:  # the largest cosine has the smallest margin
         names.reverse()
     proofs = ", ".join(dict.fromkeys(names)) + ("" if verbose else "; sources: -v")
-    degrees = between(Bracket(math.degrees(rad.lower), math.degrees(rad.upper)), 3)
+    degrees = format_bracket(Bracket(math.degrees(rad.lower), math.degrees(rad.upper)), 3)
     probability = f"for probability {short_decimal(result.probability or 0.0)}"
     adacos = f"{probability}; AdaCos: {margins.adacos_scale:.4g}"
-    scale = "" if margins.scale is None else f"s = {between(margins.scale)}"
+    scale = "" if margins.scale is None else f"s = {format_bracket(margins.scale)}"
     sufficient = "" if best.scale is None else f"s = {_scaled(best.scale)}"
     lines = [
         (
@@ -266,10 +266,10 @@ def _classifier(result: BoundsResult, verbose: bool) -> list[Fact]:
             f"of what {count(best.d)} dimensions allow",
             f"{key}.share",
         ),
-        ("largest CosFace m", between(margins.cosface), proofs, f"{key}.cosface"),
+        ("largest CosFace m", format_bracket(margins.cosface), proofs, f"{key}.cosface"),
         (
             "largest ArcFace m",
-            f"{between(rad)} rad",
+            f"{format_bracket(rad)} rad",
             f"{degrees} degrees if theta + m <= pi",
             f"{key}.arcface_rad",
         ),
@@ -367,7 +367,9 @@ def _sweep(result: BoundsResult, verbose: bool) -> Table:
             b.status and _YES_NO[b.status],
             percent(b.margins.share if b.margins else None),
             # Without a margin `scale` is its upper end.
-            between(b.margins.scale) if b.margins and b.margins.share and b.margins.scale else None,
+            format_bracket(b.margins.scale)
+            if b.margins and b.margins.share and b.margins.scale
+            else None,
             None if brief else _scaled(b.scale),
         )
         for b in result.best
@@ -401,7 +403,7 @@ def percent(share: Bracket | None) -> str:
     """
     if share is None:
         return ""
-    return f"{between(Bracket(100.0 * share.lower, 100.0 * share.upper), 3)} %"
+    return f"{format_bracket(Bracket(100.0 * share.lower, 100.0 * share.upper), 3)} %"
 
 
 def angle(best: BestBounds) -> str:
@@ -524,7 +526,7 @@ def row_words(row: Row) -> tuple[str, str] | None:
     if isinstance(row, ClassesRow):
         if row.log10_K is None:
             return None
-        value = points(row.K, row.log10_K, up=not row.exists)
+        value = points(row.K, row.log10_K, upward=not row.exists)
         return "exists up to" if row.exists else "excluded from", value
     if row.exists:
         return None if row.d is None else ("exists from", count(row.d))
@@ -541,7 +543,7 @@ def row_words(row: Row) -> tuple[str, str] | None:
 
 def _scaled(scale: float | None) -> str | None:
     """Round a scale up to four digits, so that it remains sufficient."""
-    return None if scale is None else rounded(scale, up=True, digits=4)
+    return None if scale is None else rounded(scale, upward=True, digits=4)
 
 
 def _promise(result: BoundsResult) -> str:

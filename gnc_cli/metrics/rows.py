@@ -18,7 +18,7 @@ import numpy as np
 from gnc_cli.errors import DataError, import_extra
 from gnc_cli.geometry.sphere import row_norms
 from gnc_cli.parameters import spelled
-from gnc_cli.parsing import shown
+from gnc_cli.parsing import quote
 from gnc_cli.runtime.deadline import Deadline, Progress
 from gnc_cli.runtime.threads import loaded
 
@@ -98,11 +98,11 @@ def to_numpy(value: Any, name: str = "the array", *, texts: bool = False) -> np.
     try:
         array = np.asarray(value)
     except (ValueError, TypeError, RuntimeError, OverflowError, DeprecationWarning):
-        raise DataError(f"{name} must be rows of one length, got {shown(value)}") from None
+        raise DataError(f"{name} must be rows of one length, got {quote(value)}") from None
     if array.dtype == object and array.ndim == 1 and len(array):
         array = _stacked(array, name)
     if array.dtype.kind not in ("biufSU" if texts else "iuf"):
-        kind = shown(value) if array.ndim == 0 else f"dtype {array.dtype}"
+        kind = quote(value) if array.ndim == 0 else f"dtype {array.dtype}"
         raise DataError(f"{name} must be an array of real numbers, got {kind}")
     return array
 
@@ -122,8 +122,8 @@ def _stacked(rows: np.ndarray, name: str) -> np.ndarray:
             or (part.dtype.kind == "U") != (parts[0].dtype.kind == "U")
         ):
             raise DataError(
-                f"{name}: row {row} is {shown(rows[row])}; expected what row 0 is, "
-                f"{shown(rows[0])}: leave such rows out"
+                f"{name}: row {row} is {quote(rows[row])}; expected what row 0 is, "
+                f"{quote(rows[0])}: leave such rows out"
             )
     return np.stack(parts)
 

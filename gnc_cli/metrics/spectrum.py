@@ -22,7 +22,7 @@ from gnc_cli.metrics.class_moments import ClassMoments
 from gnc_cli.metrics.pairs import find_duplicates
 from gnc_cli.metrics.rows import Rows, read_block, refuse_rows
 from gnc_cli.metrics.variants import entropy_rank
-from gnc_cli.records import HIDDEN
+from gnc_cli.records import NOT_IN_JSON
 
 NEAR_DUPLICATE = 0.999
 """Cosine from which two rows nearly coincide."""
@@ -71,7 +71,7 @@ class FeatureSpectrum:
     covariance."""
     near_duplicate_cosine: float = NEAR_DUPLICATE
     """Cosine from which two rows nearly coincide: 0.999."""
-    eigenvalues: Any = field(default=None, metadata=HIDDEN, repr=False, compare=False)
+    eigenvalues: Any = field(default=None, metadata=NOT_IN_JSON, repr=False, compare=False)
     """Eigenvalues of the covariance, descending, float64, shape (d,); None where not known."""
 
 

@@ -1,6 +1,4 @@
-"""When to stop (a time limit, an interruption), polled by every long loop, how far it is, and when
-to save what there is.
-"""
+"""Deadlines: time limits and interruptions that long loops poll; progress, and times of saves."""
 
 import contextlib
 import threading
@@ -15,42 +13,42 @@ from gnc_cli.errors import StoppedError
 Progress = Callable[[str, int, int, float], None]
 """`progress(stage, done, total, best)`; a total of 0 means unknown."""
 StageProgress = Callable[[int, int, float], None]
-"""The same of one stage: `progress(done, total, best)`."""
+"""Progress of one stage: `progress(done, total, best)`."""
 _T = TypeVar("_T")
 _POLL = 0.1
-"""Seconds between two looks at a deadline that a library cannot poll."""
+"""Seconds between two checks of a deadline that a library cannot poll."""
 _SAVE_EVERY = 30.0
 """Seconds between two saves of unfinished work."""
 _SAVE_SHARE = 20.0
 """Saves are at least this many times their own duration apart."""
 _WAITS: list[str] = []
-"""What the main thread waits for and cannot poll: a pipe whose writer has stalled, a download."""
+"""Names of the inputs that the main thread waits for and cannot poll: a pipe, a download."""
 DEFAULT_SIGNALS: list[Callable[[], AbstractContextManager[None]]] = []
-"""Gives the signals that a command catches their default effect for a block; empty elsewhere, and
-once there is something to lose."""
+"""Contexts that give signals, which a command catches, their default effect; empty outside
+commands, and as soon as a signal would lose results."""
 
 
 def fatal_signals() -> AbstractContextManager[None]:
-    """Let a signal end a command while the block runs, if nothing is lost by that.
+    """Give signals their default effect while the block runs, if no result would be lost.
 
-    A library in C that hangs holds the interpreter, and no handler of Python's would be called.
+    A library in C that hangs holds the interpreter, so that no signal handler in Python is called.
     """
     return DEFAULT_SIGNALS[-1]() if DEFAULT_SIGNALS else contextlib.nullcontext()
 
 
 def begin_work() -> None:
-    """Note that something has been computed or written, which no signal may throw away."""
+    """Record that results exist, in memory or on disk, which no signal may throw away."""
     DEFAULT_SIGNALS.clear()
 
 
 @contextlib.contextmanager
-def waiting(what: str) -> Iterator[None]:
-    """While the block runs, `end_wait` ends it.
+def waiting(source: str) -> Iterator[None]:
+    """Allow `end_wait` to end the block.
 
     Args:
-        what: is waited for, in the message.
+        source: names the awaited input in the message.
     """
-    _WAITS.append(what)
+    _WAITS.append(source)
     try:
         yield
     finally:
@@ -58,10 +56,10 @@ def waiting(what: str) -> Iterator[None]:
 
 
 def end_wait() -> None:
-    """For the handler of a signal, which Python runs in the main thread: end what it waits for.
+    """End the wait of the main thread, if there is one; signal handlers call this.
 
     Raises:
-        StoppedError: it waits.
+        StoppedError: the main thread waits for an input.
     """
     if _WAITS:
         raise StoppedError(f"interrupted while waiting for {_WAITS[-1]}; nothing was done")
@@ -73,11 +71,11 @@ class Deadline:
     Args:
         seconds: time allowed from now on; None for no limit.
         interrupt: set from outside (a signal handler, another thread or process) to stop early.
-        clock: monotonic clock in seconds; tests hand in their own.
+        clock: monotonic clock in seconds; tests pass a clock of their own.
     """
 
-    program_began: ClassVar[float | None] = None
-    """When a program began that has made no call yet, by `time.monotonic`."""
+    program_start: ClassVar[float | None] = None
+    """Start of a program that has made no call yet, in seconds of `time.monotonic`."""
 
     def __init__(
         self,
@@ -91,22 +89,22 @@ class Deadline:
         self._start = clock()
 
     @classmethod
-    def of_call(cls, seconds: float | None, interrupt: threading.Event | None) -> "Deadline":
-        """The deadline of a whole call of the library: a user's time limit.
+    def begin_call(cls, seconds: float | None, interrupt: threading.Event | None) -> "Deadline":
+        """Return the deadline of a whole call of the library: a user's time limit.
 
-        It counts from the start of the program in the first call of a command; half is left for
-        the call. The calls within it, with limits of their own, count from where they begin.
+        In the first call of a command the limit counts from the start of the program, but at least
+        half of it remains for the call. Nested calls count from their own beginning.
         """
-        deadline, began = cls(seconds, interrupt), cls.program_began
-        if began is not None:
-            Deadline.program_began = None
+        deadline, start = cls(seconds, interrupt), cls.program_start
+        if start is not None:
+            Deadline.program_start = None
             half = deadline._start - (seconds or 0.0) / 2
-            deadline._start = min(deadline._start, max(began, half))
+            deadline._start = min(deadline._start, max(start, half))
         return deadline
 
     @property
     def interrupted(self) -> bool:
-        """Interrupted from outside."""
+        """True if the computation was interrupted from outside."""
         return self.interrupt is not None and self.interrupt.is_set()
 
     @property
@@ -123,22 +121,22 @@ class Deadline:
 
     @property
     def expired(self) -> bool:
-        """Time is up, or interrupted."""
+        """True if the time is up, or the computation was interrupted."""
         return self.interrupted or self.remaining <= 0.0
 
     def check(self) -> None:
-        """Stop work of which a part is worth nothing.
+        """Stop work whose partial result has no value.
 
         Raises:
-            TimeoutError: it expired.
+            TimeoutError: the deadline has expired.
         """
         if self.expired:
             raise TimeoutError("the deadline expired before every pair of rows was seen")
 
     def wait_for(self, work: Callable[[], _T]) -> _T | None:
-        """Return the result of a library in C that polls no deadline, or None once this expires.
+        """Return the result of a C library that polls no deadline; None if the deadline expires.
 
-        The library must leave the interpreter free, and should have a time limit of its own: its
+        The library must release the interpreter lock, and should have a time limit of its own: its
         thread cannot be stopped, and ends with the process at the latest.
         """
         future: Future[_T] = Future()
@@ -146,7 +144,7 @@ class Deadline:
         def run() -> None:
             try:
                 future.set_result(work())
-            except BaseException as error:  # it belongs to the thread that waits
+            except BaseException as error:  # raised again in the waiting thread
                 future.set_exception(error)
 
         threading.Thread(target=run, daemon=True).start()
@@ -155,12 +153,12 @@ class Deadline:
                 return future.result(timeout=min(_POLL, self.remaining))
         return None
 
-    def within(self, seconds: float) -> "Deadline":
-        """A deadline at most `seconds` from now and no later than this one, same interruption."""
+    def limited(self, seconds: float) -> "Deadline":
+        """Return a deadline `seconds` from now, or this one if it is earlier; same interruption."""
         return Deadline(min(seconds, self.remaining), self.interrupt, self._clock)
 
     def no_sooner(self, seconds: float) -> "Deadline":
-        """The same deadline, at least `seconds` from now, also where it was interrupted before."""
+        """Return the same deadline, but at least `seconds` from now, even after an interruption."""
         return Deadline(
             max(seconds, 0.0 if self.expired else self.remaining),
             None if self.interrupted else self.interrupt,
@@ -168,7 +166,7 @@ class Deadline:
         )
 
     def reserving(self, seconds: float) -> "Deadline":
-        """The same deadline brought forward by `seconds`, to keep time for what must follow."""
+        """Return the same deadline, earlier by `seconds` that the following steps need."""
         if self.seconds is None:
             return self
         earlier = Deadline(self.seconds - seconds, self.interrupt, self._clock)
@@ -176,25 +174,25 @@ class Deadline:
         return earlier
 
 
-UNLIMITED = Deadline()
-"""Never expires."""
+NO_DEADLINE = Deadline()
+"""Deadline that never expires."""
 
 
 class SaveTimes:
-    """When unfinished work is saved: every half a minute, less often where a save takes long."""
+    """Times of saves of unfinished work: every 30 seconds, less often if a save takes long."""
 
     def __init__(self) -> None:
         self._next = time.monotonic() + _SAVE_EVERY
 
     @property
     def due(self) -> bool:
-        """Whether it is time for a save."""
+        """True if it is time for a save."""
         return time.monotonic() >= self._next
 
     @contextlib.contextmanager
     def saving(self) -> Iterator[None]:
-        """Around a save."""
-        began = time.monotonic()
+        """Measure the save in the block, and schedule the next one."""
+        start = time.monotonic()
         yield
-        now = time.monotonic()
-        self._next = now + max(_SAVE_EVERY, _SAVE_SHARE * (now - began))
+        end = time.monotonic()
+        self._next = end + max(_SAVE_EVERY, _SAVE_SHARE * (end - start))

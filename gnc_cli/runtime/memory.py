@@ -1,4 +1,4 @@
-"""Memory and disk: how much is free, and the refusal of work that cannot fit."""
+"""Free memory and disk space, and the refusal of work that needs more."""
 
 import contextlib
 import os
@@ -12,51 +12,60 @@ _CGROUPS = (
     ("/sys/fs/cgroup", "memory.max", "memory.current"),
     ("/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes"),
 )
-"""Where a container's limit and use stand, in version 2 and 1, beside `memory.stat`."""
+"""Folder and files of a container's memory limit and use, in version 2 and 1 of cgroups; the folder
+also has `memory.stat`."""
 
 
 def check_memory(
-    needed: float,
-    what: str,
+    required: float,
+    work: str,
     hint: str,
     *,
     free: float | None = None,
-    where: str = "this machine",
+    place: str = "this machine",
 ) -> None:
     """Refuse work that cannot fit, before it begins.
 
     Args:
-        needed: bytes, an upper estimate of two or three terms.
-        what: names the work in the message, as `a search for K=50 points in d=5`.
-        hint: what to do about it.
-        free: bytes that there are on `where`; None for those of this machine.
+        required: bytes, an upper estimate of two or three terms.
+        work: names the work in the message, such as `a search for K=50 points in d=5`.
+        hint: what the user can do about it.
+        free: free bytes on `place`; None for those of this machine.
+        place: names the device in the message.
 
     Raises:
-        UnavailableError: more is needed than there is.
+        UnavailableError: the work requires more bytes than are free.
     """
     free = free_memory() if free is None else free
-    if needed > free:
+    if required > free:
         raise UnavailableError(
-            f"{what} needs {size(needed)} of memory; {size(free)} are free on {where}: {hint}"
+            f"{work} needs {size(required)} of memory; {size(free)} are free on {place}: {hint}"
         )
 
 
-def check_disk(needed: float, out: str | os.PathLike[str], what: str, hint: str) -> None:
+def check_disk(required: float, out: str | os.PathLike[str], content: str, hint: str) -> None:
     """Refuse a file that its disk cannot hold, before it is written.
 
+    Args:
+        required: bytes of the file.
+        out: path of the file.
+        content: names the content of the file in the message.
+        hint: what the user can do about it.
+
     Raises:
-        UnavailableError: more bytes are needed than are free.
+        UnavailableError: the file requires more bytes than are free.
     """
     folder = _folder(out)
     disk = shutil.disk_usage(folder)
-    if disk.total and needed > disk.free:  # /proc and the like have no size
+    if disk.total and required > disk.free:  # /proc and the like have no size
         raise UnavailableError(
-            f"{what} needs {size(needed)} of disk; {size(disk.free)} are free in {folder!r}: {hint}"
+            f"{content} needs {size(required)} of disk; {size(disk.free)} are free in {folder!r}: "
+            f"{hint}"
         )
 
 
 def size(count: float) -> str:
-    """Bytes as people read them: `11.6 GB`, `2.05 PB`.
+    """Return a number of bytes as people read it: `11.6 GB`, `2.05 PB`.
 
     >>> size(11.6e9), size(3e5), size(2.048e15)
     ('11.6 GB', '1 MB', '2.05 PB')
@@ -68,35 +77,38 @@ def size(count: float) -> str:
 
 
 def free_memory() -> float:
-    """Memory that can still be had, in bytes.
+    """Return the free memory, in bytes.
 
-    What the system calls available, or less where the limit of a container is nearer.
+    This is what the system calls available, or the rest of a container's limit if that is less.
     """
     limits = [memory()[1], *(_container_available(*group) for group in _CGROUPS)]
     return min(limit for limit in limits if limit is not None)
 
 
 def total_memory() -> int:
-    """All memory of this machine, or of the container."""
+    """Return the total memory of this machine, or of the container, in bytes."""
     total = memory()[0]
     for folder, limit, _ in _CGROUPS:
-        with contextlib.suppress(OSError, ValueError):  # "max" where there is no limit
+        with contextlib.suppress(OSError, ValueError):  # "max" if there is no limit
             total = min(total, int(Path(folder, limit).read_text("ascii")))
     return total
 
 
-def _container_available(folder: str, limit: str, used: str) -> int | None:
-    """What a container may still take; its file cache can be dropped, so that it counts as free."""
+def _container_available(folder: str, limit: str, usage: str) -> int | None:
+    """Return the bytes that a container may still take, with its file cache, which can be dropped.
+
+    None if the container has no limit.
+    """
     root = Path(folder)
-    with contextlib.suppress(OSError, ValueError):  # "max" where there is no limit
-        left = int((root / limit).read_bytes()) - int((root / used).read_bytes())
+    with contextlib.suppress(OSError, ValueError):  # "max" if there is no limit
+        free = int((root / limit).read_bytes()) - int((root / usage).read_bytes())
         lines = map(str.split, (root / "memory.stat").read_text("ascii").splitlines())
-        return left + sum(int(n) for key, n in lines if key in ("active_file", "inactive_file"))
+        return free + sum(int(n) for key, n in lines if key in ("active_file", "inactive_file"))
     return None
 
 
 def _folder(out: str | os.PathLike[str]) -> str:
-    """The folder that exists already where `out` is written; that of temporary files for `-`."""
+    """Return the existing folder nearest to the file `out`; that of temporary files for `-`."""
     path = os.fspath(out)
     if path == "-":
         import tempfile

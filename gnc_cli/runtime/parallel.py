@@ -1,11 +1,11 @@
 """Independent tasks in this process or in those of joblib's active backend.
 
 The backend is joblib's own processes (loky), Dask behind `--cluster`, or what the caller made
-active with `joblib.parallel_config` (Ray, threads). What a task ends in does not depend on where
-it ran: every task has one thread of BLAS and torch.
+active with `joblib.parallel_config` (Ray, threads). The result of a task does not depend on the
+backend: every task has one thread of BLAS and torch.
 
-A worker hears no signals, since Ctrl-C reaches the whole process group and the parent alone
-decides. It imports nothing from the current folder, and leaves when its parent has died.
+A worker blocks signals: Ctrl-C reaches the whole process group, and only the parent decides. It
+imports nothing from the current folder, and exits once its parent has died.
 """
 
 import os
@@ -33,28 +33,30 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 WORTH_PROCESSES = 3.0
-"""Processes are started for more seconds of work than this: each takes one until it can work."""
-_PATIENCE = 3.0
-"""Seconds that workers have for their partial results once the deadline has expired."""
+"""Least seconds of work for which processes are started: each needs one until it can work."""
+_RESULT_TIMEOUT = 3.0
+"""Seconds in which workers return their partial results once the deadline has expired."""
 _POLL = 0.05
-"""Seconds between looks at the deadline while the workers are busy."""
-_TRIALS = 3
-"""Times that tasks are begun where workers die."""
-_CONNECT = 5.0
-"""Seconds for reaching a scheduler."""
+"""Seconds between two checks of the deadline while the workers are busy."""
+_MAX_TRIALS = 3
+"""Attempts at tasks whose workers die: a second and a third one, since memory may be short for a
+moment."""
+_CONNECT_TIMEOUT = 5.0
+"""Seconds in which a scheduler must answer."""
 _SAFE_PATH = "PYTHONSAFEPATH"
-"""While this is set, Python starts without the current folder among the places of modules."""
-_MOMENT = 0.1
-"""Seconds in which loky takes up what was sent out: a thread of its own fails if killed before."""
-_STARTING = threading.Lock()
+"""Environment variable that keeps the current folder out of Python's module search path."""
+_LOKY_DELAY = 0.1
+"""Seconds in which loky accepts its tasks: its own thread fails if killed earlier."""
+_ENVIRONMENT_LOCK = threading.Lock()
+"""Lock of the environment while `safe_path` has changed it."""
 
 
 class Pool:
-    """Runs independent tasks side by side.
+    """Runs independent tasks in parallel.
 
     Args:
-        workers: processes; 1 for this one alone.
-        cluster: address of a Dask scheduler, whose workers are used: `tcp://host:8786`.
+        workers: number of processes; 1 for this process alone.
+        cluster: address of a Dask scheduler whose workers are used: `tcp://host:8786`.
 
     Raises:
         UnavailableError: on entry: Dask is not installed, or no scheduler answers.
@@ -70,7 +72,7 @@ class Pool:
         self.cluster = cluster
         self._client: Any = None
         self._backend: Any = None
-        """Of joblib; None for this process."""
+        """Backend of joblib; None for this process."""
         self._started = False
 
     def __enter__(self) -> "Pool":
@@ -83,19 +85,19 @@ class Pool:
 
     def __exit__(self, *_: object) -> None:
         if self._client is not None:
-            self._client.close(timeout=_PATIENCE)
+            self._client.close(timeout=_RESULT_TIMEOUT)
 
     def run(
         self, work: Callable[[T, Deadline], R], tasks: Sequence[T], deadline: Deadline
     ) -> Iterator[tuple[int, R]]:
-        """`(index, work(task, its deadline))` for each task, in the order in which they end.
+        """Yield `(index, work(task, its deadline))` of each task, in the order in which they end.
 
         Args:
             work: for other processes a function at the top level of a module; polls its deadline
-                and then returns what it has.
-            tasks: picklable; what `str` makes of one stands in error messages.
-            deadline: no task is begun after it has expired. What has not arrived a few seconds
-                later is given up, and at once after an interruption.
+                and returns its partial result once that expires.
+            tasks: picklable; error messages show `str(task)`.
+            deadline: no task starts after it has expired. A result that is missing a few seconds
+                later is dropped; after an interruption at once.
 
         Raises:
             UnavailableError: workers died repeatedly, or the cluster has none or was lost.
@@ -103,50 +105,53 @@ class Pool:
         """
         with limit_threads(1):
             if self._backend is None:
-                for at, task in enumerate(tasks):
+                for index, task in enumerate(tasks):
                     if deadline.expired:
                         return
-                    yield at, work(task, deadline)
+                    yield index, work(task, deadline)
                 return
-            left = dict(enumerate(tasks))
-            for trial in range(1, _TRIALS + 1):
-                begun: list[int] = []
+            waiting = dict(enumerate(tasks))
+            for trial in range(1, _MAX_TRIALS + 1):
+                dispatched: list[int] = []
                 try:
-                    for at, result in self._arriving(work, left, begun, deadline):
-                        del left[at]
-                        yield at, result
+                    for index, result in self._results(work, waiting, dispatched, deadline):
+                        del waiting[index]
+                        yield index, result
                     return
                 except Exception as error:
-                    names = (textwrap.shorten(str(left[at]), 60) for at in begun if at in left)
-                    lost = " or ".join(islice(names, 3))
+                    texts = (str(waiting[index]) for index in dispatched if index in waiting)
+                    victims = " or ".join(textwrap.shorten(t, 60) for t in islice(texts, 3))
                     if self.cluster is not None:
-                        raise _of_cluster(self.cluster, error, lost) from None
+                        raise _cluster_error(self.cluster, error, victims) from None
                     if not isinstance(error, BrokenExecutor):
                         raise
-                    if trial == _TRIALS:
+                    if trial == _MAX_TRIALS:
                         raise UnavailableError(
-                            f"a worker died at {lost}, {trial} times; is memory short? "
+                            f"a worker died at {victims}, {trial} times; is memory short? "
                             f"use fewer {spelled('workers')}"
                         ) from None
 
-    def _arriving(
+    def _results(
         self,
         work: Callable[[Any, Deadline], Any],
         tasks: dict[int, Any],
-        begun: list[int],
+        dispatched: list[int],
         deadline: Deadline,
     ) -> Iterator[tuple[int, Any]]:
-        """The results of one call of joblib, made in a thread so that the deadline is polled here.
+        """Yield the results of one call of joblib in a thread, so that this one polls the deadline.
 
         Args:
-            begun: takes the indices of tasks as they are sent out.
+            work: as in `run`.
+            tasks: index -> task.
+            dispatched: receives the indices of tasks as they are sent out.
+            deadline: as in `run`.
         """
         import joblib
 
-        order, over = list(tasks), threading.Event()
-        arrived: SimpleQueue[Any] = SimpleQueue()
-        # Some backends (Ray) return all results together. Arrays travel in bytes: what joblib and
-        # Dask hand out cannot be written to.
+        order, finished = list(tasks), threading.Event()
+        answers: SimpleQueue[Any] = SimpleQueue()
+        # Some backends (Ray) return all results together. Arrays travel as bytes: those that joblib
+        # and Dask pass on are read-only.
         parallel = joblib.Parallel(
             n_jobs=self.workers if self.cluster is None else -1,
             backend=self._backend,
@@ -157,12 +162,12 @@ class Pool:
         )
 
         def calls() -> Iterator[Any]:
-            for at in order:
-                if over.is_set() or deadline.expired:
+            for index in order:
+                if finished.is_set() or deadline.expired:
                     return
-                begun.append(at)
-                left = None if deadline.seconds is None else deadline.remaining
-                yield joblib.delayed(_call)(work, at, pickle.dumps(tasks[at]), left)
+                dispatched.append(index)
+                seconds = None if deadline.seconds is None else deadline.remaining
+                yield joblib.delayed(_call)(work, index, pickle.dumps(tasks[index]), seconds)
 
         def collect() -> None:
             try:
@@ -170,39 +175,41 @@ class Pool:
                     list(parallel(joblib.delayed(os.getpid)() for _ in range(self.workers)))
                     self._started = True
                 for answer in parallel(calls()):
-                    arrived.put(answer)
-                arrived.put(None)
+                    answers.put(answer)
+                answers.put(None)
             except BaseException as error:
-                arrived.put(error)
+                answers.put(error)
 
-        thread = _thread(collect)
+        thread = _start_thread(collect)
         try:
-            while (answer := self._next(arrived, deadline)) is not None:
+            while (answer := self._next(answers, deadline)) is not None:
                 if isinstance(answer, BaseException):
                     raise answer
                 yield answer
         finally:
-            over.set()
-            thread.join(_MOMENT)
+            finished.set()
+            thread.join(_LOKY_DELAY)
             if thread.is_alive() and self._client is None:
                 end_workers()
-                thread.join(_PATIENCE)
+                thread.join(_RESULT_TIMEOUT)
 
-    def _next(self, arrived: "SimpleQueue[Any]", deadline: Deadline) -> Any:
-        """What arrives next; None where the deadline was interrupted or expired long ago."""
+    def _next(self, answers: "SimpleQueue[Any]", deadline: Deadline) -> Any:
+        """Return the next answer; None after an interruption, or if it comes too late."""
         while True:
             with suppress(Empty):
-                return arrived.get(timeout=_POLL)
-            late = deadline.seconds is not None and deadline.elapsed > deadline.seconds + _PATIENCE
-            if late or deadline.interrupted:
+                return answers.get(timeout=_POLL)
+            overdue = deadline.elapsed - _RESULT_TIMEOUT
+            if deadline.interrupted or (
+                deadline.seconds is not None and overdue > deadline.seconds
+            ):
                 return None
 
 
 def processes(workers: int | None, cluster: str | None) -> int:
-    """How many processes work on this machine: all cores by default.
+    """Return the number of processes on this machine: one per core by default.
 
     Raises:
-        UsageError: a number was given beside a cluster, which has workers of its own.
+        UsageError: both are given, but a cluster has workers of its own.
     """
     if workers is not None and cluster is not None:
         raise excludes("workers", spelled("cluster"), "the cluster has workers of its own")
@@ -210,29 +217,27 @@ def processes(workers: int | None, cluster: str | None) -> int:
 
 
 def end_workers() -> None:
-    """End joblib's processes, idle or not; by themselves they take a second or two to leave."""
+    """End joblib's processes, idle or not; by themselves they need a second or two to exit."""
     from joblib.externals.loky import reusable_executor
 
-    if reusable_executor._executor is not None:  # it would be made, only to be ended
+    if reusable_executor._executor is not None:  # the public function would create one
         reusable_executor._executor.shutdown(kill_workers=True)
 
 
 def _call(
-    work: Callable[[Any, Deadline], R], at: int, task: bytes, seconds: float | None
+    work: Callable[[Any, Deadline], R], index: int, task: bytes, seconds: float | None
 ) -> tuple[int, R]:
-    """One task, in a worker; its time counts from here, whatever the clocks of the machines."""
+    """Run one task in a worker; its time counts from here, since clocks of machines differ."""
     from threadpoolctl import threadpool_limits
 
     threadpool_limits(1)
     if torch := loaded("torch"):
         torch.set_num_threads(1)
-    return at, work(pickle.loads(task), Deadline(seconds))
+    return index, work(pickle.loads(task), Deadline(seconds))
 
 
 def _active_backend() -> Any:
-    """The caller's joblib backend, or processes of joblib that keep apart from this one's folder
-    and signals.
-    """
+    """Return the caller's joblib backend, or loky with workers that ignore folder and signals."""
     from joblib.parallel import LokyBackend, get_active_backend
 
     class SafeLoky(LokyBackend):
@@ -242,8 +247,7 @@ def _active_backend() -> Any:
     active = get_active_backend()[0]
     if not isinstance(active, LokyBackend):
         return active
-    # Said, by a thread of loky, where a worker has grown and another takes its place, at no harm
-    # to the tasks.
+    # A thread of loky warns of this when it replaces a worker that has grown; no task is harmed.
     warnings.filterwarnings("ignore", "A worker stopped while some jobs were given")
     return SafeLoky(
         nesting_level=0,
@@ -254,7 +258,7 @@ def _active_backend() -> Any:
 
 
 def _watch_parent(parent: int) -> None:
-    """Let a worker leave once its parent has died, and the parent alone decide on Ctrl-C."""
+    """Watch the parent in a worker: exit once it is dead, and leave Ctrl-C to it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def watch() -> None:
@@ -265,19 +269,19 @@ def _watch_parent(parent: int) -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-def _thread(target: Callable[[], None]) -> threading.Thread:
-    """Start a thread that hears no signals, so that processes it starts hear none."""
+def _start_thread(target: Callable[[], None]) -> threading.Thread:
+    """Start a thread that blocks signals, so that the processes it starts block them too."""
 
     def run_without_signals() -> None:
         if sys.platform != "win32":
-            from joblib.externals.loky.backend import resource_tracker as of_loky
+            from joblib.externals.loky.backend import resource_tracker as loky_tracker
 
             from gnc_cli.runtime.system import block_signals
 
-            # They unblock the signals when they start, so they start first.
+            # The trackers unblock the signals when they start, so they start first.
             with safe_path(), suppress(OSError):
                 resource_tracker.ensure_running()
-                of_loky.ensure_running()
+                loky_tracker.ensure_running()
             block_signals()
         target()
 
@@ -288,22 +292,22 @@ def _thread(target: Callable[[], None]) -> threading.Thread:
 
 @contextmanager
 def safe_path() -> Iterator[None]:
-    """Processes that are started within the block import nothing from the current folder."""
-    with _STARTING:
-        before = os.environ.get(_SAFE_PATH)
+    """Keep processes that start within the block from importing from the current folder."""
+    with _ENVIRONMENT_LOCK:
+        earlier = os.environ.get(_SAFE_PATH)
         os.environ[_SAFE_PATH] = "1"
         try:
             yield
         finally:
             del os.environ[_SAFE_PATH]
-            if before is not None:
-                os.environ[_SAFE_PATH] = before
+            if earlier is not None:
+                os.environ[_SAFE_PATH] = earlier
 
 
 def _dask_client(address: str) -> Any:
     distributed = import_extra("distributed", spelled("cluster", address), "cluster")
     try:
-        return distributed.Client(address, timeout=_CONNECT, set_as_default=False)
+        return distributed.Client(address, timeout=_CONNECT_TIMEOUT, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise UnavailableError(
@@ -316,11 +320,11 @@ def _dask_backend(client: Any) -> Any:
     from joblib._dask import DaskDistributedBackend
 
     class Dask(DaskDistributedBackend):
-        """Hands on what joblib would wait for: tasks that Dask gave up, a lost scheduler."""
+        """Passes on errors that joblib would wait for: dropped tasks, a lost scheduler."""
 
         def submit(self, func: Any, callback: Any = None) -> Any:
             future = super().submit(func, callback)
-            future.add_done_callback(lambda done: done.exception() and callback(done.exception()))
+            future.add_done_callback(lambda task: task.exception() and callback(task.exception()))
             return future
 
         def retrieve_result_callback(self, out: Any) -> Any:
@@ -331,18 +335,20 @@ def _dask_backend(client: Any) -> Any:
     return Dask(client=client)
 
 
-def _of_cluster(address: str, error: Exception, lost: str) -> Exception:
-    """What became of tasks on a cluster, in a line; a task's own error as it is.
+def _cluster_error(address: str, error: Exception, tasks: str) -> Exception:
+    """Return the error of a cluster with a message of one line; a task's own error unchanged.
 
     Args:
-        lost: the tasks that were under way.
+        address: address of the scheduler.
+        error: raised by Dask or by a task.
+        tasks: names the tasks that were running.
     """
     from distributed import CancelledError, KilledWorker
 
     cluster = spelled("cluster", address)
     if isinstance(error, KilledWorker):
         return UnavailableError(
-            f"{cluster}: every worker died at {lost}; is memory short? use fewer workers per "
+            f"{cluster}: every worker died at {tasks}; is memory short? use fewer workers per "
             "machine"
         )
     if isinstance(error, CancelledError):

@@ -1,13 +1,12 @@
-"""The device of numerical work, how many threads it deserves, and threads that share it; settings
-of libraries, which a call changes for itself and restores.
+"""Device and threads of numerical work; settings of libraries that a call changes and restores.
 
-A device is the user's `--device` as a torch device. torch is imported on use: commands that need
-no tensor start without it.
+A device is the user's `--device` as a torch device. torch is imported on first use: commands that
+need no tensor start without it.
 
 The worker threads of OpenBLAS, MKL and OpenMP wait for each other in spinning barriers, some
 hundred times a second. On cores shared with other work, two threads make small products 35 to 80
 times slower than one; only work of several milliseconds per call is worth splitting inside BLAS.
-Elsewhere each thread works on blocks of its own (`ThreadTeam`), with BLAS and torch
+For smaller calls each thread works on its own blocks (`ThreadTeam`), with BLAS and torch
 single-threaded.
 """
 
@@ -29,24 +28,26 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _CGROUP = Path("/sys/fs/cgroup")
-"""As a container sees its own."""
-_WORTH_SPLITTING = 2e8
-"""Floating-point operations in one call, about 5 ms on one core, that justify a second thread."""
-_CHANGED = threading.Lock()
-_GENERATOR = threading.RLock()
+"""Folder of this process's cgroup, as a container sees it."""
+_SPLIT_FLOPS = 2e8
+"""Floating-point operations of one call, about 5 ms on one core, that justify a second thread."""
+_DTYPE_LOCK = threading.Lock()
+"""Lock of the two values below and of torch's default dtype."""
+_GENERATOR_LOCK = threading.RLock()
+"""Lock of torch's random generators."""
 _RUNNING: set[threading.Thread] = set()
-"""The threads with a call at work."""
+"""The threads that run a call."""
 _callers_dtype: Any = None
-"""The default dtype of torch to which the last call returns; None where it is ours."""
+"""Default dtype of torch that the last call restores; None if it is float32."""
 
 
 def resolve_device(name: str) -> "torch.device":
-    """The torch device called `auto`, `cpu`, `cuda` or `cuda:N`.
+    """Return the torch device called `auto`, `cpu`, `cuda` or `cuda:N`.
 
-    `auto` is the first CUDA device where there is one, else the CPU.
+    `auto` is the first CUDA device if there is one, else the CPU.
 
     Raises:
-        UnavailableError: no such device here; the message names those there are.
+        UnavailableError: there is no such device; the message lists the existing ones.
 
     Example:
         >>> resolve_device("cpu")
@@ -60,19 +61,19 @@ def resolve_device(name: str) -> "torch.device":
     index = int(name.partition(":")[2] or 0)
     if index >= count:
         names = ", ".join(["cpu", *(f"cuda:{i}" for i in range(count))])
-        why = "" if torch.version.cuda or count else " (this torch was built without CUDA)"
-        raise UnavailableError(f"--device {name} is not available{why}; here: {names}")
+        reason = "" if torch.version.cuda or count else " (this torch was built without CUDA)"
+        raise UnavailableError(f"--device {name} is not available{reason}; here: {names}")
     return torch.device("cuda", index)
 
 
 def accelerator(name: str, *, worthwhile: bool = True) -> "torch.device | None":
-    """The GPU to use for work that NumPy does otherwise; None for the CPU.
+    """Return the GPU for work that can run on one; None for NumPy on the CPU.
 
-    torch is imported only where a GPU is asked for by name, or `auto` and likely to be there.
+    torch is imported only if a GPU is named, or if the name is `auto` and a GPU is likely.
 
     Args:
         name: `auto`, `cpu`, `cuda` or `cuda:N`.
-        worthwhile: the work is large enough for `auto` to move it to a GPU.
+        worthwhile: True if the work is large enough for `auto` to move it to a GPU.
 
     Raises:
         UnavailableError: as `resolve_device`.
@@ -95,16 +96,17 @@ def _gpu_is_likely() -> bool:
 
 
 def available_cores() -> int:
-    """Cores this process may use: by its affinity mask and its container's quota, and
-    OMP_NUM_THREADS where that is lower.
+    """Return the number of cores that this process may use.
+
+    Its affinity mask, its container's quota and OMP_NUM_THREADS limit it.
     """
     cores = min(process_cores(), _quota())
-    wish = os.environ.get("OMP_NUM_THREADS", "").split(",")[0]
-    return min(cores, max(1, int(wish))) if wish.isdigit() else cores
+    limit = os.environ.get("OMP_NUM_THREADS", "").split(",")[0]
+    return min(cores, max(1, int(limit))) if limit.isdigit() else cores
 
 
 def _quota() -> int:
-    """Cores' worth of time that a container may use (cgroup v2 or v1), rounded up."""
+    """Return the number of cores of a container's quota (cgroup v2 or v1), rounded up."""
     try:
         if (_CGROUP / "cpu.max").exists():
             quota, period = (_CGROUP / "cpu.max").read_text("ascii").split()
@@ -119,12 +121,12 @@ def _quota() -> int:
 
 
 def threads_for(flops_per_call: float, requested: int | None = None) -> int:
-    """Number of BLAS or torch threads for calls of this size.
+    """Return the number of BLAS or torch threads for calls of this size.
 
     Args:
         flops_per_call: floating-point operations of one call (a product of (m, k) and (k, n)
             counts 2 m k n).
-        requested: the user's `--threads`, which always wins; None to choose.
+        requested: the user's `--threads`, which always applies; None to choose by size.
 
     Example:
         >>> threads_for(1e6)
@@ -134,14 +136,14 @@ def threads_for(flops_per_call: float, requested: int | None = None) -> int:
     """
     if requested is not None:
         return requested
-    return max(1, min(available_cores(), int(flops_per_call // _WORTH_SPLITTING)))
+    return max(1, min(available_cores(), int(flops_per_call // _SPLIT_FLOPS)))
 
 
 @contextmanager
 def limit_threads(count: int) -> Iterator[int]:
-    """Hold BLAS, OpenMP and (where it is loaded already) torch to `count` threads, then restore.
+    """Limit BLAS, OpenMP and torch, if it is loaded, to `count` threads, then restore.
 
-    Yields the number of torch's threads so far, 0 where torch is not loaded.
+    Yields the earlier number of torch's threads, 0 if torch is not loaded.
 
     Example:
         >>> with limit_threads(1):
@@ -150,21 +152,21 @@ def limit_threads(count: int) -> Iterator[int]:
     from threadpoolctl import threadpool_limits
 
     torch = loaded("torch")
-    before = torch.get_num_threads() if torch is not None else 0
+    earlier = torch.get_num_threads() if torch is not None else 0
     with threadpool_limits(count):
         if torch is not None:
             torch.set_num_threads(count)
         try:
-            yield before
+            yield earlier
         finally:
             torch = loaded("torch")
             if torch is not None:
-                torch.set_num_threads(before or available_cores())
+                torch.set_num_threads(earlier or available_cores())
 
 
 @contextmanager
 def flush_denormals() -> Iterator[None]:
-    """Treat denormal numbers as zero in this thread, where they cost twenty times more; restore.
+    """Treat denormal numbers, which cost twenty times more, as zero in this thread; then restore.
 
     Example:
         >>> with flush_denormals():
@@ -173,12 +175,12 @@ def flush_denormals() -> Iterator[None]:
     """
     import torch
 
-    before = sys.float_info.min / 2 == 0.0
+    flushed = sys.float_info.min / 2 == 0.0
     torch.set_flush_denormal(True)
     try:
         yield
     finally:
-        torch.set_flush_denormal(before)
+        torch.set_flush_denormal(flushed)
 
 
 class ThreadTeam:
@@ -187,8 +189,8 @@ class ThreadTeam:
     Inside each thread, torch and BLAS run single-threaded.
 
     Args:
-        threads: how many; None for the cores this process may use. A GPU needs one, which feeds it.
-        device: where the tensors live.
+        threads: number of threads; None for one per core. A GPU has one, which feeds it.
+        device: device of the tensors.
 
     Example:
         >>> with ThreadTeam(2) as team:
@@ -208,10 +210,10 @@ class ThreadTeam:
 
         self._stack = ExitStack()
         self._stack.enter_context(limit_threads(1))
-        # A sharp softmax is made of vanishing numbers: as denormals they cost twenty times more.
+        # Most terms of a sharp softmax vanish, and would be denormal.
         self._stack.enter_context(flush_denormals())
         self._pool: ThreadPoolExecutor | None = None
-        # The calling thread works too, so that a team of one costs no thread at all.
+        # The calling thread works too, so that a team of one starts no thread.
         if self.count > 1:
             import torch
 
@@ -225,19 +227,19 @@ class ThreadTeam:
         self._stack.close()
 
     def map(self, task: Callable[[int], T]) -> list[T]:
-        """`[task(0), ..., task(count - 1)]`, in parallel; the first exception is raised."""
+        """Return `[task(0), ..., task(count - 1)]`, in parallel; raise the first exception."""
         others = [self._pool.submit(task, w) for w in range(1, self.count)] if self._pool else []
         try:
             first = task(0)
         finally:
-            # No task outlives the call, whatever happened to its neighbour.
+            # No task outlives the call, even if another one has failed.
             for other in others:
                 other.exception()
         return [first, *(other.result() for other in others)]
 
 
 def loaded(name: str) -> Any:
-    """A module if this process uses it, whole even where another thread is loading it; or None.
+    """Return a module that this process has imported, or None; wait for a thread that imports it.
 
     Example:
         >>> loaded("antigravity") is None
@@ -248,9 +250,9 @@ def loaded(name: str) -> Any:
 
 @contextmanager
 def default_settings() -> Iterator[None]:
-    """Run a call under NumPy's and torch's default settings, whatever the caller's are; restore.
+    """Run a call under the default settings of NumPy and torch, then restore the caller's.
 
-    The default dtype is one for all threads of a process: the last call at work restores it.
+    All threads share the default dtype: the last running call restores it.
     """
     thread = threading.current_thread()
     if thread in _RUNNING:  # a call within a call
@@ -266,24 +268,28 @@ def default_settings() -> Iterator[None]:
             stack.enter_context(torch.enable_grad())
             for device in filter(torch.is_autocast_enabled, ("cpu", "cuda")):
                 stack.enter_context(torch.autocast(device, enabled=False))
-            if torch.get_default_device().type != "cpu":  # it slows every operation down
+            if torch.get_default_device().type != "cpu":  # setting it slows every operation down
                 stack.enter_context(torch.device("cpu"))
         yield
 
 
 @contextmanager
 def exclusive_generator(gpus: Sequence[Any] = ()) -> Iterator[None]:
-    """Let one thread at a time seed torch's own generators and draw from them; restore them."""
+    """Reserve torch's global generators for one thread, which may seed them; then restore them.
+
+    Args:
+        gpus: CUDA devices whose generators are restored too.
+    """
     import torch
 
-    with _GENERATOR, torch.random.fork_rng(devices=gpus):
+    with _GENERATOR_LOCK, torch.random.fork_rng(devices=gpus):
         yield
 
 
 @contextmanager
 def _running(thread: threading.Thread, torch: Any) -> Iterator[None]:
     global _callers_dtype
-    with _CHANGED:
+    with _DTYPE_LOCK:
         _RUNNING.add(thread)
         if torch is not None and torch.get_default_dtype() != torch.float32:
             _callers_dtype = torch.get_default_dtype()
@@ -291,7 +297,7 @@ def _running(thread: threading.Thread, torch: Any) -> Iterator[None]:
     try:
         yield
     finally:
-        with _CHANGED:
+        with _DTYPE_LOCK:
             _RUNNING.discard(thread)
             if not _RUNNING and _callers_dtype is not None:
                 torch.set_default_dtype(_callers_dtype)

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from gnc_cli.runtime.deadline import UNLIMITED, Deadline
+from gnc_cli.runtime.deadline import NO_DEADLINE, Deadline
 from gnc_cli.runtime.threads import ThreadTeam
 
 _CHUNK = 4096
@@ -256,7 +256,7 @@ def pairs_above(
     limit: int = 20_000_000,
     frozen: int = 0,
     half: bool = False,
-    deadline: Deadline = UNLIMITED,
+    deadline: Deadline = NO_DEADLINE,
     block: tuple[int, int] | None = None,
 ) -> Neighbours:
     """All pairs of unit rows whose cosine exceeds `threshold`.

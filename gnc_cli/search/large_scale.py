@@ -27,7 +27,7 @@ import numpy as np
 import torch
 
 from gnc_cli.geometry import gram
-from gnc_cli.runtime.deadline import UNLIMITED, Deadline, StageProgress
+from gnc_cli.runtime.deadline import NO_DEADLINE, Deadline, StageProgress
 from gnc_cli.runtime.threads import ThreadTeam
 from gnc_cli.search.annealing import geoopt, riemannian_adam
 from gnc_cli.search.blocked_pairs import (
@@ -83,7 +83,7 @@ def solve_large(
     init: np.ndarray | None = None,
     steps: int | None,
     target_distance: float = math.inf,
-    deadline: Deadline = UNLIMITED,
+    deadline: Deadline = NO_DEADLINE,
     device: str = "cpu",
     threads: int | None = None,
     progress: StageProgress | None = None,

@@ -18,13 +18,13 @@ from gnc_cli.parameters import (
     Device,
     Force,
     Kind,
-    Of,
     Parameter,
     Path,
     PlotOrPage,
     PublicTable,
     Read,
     Seed,
+    Subjects,
     Threads,
     TimeLimit,
     Workers,
@@ -103,21 +103,21 @@ class Solve(Call):
         Parameter(
             "ufm: temperature, logits are cosines / tau. Several make a sweep: 1,0.5,0.1 or "
             "1..0.001/13 (13 geometric points).",
-            reals(above=0.0, longest=1000),
+            reals(greater_than=0.0, max_count=1000),
             _PROBLEM,
         ),
-        Of("search", "ufm"),
+        Subjects("search", "ufm"),
     ] = Read(None)
     weight_decay: Annotated[
         float | None,
         Parameter(
             "ufm: free lengths in place of unit lengths: mean cross-entropy + LAMBDA/2 times "
             "the squared lengths.",
-            real(above=0.0),
+            real(greater_than=0.0),
             _PROBLEM,
             metavar="LAMBDA",
         ),
-        Of("search", "ufm"),
+        Subjects("search", "ufm"),
     ] = None
     n: Annotated[
         int,
@@ -126,7 +126,7 @@ class Solve(Call):
             whole(1, MOST_SAMPLES),
             _PROBLEM,
         ),
-        Of("search", "ufm"),
+        Subjects("search", "ufm"),
     ] = 1
     fixed: Annotated[
         Any,
@@ -137,7 +137,7 @@ class Solve(Call):
             metavar="FILE",
             reads=True,
         ),
-        Of("search"),
+        Subjects("search"),
     ] = None
     symmetry: Annotated[
         Read[str | None, tuple[str, int] | None],
@@ -147,7 +147,7 @@ class Solve(Call):
             Kind("GROUP", parsing.prescribed_symmetry),
             _PROBLEM,
         ),
-        Of("search"),
+        Subjects("search"),
     ] = Read(None)
     method: Annotated[
         str,
@@ -157,7 +157,7 @@ class Solve(Call):
             one_of(Method),
             _SEARCH,
         ),
-        Of("search"),
+        Subjects("search"),
     ] = Method.AUTO
     construction: Annotated[
         str | None,
@@ -177,7 +177,7 @@ class Solve(Call):
             metavar="FILE",
             reads=True,
         ),
-        Of("search"),
+        Subjects("search"),
     ] = None
     restarts: Annotated[
         int | None,
@@ -187,7 +187,7 @@ class Solve(Call):
             whole(0, MOST_SAMPLES),
             _SEARCH,
         ),
-        Of("search"),
+        Subjects("search"),
     ] = None
     steps: Annotated[
         int | None,
@@ -197,7 +197,7 @@ class Solve(Call):
             whole(1, MOST_SAMPLES),
             _SEARCH,
         ),
-        Of("search"),
+        Subjects("search"),
     ] = None
     target: Annotated[
         float | None,
@@ -214,15 +214,15 @@ class Solve(Call):
             "Go on from the code in the --out file (.h5), with the next start.",
             group=_SEARCH,
         ),
-        Of("search"),
+        Subjects("search"),
     ] = False
     table: PublicTable = None
     seed: Seed = 0
-    time_limit: Annotated[TimeLimit, Of("search")] = None
+    time_limit: Annotated[TimeLimit, Subjects("search")] = None
     device: Device = "auto"
     threads: Threads = None
-    workers: Annotated[Workers, Of("search")] = None
-    cluster: Annotated[Cluster, Of("search")] = None
+    workers: Annotated[Workers, Subjects("search")] = None
+    cluster: Annotated[Cluster, Subjects("search")] = None
     out: Annotated[
         Path | None,
         Parameter(

@@ -12,10 +12,10 @@ from gnc_cli.known_codes.best import BestKnown
 from gnc_cli.known_codes.verdict import ComparisonStatus
 from gnc_cli.metrics.gnc2 import Rattlers
 from gnc_cli.records import (
-    HIDDEN,
     HIGHER,
     LABEL,
     LOWER,
+    NOT_IN_JSON,
     OMITTED_IF_NONE,
     QUESTION,
     SPREAD,
@@ -237,10 +237,10 @@ class SolveResult(Result):
     `ufm` those of the polish count too."""
     out: str | None
     """The file that the code was written to; None where there is none."""
-    weights: Any = field(metadata=HIDDEN, repr=False, compare=False)
+    weights: Any = field(metadata=NOT_IN_JSON, repr=False, compare=False)
     """The code, rows of unit norm, shape (K, d), float64; of a construction too large to hold, an
     object with `shape`, `unit(start, stop)` and `numpy.asarray`."""
-    features: Any = field(metadata=HIDDEN, repr=False, compare=False)
+    features: Any = field(metadata=NOT_IN_JSON, repr=False, compare=False)
     """The optimal features, one row per class, shape (K, d); None where not computed, or where time
     was up before the bracket of each class closed."""
     undecided: tuple[str, ...] = ()
@@ -251,9 +251,11 @@ class SolveResult(Result):
     """Of the feature model only; its fields stand beside the others."""
     ending: Outcome | None = field(default=None, metadata=OMITTED_IF_NONE)
     """With a target: how the search itself ended."""
-    searched: bool = field(default=True, metadata=HIDDEN, repr=False)
+    searched: bool = field(default=True, metadata=NOT_IN_JSON, repr=False)
     """A search found the code, and not a theorem, algebra or a file of ours; never printed."""
-    extras: dict[str, Any] = field(default_factory=dict, metadata=HIDDEN, repr=False, compare=False)
+    extras: dict[str, Any] = field(
+        default_factory=dict, metadata=NOT_IN_JSON, repr=False, compare=False
+    )
     """Arrays for plots (`history`, `one_vs_rest`, ...); never printed."""
 
     command = "solve"
@@ -319,7 +321,7 @@ class SolveSweep(Result):
     """One result per temperature, in the order given."""
     out: str | None
     """The file that the codes were written to; None where there is none."""
-    single: bool = field(default=False, metadata=HIDDEN)
+    single: bool = field(default=False, metadata=NOT_IN_JSON)
     """Whether there was one temperature, or none: the command prints the only row."""
 
     command = "solve"

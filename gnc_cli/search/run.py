@@ -47,7 +47,7 @@ def run(call: Solve) -> SolveResult:
 
 def run_sweep(call: Solve) -> SolveSweep:
     """Find the code of each temperature, else one; see `api.solve_sweep`."""
-    deadline = Deadline.of_call(call.time_limit, call.interrupt)
+    deadline = Deadline.begin_call(call.time_limit, call.interrupt)
     if call.device not in ("auto", "cpu"):
         resolve_device(call.device)  # missing hardware is reported whether needed or not
     instance, file = instance_of(call), None

@@ -134,7 +134,7 @@ def search(
     """
     if state.start is not None and not effort.counted and not state.tasks:
         task = Task("hop", (seed,), problem, effort, share=_SHARES[0], device=device)
-        some = deadline.within(_KNOWN_SHARE * deadline.remaining)
+        some = deadline.limited(_KNOWN_SHARE * deadline.remaining)
         first = perform(_from_known(task, state.start), some)
         state.restarts, state.steps = state.restarts + first.restarts, state.steps + first.steps
         _learn(problem, effort, state, 0, [first])

@@ -230,7 +230,7 @@ def _start(
     start = Candidate(problem.value(whole), whole, restricted=restricted, origin=origin)
     if polish_is_dear(problem.coordinates, deadline.seconds):
         return start
-    return _no_worse(problem, start, deadline.within(min(_POLISH, 0.1 * deadline.remaining)))
+    return _no_worse(problem, start, deadline.limited(min(_POLISH, 0.1 * deadline.remaining)))
 
 
 def _orbits_of(code: np.ndarray, order: int) -> Parametrisation:
@@ -275,7 +275,7 @@ def _refine(
     Where long descents need none, little time is kept: half of it, that the certificate has some.
     """
     if is_long(problem):
-        deadline = deadline.within(0.5 * deadline.remaining)
+        deadline = deadline.limited(0.5 * deadline.remaining)
     return refine(
         candidate.restricted or problem,
         candidate.whole,
@@ -308,7 +308,7 @@ def _around_given_rows(
     if effort.tasks != UNLIMITED:
         effort = replace(effort, tasks=-(-effort.tasks // 4))
     if deadline.seconds is not None:
-        deadline = deadline.within(0.25 * deadline.seconds)
+        deadline = deadline.limited(0.25 * deadline.seconds)
     around = SearchState()
     problem = Tammes(parametrisation)
     for _ in search(

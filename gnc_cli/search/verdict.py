@@ -176,4 +176,4 @@ def _percent(share: float) -> str:
     percent = 100.0 * share
     if percent >= 10.0:
         return f"{math.ceil(10.0 * percent) / 10.0:.1f} %"
-    return f"{rounded(percent, up=True, digits=2)} %"
+    return f"{rounded(percent, upward=True, digits=2)} %"

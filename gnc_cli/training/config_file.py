@@ -9,7 +9,7 @@ from typing import Any, ParamSpec, TypeVar
 from gnc_cli.errors import DataError, OutputError, UsageError
 from gnc_cli.io.inputs import decoded, open_input
 from gnc_cli.parameters import Parameter, declared, spelled
-from gnc_cli.parsing import shown
+from gnc_cli.parsing import quote
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -75,12 +75,12 @@ def _read_config(
             continue
         if key in _CALLER_ONLY or (key == "model" and ":" in str(value)):
             raise UsageError(
-                f"{name!r} sets {key!r} to {shown(value)}, and a file decides neither which code "
+                f"{name!r} sets {key!r} to {quote(value)}, and a file decides neither which code "
                 f"is imported nor which files are replaced; if you want it, add {spelled(key)}"
             )
         if key in ("out", "plot") and os.path.lexists(str(value)):
             raise OutputError(
-                f"{name!r} sets {key!r} to {shown(value)}, which exists; to continue it or to "
+                f"{name!r} sets {key!r} to {quote(value)}, which exists; to continue it or to "
                 f"replace it, add {spelled(key)}"
             )
     return stored

@@ -19,7 +19,7 @@ from gnc_cli.errors import DataError
 from gnc_cli.metrics.decisions import Decisions, Judge, stream_decisions
 from gnc_cli.metrics.rows import ArrayRows, Pass, blocks, to_numpy
 from gnc_cli.runtime.deadline import Deadline
-from gnc_cli.runtime.distributed import of_first, share
+from gnc_cli.runtime.distributed import run_on_first, share
 from gnc_cli.runtime.threads import limit_threads
 from gnc_cli.training.data.image_set import ImageData
 from gnc_cli.training.networks.batches import DeviceImages, Normalisation
@@ -138,7 +138,7 @@ class NetworkMeasurer:
                 if buffer is not None:
                     features[split] = self._gather(buffer), images.labels
             # In one process: each has its own clock, and would return another bracket.
-            result = of_first(
+            result = run_on_first(
                 self._processes,
                 lambda: metrics.compute(weights, time_limit=patience, deadline=deadline),
             )
@@ -193,7 +193,7 @@ class NetworkMeasurer:
 
         problem = self._run_on_all(judge)
         part = functools.reduce(Decisions.joined, decisions) if decisions else None
-        parts = [part for part in self._processes.each(part) if part is not None]
+        parts = [part for part in self._processes.exchange(part) if part is not None]
         if problem is not None:
             raise DataError(problem)
         if not parts:
@@ -284,7 +284,7 @@ class NetworkMeasurer:
         if self._processes.size == 1:
             return features
         # Other processes have one part in memory at a time, and discard it.
-        parts = [part for part in self._processes.each(features) if self._processes.first]
+        parts = [part for part in self._processes.exchange(features) if self._processes.first]
         return np.concatenate(parts) if parts else features
 
 

@@ -110,7 +110,7 @@ def check_fits(
     hint = f"take a smaller {', '.join(options[:-1])} or {options[-1]}, or another head"
     if device.type == "cuda":
         free = torch.cuda.mem_get_info(device)[0]
-        check_memory(step, subject, hint, free=free, where=str(device))
+        check_memory(step, subject, hint, free=free, place=str(device))
     else:
         host += step
     check_memory(host * (on_this_machine("LOCAL_WORLD_SIZE") or 1), subject, hint)

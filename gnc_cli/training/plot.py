@@ -18,7 +18,7 @@ from gnc_cli.console.drawing import (
     styled,
 )
 from gnc_cli.errors import DataError
-from gnc_cli.escaping import in_picture
+from gnc_cli.escaping import in_plot
 from gnc_cli.figures import count, plural
 from gnc_cli.geometry.sphere import unit_or_zero
 from gnc_cli.parameters import spelled
@@ -87,7 +87,7 @@ def run_figure(result: TrainResult) -> Any:
     facts = [_code(result), plural(result.epochs, "epoch")]
     name = f"{result.data.get('name', 'data')}: {result.model}, {_HEADS[result.head.kind]}"
     size = (15.5, 8.6) if extras else (13.4, 7.9)
-    figure = new_figure(*size, in_picture(name), "     ".join(facts))
+    figure = new_figure(*size, in_plot(name), "     ".join(facts))
     layout = [["gnc1", "gnc2", "gnc3"], ["accuracy", "accuracy", "loss"]]
     if extras:
         layout = [
@@ -194,7 +194,7 @@ def draw_features(
             [],
             [],
             ls="none",
-            label=in_picture(name[:_MAX_NAME_LENGTH]),
+            label=in_plot(name[:_MAX_NAME_LENGTH]),
             color=COLOURS[number % _COLOUR_COUNT],
             marker=_SHAPES[number // _COLOUR_COUNT % len(_SHAPES)],
         )
@@ -241,7 +241,7 @@ def training_figure(series: TrainSeries) -> Any:
     K = len(rows[0].head.permutation or ())
     ax.axvline(1.0 / K, color=GREY, lw=1.3, ls="--", label=f"chance, 1/{K}")
     assignments = [" ".join(map(str, row.head.permutation or ())) for row in rows]
-    names = [in_picture(os.path.basename(row.run)) for row in rows]
+    names = [in_plot(os.path.basename(row.run)) for row in rows]
     ax.set_yticks(lines, assignments if K <= _MAX_NAMES else names)
     ax.set(xlim=(0.0, 1.02), ylim=(len(rows) - 0.5, -0.5), xlabel="share of samples")
     ax.set_ylabel("row of each class" if K <= _MAX_NAMES else "run")

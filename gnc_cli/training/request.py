@@ -202,13 +202,15 @@ class Train(Call):
     ] = None
     tau: Annotated[
         float | None,
-        Parameter("Temperature: logits are cosines / tau. Default 0.1.", real(above=0.0), _HEAD),
+        Parameter(
+            "Temperature: logits are cosines / tau. Default 0.1.", real(greater_than=0.0), _HEAD
+        ),
     ] = None
     beta: Annotated[
         float | None,
         Parameter(
             "Share of the old weights that cmf keeps at each step. Default 0.9.",
-            real(least=0.0, below=1.0),
+            real(minimum=0.0, less_than=1.0),
             _HEAD,
             in_shell=False,
         ),
@@ -226,7 +228,7 @@ class Train(Call):
         Parameter(
             "Margin of cosface (difference of cosines) or arcface (radians). Default: the "
             "largest that the fixed code, or the best known one, can satisfy.",
-            real(least=0.0),
+            real(minimum=0.0),
             _HEAD,
         ),
     ] = None
@@ -302,21 +304,24 @@ class Train(Call):
         float | None,
         Parameter(
             "Peak learning rate. Default 0.1 for sgd, 0.003 for adamw and adam.",
-            real(above=0.0, most=1e6),
+            real(greater_than=0.0, maximum=1e6),
             _TRAINING,
         ),
     ] = None
     momentum: Annotated[
         float | None,
         Parameter(
-            "Momentum of sgd. Default 0.9.", real(least=0.0, below=1.0), _TRAINING, in_shell=False
+            "Momentum of sgd. Default 0.9.",
+            real(minimum=0.0, less_than=1.0),
+            _TRAINING,
+            in_shell=False,
         ),
     ] = None
     weight_decay: Annotated[
         float | None,
         Parameter(
             "Weight decay. Default 0.0005 for sgd, 0.01 for adamw, 0 for adam.",
-            real(least=0.0, most=1e6),
+            real(minimum=0.0, maximum=1e6),
             _TRAINING,
         ),
     ] = None
@@ -342,7 +347,7 @@ class Train(Call):
         Parameter(
             "Epochs of linear warm-up. Default a twentieth of the epochs, at most 5; 0 in "
             "the presets, except on glyphs.",
-            real(least=0.0),
+            real(minimum=0.0),
             _TRAINING,
             in_shell=False,
         ),

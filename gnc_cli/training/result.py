@@ -5,7 +5,7 @@ from typing import Any
 
 from gnc_cli.brackets import Bracket, Number
 from gnc_cli.collapse.result import FORMS, MeasureResult
-from gnc_cli.records import ASIDE, HIDDEN, HIGHER, LABEL, LOWER, WORD, Result
+from gnc_cli.records import HIGHER, LABEL, LOWER, NOT_IN_JSON, OFF_DASHBOARD, WORD, Result
 
 _FILE_FIELDS = ("file", "snapshot", "layer", "out", "attrs")
 """Fields of measure's record that name the file of a row, which is a run here."""
@@ -117,7 +117,7 @@ class TrainResult(_Training):
     """Name of the network, as in `--model`."""
     head: HeadFacts
     """The classifier and its cost."""
-    recipe: dict[str, Any] = field(metadata=ASIDE)
+    recipe: dict[str, Any] = field(metadata=OFF_DASHBOARD)
     """Optimizer, schedule, batch size, precision, augmentation, preset."""
     seed: int
     """Seed of everything random in the run."""
@@ -153,7 +153,9 @@ class TrainResult(_Training):
     )
     """Measure's record of the training features at the last measurement; None without one. In the
     JSON its fields are next to those above; `epoch` is a fraction if the run stopped in one."""
-    extras: dict[str, Any] = field(default_factory=dict, metadata=HIDDEN, repr=False, compare=False)
+    extras: dict[str, Any] = field(
+        default_factory=dict, metadata=NOT_IN_JSON, repr=False, compare=False
+    )
     """Arrays for plots: `features`, `labels`, `weights` if d is 2 or 3; never printed."""
 
     @property
@@ -187,7 +189,7 @@ class TrainSeries(_Training):
     """Outcome of the last run: `completed`, `time_limit` or `interrupted`."""
     rows: tuple[TrainResult, ...]
     """Runs, one per assignment."""
-    single: bool = field(default=False, metadata=HIDDEN)
+    single: bool = field(default=False, metadata=NOT_IN_JSON)
     """True for a single run, which the command prints in place of the series."""
 
     def lines(self) -> list[dict[str, Any]]:

@@ -17,7 +17,7 @@ from gnc_cli.errors import DataError, UsageError
 from gnc_cli.io.arguments import check_apart
 from gnc_cli.parameters import is_page, requires, spelled
 from gnc_cli.runtime.deadline import Deadline
-from gnc_cli.runtime.distributed import Processes, in_all, of_first
+from gnc_cli.runtime.distributed import Processes, run_on_all, run_on_first
 from gnc_cli.runtime.threads import limit_threads
 from gnc_cli.training.data.image_set import ImageData, data_facts
 from gnc_cli.training.data.load import load_images, load_matched
@@ -62,7 +62,7 @@ def run_series(call: Train, *, as_series: bool = True) -> TrainSeries:
     Raises:
         UsageError: the call requests all assignments, and `as_series` is False.
     """
-    deadline = Deadline.of_call(call.time_limit, call.interrupt)
+    deadline = Deadline.begin_call(call.time_limit, call.interrupt)
     _check(call)
     processes, device = start_processes(call.device)
     with processes, limit_threads(1):
@@ -120,12 +120,12 @@ class Job:
     def run(self, *, as_series: bool) -> TrainSeries:
         """Read the images, plan the heads, train; see `run_series`."""
         call, processes, out = self.call, self.processes, self.call.folder
-        of_first(processes, partial(_check_files, call))
+        run_on_first(processes, partial(_check_files, call))
         stored = None
         if out is not None and call.resume:
-            stored = of_first(processes, partial(read_stored_run, out))
+            stored = run_on_first(processes, partial(read_stored_run, out))
         elif out is not None:
-            of_first(processes, partial(check_free, out, force=call.force))
+            run_on_first(processes, partial(check_free, out, force=call.force))
         options = choices(call)
         settings = (
             settings_of(options, page=is_page(call.plot))
@@ -146,7 +146,7 @@ class Job:
         plan = (
             self._plans(settings, data)[0]
             if stored is None
-            else in_all(processes, partial(stored.plan_for, data))
+            else run_on_all(processes, partial(stored.plan_for, data))
         )
         run = self._train(settings, plan, data, out, resume=stored is not None)
         run = dataclasses.replace(run, seconds=self.deadline.elapsed)
@@ -180,19 +180,19 @@ class Job:
                     f"{spelled('ood')} if it has it, as when it began"
                 ) from error
 
-        return in_all(self.processes, read)
+        return run_on_all(self.processes, read)
 
     def _plans(self, settings: Settings, data: ImageData) -> list[HeadPlan]:
         """Plan the head, or one for each assignment, in the first process for all of them."""
         K, processes, path = len(data.class_names), self.processes, settings.similarity
         read_code = partial(plan_code, settings, K, self.deadline, self.call.threads)
-        d, code = of_first(processes, read_code)
+        d, code = run_on_first(processes, read_code)
         similarity = None
         if settings.assignment in ("best", "worst") and path is not None:
-            similarity = of_first(processes, partial(read_similarity, path, K))
+            similarity = run_on_first(processes, partial(read_similarity, path, K))
         elif settings.assignment in ("best", "worst"):
             similarity = self._similarity(settings, d, data)
-        return of_first(processes, partial(plan_heads, settings, d, K, code, similarity))
+        return run_on_first(processes, partial(plan_heads, settings, d, K, code, similarity))
 
     def _similarity(self, settings: Settings, d: int, data: ImageData) -> np.ndarray:
         """Return the cosines (K, K) of the class means of a short run, which writes nothing.
@@ -269,7 +269,9 @@ class Job:
                 on_epoch=call.on_epoch,
             )
             if resume:
-                epochs.resume(in_all(processes, partial(read_checkpoint, f"{folder.path}/last.pt")))
+                epochs.resume(
+                    run_on_all(processes, partial(read_checkpoint, f"{folder.path}/last.pt"))
+                )
             if self.deadline.seconds is None and processes.first:
                 announce_time(settings, training)
             folder.config(
@@ -290,24 +292,24 @@ class Job:
         """Train a run for each assignment, in one folder, until one does not complete."""
         processes, call, out = self.processes, self.call, self.call.folder
         if out is not None:
-            of_first(processes, partial(clear_series, Path(out), force=False))
+            run_on_first(processes, partial(clear_series, Path(out), force=False))
         rows: list[TrainResult] = []
         digits = len(str(len(plans)))
         with RunFolder.claim(
             processes, out, label=settings.label, force=call.force, resume=call.resume
         ) as folder:
             if call.force and not call.resume:
-                of_first(processes, partial(clear_series, Path(folder.path), force=True))
+                run_on_first(processes, partial(clear_series, Path(folder.path), force=True))
             folder.config(settings, runs=len(plans))
             for number, plan in enumerate(plans, 1):
                 path = f"{folder.path}/assignment-{number:0{digits}d}"
                 numbered = dataclasses.replace(settings, assignment=f"{number} of {len(plans)}")
-                was_started = call.resume and of_first(
+                was_started = call.resume and run_on_first(
                     processes, partial(os.path.exists, f"{path}/last.pt")
                 )
                 if was_started:
-                    stored: StoredRun = of_first(processes, partial(read_stored_run, path))
-                    plan = in_all(processes, partial(stored.plan_for, data))
+                    stored: StoredRun = run_on_first(processes, partial(read_stored_run, path))
+                    plan = run_on_all(processes, partial(stored.plan_for, data))
                 rows.append(self._train(numbered, plan, data, path, resume=was_started))
                 if rows[-1].outcome != "completed":
                     break

@@ -42,7 +42,7 @@ from gnc_cli.io.ledger import Ledger
 from gnc_cli.io.torch_file import load_plain
 from gnc_cli.parameters import spelled
 from gnc_cli.plain import plain, read_plain
-from gnc_cli.runtime.distributed import Processes, of_first
+from gnc_cli.runtime.distributed import Processes, run_on_first
 from gnc_cli.training.data.image_set import ImageData
 from gnc_cli.training.head import HeadPlan
 from gnc_cli.training.measure import Measurement
@@ -71,7 +71,7 @@ def _in_first(
     @wraps(method)
     def shared(self: "RunFolder", /, *args: _P.args, **kwargs: _P.kwargs) -> _T | None:
         work = partial(method, self, *args, **kwargs)
-        return of_first(self.processes, work) if self.path else None
+        return run_on_first(self.processes, work) if self.path else None
 
     return shared
 
@@ -122,7 +122,7 @@ class RunFolder(contextlib.AbstractContextManager["RunFolder"]):
             folder._open(target, resume=resume)
             return str(target)
 
-        folder.path = of_first(processes, open_folder)
+        folder.path = run_on_first(processes, open_folder)
         return folder
 
     def _open(self, folder: Path, *, resume: bool) -> None:

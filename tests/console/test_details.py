@@ -1,4 +1,4 @@
-"""What `-v` adds: every figure of the JSON once, explained, and rounded so that it stays true."""
+"""Table of `-v` (details.py): every value of the JSON once, explained and rounded correctly."""
 
 import dataclasses
 import math
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from gnc_cli import compare
 from gnc_cli.collapse.view import view as measured
 from gnc_cli.comparison.view import view as compared
-from gnc_cli.console.details import details, written
+from gnc_cli.console.details import details, format_value
 from gnc_cli.console.table import Table, facts
 from gnc_cli.limits.view import view as bounded
 from gnc_cli.records import HIGHER, LABEL, LOWER, Bracket, flatten, plain, rows_of
@@ -98,5 +98,8 @@ def test_what_a_field_becomes() -> None:
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_a_number_is_rounded_to_the_side_that_claims_less(x: float) -> None:
     slack = 3e-15 * abs(x)
-    assert float(written(x, "higher")) <= x + slack and float(written(x, "lower")) >= x - slack
-    assert float(written(x)) == pytest.approx(x, rel=1e-8)
+    assert (
+        float(format_value(x, "higher")) <= x + slack
+        and float(format_value(x, "lower")) >= x - slack
+    )
+    assert float(format_value(x)) == pytest.approx(x, rel=1e-8)

@@ -1,4 +1,4 @@
-"""`gnc solve`: what reaches the work function, and what reaches stdout and stderr."""
+"""Options of `gnc solve` (expose.py, options.py), and its output on stdout and stderr."""
 
 import json
 import logging

@@ -1,4 +1,4 @@
-"""A gate on a key that no result has is refused before the work."""
+"""A gate on a key that no result has is refused before the work (gates.py, keys.py)."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from gnc_cli import bounds, compare, list_constructions, measure, solve, solve_s
 from gnc_cli.console.gates import Gates
 from gnc_cli.console.options import GateOptions
 from gnc_cli.errors import UsageError
-from gnc_cli.keys import gate_keys, under
+from gnc_cli.keys import find_schemas, gate_keys
 from gnc_cli.records import Result, results
 from tests.console.stand_in import StandIn
 from tests.training.pictures import run as made_run
@@ -79,7 +79,7 @@ def test_every_key_of_a_row_can_be_named() -> None:
         known = gate_keys(results(result.command))
         for row in result.judged_rows():
             for key in (path for name in row for path in paths(row[name], name)):
-                assert under({"properties": known}, key), (result.command, key)
+                assert find_schemas({"properties": known}, key), (result.command, key)
 
 
 def test_keys_of_dictionaries_are_not_known_before() -> None:

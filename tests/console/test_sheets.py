@@ -1,4 +1,4 @@
-"""What each command shows a person: few lines of 80 columns that answer the question."""
+"""Tables of each command (table.py): few lines of 80 columns that answer the question."""
 
 import re
 from collections.abc import Callable

@@ -52,7 +52,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Any, str]]
         snapshots.append(Snapshot(f"epoch {epoch}", H, labels, W, np.arange(10), 40))
     names = [f"kind {k}" for k in range(10)]
     write_run_page(folder / "run.html", title="run", facts="", snapshots=snapshots, names=names)
-    one = replace(snapshots[0], figures="GNC1 0.1")
+    one = replace(snapshots[0], values="GNC1 0.1")
     write_run_page(folder / "one.html", title="one", facts="", snapshots=[one], names=())
     with chromium() as browser, served(folder) as address:
         yield browser, address

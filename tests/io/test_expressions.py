@@ -115,7 +115,7 @@ def test_the_reason_is_that_of_the_word(tmp_path: Path) -> None:
             "1 0\n0 sqrt(1/3-1/3)\n",
             "'sqrt(1/3-1/3)' cannot be shown to be real in line 2, column 2",
         ),
-        ("1/3;1/2;0\n", "'1/3;1/2;0' is no number in line 1, column 1"),
+        ("1/3;1/2;0\n", "'1/3;1/2;0' is not a number in line 1, column 1"),
         ("2024/1/5 0\n", "'2024/1/5' divides a quotient in line 1, column 1"),
         ("1,2\n1, at row 99\n", "'at row 99' in line 2, column 2"),
     ):

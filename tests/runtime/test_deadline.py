@@ -12,28 +12,28 @@ from gnc_cli.runtime.deadline import Deadline, SaveTimes
 
 def began(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
     """The program began this many seconds ago."""
-    monkeypatch.setattr(Deadline, "program_began", time.monotonic() - seconds)
+    monkeypatch.setattr(Deadline, "program_start", time.monotonic() - seconds)
 
 
 def test_the_time_limit_of_a_command_counts_from_the_start_of_the_program(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     began(monkeypatch, 1000)
-    assert 8990 < Deadline.of_call(1e4, None).remaining <= 9000
-    assert Deadline.of_call(1e4, None).remaining > 9990
+    assert 8990 < Deadline.begin_call(1e4, None).remaining <= 9000
+    assert Deadline.begin_call(1e4, None).remaining > 9990
 
 
 def test_a_slow_start_leaves_half_of_a_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     began(monkeypatch, 1e6)
-    assert Deadline.of_call(1e4, None).remaining == pytest.approx(5000, abs=10)
+    assert Deadline.begin_call(1e4, None).remaining == pytest.approx(5000, abs=10)
 
 
 def test_a_call_within_the_command_has_its_own_time_limit_whole(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     began(monkeypatch, 1000)
-    assert Deadline.of_call(None, None).remaining == float("inf")
-    assert Deadline.of_call(1e4, None).remaining > 9990
+    assert Deadline.begin_call(None, None).remaining == float("inf")
+    assert Deadline.begin_call(1e4, None).remaining > 9990
 
 
 def test_a_slow_save_is_made_less_often(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,7 +30,7 @@ def test_one_process_needs_no_torch() -> None:
         "from gnc_cli.runtime.distributed import Processes\n"
         "with Processes.current() as p:\n"
         "    assert (p.rank, p.size, p.first) == (0, 1, True)\n"
-        "    assert p.all_gather(7) == list(p.each(7)) == [7]\n"
+        "    assert p.all_gather(7) == list(p.exchange(7)) == [7]\n"
         "assert 'torch' not in sys.modules\n"
     )
     clean = {k: v for k, v in os.environ.items() if k not in ("WORLD_SIZE", "RANK")}
@@ -74,7 +74,7 @@ def test_two_processes_gather_in_order_of_rank() -> None:
         def talk(p):
             assert (p.rank, p.size, p.first) == (rank, 2, rank == 0)
             assert p.all_gather({"from": rank}) == [{"from": 0}, {"from": 1}]
-            assert list(p.each("ab"[rank] * 1000 * (1 + rank))) == ["a" * 1000, "b" * 2000]
+            assert list(p.exchange("ab"[rank] * 1000 * (1 + rank))) == ["a" * 1000, "b" * 2000]
             assert dist.is_initialized()
 
         with Processes.current() as p:

@@ -18,7 +18,7 @@ def test_what_does_not_fit_is_refused_with_both_sizes(
     with pytest.raises(
         UnavailableError, match=r"^a search needs 6 GB of .* 5 GB .* cuda: lower K$"
     ):
-        check_memory(6e9, "a search", "lower K", free=5e9, where="cuda")
+        check_memory(6e9, "a search", "lower K", free=5e9, place="cuda")
     monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(total=9e9, free=1e9))
     check_disk(1e9, tmp_path / "new/a.h5", "a code", "drop out")
     with pytest.raises(UnavailableError, match=r"a code needs 2 TB of disk; 1 GB are free in '.*/"):

@@ -79,7 +79,7 @@ def test_the_tasks_of_a_worker_that_dies_are_repeated(tmp_path: Path) -> None:
 
 
 def test_a_task_that_kills_every_worker_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parallel, "_TRIALS", 2)
+    monkeypatch.setattr(parallel, "_MAX_TRIALS", 2)
     named = "died at (flour or )?the bomb, 2 times.*fewer workers"
     with Pool(3) as pool, pytest.raises(UnavailableError, match=named):
         results(pool, die, ["flour", "the bomb"])

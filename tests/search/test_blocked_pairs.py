@@ -6,7 +6,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnc_cli.runtime.deadline import UNLIMITED
+from gnc_cli.runtime.deadline import NO_DEADLINE
 from gnc_cli.runtime.threads import ThreadTeam
 from gnc_cli.search.blocked_pairs import (
     Neighbours,
@@ -56,9 +56,9 @@ def test_blocks_agree_with_autograd(
     W = unit_rows(K, d, seed=K * d)
     with ThreadTeam(threads) as team:
         ours = log_sum_exp(
-            W, sharpness, team, frozen=frozen, block=block, deadline=UNLIMITED, half=False
+            W, sharpness, team, frozen=frozen, block=block, deadline=NO_DEADLINE, half=False
         )
-        maxima = blocked_row_maxima(W, team, block=block, deadline=UNLIMITED)
+        maxima = blocked_row_maxima(W, team, block=block, deadline=NO_DEADLINE)
     mask = pairs_over(W, -2.0, frozen)
     loss, gradient = plain(W, sharpness, mask)
     assert ours is not None
@@ -77,7 +77,7 @@ def test_a_wrong_shift_is_found_out(shift: float, dtype: torch.dtype) -> None:
     W = unit_rows(50, 4, dtype=dtype)
     with ThreadTeam(1) as team:
         ours = log_sum_exp(
-            W, 900.0, team, shift=shift, block=(16, 16), deadline=UNLIMITED, half=False, frozen=0
+            W, 900.0, team, shift=shift, block=(16, 16), deadline=NO_DEADLINE, half=False, frozen=0
         )
     loss, gradient = plain(W.double(), 900.0, pairs_over(W, -2.0))
     assert ours is not None
@@ -88,7 +88,9 @@ def test_a_wrong_shift_is_found_out(shift: float, dtype: torch.dtype) -> None:
 def test_bfloat16_keeps_loss_and_direction() -> None:
     W = unit_rows(300, 64, dtype=torch.float32)
     with ThreadTeam(2) as team:
-        ours = log_sum_exp(W, 100.0, team, half=True, block=(64, 128), deadline=UNLIMITED, frozen=0)
+        ours = log_sum_exp(
+            W, 100.0, team, half=True, block=(64, 128), deadline=NO_DEADLINE, frozen=0
+        )
     loss, gradient = plain(W.double(), 100.0, pairs_over(W, -2.0))
     assert ours is not None and ours.gradient.dtype == torch.float32
     assert ours.loss == pytest.approx(loss, abs=2e-3)
@@ -150,8 +152,8 @@ def test_a_list_gives_the_loss_over_its_pairs(threads: int, shift: float, thresh
     with ThreadTeam(threads) as team:
         found = pairs_above(W, threshold, team)
         assert found is not None
-        ours = sparse_log_sum_exp(W, found, 200.0, team, shift=shift, deadline=UNLIMITED)
-        maxima = listed_row_maxima(W, found, team, deadline=UNLIMITED)
+        ours = sparse_log_sum_exp(W, found, 200.0, team, shift=shift, deadline=NO_DEADLINE)
+        maxima = listed_row_maxima(W, found, team, deadline=NO_DEADLINE)
     assert ours.loss == pytest.approx(loss, abs=1e-12)
     torch.testing.assert_close(ours.gradient, gradient, atol=1e-12, rtol=0)
     assert ours.max_cosine == pytest.approx(float((W @ W.T)[mask].max()), abs=1e-12)

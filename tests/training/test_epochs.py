@@ -243,7 +243,7 @@ def test_time_is_a_normal_end(
         limits.append(deadline.remaining if patience is None else patience)
         return real(self, patience=patience, deadline=deadline, **how)
 
-    monkeypatch.setattr(train_run.Deadline, "of_call", deadline)
+    monkeypatch.setattr(train_run.Deadline, "begin_call", deadline)
     monkeypatch.setattr(measure.NetworkMeasurer, "measure", measuring)
     part = run(data, out, time_limit=100.0, progress=progress, **ASKED)
     monkeypatch.undo()

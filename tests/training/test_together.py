@@ -25,7 +25,7 @@ QUICK: dict[str, Any] = {
 ORDER = """
     from gnc_cli.errors import DataError
     from gnc_cli.runtime.distributed import Processes
-    from gnc_cli.runtime.distributed import in_all, of_first
+    from gnc_cli.runtime.distributed import run_on_all, run_on_first
     def fail(who):
         def work():
             if rank == who:
@@ -33,10 +33,10 @@ ORDER = """
             return rank
         return work
     with Processes.current() as processes:
-        print(of_first(processes, lambda: 10 + rank))
-        print(in_all(processes, lambda: 10 + rank))
+        print(run_on_first(processes, lambda: 10 + rank))
+        print(run_on_all(processes, lambda: 10 + rank))
         for who in (0, 1):
-            for share in (in_all, of_first):
+            for share in (run_on_all, run_on_first):
                 try:
                     print(share(processes, fail(who)))
                 except DataError as error:

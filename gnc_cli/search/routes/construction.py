@@ -185,7 +185,7 @@ class Algebra(Route):
                 bound = "" if attained else " (largest cosine: an upper bound)"
             else:
                 certificate = self._certified_by_pairs(deadline)
-                second = self._second_order(deadline.within(0.1 * deadline.remaining))
+                second = self._second_order(deadline.limited(0.1 * deadline.remaining))
         course = Course(
             origin=f"construction: {construction.origin}{bound}",
             outcome=Outcome.CONSTRUCTED,
@@ -254,7 +254,7 @@ class SearchBeside(Route):
 
     def solve(self, deadline: Deadline, save: Save | None) -> SolveResult:
         d, K = self.instance.d, self.instance.K
-        known = self.known.solve(deadline.within(max(_FIRST, 0.05 * deadline.remaining)), save)
+        known = self.known.solve(deadline.limited(max(_FIRST, 0.05 * deadline.remaining)), save)
         best, optimal = self.instance.known, proved_upper_end(d, K, self.instance.quantity)
         if best is not None and best.proven:
             optimal = min(optimal, best.distance)

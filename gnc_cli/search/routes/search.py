@@ -99,7 +99,7 @@ class Search(Route):
                 else certify_code(
                     solution.weights,
                     tolerance=TOLERANCE if solution.polished else TOLERANCE_ROUGH,
-                    deadline=None if quick else deadline.within(_CERTIFICATE),
+                    deadline=None if quick else deadline.limited(_CERTIFICATE),
                 )
             )
         result = self.record(solution.weights, certificate, solution, deadline.elapsed)

@@ -29,7 +29,7 @@ import numpy as np
 from gnc_cli.errors import DataError
 from gnc_cli.io.catalogue import translated
 from gnc_cli.io.inputs import file_size, open_regular, read_lines, walk
-from gnc_cli.parsing import listed
+from gnc_cli.parsing import abridge
 from gnc_cli.runtime.distributed import on_this_machine
 from gnc_cli.runtime.system import process_cores
 from gnc_cli.training.data.image_set import (
@@ -194,7 +194,7 @@ def _read_parts(
     }
     root = Path(os.path.expanduser(path))
     lines = [f"{Path(file).relative_to(root)} ({reason})" for file, reason in broken.items()]
-    line = f"{len(broken)} image(s) cannot be read and are left out: {listed(lines, 3)}"
+    line = f"{len(broken)} image(s) cannot be read and are left out: {abridge(lines, 3)}"
     return sets, facts, (line,) if broken else ()
 
 
@@ -265,7 +265,7 @@ def _test_files(
         if unknown := sorted(names - {*folders, "images"}):
             raise DataError(
                 f"{str(base)!r} has {len(unknown)} class(es) that {str(root / 'train')!r} has "
-                f"not: {listed(unknown)}; rename or remove them"
+                f"not: {abridge(unknown)}; rename or remove them"
             )
         if names - {"images"}:
             return _labelled([_list_images(base / name) for name in class_names]), part

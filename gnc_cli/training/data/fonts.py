@@ -17,7 +17,7 @@ import numpy as np
 
 from gnc_cli.errors import DataError
 from gnc_cli.io.inputs import walk
-from gnc_cli.parsing import listed
+from gnc_cli.parsing import abridge
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -124,7 +124,7 @@ def read_faces(root: Path, files: Sequence[str]) -> tuple[list[Face], list[str]]
     if len(styles) < 2:
         raise DataError(
             f"the fonts in {root.name!r} have {len(styles)} usable face(s); training and test need "
-            f"different ones: put in at least 2, better 5 or more; {listed(warnings, 1)}"
+            f"different ones: put in at least 2, better 5 or more; {abridge(warnings, 1)}"
         )
     return list(styles.values()), warnings
 

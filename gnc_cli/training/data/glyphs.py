@@ -17,7 +17,7 @@ import numpy as np
 
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.parameters import spelled
-from gnc_cli.parsing import listed
+from gnc_cli.parsing import abridge
 from gnc_cli.training.data.fonts import Face, GlyphDrawer, find_fonts, read_faces, split_faces
 from gnc_cli.training.data.image_set import ImageData, ImageSet
 
@@ -169,7 +169,7 @@ def glyph_test_images(
     title = _DEJAVU if fonts is None else root.name
     if not len(rows):
         raise DataError(
-            f"the fonts in {title!r} have none of the network's classes ({listed(names)}); "
+            f"the fonts in {title!r} have none of the network's classes ({abridge(names)}); "
             f"give {spelled('ood')} other fonts, as in glyphs:DIR"
         )
     return _image_set(images[rows], present[rows]), rows.tolist(), title, warnings

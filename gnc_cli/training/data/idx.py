@@ -25,7 +25,7 @@ import numpy as np
 from gnc_cli.errors import DataError
 from gnc_cli.io.catalogue import translated
 from gnc_cli.io.inputs import GZIP_SIGNATURE, file_size, memory_limit, most_unpacked, open_input
-from gnc_cli.parsing import listed
+from gnc_cli.parsing import abridge
 from gnc_cli.training.data.image_set import (
     ImageData,
     ImageSet,
@@ -170,7 +170,7 @@ def _find_set(name: str, path: str | None) -> tuple[Path, str, _Files]:
         present = [prefix for prefix in sets if idx_set is None or prefix in idx_set.prefixes]
         if len(present) > 1:
             raise DataError(
-                f"{str(folder)!r} has the files of several sets ({listed(present)}); leave one "
+                f"{str(folder)!r} has the files of several sets ({abridge(present)}); leave one "
                 "of them in it, or name one, as in emnist-balanced:DIR"
             )
         if present:

@@ -12,7 +12,7 @@ import numpy as np
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.io.code import portable
 from gnc_cli.io.inputs import memory_limit
-from gnc_cli.parsing import listed
+from gnc_cli.parsing import abridge
 from gnc_cli.runtime.distributed import on_this_machine
 
 _MAX_LISTED_NAMES = 20
@@ -121,7 +121,7 @@ def _class_number(requested: str, names: Sequence[str]) -> int:
     if requested.isdecimal() and requested.isascii() and int(requested) < len(names):
         return int(requested)
     raise DataError(
-        f"there is no class {requested!r}; choose of {listed(names, _MAX_LISTED_NAMES)}"
+        f"there is no class {requested!r}; choose of {abridge(names, _MAX_LISTED_NAMES)}"
     )
 
 
@@ -188,7 +188,7 @@ def drop_empty_classes(data: ImageData, source: str) -> ImageData:
     if len(order) == len(count):
         return data
     absent = [repr(data.class_names[k]) for k in np.flatnonzero(count == 0)]
-    line = f"{len(absent)} class(es) without training images are left out: {listed(absent)}"
+    line = f"{len(absent)} class(es) without training images are left out: {abridge(absent)}"
     return dataclasses.replace(restrict(data, order), warnings=(*data.warnings, line))
 
 

@@ -18,7 +18,7 @@ from gnc_cli.io.catalogue import Catalogue, checked, translated
 from gnc_cli.io.formats import FORMATS
 from gnc_cli.io.inputs import open_input
 from gnc_cli.io.loading import load_labels
-from gnc_cli.parsing import listed
+from gnc_cli.parsing import abridge
 from gnc_cli.training.data.glyphs import glyph_images, glyph_test_images
 from gnc_cli.training.data.idx import IDX_SETS, read_idx
 from gnc_cli.training.data.image_set import (
@@ -155,8 +155,8 @@ def load_matched(
         pairs = matches(names, data.class_names)
         if not pairs:
             raise DataError(
-                f"no class of {name!r} ({listed(names)}) has the name of a class of the network "
-                f"({listed(data.class_names)}); rename its class folders"
+                f"no class of {name!r} ({abridge(names)}) has the name of a class of the network "
+                f"({abridge(data.class_names)}); rename its class folders"
             )
         class_numbers[:] = pairs.values()
         return list(pairs)

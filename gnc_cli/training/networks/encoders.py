@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from gnc_cli.collapse.measure_model import in_eval_mode
 from gnc_cli.errors import DataError, UsageError
 from gnc_cli.parameters import spelled
-from gnc_cli.parsing import listed
+from gnc_cli.parsing import abridge
 from gnc_cli.runtime.threads import exclusive_generator
 from gnc_cli.training.networks.architectures import (
     CNN,
@@ -186,8 +186,8 @@ def _under_prefix(
     part = max(parts.values(), key=lambda part: len(part.keys() & expected.keys()), default={})
     if not part.keys() & expected.keys():
         raise _network_mismatch(
-            f"no name in the checkpoint ({listed(list(tensors), _MAX_LISTED_NAMES)}) is one of "
-            f"this network's ({listed(list(expected), _MAX_LISTED_NAMES)})"
+            f"no name in the checkpoint ({abridge(list(tensors), _MAX_LISTED_NAMES)}) is one of "
+            f"this network's ({abridge(list(expected), _MAX_LISTED_NAMES)})"
         )
     return part
 
