@@ -189,8 +189,8 @@ def _choose_lines(
         if known is None:
             lines = spelled("problem", "lines")
             raise UsageError(
-                f"{lines} requires K up to {MAX_DENSE}, as no construction has {values[0].K:,} lines "
-                f"in {values[0].d:,} dimensions; lower {spelled('K')}"
+                f"{lines} requires K up to {MAX_DENSE}, as no construction has {values[0].K:,} "
+                f"lines in {values[0].d:,} dimensions; lower {spelled('K')}"
             )
         return known
     search = _search(values, start, tasks)
