@@ -207,7 +207,7 @@ def _projected(parametrisation: Parametrisation, vectors: np.ndarray) -> np.ndar
 
 def _tangent(rows: np.ndarray, vectors: np.ndarray) -> np.ndarray:
     """Return the tangent parts of vectors (..., d) at unit rows (..., d)."""
-    return vectors - np.einsum("...d,...d->...", rows, vectors)[..., None] * rows
+    return np.asarray(vectors - np.einsum("...d,...d->...", rows, vectors)[..., None] * rows)
 
 
 def step_seconds(d: int, rows: int, K: int, starts: int = 1) -> float:

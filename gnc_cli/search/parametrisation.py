@@ -136,7 +136,7 @@ class Parametrisation:
             for m in axial[axial > 0]:  # two orbits on one axis begin at its two ends
                 if np.array_equal(self.projections[m], self.projections[m - 1]):
                     rows[:, m] = -rows[:, m - 1]
-        return rows / np.linalg.norm(rows, axis=-1, keepdims=True)
+        return np.asarray(rows / np.linalg.norm(rows, axis=-1, keepdims=True))
 
     @property
     def axial(self) -> np.ndarray:

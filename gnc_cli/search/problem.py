@@ -124,7 +124,7 @@ class Tammes(Problem):
 
     def from_code(self, weights: np.ndarray) -> np.ndarray:
         """Return the unknown rows (M, d) of a code (K, d)."""
-        return weights[self.parametrisation.representatives]
+        return np.asarray(weights[self.parametrisation.representatives])
 
     def operands(self, points: "torch.Tensor") -> "tuple[torch.Tensor, torch.Tensor, torch.Tensor]":
         """Return unknown rows (R, M, d), whole codes (R, K, d) and the column of each row (M,)."""
@@ -141,7 +141,7 @@ class Tammes(Problem):
 
     def unknowns(self, whole: np.ndarray) -> np.ndarray:
         """Return the unknown rows (M, d) of a code (K, d)."""
-        return whole[self.parametrisation.representatives]
+        return np.asarray(whole[self.parametrisation.representatives])
 
     def active_pairs(self, whole: np.ndarray, threshold: float) -> ActivePairs:
         """Return the pairs of a code (K, d) with a cosine of at least the threshold."""

@@ -125,7 +125,7 @@ def deep_holes(rng: np.random.Generator, code: np.ndarray) -> np.ndarray:
 def jitter(rng: np.random.Generator, code: np.ndarray, mate: np.ndarray) -> np.ndarray:
     """Shake every row by 5 to 50% of the spacing."""
     length = _spacing(code) * rng.uniform(0.05, 0.5)
-    return code + length / np.sqrt(code.shape[1]) * rng.standard_normal(code.shape)
+    return np.asarray(code + length / np.sqrt(code.shape[1]) * rng.standard_normal(code.shape))
 
 
 def melt(rng: np.random.Generator, code: np.ndarray, mate: np.ndarray) -> np.ndarray:
@@ -179,7 +179,7 @@ def _cosines(code: np.ndarray) -> np.ndarray:
     """Return the cosines of all pairs of rows, -2 for a row with itself."""
     gram = code @ code.T
     np.fill_diagonal(gram, -2.0)
-    return gram
+    return np.asarray(gram)
 
 
 def _from_random_pole(rng: np.random.Generator, code: np.ndarray) -> np.ndarray:
@@ -263,7 +263,7 @@ def _cut(rng: np.random.Generator, rows: np.ndarray, d: int, K: int) -> np.ndarr
     if rng.random() < _SPREAD_SHARE:
         cosines = rows @ rows[rng.integers(len(rows))]
         order = _spread(rows, order, K, rng.choice(cosines[cosines < 1.0 - 1e-6]))
-    return rows[order[:K]]
+    return np.asarray(rows[order[:K]])
 
 
 def _spread(rows: np.ndarray, order: np.ndarray, K: int, cosine: float) -> np.ndarray:
@@ -316,7 +316,7 @@ def _direction(rng: np.random.Generator, rows: np.ndarray) -> np.ndarray:
         direction = rng.standard_normal(rows.shape[1])
     length = np.linalg.norm(direction)
     sign = rng.choice([-1.0, 1.0])
-    return sign * (rows[0] if length < 1e-9 else direction / length)
+    return np.asarray(sign * (rows[0] if length < 1e-9 else direction / length))
 
 
 def _nearest(rng: np.random.Generator, values: np.ndarray, level: float) -> np.ndarray:
