@@ -133,10 +133,12 @@ def plan_effort(
     kind = "other" if d != 3 else "small" if K <= 60 else "sphere"
     # Few unknowns have few local optima: one turn through all sources finds them.
     budget = _SECONDS[kind] * min(1.0, coordinates / _MIN_FULL_COORDINATES)
-    min_tasks = 3 if is_long(problem) else 2
-    tasks = max(min_tasks, min(400, round(budget / per_task)))
-    patience = 24 if coordinates <= _MIN_FULL_COORDINATES else max(48, tasks // 2)
-    return replace(plan, tasks=tasks, patience=patience)
+    tasks = max(3 if is_long(problem) else 2, min(400, round(budget / per_task)))
+    return replace(
+        plan,
+        tasks=tasks,
+        patience=24 if coordinates <= _MIN_FULL_COORDINATES else max(48, tasks // 2),
+    )
 
 
 def is_plain(problem: "Problem") -> bool:

@@ -276,14 +276,12 @@ def _draw_sources(
     if problem.d != 3 or effort.shakes < _MIN_SHAKES:
         archive["shake"] = _SLOW_SHAKE_WEIGHT
     whole_sphere = problem.parametrisation.is_free and problem.d > 2
-    lines = problem.parametrisation.images is not None
     mixed = r >= _FIRST_MIXED_ROUND
-    if not mixed or not (whole_sphere or lines):
+    if not mixed or not (whole_sphere or problem.parametrisation.images is not None):
         del new["symmetric"]
     if not mixed or not whole_sphere:
         del new["neighbour"]
-    small = problem.d < _MIN_PARTS_DIMENSION
-    if not whole_sphere or (not mixed and (effort.fixed_count or small)):
+    if not whole_sphere or (not mixed and (effort.fixed_count or problem.d < _MIN_PARTS_DIMENSION)):
         del new["algebra"]
     if not effort.shakes or not any(c.polished for c in state.archive):
         del archive["shake"]
@@ -294,8 +292,9 @@ def _draw_sources(
     weights: dict[str, float] = {}
     credits = [sum(state.credit.get(name, 0.0) for name in kind) for kind in (new, archive)]
     for credit, kind in zip(credits, (new, archive), strict=True):
-        share = (1.0 + credit) / (2.0 + sum(credits))
-        share = min(max(share, _MIN_KIND_SHARE), 1.0 - _MIN_KIND_SHARE)
+        share = min(
+            max((1.0 + credit) / (2.0 + sum(credits)), _MIN_KIND_SHARE), 1.0 - _MIN_KIND_SHARE
+        )
         for name in kind:
             kind[name] *= 1.0 + _CREDIT_WEIGHT * state.credit.get(name, 0.0)
         total = sum(kind.values())

@@ -234,8 +234,9 @@ def _start(
     start = Candidate(problem.value(whole), whole, restricted=restricted, origin=origin)
     if polish_exceeds_budget(problem.coordinates, deadline.seconds):
         return start
-    limit = min(_MAX_START_SECONDS, 0.1 * deadline.remaining)
-    return _polish_no_worse(problem, start, deadline.within(limit))
+    return _polish_no_worse(
+        problem, start, deadline.within(min(_MAX_START_SECONDS, 0.1 * deadline.remaining))
+    )
 
 
 def _orbits_of(code: np.ndarray, order: int) -> Parametrisation:

@@ -1,4 +1,4 @@
-"""The restart schedule: rounds that depend on seed and number alone, and when they end."""
+"""Rounds of a search (`schedule.py`, `effort.py`): they depend on seed and number alone."""
 
 from dataclasses import replace
 
