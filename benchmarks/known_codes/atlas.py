@@ -41,7 +41,7 @@ from gnc_cli.known_codes.stored import ATLAS, best_stored, stored_part
 from gnc_cli.known_codes.table import data_folder, numerical_codes
 from gnc_cli.parsing import integers
 from gnc_cli.runtime.deadline import Deadline
-from gnc_cli.search.descent import SHARPER, descend_batch
+from gnc_cli.search.descent import LAST_SHARPENING, descend_batch
 from gnc_cli.search.parametrisation import free
 from gnc_cli.search.problem import Candidate, Tammes
 from gnc_cli.search.refine import polish_candidate, refine
@@ -168,7 +168,13 @@ def relaxed(code: np.ndarray) -> np.ndarray:
     scale = 1.0 - max_cosine(code)
     starts, first = np.array([code] * len(_SHARPNESS)), np.array(_SHARPNESS) / scale
     ends, _ = descend_batch(
-        problem.parametrisation, starts, first, _END / scale, _STEPS, deadline, beyond=SHARPER
+        problem.parametrisation,
+        starts,
+        first,
+        _END / scale,
+        _STEPS,
+        deadline,
+        sharpening=LAST_SHARPENING,
     )
     whole, _ = refine(problem, ends[0].rows, scale=scale, steps=_REFINED, deadline=deadline)
     if problem.coordinates <= _POLISHED:

@@ -39,7 +39,7 @@ _MOST_ON_SPHERE = 130
 _WITHOUT = "without algebra"
 _WITHOUT_ALGEBRA = """
 from gnc_cli.search import schedule
-schedule._NEW["algebra"], schedule._MANY_PARTS = 0.0, 10**9
+schedule._NEW_WEIGHTS["algebra"], schedule._MIN_PARTS_DIMENSION = 0.0, 10**9
 from gnc_cli.__main__ import main
 main()
 """

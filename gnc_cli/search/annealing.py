@@ -1,9 +1,9 @@
-"""Annealed Riemannian Adam over many restarts at once.
+"""Annealed Riemannian Adam of geoopt over many restarts at once, for given rows and for GPUs.
 
-`Sphere()` on an (R, P, d) parameter is R oblique manifolds of P unit rows. Measured on codes with
-K <= 130: a second-moment memory of 0.95 instead of 0.999, and a step of a fixed fraction of the
-distance over which the smoothed objective bends, reach in 600 steps what the usual settings
-miss in 1000.
+All other descents are those of `descent.descend_batch`. `Sphere()` on an (R, P, d) parameter is R
+oblique manifolds of P unit rows. Measured on codes with K <= 130: a second-moment memory of 0.95
+instead of 0.999, and a step of a fixed fraction of the distance over which the smoothed objective
+bends, reach values in 600 steps that the usual settings miss in 1000.
 """
 
 import inspect
@@ -19,11 +19,12 @@ from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.threads import flush_denormals
 from gnc_cli.search.problem import Problem
 
-_MOMENTS = (0.9, 0.95)
+_MOMENT_SHARES = (0.9, 0.95)
+"""Shares of the first and second moment that a step keeps."""
 
 
 def geoopt() -> Any:
-    """The module, imported quietly: it scripts a helper at import, which newer torch deprecates.
+    """Import geoopt without its warning: it scripts a helper at import, which torch deprecates.
 
     Raises:
         UnavailableError: Python has dropped the docstrings, from which the package makes others.
@@ -37,10 +38,14 @@ def geoopt() -> Any:
 
 
 def riemannian_adam(points: Any, **options: Any) -> Any:
-    """geoopt's optimizer of one parameter.
+    """Create geoopt's Riemannian Adam of one parameter.
 
     Two methods are taken without torch's marks for its compiler: their first use would load it,
     which takes a second and 80 MB in every process.
+
+    Args:
+        points: a parameter on a manifold.
+        **options: those of torch's Adam.
     """
     from torch.optim import Adam
 
@@ -56,14 +61,14 @@ def riemannian_adam(points: Any, **options: Any) -> Any:
 
 @dataclass(frozen=True)
 class Descent:
-    """What a batch of descents ended with."""
+    """Ends of a batch of descents."""
 
     points: np.ndarray
-    """Shape (R, P, d), float64, unit rows."""
+    """Unit rows, shape (R, P, d), float64."""
     estimates: np.ndarray
-    """Shape (R,): the value each basin leads to; infinite where numbers overflowed."""
+    """Values to which the basins lead, shape (R,); infinite where numbers overflowed."""
     steps: int
-    """Steps made; fewer than planned when the deadline expired."""
+    """Number of steps of each restart; fewer than planned when the deadline expired."""
 
 
 @flush_denormals()
@@ -80,30 +85,34 @@ def anneal(
 ) -> Descent:
     """Descend from every start (R, P, d) at once while the sharpness grows geometrically.
 
-    Args:
-        sharpness: the first of each start, shape (R,), which decides which basins are found.
-        end: the last sharpness, of all of them.
-        step: length of a step at sharpness 1, radians; at others `step / sharpness`.
+    Steps are float32, estimates float64. A restart that overflowed gets an infinite estimate.
 
-    The deadline is polled at each step, and the present iterates are returned when it expires.
-    Steps are float32, estimates float64; a restart that overflowed gets an infinite one.
+    Args:
+        problem: with the objective and the parametrisation of the points.
+        starts: unit rows, shape (R, P, d).
+        sharpness: the first of each start, shape (R,), which decides which basins are found.
+        end: the last sharpness of all starts.
+        step: length of a step at sharpness 1, in radians; at others it is `step / sharpness`.
+        steps: number of steps of each start.
+        deadline: polled at each step; the present iterates are returned when it expires.
+        device: of torch.
     """
     import torch
 
     riemannian, dtype = geoopt(), torch.float32
-    # Loaded here at the latest, after `limit_threads`, which gives the others back.
+    # torch may be imported here first, after `limit_threads`, which restores other libraries.
     torch.set_num_threads(1)
     points = riemannian.ManifoldParameter(
         torch.as_tensor(starts, dtype=dtype, device=device).clone(), manifold=riemannian.Sphere()
     )
-    optimizer = riemannian_adam(points, lr=1.0, betas=_MOMENTS, eps=1e-12)
+    optimizer = riemannian_adam(points, lr=1.0, betas=_MOMENT_SHARES, eps=1e-12)
     project = problem.parametrisation.project
     projected = problem.parametrisation.projections is not None
     first = torch.as_tensor(sharpness, dtype=dtype, device=device).reshape(-1, 1, 1)
     growth = end / first
-    done = 0
-    for done in range(1, steps + 1):
-        beta = first * growth ** ((done - 1) / max(1, steps - 1))
+    count = 0
+    for count in range(1, steps + 1):
+        beta = first * growth ** ((count - 1) / max(1, steps - 1))
         optimizer.param_groups[0]["lr"] = step / beta
         optimizer.zero_grad()
         problem.objective(points, beta).sum().backward()
@@ -122,4 +131,4 @@ def anneal(
         estimates = problem.estimate(last, final)
     finite = torch.isfinite(last).all(-1).all(-1) & torch.isfinite(estimates)
     estimates = torch.where(finite, estimates, torch.inf)
-    return Descent(last.cpu().numpy(), estimates.cpu().numpy(), done)
+    return Descent(last.cpu().numpy(), estimates.cpu().numpy(), count)

@@ -4,11 +4,12 @@
 every step, in NumPy alone: the starts of a batch share the calls into NumPy, and torch and geoopt
 need not be loaded. A start of 1,000 steps takes 26 ms at (10, 100), where 2,000 steps of L-BFGS in
 float64 took 238 ms to ends of the same quality, and 2 ms over orbits of ten matrices. One second
-moment per row, so that every row moves as far. Half-way, where the smallest distances already stand
-apart from the others, estimates have the order of the ends (correlation 0.99 at (10, 100)): the
-best quarter goes on, at nearly half the time for all.
+moment per row, so that every row moves as far. Half-way, where the smallest distances already
+differ from the others, estimates have the order of the ends (correlation 0.99 at (10, 100)). The
+best quarter is continued, at nearly half the time for all.
 
-The gradients are those of `geometry.smoothing`, of which this is the Tammes case.
+The gradients are those of `geometry.smoothing`, of which this is the Tammes case. It serves all
+descents without given rows on the CPU.
 """
 
 import contextlib
@@ -23,29 +24,30 @@ from gnc_cli.search.parametrisation import Parametrisation
 from gnc_cli.search.starts import unit
 
 _RANKED_FROM = 0.03
-"""Half-way the sharpness is this share of its final value: from there on the order of estimates no
+"""Share of its final value that the sharpness has half-way: from there on the order of estimates no
 longer changes."""
 _HALF = 0.5
 """Share of the steps after which starts are ranked."""
-CONTINUED = 4
-"""One in this many starts goes on from half-way."""
-WHOLE = 0.65
-"""Mean length of a descent, as a share of a whole one: most end half-way."""
+STARTS_PER_END = 4
+"""Number of starts for each that is continued from half-way."""
+MEAN_LENGTH = 0.65
+"""Mean length of a descent, as a share of a complete one: most end half-way."""
 _PER_STEP, _PER_PAIR, _PER_PAIR_AND_DIMENSION = 1e-4, 2.2e-9, 4e-11
 _PER_ENTRY = 1e-10
-"""Seconds of a step: of a batch, and of each start per pair and per entry of the matrices that make
-a code from its unknown rows."""
+"""Seconds of a step: of a batch, and of each start per pair, per pair and dimension, and per entry
+of the matrices that make a code from its unknown rows."""
 _MOMENT = 0.9
-"""Memory of both moments."""
-_LENGTH, _LONGEST = 1.0, 0.3
-"""Length of a step: over `sharpness / sqrt(d)`, and at most, radians."""
-_TAIL, SHARPER = 0.2, 100.0
-"""Last share of the steps, in which the sharpness may grow by this factor beyond the end: as good
-as 300 steps of L-BFGS at higher sharpness, at a tenth of the time."""
-_NO_SIZE = 1e-20
-"""Added to the size of a gradient that may be 0."""
-_FLOOR = -60.0
-"""Exponents below have no weight; those of float32 would be denormal numbers, which are slow."""
+"""Share of both moments that a step keeps."""
+_LENGTH, _MAX_LENGTH = 1.0, 0.3
+"""Length of a step times `sharpness / sqrt(d)`, and the largest at low sharpness, in radians."""
+_TAIL, LAST_SHARPENING = 0.2, 100.0
+"""Last share of the steps, in which the sharpness may grow further, and the factor: as good as 300
+steps of L-BFGS at higher sharpness, at a tenth of the time."""
+_MIN_SIZE = 1e-20
+"""Size added to that of a gradient, which may be 0."""
+_MIN_EXPONENT = -60.0
+"""Smallest exponent of a weight: lower ones have no effect, and give denormal numbers in float32,
+which are slow."""
 
 
 def lbfgs(
@@ -59,16 +61,20 @@ def lbfgs(
     deadline: Deadline,
     report: Callable[[int, float], None] | None = None,
 ) -> tuple[np.ndarray, int]:
-    """L-BFGS (scipy) on rows parametrised as x / |x| (`on_sphere`), or on free rows.
+    """Minimise by SciPy's L-BFGS over rows parametrised as x / |x| (`on_sphere`), or free rows.
 
     Args:
-        function: value and Euclidean gradient (P, d) at points (P, d).
+        function: returns the value and the Euclidean gradient (P, d) at points (P, d).
+        start: rows, shape (P, d).
+        on_sphere: True for unit rows.
+        max_steps: largest number of iterations.
+        memory: number of gradients in the approximation of the Hessian.
         tolerance: gradient size (largest component) to reach.
         deadline: polled at each evaluation.
         report: called as report(step, best value) after each iteration.
 
     Returns:
-        The best point evaluated (the start where there was no time), and the iterations made.
+        The best point evaluated (the start where there was no time), and the number of iterations.
     """
     from scipy.optimize import minimize
 
@@ -116,10 +122,10 @@ def lbfgs(
 
 @dataclass(frozen=True)
 class End:
-    """Where one of several descents led."""
+    """End of one of several descents."""
 
     start: int
-    """Its number among the starts."""
+    """Index of its start."""
     rows: np.ndarray
     """Unknown unit rows, shape (M, d), float64."""
     value: float
@@ -134,42 +140,45 @@ def descend_batch(
     steps: int,
     deadline: Deadline,
     *,
-    beyond: float = 1.0,
-    continued: int = CONTINUED,
+    sharpening: float = 1.0,
+    starts_per_end: int = STARTS_PER_END,
 ) -> tuple[list[End], int]:
     """Descend from all starts while the sharpness grows to `end`.
 
-    The growth follows the share of the steps made, or of the time left where that is larger: a
-    deadline shortens descents, and their ends are as sharp.
+    The growth follows the share of the steps so far, or of the time of the deadline where that is
+    larger: a deadline shortens descents, and their ends are as sharp.
 
     Args:
         parametrisation: free, or the orbits of a group; no given rows.
         starts: unknown unit rows, shape (R, M, d).
         sharpness: the first of each start, shape (R,).
-        beyond: factor by which the sharpness grows at last beyond `end`.
-        continued: one in this many starts goes on from half-way, the best.
+        end: the last sharpness, of the estimates.
+        steps: number of steps of a complete descent.
+        deadline: polled at each step.
+        sharpening: factor by which the sharpness of the last steps grows above `end`.
+        starts_per_end: the best one in this many starts is continued from half-way.
 
     Returns:
-        The ends of those that went on, best first; the steps made.
+        The ends of the starts that were continued, best first; the number of steps of all starts.
     """
     numbers, rows = np.arange(len(starts)), starts.astype(np.float32)
     images = parametrisation.images
     images = None if images is None else images.astype(np.float32)
-    begun, seconds, length = deadline.elapsed, deadline.remaining, _LENGTH * starts.shape[2] ** 0.5
+    begin, seconds, length = deadline.elapsed, deadline.remaining, _LENGTH * starts.shape[2] ** 0.5
     first, middle = np.log(sharpness), np.log(_RANKED_FROM * end)
-    later = np.log([_RANKED_FROM * end, end, beyond * end])
-    tail = _TAIL if beyond > 1.0 else 0.0
+    second_half = np.log([_RANKED_FROM * end, end, sharpening * end])
+    tail = _TAIL if sharpening > 1.0 else 0.0
     momentum, size = np.zeros_like(rows), np.zeros_like(rows[..., :1])
-    made, share, most = 0, 0.0, -(-len(starts) // continued)
+    count, share, num_ends = 0, 0.0, -(-len(starts) // starts_per_end)
     while share < 1.0 and not deadline.expired:
-        if share >= _HALF and len(numbers) > most:
+        if share >= _HALF and len(numbers) > num_ends:
             values = estimates(parametrisation, rows, _RANKED_FROM * end)
-            best = np.argsort(values, kind="stable")[:most]
+            best = np.argsort(values, kind="stable")[:num_ends]
             numbers, rows, momentum, size = numbers[best], rows[best], momentum[best], size[best]
         if share < _HALF:
             beta = np.exp(first + (middle - first) * share / _HALF)[numbers]
         else:
-            sharper = np.exp(np.interp(share, (_HALF, 1.0 - tail, 1.0), later))
+            sharper = np.exp(np.interp(share, (_HALF, 1.0 - tail, 1.0), second_half))
             beta = np.full(len(numbers), sharper)
         beta = beta.astype(np.float32)[:, None, None]
         codes, _, weights = _weights(parametrisation, images, rows, beta)
@@ -177,28 +186,28 @@ def descend_batch(
         gradient = _tangent(rows, _projected(parametrisation, gradient))
         momentum += (1.0 - _MOMENT) * (gradient - momentum)
         size += (1.0 - _MOMENT) * ((gradient**2).sum(axis=-1, keepdims=True) - size)
-        made += 1
-        step = np.minimum(_LONGEST, length / beta) / np.float32((1.0 - _MOMENT**made) ** 0.5)
-        rows = unit(rows - step * momentum / (np.sqrt(size) + np.float32(_NO_SIZE)))
+        count += 1
+        step = np.minimum(_MAX_LENGTH, length / beta) / np.float32((1.0 - _MOMENT**count) ** 0.5)
+        rows = unit(rows - step * momentum / (np.sqrt(size) + np.float32(_MIN_SIZE)))
         momentum = _tangent(rows, momentum)
-        share = max(made / steps, (deadline.elapsed - begun) / seconds)
+        share = max(count / steps, (deadline.elapsed - begin) / seconds)
     rows = unit(_projected(parametrisation, rows.astype(np.float64)))
     values = estimates(parametrisation, rows, end)
-    order = np.argsort(values, kind="stable")[:most]
-    return [End(int(numbers[i]), rows[i], float(values[i])) for i in order], made * len(starts)
+    order = np.argsort(values, kind="stable")[:num_ends]
+    return [End(int(numbers[i]), rows[i], float(values[i])) for i in order], count * len(starts)
 
 
 def _projected(parametrisation: Parametrisation, vectors: np.ndarray) -> np.ndarray:
-    """Return vectors (R, M, d) at the unknown rows, kept where these may lie."""
+    """Return vectors (R, M, d) at the unknown rows, projected to the space of each row."""
     if parametrisation.projections is None:
         return vectors
-    onto = parametrisation.projections.astype(vectors.dtype)
-    return np.asarray((onto @ vectors.transpose(1, 2, 0)).transpose(2, 0, 1))
+    projections = parametrisation.projections.astype(vectors.dtype)
+    return np.asarray((projections @ vectors.transpose(1, 2, 0)).transpose(2, 0, 1))
 
 
 def _tangent(rows: np.ndarray, vectors: np.ndarray) -> np.ndarray:
     """Return the tangent parts of vectors (..., d) at unit rows (..., d)."""
-    return vectors - np.einsum("...d,...d->...", rows, vectors)[..., None] * rows
+    return np.asarray(vectors - np.einsum("...d,...d->...", rows, vectors)[..., None] * rows)
 
 
 def step_seconds(d: int, rows: int, K: int, starts: int = 1) -> float:
@@ -225,7 +234,7 @@ def _weights(
     largest = weights.max(axis=(1, 2), keepdims=True)
     weights -= largest
     weights *= beta
-    np.exp(np.maximum(weights, _FLOOR, out=weights), out=weights)
+    np.exp(np.maximum(weights, _MIN_EXPONENT, out=weights), out=weights)
     weights[:, *selves] = 0.0
     if parametrisation.source is not None:
         counts = np.bincount(parametrisation.source)
@@ -252,8 +261,9 @@ def smoothed_cosine(
 
 
 def estimates(parametrisation: Parametrisation, rows: np.ndarray, beta: float) -> np.ndarray:
-    """Return the weighted cosines of unknown rows (R, M, d) that are descended to sharpness beta:
-    where they lead, shape (R,).
+    """Return the weighted cosines (R,) of unknown rows (R, M, d) at sharpness beta.
+
+    They estimate the largest cosines of the basins that a descent to this sharpness has reached.
     """
     rows = rows.astype(np.float64)
     codes, _, weights = _weights(parametrisation, parametrisation.images, rows, beta)

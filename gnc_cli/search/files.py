@@ -14,7 +14,7 @@ from gnc_cli.io.code import CodeFile
 from gnc_cli.io.codefile import read_code, write_code, write_streamed
 from gnc_cli.parameters import Path, spelled
 from gnc_cli.runtime.deadline import SaveTimes
-from gnc_cli.search.instance import Instance, apart
+from gnc_cli.search.instance import Instance, replace_equal_rows
 from gnc_cli.search.result import SolveSweep
 
 _log = logging.getLogger(__name__)
@@ -67,7 +67,7 @@ class OutFile:
             )
         state = code.state or {}
         tasks = max(0, state.get("starts", 0)) if state.get("seed") == self._seed else 0
-        return apart(code.weights, self._seed), tasks
+        return replace_equal_rows(code.weights, self._seed), tasks
 
     def save(self, make: Callable[[], tuple[np.ndarray, dict[str, int] | None]]) -> None:
         """Write the best so far where it is time, so that a kill loses little."""

@@ -1,11 +1,11 @@
 """Random finite groups of orthogonal matrices: the symmetries that a search tries on a code.
 
-Most best known codes have a symmetry, and with n matrices there are n times fewer unknown rows. A
-kind names where a group comes from: a family of abstract groups with a random representation, or
-signed permutations. The representations of dimension d are drawn near multiples of the regular one,
-those of rational character apart: a group that permutes vectors with rational inner products has
-such a character, and by it the codes of strongly regular graphs (Higman-Sims, McLaughlin, Gewirtz)
-are found from random starts.
+Most best known codes have a symmetry, and with n matrices there are n times fewer unknown rows. The
+kind of a group is its source: a family of abstract groups with a random representation, or signed
+permutations. The representations of dimension d are drawn near multiples of the regular one, and
+those of rational character on their own: a group that permutes vectors with rational inner products
+has such a character. With these the codes of strongly regular graphs (Higman-Sims, McLaughlin,
+Gewirtz) are found from random starts.
 
 A random symmetric matrix that commutes with the regular representation, which permutes the
 elements, has the irreducible subspaces as its eigenspaces.
@@ -20,26 +20,28 @@ import numpy as np
 
 from gnc_cli.constructions.fields import FiniteField
 
-_SAME = 1e-6
-_MOST = 240
-"""Largest order of a group."""
-_MOST_ABELIAN = 100
-"""The same for products of cyclic groups, which have many representations to compute."""
-_TRIES = 50
-_LARGE, _WITH_CENTRE = 0.3, 0.25
-"""Shares of the groups that may have more than 2 d matrices, and that -1 is added to."""
+_EIGENVALUE_GAP = 1e-6
+"""Smallest gap between eigenvalues of two subspaces, above rounding."""
+_MAX_ORDER = 240
+"""Largest order of a group: its table of products stays small."""
+_MAX_ABELIAN_ORDER = 100
+"""Largest order of a product of cyclic groups, which has many representations to compute."""
+_MAX_DRAWS = 50
+"""Largest number of draws of a group that fits, before {1, -1} is taken."""
+_LARGE_SHARE, _CENTRE_SHARE = 0.3, 0.25
+"""Shares of the groups that may have more than 2 d matrices, and to which -1 is added."""
 
 _Maker = Callable[[np.random.Generator, int, int], tuple[str, np.ndarray] | None]
-"""Draws (name, matrices) for a random generator, d and the largest order; None to try again."""
+"""Function that draws (name, matrices) for d and the largest order; None to try again."""
 
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """A finite group; element 0 is the unit."""
+    """A finite group, whose element 0 is the unit."""
 
     name: str
     table: np.ndarray
-    """Products: element i times element j is element `table[i, j]`, shape (n, n)."""
+    """Table of products, shape (n, n): element i times element j is element `table[i, j]`."""
 
     @property
     def order(self) -> int:
@@ -48,10 +50,10 @@ class Group:
 
     @cached_property
     def irreducibles(self) -> list[np.ndarray]:
-        """The real irreducible representations, one of each class, each of shape (n, f, f).
+        """Real irreducible representations, one of each class, each of shape (n, f, f).
 
-        The smallest first, of these the trivial one. Orthogonal, and closed under products, to
-        about 1e-15.
+        The smallest are first, and the trivial one the first of these. They are orthogonal and
+        closed under products to about 1e-15.
         """
         n, table = self.order, self.table
         inverse = np.argmin(table, axis=1)
@@ -59,7 +61,7 @@ class Group:
         coefficients += coefficients[inverse]
         # Right multiplication commutes with left multiplication: C[i, j] = c(i^-1 j).
         values, vectors = np.linalg.eigh(coefficients[table[inverse]])
-        edges = np.flatnonzero(np.diff(values) > _SAME) + 1
+        edges = np.flatnonzero(np.diff(values) > _EIGENVALUE_GAP) + 1
         irreducibles: dict[tuple[float, ...], np.ndarray] = {}
         for basis in np.split(vectors, edges, axis=1):
             # Left multiplication by g takes the basis vector e_i to e_(g i).
@@ -75,23 +77,23 @@ class Group:
 
 @cache
 def cyclic_group(n: int) -> Group:
-    """Addition modulo n."""
+    """Return the group of addition modulo n."""
     elements = np.arange(n)
     return Group(f"Z{n}", (elements[:, None] + elements) % n)
 
 
 @cache
 def dicyclic_group(n: int) -> Group:
-    """Order 4 n: a^(2n) = 1, x^2 = a^n, x a = a^-1 x; n = 2 are the quaternions."""
+    """Return the group of order 4 n, a^(2n) = 1, x^2 = a^n, x a = a^-1 x; quaternions: n = 2."""
     k = np.arange(4 * n)
     a, x = k % (2 * n), k // (2 * n)
     turn = a[:, None] + np.where(x[:, None] == 1, -a, a) + n * (x[:, None] & x)
     return Group(f"Dic{n}", turn % (2 * n) + 2 * n * (x[:, None] ^ x))
 
 
-def permutation_group(name: str, generators: np.ndarray, most: int) -> Group | None:
-    """The group that permutations (g, points) generate; None where its order is above `most`."""
-    elements = _generated(generators, most)
+def permutation_group(name: str, generators: np.ndarray, max_order: int) -> Group | None:
+    """Return the group that permutations (g, points) generate; None above the largest order."""
+    elements = _generated(generators, max_order)
     if elements is None:
         return None
     number = {row.tobytes(): i for i, row in enumerate(elements)}
@@ -100,33 +102,33 @@ def permutation_group(name: str, generators: np.ndarray, most: int) -> Group | N
     return Group(name, np.array(lookup).reshape(len(elements), -1))
 
 
-def _generated(generators: np.ndarray, most: int) -> np.ndarray | None:
-    """All products of permutations (g, points), the unit first, shape (n, points).
+def _generated(generators: np.ndarray, max_order: int) -> np.ndarray | None:
+    """Return all products of permutations (g, points), the unit first, shape (n, points).
 
-    None where there are more than `most`.
+    None where there are more than `max_order`.
     """
     generators = np.asarray(generators, dtype=np.int64)
     rows = [np.arange(generators.shape[1])]
-    known = {rows[0].tobytes()}
+    distinct = {rows[0].tobytes()}
     for row in rows:  # grows while it is read
         for product in generators[:, row]:
-            if product.tobytes() not in known:
-                if len(rows) == most:
+            if product.tobytes() not in distinct:
+                if len(rows) == max_order:
                     return None
-                known.add(product.tobytes())
+                distinct.add(product.tobytes())
                 rows.append(product)
     return np.array(rows)
 
 
 @lru_cache(maxsize=64)
 def direct_product(a: Group, b: Group) -> Group:
-    """Pairs of elements."""
+    """Return the group of pairs of elements."""
     table = a.table[:, None, :, None] * b.order + b.table[None, :, None, :]
     return Group(f"{a.name} x {b.name}", table.reshape(a.order * b.order, -1))
 
 
 def _closed(matrices: np.ndarray, table: np.ndarray) -> np.ndarray:
-    """Matrices that are a representation nearly, made one to rounding.
+    """Correct matrices (n, f, f) that are nearly a representation to one, up to rounding.
 
     D(g) <- mean over h of D(g h) D(h)^-1 squares the error; then the nearest orthogonal matrices.
     """
@@ -140,51 +142,54 @@ def _closed(matrices: np.ndarray, table: np.ndarray) -> np.ndarray:
 
 
 def rational_blocks(group: Group) -> list[list[int]]:
-    """The irreducible representations in classes whose sums have rational characters.
+    """Partition the irreducible representations into classes whose sums have rational characters.
 
-    Conjugates (D(g) -> character of g^e, e coprime to the exponent) are in one class. Numbers
-    count `Group.irreducibles`.
+    Conjugates (D(g) -> character of g^e, e coprime to the exponent) are in one class. Each class
+    lists indices of `Group.irreducibles`.
     """
     characters = np.array([np.trace(m, axis1=1, axis2=2) for m in group.irreducibles])
     probe = np.sin(np.arange(1, group.order + 1) ** 2)
-    own = characters @ probe
+    values = characters @ probe
     elements = np.arange(group.order)
-    classes, e, power = np.arange(len(own)), 1, elements
+    classes, e, power = np.arange(len(values)), 1, elements
     while power.any():
-        conjugate = np.abs(own[:, None] - characters[:, power] @ probe).argmin(axis=0)
+        conjugate = np.abs(values[:, None] - characters[:, power] @ probe).argmin(axis=0)
         # Powers with an e not coprime to the exponent do not permute the characters.
         error = np.abs(characters[conjugate] - characters[:, power]).max()
-        if error < 1e-4 and len(np.unique(conjugate)) == len(own):
+        if error < 1e-4 and len(np.unique(conjugate)) == len(values):
             for i, j in enumerate(conjugate):
                 classes[classes == classes[j]] = classes[i]
         e, power = e + 1, group.table[power, elements]
-    return [np.flatnonzero(classes == each).tolist() for each in np.unique(classes)]
+    return [np.flatnonzero(classes == number).tolist() for number in np.unique(classes)]
 
 
 def random_representation(
     rng: np.random.Generator, group: Group, d: int, *, rational: bool
 ) -> np.ndarray:
-    """A random sum of irreducible representations of dimension d, shape (n, d, d).
+    """Draw a sum of irreducible representations of dimension d, shape (n, d, d).
 
-    A first part that tells apart as many elements as d dimensions can. The others are drawn as
-    often as they occur in the regular representation: independently, or so evenly that the sum is
+    A first part has the smallest kernel that d dimensions allow. The others are drawn at the rates
+    at which they occur in the regular representation: independently, or so evenly that the sum is
     nearly a multiple of it, as on points that the group permutes freely.
 
     Args:
-        rational: conjugate representations occur equally often, where d allows that of a part that
-            tells all elements apart.
+        rng: the source of random choices.
+        group: with its irreducible representations.
+        d: dimension.
+        rational: conjugate representations occur equally often, where d is large enough for a part
+            of this kind with the smallest kernel.
     """
     parts = group.irreducibles
     blocks = rational_blocks(group) if rational else [[i] for i in range(len(parts))]
     sizes = np.array([sum(parts[i].shape[1] for i in block) for block in blocks])
     characters = [sum(np.trace(parts[i], axis1=1, axis2=2) for i in block) for block in blocks]
-    # How many elements act as the unit.
+    # The number of elements that act as the unit.
     kernels = np.array([(c > n - 1e-4).sum() for c, n in zip(characters, sizes, strict=True)])
-    least = kernels[sizes <= d].min()
-    if rational and least > kernels.min():
+    min_kernel = kernels[sizes <= d].min()
+    if rational and min_kernel > kernels.min():
         return random_representation(rng, group, d, rational=False)
-    chosen = [int(rng.choice(np.flatnonzero((sizes <= d) & (kernels == least))))]
-    left = d - sizes[chosen[0]]
+    selected = [int(rng.choice(np.flatnonzero((sizes <= d) & (kernels == min_kernel))))]
+    remaining = d - sizes[selected[0]]
     # Copies of a part arrive at its rate: at random times, or one in each unit of time.
     rates = np.array([_regular(parts[block[0]]) for block in blocks])
     if rng.random() < 0.5:
@@ -193,20 +198,20 @@ def random_representation(
         times = np.arange(d) + rng.random((len(blocks), d))
     for copy in np.argsort(times / rates[:, None], axis=None):
         block = int(copy // d)
-        if sizes[block] <= left:
-            chosen.append(block)
-            left -= sizes[block]
-    return _direct_sum([parts[i] for block in chosen for i in blocks[block]])
+        if sizes[block] <= remaining:
+            selected.append(block)
+            remaining -= sizes[block]
+    return _direct_sum([parts[i] for block in selected for i in blocks[block]])
 
 
 def _regular(part: np.ndarray) -> float:
-    """How often an irreducible representation (n, f, f) occurs in the regular one."""
+    """Count the copies of an irreducible representation (n, f, f) in the regular one."""
     character = np.trace(part, axis1=1, axis2=2)
     return float(part.shape[1] / (character @ character / len(part)))
 
 
 def _direct_sum(parts: Sequence[np.ndarray]) -> np.ndarray:
-    """Representations (n, f_i, f_i) on coordinates of their own, shape (n, d, d)."""
+    """Return the direct sum of representations (n, f_i, f_i), shape (n, d, d)."""
     ends = np.cumsum([part.shape[1] for part in parts]).tolist()
     matrices = np.zeros((len(parts[0]), ends[-1], ends[-1]))
     for part, end in zip(parts, ends, strict=True):
@@ -217,38 +222,41 @@ def _direct_sum(parts: Sequence[np.ndarray]) -> np.ndarray:
 def random_group(
     rng: np.random.Generator, d: int, K: int, kind: str | None = None
 ) -> tuple[str, np.ndarray]:
-    """A random finite subgroup of O(d) whose order is from 2 to 2 K, and at most 240.
+    """Draw a finite subgroup of O(d) whose order is from 2 to 2 K, and at most 240.
 
     Mostly its order is at most 2 d: then the unknown rows have about as many coordinates as the
-    code has points, and most groups allow good codes. Larger groups allow few, and famous ones.
+    code has points, and most groups allow good codes. Larger groups allow few, but famous ones.
 
     Args:
+        rng: the source of random choices.
+        d: dimension.
+        K: number of points of the code.
         kind: of `KINDS`; None draws one by its weight.
 
     Returns:
         A name, `kind: group`, and all matrices, each once, the unit first, shape (n, d, d).
     """
-    largest = max(4, min(2 * K, _MOST))
-    most = largest if rng.random() < _LARGE else min(largest, max(6, 2 * d))
+    largest = max(4, min(2 * K, _MAX_ORDER))
+    max_order = largest if rng.random() < _LARGE_SHARE else min(largest, max(6, 2 * d))
     weights = np.array([weight for _, weight in KINDS.values()])
-    for _ in range(_TRIES):
-        chosen = kind or str(rng.choice(list(KINDS), p=weights / weights.sum()))
-        drawn = KINDS[chosen][0](rng, d, most)
-        if drawn is None:
-            most = largest if kind else most
+    for _ in range(_MAX_DRAWS):
+        selected = kind or str(rng.choice(list(KINDS), p=weights / weights.sum()))
+        named_group = KINDS[selected][0](rng, d, max_order)
+        if named_group is None:
+            max_order = largest if kind else max_order
             continue
-        name, matrices = drawn
+        name, matrices = named_group
         matrices = _each_once(matrices)
-        if rng.random() < _WITH_CENTRE and 2 * len(matrices) <= most:
+        if rng.random() < _CENTRE_SHARE and 2 * len(matrices) <= max_order:
             matrices = _each_once(np.concatenate([matrices, -matrices]))
             name += " and -1"
         if len(matrices) > 1:
-            return f"{chosen}: {name}", matrices
+            return f"{selected}: {name}", matrices
     return "antipodal: -1", np.array([np.eye(d), -np.eye(d)])
 
 
 def _each_once(matrices: np.ndarray) -> np.ndarray:
-    """Different matrices, in their order."""
+    """Return the different matrices, in their order, shape (m, d, d)."""
     d = matrices.shape[1]
     probe = np.sin(np.arange(1, 2 * d * d + 1) ** 2).reshape(2, -1)
     keys = (matrices.reshape(len(matrices), -1) @ probe.T).round(7) + 0.0
@@ -256,29 +264,29 @@ def _each_once(matrices: np.ndarray) -> np.ndarray:
     return matrices[np.sort(first)]
 
 
-def _size(rng: np.random.Generator, least: int, most: int) -> int:
-    """A whole number, each doubling of it as likely as the next."""
-    return int(np.exp(rng.uniform(np.log(least), np.log(most + 1))))
+def _size(rng: np.random.Generator, smallest: int, largest: int) -> int:
+    """Draw an integer, log-uniformly."""
+    return int(np.exp(rng.uniform(np.log(smallest), np.log(largest + 1))))
 
 
 def _represented(
     rng: np.random.Generator, group: Group, d: int, rational: bool | None = None
 ) -> tuple[str, np.ndarray]:
-    """A representation of the group; of rational character or not; by chance for None."""
+    """Draw a representation of a group, of rational character or not; by chance for None."""
     rational = bool(rng.random() < 0.5) if rational is None else rational
     return group.name, random_representation(rng, group, d, rational=rational)
 
 
 def _cyclic(
-    rng: np.random.Generator, d: int, most: int, rational: bool = False
+    rng: np.random.Generator, d: int, max_order: int, rational: bool = False
 ) -> tuple[str, np.ndarray] | None:
-    return _represented(rng, cyclic_group(_size(rng, 2, min(most, 30))), d, rational)
+    return _represented(rng, cyclic_group(_size(rng, 2, min(max_order, 30))), d, rational)
 
 
-def _dihedral(rng: np.random.Generator, d: int, most: int) -> tuple[str, np.ndarray] | None:
-    if most >= 8 and rng.random() < 0.3:
-        return _represented(rng, dicyclic_group(_size(rng, 2, min(most // 4, 10))), d)
-    return _represented(rng, _dihedral_group(_size(rng, 2, min(most // 2, 24))), d)
+def _dihedral(rng: np.random.Generator, d: int, max_order: int) -> tuple[str, np.ndarray] | None:
+    if max_order >= 8 and rng.random() < 0.3:
+        return _represented(rng, dicyclic_group(_size(rng, 2, min(max_order // 4, 10))), d)
+    return _represented(rng, _dihedral_group(_size(rng, 2, min(max_order // 2, 24))), d)
 
 
 def _dihedral_group(n: int) -> Group:
@@ -289,7 +297,7 @@ def _dihedral_group(n: int) -> Group:
 
 @cache
 def _affine_group(n: int, r: int) -> Group:
-    """The maps x -> r^j x + a modulo n."""
+    """Return the group of maps x -> r^j x + a modulo n."""
     x = np.arange(n)
     group = permutation_group(f"Z{n}:<{r % n}>", np.array([x + 1, r * x]) % n, n * n)
     assert group is not None
@@ -298,7 +306,7 @@ def _affine_group(n: int, r: int) -> Group:
 
 @cache
 def _field_group(q: int, index: int) -> Group:
-    """The maps x -> b x + a of the field of q elements, b a power of g^index, g primitive."""
+    """Return the maps x -> b x + a of a field of q elements, b a power of g^index, g primitive."""
     field = FiniteField(q)
     x = np.arange(q)
     shifts = [field.add(x, field.p**j) for j in range(field.n)]
@@ -308,39 +316,39 @@ def _field_group(q: int, index: int) -> Group:
     return group
 
 
-def _frobenius(rng: np.random.Generator, d: int, most: int) -> tuple[str, np.ndarray] | None:
+def _frobenius(rng: np.random.Generator, d: int, max_order: int) -> tuple[str, np.ndarray] | None:
     if rng.random() < 0.3:
         choices = [
             (q, index)
             for q in (4, 8, 9, 16, 25, 27)
             for index in range(1, q - 1)
-            if (q - 1) % index == 0 and q * (q - 1) // index <= most
+            if (q - 1) % index == 0 and q * (q - 1) // index <= max_order
         ]
         if not choices:
             return None
         return _represented(rng, _field_group(*choices[rng.integers(len(choices))]), d)
-    n = _size(rng, 3, max(3, min(most // 2, 40)))
-    units = [r for r in range(2, n) if gcd(r, n) == 1 and n * _order(r, n) <= most]
+    n = _size(rng, 3, max(3, min(max_order // 2, 40)))
+    units = [r for r in range(2, n) if gcd(r, n) == 1 and n * _order(r, n) <= max_order]
     if not units:
         return None
     return _represented(rng, _affine_group(n, int(rng.choice(units))), d)
 
 
 def _order(r: int, n: int) -> int:
-    """The least e > 0 with r^e = 1 modulo n."""
+    """Return the smallest e > 0 with r^e = 1 modulo n."""
     return next(e for e in range(1, n) if pow(r, e, n) == 1)
 
 
-def _abelian(rng: np.random.Generator, d: int, most: int) -> tuple[str, np.ndarray] | None:
+def _abelian(rng: np.random.Generator, d: int, max_order: int) -> tuple[str, np.ndarray] | None:
     group = cyclic_group(int(rng.integers(2, 8)))
     for _ in range(int(rng.integers(1, 4))):
         group = direct_product(group, cyclic_group(int(rng.integers(2, 8))))
-    return None if group.order > min(most, _MOST_ABELIAN) else _represented(rng, group, d)
+    return None if group.order > min(max_order, _MAX_ABELIAN_ORDER) else _represented(rng, group, d)
 
 
 @cache
 def _polyhedral_groups() -> tuple[Group, ...]:
-    """Rotations of tetrahedron, octahedron and icosahedron, their binary groups, and relatives."""
+    """List the rotation groups of tetrahedron, octahedron and icosahedron, and related groups."""
     generators = {
         "A4": [[1, 2, 0, 3], [1, 0, 3, 2]],
         "S4": [[1, 2, 3, 0], [1, 0, 2, 3]],
@@ -351,7 +359,7 @@ def _polyhedral_groups() -> tuple[Group, ...]:
         "SL(2,5)": _moved_vectors(5, [[1, 1], [0, 1]], [[1, 0], [1, 1]]),
         "PSL(2,7)": [[1, 2, 3, 4, 5, 6, 0, 7], [7, 6, 3, 2, 5, 4, 1, 0]],
     }
-    groups = (permutation_group(name, np.array(g), _MOST) for name, g in generators.items())
+    groups = (permutation_group(name, np.array(g), _MAX_ORDER) for name, g in generators.items())
     return tuple(filter(None, groups))
 
 
@@ -361,34 +369,36 @@ def _moved_vectors(p: int, *matrices: list[list[int]]) -> list[list[int]]:
     return [((vectors @ np.array(m).T % p) @ np.array([p, 1])).tolist() for m in matrices]
 
 
-def _polyhedral(rng: np.random.Generator, d: int, most: int) -> tuple[str, np.ndarray] | None:
-    fitting = [group for group in _polyhedral_groups() if group.order <= most]
+def _polyhedral(rng: np.random.Generator, d: int, max_order: int) -> tuple[str, np.ndarray] | None:
+    fitting = [group for group in _polyhedral_groups() if group.order <= max_order]
     if not fitting:
         return None
     group = fitting[rng.integers(len(fitting))]
-    room = most // group.order
+    room = max_order // group.order
     if d > 3 and room >= 2 and rng.random() < 0.4:
         group = direct_product(group, _small(rng, min(room, 12)))
     return _represented(rng, group, d)
 
 
-def _small(rng: np.random.Generator, most: int) -> Group:
-    """A cyclic or dihedral group of order 2 to `most`."""
-    if most >= 6 and rng.random() < 0.4:
-        return _dihedral_group(_size(rng, 3, most // 2))
-    return cyclic_group(_size(rng, 2, most))
+def _small(rng: np.random.Generator, max_order: int) -> Group:
+    """Draw a cyclic or dihedral group of order 2 to `max_order`."""
+    if max_order >= 6 and rng.random() < 0.4:
+        return _dihedral_group(_size(rng, 3, max_order // 2))
+    return cyclic_group(_size(rng, 2, max_order))
 
 
-def _permutations(rng: np.random.Generator, d: int, most: int) -> tuple[str, np.ndarray] | None:
-    """A group that one or two random permutations of few points generate."""
+def _permutations(
+    rng: np.random.Generator, d: int, max_order: int
+) -> tuple[str, np.ndarray] | None:
+    """Draw a group that one or two random permutations of few points generate."""
     points = int(rng.integers(4, 11))
     generators = [rng.permutation(points) for _ in range(int(rng.integers(1, 3)))]
-    group = permutation_group(f"permutations of {points}", np.array(generators), most)
+    group = permutation_group(f"permutations of {points}", np.array(generators), max_order)
     return None if group is None or group.order == 1 else _represented(rng, group, d)
 
 
-def _signed(rng: np.random.Generator, d: int, most: int) -> tuple[str, np.ndarray] | None:
-    """A group that few signed permutations of the coordinates generate.
+def _signed(rng: np.random.Generator, d: int, max_order: int) -> tuple[str, np.ndarray] | None:
+    """Draw a group that few signed permutations of the coordinates generate.
 
     They act on the 2 d points +-e_i: e_i is point i, -e_i point i + d.
     """
@@ -396,9 +406,9 @@ def _signed(rng: np.random.Generator, d: int, most: int) -> tuple[str, np.ndarra
     for _ in range(int(rng.integers(1, 4))):
         places = _few_cycles(rng, d) if rng.random() < 0.5 else rng.permutation(d)
         signs = rng.random(d) < (0.5 if rng.random() < 0.5 else 0.0)
-        ahead = places + d * signs
-        generators.append(np.concatenate([ahead, (ahead + d) % (2 * d)]))
-    rows = _generated(np.array(generators), most)
+        targets = places + d * signs
+        generators.append(np.concatenate([targets, (targets + d) % (2 * d)]))
+    rows = _generated(np.array(generators), max_order)
     if rows is None:
         return None
     matrices = np.zeros((len(rows), d, d))
@@ -408,7 +418,7 @@ def _signed(rng: np.random.Generator, d: int, most: int) -> tuple[str, np.ndarra
 
 
 def _few_cycles(rng: np.random.Generator, d: int) -> np.ndarray:
-    """A permutation all of whose cycles have one length, but for points that stay."""
+    """Draw a permutation whose cycles have one length, except for points that stay."""
     length = int(rng.integers(1, d + 1))
     order, places = rng.permutation(d), np.arange(d)
     for cycle in order[: d // length * length].reshape(-1, length):
@@ -416,20 +426,20 @@ def _few_cycles(rng: np.random.Generator, d: int) -> np.ndarray:
     return places
 
 
-def _blocks(rng: np.random.Generator, d: int, most: int) -> tuple[str, np.ndarray] | None:
-    """A product of two groups, each of which acts on coordinates of its own."""
+def _blocks(rng: np.random.Generator, d: int, max_order: int) -> tuple[str, np.ndarray] | None:
+    """Draw a product of two groups that act on separate coordinates."""
     if d < 3:
         return None
     first = int(rng.integers(2, d - 1)) if d > 3 else 2
-    a = _small(rng, min(24, most // 2))
-    b = _small(rng, min(24, most // a.order))
+    a = _small(rng, min(24, max_order // 2))
+    b = _small(rng, min(24, max_order // a.order))
     rational = bool(rng.random() < 0.5)
     one = random_representation(rng, a, first, rational=rational).repeat(b.order, axis=0)
     two = np.tile(random_representation(rng, b, d - first, rational=rational), (a.order, 1, 1))
     return f"{a.name} on {first} + {b.name} on {d - first}", _direct_sum([one, two])
 
 
-def _antipodal(rng: np.random.Generator, d: int, most: int) -> tuple[str, np.ndarray]:
+def _antipodal(rng: np.random.Generator, d: int, max_order: int) -> tuple[str, np.ndarray]:
     return "-1", np.array([np.eye(d), -np.eye(d)])
 
 
@@ -445,5 +455,5 @@ KINDS: dict[str, tuple[_Maker, float]] = {
     "signed": (_signed, 3.0),
     "blocks": (_blocks, 0.3),
 }
-"""The kinds of groups and how often each is drawn, by what they found at equal time for (d, K) from
+"""Kinds of groups and their weights in a draw, by their results at equal time for (d, K) from
 (5, 41) to (21, 77)."""

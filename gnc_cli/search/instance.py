@@ -1,6 +1,4 @@
-"""The values that a search works with: which code is sought, the rows that the user gives to it,
-how much is done for it, and on which part of a machine.
-"""
+"""Inputs of a search: the code to find, the user's rows, the effort, and the part of a machine."""
 
 import math
 import os
@@ -22,19 +20,19 @@ from gnc_cli.parameters import spelled
 from gnc_cli.runtime.deadline import Progress, StageProgress
 from gnc_cli.runtime.parallel import processes
 from gnc_cli.runtime.threads import limit_threads, threads_for
-from gnc_cli.search.effort import LARGE
+from gnc_cli.search.effort import MAX_DENSE
 
-_ROUNDING = 1e-12
-"""Difference from a certified value up to which a target is met: 0.2 by 0.20000000000000018."""
-_UNIT = 1e-14
-"""Rows this near to unit length are not touched."""
-_EQUAL = 1e-12
-"""Rows that differ by no more coincide."""
+_TARGET_TOLERANCE = 1e-12
+"""Largest gap to a certified value with which a target is met: 0.2 by 0.20000000000000018."""
+_UNIT_TOLERANCE = 1e-14
+"""Largest difference from 1 of the length of a row that is used as it is: a few roundings."""
+_EQUAL_ROWS_TOLERANCE = 1e-12
+"""Largest difference of the coordinates of two rows that coincide."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Instance:
-    """The code that is sought: K points in d dimensions, the problem, and what must hold."""
+    """The code to find: K points in d dimensions, the problem and its restrictions."""
 
     d: int
     K: int
@@ -43,50 +41,50 @@ class Instance:
     fixed: np.ndarray | None = None
     """Unit rows that stay, the first of the code, shape (F, d), float64."""
     symmetry: tuple[str, int] | None = None
-    """A group under which the code is invariant, and its order: `("antipodal", 2)` or
+    """Kind and order of a group under which the code is invariant: `("antipodal", 2)` or
     `("cyclic", n)`."""
     tau: tuple[float, ...] = ()
     """Temperatures of the feature model, one row of a sweep each."""
     weight_decay: float | None = None
-    """That of the feature model; None for unit lengths."""
+    """Weight decay of the feature model; None for unit lengths."""
     n: int = 1
-    """Samples per class of the feature model."""
+    """Number of samples per class of the feature model."""
     table: Table = None
-    """Known codes that the code is compared with; None for those of gnc."""
+    """Known codes to compare the code with; None for those of gnc."""
 
     @property
     def separate(self) -> bool:
-        """Whether weights and features are separate unknowns of a search: some rows are fixed."""
+        """True if weights and features are separate unknowns of a search: some rows are fixed."""
         return self.problem == "softmax" and self.fixed is not None
 
     @property
     def is_lines(self) -> bool:
-        """Whether K lines are sought, one row each, which a search sees as 2 K antipodal points."""
+        """True for K lines, one row each: 2 K antipodal points in a search."""
         return self.problem == "lines"
 
     @property
     def quantity(self) -> Quantity:
-        """What bounds speak of."""
+        """Quantity that the bounds of this problem limit."""
         return Quantity.LINES if self.is_lines else Quantity.ONE_VS_REST
 
     @property
     def restriction(self) -> str | None:
-        """The condition that most codes do not meet, in words; None without one."""
+        """Name of the condition that most codes do not meet; None without one."""
         return "fixed rows" if self.fixed is not None else "symmetry" if self.symmetry else None
 
     @property
     def is_large(self) -> bool:
-        """Whether it is too large for K x K matrices."""
-        return self.K > LARGE
+        """True if K x K matrices would be too large."""
+        return self.K > MAX_DENSE
 
     @cached_property
-    def known(self) -> BestKnown | None:
-        """The best known code of this size, or the best known lines."""
+    def best_known(self) -> BestKnown | None:
+        """Best known code of this size, or best known lines."""
         return best_lines(self.d, self.K) if self.is_lines else best(self.d, self.K, self.table)
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What must agree for the code of a file to be improved further."""
+        """Inputs that must agree for the code of a file to be improved further."""
         rows = b"" if self.fixed is None else np.ascontiguousarray(self.fixed).tobytes()
         return {
             "problem": self.problem,
@@ -102,13 +100,15 @@ class Instance:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """How much a search does, and where it stops."""
+    """The seed, the effort and the target of a search."""
 
     seed: int = 0
+    earlier_tasks: int = 0
+    """Number of tasks that earlier calls have done with this seed."""
     restarts: int | None = None
     """Number of starts; None: adapted to d and K."""
     steps: int | None = None
-    """Descent steps of a start; None: adapted to d and K."""
+    """Number of descent steps of a start; None: adapted to d and K."""
     target_distance: float = math.inf
     """Distance at which a search stops: rho, or 1 - max_cosine; infinite without a target."""
     progress: Progress | None = None
@@ -125,36 +125,45 @@ class Machine:
     device: str = "auto"
     """`auto`, `cpu`, `cuda` or `cuda:1`."""
     threads: int | None = None
-    """Threads on the CPU; None: as many as suit the work."""
+    """Number of threads on the CPU; None: one that suits the work."""
     workers: int | None = None
-    """Processes on this machine; None: one per core."""
+    """Number of processes on this machine; None: one per core."""
     cluster: str | None = None
     """Address of a Dask scheduler, in place of processes here."""
 
     @property
     def processes(self) -> int:
-        """The number of processes that work on this machine."""
+        """Number of processes that work on this machine."""
         return processes(self.workers, self.cluster)
 
     def limited_threads(self, flops_per_call: float) -> AbstractContextManager[object]:
-        """Limit libraries to the user's number of threads, or one that suits calls of this size."""
+        """Limit libraries to the user's number of threads, or one that suits calls of this size.
+
+        Args:
+            flops_per_call: floating-point operations of one call of a library.
+        """
         return limit_threads(threads_for(flops_per_call, self.threads))
 
 
 def target_distance(problem: str, target: float | None) -> float:
-    """Return a target as a distance, easier by what rounding may take away; infinite without one.
+    """Return a target as a distance, smaller by what rounding may take away; infinite without one.
 
     Args:
         problem: `softmax`, whose target is rho; of others it is a largest cosine or a coherence.
-        target: as the user gave it.
+        target: the user's number; None for no target.
     """
     if target is None:
         return math.inf
-    return (target if problem == "softmax" else 1.0 - target) - _ROUNDING
+    return (target if problem == "softmax" else 1.0 - target) - _TARGET_TOLERANCE
 
 
 def fixed_rows(source: Any, d: int, K: int) -> np.ndarray | None:
     """Read the rows that stay, from an array or a file, as unit rows (F, d), float64; or None.
+
+    Args:
+        source: an array (F, d), the path of a file, or None.
+        d: dimension.
+        K: number of points of the whole code.
 
     Raises:
         UsageError: there are K rows or more.
@@ -179,6 +188,12 @@ def fixed_rows(source: Any, d: int, K: int) -> np.ndarray | None:
 def start_rows(source: Any, d: int, K: int, seed: int) -> np.ndarray | None:
     """Read the rows of a start, from an array or a file, as unit rows (K, d), float64; or None.
 
+    Args:
+        source: an array (K, d), the path of a file, or None.
+        d: dimension.
+        K: number of points.
+        seed: of the random points that replace rows which coincide with another.
+
     Raises:
         DataError: they are not K rows of length d, or one of them is zero or not finite.
     """
@@ -187,7 +202,7 @@ def start_rows(source: Any, d: int, K: int, seed: int) -> np.ndarray | None:
         return None
     if len(rows) != K:
         raise DataError(f"{spelled('init')} holds {len(rows)} rows, K = {K}; they must agree")
-    return apart(rows, seed)
+    return replace_equal_rows(rows, seed)
 
 
 def _unit_rows(argument: str, source: Any, d: int) -> np.ndarray | None:
@@ -208,14 +223,15 @@ def _unit_rows(argument: str, source: Any, d: int) -> np.ndarray | None:
     norms = np.linalg.norm(rows, axis=1, keepdims=True)
     bad = np.flatnonzero(~(np.isfinite(norms) & (norms > 0.0)))
     if len(bad):
-        raise DataError(f"{name}: row {bad[0]} is zero or not finite; remove or mend it")
+        raise DataError(f"{name}: row {bad[0]} is zero or not finite; remove or fix it")
     # Unit rows stay as they are, bit for bit: dividing by a rounded 1 would change them.
-    return np.where(np.abs(norms - 1.0) <= _UNIT, rows, rows / norms)
+    return np.where(np.abs(norms - 1.0) <= _UNIT_TOLERANCE, rows, rows / norms)
 
 
-def apart(W: np.ndarray, seed: int) -> np.ndarray:
-    """Unit rows, of which those that coincide with another are random points: no gradient would
-    tell them which way to go. The same array where all are apart.
+def replace_equal_rows(W: np.ndarray, seed: int) -> np.ndarray:
+    """Replace unit rows (K, d) that coincide with an earlier row by random points.
+
+    No gradient would separate them. Where no rows coincide, the same array is returned.
     """
     equal = np.flatnonzero(_coinciding(W))
     if not len(equal):
@@ -226,9 +242,9 @@ def apart(W: np.ndarray, seed: int) -> np.ndarray:
 
 
 def _coinciding(W: np.ndarray) -> np.ndarray:
-    """Which rows coincide with an earlier row, to rounding, shape (m,)."""
-    # Neighbours along one random line: rows that coincide are neighbours there.
+    """Return a mask (m,) of the rows (m, d) that coincide with an earlier row to rounding."""
+    # Rows that coincide are neighbours in the order along one random line.
     order = np.argsort(W @ random_points(np.random.default_rng(0), 1, W.shape[1])[0], kind="stable")
     equal = np.zeros(len(W), dtype=bool)
-    equal[order[1:]] = np.abs(np.diff(W[order], axis=0)).max(axis=1) <= _EQUAL
+    equal[order[1:]] = np.abs(np.diff(W[order], axis=0)).max(axis=1) <= _EQUAL_ROWS_TOLERANCE
     return equal

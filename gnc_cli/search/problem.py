@@ -24,11 +24,11 @@ class Problem(ABC):
     """One minimax problem on spheres over one parametrisation."""
 
     rows_per_class: int
-    """Rows of `whole` per class: 1, or 2 with features."""
+    """Number of rows of `whole` per class: 1, or 2 with features."""
     relative: bool
-    """A value is a difference to the value of the row's own column: a margin."""
+    """True if a value is the difference to the value of the column of the row: a margin."""
     device: str = "cpu"
-    """Device on which torch descends; long descents are made without torch, on the CPU alone."""
+    """Device of descents with torch: with given rows, or on a GPU. Others need no torch."""
 
     def __init__(self, parametrisation: Parametrisation) -> None:
         self.parametrisation = parametrisation
@@ -36,59 +36,65 @@ class Problem(ABC):
 
     @property
     def pair_rows(self) -> int:
-        """Rows of the matrix of pairs that a gradient step works through; it has K columns."""
+        """Number of rows of the matrix of pairs of a gradient step, which has K columns."""
         return self.K if self.relative else self.parametrisation.unknown
 
     @abstractmethod
     def starts(self, rng: np.random.Generator, restarts: int) -> np.ndarray:
-        """Random points, shape (R, P, d)."""
+        """Draw random points, shape (R, P, d)."""
 
     @abstractmethod
     def from_code(self, weights: np.ndarray) -> np.ndarray:
-        """Points (P, d) of a whole code (K, d), features on their class weights."""
+        """Return the points (P, d) of a code (K, d), features on their class weights."""
 
     @abstractmethod
     def operands(self, points: "torch.Tensor") -> "tuple[torch.Tensor, torch.Tensor, torch.Tensor]":
-        """Rows (R, M, d), columns (R, K, d), each row's own column (M,): for the smooth maximum."""
+        """Return the operands of the smooth maximum of points (R, P, d).
+
+        These are rows (R, M, d), columns (R, K, d), and the column of each row's class (M,).
+        """
 
     @abstractmethod
     def distance(self, value: float) -> float:
-        """What a value means for the user's problem, which maximises it: 1 - max_cosine, or rho."""
+        """Convert a value to the distance that the user's problem maximises.
+
+        It is 1 - max_cosine (Tammes), or rho (softmax).
+        """
 
     @abstractmethod
     def whole(self, points: np.ndarray) -> np.ndarray:
-        """All rows, shape (K, d) or (2 K, d)."""
+        """Return all rows of points (P, d), shape (K, d) or (2 K, d)."""
 
     @abstractmethod
     def unknowns(self, whole: np.ndarray) -> np.ndarray:
-        """The points that `whole` was made of; its inverse."""
+        """Return the points (P, d) of all rows: the inverse of `whole`."""
 
     @abstractmethod
     def active_pairs(self, whole: np.ndarray, threshold: float) -> ActivePairs:
-        """Pairs whose value is at least the threshold (all of them for -inf)."""
+        """Return the pairs whose value is at least the threshold (all of them for -inf)."""
 
     def scale(self, value: float) -> float:
-        """The distance that a value means, positive: lengths of steps and errors go with it."""
+        """Return the distance of a value, positive: lengths of steps and errors scale with it."""
         return max(self.distance(value), 1e-12)
 
     def objective(self, points: "torch.Tensor", sharpness: "torch.Tensor") -> "torch.Tensor":
-        """Smoothed value of each restart, (R,), differentiable."""
+        """Return the smoothed value of each restart (R, P, d), shape (R,), differentiable."""
         from gnc_cli.geometry.smoothing import smooth_maximum
 
         return smooth_maximum(*self.operands(points), sharpness, relative=self.relative)
 
     def estimate(self, points: "torch.Tensor", sharpness: "torch.Tensor") -> "torch.Tensor":
-        """Value that each restart leads to, (R,)."""
+        """Estimate the value to which each restart (R, P, d) leads, shape (R,)."""
         from gnc_cli.geometry.smoothing import weighted_estimate
 
         return weighted_estimate(*self.operands(points), sharpness, relative=self.relative)
 
     def value(self, whole: np.ndarray) -> float:
-        """The largest value over all pairs."""
+        """Return the largest value over all pairs of rows (K, d) or (2 K, d)."""
         return self.active_pairs(whole, -np.inf).largest(whole)
 
     def symmetric(self, whole: np.ndarray) -> np.ndarray:
-        """`whole` with exact symmetry again, after steps that knew nothing of it."""
+        """Restore the exact symmetry of all rows, after steps without it."""
         points = self.unknowns(whole)
         if self.parametrisation.projections is not None:
             points = np.einsum("mab,mb->ma", self.parametrisation.projections, points)
@@ -96,14 +102,14 @@ class Problem(ABC):
         return self.whole(points)
 
     def movable(self) -> np.ndarray:
-        """Which rows of `whole` may move, bool."""
+        """Return a mask of the rows of `whole` that may move."""
         movable = np.ones(self.rows_per_class * self.K, dtype=bool)
         movable[: self.parametrisation.num_fixed] = False
         return movable
 
     @property
     def coordinates(self) -> int:
-        """Tangent coordinates of the polish."""
+        """Number of tangent coordinates of the polish."""
         return int(self.movable().sum()) * (self.d - 1)
 
 
@@ -113,25 +119,32 @@ class Tammes(Problem):
     rows_per_class, relative = 1, False
 
     def starts(self, rng: np.random.Generator, restarts: int) -> np.ndarray:
+        """Draw random unknown rows, shape (R, M, d)."""
         return self.parametrisation.random(rng, restarts)
 
     def from_code(self, weights: np.ndarray) -> np.ndarray:
-        return weights[self.parametrisation.representatives]
+        """Return the unknown rows (M, d) of a code (K, d)."""
+        return np.asarray(weights[self.parametrisation.representatives])
 
     def operands(self, points: "torch.Tensor") -> "tuple[torch.Tensor, torch.Tensor, torch.Tensor]":
-        own = self.parametrisation.tensor("representatives", points.device)
-        return points, self.parametrisation.expand(points), own
+        """Return unknown rows (R, M, d), whole codes (R, K, d) and the column of each row (M,)."""
+        columns = self.parametrisation.tensor("representatives", points.device)
+        return points, self.parametrisation.expand(points), columns
 
     def distance(self, value: float) -> float:
+        """Return 1 - max_cosine."""
         return 1.0 - value
 
     def whole(self, points: np.ndarray) -> np.ndarray:
+        """Return the code (K, d) of unknown rows (M, d)."""
         return self.parametrisation.code(points)
 
     def unknowns(self, whole: np.ndarray) -> np.ndarray:
-        return whole[self.parametrisation.representatives]
+        """Return the unknown rows (M, d) of a code (K, d)."""
+        return np.asarray(whole[self.parametrisation.representatives])
 
     def active_pairs(self, whole: np.ndarray, threshold: float) -> ActivePairs:
+        """Return the pairs of a code (K, d) with a cosine of at least the threshold."""
         gram = whole @ whole.T
         fixed = self.parametrisation.num_fixed
         gram[:fixed, :fixed] = -np.inf  # constant: nothing to optimise there
@@ -151,18 +164,21 @@ class SoftmaxCode(Problem):
     rows_per_class, relative = 2, True
 
     def starts(self, rng: np.random.Generator, restarts: int) -> np.ndarray:
+        """Draw random unknown rows and features, shape (R, M + K, d)."""
         weights = self.parametrisation.random(rng, restarts)
         features = np.array([self.parametrisation.code(rows) for rows in weights])
         # Half of the restarts begin with features on their weights, half with features anywhere.
-        away = rng.standard_normal(features.shape) * (np.arange(restarts) % 2)[:, None, None]
-        features = features + away
+        noise = rng.standard_normal(features.shape) * (np.arange(restarts) % 2)[:, None, None]
+        features = features + noise
         features /= np.linalg.norm(features, axis=-1, keepdims=True)
         return np.concatenate([weights, features], axis=1)
 
     def from_code(self, weights: np.ndarray) -> np.ndarray:
+        """Return the points (M + K, d) of a code (K, d), features on their class weights."""
         return np.concatenate([weights[self.parametrisation.representatives], weights])
 
     def operands(self, points: "torch.Tensor") -> "tuple[torch.Tensor, torch.Tensor, torch.Tensor]":
+        """Return features (R, K, d), class weights (R, K, d) and the class of each feature (K,)."""
         unknown = self.parametrisation.unknown
         weights = self.parametrisation.expand(points[:, :unknown].contiguous())
         import torch
@@ -170,16 +186,20 @@ class SoftmaxCode(Problem):
         return points[:, unknown:].contiguous(), weights, torch.arange(self.K, device=points.device)
 
     def distance(self, value: float) -> float:
+        """Return the margin rho, of which the value is the negative."""
         return -value
 
     def whole(self, points: np.ndarray) -> np.ndarray:
+        """Return weights and features (2 K, d) of points (M + K, d)."""
         unknown = self.parametrisation.unknown
         return np.concatenate([self.parametrisation.code(points[:unknown]), points[unknown:]])
 
     def unknowns(self, whole: np.ndarray) -> np.ndarray:
+        """Return the points (M + K, d) of weights and features (2 K, d)."""
         return np.concatenate([whole[self.parametrisation.representatives], whole[self.K :]])
 
     def active_pairs(self, whole: np.ndarray, threshold: float) -> ActivePairs:
+        """Return the pairs of weights and features (2 K, d) with at least this negative margin."""
         weights, features = whole[: self.K], whole[self.K :]
         values = features @ weights.T
         values -= np.diag(values)[:, None].copy()
@@ -193,31 +213,33 @@ class Candidate:
     """A configuration of a problem and its value."""
 
     value: float
-    """Polished value, or the estimate of where its basin leads."""
+    """Polished value, or the estimate of the value to which the basin leads."""
     whole: np.ndarray
-    """All rows, [W] or [W; H]."""
+    """All rows, [W] or [W; H]: shape (K, d) or (2 K, d)."""
     stationarity: float = np.inf
+    """Largest component of the first-order condition; infinite before a polish."""
     restricted: Problem | None = None
-    """The problem over the user's symmetry, which the candidate must keep; None where free."""
+    """Problem over a symmetry that the candidate must keep; None for a free one."""
     active: tuple[ActivePairs, np.ndarray] | None = None
     """Active pairs of the polish and their multipliers."""
     origin: str = ""
-    """The group or construction that its first start was made with; empty for a random one."""
+    """Group or construction of the first start; empty for a random one."""
     sharp: bool = False
-    """A long descent ended in these rows, at the last sharpness of a refinement."""
+    """True for the end of a long descent, at the last sharpness of a refinement."""
     draw: int | None = None
-    """The seed of the random group over whose orbits it was descended; None for others."""
+    """Seed of the random group of a descent over orbits; None for others."""
 
     @property
     def polished(self) -> bool:
-        """The value is exact; first-order conditions are met or nearly so, unless the polish was
-        left above its bar.
+        """True after a polish: the value is exact.
+
+        The first-order conditions hold nearly at least, unless the polish stopped above its bar.
         """
         return bool(np.isfinite(self.stationarity))
 
 
 def typical_scale(d: int, K: int) -> float:
-    """What 1 - max_cosine of a good code is like: twice the covering bound, at most 1.
+    """Estimate 1 - max_cosine of a good code: twice the covering bound, at most 1.
 
     Example:
         >>> 0.3 < typical_scale(10, 100) < 0.7

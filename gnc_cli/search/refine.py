@@ -1,15 +1,15 @@
-"""From a candidate to a stationary code, and how stationary that code is.
+"""Polish and refinement of a candidate, and the stationarity of the code.
 
-Newton's polish (`geometry.polish`) where its matrix can be factorised, L-BFGS on the smoothed
-maximum beyond. Then first-order optimality by a linear programme: over tangent moves u of the free
-rows, every coordinate at most 1 radian, minimise the largest of `c_p + <grad c_p, u>`. What its
-optimum lies below the present value is the first-order gain; at a first-order (KKT) point it is 0.
-By duality convex multipliers bound it: `gain <= sum lambda (max c - c) + |J^T lambda|_1`, and
-polished multipliers make that bound tight to rounding. Where the bound is not small the programme
-itself is solved (HiGHS).
+A candidate has Newton's polish (`geometry.polish`) where its matrix can be factorised, or else
+L-BFGS on the smoothed maximum. Its first-order optimality is the optimum of a linear program: over
+tangent moves u of the free rows, every coordinate at most 1 radian, minimise the largest of
+`c_p + <grad c_p, u>`. The first-order gain is the present value less this optimum, and 0 at a
+first-order (KKT) point. By duality convex multipliers bound it:
+`gain <= sum lambda (max c - c) + |J^T lambda|_1`, and polished multipliers make that bound tight to
+rounding. Where the bound is not small the program itself is solved (HiGHS).
 
-A first-order point may be a saddle. `settle` asks the second-order test (`geometry.second_order`)
-and goes on from a saddle by its direction of descent.
+A first-order point may be a saddle. `settle` applies the second-order test
+(`geometry.second_order`) and continues from a saddle along its direction of descent.
 """
 
 from collections.abc import Callable
@@ -26,11 +26,14 @@ from gnc_cli.search.parametrisation import free
 from gnc_cli.search.problem import Candidate, Problem, Tammes
 
 _Smoothed = Callable[[np.ndarray], tuple[float, np.ndarray]]
-_SHARPNESS = (1e4, 1e5, 1e6)
-_SMALL = 1e-9
-_MOST_ENTRIES = 2_000_000
-_MOST_SADDLES = 5
-"""Saddles left one after the other."""
+_REFINED_SHARPNESS = (1e4, 1e5, 1e6)
+"""Sharpness of the stages of L-BFGS, times the scale."""
+_MAX_EXACT_BOUND = 1e-9
+"""Largest dual bound that stands for the gain, whose linear program is not solved then."""
+_MAX_ENTRIES = 2_000_000
+"""Largest number of entries of a linear program: larger ones take too long."""
+_MAX_SADDLES = 5
+"""Largest number of saddles to leave, one after the other: each takes a polish."""
 
 
 @dataclass(frozen=True)
@@ -40,10 +43,10 @@ class FirstOrder:
     stationarity: float
     """Largest absolute component of sum lambda grad c."""
     gain: float
-    """Optimum of the linear programme, or its dual bound where that is below 1e-9; NaN where the
-    programme was not solved."""
+    """Optimum of the linear program, or its dual bound where that is below 1e-9; NaN where the
+    program was not solved."""
     bound: float = np.inf
-    """The dual bound of the gain: how much at most a first-order move could gain."""
+    """Dual bound of the gain: no first-order move gains more."""
 
 
 def polish_candidate(
@@ -54,11 +57,16 @@ def polish_candidate(
     bar: float = np.inf,
     first_gap: float = FIRST_GAP,
 ) -> Candidate:
-    """The candidate polished; unpolished where that broke a symmetry it must keep.
+    """Polish a candidate, or return it unpolished where that breaks a symmetry that it must keep.
 
-    A basin that is predicted to end above `bar` is left early.
+    Args:
+        problem: with the pairs and the scale.
+        candidate: its rows, and the problem over its symmetry.
+        deadline: polled at each step.
+        bar: the polish stops early in a basin with a higher predicted end.
+        first_gap: first gap of the interior point.
     """
-    done = polish(
+    end = polish(
         candidate.whole,
         problem.active_pairs,
         problem.movable(),
@@ -67,15 +75,15 @@ def polish_candidate(
         bar=bar,
         first_gap=first_gap,
     )
-    whole, value = done.points, done.value
+    whole, value = end.points, end.value
     if candidate.restricted is not None:
         whole = candidate.restricted.symmetric(whole)
         value = problem.value(whole)
-        if value > done.value + 1e-9:
+        if value > end.value + 1e-9:
             return candidate
-    active = done.pairs, done.multipliers
+    active = end.pairs, end.multipliers
     return replace(
-        candidate, value=value, whole=whole, stationarity=done.stationarity, active=active
+        candidate, value=value, whole=whole, stationarity=end.stationarity, active=active
     )
 
 
@@ -88,16 +96,24 @@ def refine(
     deadline: Deadline,
     sharp: bool = False,
 ) -> tuple[np.ndarray, FirstOrder]:
-    """L-BFGS on the smoothed maximum at sharpness 1e4, 1e5, 1e6 / scale, where Newton is too large.
+    """Minimise the smoothed maximum by L-BFGS at sharpness 1e4, 1e5, 1e6 / scale.
 
-    The softmax weights at the last sharpness estimate the multipliers, so the gradient's size there
-    is an honest stationarity. When the deadline expires, the best point so far is returned.
+    It serves where the matrix of Newton's polish is too large. The softmax weights at the last
+    sharpness estimate the multipliers, so that the size of the gradient there is a stationarity.
 
     Args:
-        sharp: the rows are the end of a descent to the last sharpness, and stay as they are.
+        problem: with the objective.
+        whole: all rows, shape (K, d) or (2 K, d).
+        scale: of the problem at the value of these rows.
+        steps: largest number of steps at each sharpness.
+        deadline: polled at each step; the best point so far is returned when it expires.
+        sharp: True for the end of a descent to the last sharpness, whose rows stay as they are.
+
+    Returns:
+        All rows, shaped like `whole`, and their stationarity.
     """
     points = problem.unknowns(whole)
-    for sharpness in () if sharp else _SHARPNESS:
+    for sharpness in () if sharp else _REFINED_SHARPNESS:
         points, _ = lbfgs(
             _smoothed(problem, sharpness / scale),
             points,
@@ -109,13 +125,13 @@ def refine(
         )
         if deadline.expired:
             break
-    _, gradient = _smoothed(problem, _SHARPNESS[-1] / scale)(points)
+    _, gradient = _smoothed(problem, _REFINED_SHARPNESS[-1] / scale)(points)
     tangent = gradient - (gradient * points).sum(1, keepdims=True) * points
     return problem.whole(points), FirstOrder(float(np.abs(tangent).max()), np.nan)
 
 
 def _smoothed(problem: Problem, sharpness: float) -> _Smoothed:
-    """The smoothed maximum of unit rows (P, d) and its gradient along the parametrisation."""
+    """Return the smoothed maximum of unit rows (P, d) with its gradient in the parametrisation."""
     if isinstance(problem, Tammes) and not problem.parametrisation.num_fixed:
         return smoothed_cosine(problem.parametrisation, sharpness)
     import torch
@@ -138,11 +154,14 @@ def first_order(
     free: np.ndarray,
     deadline: Deadline,
 ) -> FirstOrder:
-    """Stationarity and gain of unit rows (P, d), of which those in `free` (P,) may move.
+    """Compute the stationarity and the first-order gain of unit rows.
 
     Args:
-        pairs: those near the largest, m of them; multipliers: convex weights (m,).
-        deadline: of the linear programme.
+        points: unit rows, shape (P, d).
+        pairs: m pairs near the largest value.
+        multipliers: convex weights of the pairs, shape (m,).
+        free: mask of the rows that may move, shape (P,).
+        deadline: of the linear program.
     """
     values = pairs.values(points)
     linear = linearise(pairs, points, free)
@@ -150,9 +169,9 @@ def first_order(
     gap = float(multipliers @ (values.max() - values))
     stationarity = float(np.abs(gradient).max(initial=0.0))
     bound = gap + float(np.abs(gradient).sum())
-    if bound <= _SMALL:
+    if bound <= _MAX_EXACT_BOUND:
         return FirstOrder(stationarity, bound, bound)
-    if deadline.expired or sum(g.size for g in linear.gradients) > _MOST_ENTRIES:
+    if deadline.expired or sum(g.size for g in linear.gradients) > _MAX_ENTRIES:
         return FirstOrder(stationarity, np.nan, bound)
     move = linear.best_move(values, 1.0, deadline)
     if move is None:
@@ -164,12 +183,15 @@ def first_order(
 def settle(
     problem: Problem, candidate: Candidate, deadline: Deadline
 ) -> tuple[Candidate, SecondOrder | None]:
-    """A polished candidate, or the better one below it where it is a saddle; the last verdict.
+    """Descend from a polished candidate while it is a saddle.
 
     A candidate that must keep a symmetry stays: the direction of descent may break it.
+
+    Returns:
+        The candidate, or a better one; the result of the last test, None without a test.
     """
     verdict = None
-    for _ in range(_MOST_SADDLES):
+    for _ in range(_MAX_SADDLES):
         if candidate.active is None:
             break
         verdict = second_order(
@@ -182,16 +204,16 @@ def settle(
         )
         if verdict.lower is None or candidate.restricted is not None:
             break
-        below = Candidate(problem.value(verdict.lower), verdict.lower)
-        below = polish_candidate(problem, below, deadline)
-        if not below.value < candidate.value - 1e-12:
+        lower = Candidate(problem.value(verdict.lower), verdict.lower)
+        lower = polish_candidate(problem, lower, deadline)
+        if not lower.value < candidate.value - 1e-12:
             break
-        candidate, verdict = below, None
+        candidate, verdict = lower, None
     return candidate, verdict
 
 
 def examine(weights: np.ndarray, deadline: Deadline) -> SecondOrder:
-    """The second-order test of a given code (K, d), with the multipliers of its polish."""
+    """Apply the second-order test to a code (K, d), with the multipliers of its polish."""
     K, d = weights.shape
     problem = Tammes(free(d, K))
     candidate = Candidate(problem.value(weights), weights)

@@ -36,7 +36,7 @@ from gnc_cli.parameters import (
     spelled,
     whole,
 )
-from gnc_cli.search.effort import LARGE
+from gnc_cli.search.effort import MAX_DENSE
 
 
 class ProblemName(StrEnum):
@@ -182,7 +182,7 @@ class Solve(Call):
     restarts: Annotated[
         int | None,
         Parameter(
-            f"Number of starts, for K up to {LARGE}; 0 only polishes --init. Default "
+            f"Number of starts, for K up to {MAX_DENSE}; 0 only polishes --init. Default "
             "adapts to d and K.",
             whole(0, MOST_SAMPLES),
             _SEARCH,
@@ -192,7 +192,7 @@ class Solve(Call):
     steps: Annotated[
         int | None,
         Parameter(
-            f"Descent steps, for K beyond {LARGE} and ufm; others have --restarts. Default "
+            f"Descent steps, for K beyond {MAX_DENSE} and ufm; others have --restarts. Default "
             "adapts to d and K.",
             whole(1, MOST_SAMPLES),
             _SEARCH,
@@ -286,9 +286,9 @@ def _contradictions(call: Solve) -> Iterator[UsageError]:
     if call.symmetry is not None and call.symmetry[1] > call.K:
         symmetry = spelled("symmetry", ":".join(map(str, call.symmetry)))
         yield UsageError(f"{symmetry} has orbits longer than {spelled('K', call.K)}; lower it")
-    is_large = call.construction is None and call.K > LARGE
+    is_large = call.construction is None and call.K > MAX_DENSE
     if call.steps is not None and not (ufm or is_large):
-        condition = f"K > {LARGE} or {spelled('problem', 'ufm')}"
+        condition = f"K > {MAX_DENSE} or {spelled('problem', 'ufm')}"
         yield requires("steps", condition, f"set the effort with {spelled('restarts')}")
     if call.restarts == 0 and call.init is None:
         init = spelled("init")
@@ -297,5 +297,5 @@ def _contradictions(call: Solve) -> Iterator[UsageError]:
     for name, value in plain_descent.items():
         if is_large and value not in (None, False):
             option = spelled(name, call.problem if name == "problem" else None)
-            reason = f"K up to {LARGE}, as K = {call.K} is one plain descent"
+            reason = f"K up to {MAX_DENSE}, as K = {call.K} is one plain descent"
             yield UsageError(f"{option} requires {reason}; drop {option}")

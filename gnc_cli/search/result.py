@@ -22,7 +22,7 @@ from gnc_cli.records import (
     WORD,
     Result,
 )
-from gnc_cli.search.effort import LARGE, beyond_descents
+from gnc_cli.search.effort import MAX_DENSE, beyond_descents
 
 if TYPE_CHECKING:
     import numpy as np
@@ -291,7 +291,7 @@ class SolveResult(Result):
         done = end in (Outcome.CONVERGED, Outcome.CONSTRUCTED, Outcome.STORED)
         if done and self.optimum is not None and self.optimum.proved:
             return "nothing to improve"
-        behind = self.K > LARGE and beyond_descents(self.d, self.K, self.max_cosine or 0.0)
+        behind = self.K > MAX_DENSE and beyond_descents(self.d, self.K, self.max_cosine or 0.0)
         if end is Outcome.CONSTRUCTED and behind:
             return "built from algebra; a descent of minutes ends far behind"
         advice, hits = end.advice, self.hits or 0

@@ -19,7 +19,7 @@ from gnc_cli.limits.registry import possible_table
 from gnc_cli.parameters import check_current_folder, spelled
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.threads import resolve_device
-from gnc_cli.search.effort import LARGE
+from gnc_cli.search.effort import MAX_DENSE
 from gnc_cli.search.instance import Instance, Machine, Plan, fixed_rows, start_rows, target_distance
 from gnc_cli.search.request import STORED, Solve
 from gnc_cli.search.result import Outcome, SolveResult, SolveSweep
@@ -189,8 +189,8 @@ def _choose_lines(
         if known is None:
             lines = spelled("problem", "lines")
             raise UsageError(
-                f"{lines} requires K up to {LARGE}, as no construction has {values[0].K:,} lines "
-                f"in {values[0].d:,} dimensions; lower {spelled('K')}"
+                f"{lines} requires K up to {MAX_DENSE}, as no construction has {values[0].K:,} "
+                f"lines in {values[0].d:,} dimensions; lower {spelled('K')}"
             )
         return known
     search = _search(values, start, tasks)

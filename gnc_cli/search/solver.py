@@ -1,4 +1,4 @@
-"""From (d, K) to one code: which problem is searched, from where, and what is said of its end.
+"""The search for a code: its problem, its first start, its last polish and its outcome.
 
 By the bisector theorem (docs/theory/theorem.md) every Tammes code is a Softmax Code, so both
 problems are one search: the Tammes problem, with half the unknowns. Weights and features are
@@ -21,11 +21,11 @@ from gnc_cli.runtime.parallel import WORTH_PROCESSES, Pool
 from gnc_cli.search.descent import step_seconds
 from gnc_cli.search.effort import (
     MAX_UNKNOWNS,
-    UNLIMITED,
+    UNLIMITED_TASKS,
     Effort,
     is_long,
     plan_effort,
-    polish_is_dear,
+    polish_exceeds_budget,
     polish_seconds,
 )
 from gnc_cli.search.instance import Instance, Plan
@@ -36,18 +36,22 @@ from gnc_cli.search.result import Course, Outcome
 from gnc_cli.search.schedule import SearchState, search
 from gnc_cli.search.symmetric import user_orbits
 
-_LAST_POLISHES = 2
+_MAX_LAST_POLISHES = 2
+"""Largest number of candidates that are polished or refined after the search."""
 _REFINE_STEPS = 300
-_LBFGS = 5.0
+"""Largest number of steps of L-BFGS at each sharpness, after the search."""
+_LBFGS_STEP = 5.0
 """Time of a step of L-BFGS in float64, in steps of a descent."""
-_POLISH_SHARE = 1 / 3
-"""Of a time limit, for the last polish at most."""
-_POLISH = 10.0
-"""Seconds of the polish of a start, and a tenth of a time limit, at most."""
-_WORSE = 1e-9
-"""A value above another by more is no rounding."""
-_STATIONARY = 1e-9
-"""A candidate less stationary than this, from a search cut short, is polished once more."""
+_MAX_LAST_SHARE = 1 / 3
+"""Largest share of a time limit for the last polish: the search has the rest."""
+_MAX_START_SECONDS = 10.0
+"""Largest number of seconds for the polish of a start, which also takes a tenth of a time limit at
+most, so that the search has time."""
+_VALUE_ROUNDING = 1e-9
+"""Largest difference of two values that may be rounding."""
+_MAX_STATIONARITY = 1e-9
+"""Largest stationarity of a finished polish: a candidate of a search cut short is polished again
+above."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,10 +59,11 @@ class SearchSolution(Course):
     """The best code of a search."""
 
     weights: np.ndarray
+    """Unit rows, shape (K, d): of lines one row each."""
     polished: bool
-    """The first-order conditions hold to the digits of a polish."""
+    """True if the first-order conditions hold to the digits of a polish."""
     tasks: int
-    """Tasks done with this seed, those of earlier calls included."""
+    """Number of tasks with this seed, those of earlier calls included."""
 
 
 def solve_code(
@@ -69,24 +74,23 @@ def solve_code(
     *,
     init: np.ndarray | None = None,
     origin: str = "",
-    tasks: int = 0,
-    target_distance: float = np.inf,
     device: str = "cpu",
     save: Callable[[np.ndarray, int], None] | None = None,
 ) -> SearchSolution:
     """Search for a Tammes code or a Softmax Code.
 
     Args:
+        instance: the size, the problem and its restrictions.
+        plan: the seed, the effort, the target and the number of earlier tasks.
         deadline: polled at each step; time for the last polish and the certificate is kept.
         pool: the processes that work.
         init: a code (K, d), the first start; the result is never worse.
-        origin: of this start: a construction or a stored code; empty for the user's own.
-        tasks: number of tasks that earlier calls have done with this seed.
-        target_distance: stop at a code of this distance: 1 - max_cosine (Tammes), or rho (softmax).
-        save: called after each task with the best code and the number of tasks done.
+        origin: of this start: a construction or a stored code; empty for a user's code.
+        device: of the descents with torch.
+        save: called after each task with the best code and the number of tasks so far.
 
     Raises:
-        UsageError: the symmetry does not fit (d, K).
+        UsageError: the symmetry does not fit (d, K), or `init` does not have it.
     """
     parametrisation = _parametrisation(instance, plan.seed)
     problem: Problem = (SoftmaxCode if instance.separate else Tammes)(parametrisation)
@@ -96,11 +100,9 @@ def solve_code(
     if min(effort.tasks * effort.seconds, searching.remaining) <= WORTH_PROCESSES:
         pool = Pool()
 
-    state = SearchState(tasks=tasks)
+    state = SearchState(tasks=plan.earlier_tasks)
     if init is None and instance.separate:
-        init = _around_given_rows(
-            instance, plan, parametrisation, effort, searching, pool, device, state
-        )
+        init = _around_given_rows(instance, plan, problem, effort, searching, pool, state)
     if init is not None and instance.is_lines:
         init = antipodes(init)
     if init is not None:
@@ -117,27 +119,28 @@ def solve_code(
         state,
         deadline=searching,
         pool=pool,
-        target_distance=target_distance,
+        target_distance=plan.target_distance,
         symmetry=instance.symmetry,
-        device=device,
     ):
         _report(instance, plan, problem, effort, searching, state)
         if save is not None and state.best is not None:
             save(_rows(instance, state.best), state.tasks)
     best = _best(problem, state, deadline)
-    if best is None:  # stopped before the first task had an end
+    if best is None:  # stopped before the end of the first task
         points = problem.starts(np.random.default_rng([plan.seed, 0]), 1)[0]
         best = Candidate(np.inf, problem.whole(points))
     best, second = settle(problem, best, deadline)
-    if instance.is_lines:  # codes nearby that are not antipodal say nothing of lines
+    if instance.is_lines:  # the test moves to codes that are not antipodal, and so no lines
         second = None
     order = None
     if best.active is not None:
         order = first_order(best.whole, *best.active, problem.movable(), deadline)
     elif best.polished:  # refined, with no multipliers
         order = FirstOrder(best.stationarity, np.nan)
-    history = np.array([(step, _shown(instance, problem, value)) for step, value in state.history])
-    finished = not searching.expired or problem.distance(best.value) >= target_distance
+    history = np.array(
+        [(step, _user_value(instance, problem, value)) for step, value in state.history]
+    )
+    finished = not searching.expired or problem.distance(best.value) >= plan.target_distance
     polished = order is not None and (
         order.gain <= 1e-9 or (order.stationarity <= 1e-9 and order.bound <= 1e-7)
     )
@@ -169,57 +172,58 @@ def solve_code(
 
 
 def _rows(instance: Instance, best: Candidate) -> np.ndarray:
-    """Return the rows of a code, or the first of the two of each line, shape (K, d)."""
+    """Return the rows of a code, or the first of the two points of each line, shape (K, d)."""
     return best.whole[::2] if instance.is_lines else best.whole[: instance.K]
 
 
 def _reserve(problem: Problem, deadline: Deadline) -> float:
-    """Seconds of a time limit kept for the last polish and the certificate: a third at most."""
+    """Return the seconds to keep for the last polish and the certificate, a third at most."""
     if deadline.seconds is None:
         return 0.0
     steps = 1 if is_long(problem) else _REFINE_STEPS
-    last = _LBFGS * steps * step_seconds(problem.d, problem.K, problem.K)
+    seconds = _LBFGS_STEP * steps * step_seconds(problem.d, problem.K, problem.K)
     if _can_polish(problem, deadline):
-        last += polish_seconds(problem.coordinates)
-    return min(deadline.seconds / 3, 0.2 + 2e-3 * problem.K + last)
+        seconds += polish_seconds(problem.coordinates)
+    return min(deadline.seconds / 3, 0.2 + 2e-3 * problem.K + seconds)
 
 
 def _can_polish(problem: Problem, deadline: Deadline) -> bool:
-    """Whether there is memory for the last polish, and a third of the time limit is enough for it:
-    else estimates choose, and L-BFGS refines.
+    """Return whether the memory and a third of the time limit are enough for the last polish.
+
+    Otherwise estimates choose the code, and L-BFGS refines it.
     """
     n, seconds = problem.coordinates, deadline.seconds
-    return n <= MAX_UNKNOWNS and (seconds is None or polish_seconds(n) <= _POLISH_SHARE * seconds)
+    return n <= MAX_UNKNOWNS and (seconds is None or polish_seconds(n) <= _MAX_LAST_SHARE * seconds)
 
 
 def _best(problem: Problem, state: SearchState, deadline: Deadline) -> Candidate | None:
-    """The best of all, after those that lead to a better code have been polished or refined."""
+    """Polish or refine the candidates with better estimates, and return the best code of all."""
     best = state.best
     if best is None:
         return None
     polishes = _can_polish(problem, deadline)
     rough = sorted(state.archive, key=lambda c: c.value)
     better = [c for c in rough if not c.polished and c.value < best.value]
-    for candidate in [*better, best][: _LAST_POLISHES if polishes else 1]:
+    for candidate in [*better, best][: _MAX_LAST_POLISHES if polishes else 1]:
         if deadline.expired:
             break
-        if candidate.active is None or candidate.stationarity > _STATIONARY:
-            if not polishes or polish_is_dear(problem.coordinates, deadline.seconds):
+        if candidate.active is None or candidate.stationarity > _MAX_STATIONARITY:
+            if not polishes or polish_exceeds_budget(problem.coordinates, deadline.seconds):
                 whole, order = _refine(problem, candidate, deadline)
                 candidate = replace(
                     candidate, whole=whole, active=None, stationarity=order.stationarity
                 )
-            done = _no_worse(problem, candidate, deadline) if polishes else candidate
-            value = problem.value(done.whole)
+            end = _polish_no_worse(problem, candidate, deadline) if polishes else candidate
+            value = problem.value(end.whole)
             if value <= best.value:
-                best = replace(done, value=value)
+                best = replace(end, value=value)
     return best
 
 
 def _start(
     instance: Instance, problem: Problem, init: np.ndarray, origin: str, deadline: Deadline
 ) -> Candidate:
-    """A whole code as the first candidate, polished where that is cheap and makes it no worse."""
+    """Return a code (K, d) as the first candidate, polished if that is cheap and no worse."""
     whole = problem.whole(problem.from_code(init))
     restricted = problem if instance.is_lines else None
     if instance.symmetry is not None:
@@ -228,13 +232,17 @@ def _start(
     if instance.separate:
         whole = np.concatenate([init, one_vs_rest(init, deadline=deadline).directions])
     start = Candidate(problem.value(whole), whole, restricted=restricted, origin=origin)
-    if polish_is_dear(problem.coordinates, deadline.seconds):
+    if polish_exceeds_budget(problem.coordinates, deadline.seconds):
         return start
-    return _no_worse(problem, start, deadline.limited(min(_POLISH, 0.1 * deadline.remaining)))
+    return _polish_no_worse(
+        problem, start, deadline.limited(min(_MAX_START_SECONDS, 0.1 * deadline.remaining))
+    )
 
 
 def _orbits_of(code: np.ndarray, order: int) -> Parametrisation:
-    """The cyclic group of a code whose first rows are its orbits of full length, one by one.
+    """Return the orbits of the cyclic group of a code (K, d).
+
+    The first rows of the code are its orbits of full length, one after the other.
 
     Raises:
         UsageError: the code has no such symmetry.
@@ -243,36 +251,39 @@ def _orbits_of(code: np.ndarray, order: int) -> Parametrisation:
     for number in range(K // order, 0, -1):  # other rows may lie in short orbits
         orbits = code[: number * order].reshape(-1, order, d)
         images = np.roll(orbits, -1, axis=1)
-        left, _, right = np.linalg.svd(images.reshape(-1, d).T @ orbits.reshape(-1, d))
-        generator = left @ right
-        whole = np.round(generator)  # entries 0 and 1, exactly: antipodes stay antipodes
-        generator = np.where(np.abs(generator - whole) < 1e-12, whole, generator)
+        left_vectors, _, right_vectors = np.linalg.svd(
+            images.reshape(-1, d).T @ orbits.reshape(-1, d)
+        )
+        generator = left_vectors @ right_vectors
+        integral = np.round(generator)  # entries 0 and 1, exactly: antipodes stay antipodes
+        generator = np.where(np.abs(generator - integral) < 1e-12, integral, generator)
         if np.allclose(orbits @ generator.T, images, atol=1e-9):
             return cyclic_orbits(generator, order, K)
-    raise UsageError(f"{spelled('symmetry')}: the code to go on from does not have this symmetry")
+    raise UsageError(f"{spelled('symmetry')}: the code to start from does not have this symmetry")
 
 
-def _no_worse(problem: Problem, candidate: Candidate, deadline: Deadline) -> Candidate:
-    """The candidate polished, or as it is where the polish fails or cannot be afforded."""
+def _polish_no_worse(problem: Problem, candidate: Candidate, deadline: Deadline) -> Candidate:
+    """Polish a candidate, or return it as it is if the polish fails or needs too much memory."""
     if problem.coordinates > MAX_UNKNOWNS:
         return candidate
-    done, value = polish_candidate(problem, candidate, deadline), problem.value(candidate.whole)
-    if done.value > value + _WORSE:  # it left the basin
-        done = polish_candidate(problem, candidate, deadline, first_gap=WARM_FIRST_GAP)
-    if done.value > value - _WORSE and done.stationarity > candidate.stationarity:
+    end, value = polish_candidate(problem, candidate, deadline), problem.value(candidate.whole)
+    if end.value > value + _VALUE_ROUNDING:  # it left the basin
+        end = polish_candidate(problem, candidate, deadline, first_gap=WARM_FIRST_GAP)
+    if end.value > value - _VALUE_ROUNDING and end.stationarity > candidate.stationarity:
         return candidate
-    if done.value > value + _WORSE:
+    if end.value > value + _VALUE_ROUNDING:
         return candidate
-    # Where rounding made it worse, the rows stay as they were, with the multipliers found.
-    return done if done.value <= value else replace(done, whole=candidate.whole, value=value)
+    # Where rounding made it worse, the rows stay as they were, with the multipliers of the polish.
+    return end if end.value <= value else replace(end, whole=candidate.whole, value=value)
 
 
 def _refine(
     problem: Problem, candidate: Candidate, deadline: Deadline
 ) -> tuple[np.ndarray, FirstOrder]:
-    """A candidate's rows after L-BFGS at higher sharpness.
+    """Refine a candidate's rows by L-BFGS at higher sharpness.
 
-    Where long descents need none, little time is kept: half of it, that the certificate has some.
+    Long descents need no refinement, and little time is kept for it. Half of that is used, so that
+    the certificate has some.
     """
     if is_long(problem):
         deadline = deadline.limited(0.5 * deadline.remaining)
@@ -289,34 +300,41 @@ def _refine(
 def _around_given_rows(
     instance: Instance,
     plan: Plan,
-    parametrisation: Parametrisation,
+    softmax: Problem,
     effort: Effort,
     deadline: Deadline,
     pool: Pool,
-    device: str,
     state: SearchState,
 ) -> np.ndarray | None:
-    """A Tammes code around the given rows, the first start of the search for a Softmax Code.
+    """Search for a Tammes code around the given rows, the first start for a Softmax Code.
 
     Where the given rows alone decide the least distance of all, every placement of the others is a
-    Softmax Code; this one keeps them apart as well.
+    Softmax Code. This one separates the others as well.
 
     Args:
-        state: of the search to come, which counts these restarts too.
+        instance: with the given rows.
+        plan: of the whole search.
+        softmax: the problem of the search to come.
+        effort: of that search, of which a quarter is spent here.
+        deadline: of that search, of which a quarter is spent here.
+        pool: the processes that work.
+        state: of that search, which counts these restarts too.
+
+    Returns:
+        The code (K, d); None if the deadline has left no time.
     """
     instance = replace(instance, problem="tammes")
-    if effort.tasks != UNLIMITED:
+    if effort.tasks != UNLIMITED_TASKS:
         effort = replace(effort, tasks=-(-effort.tasks // 4))
     if deadline.seconds is not None:
         deadline = deadline.limited(0.25 * deadline.seconds)
-    around = SearchState()
-    problem = Tammes(parametrisation)
-    for _ in search(
-        problem, effort, plan.seed, around, deadline=deadline, pool=pool, device=device
-    ):
-        _report(instance, plan, problem, effort, deadline, around)
-    state.restarts, state.steps = around.restarts, around.steps
-    return None if around.best is None else around.best.whole
+    tammes_state = SearchState()
+    problem = Tammes(softmax.parametrisation)
+    problem.device = softmax.device
+    for _ in search(problem, effort, plan.seed, tammes_state, deadline=deadline, pool=pool):
+        _report(instance, plan, problem, effort, deadline, tammes_state)
+    state.restarts, state.steps = tammes_state.restarts, tammes_state.steps
+    return None if tammes_state.best is None else tammes_state.best.whole
 
 
 def _parametrisation(instance: Instance, seed: int) -> Parametrisation:
@@ -338,24 +356,24 @@ def _report(
     deadline: Deadline,
     state: SearchState,
 ) -> None:
-    """Tell the user's `progress` how far a search is: in tasks, or in seconds of a time limit.
+    """Report the progress of a search to the user: in tasks, or in seconds of a time limit.
 
-    Its stage is the quantity that the user asked for, beside that of the best known code.
+    The stage is the quantity that the user asked for, with its best known value.
     """
     if plan.progress is None:
         return
-    softmax, known = instance.problem == "softmax", instance.known
+    softmax, best_known = instance.problem == "softmax", instance.best_known
     stage = "rho" if softmax else "coherence" if instance.is_lines else "max_cosine"
-    if known is not None:
-        stage += f" (best known {known.distance if softmax else known.max_cosine:.6f})"
-    done, total = state.tasks, effort.tasks
-    if total == UNLIMITED:
+    if best_known is not None:
+        stage += f" (best known {best_known.distance if softmax else best_known.max_cosine:.6f})"
+    position, total = state.tasks, effort.tasks
+    if total == UNLIMITED_TASKS:
         total = int(deadline.seconds or 0)
-        done = min(total, int(deadline.elapsed))
+        position = min(total, int(deadline.elapsed))
     best = np.inf if state.best is None else state.best.value
-    plan.progress(stage, done, total, _shown(instance, problem, best))
+    plan.progress(stage, position, total, _user_value(instance, problem, best))
 
 
-def _shown(instance: Instance, problem: Problem, value: float) -> float:
-    """A value that the search minimises as what the user asked for: rho, or the largest cosine."""
+def _user_value(instance: Instance, problem: Problem, value: float) -> float:
+    """Convert a value that the search minimises to the user's: rho, or the largest cosine."""
     return problem.distance(value) if instance.problem == "softmax" else value

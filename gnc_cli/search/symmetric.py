@@ -3,9 +3,9 @@
 Most best known codes have a symmetry, and free descent prefers other basins (d = 3: K = 110, 120).
 One representative per orbit is unknown, so a descent takes a few thousandths of a second
 (`descend_batch`), and what counts is how many groups are tried. A wide search tries a dozen with
-four starts each; a deep one tries more with one, and goes on with the best of them: more starts,
-then perturbations of its best code, which keep the symmetry. At equal time wide ones find (5, 41)
-and (10, 86), deep ones (6, 86).
+eight starts each. A deep one spends a third of its time on groups and the rest on the best of them:
+more starts, then perturbations of its best code, which keep the symmetry. At equal time wide ones
+find (5, 41) and (10, 86), deep ones (6, 86).
 """
 
 from dataclasses import dataclass
@@ -27,16 +27,16 @@ from gnc_cli.search.problem import Candidate, Tammes
 from gnc_cli.search.starts import unit
 
 _STEPS = 500
-"""Few: at equal time more groups find better codes than longer descents."""
-_MOST = 400
-"""Descents of a task at most."""
-_TOGETHER = 8
-"""Starts over the orbits of one group."""
-_MOST_UNKNOWN = 0.75
-"""Share of the rows that may be unknown: with more, a symmetry is no help."""
-_BEGIN, _GO_ON = (0.0, 1.3), (0.6, 1.8)
-"""Start sharpness times scale is drawn between these powers of ten: of a start, of a perturbation.
-"""
+"""Steps of a descent: at equal time more groups find better codes than longer descents."""
+_MAX_DESCENTS = 400
+"""Largest number of descents in a task, which ends soon even where a descent takes no time."""
+_BATCH = 8
+"""Number of starts over the orbits of one group."""
+_MAX_UNKNOWN_SHARE = 0.75
+"""Largest share of unknown rows: with more, a symmetry is of no use."""
+_START_DECADES, _HOP_DECADES = (0.0, 1.3), (0.6, 1.8)
+"""Powers of ten between which the first sharpness times the scale is drawn: of random starts, and
+of perturbed codes."""
 
 
 @dataclass
@@ -46,19 +46,24 @@ class _Orbits:
     origin: str
     parametrisation: Parametrisation
     draw: int
-    """The seed that the group was drawn with."""
+    """Seed of the random group."""
     value: float = np.inf
+    """Largest cosine of the best code, an estimate after a descent."""
     rows: np.ndarray | None = None
-    """The representatives of that code; None before a descent."""
+    """Representatives of that code, shape (M, d); None before a descent."""
 
 
 class SymmetricDescents:
     """Descents over orbits of random groups with K points in d dimensions.
 
     Args:
+        rng: the source of every random choice.
+        d: dimension.
+        K: number of points.
         scale: of the best value so far, or of a typical code.
         end: the last sharpness.
-        error: values of one origin this near are one basin, of which one end is kept.
+        error: largest difference of estimates of one basin: one of its ends is kept per origin.
+        deadline: polled at each step.
         lines: the groups contain -1, and each row of an end is followed by its opposite.
     """
 
@@ -79,70 +84,77 @@ class SymmetricDescents:
         self.restarts = self.steps = 0
         self.ends: list[Candidate] = []
 
-    def run(self, seconds: float, most: int = _MOST) -> list[Candidate]:
-        """Wide or deep, by chance; the ends, best first, their values estimates.
+    def run(self, seconds: float, max_descents: int = _MAX_DESCENTS) -> list[Candidate]:
+        """Descend wide or deep, by chance, and return the ends with their estimates, best first.
 
         Args:
-            seconds: what all descents together take on one core, about; at least four are made.
-            most: descents.
+            seconds: time of all descents together on one core, roughly; one batch is made at least.
+            max_descents: largest number of descents, rounded up to batches.
         """
-        number = self._batches(seconds, most)
+        number = self._batches(seconds, max_descents)
         if self.rng.random() < 0.5:
             for _ in range(number):
-                self._descend(self._drawn())
+                self._descend(self._draw_union())
         else:
             self._deep(number)
         return sorted(self.ends, key=lambda end: end.value)
 
-    def go_on(self, parent: Candidate, seconds: float, most: int = _MOST) -> list[Candidate]:
-        """Perturbations of a code, made symmetric again, under the group that it was drawn with;
-        the ends, best first.
+    def perturb(
+        self, parent: Candidate, seconds: float, max_descents: int = _MAX_DESCENTS
+    ) -> list[Candidate]:
+        """Descend from perturbations of a code under its group, and return the ends, best first.
+
+        Args:
+            parent: a code found over orbits; it is made symmetric again.
+            seconds: time of all descents together on one core, roughly; one batch is made at least.
+            max_descents: largest number of descents, rounded up to batches.
         """
         assert parent.draw is not None, "it was found over orbits"
-        over = self._over(parent.draw)
-        if over is not None:
-            restricted = Tammes(over.parametrisation)
+        union = self._union(parent.draw)
+        if union is not None:
+            restricted = Tammes(union.parametrisation)
             code = restricted.symmetric(parent.whole)
-            over.value, over.rows = restricted.value(code), restricted.unknowns(code)
-            self._hop(over, self._batches(seconds, most))
+            union.value, union.rows = restricted.value(code), restricted.unknowns(code)
+            self._hop(union, self._batches(seconds, max_descents))
         return sorted(self.ends, key=lambda end: end.value)
 
-    def _hop(self, over: _Orbits, times: int) -> None:
-        """Perturb the best code over these orbits so far, in so many batches."""
+    def _hop(self, union: _Orbits, times: int) -> None:
+        """Perturb the best code over these orbits so far, in this many batches."""
         for _ in range(times):
-            assert over.rows is not None, "it was descended from"
-            moved = [self._perturbed(over.rows, over.parametrisation) for _ in range(_TOGETHER)]
-            self._from(over, np.array(moved), _GO_ON)
+            assert union.rows is not None, "it was descended from"
+            moved = [self._move(union.rows, union.parametrisation) for _ in range(_BATCH)]
+            self._descend_from(union, np.array(moved), _HOP_DECADES)
 
-    def _batches(self, seconds: float, most: int) -> int:
-        """Return the number of batches that take so long; a group has some eight matrices."""
-        one = 2 * _STEPS * step_seconds(self.d, -(-self.K // 8), self.K, _TOGETHER)
-        return int(np.clip(seconds / one, 1, -(-most // _TOGETHER)))
+    def _batches(self, seconds: float, max_descents: int) -> int:
+        """Return the number of batches that take these seconds; a group has some eight matrices."""
+        one = 2 * _STEPS * step_seconds(self.d, -(-self.K // 8), self.K, _BATCH)
+        return int(np.clip(seconds / one, 1, -(-max_descents // _BATCH)))
 
     def _deep(self, number: int) -> None:
-        """Spend a third of the batches on groups, one on each of the best two again, and the rest
-        on perturbations of the best code.
-        """
-        tried = [self._drawn() for _ in range(max(1, number // 3))]
-        for each in tried:
-            self._descend(each)
-        leaders = sorted(filter(None, tried), key=lambda each: each.value)[:2]
-        for each in leaders:
-            self._descend(each)
-        best = min(leaders, key=lambda each: each.value, default=None)
-        if best is not None and best.rows is not None:
-            self._hop(best, number - len(tried) - len(leaders))
+        """Descend in a third of the batches from random groups, in the rest from the best of these.
 
-    def _drawn(self) -> _Orbits | None:
-        """Orbits of a random group; None where no draw fits K."""
+        Each of the best two groups has one batch of new starts. The others perturb the best code.
+        """
+        unions = [self._draw_union() for _ in range(max(1, number // 3))]
+        for union in unions:
+            self._descend(union)
+        leaders = sorted(filter(None, unions), key=lambda union: union.value)[:2]
+        for union in leaders:
+            self._descend(union)
+        best = min(leaders, key=lambda union: union.value, default=None)
+        if best is not None and best.rows is not None:
+            self._hop(best, number - len(unions) - len(leaders))
+
+    def _draw_union(self) -> _Orbits | None:
+        """Draw the orbits of a random group; None where no draw fits K."""
         for _ in range(8):
-            over = self._over(int(self.rng.integers(2**32)))
-            if over is not None:
-                return over
+            union = self._union(int(self.rng.integers(2**32)))
+            if union is not None:
+                return union
         return None
 
-    def _over(self, draw: int) -> _Orbits | None:
-        """Orbits of the random group of a seed; None where they do not fit K."""
+    def _union(self, draw: int) -> _Orbits | None:
+        """Return the orbits of the random group of a seed; None where they do not fit K."""
         rng = np.random.default_rng(draw)
         name, group = random_group(rng, self.d, self.K)
         if self.lines and np.trace(group, axis1=1, axis2=2).min() > 1e-6 - self.d:  # without -1
@@ -151,61 +163,69 @@ class SymmetricDescents:
             parametrisation = orbits(group, self.K, rng)
         except UsageError:
             return None
-        if parametrisation.unknown > _MOST_UNKNOWN * self.K:
+        if parametrisation.unknown > _MAX_UNKNOWN_SHARE * self.K:
             return None
         return _Orbits(f"orbits of {name}", parametrisation, draw)
 
-    def _descend(self, over: _Orbits | None) -> None:
-        if over is not None:
-            self._from(over, over.parametrisation.random(self.rng, _TOGETHER), _BEGIN)
+    def _descend(self, union: _Orbits | None) -> None:
+        if union is not None:
+            self._descend_from(
+                union, union.parametrisation.random(self.rng, _BATCH), _START_DECADES
+            )
 
-    def _from(self, over: _Orbits, starts: np.ndarray, decades: tuple[float, float]) -> None:
+    def _descend_from(
+        self, union: _Orbits, starts: np.ndarray, decades: tuple[float, float]
+    ) -> None:
         sharpness = 10 ** self.rng.uniform(*decades, len(starts)) / self.scale
         if self.deadline.expired and self.ends:
             return
         ends, steps = descend_batch(
-            over.parametrisation, starts, sharpness, self.end, _STEPS, self.deadline
+            union.parametrisation, starts, sharpness, self.end, _STEPS, self.deadline
         )
         self.restarts, self.steps = self.restarts + len(starts), self.steps + steps
-        for each in ends:
+        for end in ends:
             if not any(
-                end.origin == over.origin and abs(end.value - each.value) < self.error
-                for end in self.ends
+                other.origin == union.origin and abs(other.value - end.value) < self.error
+                for other in self.ends
             ):
-                code = over.parametrisation.code(each.rows)
+                code = union.parametrisation.code(end.rows)
                 if self.lines:  # in another order than a perturbation under the group needs
                     code = antipodes(one_per_line(code))
-                draw = None if self.lines else over.draw
-                self.ends.append(Candidate(each.value, code, origin=over.origin, draw=draw))
-            if each.value < over.value:
-                over.value, over.rows = each.value, each.rows
+                draw = None if self.lines else union.draw
+                self.ends.append(Candidate(end.value, code, origin=union.origin, draw=draw))
+            if end.value < union.value:
+                union.value, union.rows = end.value, end.rows
 
-    def _perturbed(self, rows: np.ndarray, parametrisation: Parametrisation) -> np.ndarray:
-        """Representatives moved: a few anywhere, all a little, or a part of them more."""
+    def _move(self, rows: np.ndarray, parametrisation: Parametrisation) -> np.ndarray:
+        """Move representatives (M, d): a few anywhere, all a little, or some of them farther."""
         rng, number, kind = self.rng, len(rows), int(self.rng.integers(3))
-        elsewhere = parametrisation.random(rng, 1)[0]
+        other = parametrisation.random(rng, 1)[0]
         if kind == 1:
-            moved = rows + self._length(0.1, 0.6) * elsewhere
+            moved = rows + self._move_length(0.1, 0.6) * other
         else:
-            most = max(1, number // 3 if kind == 0 else number // 2)
-            some = rng.permutation(number)[: 1 + int(rng.integers(most))]
+            max_moved = max(1, number // 3 if kind == 0 else number // 2)
+            indices = rng.permutation(number)[: 1 + int(rng.integers(max_moved))]
             moved = rows.copy()
-            moved[some] = elsewhere[some]
+            moved[indices] = other[indices]
             if kind == 2:
-                moved[some] = rows[some] + self._length(0.3, 1.0) * elsewhere[some]
+                moved[indices] = rows[indices] + self._move_length(0.3, 1.0) * other[indices]
         # The other end of an axis may be another orbit.
         moved[parametrisation.axial] = rows[parametrisation.axial]
         return unit(moved)
 
-    def _length(self, least: float, most: float) -> float:
-        """Of a move, in smallest distances of the code."""
-        return float(np.sqrt(2.0 * self.scale) * self.rng.uniform(least, most))
+    def _move_length(self, shortest: float, longest: float) -> float:
+        """Draw the length of a move, between multiples of the smallest chord of the code."""
+        return float(np.sqrt(2.0 * self.scale) * self.rng.uniform(shortest, longest))
 
 
 def user_orbits(
     symmetry: tuple[str, int], d: int, K: int, rng: np.random.Generator
 ) -> Parametrisation:
-    """The user's symmetry, by a random group of its kind that fits; UsageError where none does."""
+    """Return the orbits of a random group of the user's kind of symmetry.
+
+    Raises:
+        UsageError: no group that was drawn has a union of orbits with K points.
+    """
     kind, order = symmetry
     if kind == "antipodal":
         return cyclic_orbits(-np.eye(d), 2, K)

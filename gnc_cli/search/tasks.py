@@ -1,20 +1,22 @@
 """One task of a search: a batch of starts from one source, descended and polished in one process.
 
-A task knows its seed, the problem and what earlier rounds found, and nothing else: it ends in the
-same candidates wherever and beside whatever it runs. Sources of starts:
+A task has its seed, the problem and the results of earlier rounds, and nothing else: it ends in the
+same candidates on any machine and in any order of tasks. The eight sources of starts:
 
 - `fresh`: random starts, sharpness 1 to 20 over the scale of the problem;
 - `symmetric`: orbits of random finite groups (`symmetric`); the polish that follows is free;
-- `neighbour`: codes of a few points more, less these, or of fewer with others in deep holes;
+- `neighbour`: codes of a few points more without these, or of fewer with new ones in deep holes;
 - `algebra`: codes made of nearby constructions (`starts`);
 - `symmetric hop`: good codes over orbits, made symmetric again and perturbed under their group;
 - `hop`: good codes perturbed (`starts`) and annealed from a higher sharpness;
-- `polish`: good ends of earlier rounds, polished: where a polish is dear, descents leave it to
-  tasks of its own, for the best only;
-- `shake`: the best codes disturbed a little and polished at once. Near-optimal basins crowd within
-  1e-6 of each other, by one contact more or less, where no smoothed objective tells them apart.
+- `polish`: good ends of earlier rounds, polished. Where a polish is expensive, it has tasks of its
+  own, for the best ends alone;
+- `shake`: the best codes, moved a little and polished at once. Near-optimal basins lie within 1e-6
+  of each other, by one contact more or less, where no smoothed objective distinguishes them.
 
-The start sharpness decides which basins are found, so it varies within every batch.
+All descents without given rows on the CPU are batches of Adam in NumPy (`descend_batch`). Problems
+with given rows, and GPUs, have geoopt's Riemannian Adam (`annealing`). The first sharpness decides
+which basins are found, so it varies within every batch.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,7 +25,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from gnc_cli.runtime.deadline import Deadline
-from gnc_cli.search.descent import CONTINUED, SHARPER, descend_batch, step_seconds
+from gnc_cli.search.descent import LAST_SHARPENING, STARTS_PER_END, descend_batch, step_seconds
 from gnc_cli.search.effort import Effort, is_long, is_plain
 from gnc_cli.search.parametrisation import free
 from gnc_cli.search.problem import Candidate, Problem, Tammes, typical_scale
@@ -32,54 +34,56 @@ from gnc_cli.search.starts import algebraic_start, perturb, resized, shake
 from gnc_cli.search.symmetric import SymmetricDescents, user_orbits
 
 ARCHIVE_SIZE = 10
-"""Candidates that an archive keeps."""
-NEAR = 1e-3
-"""Estimates this far above the best value, relative to the scale, are still worth a polish."""
-_SHARP = 1e4
-"""Final sharpness times scale."""
-ESTIMATE = 2e-5
-"""Error of the estimates at the final sharpness, relative to the scale."""
-_FRESH, _HOP, _NEXT = (0.0, 1.3), (0.6, 1.8), (1.0, 2.0)
-"""Start sharpness times scale is drawn between these powers of ten."""
-_CROWDED = 2.5
-"""Rows per dimension from which long descents from random rows begin softly."""
-_SOFT, _SHARPER = (0.0, 0.3), (0.3, 0.5)
-"""Their first sharpness over sqrt(d), between powers of ten: there the cosines of random rows begin
-to differ in weight. With fewer rows, soft starts end 0.04 % lower at (96, 220)."""
-_LOOK, _LOOKED, _LOOK_STEPS = 15.0, 25.0, 150
-"""The first part of descents from algebra: sharpness times scale, from and to, and steps."""
-_LENGTHS = -0.4, 0.3
-"""Powers of ten of the lengths of descents, over that of the effort: long ones of few starts and
-short ones of many find different codes."""
-_LOOKS = 8
-"""Codes from algebra that have a first stage, for each that goes on."""
+"""Largest number of candidates in an archive."""
+MAX_POLISH_GAP = 1e-3
+"""Largest gap to the best value with which an estimate is polished, relative to the scale."""
+_FINAL_SHARPNESS = 1e4
+"""Last sharpness of a descent times the scale."""
+ESTIMATE_ERROR = 2e-5
+"""Error of the estimates at the last sharpness, relative to the scale."""
+_FRESH_DECADES, _HOP_DECADES, _NEXT_DECADES = (0.0, 1.3), (0.6, 1.8), (1.0, 2.0)
+"""Powers of ten between which the first sharpness times the scale is drawn: of random starts, of
+perturbed codes, and of codes made from other codes."""
+_MIN_SOFT_ROWS = 2.5
+"""Smallest number of rows per dimension with which long descents from random rows start softly:
+with fewer, soft starts end 0.04 % lower at (96, 220)."""
+_SOFT_DECADES, _SHARPER_DECADES = (0.0, 0.3), (0.3, 0.5)
+"""Powers of ten between which the first sharpness of long descents over sqrt(d) is drawn: the
+cosines of random rows begin to differ in weight there."""
+_SCREENING_START, _SCREENING_END, _SCREENING_STEPS = 15.0, 25.0, 150
+"""First and last sharpness times the scale, and the steps, of the first part of descents from
+algebraic starts, which ranks them."""
+_LENGTH_DECADES = -0.4, 0.3
+"""Powers of ten between which the length of a descent is drawn, over that of the effort: long
+descents of few starts and short ones of many find different codes."""
+_SCREENED_PER_DESCENT = 8
+"""Number of algebraic starts in the first part for each that is continued."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """A piece of work for one process, with all that it needs."""
+    """A unit of work for one process, with all its inputs."""
 
     source: str
     """A key of `SOURCES`."""
     seed: tuple[int, ...]
-    """Of the search, its round and the task within: decides every random choice."""
+    """Seed of the search, round and number in the round: it decides every random choice."""
     problem: Problem
     effort: Effort
     share: float = 1.0
-    """Of the steps of a long descent."""
+    """Share of the steps of a descent: less in the first rounds."""
     archive: tuple[Candidate, ...] = ()
-    """What earlier rounds found, best first; for sources that start from it."""
+    """Best candidates of earlier rounds, best first, for sources that start from them."""
     bar: float = np.inf
-    """The best polished value of earlier rounds: what is predicted to end above is left early."""
-    below: float = np.inf
-    """Only what is better counts: the value of a known code that the task starts from."""
+    """Best polished value of earlier rounds: a polish with a higher predicted end stops early."""
+    max_value: float = np.inf
+    """Largest value that counts: just below that of a known code that the task starts from."""
     symmetry: tuple[str, int] | None = None
-    """The user's own, of which each task draws a group."""
-    device: str = "cpu"
+    """The user's kind of symmetry, of which each task draws a group."""
 
     @property
     def lines(self) -> bool:
-        """Whether the points are the two of each line."""
+        """True if the points are the two of each line."""
         return self.symmetry is None and self.problem.parametrisation.images is not None
 
     def __str__(self) -> str:
@@ -88,26 +92,26 @@ class Task:
 
 @dataclass(frozen=True)
 class TaskResult:
-    """What a task ended with."""
+    """Candidates and counts of one task."""
 
     source: str
     candidates: list[Candidate]
     restarts: int = 0
     steps: int = 0
     independent: bool = False
-    """Its starts knew nothing of earlier results."""
-    used: tuple[float, ...] = ()
-    """Values of unpolished candidates of the archive that were polished."""
+    """True if its starts use no earlier results."""
+    polished_values: tuple[float, ...] = ()
+    """Estimates of the candidates of the archive that the task polished."""
 
 
 def perform(task: Task, deadline: Deadline) -> TaskResult:
-    """Work on a task until it is done or the deadline expires; what there is then."""
+    """Run a task to its end or the deadline, and return its results so far."""
     return SOURCES[task.source](_Work(task, deadline))
 
 
 @dataclass
 class _Work:
-    """A task while it runs."""
+    """A running task, with its counts and candidates so far."""
 
     task: Task
     deadline: Deadline
@@ -120,7 +124,7 @@ class _Work:
         self.problem, self.effort = self.task.problem, self.task.effort
 
     def scale(self) -> float:
-        """Of the problem at its best value so far."""
+        """Return the scale of the problem at its best value so far, or that of a typical code."""
         if self.task.archive:
             return self.problem.scale(self.task.archive[0].value)
         return typical_scale(self.problem.d, self.problem.K)
@@ -133,22 +137,34 @@ class _Work:
         share: float,
         origins: Sequence[str] | None = None,
     ) -> list[Candidate]:
-        """The finite ends of descents from (R, P, d), best estimate first."""
+        """Descend from points (R, P, d) and return the finite ends, best estimate first.
+
+        Args:
+            problem: over the parametrisation of the points.
+            starts: unit rows, shape (R, P, d).
+            decades: powers of ten between which the first sharpness times the scale is drawn.
+            share: of the steps of a descent of this effort.
+            origins: of the starts; None for random ones.
+        """
         scale = self.scale()
         sharpness = 10 ** self.rng.uniform(*decades, len(starts)) / scale
         origins = origins or [""] * len(starts)
         if is_plain(problem):
             sharp = is_long(problem)
-            length = 1.0 if self.effort.counted or sharp else 10 ** self.rng.uniform(*_LENGTHS)
+            length = (
+                1.0
+                if self.effort.fixed_count or sharp
+                else 10 ** self.rng.uniform(*_LENGTH_DECADES)
+            )
             descents, steps = descend_batch(
                 problem.parametrisation,
                 starts,
                 sharpness,
-                _SHARP / scale,
+                _FINAL_SHARPNESS / scale,
                 max(1, round(share * length * self.effort.steps)),
                 self.deadline,
-                beyond=SHARPER if sharp else 1.0,
-                continued=1 if self.effort.counted else CONTINUED,
+                sharpening=LAST_SHARPENING if sharp else 1.0,
+                starts_per_end=1 if self.effort.fixed_count else STARTS_PER_END,
             )
             self.restarts, self.steps = self.restarts + len(starts), self.steps + steps
             wholes = [problem.whole(end.rows) for end in descents]
@@ -168,11 +184,11 @@ class _Work:
             problem,
             starts,
             sharpness,
-            _SHARP / scale,
+            _FINAL_SHARPNESS / scale,
             step=4.0 / np.sqrt(2.0 * scale),
             steps=steps,
             deadline=self.deadline,
-            device=self.task.device,
+            device=problem.device,
         )
         self.restarts += len(descent.estimates)
         self.steps += descent.steps
@@ -186,49 +202,53 @@ class _Work:
         return sorted(ends, key=lambda c: c.value)
 
     def admit(self, ends: list[Candidate]) -> None:
-        """Polish the most promising ends, and those that look like the best value known: basins
-        crowd within 1e-6 of each other (d = 3, K = 73), closer than estimates can tell.
+        """Add ends to the candidates, the best of them polished.
+
+        Estimates near the best value are polished as well as those below it: basins lie within
+        1e-6 of each other (d = 3, K = 73), closer than the error of an estimate.
         """
         best = self.task.bar
         if self.task.lines:  # they stay lines
             ends = [replace(end, restricted=self.problem) for end in ends]
         for rank, candidate in enumerate(ends[: 4 * ARCHIVE_SIZE]):
-            near = candidate.value < best + NEAR * self.problem.scale(candidate.value)
-            if near and rank < self.effort.polishes and not self.deadline.expired:
+            close = candidate.value < best + MAX_POLISH_GAP * self.problem.scale(candidate.value)
+            if close and rank < self.effort.polishes and not self.deadline.expired:
                 candidate = polish_candidate(self.problem, candidate, self.deadline, bar=best)
                 best = min(best, candidate.value)
             self.candidates.append(candidate)
 
     def result(self, *, independent: bool = False) -> TaskResult:
-        ends = best_distinct([c for c in self.candidates if c.value < self.task.below])
+        """Return the best candidates that count, and the counts."""
+        ends = best_distinct([c for c in self.candidates if c.value < self.task.max_value])
         return TaskResult(self.task.source, ends, self.restarts, self.steps, independent)
 
 
-def looks_seconds(d: int, K: int) -> float:
-    """Return roughly the seconds of the first part of one task of starts from algebra."""
-    return _LOOKS * _LOOK_STEPS * step_seconds(d, K, K)
+def algebra_seconds(d: int, K: int) -> float:
+    """Return roughly the seconds of the first part of one task of algebraic starts."""
+    return _SCREENED_PER_DESCENT * _SCREENING_STEPS * step_seconds(d, K, K)
 
 
 def best_distinct(candidates: list[Candidate]) -> list[Candidate]:
-    """The best `ARCHIVE_SIZE`, sorted; of equal values (polished ones agree to rounding) the one
-    that was found first.
+    """Return the best `ARCHIVE_SIZE` candidates of different values, best first.
+
+    Polished values of one code agree to rounding: the candidate that comes first stays.
     """
-    kept: list[int] = []
+    indices: list[int] = []
     for i in sorted(
         range(len(candidates)), key=lambda i: (candidates[i].value, not candidates[i].polished)
     ):
-        if not kept or candidates[i].value - candidates[kept[-1]].value > 1e-11:
-            kept.append(i)
-        elif i < kept[-1] and candidates[i].polished >= candidates[kept[-1]].polished:
-            kept[-1] = i
-    return [candidates[i] for i in kept[:ARCHIVE_SIZE]]
+        if not indices or candidates[i].value - candidates[indices[-1]].value > 1e-11:
+            indices.append(i)
+        elif i < indices[-1] and candidates[i].polished >= candidates[indices[-1]].polished:
+            indices[-1] = i
+    return [candidates[i] for i in indices[:ARCHIVE_SIZE]]
 
 
 def _fresh(work: _Work) -> TaskResult:
-    starts, decades = work.problem.starts(work.rng, work.effort.batch), _FRESH
+    starts, decades = work.problem.starts(work.rng, work.effort.batch), _FRESH_DECADES
     if is_long(work.problem):
         d, K = work.problem.d, work.problem.K
-        decades = _SOFT if K >= _CROWDED * d else _SHARPER
+        decades = _SOFT_DECADES if K >= _MIN_SOFT_ROWS * d else _SHARPER_DECADES
         low, high = np.log10(d**0.5 * work.scale()) + decades
         decades = float(low), float(high)
     work.admit(work.descend(work.problem, starts, decades, work.task.share))
@@ -236,12 +256,12 @@ def _fresh(work: _Work) -> TaskResult:
 
 
 def _symmetric(work: _Work) -> TaskResult:
-    """The user's symmetry, which candidates keep, or groups drawn here, which they need not."""
+    """Descend over orbits: of the user's symmetry, which candidates keep, or of random groups."""
     if work.task.symmetry is not None:
         d, K = work.problem.d, work.problem.K
         restricted = Tammes(user_orbits(work.task.symmetry, d, K, work.rng))
         starts = restricted.starts(work.rng, work.effort.batch)
-        ends = work.descend(restricted, starts, _FRESH, work.task.share)
+        ends = work.descend(restricted, starts, _FRESH_DECADES, work.task.share)
         work.admit([replace(candidate, restricted=restricted) for candidate in ends])
         return work.result(independent=True)
     ends = _symmetric_ends(work, work.problem.K)
@@ -258,90 +278,101 @@ def _symmetric_hop(work: _Work) -> TaskResult:
 
 
 def _symmetric_ends(work: _Work, K: int, parent: Candidate | None = None) -> list[Candidate]:
-    """Ends over orbits of random groups with K points, or of a parent's group, best first."""
+    """Descend over orbits with K points of random groups or of a parent's group, best end first."""
     scale = work.scale()
     descents = SymmetricDescents(
-        *(work.rng, work.problem.d, K, scale, _SHARP / scale, ESTIMATE * scale, work.deadline),
+        *(
+            work.rng,
+            work.problem.d,
+            K,
+            scale,
+            _FINAL_SHARPNESS / scale,
+            ESTIMATE_ERROR * scale,
+            work.deadline,
+        ),
         lines=work.task.lines,
     )
-    most = [work.effort.batch] if work.effort.counted else []
+    max_descents = [work.effort.batch] if work.effort.fixed_count else []
     if parent is None:
-        ends = descents.run(work.effort.seconds, *most)
+        ends = descents.run(work.effort.seconds, *max_descents)
     else:
-        ends = descents.go_on(parent, work.effort.seconds, *most)
+        ends = descents.perturb(parent, work.effort.seconds, *max_descents)
     work.restarts += descents.restarts
     work.steps += descents.steps
     return ends
 
 
 def _algebra(work: _Work) -> TaskResult:
-    """Codes made of nearby constructions, descended a little.
+    """Descend a little from codes made of nearby constructions, after a first part that ranks them.
 
-    The first part tells which of them lead anywhere: the best ends of 150 are among the best dozen
-    then, at a twelfth of the time, from (13, 96) to (20, 86).
+    The best ends of 150 starts are among the best dozen after the first part, at a twelfth of the
+    time, from (13, 96) to (20, 86).
     """
     rng, (d, K), scale = work.rng, (work.problem.d, work.problem.K), work.scale()
     favourite = work.task.archive[0].origin if work.task.archive else ""
     batch = max(1, work.effort.batch // 2)
     origins, codes = [], []
-    for _ in range(work.effort.batch if work.effort.counted else _LOOKS * batch):
-        drawn = algebraic_start(rng, d, K, favourite)
-        if drawn is None:
+    for _ in range(work.effort.batch if work.effort.fixed_count else _SCREENED_PER_DESCENT * batch):
+        start = algebraic_start(rng, d, K, favourite)
+        if start is None:
             return perform(replace(work.task, source="fresh"), work.deadline)
-        origins.append(drawn[0])
-        codes.append(drawn[1])
+        origins.append(start[0])
+        codes.append(start[1])
         if work.deadline.expired:
             break
     starts = np.array(codes)
     ends, steps = descend_batch(
         work.problem.parametrisation,
         starts,
-        np.full(len(starts), _LOOK / scale),
-        _LOOKED / scale,
-        _LOOK_STEPS,
+        np.full(len(starts), _SCREENING_START / scale),
+        _SCREENING_END / scale,
+        _SCREENING_STEPS,
         work.deadline,
     )
     work.steps += steps
     distinct = {round(end.value, 9): end for end in reversed(ends)}  # equal ones are congruent
     best = [distinct[value] for value in sorted(distinct)[:batch]]
     starts, origins = np.array([end.rows for end in best]), [origins[end.start] for end in best]
-    work.admit(work.descend(work.problem, starts, _NEXT, 0.5 * work.task.share, origins))
+    work.admit(work.descend(work.problem, starts, _NEXT_DECADES, 0.5 * work.task.share, origins))
     return work.result()
 
 
 def _neighbour(work: _Work) -> TaskResult:
-    """Symmetric or free codes of a few points more or less, made K and descended a little."""
+    """Descend a little from symmetric or free codes of a few points more or less, resized to K."""
     rng, (d, K) = work.rng, (work.problem.d, work.problem.K)
     other = K + int(rng.choice([-2, -1, 1, 1, 2, 3, 4, 6])) if K > 6 else K + 1
     share = work.task.share
     ends = _symmetric_ends(work, other) if rng.random() < 0.5 else []
     if not ends:
-        beside = Tammes(free(d, other))
-        starts = beside.starts(rng, work.effort.batch)
-        ends = work.descend(beside, starts, _FRESH, 0.6 * share)
+        neighbour = Tammes(free(d, other))
+        starts = neighbour.starts(rng, work.effort.batch)
+        ends = work.descend(neighbour, starts, _FRESH_DECADES, 0.6 * share)
     if ends and not work.deadline.expired:
-        few = [end for end in ends[: max(2, work.effort.batch // 4)] for _ in range(2)]
-        starts = np.array([resized(rng, end.whole, K) for end in few])
-        origins = [end.origin for end in few]
-        work.admit(work.descend(work.problem, starts, _NEXT, 0.4 * share, origins))
+        parents = [end for end in ends[: max(2, work.effort.batch // 4)] for _ in range(2)]
+        starts = np.array([resized(rng, parent.whole, K) for parent in parents])
+        origins = [parent.origin for parent in parents]
+        work.admit(work.descend(work.problem, starts, _NEXT_DECADES, 0.4 * share, origins))
     return work.result(independent=True)
 
 
 def _hop(work: _Work) -> TaskResult:
     starts, origins = _perturbed(work, work.effort.batch)
-    work.admit(work.descend(work.problem, starts, _HOP, 2 / 3 * work.task.share, origins))
+    work.admit(work.descend(work.problem, starts, _HOP_DECADES, 2 / 3 * work.task.share, origins))
     return work.result()
 
 
 def _perturbed(work: _Work, count: int) -> tuple[np.ndarray, list[str]]:
-    """Perturbed members of the archive, features on their weights; their origins."""
+    """Return perturbed codes of the archive as points (R, P, d), and their origins.
+
+    Features lie on their weights.
+    """
     rng, problem, archive = work.rng, work.problem, work.task.archive
     starts, origins = [], []
     for number in range(count):
         parent = _member(rng, archive)
         mate = archive[rng.integers(len(archive))]
         code = parent.whole[: problem.K]
-        if number or np.isinf(work.task.below):  # a known code may lead somewhere as it is
+        if number or np.isinf(work.task.max_value):  # a descent from a known code may improve it
             code = perturb(rng, code, mate.whole[: problem.K])
         starts.append(problem.from_code(code))
         origins.append(parent.origin)
@@ -349,23 +380,21 @@ def _perturbed(work: _Work, count: int) -> tuple[np.ndarray, list[str]]:
 
 
 def _member(rng: np.random.Generator, archive: Sequence[Candidate]) -> Candidate:
-    """One of an archive, the better the more often."""
+    """Draw a candidate of an archive, better ones more often."""
     return archive[min(int(rng.exponential(len(archive) / 3)), len(archive) - 1)]
 
 
 def _polish(work: _Work) -> TaskResult:
-    """The archive's one candidate polished, whatever it leads to: near-optimal ends differ by less
-    than their estimates' errors.
-    """
+    """Polish the archive's one candidate, with no bar: ends differ by less than estimates err."""
     (candidate,) = work.task.archive
     work.candidates.append(polish_candidate(work.problem, candidate, work.deadline))
-    return replace(work.result(), used=(candidate.value,))
+    return replace(work.result(), polished_values=(candidate.value,))
 
 
 def _shake(work: _Work) -> TaskResult:
-    """Disturb one of the best three a little and polish, without descent between.
+    """Move one of the best three codes a little and polish it, without a descent between.
 
-    Each result takes its place among the three at once: a walk downhill through crowded basins.
+    Each result takes its place among the three at once: a walk downhill through close basins.
     """
     problem, movable = work.problem, work.problem.movable()
     leaders = [c for c in work.task.archive if c.polished][:3]

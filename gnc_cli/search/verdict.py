@@ -39,7 +39,7 @@ def add_verdict(instance: Instance, result: SolveResult) -> SolveResult:
     """
     if instance.problem == "ufm":
         return result
-    known, distance, rho = instance.known, result.distance, result.rho_one_vs_rest
+    known, distance, rho = instance.best_known, result.distance, result.rho_one_vs_rest
     if math.isnan(distance):
         return replace(
             result,

@@ -180,7 +180,7 @@ def _read_code(path: str, d: int, K: int) -> Code:
 
 def _solve_code(d: int, K: int, seed: int, deadline: Deadline, threads: int | None) -> Code:
     from gnc_cli.search.api import solve
-    from gnc_cli.search.effort import LARGE
+    from gnc_cli.search.effort import MAX_DENSE
     from gnc_cli.search.result import Outcome
 
     seconds = min(deadline.remaining, _MAX_WAIT if started_by_torchrun() else math.inf)
@@ -188,7 +188,7 @@ def _solve_code(d: int, K: int, seed: int, deadline: Deadline, threads: int | No
         d,
         K,
         seed=seed,
-        restarts=_RESTARTS if K <= LARGE else None,
+        restarts=_RESTARTS if K <= MAX_DENSE else None,
         threads=threads,
         interrupt=deadline.interrupt,
         time_limit=max(seconds, 1e-3) if math.isfinite(seconds) else None,

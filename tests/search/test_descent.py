@@ -9,7 +9,7 @@ import pytest
 from gnc_cli.geometry.gram import max_cosine
 from gnc_cli.geometry.sphere import random_points
 from gnc_cli.runtime.deadline import Deadline
-from gnc_cli.search.descent import SHARPER, descend_batch, lbfgs, smoothed_cosine
+from gnc_cli.search.descent import LAST_SHARPENING, descend_batch, lbfgs, smoothed_cosine
 from gnc_cli.search.parametrisation import cyclic_orbits, free
 from gnc_cli.search.problem import Tammes
 from tests.problems import random_rotation
@@ -98,18 +98,18 @@ def test_every_long_descent_ends_near_the_best_code_known_to_it() -> None:
     for seed in range(3):
         rows = random_points(np.random.default_rng(seed), 100, 48)[None]
         call = free(48, 100), rows, np.array([7.0]), 1e4, 1500, Deadline()
-        (end,), made = descend_batch(*call, beyond=SHARPER)
+        (end,), made = descend_batch(*call, sharpening=LAST_SHARPENING)
         assert made == 1500
         np.testing.assert_allclose(np.linalg.norm(end.rows, axis=1), 1.0, atol=1e-14)
         assert 1.0 - max_cosine(end.rows) > 0.9710
-    assert np.array_equal(end.rows, descend_batch(*call, beyond=SHARPER)[0][0].rows)
+    assert np.array_equal(end.rows, descend_batch(*call, sharpening=LAST_SHARPENING)[0][0].rows)
 
 
 def test_a_deadline_shortens_a_descent_and_its_end_is_as_sharp(rng: np.random.Generator) -> None:
     rows, ticks = random_points(rng, 100, 48)[None], iter(range(10**6))
     deadline = Deadline(1500.0, clock=lambda: next(ticks))
     call = free(48, 100), rows, np.array([7.0]), 1e4
-    (end,), made = descend_batch(*call, 10**9, deadline, beyond=SHARPER)
+    (end,), made = descend_batch(*call, 10**9, deadline, sharpening=LAST_SHARPENING)
     assert 300 < made < 1500
     assert 1.0 - max_cosine(end.rows) > 0.9660
     (end,), made = descend_batch(*call, 10, Deadline(0.0))

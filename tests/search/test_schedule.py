@@ -1,4 +1,4 @@
-"""The restart schedule: rounds that depend on seed and number alone, and when they end."""
+"""Rounds of a search (`schedule.py`, `effort.py`): they depend on seed and number alone."""
 
 from dataclasses import replace
 
@@ -9,7 +9,7 @@ from gnc_cli.geometry.sphere import random_points
 from gnc_cli.runtime.deadline import Deadline
 from gnc_cli.runtime.parallel import Pool
 from gnc_cli.search import schedule
-from gnc_cli.search.effort import UNLIMITED, Effort, plan_effort
+from gnc_cli.search.effort import UNLIMITED_TASKS, Effort, plan_effort
 from gnc_cli.search.parametrisation import cyclic_orbits, extending, free
 from gnc_cli.search.problem import Candidate, Problem, SoftmaxCode, Tammes
 from gnc_cli.search.schedule import SearchState, search
@@ -20,7 +20,7 @@ EFFORT = Effort(
     tasks=4,
     batch=4,
     steps=40,
-    counted=True,
+    fixed_count=True,
     polishes=2,
     shakes=2,
     patience=100,
@@ -120,9 +120,9 @@ def test_the_planned_effort_is_within_reason(d: int, K: int) -> None:
     assert plan.tasks * plan.seconds < 120.0 or d == 3
     assert plan.polishes or plan.shakes or problem.coordinates > 5000
     asked = plan_effort(problem, restarts=100)
-    assert asked.steps == plan.steps and asked.counted and not plan.counted
+    assert asked.steps == plan.steps and asked.fixed_count and not plan.fixed_count
     assert 100 <= asked.tasks * asked.batch < 100 + asked.batch
-    assert plan_effort(problem, seconds=5.0).tasks == UNLIMITED
+    assert plan_effort(problem, seconds=5.0).tasks == UNLIMITED_TASKS
 
 
 def known(problem: Problem, code: np.ndarray) -> SearchState:
@@ -160,10 +160,10 @@ def test_half_of_the_hops_start_from_a_known_code(rng: np.random.Generator) -> N
     problem, code = Tammes(free(6, 40)), random_points(rng, 40, 6)
     state = replace(known(problem, code), tasks=15)
     state.archive = [Candidate(0.9, random_points(rng, 40, 6), stationarity=0.0)]
-    effort = replace(EFFORT, tasks=UNLIMITED, counted=False)
-    tasks = schedule._tasks(problem, effort, 3, state, None, "cpu", Deadline())
-    learning = [task for task in tasks if task.source in schedule._LEARNING]
-    ours = [task for task in learning if task.below < np.inf]
+    effort = replace(EFFORT, tasks=UNLIMITED_TASKS, fixed_count=False)
+    tasks = schedule._tasks(problem, effort, 3, state, None)
+    learning = [task for task in tasks if task.source in schedule._ARCHIVE_WEIGHTS]
+    ours = [task for task in learning if task.max_value < np.inf]
     assert len(learning) > 2 and 0 < len(ours) <= (len(learning) + 1) // 2
     assert all(task.archive == (state.start,) and task.source != "shake" for task in ours)
 
@@ -172,7 +172,7 @@ def test_a_search_first_descends_from_a_known_code() -> None:
     """A part of a code leads further by itself; the tasks of the rounds are those without it."""
     problem, moved = Tammes(free(3, 12)), icosahedron() + 0.05 * np.eye(12, 3)
     state = known(problem, moved / np.linalg.norm(moved, axis=1, keepdims=True))
-    effort = replace(EFFORT, counted=False)
+    effort = replace(EFFORT, fixed_count=False)
     next(search(problem, effort, 3, state, deadline=Deadline(), pool=Pool()))
     assert state.tasks == 0 and state.restarts > 0 and state.start is None
     assert state.best is not None and state.best.origin == "stored code: x"
@@ -187,8 +187,10 @@ def test_a_resumed_search_has_a_known_code_and_no_archive(d: int, K: int, done: 
     for state in (known(problem, code), SearchState()):
         effort = plan_effort(problem, seconds=5.0)
         state.tasks = done
-        tasks = schedule._tasks(problem, effort, 0, state, None, "cpu", Deadline(5.0))
-        assert tasks and all(task.archive for task in tasks if task.source in schedule._LEARNING)
+        tasks = schedule._tasks(problem, effort, 0, state, None)
+        assert tasks and all(
+            task.archive for task in tasks if task.source in schedule._ARCHIVE_WEIGHTS
+        )
 
 
 def test_a_polished_code_is_not_hidden_by_estimates(rng: np.random.Generator) -> None:

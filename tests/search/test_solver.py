@@ -139,15 +139,16 @@ def test_a_resumed_search_begins_with_the_next_start_and_returns_no_less(
     """No start is left: what comes back is what was there, with symmetry and stationarity."""
     instance, plan = Instance(d=3, K=14, **how), Plan(seed=2, restarts=64)
     first = solve_code(instance, plan, Deadline(), Pool())
-    file: dict[str, Any] = {"init": first.weights, "tasks": first.tasks}
-    kept = solve_code(instance, plan, Deadline(), Pool(), **file)
+    plan = replace(plan, earlier_tasks=first.tasks)
+    kept = solve_code(instance, plan, Deadline(), Pool(), init=first.weights)
     assert (kept.tasks, kept.restarts) == (first.tasks, 0)
     before, after = (one_vs_rest(each.weights).upper.min() for each in (first, kept))
     assert after >= before - 1e-12
     assert kept.stationarity is not None and kept.stationarity < 1e-9
     if instance.symmetry == ("antipodal", 2):
         assert np.array_equal(kept.weights[1::2], -kept.weights[::2])
-    more = solve_code(instance, replace(plan, restarts=128), Deadline(), Pool(), **file)
+    plan = replace(plan, restarts=128)
+    more = solve_code(instance, plan, Deadline(), Pool(), init=first.weights)
     assert more.tasks == 2 * first.tasks and more.restarts > 0
     assert one_vs_rest(more.weights).upper.min() >= before - 1e-12
 
@@ -155,7 +156,7 @@ def test_a_resumed_search_begins_with_the_next_start_and_returns_no_less(
 def test_a_code_without_the_symmetry_asked_for_is_refused() -> None:
     code = random_points(np.random.default_rng(0), 14, 3)
     instance = Instance(d=3, K=14, problem="tammes", symmetry=("cyclic", 7))
-    with pytest.raises(UsageError, match="symmetry: the code to go on from"):
+    with pytest.raises(UsageError, match="symmetry: the code to start from"):
         solve_code(instance, Plan(), Deadline(), Pool(), init=code)
 
 

@@ -14,7 +14,9 @@ from gnc_cli.search.symmetric import SymmetricDescents
 def _ends(seed: int, d: int, K: int, deadline: Deadline | None = None) -> list[Candidate]:
     scale = typical_scale(d, K)
     rng, deadline = np.random.default_rng(seed), deadline or Deadline()
-    return SymmetricDescents(rng, d, K, scale, 1e4 / scale, 1e-9, deadline).run(9.0, most=12)
+    return SymmetricDescents(rng, d, K, scale, 1e4 / scale, 1e-9, deadline).run(
+        9.0, max_descents=12
+    )
 
 
 @pytest.mark.parametrize("seed", range(6))  # wide and deep
@@ -40,7 +42,7 @@ def test_a_code_is_perturbed_within_its_group() -> None:
         parent = _ends(seed, 4, 24)[0]
         rng = np.random.default_rng(seed)
         again = SymmetricDescents(rng, 4, 24, scale, 1e4 / scale, 1e-9, Deadline())
-        ends = again.go_on(parent, 9.0, most=8)
+        ends = again.perturb(parent, 9.0, max_descents=8)
         assert 1 <= len(ends) <= 2 and again.restarts == 8
         for end in ends:
             assert (end.origin, end.draw) == (parent.origin, parent.draw)
@@ -57,7 +59,7 @@ def test_hops_are_measured_by_the_code_made_symmetric_again(seed: int) -> None:
     def values(candidate: Candidate) -> list[float]:
         rng = np.random.default_rng(seed)
         descents = SymmetricDescents(rng, 3, 40, scale, 1e4 / scale, 1e-9, Deadline())
-        return [end.value for end in descents.go_on(candidate, 9.0, most=24)]
+        return [end.value for end in descents.perturb(candidate, 9.0, max_descents=24)]
 
     ends = values(parent)
     assert ends[0] < parent.value

@@ -14,7 +14,7 @@ EFFORT = Effort(
     tasks=10,
     batch=4,
     steps=60,
-    counted=True,
+    fixed_count=True,
     polishes=2,
     shakes=3,
     patience=100,
@@ -77,4 +77,4 @@ def test_starts_that_go_on_from_the_archive_are_not_independent(source: str) -> 
 def test_a_polish_names_the_estimate_that_it_replaces() -> None:
     (rough,) = [c for c in archive() if not c.polished][:1]
     made = result("polish")
-    assert made.used == (rough.value,) and made.candidates[0].polished
+    assert made.polished_values == (rough.value,) and made.candidates[0].polished

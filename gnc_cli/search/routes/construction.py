@@ -1,6 +1,6 @@
 """Codes without a search: of theorem 3.3, stored, and from algebra, alone or beside a search.
 
-Of codes from algebra, those of K up to `LARGE` are certified like any code. Beyond, the largest
+Of codes from algebra, those of K up to `MAX_DENSE` are certified like any code. Beyond, the largest
 cosine is the one that the construction's own structure proves, and the rows are made only where
 they are looked at or written.
 
@@ -255,7 +255,7 @@ class SearchBeside(Route):
     def solve(self, deadline: Deadline, save: Save | None) -> SolveResult:
         d, K = self.instance.d, self.instance.K
         known = self.known.solve(deadline.limited(max(_FIRST, 0.05 * deadline.remaining)), save)
-        best, optimal = self.instance.known, proved_upper_end(d, K, self.instance.quantity)
+        best, optimal = self.instance.best_known, proved_upper_end(d, K, self.instance.quantity)
         if best is not None and best.proven:
             optimal = min(optimal, best.distance)
         if known.distance >= min(self.plan.target_distance, optimal - _TIE):

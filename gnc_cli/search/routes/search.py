@@ -83,14 +83,12 @@ class Search(Route):
         with machine.limited_threads(K**2 * d), pool:
             solution = solve_code(
                 instance,
-                self.plan,
+                replace(self.plan, target_distance=target_distance, earlier_tasks=self.tasks),
                 deadline,
                 pool,
                 init=self.start,
                 origin=self.origin,
-                target_distance=target_distance,
                 device=device,
-                tasks=self.tasks,
                 save=save_best,
             )
             certificate = (
