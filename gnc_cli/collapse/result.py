@@ -24,7 +24,7 @@ NAMES = {
 """How tables call the two forms of GNC1 and GNC3."""
 FORMS = {"gnc1": "gnc1", "gnc3": "gnc3"}
 """The paper's forms."""
-NOISE_TO_COME = "gnc1 measures noise once"
+NOISE_TO_COME = "gnc1 is dominated by noise once"
 """Begins a warning for gates and programs: tables show the centred form in place of this one."""
 NO_ETF = "the NC2 angles and the ETF errors are left out: no simplex ETF of"
 """Begins the warning of a prefix that has none, likewise not for tables."""

@@ -160,7 +160,7 @@ class _Finder:
 
     def in_file(self, file: File) -> list[Source]:
         """Return the sources of a file and of its snapshots."""
-        path, key, shown, snapshot = file.path, file.key, file.shown, None
+        path, key, shown, snapshot = file.path, file.key, file.label, None
         folder, name = os.path.split(path)
         if key is None and (match := SNAPSHOT.fullmatch(name)):
             shown, snapshot = folder, name.removesuffix(".h5")
@@ -225,13 +225,13 @@ class _Finder:
                 roles = roles_of_file(catalogue, file.key, self.named, "features", taken)
                 parts.append(_pieces(catalogue, roles, file))
         with self.inputs.open(files[0].path) as first:
-            return self._source(first, ",".join(file.shown for file in files), None, parts)
+            return self._source(first, ",".join(file.label for file in files), None, parts)
 
     def in_options(self) -> Source:
         """Return the one row of datasets that options name alone."""
         role = next(role for role in ("weights", "logits", *self.options) if role in self.options)
         with self.inputs.open(self.options[role][0].path) as catalogue:
-            shown = ",".join(file.shown for file in self.options[role])
+            shown = ",".join(file.label for file in self.options[role])
             return self._source(catalogue, shown, None, [])
 
     def training_set(self, source: Source) -> Source | None:

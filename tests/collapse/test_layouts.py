@@ -111,7 +111,7 @@ def test_the_only_bias_belongs_to_the_weights(tmp_path: Path) -> None:
 def test_permuted_rows_are_a_hint(order: list[int]) -> None:
     found: Any = measure(features=H, labels=Y, weights=W[order])
     (warning,) = told(found)
-    assert "the classifier that of" in warning and "order of the labels" in warning
+    assert "the classifier's" in warning and "order of the labels" in warning
     assert not told(measure(features=H, labels=Y, weights=W))
 
 
