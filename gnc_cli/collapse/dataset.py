@@ -381,7 +381,7 @@ def _two_classes(samples: Dataset) -> Dataset:
         return samples
     if labels is None or labels.max(initial=0) > 1:
         raise DataError(
-            f"{samples.where['weights']} has shape {W.shape}; expected a row for each class, K >= 2"
+            f"{samples.locations['weights']} has shape {W.shape}; expected a row for each class, K >= 2"
             ", or one row and labels 0 and 1"
         )
     return replace(

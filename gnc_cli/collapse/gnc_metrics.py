@@ -20,7 +20,7 @@ from gnc_cli.collapse.batches import (
     on_cuda,
     raw_weights,
 )
-from gnc_cli.collapse.conventions import OWN, Conventions, Variants
+from gnc_cli.collapse.conventions import OWN_MEANS, Conventions, Variants
 from gnc_cli.collapse.metric_groups import Subject, classifier_weights, mean_weights
 from gnc_cli.collapse.reference import gnc2_reference
 from gnc_cli.collapse.result import Gnc2Reference, MeasureResult
@@ -295,7 +295,7 @@ class GNCMetrics:
             Moments(state.moments),
             state.decisions,
             self._decided_by if by_weights else by_logits,
-            judged_by=OWN if state.own else "other",
+            judged_by=OWN_MEANS if state.own else "other",
             storage=state.storage,
         )
         device = str(weights.device) if on_cuda(weights) else "cpu"

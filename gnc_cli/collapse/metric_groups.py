@@ -100,7 +100,7 @@ class Weights:
     """Float64, in the space of the GNC metrics: unit, or as they are with normalize=off."""
     raw: np.ndarray
     """The same rows as stored."""
-    of_classifier: bool
+    is_classifier: bool
     """False where the class means stand in."""
     classes: np.ndarray
     """Classes of the rows among the K, increasing, shape (m,); all of them of a classifier."""
@@ -150,13 +150,13 @@ def mean_weights(moments: ClassMoments, *, unit: bool) -> Weights:
 
 def mean_group(statistics: Statistics, weights: Weights, unit: bool) -> MetricGroup:
     """Return GNC1 and GNC3, in both forms, from the class means; `unit`: of unit rows."""
-    digits = digits_warning(weights.raw) if weights.of_classifier else None
+    digits = digits_warning(weights.raw) if weights.is_classifier else None
     if (moments := statistics.moments) is None:
         return MetricGroup({}, (digits,))
     own, between = moments.gnc, next(iter(moments.centres.values()))
     means, centres = own.means[own.present], between.means[between.present]
     fields: dict[str, Any] = {"global_mean_squared": float((means.mean(axis=0) ** 2).sum())}
-    if weights.of_classifier:
+    if weights.is_classifier:
         fields |= gnc3_forms(weights.rows[own.present], means)
     floor = floor_warning(own, str(statistics.storage), unit)
     if not own.has_spread:
@@ -224,7 +224,7 @@ def distance_group(
         return MetricGroup(fields)
     k = int(cosines.argmax())
     pair = subject.labels[weights.classes[[k, nearest[k]]]].tolist()
-    warning = coincidence_warning(weights.of_classifier, sorted(pair), subject.names)
+    warning = coincidence_warning(weights.is_classifier, sorted(pair), subject.names)
     return MetricGroup(fields, (warning,))
 
 
@@ -338,7 +338,7 @@ def classic_group(
     moments = statistics.moments
     if moments is None or (raw := moments.raw) is None:
         return MetricGroup({"variants": VariantMetrics()})
-    W, means_of = weights.raw if weights.of_classifier else None, moments.centres["raw"]
+    W, means_of = weights.raw if weights.is_classifier else None, moments.centres["raw"]
     effort: dict[str, Any] = {"seed": conventions.seed, "deadline": deadline}
     late, energies, late_evenness = MetricGroup(), None, MetricGroup()
     if conventions.wants_classic(raw.d, raw.K):

@@ -11,12 +11,12 @@ import numpy as np
 
 from gnc_cli.collapse.result import (
     NAMES,
-    OF_THE_FILE,
+    FILE_ATTRIBUTES,
     ClassRow,
     Gnc2Reference,
     MeasureResult,
     MeasureSeries,
-    told_apart,
+    distinct_names,
     value_under,
 )
 from gnc_cli.console.drawing import (
@@ -220,7 +220,7 @@ def series_figure(result: MeasureSeries) -> Any:
         if any(value_under(row, key) is not None for key in keys for row in rows)
     }
     sizes = {f"d = {row.prefix_of or row.d}, K = {count(row.K)}" for row in rows}
-    files = [*told_apart(row.file or "arrays" for row in rows).values()]
+    files = [*distinct_names(row.file or "arrays" for row in rows).values()]
     facts = [files[0] if len(files) == 1 else f"{len(files)} files", f"{len(rows)} rows"]
     facts += sizes if len(sizes) == 1 else []
     height = max(4.8, 3.6 * -(-len(panels) // 2))
@@ -340,12 +340,12 @@ def _names(rows: Sequence[MeasureResult], keys: Sequence[str], by_file: bool) ->
         else os.path.dirname(row.file or "")
         for row in rows
     ]
-    names = told_apart(places)
+    names = distinct_names(places)
     parts = []
     for row, place in zip(rows, places, strict=True):
         part = {"place": names[place]}
         if not by_file and several[row.file] == 1:
-            part |= {k: f"{k} = {v}" for k, v in row.attrs.items() if k not in OF_THE_FILE}
+            part |= {k: f"{k} = {v}" for k, v in row.attrs.items() if k not in FILE_ATTRIBUTES}
         parts.append(part | {key: getattr(row, key) or "" for key in keys})
     every = dict.fromkeys(key for part in parts for key in part)
     differ = [key for key in every if len({part.get(key) for part in parts}) > 1]

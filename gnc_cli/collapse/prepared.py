@@ -32,14 +32,14 @@ class Prepared(Dataset):
     @property
     def K(self) -> int:
         """Number of classes measured."""
-        return len(self.kept)
+        return len(self.classes)
 
     def numbered(self, labels: np.ndarray) -> np.ndarray:
         """Return labels of the file as indices of `kept`; -1 for samples of other classes."""
         if self.K == self.K_in_file:
             return labels
         index = np.full(self.K_in_file + 1, -1, dtype=np.int64)  # the last is that of label -1
-        index[self.kept] = np.arange(self.K)
+        index[self.classes] = np.arange(self.K)
         return index[labels]
 
 
@@ -55,7 +55,7 @@ def prepare_dataset(
     if conventions.head is not None:
         samples = _with_head(samples, conventions.head)
     features, labels, weights = samples.features, samples.labels, samples.weights
-    bias, logits, where = samples.bias, samples.logits, samples.where
+    bias, logits, where = samples.bias, samples.logits, samples.locations
     if features is not None:
         d = features.shape[1]
         labels = _checked_labels(labels, features.shape, where)
@@ -129,7 +129,7 @@ def _with_head(samples: Dataset, form: str) -> Dataset:
     bias = samples.bias if form == HeadForm.LINEAR else None
     unused = {"bias": samples.bias if bias is None else None, "logits": samples.logits}
     notes = tuple(
-        f"{samples.where[role]}: ignored, the {form} head decides"
+        f"{samples.locations[role]}: ignored, the {form} head decides"
         for role, part in unused.items()
         if part is not None
     )
@@ -154,10 +154,10 @@ def cut_prefixes(samples: Prepared, dims: Sequence[int] | None) -> list[Prepared
         )
     features, weights, notes = samples.features, samples.weights, samples.notes
     if samples.logits is not None:
-        notes += (f"{samples.where['logits']}: of all dimensions, left out for prefixes",)
+        notes += (f"{samples.locations['logits']}: of all dimensions, left out for prefixes",)
     block, parts = threading.local(), []
     for p in dims:
-        where = {role: f"{name}, first {p} dimensions" for role, name in samples.where.items()}
+        where = {role: f"{name}, first {p} dimensions" for role, name in samples.locations.items()}
         part = replace(
             samples,
             features=None if features is None else ColumnRows(features, slice(p), block),
@@ -203,14 +203,14 @@ def number_of_classes(
     largest label say, but at least `least`.
     """
     if samples.weights is not None:
-        K, where = len(samples.weights), samples.where["weights"]
+        K, where = len(samples.weights), samples.locations["weights"]
     elif samples.logits is not None:
-        K, where = samples.logits.shape[1], samples.where["logits"]
+        K, where = samples.logits.shape[1], samples.locations["logits"]
     else:
         largest = 0 if labels is None else int(labels.max(initial=0))
         if largest >= MOST_CLASSES:
             raise DataError(
-                f"{samples.where['labels']} has label {largest}, and labels run from 0 to K - 1 "
+                f"{samples.locations['labels']} has label {largest}, and labels run from 0 to K - 1 "
                 f"for K = {MOST_CLASSES}; number them anew"
             )
         return wanted or max(largest + 1, least, len(samples.names or ()))

@@ -59,7 +59,7 @@ def reach_of(
             f"name it with {spelled('weights', 'F:KEY')}"
         )
     W, bias = equivalent_head(conventions.head, samples.weights, samples.bias)
-    rivals = prepared.kept if conventions.classes == NONZERO else np.arange(len(W))
+    rivals = prepared.classes if conventions.classes == NONZERO else np.arange(len(W))
     norm = conventions.feature_norm or math.inf
     if conventions.feature_norm is None and samples.features is not None:
         assert samples.labels is not None
@@ -67,7 +67,7 @@ def reach_of(
     head = LinearHead(W[rivals], None if bias is None else bias[rivals], norm, deadline, threads)
     answers: dict[str, Answers] = {}
     if conventions.reach:
-        positions = np.searchsorted(rivals, prepared.kept)
+        positions = np.searchsorted(rivals, prepared.classes)
         progress = report and partial(report, "reach")
         answers["reach"] = {(k,): reach for k, reach in head.all(positions, progress).items()}
     if conventions.sets is not None:

@@ -13,7 +13,7 @@ from gnc_cli.metrics.spectrum import FeatureSpectrum
 from gnc_cli.metrics.variants import Evenness, Neco
 from gnc_cli.records import ASIDE, HIDDEN, HIGHER, LABEL, LOWER, QUESTION, Result
 
-OF_THE_FILE = ("created", "gnc_version")
+FILE_ATTRIBUTES = ("created", "gnc_version")
 """Attributes that tell files apart, not runs."""
 NAMES = {
     "gnc1": "GNC1",
@@ -600,14 +600,14 @@ class MeasureSeries(Result):
         return tuple(lines)
 
 
-MAIN = {
+MAIN_CLASSIC = {
     each.name: each.metadata["classic"]
     for each in fields(MeasureResult)
     if "classic" in each.metadata
 }
 """The classic metrics that tables and pictures of several sets show, by key, as they call them."""
 CLASSIC = {
-    each.name: each.metadata.get("further", MAIN.get(each.name))
+    each.name: each.metadata.get("further", MAIN_CLASSIC.get(each.name))
     for each in fields(MeasureResult)
     if each.metadata.keys() & {"classic", "further"}
 }
@@ -621,14 +621,14 @@ def value_under(row: Any, key: str) -> Any:
     return row
 
 
-def told_apart(paths: Iterable[str]) -> dict[str, str]:
+def distinct_names(paths: Iterable[str]) -> dict[str, str]:
     """What to call each of several paths: their names without the folders and ends that all share,
     but at least the name of a file.
 
     Example:
-        >>> list(told_apart(["runs/a/snapshots.h5", "runs/b/snapshots.h5"]).values())
+        >>> list(distinct_names(["runs/a/snapshots.h5", "runs/b/snapshots.h5"]).values())
         ['a', 'b']
-        >>> list(told_apart(["runs/a.h5", "runs/b.h5"]).values())
+        >>> list(distinct_names(["runs/a.h5", "runs/b.h5"]).values())
         ['a.h5', 'b.h5']
     """
     parts = {path: path.replace(os.sep, "/").split("/") for path in paths}

@@ -149,7 +149,7 @@ def conventions_of(call: Measure) -> Conventions:
         sets=call.sets,
         seed=call.seed,
         files=tuple(file for file in beside if isinstance(file, str)),
-        given={"samples": tuple(of_samples), "labels": tuple(sorted(call.chosen("labels")))},
+        requirements={"samples": tuple(of_samples), "labels": tuple(sorted(call.chosen("labels")))},
     )
 
 

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from gnc_cli.collapse.conventions import OWN, Budget, Conventions, HeadForm
+from gnc_cli.collapse.conventions import OWN_MEANS, Budget, Conventions, HeadForm
 from gnc_cli.collapse.prepared import Prepared
 from gnc_cli.errors import DataError
 from gnc_cli.metrics.class_moments import ClassMoments, stream_moments
@@ -52,7 +52,7 @@ class Moments:
     """Moments of the set itself; about the means of `train`, where there are any."""
     train: Spaces | None = None
     """Moments of other data, whose class means count."""
-    means_of: str = OWN
+    means_of: str = OWN_MEANS
     """Name of the set whose class means count, in the policy."""
 
     @property
@@ -99,7 +99,7 @@ class Statistics:
     decided_by: str = "none"
     """Rows by which the classifier names classes: `raw rows`, `logits`, those of a form of a head,
     or `none`."""
-    judged_by: str = OWN
+    judged_by: str = OWN_MEANS
     """Name of the set whose class means are compared with a sample."""
     storage: str | None = None
     """Dtype of the features."""
@@ -133,7 +133,7 @@ def read_moments(
         for by_space in train or [{} for _ in parts]
     ]
     reading = _pass(widest, budget, processes, sum(part.d for part in parts))
-    where = [part.where["features"] for part in parts]
+    where = [part.locations["features"] for part in parts]
     # Each worker multiplies alone; threads inside the products would wait for each other.
     with limit_threads(1):
         moments = in_all(
@@ -166,7 +166,7 @@ def read_statistics(
         for part in parts
     ]
     widest = parts[-1]
-    rows, where = _data(widest)[0], widest.where["features"]
+    rows, where = _data(widest)[0], widest.locations["features"]
     target = accelerator(budget.device, worthwhile=False)  # where a GPU is asked for by name
     device = None if target is None else str(target)
     reading = _pass(widest, budget, processes, widest.K * len(parts))
@@ -193,7 +193,7 @@ def read_spectrum(
         DataError: a feature is not finite, or all are zero.
         TimeoutError: interrupted.
     """
-    (rows, labels), where = _data(samples), samples.where["features"]
+    (rows, labels), where = _data(samples), samples.locations["features"]
     reading = _pass(samples, budget, processes, samples.d)
 
     def total(sums_of: Decider, stage: str) -> Any:
@@ -223,10 +223,10 @@ def check_train(train: Spaces, prepared: Prepared, name: str) -> None:
     unknown = present[~next(iter(train.values())).present[present]]
     if unknown.size:
         raise DataError(
-            f"{name} has no sample of class {prepared.kept[unknown[0]]}, which the data have; "
+            f"{name} has no sample of class {prepared.classes[unknown[0]]}, which the data have; "
             f"leave such classes out with {spelled('classes', 'FILE')}, samples of a label that "
             f"is no class with {spelled('ignore_label', 'L')}, or take the data's own means with "
-            f"{spelled('means_from', OWN)}"
+            f"{spelled('means_from', OWN_MEANS)}"
         )
 
 
@@ -269,13 +269,13 @@ def _decider(
         raw_margins=form in (HeadForm.LINEAR, HeadForm.EUCLIDEAN),
         compared=form is None and samples.logits is None,
     )
-    return BlockDecider(judge, *_data(samples), samples.logits, samples.where["features"])
+    return BlockDecider(judge, *_data(samples), samples.logits, samples.locations["features"])
 
 
 def _direction_sums(samples: Prepared, moments: Moments, seed: int) -> Decider:
     """Return what sums the directions of the samples."""
     mean = None if moments.raw is None else total_moments(moments.raw)[0]
-    return direction_sums(*_data(samples), samples.where["features"], mean, seed)
+    return direction_sums(*_data(samples), samples.locations["features"], mean, seed)
 
 
 def _statistics(

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from gnc_cli.collapse.conventions import OWN, Budget, Conventions, Selection
+from gnc_cli.collapse.conventions import OWN_MEANS, Budget, Conventions, Selection
 from gnc_cli.collapse.prepared import (
     Prepared,
     cut_prefixes,
@@ -37,7 +37,7 @@ class TrainingMeans:
         self._last: tuple[Any, list[Spaces]] | None = None
         self._counted: tuple[Source, int, str | None] | None = None
         self._sources: list[Source] = []
-        if conventions.means_from not in (None, OWN):
+        if conventions.means_from not in (None, OWN_MEANS):
             self._sources = resolve(
                 Selection(
                     files=(str(conventions.means_from),),
@@ -59,7 +59,7 @@ class TrainingMeans:
         """
         if self._sources:
             return self._matching(source)
-        return None if self._conventions.means_from == OWN else source.training
+        return None if self._conventions.means_from == OWN_MEANS else source.training
 
     def classes(self, training: Source | None) -> int:
         """Return the number of classes of a training set; 0 where there is none."""
@@ -82,7 +82,7 @@ class TrainingMeans:
     def name(self, training: Source | None) -> str:
         """Return what messages and the policy call a training set."""
         if training is None:
-            return OWN
+            return OWN_MEANS
         file = self._conventions.means_from
         return f"split {TRAINING}" if file is None else short_name(file)
 
@@ -108,7 +108,7 @@ class TrainingMeans:
         """
         if training is None:
             return None
-        key = training, prepared.K_in_file, prepared.kept.tolist(), dims
+        key = training, prepared.K_in_file, prepared.classes.tolist(), dims
         if self._last is None or self._last[0] != key:
             conventions = replace(
                 self._conventions, K=prepared.K_in_file, head=None, classes=None, min_count=None
@@ -127,7 +127,9 @@ class TrainingMeans:
                 features = replace(samples, weights=None, bias=None, logits=None)
                 train = prepare_dataset(features, self._selection, conventions)
                 assert train.labels is not None
-                train = replace(train, kept=prepared.kept, labels=prepared.numbered(train.labels))
+                train = replace(
+                    train, classes=prepared.classes, labels=prepared.numbered(train.labels)
+                )
                 if train.d != prepared.d:
                     raise DataError(
                         f"{self.name(training)} has features of dimension {train.d}, not "

@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from gnc_cli.brackets import Bracket
-from gnc_cli.collapse.conventions import OWN
+from gnc_cli.collapse.conventions import OWN_MEANS
 from gnc_cli.collapse.result import (
     CLASSIC,
-    MAIN,
+    MAIN_CLASSIC,
     NAMES,
     STAND_IN,
     ClassCounts,
@@ -20,7 +20,7 @@ from gnc_cli.collapse.result import (
     ReachRow,
     ReachSummary,
     WithoutDuplicates,
-    told_apart,
+    distinct_names,
 )
 from gnc_cli.console.details import details
 from gnc_cli.console.table import Cell, Styled, Table, facts
@@ -122,8 +122,8 @@ def _sheet(r: MeasureResult, rho: Bracket) -> list[tuple[str, str, str, str]]:
     inside = rho.lower == 0.0 and rho.upper <= 1e-9
     proof = "a class lies in the hull of the others" if inside else certified(rho)
     ratio = "-" if r.gnc2_ratio is None else at_least(rho, r.gnc2_ratio, share_text(r.gnc2_ratio))
-    whose = (r.policy.class_means or {}).get("ncc", OWN)
-    nearest = "nearest class mean" + ("" if whose == OWN else f" of {whose}")
+    whose = (r.policy.class_means or {}).get("ncc", OWN_MEANS)
+    nearest = "nearest class mean" + ("" if whose == OWN_MEANS else f" of {whose}")
     decided = "" if r.accuracy is None else f"; classifier {share_text(r.accuracy)}{_form(r)}"
     alone = r.accuracy if r.ncc_accuracy is None else None
     classic = CLASSIC if _asks_classic([r]) else {}
@@ -303,7 +303,7 @@ def _series(series: MeasureSeries, verbose: bool) -> list[Table]:
     alike = len({(r.key[2], r.file, *p.items()) for r, p in zip(rows, places, strict=True)})
     snapshots = len({r.snapshot for r in rows}) > 1 and (verbose or alike < len(rows))
     sizes = len({(r.d, r.K) for r in rows}) > 1
-    names = told_apart(r.file or "arrays" for r in rows)
+    names = distinct_names(r.file or "arrays" for r in rows)
     forms = series.forms
     mixed = len({_of_weights(r) for r in rows if r.K}) > 1
     where: Columns = {
@@ -352,7 +352,7 @@ def _series(series: MeasureSeries, verbose: bool) -> list[Table]:
     words = ("file", "snapshot", "layer", "split")
     tables = [_table(title, columns, words)]
     if _asks_classic(rows):
-        classic = {name: _column(rows, key, short) for key, name in MAIN.items()}
+        classic = {name: _column(rows, key, short) for key, name in MAIN_CLASSIC.items()}
         tables.append(_table("Classic metrics of raw rows", {**where, **classic}, words))
     letters = None if verbose else 50
     references = dict.fromkeys(
@@ -364,7 +364,7 @@ def _series(series: MeasureSeries, verbose: bool) -> list[Table]:
         f": those of {r.policy.class_means['ncc']} for GNC1 and NCC"
         + (f" of split {r.split}" if r.split else "")
         for r in rows
-        if r.policy.class_means is not None and r.policy.class_means["ncc"] != OWN
+        if r.policy.class_means is not None and r.policy.class_means["ncc"] != OWN_MEANS
     )
     unbiased = any(r.accuracy is not None and "no bias" in _form(r) for r in rows)
     stand_in = any(row.policy.weights == STAND_IN for row in rows)

@@ -55,7 +55,7 @@ def test_snapshots_are_rows_in_order_of_their_epoch(tmp_path: Path) -> None:
     with sources[0].open() as samples:
         assert samples.labels is not None and samples.labels.tolist() == [1, 0, 1, 0]
         assert np.array_equal(samples.weights, W)
-        assert samples.where["features"].endswith("'snapshots/c/features'")
+        assert samples.locations["features"].endswith("'snapshots/c/features'")
     with sources[2].open() as samples:
         assert samples.labels is not None and samples.labels.tolist() == Y.tolist()
         assert np.array_equal(samples.weights, 3 * W)
