@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from gnc_cli.collapse.result import (
-    NAMES,
     FILE_ATTRIBUTES,
+    NAMES,
     ClassRow,
     Gnc2Reference,
     MeasureResult,
