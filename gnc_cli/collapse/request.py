@@ -65,9 +65,9 @@ def _values(value: Any) -> Any:
 def _reference(value: Any) -> float | str:
     """Return a distance, or the path of a file (`./0.66` for a file named `0.66`)."""
     try:
-        distance = float(parsing.number(value))
+        distance = parsing.number(value)
     except UsageError:
-        return os.fspath(value)
+        return str(os.fspath(value))
     if not 0.0 < distance <= 2.0:
         raise UsageError(f"{distance:g} is not a one-vs-rest distance; give one above 0, up to 2")
     return distance
@@ -85,7 +85,7 @@ def _dims(value: Any) -> tuple[int, ...]:
 def _sets(value: Any) -> Any:
     """Return the path of a file or `random:K:N`; for sets given in Python the lines of a file."""
     if isinstance(value, (str, os.PathLike)):
-        return os.fspath(value)
+        return str(os.fspath(value))
     return Lines(tuple(", ".join(map(str, classes)) for classes in value))
 
 
