@@ -208,11 +208,11 @@ def _measure_all(
     """
     processes = measurer.processes
     limit, interruption = call.time_limit, Deadline(None, call.interrupt)
-    kept_rows = [] if ledger is None else ledger.rows
-    earlier = {kept.row.key: kept for kept in kept_rows}
-    ledger_keys = [kept.row.key for kept in kept_rows]
+    ledger_rows = [] if ledger is None else ledger.rows
+    earlier = {line.row.key: line for line in ledger_rows}
+    ledger_keys = [line.row.key for line in ledger_rows]
     stamps: dict[Any, tuple[str, float | None]] = processes.all_gather(
-        {key: (kept.stamp, kept.cut_short) for key, kept in earlier.items()}
+        {key: (line.stamp, line.cut_short) for key, line in earlier.items()}
     )[0]
     fresh: list[MeasureResult] = []
     interrupted, skipped, failure = False, 0, None
@@ -253,7 +253,7 @@ def _measure_all(
     if ledger is not None and len(last) < len(ledger_keys):
         ledger.drop({*range(len(ledger_keys))} - {*last.values()})
     # The last row of each set, by epoch and step, then in the order of the files.
-    rows = {key: kept.row for key, kept in earlier.items()}
+    rows = {key: line.row for key, line in earlier.items()}
     rows |= {row.key: row for row in fresh}
     series = MeasureSeries(
         seconds=0.0,

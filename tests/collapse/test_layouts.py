@@ -481,7 +481,7 @@ def labels_file(folder: Path, labels: np.ndarray) -> Path:
 def test_rows_of_many_files_are_known_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gnc_cli.collapse.dataset._MOST_OPEN", 1)
+    monkeypatch.setattr("gnc_cli.collapse.dataset._MAX_OPEN_FILES", 1)
     files = []
     for number in range(3):
         bits = (H.astype("f4").view("u4") >> 16).astype("u2") + np.uint16(number)
