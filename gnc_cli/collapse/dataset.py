@@ -190,8 +190,9 @@ def open_dataset(
             weights = _weights(parts, transpose_weights, copies)
             piece_names = {piece.name for piece in all_pieces}
             for piece in pieces["weights"][: 1 if copies else None]:
-                catalogue = files[piece.path]
-                notes += _head_notes(catalogue, piece, weights, bias, piece_names, selection)
+                notes += _head_notes(
+                    files[piece.path], piece, weights, bias, piece_names, selection
+                )
         models = [piece.model for piece in pieces.get("weights", ()) if piece.model is not None]
         names = class_names(models[0], len(weights)) if models and weights is not None else None
         labels = None

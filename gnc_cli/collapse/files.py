@@ -225,15 +225,17 @@ def selects(
                 f"{spelled('select')} {key}: no row has the attribute {key}; the rows have "
                 f"{', '.join(keys)}"
             )
-        for item in value if isinstance(value, (list, tuple)) else ():
-            if not any(_meets(row.get(key), item) for row in rows):
-                step = (
-                    f"give {spelled('select', item)} by itself" if "=" in str(item) else "drop it"
+        items = value if isinstance(value, (list, tuple)) else ()
+        if absent := [v for v in items if not any(_meets(row.get(key), v) for row in rows)]:
+            raise DataError(
+                f"{spelled('select')} {key}: no row has {key} {absent[0]}, and there are "
+                f"{_values(rows, key)}; "
+                + (
+                    f"give {spelled('select', absent[0])} by itself"
+                    if "=" in str(absent[0])
+                    else "drop it"
                 )
-                raise DataError(
-                    f"{spelled('select')} {key}: no row has {key} {item}, and there are "
-                    f"{_values(rows, key)}; {step}"
-                )
+            )
     selection = [all(_meets(row.get(key), value) for key, value in select) for row in rows]
     if not any(selection):
         values = "; ".join(f"{key} {_values(rows, key)}" for key, _ in select)

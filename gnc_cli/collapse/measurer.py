@@ -187,10 +187,9 @@ class Measurer:
                 deadline=deadline,
             )
         width = width_warning(result.gnc2, deadline)
-        texts = (text for text in (width, *set_warnings) if text is not None)
         result = replace(
             result,
-            warnings=(*result.warnings, *texts),
+            warnings=(*result.warnings, *filter(None, (width, *set_warnings))),
             cut_short=deadline.expired and (bool(result.undecided) or width is not None),
         )
         if conventions.prefix_dims is None:

@@ -131,8 +131,8 @@ def classifier_weights(raw: np.ndarray, *, unit: bool, labels: np.ndarray, name:
     if unit and zero.size:
         raise ZeroRowsError(
             f"{name} has {zero.size} zero row(s), the first is row {labels[zero[0]]}: a zero "
-            f"weight has no direction; leave these classes out with {spelled('classes', NONZERO)}, or, "
-            f"if these are features, name them with {spelled('features')}"
+            f"weight has no direction; leave these classes out with {spelled('classes', NONZERO)}, "
+            f"or, if these are features, name them with {spelled('features')}"
         )
     rows = raw / row_norms(raw)[:, None] if unit else np.ascontiguousarray(raw, dtype=np.float64)
     return Weights(rows, raw, True, np.arange(len(raw)))

@@ -529,10 +529,11 @@ class MeasureResult(Result):
         squared = self.global_mean_squared or 0.0
         centre_gnc1 = self.gnc1_centred is not None and present <= self.d
         centre_gnc3 = self.gnc3_centred is not None and squared > _MAX_MEAN_SQUARED
-        gnc3_reason = f"the class means have a mean of squared length {squared:.2g}"
         return {
             "gnc1": f"K = {present} <= d" if centre_gnc1 else "",
-            "gnc3": gnc3_reason if centre_gnc3 else "",
+            "gnc3": f"the class means have a mean of squared length {squared:.2g}"
+            if centre_gnc3
+            else "",
         }
 
     @property

@@ -72,9 +72,11 @@ class TrainingMeans:
             return 0
         if self._class_count is None or self._class_count[0] is not training:
             with training.open() as samples:
-                doubt = None
-                if samples.labels is not None and samples.names is None:
-                    doubt = suspicion(samples.labels)
+                doubt = (
+                    None
+                    if samples.labels is None or samples.names is not None
+                    else suspicion(samples.labels)
+                )
                 K = number_of_classes(samples, samples.labels, None)
                 self._class_count = training, K, doubt and f"{self.name(training)}: {doubt}"
         return self._class_count[1]
