@@ -101,7 +101,7 @@ CALLS: list[tuple[Callable[[], Any], str]] = [
     ),
     (lambda: bounds(zzz=2), r"bounds\(\) has no argument 'zzz'; see help\(bounds\)"),
     (lambda: GNCMetrics(3, 3, normalise=True), r"GNCMetrics\(\) has .*did you mean normalize\?"),
-    (lambda: measure(features=E, weights=E), "no labels; give labels, or the features alone: fea"),
+    (lambda: measure(features=E, weights=E), "no labels; give labels, or the features only: fea"),
     (lambda: measure(labels=LABELS), "neither features nor weights were found; give features$"),
     (
         lambda: measure(features=0 * E, labels=LABELS),

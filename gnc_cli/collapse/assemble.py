@@ -1,4 +1,4 @@
-"""From statistics to a `MeasureResult`: the groups of metrics of `measure` come together.
+"""Assembly of a `MeasureResult` from statistics, one group of metrics after the other.
 
 `measure` fills the statistics from files, `GNCMetrics` from batches of a training loop.
 """
@@ -13,7 +13,7 @@ import numpy as np
 
 from gnc_cli import __version__
 from gnc_cli.collapse.class_rows import ClassRows
-from gnc_cli.collapse.conventions import OWN, Conventions
+from gnc_cli.collapse.conventions import OWN_MEANS, Conventions
 from gnc_cli.collapse.metric_groups import (
     MetricGroup,
     Subject,
@@ -47,12 +47,13 @@ from gnc_cli.parameters import Lines
 from gnc_cli.records import marked
 from gnc_cli.runtime.deadline import Deadline
 
-_LISTED = 10
-"""Number of missing classes that are listed."""
-_NULL: dict[str, Any] = {f.name: None for f in fields(MeasureResult) if f.default is MISSING}
-"""The fields of a result that must be given, all without a value."""
-_NEAR_SIMPLICES = 0.05
-"""Cosines of a trained head this near to those of orthogonal simplices are said to be so."""
+_MAX_MISSING_LABELS = 10
+"""Number of missing classes that are listed: as many as fit into a line."""
+_NULL_FIELDS: dict[str, Any] = {f.name: None for f in fields(MeasureResult) if f.default is MISSING}
+"""The fields of a result without a default, each with the value None."""
+_MAX_SIMPLEX_DEVIATION = 0.05
+"""Largest deviation of a cosine from that of orthogonal simplices at which a note names them:
+trained heads come this close, and random rows do not."""
 
 
 def assemble(
@@ -69,8 +70,16 @@ def assemble(
     """Return all metrics of one set of features, weights or both.
 
     Args:
-        reference: what GNC2 is compared with.
+        conventions: the conventions by which the metrics are computed.
+        statistics: moments, decisions and spectrum of the samples; empty for weights without
+            samples.
+        weights: the rows (m, d) that GNC2 is about.
+        subject: names and labels (K,) of the set, and its fields of the result.
+        reference: the distance that GNC2 is compared with.
         detail: also quantiles and the rattlers of all classes.
+        device: the device that computes GNC2, such as `cpu` or `cuda`.
+        deadline: end of the time for GNC2 and other metrics of the weights; their brackets are then
+            wider, or they are left out.
 
     Raises:
         DataError: a metric is undefined, say because all class means are zero.
@@ -78,10 +87,10 @@ def assemble(
     decisions, moments = statistics.decisions, statistics.moments
     gnc = None if moments is None else moments.gnc
     if decisions is not None and decisions.loo_counted is not None:
-        # Every sample that is the mean of its class is nearest to it: that says nothing.
-        known = decisions.ncc_right if decisions.loo_counted.any() else None
-        decisions = replace(decisions, ncc_right=known)
-    # Asked for by name: before the quantiles.
+        # A sample alone in its class is its class mean, so its NCC decision has no information.
+        ncc_right = decisions.ncc_right if decisions.loo_counted.any() else None
+        decisions = replace(decisions, ncc_right=ncc_right)
+    # Duplicates before the quantiles: the user asked for them by name.
     duplicates = duplicate_group(conventions.duplicates, weights, subject, gnc, deadline)
     distances = gnc2_detail(
         weights.rows,
@@ -92,9 +101,9 @@ def assemble(
         minimum_only=not detail,
         unit=weights.unit,
     )
-    # A series keeps the rows of every snapshot: without the directions, K x d numbers each.
-    bare = replace(distances, directions=None)
-    rows = ClassRows(bare, weights.classes, gnc, decisions, subject.labels, subject.names)
+    # A series keeps the class rows of every snapshot, so they drop the (K, d) directions.
+    row_distances = replace(distances, directions=None)
+    rows = ClassRows(row_distances, weights.classes, gnc, decisions, subject.labels, subject.names)
     thorough = conventions.classic or conventions.every_class
     groups = (
         mean_group(statistics, weights, conventions.unit),  # gnc1 and gnc3 in both forms
@@ -124,24 +133,26 @@ def assemble(
 
 def _arrangement(weights: Weights) -> tuple[str, ...]:
     """Name the simplices that weights nearly form where K <= 2 d."""
-    from gnc_cli.known_codes.recognition import join_of_simplices  # with the constructions
+    from gnc_cli.known_codes.recognition import join_of_simplices  # loads the constructions
 
-    join = join_of_simplices(weights.rows, _NEAR_SIMPLICES)
-    return (f"every cosine of the rows is within {_NEAR_SIMPLICES} of {join}",) if join else ()
+    join = join_of_simplices(weights.rows, _MAX_SIMPLEX_DEVIATION)
+    return (
+        (f"every cosine of the rows is within {_MAX_SIMPLEX_DEVIATION} of {join}",) if join else ()
+    )
 
 
 def feature_result(
     spectrum: FeatureSpectrum, N: int, samples: Prepared, subject: Subject
 ) -> MeasureResult:
-    """Return the result of features without labels, N of whose rows are not zero."""
-    result, zero = null_result(samples, N, subject), spectrum.zero_rows
-    note = f"{samples.where['features']}: {zero} of {N + zero} rows are zero, left out"
-    notes = (*result.notes, note) if zero else result.notes
+    """Return the result of features without labels, of which N rows are not zero."""
+    result, zeros = null_result(samples, N, subject), spectrum.zero_rows
+    note = f"{samples.locations['features']}: {zeros} of {N + zeros} rows are zero, left out"
+    notes = (*result.notes, note) if zeros else result.notes
     return replace(result, K=None, notes=notes, features=spectrum)
 
 
 def null_result(samples: Prepared, N: int | None, subject: Subject) -> MeasureResult:
-    """Return a result in which every metric is null: of N samples, or of weights alone."""
+    """Return a result of N samples, or of weights only (N is None), in which metrics are null."""
     storage = None if samples.features is None else str(samples.features.dtype)
     values = {
         "variants": VariantMetrics(),
@@ -166,10 +177,11 @@ def null_result(samples: Prepared, N: int | None, subject: Subject) -> MeasureRe
 
 
 def prefix_result(
-    result: MeasureResult, whole: int, K: int, conventions: Conventions
+    result: MeasureResult, full_d: int, K: int, conventions: Conventions
 ) -> MeasureResult:
-    """Return the result of the first `result.d` of `whole` dimensions: without the figures of an
-    ETF of the K rows where there is none, and with the GNC2 that is possible.
+    """Return the result of the first `result.d` of `full_d` dimensions, with the possible GNC2.
+
+    Metrics that compare with an ETF of K rows are None where there is none.
     """
     masked: dict[str, Any] = {}
     warnings = result.warnings
@@ -177,13 +189,15 @@ def prefix_result(
         masked = dict.fromkeys(marked(MeasureResult, "etf"))
         warnings += (f"{NO_ETF} K = {K} classes in fewer than K - 1 dimensions",)
     possible = possible_gnc2(result.d, K, conventions.table) if conventions.unit else None
-    return replace(result, prefix_of=whole, gnc2_possible=possible, warnings=warnings, **masked)
+    return replace(result, prefix_of=full_d, gnc2_possible=possible, warnings=warnings, **masked)
 
 
-def _result(subject: Subject, values: Mapping[str, Any], **more: Any) -> MeasureResult:
+def _result(subject: Subject, values: Mapping[str, Any], **sizes: Any) -> MeasureResult:
     """Return the result of these fields; others are null."""
-    about = {"seconds": time.monotonic() - subject.started, "version": __version__}
-    return MeasureResult(**{**_NULL, "attrs": {}, **values, **subject.place, **about, **more})
+    origin = {"seconds": time.monotonic() - subject.started, "version": __version__}
+    return MeasureResult(
+        **{**_NULL_FIELDS, "attrs": {}, **values, **subject.place, **origin, **sizes}
+    )
 
 
 def _counts(moments: ClassMoments | None, labels: np.ndarray) -> ClassCounts:
@@ -197,18 +211,18 @@ def _counts(moments: ClassMoments | None, labels: np.ndarray) -> ClassCounts:
         min_count=int(counts[present].min()),
         max_count=int(counts.max()),
         single_sample=int((counts == 1).sum()),
-        missing_labels=tuple(int(k) for k in missing[:_LISTED]),
+        missing_labels=tuple(int(k) for k in missing[:_MAX_MISSING_LABELS]),
     )
 
 
 def _policy(
     conventions: Conventions, statistics: Statistics, weights: Weights, subject: Subject
 ) -> Policy:
-    """Return what was done."""
+    """Return the rows, means and classes that the metrics were computed from."""
     rows, means = "unit rows" if conventions.unit else "raw rows", None
     if statistics.moments is not None:
         source = statistics.moments.means_of
-        means = {"gnc1": source, "ncc": statistics.judged_by, "classic": source, "gnc3": OWN}
+        means = {"gnc1": source, "ncc": statistics.judged_by, "classic": source, "gnc3": OWN_MEANS}
     decided_by = statistics.decided_by
     return Policy(
         normalize="auto" if conventions.unit else "off",
@@ -222,7 +236,7 @@ def _policy(
             "classic": "raw rows",
             "energies": "unit rows",
         },
-        weights="given" if weights.of_classifier else STAND_IN,
+        weights="given" if weights.is_classifier else STAND_IN,
         head=subject.head,
         class_means=means,
         classes=(

@@ -1,5 +1,6 @@
-"""One record per class: the ten worst of the summary, and the files that `--per-class` and
-`--merge-list` write.
+"""One record per class, for the worst classes of a result and for `--per-class`.
+
+The files of `--per-class` and `--merge-list` are written here.
 """
 
 import dataclasses
@@ -25,34 +26,41 @@ CLASS_COLUMNS = tuple(
 
 
 class ClassRows(Sequence[ClassRow]):
-    """A record for each of the K classes, in order of their labels (K,), made on access: K may be a
-    million. GNC2 is about the classes `of_rows`, (m,); `names` are by label.
+    """A record for each of the K classes, made on access since K may be a million.
+
+    Args:
+        detail: one-vs-rest distances of m rows.
+        classes: the classes of these rows among the K, shape (m,).
+        moments: class moments of the features; None without features.
+        decisions: decisions on the samples; None without features.
+        labels: labels of the K classes in the file, shape (K,).
+        names: names of the classes, by label.
     """
 
     def __init__(
         self,
         detail: Gnc2Detail,
-        of_rows: np.ndarray,
+        classes: np.ndarray,
         moments: ClassMoments | None,
         decisions: Decisions | None,
         labels: np.ndarray,
         names: list[str] | None,
     ) -> None:
-        self._detail, self._of_rows, self._labels, self._names = detail, of_rows, labels, names
+        self._detail, self._classes, self._labels, self._names = detail, classes, labels, names
         self._decisions = decisions
-        # Copied, as an accumulator of batches goes on.
+        # Copied, since later batches change the moments.
         self._counts = None if moments is None else moments.counts.copy()
         self._centred = moments is not None and moments.centres is not None
         self._row = np.full(len(labels), -1)
-        self._row[of_rows] = np.arange(len(of_rows))
-        self._bracket = np.full(len(of_rows), -1)
+        self._row[classes] = np.arange(len(classes))
+        self._bracket = np.full(len(classes), -1)
         self._bracket[detail.classes] = np.arange(len(detail.classes))
         self._norms = None if moments is None else np.linalg.norm(moments.means, axis=1)
         self._spread = None if moments is None else moments.spread()
 
-    def worst(self, most: int) -> tuple[ClassRow, ...]:
-        """Those nearest to the hull of the others, the nearest first."""
-        return tuple(self[int(self._of_rows[i])] for i in self._detail.worst[:most])
+    def worst(self, max_rows: int) -> tuple[ClassRow, ...]:
+        """Return the classes nearest to the hull of the others, the nearest first."""
+        return tuple(self[int(self._classes[i])] for i in self._detail.worst[:max_rows])
 
     def __len__(self) -> int:
         return len(self._labels)
@@ -61,18 +69,18 @@ class ClassRows(Sequence[ClassRow]):
         if not 0 <= k < len(self):
             raise IndexError(k)
         detail, row, decisions = self._detail, int(self._row[k]), self._decisions
-        bracket = rattler = near = cosine = accuracy = margin = None
-        if row >= 0 and (at := int(self._bracket[row])) >= 0:
-            bracket = Bracket(float(detail.lower[at]), float(detail.upper[at]))
-            rattler = bool(detail.rattles[at]) if detail.decided[at] else None
+        bracket = rattler = nearest = cosine = accuracy = margin = None
+        if row >= 0 and (index := int(self._bracket[row])) >= 0:
+            bracket = Bracket(float(detail.lower[index]), float(detail.upper[index]))
+            rattler = bool(detail.rattles[index]) if detail.decided[index] else None
         if row >= 0 and detail.nearest is not None and detail.nearest_cosine is not None:
-            near = int(self._of_rows[detail.nearest[row]])
+            nearest = int(self._classes[detail.nearest[row]])
             cosine = float(detail.nearest_cosine[row])
         count = None if self._counts is None else int(self._counts[k])
-        alone = count == 1 and not self._centred
-        counted = int(decisions.counted[k]) if count and decisions is not None else 0
-        if counted and decisions is not None:
-            accuracy = None if decisions.right is None else float(decisions.right[k]) / counted
+        has_spread = count != 1 or self._centred
+        total = int(decisions.counted[k]) if count and decisions is not None else 0
+        if total and decisions is not None:
+            accuracy = None if decisions.right is None else float(decisions.right[k]) / total
             margin = None if decisions.margin_min is None else float(decisions.margin_min[k])
         return ClassRow(
             label=int(self._labels[k]),
@@ -80,11 +88,11 @@ class ClassRows(Sequence[ClassRow]):
             count=count,
             mean_norm=float(self._norms[k]) if count and self._norms is not None else None,
             spread=float(self._spread[k])
-            if count and not alone and self._spread is not None
+            if count and has_spread and self._spread is not None
             else None,
             one_vs_rest=bracket,
-            nearest=None if near is None else int(self._labels[near]),
-            nearest_name=None if near is None else self._name(near),
+            nearest=None if nearest is None else int(self._labels[nearest]),
+            nearest_name=None if nearest is None else self._name(nearest),
             nearest_cosine=cosine,
             rattler=rattler,
             accuracy=accuracy,
@@ -102,10 +110,12 @@ def write_per_class(
     force: bool,
     provenance: dict[str, Any] | None,
 ) -> None:
-    """Write a row per class: .csv with a header, .h5 with a dataset per column or .parquet, these
-    with `provenance`.
+    """Write a row per class: .csv with a header, .h5 with a dataset per column, or .parquet.
 
-    The columns of names are left out of .h5 and .parquet where no class has a name.
+    .h5 and .parquet hold `provenance` too, and no columns of names if no class has a name.
+
+    Raises:
+        OutputError: the file cannot be written.
     """
     from gnc_cli.io.atomic import atomic_file
     from gnc_cli.io.row_files import COLUMN_WRITERS, write_csv
@@ -115,10 +125,10 @@ def write_per_class(
         if PurePath(path).suffix.lower() == ".csv":
             write_csv(file, CLASS_COLUMNS, cells)
             return
-        held = list(zip(*cells, strict=True)) or [()] * len(CLASS_COLUMNS)
+        all_columns = list(zip(*cells, strict=True)) or [()] * len(CLASS_COLUMNS)
         columns = {
             name: values
-            for name, values in zip(CLASS_COLUMNS, held, strict=True)
+            for name, values in zip(CLASS_COLUMNS, all_columns, strict=True)
             if not name.endswith("name") or any(value is not None for value in values)
         }
         COLUMN_WRITERS[PurePath(path).suffix.lower()](
@@ -129,7 +139,11 @@ def write_per_class(
 def write_merges(
     path: str | os.PathLike[str], merges: Iterable[ClassMerge], *, force: bool
 ) -> None:
-    """Write a row per class to merge: .csv with a header, the fields of `ClassMerge`."""
+    """Write a row per class to merge as .csv, whose header is the fields of `ClassMerge`.
+
+    Raises:
+        OutputError: the file cannot be written.
+    """
     from gnc_cli.io.atomic import atomic_file
     from gnc_cli.io.row_files import write_csv
 

@@ -1,9 +1,9 @@
-"""Which module of a network is its classifier, found with hooks on one batch, and what it is given.
+"""The classifier of a network and its features, found with hooks on one batch.
 
 A classifier is a module that owns a matrix W (K, d) and maps d numbers to K: `nn.Linear`, a
 convolution of kernel size 1, a cosine or ArcFace head; or a parameter that the network multiplies
-features by, `F.linear(h, self.W)`. Where the caller has W apart from the network, or there is none,
-the features are what the network gives.
+features by, `F.linear(h, self.W)`. If the caller gives W, or there is no classifier, the features
+are the output of the network.
 """
 
 import weakref
@@ -20,35 +20,40 @@ from gnc_cli.errors import DataError, UsageError
 from gnc_cli.parsing import abridge, quote
 
 MEANS = "means"
-"""In place of weights: there is no classifier, and class means stand in."""
+"""Value of `weights` for a network without a classifier: class means stand in."""
 _CONVOLUTIONS = (nn.Conv1d, nn.Conv2d, nn.Conv3d)
 _PRODUCTS = (functional.linear, torch.matmul, torch.mm, Tensor.matmul, Tensor.__matmul__, Tensor.mm)
 """The functions that multiply features by a parameter."""
 _Call = tuple[Any, torch.Size, torch.Size]
-"""Of a module: a weak reference to its output, as those of a network may not fit into memory; the
-shapes of its input and output."""
+"""A call of a module: a weak reference to its output, as the outputs of all modules may not fit
+into memory, and the shapes of its input and output."""
 
 
 class Classifier:
-    """Keeps what a module was given and what it answered, while it is entered.
+    """Recorder of the features and logits of a module, while it is entered.
 
     Args:
-        name: of the module; empty for the network itself.
-        weight: (K, d), or None where class means stand in for it.
-        apart: the weight is the caller's, and the features of the network are its output.
+        name: name of the module; empty for the network itself.
+        module: the module whose calls are recorded.
+        weight: shape (K, d), or None if class means stand in for it.
+        external: the weight is the caller's, and the features are the output of the network, or the
+            input of the named module.
     """
 
-    def __init__(self, name: str, module: nn.Module, weight: Any, *, apart: bool = False) -> None:
+    def __init__(
+        self, name: str, module: nn.Module, weight: Any, *, external: bool = False
+    ) -> None:
         self.name, self.module = name, module
-        self.apart, self.outermost = apart, apart and not name
-        self.linear = apart or isinstance(module, (nn.Linear, *_CONVOLUTIONS))
-        """Whether weight and bias alone decide."""
-        self._seen: list[tuple[Any, Any]] = []
-        self.use(weight, None if apart else getattr(module, "bias", None))
+        self.external, self.outermost = external, external and not name
+        self.linear = external or isinstance(module, (nn.Linear, *_CONVOLUTIONS))
+        """True if weight and bias determine the class."""
+        self._calls: list[tuple[Any, Any]] = []
+        self.use(weight, None if external else getattr(module, "bias", None))
 
     def use(self, weight: Any, bias: Any = None) -> None:
-        """Take a matrix (K, d) and a bias (K,); one logit, of K = 1, decides between two classes
-        as the logits of rows -w/2 and w/2 do.
+        """Set the matrix (K, d) and the bias (K,).
+
+        One logit, K = 1, decides between two classes as the logits of rows -w/2 and w/2 do.
         """
         self.d = 0 if weight is None else int(np.shape(weight)[1])
         self.one_logit = weight is not None and len(weight) == 1
@@ -61,7 +66,7 @@ class Classifier:
         def listen(module: nn.Module, args: Any, kwargs: Any, output: Any) -> None:
             values = _tensors(output) if self.outermost else [*args, *kwargs.values()]
             value = next(iter(values), None)
-            self._seen.append((value, None if self.apart else output))
+            self._calls.append((value, None if self.external else output))
 
         self._hook = self.module.register_forward_hook(listen, with_kwargs=True)
         return self
@@ -70,16 +75,20 @@ class Classifier:
         self._hook.remove()
 
     def take(self, answer: Any = None) -> tuple[Tensor, Tensor | None]:
-        """Features and logits of the one call since the last time, in which the network gave
-        `answer`; no logits where `apart`.
+        """Return features (n, d) and logits (n, K) of the one call since the last `take`.
+
+        In this call the network returned `answer`. An external classifier has no logits.
+
+        Raises:
+            DataError: there was not exactly one call, or it had no tensor of features.
         """
-        seen, self._seen = self._seen, []
-        if len(seen) != 1:
+        calls, self._calls = self._calls, []
+        if len(calls) != 1:
             raise DataError(
-                f"the model called head {self.name!r} {len(seen)} times for a batch, expected "
+                f"the model called head {self.name!r} {len(calls)} times for a batch, expected "
                 "once; name the layer whose output is the logits"
             )
-        features, logits = seen[0]
+        features, logits = calls[0]
         if not isinstance(features, Tensor):
             raise DataError(
                 f"{'head ' + repr(self.name) if self.name else 'the model'} has no tensor of "
@@ -89,7 +98,7 @@ class Classifier:
             features = features.flatten(1)
         if self.one_logit and isinstance(logits, Tensor):
             logits = _halves(logits.reshape(-1, 1).T).T
-        if self.apart or not isinstance(self.module, _CONVOLUTIONS):
+        if self.external or not isinstance(self.module, _CONVOLUTIONS):
             return features, logits
         if logits.shape[2:].numel() > 1:
             raise DataError(
@@ -101,12 +110,15 @@ class Classifier:
 
 
 class Product(TorchFunctionMode, Classifier):  # type: ignore[misc]
-    """A classifier that is a parameter: sees every call of torch while it is entered, and keeps
-    what the network multiplies by the parameter, and the product.
+    """A classifier that is a parameter.
+
+    While it is entered, it sees every call of torch, and records the features that the network
+    multiplies by the parameter, and the product.
 
     Args:
-        name: of the parameter in the network.
-        call: calls the network on a batch, and returns its answer.
+        network: the network that has the parameter.
+        name: name of the parameter in the network.
+        call: function that calls the network on a batch, and returns its answer.
     """
 
     def __init__(self, network: nn.Module, name: str, call: Callable[[], Any]) -> None:
@@ -126,11 +138,15 @@ class Product(TorchFunctionMode, Classifier):  # type: ignore[misc]
         if isinstance(matrix, Tensor) and matrix.data_ptr() == self.parameter.data_ptr():
             linear = func is functional.linear
             self._operands = (matrix, factors[2]) if linear else (matrix.T, None)
-            self._seen.append((factors[0], product))
+            self._calls.append((factors[0], product))
         return product
 
     def take(self, answer: Any = None) -> tuple[Tensor, Tensor | None]:
-        """Features, and the logits that the network made of the product."""
+        """Return features (n, d), and the logits (n, K) that the network made of the product.
+
+        Raises:
+            DataError: the parameter was not multiplied by features exactly once.
+        """
         features, product = Classifier.take(self)
         assert product is not None
         parts = [product] if self.linear else _tensors(answer)
@@ -143,13 +159,14 @@ def find_classifiers(
     head: nn.Module | Tensor | str | None,
     weights: Any,
 ) -> list[Classifier]:
-    """The one that the caller names or gives, else those whose output is the network's.
+    """Return the classifier that the caller names or gives, else those with the network's output.
 
     Args:
-        call: calls the network on a batch, and returns its answer.
-        head: a module, a parameter or its name; with `weights` they are for what the module is
-            given, else for what the network gives.
-        weights: (K, d), the name of a parameter, `MEANS`, or None.
+        network: the network.
+        call: function that calls the network on a batch, and returns its answer.
+        head: a module, a parameter or its name. With `weights` the features are the input of the
+            module, without `head` the output of the network.
+        weights: shape (K, d), the name of a parameter, `MEANS`, or None.
 
     Raises:
         UsageError: there is none; the message lists the modules that may be meant.
@@ -168,46 +185,46 @@ def find_classifiers(
     if part is None or (head is not None and weights is None and _matrix(part) is None):
         raise UsageError(
             f"head={quote(head)} is no layer of the model with a weight of shape (K, d); "
-            f"there is {_listed(heads)}"
+            f"there is {_module_list(heads)}"
         )
     if weights is not None:
-        return [_apart(network, name, call, weights)]
+        return [_external(network, name, call, weights)]
     if isinstance(part, Tensor):
         return [Product(network, name, call)]
     watched = owners if head is None else {name: modules[name]}
     answer, calls = _calls(watched, call)
-    names = _behind(answer, calls, watched) if head is None else [name]
+    names = _output_modules(answer, calls, watched) if head is None else [name]
     if not names:
         example = f": head={list(heads)[-1]!r}" if heads else ""
         raise UsageError(
             f"the model has {len(heads)} linear layer(s), and none is plainly the last; name it"
-            f"{example}, or give weights=W (K, d) for what the model gives; there is "
-            f"{_listed(heads)}"
+            f"{example}, or give weights=W (K, d) for the output of the model; there is "
+            f"{_module_list(heads)}"
         )
     return [Classifier(n, watched[n], _rows(watched[n], calls.get(n))) for n in names]
 
 
 def only_classifier(candidates: list[Classifier], K: int | None) -> Classifier:
-    """The only one, or the one with a row for each of K classes.
+    """Return the only candidate, or the one with a row for each of K classes.
 
     Raises:
-        UsageError: not exactly one has.
+        UsageError: not exactly one has K rows.
     """
-    fitting = [each for each in candidates if len(candidates) == 1 or len(each.weight) == K]
+    fitting = [c for c in candidates if len(candidates) == 1 or len(c.weight) == K]
     if len(fitting) != 1:
         raise UsageError(
             f"the model has {len(candidates)} linear layer(s) that may be the last, and "
             f"{len(fitting)} of them with a row for each of {K} classes; name it: "
             f"head={candidates[-1].name!r}; there is "
-            f"{_listed({c.name: c.module for c in candidates})}"
+            f"{_module_list({c.name: c.module for c in candidates})}"
         )
     return fitting[0]
 
 
-def _apart(network: nn.Module, name: str, call: Callable[[], Any], weights: Any) -> Classifier:
-    """The caller's weights for what the network gives, or for what its module is given."""
+def _external(network: nn.Module, name: str, call: Callable[[], Any], weights: Any) -> Classifier:
+    """Return the caller's weights as a classifier of the network's output, or a module's input."""
     module = network.get_submodule(name)
-    with Classifier(name, module, None, apart=True) as classifier:
+    with Classifier(name, module, None, external=True) as classifier:
         call()
         classifier.d = classifier.take()[0].shape[-1]
     hint = ""
@@ -220,9 +237,9 @@ def _apart(network: nn.Module, name: str, call: Callable[[], Any], weights: Any)
     if len(shape) != 2 or shape[1] != classifier.d:
         if shape[:1] == (classifier.d,):
             hint = f" (stored as (d, K)? give its transpose){hint}"
-        what = f"shape {shape}" if shape else f"weights={quote(weights)}"
+        value = f"shape {shape}" if shape else f"weights={quote(weights)}"
         raise UsageError(
-            f"{what} is no classifier of d = {classifier.d} features{hint}; give weights=W "
+            f"{value} is no classifier of d = {classifier.d} features{hint}; give weights=W "
             f"(K, {classifier.d}), the name of such a parameter, or {MEANS!r} where there is none"
         )
     classifier.use(weights)
@@ -230,8 +247,9 @@ def _apart(network: nn.Module, name: str, call: Callable[[], Any], weights: Any)
 
 
 def classifier_warning(network: nn.Module, classifier: Classifier, K: int) -> str | None:
-    """What to do about a classifier that nobody named, and that has rows for more than K classes:
-    it may be the last layer of an embedding.
+    """Say that a classifier has rows for more than K classes, so that it may give an embedding.
+
+    The classifier is one that the user did not name.
     """
     rows = len(classifier.weight)
     if rows <= K:
@@ -241,47 +259,47 @@ def classifier_warning(network: nn.Module, classifier: Classifier, K: int) -> st
         for name, matrix in network.state_dict().items()
         if tuple(matrix.shape) in ((K, rows), (rows, K))
     ]
-    named = f", such as its own {abridge(fitting)}" if fitting else ""
+    example = f", such as its own {abridge(fitting)}" if fitting else ""
     return (
         f"head {classifier.name!r} has {rows} rows, and the labels run from 0 to {K - 1}: if it "
-        f"gives an embedding, give weights=W ({K}, {rows}){named} (unit rows for a cosine head), "
+        f"gives an embedding, give weights=W ({K}, {rows}){example} (unit rows for a cosine head), "
         f"or weights={MEANS!r} where there is no classifier; head=NAME names another layer"
     )
 
 
 def _matrix(module: Any) -> Tensor | None:
-    """The matrix that a module owns, its `weight` or the only one; (K, d) or (d, K)."""
+    """Return the `weight` of a module, or its only matrix, of shape (K, d) or (d, K)."""
     if isinstance(module, Tensor):
         return module if module.ndim == 2 else None
     if isinstance(module, _CONVOLUTIONS):
         places = module.weight.shape[2:].numel()
         return module.weight.flatten(1) if module.groups == places == 1 else None
-    own = [getattr(module, "weight", None)]
-    if not isinstance(own[0], Tensor):
-        own = [*module.parameters(recurse=False), *module.buffers(recurse=False)]
-    own = [] if isinstance(module, (nn.Embedding, nn.EmbeddingBag)) else own
-    matrices = [matrix for matrix in own if matrix is not None and matrix.ndim == 2]
+    tensors = [getattr(module, "weight", None)]
+    if not isinstance(tensors[0], Tensor):
+        tensors = [*module.parameters(recurse=False), *module.buffers(recurse=False)]
+    tensors = [] if isinstance(module, (nn.Embedding, nn.EmbeddingBag)) else tensors
+    matrices = [matrix for matrix in tensors if matrix is not None and matrix.ndim == 2]
     return matrices[0] if len(matrices) == 1 else None
 
 
 def _halves(part: Any) -> Tensor:
-    """A row, a bias or a logit of two classes as those of each."""
+    """Return the row, bias or logit of each of two classes, from that of their difference."""
     part = torch.as_tensor(part).detach()
     return torch.cat((-part, part)) / 2
 
 
 def _rows(module: nn.Module | Tensor, call: _Call | None) -> Tensor:
-    """The matrix of a module as (K, d): its call says which axis is which."""
+    """Return the matrix of a module as (K, d), by the shapes of input and output of its call."""
     matrix = _matrix(module)
     assert matrix is not None
-    turned = call is not None and (call[1][-1], call[2][-1]) == matrix.shape
-    return matrix.T if turned and matrix.shape[0] != matrix.shape[1] else matrix
+    transposed = call is not None and (call[1][-1], call[2][-1]) == matrix.shape
+    return matrix.T if transposed and matrix.shape[0] != matrix.shape[1] else matrix
 
 
 def _calls(
     modules: Mapping[str, nn.Module], call: Callable[[], Any]
 ) -> tuple[Any, dict[str, _Call]]:
-    """What a call gives, and the last call of each module within it that was given a tensor."""
+    """Return the result of `call`, and the last call of each module that got a tensor."""
     calls: dict[str, _Call] = {}
 
     def listen(name: str, args: Any, kwargs: Any, output: Any) -> None:
@@ -304,7 +322,7 @@ def _calls(
 
 
 def _tensors(output: Any) -> list[Tensor]:
-    """The tensors of a network's answer; of a dictionary its logits, if it has some."""
+    """Return the tensors of a network's answer; of a dictionary its logits, if it has some."""
     parts = [output]
     if isinstance(output, Mapping):
         parts = [output["logits"]] if "logits" in output else [*output.values()]
@@ -313,25 +331,27 @@ def _tensors(output: Any) -> list[Tensor]:
     return [part for part in parts if isinstance(part, Tensor)]
 
 
-def _behind(answer: Any, calls: dict[str, _Call], modules: Mapping[str, nn.Module]) -> list[str]:
-    """The modules whose output is the network's.
+def _output_modules(
+    answer: Any, calls: dict[str, _Call], modules: Mapping[str, nn.Module]
+) -> list[str]:
+    """Return the names of the modules whose output is the network's.
 
-    Where something follows them (a scale, a softmax), those with an output of that shape; a
-    convolution only where no other is.
+    If a scale or a softmax follows, they are the modules with an output of that shape. A
+    convolution counts only if no other module does.
     """
     parts = _tensors(answer)
     sizes = [size for part in parts for size in (part.shape, (*part.shape, 1))]
     convolutions = [name for name in calls if isinstance(modules[name], _CONVOLUTIONS)]
     linear = [
         name
-        for name, (_, before, behind) in calls.items()
+        for name, (_, inputs, outputs) in calls.items()
         if name not in convolutions
-        and sorted((before[-1], behind[-1])) == sorted(_rows(modules[name], None).shape)
+        and sorted((inputs[-1], outputs[-1])) == sorted(_rows(modules[name], None).shape)
     ]
     names = [
         name for name in (*linear, *convolutions) if any(calls[name][0]() is p for p in parts)
     ] or [name for name in linear if calls[name][2] in sizes]
-    # Behind a convolution places are averaged or left out: its channels are then the classes.
+    # After a convolution positions are averaged or left out: its channels are then the classes.
     return (
         names
         or [name for name in convolutions if any(size[:2] == calls[name][2][:2] for size in sizes)][
@@ -340,7 +360,7 @@ def _behind(answer: Any, calls: dict[str, _Call], modules: Mapping[str, nn.Modul
     )
 
 
-def _listed(modules: dict[str, nn.Module | Tensor]) -> str:
-    """Modules with the shapes of their matrices, the last ones first."""
+def _module_list(modules: dict[str, nn.Module | Tensor]) -> str:
+    """Return the list of modules with the shapes of their matrices, the last first."""
     texts = [f"{n!r} {tuple(_rows(m, None).shape)}" for n, m in reversed(modules.items())]
     return abridge(texts) or "none"

@@ -1,4 +1,4 @@
-"""The values that a measurement works with: its datasets, its conventions, its time and machine."""
+"""Settings of a measurement: datasets, conventions, time limit and device."""
 
 import threading
 from collections.abc import Mapping
@@ -13,15 +13,15 @@ if TYPE_CHECKING:
     from gnc_cli.io.code import CodeFile
     from gnc_cli.known_codes.table import KnownCodes
 
-OWN = "own"
-"""In place of a file in `--means-from`: the class means of the set itself."""
+OWN_MEANS = "own"
+"""Value of `--means-from` for the class means of the set itself."""
 MOST_CLASSIC = 5000
-"""Classes and dimensions up to which NC1 to NC4 cost little beside the rest; beyond, they are
-computed with `--variants classic`."""
+"""Number of classes and dimensions up to which NC1 to NC4 cost little compared with the other
+metrics; beyond, they are computed with `--variants classic`."""
 NONZERO = "nonzero"
-"""In place of a file in `--classes`: those whose weight is not zero."""
+"""Value of `--classes` for the classes whose weight is not zero."""
 ROLES = ("features", "labels", "weights", "bias", "logits")
-"""What a set may have, by the names of the parameters that give each alone."""
+"""Datasets of a set, by the names of the parameters that give each."""
 
 
 class HeadForm(StrEnum):
@@ -33,14 +33,14 @@ class HeadForm(StrEnum):
 
 
 class Normalize(StrEnum):
-    """Which rows are made unit."""
+    """Scaling of rows to norm 1: where the metric needs it, or never."""
 
     AUTO = "auto"
     OFF = "off"
 
 
 class LabelForm(StrEnum):
-    """How classes are numbered."""
+    """Numbering of the classes in the labels."""
 
     ZERO_BASED = "zero-based"
     ONE_BASED = "one-based"
@@ -48,7 +48,7 @@ class LabelForm(StrEnum):
 
 
 class Variants(StrEnum):
-    """Which metrics of others are added to the paper's."""
+    """Metrics of other authors that are added to the paper's."""
 
     NONE = "none"
     CLASSIC = "classic"
@@ -56,94 +56,94 @@ class Variants(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Selection:
-    """The datasets that are measured, and how they are read."""
+    """The datasets that are measured, and the options for reading them."""
 
     files: tuple[str, ...] = ()
-    """As the user names them; each is a row, or several."""
+    """Names given by the user; each gives one row of the result, or several."""
     roles: Mapping[str, Any] = field(default_factory=dict)
-    """By role what is given for it alone: paths, datasets of the files, or an array."""
+    """Paths, datasets of the files, or an array, by the role that an option names them for."""
     transpose_weights: bool = False
-    """Whether the classifier is stored as (d, K)."""
+    """True if the classifier is stored as (d, K)."""
     transpose_features: bool = False
-    """Whether features are stored as (d, N)."""
+    """True if features are stored as (d, N)."""
     labels_are: str = LabelForm.ZERO_BASED
     ignore_label: tuple[str, ...] = ()
-    """Labels of samples that are left out, beside -1 and -100."""
+    """Labels of samples that are left out, in addition to -1 and -100."""
     class_names: str | Lines | None = None
     """Names of the classes in the order of their labels, or a file of them."""
     select: list[tuple[str, Any]] | None = None
     """Attributes of the snapshots that are measured, and their values."""
     proves: bool = False
-    """Whether something is proved of the network, so that its head must be known whole."""
+    """True if `--reach` or `--sets` asks for proofs, which need the whole head of the network."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Conventions:
-    """How the numbers of a row are formed."""
+    """Conventions by which the metrics of a row are computed."""
 
     unit: bool = True
-    """Whether the GNC metrics are of unit rows."""
+    """True if the GNC metrics are of unit rows."""
     classic: bool = False
-    """Whether the classic metrics are asked for by name."""
+    """True if `--variants classic` asks for the classic metrics."""
     head: str | None = None
-    """A `HeadForm`; None: linear, and margins of unit rows."""
+    """Form of the head, a `HeadForm`; None: linear, and margins of unit rows."""
     K: int | None = None
-    """Number of classes; None: what the datasets say."""
+    """Number of classes; None: that of the datasets."""
     classes: str | Lines | None = None
     """Classes that are measured: a file of them, or `NONZERO`; None for all."""
     min_count: int | None = None
-    """Samples that a class has at least."""
+    """Least number of samples of a class."""
     means_from: str | None = None
-    """The set whose class means count: a file, or `OWN`; None: as the split says."""
+    """The set whose class means count: a file, or `OWN_MEANS`; None: that of split `train`."""
     prefix_dims: tuple[int, ...] | None = None
     """Numbers of leading dimensions, ascending, each measured by itself."""
     ood: Any = None
     """Features of other data: paths, or an array."""
     reference: "float | tuple[str, CodeFile] | None" = None
-    """What GNC2 is compared with: a distance, or a code with the path of its file; None: the best
-    known."""
+    """The distance that GNC2 is compared with, or a code with the path of its file; None: the best
+    known code."""
     table: "KnownCodes | None" = None
     """Known codes of the user; None for those of gnc."""
     duplicates: float | None = None
-    """Cosine above which two classes are listed."""
+    """Cosine above which two classes are duplicates; None: they are not listed."""
     every_class: bool = False
-    """Whether there is a row for each class."""
+    """True if `--per-class` asks for a row for each class."""
     reach: bool = False
-    """Whether it is proved which classes can win."""
+    """True if `--reach` asks for proofs of the classes that can win."""
     feature_norm: float | None = None
     """The largest norm of a feature in these proofs."""
     sets: str | Lines | None = None
     """Sets of classes that may win together: lines, a file of them, or `random:K:N`."""
     seed: int = 0
     files: tuple[str, ...] = ()
-    """Files beside the sets that the numbers depend on."""
-    given: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Options that the user gives, by what they require: `samples` or `labels`."""
+    """Further files that the results depend on, such as that of `--classes`."""
+    requirements: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Options of the call that require `samples`, and those that require `labels`."""
 
     def wants_classic(self, d: int, K: int) -> bool:
-        """Return whether NC1 to NC4 are computed."""
+        """Return True if NC1 to NC4 are computed for this size."""
         return self.classic or max(d, K) <= MOST_CLASSIC
 
     def spaces(self, d: int, K: int) -> tuple[str, ...]:
-        """Return in which rows the moments are needed, that of the GNC metrics first."""
+        """Return the kinds of rows that moments are needed of, that of the GNC metrics first."""
         if not self.unit:
             return ("raw",)
-        both = self.ood is not None or self.wants_classic(d, K)
-        return ("unit", "raw") if both else ("unit",)
+        needs_raw = self.ood is not None or self.wants_classic(d, K)
+        return ("unit", "raw") if needs_raw else ("unit",)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Budget:
-    """The time and the machine of a measurement."""
+    """Time limit, device, threads and callbacks of a measurement."""
 
     time_limit: float | None = None
-    """Seconds of GNC2 and proofs of a row."""
+    """Seconds for GNC2 and the proofs of a row."""
     device: str = "cpu"
     threads: int | None = None
-    """Threads on the CPU; None: as many as suit the work."""
+    """Number of threads on the CPU; None: chosen by the size of the work."""
     interrupt: threading.Event | None = None
     progress: Progress | None = None
 
     def deadline(self) -> Deadline:
-        """Return that of GNC2 of a row, from now on."""
+        """Return the deadline for GNC2 of a row that starts now."""
         return Deadline(self.time_limit, self.interrupt)

@@ -1,4 +1,4 @@
-"""From names to numbers: the datasets of one row, opened and compared with each other."""
+"""The datasets of one row: opened, read and compared with each other."""
 
 import contextlib
 import hashlib
@@ -36,8 +36,8 @@ from gnc_cli.parameters import Lines, spelled
 
 ONE_LOGIT = "one logit decides between two classes: rows -w/2 and w/2, biases -b/2 and b/2"
 """The note of a classifier of one row w and one bias b."""
-_MOST_OPEN = 64
-"""Number of files that stay open at once: systems allow some hundreds."""
+_MAX_OPEN_FILES = 64
+"""Number of files that stay open at once: operating systems allow some hundreds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,17 +47,17 @@ class Dataset:
     features: Rows | None
     """Rows (N, d), as stored."""
     labels: np.ndarray | None
-    """Shape (N,), int64, -1 for samples that are left out; not held against K."""
+    """Shape (N,), int64, -1 for samples that are left out; not yet compared with K."""
     weights: np.ndarray | None
     """Shape (K, d), float64, as stored, finite; rows may be zero."""
     bias: np.ndarray | None
     """Shape (K,), float64, finite."""
     logits: Rows | None
     """Rows (N, K), as stored."""
-    where: dict[str, str]
-    """Names of these in messages, such as `'f.h5': dataset 'features'`."""
+    locations: dict[str, str]
+    """Names of the datasets in messages, by role, such as `'f.h5': dataset 'features'`."""
     notes: tuple[str, ...]
-    """Notes on how they were read, for the user to check."""
+    """Notes on the reading of the datasets, for the user to check."""
     names: list[str] | None
     """Names of the classes, by the label in the file."""
 
@@ -66,8 +66,10 @@ class Dataset:
 
 
 class Inputs:
-    """Input files by name. Each is opened and listed once, and stays open as long as this object;
-    beyond `_MOST_OPEN` files the others are opened each time. A pipe is read once.
+    """Input files by name.
+
+    Each is opened and catalogued once, and stays open as long as this object; beyond
+    `_MAX_OPEN_FILES` the others are opened each time. A pipe is read once.
     """
 
     def __init__(self) -> None:
@@ -79,16 +81,16 @@ class Inputs:
     @contextlib.contextmanager
     def open(self, path: str) -> Iterator[Catalogue]:
         """Open a file, or `-`, and yield its catalogue for the block."""
-        if path not in self._open and len(self._open) < _MOST_OPEN:
-            self._open[path] = self._files.enter_context(self._listed(path))
+        if path not in self._open and len(self._open) < _MAX_OPEN_FILES:
+            self._open[path] = self._files.enter_context(self._catalogue(path))
         if path in self._open:
             yield self._open[path]
         else:
-            with self._listed(path) as catalogue:
+            with self._catalogue(path) as catalogue:
                 yield catalogue
 
     @contextlib.contextmanager
-    def _listed(self, path: str) -> Iterator[Catalogue]:
+    def _catalogue(self, path: str) -> Iterator[Catalogue]:
         with contextlib.ExitStack() as stack:
             if path in self._piped:
                 file = stack.enter_context(io.BytesIO(self._piped[path]))
@@ -99,8 +101,10 @@ class Inputs:
             yield stack.enter_context(reader_for(path, file)(file, path))
 
     def stamp(self, path: str, name: str) -> str:
-        """Return a text that changes when a dataset does (`Entry.fingerprint`), or what was piped;
-        when the file does, by size and time, where the dataset is large and has no rows to read.
+        """Return a text that changes when the content of a dataset, or of a pipe, does.
+
+        It is `Entry.fingerprint`, or size and time of the file where the dataset is large and has
+        no rows to read.
         """
         if path in self._piped:
             return hashlib.sha256(self._piped[path]).hexdigest()
@@ -111,9 +115,7 @@ class Inputs:
 
 
 def file_stamp(name: str) -> str:
-    """Return a text that changes when the file `FILE` or `FILE:key` does: size and time; empty if
-    it is missing.
-    """
+    """Return size and time of the file `FILE` or `FILE:key` as a text, empty if it is missing."""
     path, _ = split_key(name)
     try:
         status = os.stat(path)
@@ -129,25 +131,27 @@ def open_dataset(
     pieces: Mapping[str, Sequence[Piece]],
     *,
     copies: bool,
-    counted: bool,
+    row_labels: bool,
     notes: Sequence[str] = (),
 ) -> Iterator[Dataset]:
     """Open the datasets of one row for the block.
 
     Args:
-        pieces: by role, in order.
-        copies: several pieces of weights are the same weights again, not parts of them.
-        counted: a code with one feature per class: labels are 0 to K - 1.
-        notes: on how the datasets were found.
+        inputs: the open files.
+        selection: the options for reading the datasets.
+        pieces: datasets by role, in order.
+        copies: several pieces of weights repeat the same weights; they are not parts.
+        row_labels: the labels are 0 to N - 1, as in a code with one feature per class.
+        notes: notes on the choice of the datasets.
 
     Raises:
-        DataError: a dataset cannot be used, or two do not fit each other; names file, dataset and
-            the next step.
+        DataError: a dataset cannot be used, or two do not fit each other; the message names file,
+            dataset and the next step.
     """
     with contextlib.ExitStack() as stack:
         files: dict[str, Catalogue] = {}
-        every = [piece for same_role in pieces.values() for piece in same_role]
-        for path in dict.fromkeys(piece.path for piece in every):
+        all_pieces = [piece for role_pieces in pieces.values() for piece in role_pieces]
+        for path in dict.fromkeys(piece.path for piece in all_pieces):
             files[path] = stack.enter_context(inputs.open(path))
         datasets = {
             role: [(files[p.path], files[p.path].named(p.name)) for p in pieces.get(role, ())]
@@ -161,10 +165,10 @@ def open_dataset(
         }
         rows = {role: ConcatenatedRows(parts) for role, parts in shards.items()}
         features, logits = rows.get("features"), rows.get("logits")
-        where = {
+        locations = {
             role: places[0][0].where(places[0][1]) for role, places in datasets.items() if places
         }
-        where |= {role: joined.where for role, joined in rows.items()}
+        locations |= {role: joined.where for role, joined in rows.items()}
         notes = [*notes]
         notes += [
             f"{file.where(name)}: {file.entries[name].note}"
@@ -180,61 +184,63 @@ def open_dataset(
             parts = [FileRows(*piece, least=1) for piece in datasets["weights"]]
             shapes = [part.shape for part in (parts[:1] if copies else parts)]
             kernel = all(is_kernel(name) for _, name in datasets["weights"])
-            turned = selection.transpose_weights or _turned(
-                shapes, kernel, bias, features, where["weights"], notes
+            transpose_weights = selection.transpose_weights or _is_transposed(
+                shapes, kernel, bias, features, locations["weights"], notes
             )
-            weights = _weights(parts, turned, copies)
+            weights = _weights(parts, transpose_weights, copies)
+            piece_names = {piece.name for piece in all_pieces}
             for piece in pieces["weights"][: 1 if copies else None]:
-                used = {other.name for other in every}
-                notes += _about_head(files[piece.path], piece, weights, bias, used, selection)
+                notes += _head_notes(
+                    files[piece.path], piece, weights, bias, piece_names, selection
+                )
         models = [piece.model for piece in pieces.get("weights", ()) if piece.model is not None]
         names = class_names(models[0], len(weights)) if models and weights is not None else None
         labels = None
         if datasets["labels"]:
             stored = [stored_labels(*piece) for piece in datasets["labels"]]
-            more = len(stored) - 1
-            where["labels"] += f" and {more} more file(s)" if more else ""
+            if len(stored) > 1:
+                locations["labels"] += f" and {len(stored) - 1} more file(s)"
             lengths = [(part.where, part.shape[0]) for part in shards.get("features", ())]
-            labels, names = _classes(stored, lengths, where, selection, names, notes)
+            labels, names = _classes(stored, lengths, locations, selection, names, notes)
         for file, name in datasets["features"] if labels is None else ():
             if question := file.entries[name].question:
                 raise DataError(f"{file.where(name)}: {question}")
-        if counted and features is not None:
+        if row_labels and features is not None:
             labels = np.arange(features.shape[0])
-            where["labels"] = f"{features.where}, one row a class"
-        dataset = Dataset(features, labels, weights, bias, logits, where, tuple(notes), names)
+            locations["labels"] = f"{features.where}, one row per class"
+        dataset = Dataset(features, labels, weights, bias, logits, locations, tuple(notes), names)
         yield _two_classes(dataset)
 
 
 def _classes(
     labels: Sequence[tuple[np.ndarray, str, str]],
     rows: Sequence[tuple[str, int]],
-    where: Mapping[str, str],
+    locations: Mapping[str, str],
     selection: Selection,
     names: list[str] | None,
     notes: list[str],
 ) -> tuple[np.ndarray, list[str] | None]:
-    """Return class numbers of labels, of files or of the caller, and the names of the classes."""
+    """Return the class numbers of labels, shape (N,), and the names of the classes."""
     ignored = (*IGNORED, *selection.ignore_label)
     joined = joined_labels(labels, rows, selection.labels_are, ignored, notes)
     if joined.dtype != object:
         return joined, names
-    known = selection.class_names or (None if names is None else Lines(tuple(names)))
-    return numbered(joined, known, where, ignored)
+    words = selection.class_names or (None if names is None else Lines(tuple(names)))
+    return numbered(joined, words, locations, ignored)
 
 
-def _turned(
+def _is_transposed(
     shapes: Sequence[tuple[int, int]],
     kernel: bool,
     bias: np.ndarray | None,
     features: Rows | None,
-    where: str,
+    location: str,
     notes: list[str],
 ) -> bool:
-    """Return whether weights, in parts of these shapes, are stored as (d, K); notes it.
+    """Return whether weights, in parts of these shapes, are stored as (d, K); add a note if so.
 
-    They are where the bias fits their columns alone, or where they are called `kernel`, unless the
-    features have another d.
+    They are if the bias fits only their columns, or if they are named `kernel`, unless the features
+    have another d.
     """
     rows, columns = (sum(shape[axis] for shape in shapes) for axis in (0, 1))
     if features is not None and features.shape[1] != shapes[0][0]:
@@ -243,20 +249,20 @@ def _turned(
     by_bias = (K == rows) != (K == columns)
     if not (K == columns if by_bias else kernel):
         return False
-    why = f"as the bias has {K} entries" if by_bias else "by the name"
-    notes.append(f"{where}: stored as (d, K), {why}; transposed")
+    reason = f"as the bias has {K} entries" if by_bias else "by the name"
+    notes.append(f"{location}: stored as (d, K), {reason}; transposed")
     return True
 
 
 def _weights(parts: Sequence[FileRows], transpose: bool, copies: bool) -> np.ndarray:
-    """Return the classifier: the rows of all parts, or those that all parts repeat.
+    """Return the classifier (K, d): the rows of all parts, or of the first if all are copies.
 
     Raises:
-        DataError: the parts should be the same, and are not.
+        DataError: the copies differ.
     """
-    read = parts[:1] if copies else parts
-    weights = load_weights(read, transpose=transpose)
-    for part in parts[len(read) :]:
+    distinct = parts[:1] if copies else parts
+    weights = load_weights(distinct, transpose=transpose)
+    for part in parts[len(distinct) :]:
         if not np.array_equal(load_weights([part], transpose=transpose), weights):
             raise DataError(
                 f"{part.where} differs from {parts[0].where}; shards of one set share their "
@@ -265,18 +271,18 @@ def _weights(parts: Sequence[FileRows], transpose: bool, copies: bool) -> np.nda
     return weights
 
 
-def _about_head(
+def _head_notes(
     catalogue: Catalogue,
     piece: Piece,
     weights: np.ndarray,
     bias: np.ndarray | None,
-    used: Collection[str],
+    piece_names: Collection[str],
     selection: Selection,
 ) -> tuple[str, ...]:
-    """Return what the file has beside W and b that may be of the head, and what its model does.
+    """Return notes on further datasets that may belong to the head W, b, and on its model.
 
     Raises:
-        DataError: `--reach` is asked for, the logits may not be W h + b, and the user did not name
+        DataError: proofs are asked for, the logits may not be W h + b, and the user did not name
             the matrix.
     """
     shape, entries = catalogue.entries[piece.name].shape, catalogue.entries
@@ -284,7 +290,9 @@ def _about_head(
     vectors = [
         name
         for name in (
-            [] if "bias" in selection.roles else unused_vectors(catalogue, piece.name, K, used)
+            []
+            if "bias" in selection.roles
+            else unused_vectors(catalogue, piece.name, K, piece_names)
         )
         if bias is None or not np.array_equal(load_numbers(catalogue, name).reshape(-1), bias)
     ]
@@ -294,10 +302,10 @@ def _about_head(
     ]
     step = f"give {spelled('bias', f'{piece.path}:{vectors[0]}')} if it is, or " if doubts else ""
     doubts += [f"{catalogue.where(name)}: {use}" for name, use in other_matrices(entries, K)]
-    if doubts and not piece.named and selection.proves:
+    if doubts and not piece.by_key and selection.proves:
         raise DataError(
             f"{doubts[0]}, so nothing is proved of the network; {step}"
-            f"{spelled('weights', f'{piece.path}:{piece.name}')} for this layer alone"
+            f"{spelled('weights', f'{piece.path}:{piece.name}')} for this layer only"
         )
     notes = [*doubts, piece.note]
     tied = piece.tied
@@ -317,16 +325,20 @@ def _about_head(
 
 
 def dataset_of_arrays(values: Mapping[str, Any], selection: Selection) -> Dataset:
-    """Return features, labels, weights, bias and logits that the caller gave, checked."""
+    """Return the checked arrays of the caller: features, labels, weights, bias and logits.
+
+    Raises:
+        DataError: an array has a wrong rank, or holds values that cannot be used.
+    """
     arrays = {name: to_numpy(v, name, texts=name == "labels") for name, v in values.items()}
-    where: dict[str, str] = {name: name for name in arrays}
+    locations: dict[str, str] = {name: name for name in arrays}
     notes: list[str] = []
     labels = names = None
     if "labels" in arrays:
         array = arrays.pop("labels")
         dtype = str(getattr(values["labels"], "dtype", array.dtype)).removeprefix("torch.")
         stored = (array, "labels", dtype)
-        labels, names = _classes([stored], (), where, selection, None, notes)
+        labels, names = _classes([stored], (), locations, selection, None, notes)
     for name, array in arrays.items():
         rank = 1 if name == "bias" else 2
         step = ""
@@ -353,7 +365,7 @@ def dataset_of_arrays(values: Mapping[str, Any], selection: Selection) -> Datase
     features = rows.get("features")
     if weights is not None and (
         selection.transpose_weights
-        or _turned([weights.shape], False, bias, features, "weights", notes)
+        or _is_transposed([weights.shape], False, bias, features, "weights", notes)
     ):
         weights = weights.T
     return _two_classes(
@@ -363,7 +375,7 @@ def dataset_of_arrays(values: Mapping[str, Any], selection: Selection) -> Datase
             weights=weights,
             bias=bias,
             logits=rows.get("logits"),
-            where=where,
+            locations=locations,
             notes=tuple(notes),
             names=names,
         )
@@ -371,7 +383,7 @@ def dataset_of_arrays(values: Mapping[str, Any], selection: Selection) -> Datase
 
 
 def _two_classes(samples: Dataset) -> Dataset:
-    """Return a dataset with one row of weights and labels 0 and 1 as one of two classes.
+    """Return a dataset with a one-row head and labels 0 and 1 as a dataset of two classes.
 
     Raises:
         DataError: there is one row, and no labels of two classes.
@@ -381,8 +393,8 @@ def _two_classes(samples: Dataset) -> Dataset:
         return samples
     if labels is None or labels.max(initial=0) > 1:
         raise DataError(
-            f"{samples.where['weights']} has shape {W.shape}; expected a row for each class, K >= 2"
-            ", or one row and labels 0 and 1"
+            f"{samples.locations['weights']} has shape {W.shape}; expected a row for each class, "
+            "K >= 2, or one row and labels 0 and 1"
         )
     return replace(
         samples,

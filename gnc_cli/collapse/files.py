@@ -1,5 +1,7 @@
-"""What the user names: files, `FILE:key`, globs, runs of `gnc train`, models of Hugging Face; what
-these say of a row (epoch, step, split, seed), which rows are selected, in what order.
+"""Files that the user names, attributes of their rows, selection and order of the rows.
+
+Names are files, `FILE:key`, globs, runs of `gnc train` and models of Hugging Face. Attributes are
+epoch, step, split, seed and the like.
 """
 
 import glob
@@ -23,14 +25,14 @@ from gnc_cli.parameters import spelled
 from gnc_cli.parsing import abridge, number, quote
 
 Names = str | Sequence[str]
-Wanted = str | float | Collection[Any]
-"""What a key must be: a text or a number, or one of several (a list, a range)."""
+SelectedValue = str | float | Collection[Any]
+"""Value of a key in `--select`: a text, a number, or a collection of them (a list, a range)."""
 
 _NUMBERS = ("epoch", "step")
-_NOT_OF_THE_ROW = ("gnc_format", "kind")
+_FILE_ATTRIBUTES = ("gnc_format", "kind")
 _DIGITS = re.compile(r"(\d+)", re.ASCII)
 SNAPSHOTS = "snapshots"
-"""The folder inside a run's that holds its snapshots, one file for each epoch and split."""
+"""Subfolder of a run with its snapshots, one file for each epoch and split."""
 SNAPSHOT = re.compile(r"(epoch-(\d+)-)\w+\.h5", re.ASCII)
 _SERIES = re.compile(r"(assignment|checkpoint)-\d+")
 """Runs inside the folder of `gnc train --assignment all`; models inside that of a Trainer."""
@@ -38,29 +40,32 @@ _SERIES = re.compile(r"(assignment|checkpoint)-\d+")
 
 @dataclass(frozen=True)
 class File:
-    """A file to read, and what in it."""
+    """A file to read, or a dataset or group in it."""
 
     path: str
     key: str | None = None
     """A dataset, or a group in which to look; None for the whole file."""
     name: str = ""
-    """As results show it; empty for `path:key`."""
+    """Name in results; empty for `path:key`."""
     head: OutputHead | None = None
     """The head of a model whose key the user did not name."""
     commit: str | None = None
-    """Of a model of the hub."""
+    """Commit of a model of the hub."""
 
     @property
-    def shown(self) -> str:
-        """As results and messages name it."""
+    def label(self) -> str:
+        """Name in results and messages."""
         return self.name or (self.path if self.key is None else f"{self.path}:{self.key}")
 
 
 def expand(names: Names) -> list[File]:
-    """Files and keys behind `FILE`, `FILE:key`, folders, `hf:org/name` and globs of files and
-    folders, in the order of the names.
+    """Return the files and keys of the names, in their order.
 
-    A glob gives its files in natural order; a file of that very name comes first.
+    A name is `FILE`, `FILE:key`, a folder, `hf:org/name`, or a glob of files and folders. A glob
+    gives its files in natural order; a file of exactly that name comes first.
+
+    Raises:
+        DataError: a file is missing, a glob matches none, or a folder holds nothing to measure.
     """
     files: list[File] = []
     for name in [names] if isinstance(names, str) else names:
@@ -82,7 +87,7 @@ def expand(names: Names) -> list[File]:
 
 
 def _folder(path: str, key: str | None) -> list[File]:
-    """What is measured of a run of `gnc train`, of a model, or of a series of these."""
+    """Return the files to measure of a run of `gnc train`, a model, or a series of these."""
     names = sorted(os.listdir(path), key=natural_key)
     files = [*snapshot_files(os.path.join(path, SNAPSHOTS))] or [*snapshot_files(path)]
     if files or "last.pt" in names:
@@ -95,7 +100,7 @@ def _folder(path: str, key: str | None) -> list[File]:
             "model.merge_and_unload().save_pretrained(FOLDER), and measure that folder"
         )
     if DATASET in names:
-        return [File(os.path.join(path, DATASET), key, File(path, key).shown)]
+        return [File(os.path.join(path, DATASET), key, File(path, key).label)]
     if "dataset_dict.json" in names:
         sets = [
             os.path.join(path, name) for name in names if os.path.isdir(os.path.join(path, name))
@@ -109,8 +114,8 @@ def _folder(path: str, key: str | None) -> list[File]:
     if CONFIG in names and tensors:
         kind = "pytorch_model.bin" if tensors[-1].endswith(".bin") else "model.safetensors"
         raise DataError(
-            f"{path!r} is a model in {len(tensors)} file(s) without the index that says which "
-            f"tensor is where ({kind}.index.json); add it, or name a file: "
+            f"{path!r} is a model in {len(tensors)} file(s) without the index of its tensors "
+            f"({kind}.index.json); add it, or name a file: "
             f"{os.path.join(path, tensors[-1])}"
         )
     raise DataError(
@@ -120,7 +125,7 @@ def _folder(path: str, key: str | None) -> list[File]:
 
 
 def _model(folder: str, key: str | None, name: str) -> File:
-    """The output head of a model, unless `key` names another tensor; shown as `name`."""
+    """Return the output head of a model, labelled `name`, or the tensor that `key` names."""
     path = model_file(folder)
     assert path is not None
     if key is not None or not os.path.exists(os.path.join(folder, CONFIG)):
@@ -136,27 +141,27 @@ def _model(folder: str, key: str | None, name: str) -> File:
 
 
 def _names_of_head(config: Mapping[str, Any], tensors: list[str]) -> list[str]:
-    """Return matrix and bias of the output head, by the names of a model's tensors alone."""
+    """Return the names of the output head's matrix and bias, found by the names of the tensors."""
     head = head_by_config(dict.fromkeys(tensors), config, CONFIG)
     return [name for name in (head.name, head.bias) if name is not None]
 
 
 def snapshot_files(folder: str) -> dict[str, int]:
-    """The snapshots right in a folder, in natural order, and the epoch of each."""
+    """Return the epoch of each snapshot in a folder (not its subfolders), in natural order."""
     names = sorted(os.listdir(folder), key=natural_key) if os.path.isdir(folder) else []
     matches = {os.path.join(folder, name): SNAPSHOT.fullmatch(name) for name in names}
     return {path: int(match[2]) for path, match in matches.items() if match}
 
 
 def natural_key(text: str) -> tuple[tuple[int, str, str], ...]:
-    """A key for sorting in which numbers count as numbers.
+    """Return a sort key that compares the numbers in a text by value.
 
     >>> sorted(["part_10", "part_2", "a"], key=natural_key)
     ['a', 'part_2', 'part_10']
     """
     words = _DIGITS.split(text)
     bare = [word.lstrip("0") if i % 2 else word for i, word in enumerate(words)]
-    # A number without leading zeros is the larger the longer it is; texts stand in even places.
+    # Without leading zeros, a longer number is larger. Texts have even indices.
     sizes = [len(word) if i % 2 else 0 for i, word in enumerate(bare)]
     return tuple(zip(sizes, bare, words, strict=True))
 
@@ -165,9 +170,13 @@ def natural_key(text: str) -> tuple[tuple[int, str, str], ...]:
 
 
 def attributes(catalogue: Catalogue, snapshot: str | None = None) -> dict[str, Any]:
-    """What the file and its snapshot say of the row, plain values: epoch, step, layer, seed, ...
+    """Return the plain attributes of a file and its snapshot: epoch, step, layer, seed, ...
 
-    A dataset of one number called epoch, step or seed counts as well; `provenance` is a dictionary.
+    A dataset of one number named epoch, step or seed counts as an attribute. `provenance` is a
+    dictionary.
+
+    Raises:
+        DataError: epoch or step is not a finite number.
     """
     facts = dict(catalogue.attrs)
     for group in [""] if snapshot is None else ["", catalogue.snapshot_prefix(snapshot)]:
@@ -180,7 +189,7 @@ def attributes(catalogue: Catalogue, snapshot: str | None = None) -> dict[str, A
     if "step" not in facts and "global_step" in facts:  # Lightning
         facts["step"] = facts["global_step"]
     provenance = parse_provenance(facts.pop("provenance", None))
-    attrs = {name: _plain(value) for name, value in facts.items() if name not in _NOT_OF_THE_ROW}
+    attrs = {name: _plain(value) for name, value in facts.items() if name not in _FILE_ATTRIBUTES}
     attrs = {name: value for name, value in attrs.items() if value is not None}
     attrs |= {k: _number(attrs[k], k, catalogue.path) for k in _NUMBERS if k in attrs}
     attrs |= {name: str(attrs[name]) for name in ("layer", "split") if name in attrs}
@@ -188,7 +197,7 @@ def attributes(catalogue: Catalogue, snapshot: str | None = None) -> dict[str, A
 
 
 def order(attrs: Mapping[str, Any], file: str, snapshot: str | None) -> tuple[Any, ...]:
-    """A key for sorting: epoch, step, layer, split, natural order of the names; the root last."""
+    """Return the sort key of a row: epoch, step, layer, split, natural names; the root last."""
     return (
         *(attrs.get(name, math.inf) for name in _NUMBERS),
         *(natural_key(str(attrs.get(name, ""))) for name in ("layer", "split")),
@@ -198,34 +207,54 @@ def order(attrs: Mapping[str, Any], file: str, snapshot: str | None) -> tuple[An
     )
 
 
-def selects(rows: Sequence[Mapping[str, Any]], select: Sequence[tuple[str, Wanted]]) -> list[bool]:
-    """For each row, of attributes, whether it meets every pair (key, wanted), as at least one must.
+def selects(
+    rows: Sequence[Mapping[str, Any]], select: Sequence[tuple[str, SelectedValue]]
+) -> list[bool]:
+    """Return for each row, a mapping of attributes, whether it meets every pair (key, value).
 
     A text equals a number that it spells.
+
+    Raises:
+        DataError: no row meets all pairs, or none has a value of a list or a tuple.
+        UsageError: no row has the key.
     """
-    for key, _ in select:
+    for key, value in select:
         if not any(key in row for row in rows):
             keys = sorted({key for row in rows for key in row if key != "provenance"})
             raise UsageError(
-                f"{spelled('select')} {key}: no row says its {key}; they say {', '.join(keys)}"
+                f"{spelled('select')} {key}: no row has the attribute {key}; the rows have "
+                f"{', '.join(keys)}"
             )
-    chosen = [all(_meets(row.get(key), wanted) for key, wanted in select) for row in rows]
-    if not any(chosen):
-        there = "; ".join(f"{key} {_values(rows, key)}" for key, _ in select)
-        raise DataError(f"{spelled('select')} leaves none of {len(rows)} row(s); there are {there}")
-    return chosen
+        items = value if isinstance(value, (list, tuple)) else ()
+        if absent := [v for v in items if not any(_meets(row.get(key), v) for row in rows)]:
+            raise DataError(
+                f"{spelled('select')} {key}: no row has {key} {absent[0]}, and there are "
+                f"{_values(rows, key)}; "
+                + (
+                    f"give {spelled('select', absent[0])} by itself"
+                    if "=" in str(absent[0])
+                    else "drop it"
+                )
+            )
+    selection = [all(_meets(row.get(key), value) for key, value in select) for row in rows]
+    if not any(selection):
+        values = "; ".join(f"{key} {_values(rows, key)}" for key, _ in select)
+        raise DataError(
+            f"{spelled('select')} leaves none of {len(rows)} row(s); there are {values}"
+        )
+    return selection
 
 
-def _meets(fact: Any, wanted: Wanted) -> bool:
+def _meets(fact: Any, value: SelectedValue) -> bool:
     if fact is None:
         return False
-    if isinstance(wanted, Collection) and not isinstance(wanted, str):
-        return any(_meets(fact, one) for one in wanted)
-    return str(fact) == str(wanted) or _as_number(fact) == _as_number(wanted)
+    if isinstance(value, Collection) and not isinstance(value, str):
+        return any(_meets(fact, item) for item in value)
+    return str(fact) == str(value) or _as_number(fact) == _as_number(value)
 
 
 def _as_number(value: Any) -> Any:
-    """The number that a value is or spells, else the value."""
+    """Return the number that a value is or spells, else the value."""
     try:
         return number(value)
     except UsageError:
@@ -237,7 +266,7 @@ def _values(rows: Sequence[Mapping[str, Any]], key: str) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """A text, a number, a list of numbers; None for anything else."""
+    """Return a text, a number or a list of numbers; None for other values."""
     if isinstance(value, tuple):
         return list(value) if all(isinstance(part, (int, float)) for part in value) else None
     return value if isinstance(value, (str, int, float, list)) else None

@@ -1,4 +1,4 @@
-"""Collapse metrics inside a training loop: batches in, one `MeasureResult` out.
+"""Collapse metrics of the batches of a training loop, as one `MeasureResult`.
 
 The methods are `update`, `compute`, `reset`, `merge_state` and `sync`, as in torchmetrics, which is
 not needed, nor is torch: tensors of any device are taken as they come, arrays and lists too.
@@ -20,7 +20,7 @@ from gnc_cli.collapse.batches import (
     on_cuda,
     raw_weights,
 )
-from gnc_cli.collapse.conventions import OWN, Conventions, Variants
+from gnc_cli.collapse.conventions import OWN_MEANS, Conventions, Variants
 from gnc_cli.collapse.metric_groups import Subject, classifier_weights, mean_weights
 from gnc_cli.collapse.reference import gnc2_reference
 from gnc_cli.collapse.result import Gnc2Reference, MeasureResult
@@ -82,7 +82,7 @@ class GNCMetrics:
         variants: Annotated[str, Parameter("Further metrics.", one_of(Variants))] = "none",
         reference: Annotated[
             float | None,
-            Parameter("What GNC2 is held against.", real(greater_than=0.0, maximum=2.0)),
+            Parameter("Distance that GNC2 is compared with.", real(greater_than=0.0, maximum=2.0)),
         ] = None,
     ) -> None:
         self.d, self.K, self.normalize = d, K, normalize
@@ -101,19 +101,20 @@ class GNCMetrics:
     def reset(self) -> None:
         """Forget all batches."""
         moments = {space: ClassMoments(self.d, self.K) for space in self.spaces}
-        none = np.zeros(self.K, dtype=np.int64)
-        self._change(Accumulated(moments, none, none))
+        zeros = np.zeros(self.K, dtype=np.int64)
+        self._replace_samples(Accumulated(moments, zeros, zeros))
         self._decided_by = "raw rows"
         """Rows and bias by which weights decide the accuracy."""
 
-    def _change(self, part: Accumulated) -> None:
-        """Let `part` be the samples of this process: by other class means, so that earlier
-        decisions, and joined samples, do not count.
+    def _replace_samples(self, part: Accumulated) -> None:
+        """Replace the samples of this process by `part`.
+
+        The class means change, so earlier decisions and joined samples are discarded.
         """
         self._part = part.without_second_pass()
         self._joined: Accumulated | None = None
 
-    # Taking in ----------------------------------------------------------------------------------
+    # Batches ------------------------------------------------------------------------------------
 
     def update(self, features: Any, labels: Any, logits: Any = None, *, workers: int = 1) -> None:
         """Take in a batch.
@@ -127,10 +128,10 @@ class GNCMetrics:
 
         Raises:
             DataError: shapes disagree, a label is out of range, a row is not finite, or zero where
-                it must be scaled. Nothing of the batch has then been taken in.
+                it must be scaled. Nothing of the batch is then added.
         """
         if self._part.update(features, labels, logits, workers):
-            self._change(self._part)
+            self._replace_samples(self._part)
 
     @validated
     def judge(
@@ -143,19 +144,19 @@ class GNCMetrics:
         own: Annotated[bool, Parameter("The batches of the first pass again.")] = True,
         workers: Annotated[int, Parameter("Threads.", whole(1, MOST_THREADS))] = 1,
     ) -> None:
-        """Take in a batch of the second pass, which decides by the class means of the first.
+        """Add a batch of the second pass, which decides by the class means of the first.
 
-        It brings NCC accuracy (also leave-one-out) and, with weights, accuracy, agreement and
-        sample margins. Between the passes nothing may be added; several processes call `sync`
-        before it and after it. It has to see each sample of the first pass once.
+        The second pass gives NCC accuracy (also leave-one-out) and, with weights, accuracy,
+        agreement and sample margins. It must see each sample of the first pass once. Between the
+        passes no batch may be added; several processes call `sync` before and after it.
 
         Args:
             features: as for `update`.
             labels: as for `update`.
-            weights: the classifier, raw, shape (K, d); a GPU that they are on decides.
+            weights: the classifier, raw, shape (K, d); weights on a GPU are decided on it.
             bias: shape (K,).
-            own: the batches are those of the first pass again; False for other data, say test
-                data against the means of the training set: then nothing is left out of a mean.
+            own: the batches are those of the first pass again; False for other data, such as test
+                data by the means of the training set: then no sample is left out of a mean.
             workers: threads; with several, hold BLAS to one (`limit_threads(1)`).
 
         Raises:
@@ -165,7 +166,7 @@ class GNCMetrics:
         if not state.gnc.N:
             raise DataError("judge() needs class means: update() with all batches first")
         rows = to_numpy(features, "features")
-        known = checked_labels(labels, rows.shape, self.d, self.K)
+        classes = checked_labels(labels, rows.shape, self.d, self.K)
         raw = None if weights is None else raw_weights(weights, self.K, self.d)
         offset = None if bias is None else to_numpy(bias, "bias").astype(np.float64)
         if offset is not None and offset.shape != (self.K,):
@@ -174,51 +175,55 @@ class GNCMetrics:
         judge = Moments(state.moments).judge(
             unit=self.normalize,
             answered=raw is not None,
-            own=own,
+            own_means=own,
             weights=raw,
             bias=offset,
             device=str(weights.device) if on_cuda(weights) else None,
         )
         decisions = stream_decisions(
-            ArrayRows(rows), known, judge, where="the batch", reading=Pass(workers=workers)
+            ArrayRows(rows), classes, judge, where="the batch", reading=Pass(workers=workers)
         )
         self._part = replace(
             self._part,
-            judged=joined(self._part.judged, decisions),
-            judged_by=self._part.judged_by | {state.gnc.N},
-            own=self._part.own and own,
+            second_pass=joined(self._part.second_pass, decisions),
+            sample_counts=self._part.sample_counts | {state.gnc.N},
+            own_samples=self._part.own_samples and own,
         )
         if self._joined is not None:
             self._joined = self._joined.without_second_pass()
 
-    # Putting together ---------------------------------------------------------------------------
+    # Merging ------------------------------------------------------------------------------------
 
     def merge(self, other: "GNCMetrics") -> None:
-        """Take in the batches that `other` has seen; a second pass comes after it.
+        """Add the batches of `other`; a second pass comes after it.
 
         Raises:
             UsageError: `other` was made with other arguments.
         """
-        mine = (self.d, self.K, self.spaces)
-        theirs = (other.d, other.K, other.spaces)
-        if mine != theirs:
-            raise UsageError(f"GNCMetrics of (d, K, spaces) = {theirs} cannot join {mine}")
+        shape = (self.d, self.K, self.spaces)
+        other_shape = (other.d, other.K, other.spaces)
+        if shape != other_shape:
+            raise UsageError(f"GNCMetrics of (d, K, spaces) = {other_shape} cannot join {shape}")
         self.add(other._part)
 
     def add(self, part: Accumulated) -> None:
-        """Take in statistics of other samples, for the same d, K and spaces."""
-        self._change(self._part.joined(part))
+        """Add statistics of other samples, for the same d, K and spaces."""
+        self._replace_samples(self._part.joined(part))
 
     def merge_state(self, metrics: Iterable["GNCMetrics"]) -> None:
-        """Take in the batches of each of them, in order; raises as `merge` does."""
+        """Add the batches of each of the metrics, in order.
+
+        Raises:
+            UsageError: one was made with other arguments.
+        """
         for other in metrics:
             self.merge(other)
 
     def sync(self) -> None:
-        """Join the batches of all processes, the same in each; every process calls it.
+        """Join the batches of all processes, with the same result in each; every process calls it.
 
-        What this process took in itself stays apart, so that nothing counts twice: call it as often
-        as you like, after the last `update` and again after the last `judge`. One process alone
+        The batches of this process are kept separately, so that no sample counts twice: call it any
+        number of times, after the last `update` and again after the last `judge`. A single process
         needs no torch.distributed.
         """
         with Processes.current() as processes:
@@ -226,22 +231,22 @@ class GNCMetrics:
                 return
             whole = reduce(Accumulated.joined, processes.exchange(self._part))
         if whole.stale:
-            # In every process, so that all can judge again.
+            # Every process discards its decisions, so that all can judge again.
             self._part = self._part.without_second_pass()
         self._joined = whole
 
     def accumulated(self) -> Accumulated:
-        """Return the statistics of this process, or since `sync` of all."""
+        """Return the statistics of this process, or after `sync` of all."""
         return self._part if self._joined is None else self._joined
 
     # Answers ------------------------------------------------------------------------------------
 
     def class_means(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the class means of the features so far: of unit rows, unless `normalize` is False.
+        """Return the class means of the features so far, of unit rows unless `normalize` is False.
 
         Returns:
-            Means, shape (K, d), float64, zero where a class has no sample; and whether it has one,
-            shape (K,), bool.
+            Means, shape (K, d), float64, zero where a class has no sample; and a mask of the
+            classes that have one, shape (K,), bool.
         """
         moments = self.accumulated().gnc
         return moments.means, moments.present
@@ -260,18 +265,18 @@ class GNCMetrics:
         Args:
             weights: the classifier, shape (K, d); without it the class means stand in for GNC2,
                 and there is no GNC3.
-            detail: also quantiles and rattlers, as `measure` gives them.
+            detail: also quantiles and rattlers, as in the result of `measure`.
             time_limit: seconds for GNC2; its bracket is valid whenever time runs out.
-            deadline: another end for it, whichever comes first; it may be interrupted.
+            deadline: a second limit for GNC2, which may be interrupted; the earlier one counts.
 
         Returns:
             A frozen record; `.flat()` for dashboards, `.to_json()`. Accuracy is None without
             logits or `judge`; NCC, agreement and sample margins without `judge`.
 
         Raises:
-            DataError: no batch was taken in, or the weights cannot be used.
+            DataError: no batch was added, or the weights cannot be used.
             UsageError: `sync` is missing after `judge`; the second pass saw a part of the samples,
-                or some twice; or a process took in more samples after it.
+                or some twice; or a process added more samples after it.
         """
         started = time.monotonic()
         if time_limit is not None:
@@ -280,7 +285,7 @@ class GNCMetrics:
         moments = state.gnc
         if not moments.N:
             raise DataError("there is nothing to compute: update() with features and labels first")
-        if self._part.judged is not None and state.judged is None:
+        if self._part.second_pass is not None and state.second_pass is None:
             raise UsageError("judge() came after sync(): call sync() again before compute()")
         state.check_second_pass()
         labels = np.arange(self.K)
@@ -289,13 +294,13 @@ class GNCMetrics:
         else:
             raw = raw_weights(weights, self.K, self.d)
             rows = classifier_weights(raw, unit=self.normalize, labels=labels, name="weights")
-        by_weights = state.judged is not None and state.judged.right is not None
+        by_weights = state.second_pass is not None and state.second_pass.right is not None
         by_logits = "logits" if state.answered.any() else "none"
         statistics = Statistics(
             Moments(state.moments),
             state.decisions,
             self._decided_by if by_weights else by_logits,
-            judged_by=OWN if state.own else "other",
+            judged_by=OWN_MEANS if state.own_samples else "other",
             storage=state.storage,
         )
         device = str(weights.device) if on_cuda(weights) else "cpu"
@@ -312,7 +317,7 @@ class GNCMetrics:
                 deadline=deadline,
             )
         if result.accuracy is None and by_logits == "logits":
-            # A second pass without weights says nothing of the classifier; the logits did.
+            # A second pass without weights does not decide by the classifier; the logits do.
             accuracy = int(state.right.sum()) / int(state.answered.sum())
             result = replace(result, accuracy=accuracy)
         return result

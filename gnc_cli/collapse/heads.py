@@ -1,7 +1,6 @@
-"""Which matrix of a model is its output head: by config.json, or as the only one that can be it.
+"""Choice of the output head of a model: by config.json, or as the only matrix that can be it.
 
-Nothing here is silent: a head comes with the words that say why it was taken, which results carry
-as `policy.head`.
+A head comes with the reason for its choice, which results have as `policy.head`.
 """
 
 import re
@@ -80,12 +79,12 @@ _FACTORS = (
 + b, which all increase with z, so that the same classes win."""
 _SCALED_FEATURES = re.compile(r"(UM|Long)?T5|SwitchTransformers|Udop|Pop2Piano")
 """Architectures without a bias that scale the features by d_model ** -0.5 before a tied head."""
-_WORDS = re.compile(
+_HEAD_WORDS = re.compile(
     r"(^|[._])(fc|heads?|classif\w*|logits?|prototypes?|last_linear|arc|(arc|cos)face|cent(er|re)s|"
     r"prox(y|ies))\d*([._]|$)"
 )
 _AUXILIARY = re.compile(r"(^|[._])aux\w*[._]", re.IGNORECASE)
-"""Names of heads beside the one of the network, which help to train it."""
+"""Names of auxiliary heads, which are used only to train the network."""
 _NUMBER = re.compile(r"\d+")
 
 
@@ -94,32 +93,32 @@ class OutputHead(NamedTuple):
 
     name: str
     """The dataset of its matrix W."""
-    why: str
-    """Why it is the head, as `policy.head` has it."""
+    reason: str
+    """Reason for its choice, as in `policy.head`."""
     bias: str | None = None
     """The dataset of its bias b."""
     tied: str | None = None
-    """The input embedding, where the file has it too and config.json ties it to the head."""
+    """The input embedding, if the file has it too and config.json ties it to the head."""
     note: str | None = None
-    """Steps beside W h + b that change no winner."""
+    """Steps after W h + b that change no winner."""
 
 
 def head_by_config(
-    entries: Mapping[str, Entry | None], config: Mapping[str, Any], where: str
+    entries: Mapping[str, Entry | None], config: Mapping[str, Any], model: str
 ) -> OutputHead:
     """Return the output head of a Hugging Face model.
 
-    A matrix of its own comes before the input embedding, also where config.json ties them: so does
-    transformers 5 where the file has both with different numbers.
+    A separate matrix takes precedence over the input embedding, also if config.json ties them, as
+    in transformers 5 for a file that has both with different numbers.
 
     Args:
-        entries: the model's tensors by name; None, or an entry that cannot be read, where only the
-            name is known, as in a model of which not all shards are there.
+        entries: the model's tensors by name; None, or an entry that cannot be read, if only the
+            name is known, as in a model some of whose shards are missing.
         config: its config.json.
-        where: the model, as the user named it.
+        model: name of the model, as given by the user.
 
     Raises:
-        DataError: the architecture has no head, or none is found; lists what there is.
+        DataError: the architecture has no head, or none is found; the message lists the matrices.
     """
     inner = config.get("text_config") or config.get("llm_config") or {}
     architecture = str(next(iter(config.get("architectures") or ()), "a model of no architecture"))
@@ -134,27 +133,27 @@ def head_by_config(
     elif _LANGUAGE.search(architecture):
         endings, rows = LANGUAGE_HEADS, config.get(key, inner.get(key))
     fitting = {name: entry for name, entry in entries.items() if _fits(entry, rows)}
-    for known in (fitting, entries):
-        heads, inputs = _ending_in(known, endings), _ending_in(known, embeddings)
+    for candidates in (fitting, entries):
+        heads, inputs = _ending_in(candidates, endings), _ending_in(candidates, embeddings)
         if endings and (heads or inputs):
             break
     else:
         raise DataError(
-            f"{where!r}: {architecture} has no output head of a known name; choose a matrix: "
-            f"{_choice(where, _matrices(entries))}"
+            f"{model!r}: {architecture} has no output head of a known name; choose a matrix: "
+            f"{_choice(model, _matrices(entries))}"
         )
-    name, why = (heads or inputs)[0], f"output head of {architecture}"
+    name, reason = (heads or inputs)[0], f"output head of {architecture}"
     if len(heads or inputs) > 1:
         names = {name: entries[name] for name in heads or inputs}
-        raise _several(where, {n: None if e is None else e.shape for n, e in names.items()})
+        raise _ambiguity(model, {n: None if e is None else e.shape for n, e in names.items()})
     if not heads:
-        by = "by config.json" if tied else "as the file has no other"
-        why = f"input embedding of {architecture}, tied to its output head {by}"
+        evidence = "by config.json" if tied else "as the file has no other"
+        reason = f"input embedding of {architecture}, tied to its output head {evidence}"
     if not _fits(entry := entries[name], rows):
         assert entry is not None
         raise DataError(
-            f"{where!r}: {name!r} has shape {entry.shape}, and {key} of config.json says {rows} "
-            f"classes; to measure it all the same: {_command(where, name)}"
+            f"{model!r}: {name!r} has shape {entry.shape}, and {key} of config.json says {rows} "
+            f"classes; to measure it all the same: {_command(model, name)}"
         )
     factors = {key: inner.get(key, config.get(key)) for key in _FACTORS}
     steps = [f"{key} = {factor}" for key, factor in factors.items() if factor not in (None, 1)]
@@ -164,8 +163,8 @@ def head_by_config(
         steps.append("features times d_model ** -0.5")
     if any(isinstance(factor, (int, float)) and factor < 0 for factor in factors.values()):
         raise DataError(
-            f"{where!r}: config.json has a negative factor of the logits, {', '.join(steps)}: the "
-            f"least of W h + b wins; to measure W all the same: {_command(where, name)}"
+            f"{model!r}: config.json has a negative factor of the logits, {', '.join(steps)}: the "
+            f"least of W h + b wins; to measure W all the same: {_command(model, name)}"
         )
     note = (
         f"logits of {architecture} increase with W h + b ({', '.join(steps)}): the same "
@@ -173,7 +172,7 @@ def head_by_config(
     )
     return OutputHead(
         name,
-        why=f"{name}: {why}",
+        reason=f"{name}: {reason}",
         bias=head_bias(entries, name, tied=not heads),
         tied=inputs[0] if heads and inputs else None,
         note=note if steps and endings is LANGUAGE_HEADS else None,
@@ -188,7 +187,7 @@ def head_bias(
     Args:
         entries: the model's tensors by name; None where only the name is known.
         weights: the head's matrix.
-        tied: this is the input embedding, whose name says nothing of the bias.
+        tied: it is the input embedding, whose name does not determine that of the bias.
     """
     names = [] if tied else [f"{weights.removesuffix('weight')}bias"]
     for ending, others in LANGUAGE_HEADS.items():
@@ -203,7 +202,7 @@ def head_bias(
 
 
 def other_matrices(entries: Mapping[str, Entry], K: int) -> list[tuple[str, str]]:
-    """Return the matrices that a head of K classes needs beside its own, and their use."""
+    """Return the further matrices that a head of K classes needs, and their use."""
     return [
         (name, use)
         for ending, use in _PARTS_OF_LOGITS.items()
@@ -213,14 +212,14 @@ def other_matrices(entries: Mapping[str, Entry], K: int) -> list[tuple[str, str]
 
 
 def _fits(entry: Entry | None, K: Any, axis: int = 0) -> bool:
-    """Return whether an axis has the length K, as far as both are known."""
+    """Return True if an axis has the length K, or one of the two is not known."""
     if entry is None or entry.problem is not None or not K:
         return True
     return entry.shape != () and bool(entry.shape[axis] == K)
 
 
 def _ending_in(entries: Iterable[str], endings: Iterable[str]) -> list[str]:
-    """Return the names with the first of these endings that stand in the fewest modules."""
+    """Return the names with the first ending that occurs, nested in the fewest modules."""
     for ending in endings:
         if matches := [name for name in entries if f".{name}".endswith(f".{ending}")]:
             depth = min(name.count(".") for name in matches)
@@ -229,11 +228,13 @@ def _ending_in(entries: Iterable[str], endings: Iterable[str]) -> list[str]:
 
 
 def check_only(catalogue: Catalogue, members: Mapping[str, Entry], head: str) -> None:
-    """Refuse a head of a state dictionary beside which another matrix of its shape may be the
-    classifier too: the layer of the same name in a copy of the network, or the centres of a loss.
+    """Refuse a head of a state dictionary if another matrix of its shape may be the classifier.
+
+    This may be the layer of the same name in a copy of the network, or the centres of a loss.
 
     Raises:
-        DataError: there is one; lists them with shapes, and the command for the first.
+        DataError: there is one; the message lists the matrices with their shapes, and the command
+            for the first.
     """
     shape, layer = members[head].shape, ".".join(head.split(".")[-2:])
     rivals = [
@@ -245,21 +246,22 @@ def check_only(catalogue: Catalogue, members: Mapping[str, Entry], head: str) ->
         and "/" not in name
         and not name.endswith(EMBEDDINGS)
         and not _AUXILIARY.search(name)
-        and (name == head or name.endswith(f".{layer}") or _WORDS.search(name))
+        and (name == head or name.endswith(f".{layer}") or _HEAD_WORDS.search(name))
     ]
     if len(rivals) > 1:
-        raise _several(catalogue.path, dict.fromkeys([head, *rivals], shape))
+        raise _ambiguity(catalogue.path, dict.fromkeys([head, *rivals], shape))
 
 
 def only_head(catalogue: Catalogue, members: Mapping[str, Entry]) -> str | None:
-    """The one matrix of a state dictionary that can be the classifier; None where none can.
+    """Return the one matrix of a state dictionary that can be the classifier; None if none can.
 
-    It is called `....weight` and is no embedding, no optimizer's, and none of several alike in a
-    stack of layers. Of the rest, those that are called so (fc, head, classifier) come before
-    others, and those whose rows no other layer takes in before those that feed one.
+    Its name ends in `.weight`; it is not an embedding, not an optimizer's, and not one of a stack
+    of repeated layers. Names such as fc, head and classifier take precedence, then matrices whose
+    outputs no other layer takes in.
 
     Raises:
-        DataError: there are several; lists them with shapes, and the command for one.
+        DataError: there are several; the message lists them with their shapes, and the command for
+            the first.
     """
     real = {
         name: entry
@@ -276,22 +278,24 @@ def only_head(catalogue: Catalogue, members: Mapping[str, Entry]) -> str | None:
         and min(entry.shape) > 1
         and name not in repeated
     ]
-    called = [name for name in single if _WORDS.search(name)]
-    taken = Counter(str(entry.shape[1]) for entry in real.values())  # hashes of numbers may collide
+    head_names = [name for name in single if _HEAD_WORDS.search(name)]
+    inputs = Counter(
+        str(entry.shape[1]) for entry in real.values()
+    )  # texts, as hashes of numbers may collide
     heads = [
         name
-        for name in called or single
-        if taken[str((shape := real[name].shape)[0])]
+        for name in head_names or single
+        if inputs[str((shape := real[name].shape)[0])]
         == (shape[0] == shape[1])  # square: counts itself
-    ] or called
+    ] or head_names
     if len(heads) > 1:
-        raise _several(catalogue.path, {name: real[name].shape for name in heads})
+        raise _ambiguity(catalogue.path, {name: real[name].shape for name in heads})
     if heads:
         check_only(catalogue, members, heads[0])
     return heads[0] if heads else None
 
 
-def _several(path: str, shapes: Mapping[str, tuple[int, ...] | None]) -> DataError:
+def _ambiguity(path: str, shapes: Mapping[str, tuple[int, ...] | None]) -> DataError:
     return DataError(
         f"{path!r} has several matrices that may be the classifier; choose one: "
         f"{_choice(path, shapes)}"
@@ -299,15 +303,16 @@ def _several(path: str, shapes: Mapping[str, tuple[int, ...] | None]) -> DataErr
 
 
 def stacked(shapes: Mapping[str, tuple[int, ...]]) -> set[str]:
-    """The names that differ from others of equal shape in a number alone: repeated layers."""
+    """Return the names that differ from others of equal shape only in a number: repeated layers."""
     kinds = {name: (_NUMBER.sub("#", name), str(shape)) for name, shape in shapes.items()}
     counts = Counter(kinds.values())
     return {name for name, kind in kinds.items() if counts[kind] > 1}
 
 
 def _matrices(entries: Mapping[str, Entry | None]) -> dict[str, tuple[int, ...] | None]:
-    """The matrices by name, with their shapes where these are known: repeated layers come last, and
-    of the others those with more rows first.
+    """Return the shapes of the matrices by name, with None for an unknown shape.
+
+    Those with more rows come first, repeated layers last.
     """
     shapes = {
         name: entry.shape
@@ -324,7 +329,7 @@ def _matrices(entries: Mapping[str, Entry | None]) -> dict[str, tuple[int, ...] 
 
 
 def _choice(path: str, shapes: Mapping[str, tuple[int, ...] | None]) -> str:
-    """The matrices with their shapes, then the command for the first."""
+    """Return the list of the matrices with their shapes, and the command for the first."""
     texts = [f"{name!r} {shape or ''}".rstrip() for name, shape in shapes.items()]
     return f"{abridge(texts)}; for instance: {_command(path, next(iter(shapes)))}"
 

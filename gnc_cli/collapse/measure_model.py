@@ -1,6 +1,6 @@
-"""`measure_model`: a network and its batches in, one `MeasureResult` out.
+"""`measure_model`: the collapse metrics of a network on its batches, as one `MeasureResult`.
 
-The features are what the network's last linear layer is given. A hook reads them there, so that the
+The features are the input of the network's last linear layer. A hook reads them there, so that the
 network needs no change; afterwards hooks, training modes, device and random numbers are as before.
 """
 
@@ -34,12 +34,13 @@ from gnc_cli.runtime.distributed import Processes, run_on_all, run_on_first
 from gnc_cli.runtime.threads import limit_threads, resolve_device
 
 _KEPT_BYTES = 2 << 30
-"""Size up to which features are kept for the second pass; more go through the network again."""
+"""Size in bytes up to which features are kept for the second pass; for more the network runs
+again."""
 _BLOCK_BYTES = 64 << 20
-"""Size of the features that are decided on together: large enough for fast products."""
-_MOST_FLOAT = 256
-"""Largest number up to which every floating-point type, bfloat16 too, has all whole numbers, so
-that labels may be such."""
+"""Size in bytes of the features that are decided on together: large enough for fast products."""
+_MAX_FLOAT_LABEL = 256
+"""Largest label that may be a floating-point number: up to it every floating-point type, bfloat16
+too, has all whole numbers."""
 _LABELS = ("labels", "label", "targets", "target", "y")
 _INPUTS = ("image", "images", "img", "pixel_values", "inputs", "input", "x", "input_ids", "data")
 """Names in dictionaries of samples for the labels, and for the one input of a network."""
@@ -62,7 +63,7 @@ def measure_model(
     The network runs in eval mode, without gradients, in the loader's order. Under
     torch.distributed every process calls this with its own part of the samples, and all get the
     result of all parts. A `DistributedSampler` repeats samples where the processes do not divide
-    their number (`drop_last=True` leaves some out instead): N and the figures are then of these.
+    their number (`drop_last=True` leaves some out instead): N and the metrics are then of these.
 
     Args:
         model: the network, also wrapped in DistributedDataParallel or by torch.compile.
@@ -123,9 +124,9 @@ def measure_model(
         rows = classifier.weight
         metrics = GNCMetrics(classifier.d, K or 2 if rows is None else len(rows))
         with classifier:
-            kept = run_on_all(processes, lambda: _first_pass(metrics, stream, classifier))
+            batches = run_on_all(processes, lambda: _first_pass(metrics, stream, classifier))
             metrics.sync()
-            run_on_all(processes, lambda: _second_pass(metrics, kept, stream, classifier))
+            run_on_all(processes, lambda: _second_pass(metrics, batches, stream, classifier))
             metrics.sync()
         result = run_on_first(processes, lambda: metrics.compute(rows, detail=True))
     notes = (ONE_LOGIT,) if classifier.one_logit else ()
@@ -165,7 +166,7 @@ def _unwrapped(model: Any) -> nn.Module:
 
 @contextmanager
 def _on_device(network: nn.Module, device: str) -> Iterator[torch.device]:
-    """Bring the network to a device for the block, and yield the device; `auto`: its own."""
+    """Bring the network to a device for the block, and yield the device; `auto` leaves it."""
     homes = list(dict.fromkeys(p.device for p in (*network.parameters(), *network.buffers())))
     home = homes[0] if homes else torch.device("cpu")
     place = home if device == "auto" else resolve_device(device)
@@ -196,7 +197,7 @@ class _Stream:
         # transformers' name for networks whose labels are those of the position before.
         name = type(network).__name__
         self.next_token = "ForCausalLM" in name or "LMHeadModel" in name
-        self._begun: Iterator[Any] | None = None
+        self._started: Iterator[Any] | None = None
         dtypes = {p.dtype for p in network.parameters() if p.is_floating_point()}
         self.dtype = dtypes.pop() if len(dtypes) == 1 else None
 
@@ -206,27 +207,29 @@ class _Stream:
         first = list(islice(batches, 1))
         if not first:
             raise DataError("the loader gives no batch; give one with samples")
-        self._begun = chain(first, batches)
+        self._started = chain(first, batches)
 
         return find_classifiers(self.network, lambda: self._call(first[0])[0], head, weights)
 
     def count_classes(self) -> int:
-        """Return the largest label and one; reads the loader through, without the network."""
+        """Return the largest label plus 1, from all batches, without the network.
+
+        Raises:
+            UsageError: the loader can be read only once.
+        """
         if isinstance(self.loader, Iterator):
             raise UsageError(
                 "the labels of all batches are needed first, and the loader can be read only once; "
                 "give a DataLoader or a list of batches, or name the head"
             )
-        self._begun = None
+        self._started = None
         labels = (to_numpy(self.batch_to(batch)[1], "labels") for batch in self.loader)
         return 1 + max((int(numbers.max(initial=-1)) for numbers in labels), default=-1)
 
     def batches(self, classifier: Classifier) -> Iterator[tuple[Tensor, np.ndarray, Tensor | None]]:
-        """Yield features (n, d), labels (n,) and logits (n, K) of each batch, in the loader's
-        order.
-        """
-        begun, self._begun = self._begun, None
-        for batch in self.loader if begun is None else begun:
+        """Yield features (n, d), labels (n,) and logits (n, K) of each batch, in order."""
+        started, self._started = self._started, None
+        for batch in self.loader if started is None else started:
             answer, labels = self._call(batch)
             features, logits = classifier.take(answer)
             if labels.ndim == 2 and features.ndim == 3:
@@ -247,17 +250,16 @@ class _Stream:
             by_name = isinstance(inputs, Mapping)
             output = self.network(**inputs) if by_name else self.network(inputs)
         values = to_numpy(labels, "labels")
-        if np.isin(values, np.arange(-_MOST_FLOAT, _MOST_FLOAT + 1)).all():
+        if np.isin(values, np.arange(-_MAX_FLOAT_LABEL, _MAX_FLOAT_LABEL + 1)).all():
             values = values.astype(np.int64)
         return output, values
 
 
 def _inputs_and_labels(network: nn.Module, batch: Any) -> tuple[Any, Any]:
-    """Return the inputs of a batch as the network takes them, a dictionary by its names, and the
-    labels.
+    """Return the inputs of a batch, a dictionary by the network's names, and the labels.
 
     Raises:
-        DataError: it is laid out otherwise, or the network takes no such names.
+        DataError: the batch has another layout, or the network takes other names.
     """
     label = next((n for n in _LABELS if n in batch), None) if isinstance(batch, Mapping) else None
     if isinstance(batch, (tuple, list)) and len(batch) > 1:
@@ -265,9 +267,9 @@ def _inputs_and_labels(network: nn.Module, batch: Any) -> tuple[Any, Any]:
         ways = [inputs]
     elif label is not None:
         others = {name: part for name, part in batch.items() if name != label}
-        alone = [n for n in _INPUTS if n in others] or list(others)[: len(others) == 1]
+        names = [n for n in _INPUTS if n in others] or list(others)[: len(others) == 1]
         labels = batch[label]
-        ways = [batch] * (label == "labels") + [others, *(others[name] for name in alone[:1])]
+        ways = [batch] * (label == "labels") + [others, *(others[name] for name in names[:1])]
     else:
         parts = list(batch) if isinstance(batch, Mapping) else type(batch).__name__
         parts = f"{len(batch)} parts" if isinstance(batch, (tuple, list)) else parts
@@ -291,8 +293,10 @@ def _inputs_and_labels(network: nn.Module, batch: Any) -> tuple[Any, Any]:
 
 
 def _moved(value: Any, device: torch.device, dtype: torch.dtype | None) -> Any:
-    """Return tensors and arrays within lists, tuples and dictionaries as tensors on a device, lists
-    of numbers too, floating-point numbers in the model's one dtype; all else as it is.
+    """Return a value with its tensors, arrays and lists of numbers as tensors on a device.
+
+    They may be within lists, tuples and dictionaries. Floating-point numbers have the model's
+    dtype, if it has only one; other values are unchanged.
     """
     if isinstance(value, Mapping):
         return {key: _moved(part, device, dtype) for key, part in value.items()}
@@ -311,7 +315,7 @@ def _moved(value: Any, device: torch.device, dtype: torch.dtype | None) -> Any:
 
 
 def _is_number(value: Any) -> bool:
-    """Return whether nested lists begin with a number."""
+    """Return True if nested lists begin with a number."""
     if isinstance(value, list):
         return bool(value) and _is_number(value[0])
     return isinstance(value, (int, float))
@@ -320,32 +324,36 @@ def _is_number(value: Any) -> bool:
 def _first_pass(
     metrics: GNCMetrics, stream: _Stream, classifier: Classifier
 ) -> list[_Labelled] | None:
-    """Take in all samples; return features and labels of each batch, if they may be kept."""
-    kept: list[_Labelled] | None = []
+    """Add all samples; return features and labels of each batch, or None if they are too large.
+
+    Raises:
+        UsageError: they are too large, and the loader can be read only once.
+    """
+    batches: list[_Labelled] | None = []
     size = 0
     for features, labels, logits in stream.batches(classifier):
         metrics.update(features, labels, logits)
-        if kept is None:
+        if batches is None:
             continue
-        kept.append((to_numpy(features), labels))
-        size += kept[-1][0].nbytes
+        batches.append((to_numpy(features), labels))
+        size += batches[-1][0].nbytes
         if size > _KEPT_BYTES:
-            kept = None
+            batches = None
             if isinstance(stream.loader, Iterator):
                 raise UsageError(
                     "the loader can be read only once, and its features exceed 2 GiB; give a "
                     "DataLoader or a list of batches"
                 )
-    return kept
+    return batches
 
 
 def _second_pass(
-    metrics: GNCMetrics, kept: list[_Labelled] | None, stream: _Stream, classifier: Classifier
+    metrics: GNCMetrics, batches: list[_Labelled] | None, stream: _Stream, classifier: Classifier
 ) -> None:
-    """Decide on all samples by the class means."""
-    anew = ((to_numpy(features), labels) for features, labels, _ in stream.batches(classifier))
+    """Decide on all samples by the class means; without `batches` the network runs again."""
+    rerun = ((to_numpy(features), labels) for features, labels, _ in stream.batches(classifier))
     weights, bias = (classifier.weight, classifier.bias) if classifier.linear else (None, None)
-    for features, labels in _in_blocks(anew if kept is None else kept):
+    for features, labels in _in_blocks(rerun if batches is None else batches):
         with limit_threads(1) as workers:
             metrics.judge(features, labels, weights, bias, workers=workers)
 

@@ -1,4 +1,4 @@
-"""`--plot FILE.html` of `gnc measure` and `gnc train`: features as they move over the snapshots."""
+"""`--plot FILE.html` of `gnc measure` and `gnc train`: the features of each snapshot of a run."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -18,27 +18,27 @@ from gnc_cli.io.inputs import read_json
 from gnc_cli.parameters import spelled
 
 _BLOCK = 1 << 16
-"""Rows read at once."""
+"""Number of rows read at once: some 100 MB for a thousand dimensions."""
 
 
-def drawn_sources(path: str | os.PathLike[str], sources: Sequence[Source]) -> list[Source]:
-    """The sources that the page at `path` shows: those with features and labels.
+def drawable_sources(path: str | os.PathLike[str], sources: Sequence[Source]) -> list[Source]:
+    """Return the sources that the page at `path` shows: those with features and labels.
 
     Raises:
-        DataError: there are none, or they are of several dimensions.
+        DataError: there are none, or their dimensions differ.
     """
-    drawn, dimensions = [], set()
+    drawable, dimensions = [], set()
     for source in sources:
         with source.open() as samples:
             if samples.features is not None and samples.labels is not None:
-                drawn.append(source)
+                drawable.append(source)
                 dimensions.add(samples.features.shape[1])
     if len(dimensions) != 1:
         raise DataError(
             f"{spelled('plot')} {os.fspath(path)!r} shows features with labels, all of one "
             "dimension; give such files, or draw a .png"
         )
-    return drawn
+    return drawable
 
 
 def write_snapshots(
@@ -48,14 +48,14 @@ def write_snapshots(
     row_of: Callable[[Source], Any],
     forms: Mapping[str, str],
 ) -> None:
-    """Write the page of `drawn_sources`, in their order.
+    """Write the page of `drawable_sources`, in their order.
 
     Args:
         path: the .html file; an existing one is replaced.
         sources: files and snapshots.
-        names: of the classes, by label.
-        row_of: the record with the figures of a source, None where there is none.
-        forms: which GNC1 and GNC3 to show, as `MeasureResult.forms` has it.
+        names: names of the classes, by label.
+        row_of: function that returns the record with the values of a source, or None.
+        forms: keys of the GNC1 and GNC3 to show, as `MeasureResult.forms` has them.
 
     Raises:
         OutputError: the page cannot be written.
@@ -63,7 +63,7 @@ def write_snapshots(
     snapshots = []
     for source in sources:
         with source.open() as samples:
-            snapshots.append(_snapshot(source, samples, _figures(row_of(source), forms)))
+            snapshots.append(_snapshot(source, samples, _metrics_text(row_of(source), forms)))
     d, K = snapshots[-1].features.shape[1], len(snapshots[-1].weights)
     write_run_page(
         path,
@@ -80,15 +80,17 @@ def write_run(
     history: Sequence[Any],
     forms: Mapping[str, str],
 ) -> None:
-    """Write the page of a run folder of `gnc train`: its training snapshots, with the figures of
-    its epochs, `history`.
+    """Write the page of a run folder of `gnc train` with its training snapshots.
+
+    The metrics of each epoch are those in `history`.
 
     Raises:
-        DataError: there are none.
+        DataError: the run has no training snapshot.
+        OutputError: the page cannot be written.
     """
     config = read_json(os.path.join(folder, "config.json"), "that of a run")
-    every = snapshot_files(os.path.join(folder, SNAPSHOTS))
-    files = [file for file in every if file.endswith(f"-{TRAINING}.h5")]
+    snapshots = snapshot_files(os.path.join(folder, SNAPSHOTS))
+    files = [file for file in snapshots if file.endswith(f"-{TRAINING}.h5")]
     if not files:
         raise DataError(
             f"{os.fspath(path)!r} is not written: the run has no training snapshot yet; continue "
@@ -97,15 +99,15 @@ def write_run(
     rows = {row.epoch: row for row in history}
     write_snapshots(
         path,
-        drawn_sources(path, resolve(Selection(files=tuple(files)))),
+        drawable_sources(path, resolve(Selection(files=tuple(files)))),
         config["class_names"],
         lambda source: rows.get(source.attrs.get("epoch")),
         forms,
     )
 
 
-def _figures(row: Any, forms: Mapping[str, str]) -> str:
-    """The figures of a row of `measure` or an epoch of `train`, as far as it has them."""
+def _metrics_text(row: Any, forms: Mapping[str, str]) -> str:
+    """Return the metrics of a row of `measure` or an epoch of `train`, as far as it has them."""
     one, three = forms["gnc1"], forms["gnc3"]
     keys = {
         NAMES[one]: one,
@@ -121,20 +123,21 @@ def _figures(row: Any, forms: Mapping[str, str]) -> str:
     return ", ".join(f"{name} {v:.4g}" for name, v in numbers.items() if v is not None)
 
 
-def _snapshot(source: Source, samples: Dataset, figures: str) -> Snapshot:
-    """At most `MOST_POINTS` samples, the same share of each class; class means stand in for missing
-    weights.
+def _snapshot(source: Source, samples: Dataset, metrics: str) -> Snapshot:
+    """Return a snapshot of at most `MOST_POINTS` samples, the same share of each class.
+
+    Class means stand in for missing weights.
     """
     assert samples.features is not None and samples.labels is not None
     N = samples.features.shape[0]
     order = np.argsort(samples.labels, kind="stable")[np.count_nonzero(samples.labels < 0) :]
-    chosen = np.sort(order[evenly(len(order), MOST_POINTS)])
+    sample = np.sort(order[evenly(len(order), MOST_POINTS)])
     parts = []
     for start in range(0, N, _BLOCK):
         rows = samples.features.read(start, min(start + _BLOCK, N))
-        inside = chosen[(chosen >= start) & (chosen < start + len(rows))] - start
+        inside = sample[(sample >= start) & (sample < start + len(rows))] - start
         parts.append(np.asarray(rows[inside], dtype=np.float64))
-    features, labels = unit_or_zero(np.concatenate(parts)), samples.labels[chosen]
+    features, labels = unit_or_zero(np.concatenate(parts)), samples.labels[sample]
     weights = samples.weights
     if weights is None:
         classes = np.unique(labels)
@@ -143,4 +146,4 @@ def _snapshot(source: Source, samples: Dataset, figures: str) -> Snapshot:
         classes = np.arange(len(weights))
     epoch = source.attrs.get("epoch")
     name = f"epoch {epoch:g}" if epoch is not None else source.snapshot or source.file or "samples"
-    return Snapshot(name, features, labels, unit_or_zero(weights), classes, N, figures)
+    return Snapshot(name, features, labels, unit_or_zero(weights), classes, N, metrics)

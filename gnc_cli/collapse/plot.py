@@ -1,4 +1,4 @@
-"""The picture of `gnc measure --plot`: the classes of one set, or many sets over the epochs."""
+"""The plot of `gnc measure --plot`: the classes of one set, or several sets over the epochs."""
 
 import math
 import os
@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from gnc_cli.collapse.result import (
+    FILE_ATTRIBUTES,
     NAMES,
-    OF_THE_FILE,
     ClassRow,
     Gnc2Reference,
     MeasureResult,
     MeasureSeries,
-    told_apart,
+    distinct_names,
     value_under,
 )
 from gnc_cli.console.drawing import (
@@ -72,30 +72,30 @@ _UNLABELLED = {
 _SHARES = ("accuracy", "nc4")
 _STYLES = ("-", "--", ":")
 _KINDS = {"file": "reached by", "pinned": "reference"}
-_LONGEST = 18
-"""Letters of a class's name that fit beside the picture."""
-_MOST_NAMES = 12
-"""Lines and places that are named."""
-_MOST_REFERENCES = 3
-_MOST_LETTERS = 40
-"""Of the name of a reference."""
+_MAX_NAME_LETTERS = 18
+"""Number of letters of a class name that fit next to the plot."""
+_MAX_NAMES = 12
+"""Number of lines in the legend and of ticks with names that fit into the plot."""
+_MAX_REFERENCES = 3
+"""Number of references that fit into a panel without hiding its curves."""
+_MAX_REFERENCE_LETTERS = 40
+"""Number of letters of a reference's name that fit into its legend."""
 
 
 def plot_measure(result: MeasureResult | MeasureSeries, path: str | os.PathLike[str]) -> None:
     """Draw a measurement into a .png, .svg or .pdf file.
 
-    One set: the one-vs-rest distances of its classes with GNC2 and its reference, beside the ten
+    One set: the one-vs-rest distances of its classes with GNC2 and its reference, and the ten
     classes nearest to the hull of the others; without labels the eigenvalues of the covariance.
-    Several: GNC1, GNC2, GNC3, NCC and accuracy over the
-    epochs, as figure 2 of the paper has them, NC1 to NC4 with `--variants classic`. Layers of one
-    moment stand side by side, in their order.
+    Several: GNC1, GNC2, GNC3, NCC and accuracy over the epochs, as in figure 2 of the paper, with
+    `--variants classic` also NC1 to NC4. Layers of one moment are side by side, in their order.
 
     Args:
-        result: what `measure` returned.
-        path: an existing picture is replaced, in one step.
+        result: the result of `measure` or `measure_series`.
+        path: the file; an existing one is replaced in one step.
 
     Raises:
-        UsageError: unknown suffix.
+        UsageError: the suffix is unknown.
         OutputError: the file cannot be written; nothing has changed.
     """
     with styled():
@@ -107,7 +107,7 @@ def plot_measure(result: MeasureResult | MeasureSeries, path: str | os.PathLike[
 
 
 def spectrum_figure(result: MeasureResult) -> Any:
-    """The eigenvalues of the covariance of features without labels, as shares of their sum."""
+    """Draw the eigenvalues of the covariance of features without labels, as shares of the sum."""
     features = result.features
     assert features is not None
     title = f"{_set_name(result)}     d = {result.d}, N = {count(result.N)}, no labels"
@@ -115,8 +115,8 @@ def spectrum_figure(result: MeasureResult) -> Any:
     facts = [f"{name} {value:.3g}" for name, value in cosines.items() if value is not None]
     figure = new_figure(8.5, 5.0, title, "     ".join(facts))
     ax = figure.add_subplot()
-    own = features.eigenvalues[features.eigenvalues > 0.0]
-    ax.plot(np.arange(1, len(own) + 1), own / own.sum(), "-o", ms=3.0, color=BLUE)
+    positive = features.eigenvalues[features.eigenvalues > 0.0]
+    ax.plot(np.arange(1, len(positive) + 1), positive / positive.sum(), "-o", ms=3.0, color=BLUE)
     for key, colour in {"effective_rank": ORANGE, "participation_ratio": GREEN}.items():
         if (value := getattr(features, key)) is not None:
             label = f"{key.replace('_', ' ')} {value:.4g}"
@@ -139,6 +139,7 @@ def _set_name(result: MeasureResult) -> str:
 
 
 def set_figure(result: MeasureResult) -> Any:
+    """Draw the one-vs-rest distances of the classes of one set, and its worst classes."""
     rho, samples = result.gnc2, "" if result.N is None else f", N = {count(result.N)}"
     assert rho is not None
     one, three = result.forms.values()
@@ -152,27 +153,27 @@ def set_figure(result: MeasureResult) -> Any:
     title = f"{_set_name(result)}     d = {result.d}, K = {count(result.K)}{samples}"
     facts = "     ".join(f"{word} {v:{form}}" for word, v, form in figures if v is not None)
     figure = new_figure(11.5, 5.6, title, facts)
-    left, right = figure.subplots(1, 2)
+    distances, worst_classes = figure.subplots(1, 2)
     lower, upper = result.one_vs_rest or (np.zeros(0), np.zeros(0))
     if len(lower):
         levels = [(rho.lower, "GNC2", ORANGE)]
         if (reference := result.gnc2_reference) is not None:
             levels.append((reference.value, _reference_word(reference), GREEN))
-        draw_distances(left, lower, upper, np.zeros(len(lower), dtype=bool), levels)
+        draw_distances(distances, lower, upper, np.zeros(len(lower), dtype=bool), levels)
         if len(lower) < len(result.per_class):
-            left.set_xlabel(f"classes, sorted ({count(len(lower))} of {count(result.K)})")
+            distances.set_xlabel(f"classes, sorted ({count(len(lower))} of {count(result.K)})")
     else:
-        left.set_axis_off()
+        distances.set_axis_off()
     worst = [c for c in result.worst_classes if c.one_vs_rest is not None]
     if worst:
-        _draw_worst(right, worst)
+        _draw_worst(worst_classes, worst)
     else:
-        right.set_axis_off()
+        worst_classes.set_axis_off()
     return figure
 
 
 def _draw_worst(ax: Any, worst: Sequence[ClassRow]) -> None:
-    """A line per class, the nearest to the hull on top."""
+    """Draw a line per class, the class nearest to the hull at the top."""
     ends = np.array([(c.one_vs_rest.lower, c.one_vs_rest.upper) for c in worst if c.one_vs_rest])
     lines = range(len(worst))
     half = np.ptp(ends, axis=1) / 2.0
@@ -194,11 +195,11 @@ def _draw_worst(ax: Any, worst: Sequence[ClassRow]) -> None:
 
 def _name(label: int, name: str | None) -> str:
     text = str(label) if name is None else name
-    return in_plot(text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…")
+    return in_plot(text if len(text) <= _MAX_NAME_LETTERS else f"{text[: _MAX_NAME_LETTERS - 1]}…")
 
 
 def series_figure(result: MeasureSeries) -> Any:
-    """The panels of what was measured, two per row, with one legend below."""
+    """Draw the panels of the measured metrics, two per row, with one legend below."""
     rows = result.rows
     axis, lines, ticks = lines_of(rows)
     one, three = result.forms.values()
@@ -220,22 +221,22 @@ def series_figure(result: MeasureSeries) -> Any:
         if any(value_under(row, key) is not None for key in keys for row in rows)
     }
     sizes = {f"d = {row.prefix_of or row.d}, K = {count(row.K)}" for row in rows}
-    files = [*told_apart(row.file or "arrays" for row in rows).values()]
+    files = [*distinct_names(row.file or "arrays" for row in rows).values()]
     facts = [files[0] if len(files) == 1 else f"{len(files)} files", f"{len(rows)} rows"]
     facts += sizes if len(sizes) == 1 else []
     height = max(4.8, 3.6 * -(-len(panels) // 2))
     figure = new_figure(11.5, height, "Neural collapse", in_plot("     ".join(facts)))
-    # Sets of samples have their colours, as in the picture of `train`; runs come in order.
-    own = COLOUR_OF_SET if {*lines} <= {*COLOUR_OF_SET} else dict(zip(lines, cycle(COLOURS)))
+    # Sets of samples have fixed colours, as in the plot of `train`; runs have them in order.
+    colours = COLOUR_OF_SET if {*lines} <= {*COLOUR_OF_SET} else dict(zip(lines, cycle(COLOURS)))
     handles: dict[str, Any] = {}
-    for at, (title, keys) in enumerate(panels.items()):
-        ax = figure.add_subplot(-(-len(panels) // 2), 2, at + 1)
+    for index, (title, keys) in enumerate(panels.items()):
+        ax = figure.add_subplot(-(-len(panels) // 2), 2, index + 1)
         curves = [
             Curve(
                 name if key == keys[0] else "",
                 [x for x, _ in line],
                 [value_under(row, key) for _, row in line],
-                own[name],
+                colours[name],
                 style,
                 [row.gnc2.upper if row.gnc2 else math.nan for _, row in line]
                 if key == "gnc2.lower"
@@ -244,8 +245,8 @@ def series_figure(result: MeasureSeries) -> Any:
             for key, style in zip(keys, _STYLES, strict=False)
             for name, line in lines.items()
         ]
-        of_prefixes = keys[0] == "gnc2.lower" and axis == "d"
-        if of_prefixes:
+        shows_prefixes = keys[0] == "gnc2.lower" and axis == "d"
+        if shows_prefixes:
             first = next(iter(lines.values()))
             ends = [(x, row.gnc2_possible) for x, row in first if row.gnc2_possible]
             possible = Curve(
@@ -262,30 +263,31 @@ def series_figure(result: MeasureSeries) -> Any:
         handles |= {name: line for line, name in zip(*ax.get_legend_handles_labels(), strict=True)}
         if keys[0] == "gnc2.lower":
             draw_references(
-                ax, [r.gnc2_reference for r in rows if r.gnc2_reference and not of_prefixes]
+                ax, [r.gnc2_reference for r in rows if r.gnc2_reference and not shows_prefixes]
             )
-        if of_prefixes:
+        if shows_prefixes:
             ax.legend(handles=[handles[possible.name]], loc="lower right")
         if keys[0] in _SHARES:
             ax.set(ylim=(0.0, 1.04), ylabel="share of samples")
         ax.set_xlabel("" if axis == "row" else axis)
         if ticks:
-            some = range(0, len(ticks), -(-len(ticks) // _MOST_NAMES))
+            positions = range(0, len(ticks), -(-len(ticks) // _MAX_NAMES))
             slanted = {} if axis == "d" else {"rotation": 30, "ha": "right"}
-            ax.set_xticks(some, [ticks[i] for i in some], **slanted)
+            ax.set_xticks(positions, [ticks[i] for i in positions], **slanted)
     if len(lines) > 1:
-        shown = [handles[name] for name in [*lines][:_MOST_NAMES] if name in handles]
-        figure.legend(handles=shown, loc="outside lower center", ncols=4)
+        entries = [handles[name] for name in [*lines][:_MAX_NAMES] if name in handles]
+        figure.legend(handles=entries, loc="outside lower center", ncols=4)
     return figure
 
 
 def draw_references(ax: Any, references: Iterable[Gnc2Reference]) -> None:
-    """The axis of GNC2 from 0, with the values that are known to be within reach."""
+    """Draw the references of GNC2 as lines, and begin its axis at 0."""
     lines = []
-    for reference in [*{r.value: r for r in references}.values()][-_MOST_REFERENCES:]:
+    for reference in [*{r.value: r for r in references}.values()][-_MAX_REFERENCES:]:
         name = reference.source if reference.kind == "pinned" else reference.id
         label = (
-            f"{reference.value:.4f} {_reference_word(reference)}\n{in_plot(name[:_MOST_LETTERS])}"
+            f"{reference.value:.4f} {_reference_word(reference)}\n"
+            f"{in_plot(name[:_MAX_REFERENCE_LETTERS])}"
         )
         lines.append(ax.axhline(reference.value, color=GREY, lw=1.3, ls="--", label=label))
     ax.set_ylim(bottom=0.0)
@@ -300,11 +302,12 @@ def _reference_word(reference: Gnc2Reference) -> str:
 def lines_of(
     rows: Sequence[MeasureResult],
 ) -> tuple[str, dict[str, list[tuple[float, MeasureResult]]], list[str]]:
-    """What x is (`epoch`, `step`, `layer`, `d` of prefixes, or `row`), the rows of each line with
-    their x, and what the places are called where x is no number, or one of the powers of 2.
+    """Return the quantity on the x axis, the rows of each line with their x, and names of ticks.
 
-    A line is a set of samples of a run. A run is a file of several rows, else the files of a folder
-    that have the same attributes; each file where that would put two rows at one place.
+    The quantity is `epoch`, `step`, `layer`, `d` of prefixes, or `row`. Ticks have names if x is an
+    index: of layers, dimensions or rows. A line is a set of samples of a run. A run is a file of
+    file_rows rows, else the files of a folder with the same attributes, or each file if two rows
+    would otherwise have the same x.
     """
     axis = next(
         (k for k in ("epoch", "step") if all(getattr(r, k) is not None for r in rows)), "row"
@@ -325,27 +328,27 @@ def lines_of(
     if len({*zip(names, x, strict=True)}) < len(rows):
         names = _names(rows, keys, by_file=True)
     lines: dict[str, list[tuple[float, MeasureResult]]] = {}
-    for name, at, row in sorted(zip(names, x, rows, strict=True), key=lambda item: item[1]):
-        lines.setdefault(name, []).append((at, row))
+    for name, position, row in sorted(zip(names, x, rows, strict=True), key=lambda item: item[1]):
+        lines.setdefault(name, []).append((position, row))
     return axis, lines, places
 
 
 def _names(rows: Sequence[MeasureResult], keys: Sequence[str], by_file: bool) -> list[str]:
-    """What tells the rows apart: file or folder and attributes, fields such as split."""
-    several = Counter(row.file for row in rows)
+    """Return distinct names of rows, from file or folder, attributes, and fields such as split."""
+    file_rows = Counter(row.file for row in rows)
     places = [
         row.file or "arrays"
-        if by_file or several[row.file] > 1
+        if by_file or file_rows[row.file] > 1
         else os.path.dirname(row.file or "")
         for row in rows
     ]
-    names = told_apart(places)
+    names = distinct_names(places)
     parts = []
     for row, place in zip(rows, places, strict=True):
         part = {"place": names[place]}
-        if not by_file and several[row.file] == 1:
-            part |= {k: f"{k} = {v}" for k, v in row.attrs.items() if k not in OF_THE_FILE}
+        if not by_file and file_rows[row.file] == 1:
+            part |= {k: f"{k} = {v}" for k, v in row.attrs.items() if k not in FILE_ATTRIBUTES}
         parts.append(part | {key: getattr(row, key) or "" for key in keys})
-    every = dict.fromkeys(key for part in parts for key in part)
-    differ = [key for key in every if len({part.get(key) for part in parts}) > 1]
+    all_keys = dict.fromkeys(key for part in parts for key in part)
+    differ = [key for key in all_keys if len({part.get(key) for part in parts}) > 1]
     return [in_plot(", ".join(filter(None, map(part.get, differ)))) for part in parts]

@@ -1,7 +1,8 @@
-"""What GNC2 is held against: a one-vs-rest distance known to be within reach for (d, K).
+"""The reference of GNC2: a one-vs-rest distance that is known to be attainable for (d, K).
 
-The clearance 1 - t of the best known code: by the bisector theorem (docs/theory/theorem.md) rho*
-itself where that code is proved optimal, else the best known lower bound.
+It is the clearance 1 - t of the best known code, t its largest cosine. By the bisector theorem
+(docs/theory/theorem.md) this is rho* if that code is proved optimal, else the best known lower
+bound.
 """
 
 import math
@@ -26,14 +27,16 @@ from gnc_cli.runtime.deadline import Deadline
 
 __all__ = ["gnc2_reference", "possible_gnc2", "random_gnc2"]
 
-_DRAWN = 3e4
+_MAX_DRAWN_SIZE = 3e4
 """K^2 d up to which random codes of few dimensions are drawn and measured, in some 20 ms each."""
-_FEW_ROWS = 10
-"""Fewer random rows are drawn and measured: their distances are far from independent."""
-_LEAST_DIMENSION = 32
-"""From here on the distances of random rows are known without their hulls, to 0.03."""
-_LEAST_DISTANCE = 0.4
-"""Below it rows begin to lie in the hull of the others, and that is not known."""
+_MIN_INDEPENDENT_ROWS = 10
+"""Number of random rows below which codes are drawn and measured, since the distances of so few
+rows are far from independent."""
+_MIN_DIMENSION = 32
+"""Dimension from which the distances of random rows follow from the approximation, to 0.03."""
+_MIN_DISTANCE = 0.4
+"""Distance below which random rows begin to lie in the hull of the others, where the approximation
+fails."""
 
 
 def gnc2_reference(
@@ -43,16 +46,18 @@ def gnc2_reference(
     deadline: Deadline | None = None,
     table: Table = None,
 ) -> Gnc2Reference | None:
-    """The reference for K classes in d dimensions.
+    """Return the reference of GNC2 for K classes in d dimensions.
 
     Args:
-        reference: a number, or the path of a file with the code that it holds, to be certified; by
-            default that of the best known code, see `gnc_cli.known_codes.best`.
-        deadline: bounds the certificate of that code.
-        table: of known codes, held beside our copy.
+        d: dimension of the rows.
+        K: number of classes.
+        reference: a distance, or the path of a file with its code, which is certified; by default
+            the distance of the best known code, see `gnc_cli.known_codes.best`.
+        deadline: end of the time for the certificate of that code.
+        table: the user's table of known codes, used together with ours.
 
     Returns:
-        None where nothing is known.
+        The reference; None if no code is known.
 
     Raises:
         DataError: the code has fewer points or more dimensions.
@@ -63,7 +68,7 @@ def gnc2_reference(
     """
     if reference is None:
         code = best(d, K, checked_table(table))
-        return None if code is None else _of_code(code)
+        return None if code is None else _code_reference(code)
     if isinstance(reference, (int, float)):
         return Gnc2Reference(
             float(reference), "pinned", "pinned", "given by --reference", None, False
@@ -72,8 +77,10 @@ def gnc2_reference(
 
 
 def checked_table(table: Table) -> KnownCodes | None:
-    """The user's table of known codes, of which no entry is better than a theorem allows; None
-    where there is none but ours.
+    """Return the user's table of known codes; None if there is only ours.
+
+    Raises:
+        DataError: an entry is better than a theorem allows.
     """
     if not read_table(table).stamp.current:
         return None
@@ -83,7 +90,7 @@ def checked_table(table: Table) -> KnownCodes | None:
 
 
 def possible_gnc2(d: int, K: int, table: Table) -> Bracket:
-    """The bracket of rho*(d, K), the largest GNC2 of K unit rows, as `gnc bounds` has it.
+    """Return the bracket of rho*(d, K), the largest GNC2 of K unit rows, as in `gnc bounds`.
 
     Example:
         >>> possible_gnc2(3, 4, None)
@@ -97,31 +104,31 @@ def possible_gnc2(d: int, K: int, table: Table) -> Bracket:
 
 @cache
 def random_gnc2(d: int, K: int) -> float | None:
-    """Return the GNC2 that K random unit rows have on average; None where it is not known.
+    """Return the mean GNC2 of K random unit rows in d dimensions; None if it is not known.
 
-    Of few rows, and of small codes in d < 32 dimensions, it is the mean of the certified lower ends
-    of three drawn codes. Else, in d >= 32 dimensions, the distance of a random row from the hull of
-    m others is nearly that of a simpler random problem (Gordon's comparison): the minimum over
-    convex weights v of `sqrt(1 + |v|^2) - <g, v>`, g (m,) normal with variance 1/d, which
-    `_hull_distance` solves. Drawn g give mean and standard deviation s of the K distances, and the
-    least of them is `mean - s E[max of K normal numbers]`: within 0.03 of drawn codes, from d = 64
-    on within 0.01.
+    For few rows, and for small codes in d < 32 dimensions, it is the mean of the certified lower
+    ends of three drawn codes. Otherwise, in d >= 32 dimensions, the distance of a random row from
+    the hull of m others is nearly that of a simpler random problem (Gordon's comparison): the
+    minimum over convex weights v of `sqrt(1 + |v|^2) - <g, v>`, g (m,) normal with variance 1/d,
+    which `_hull_distance` solves. Drawn g give the mean and the standard deviation s of the K
+    distances; their minimum is `mean - s E[max of K normal numbers]`, within 0.03 of drawn codes,
+    and from d = 64 within 0.01.
 
     Example:
         >>> round(random_gnc2(512, 100), 2), random_gnc2(8, 10_000)
         (0.94, None)
     """
     rng = np.random.default_rng(0)
-    if K < _FEW_ROWS or (d < _LEAST_DIMENSION and K * K * d <= _DRAWN):
+    if K < _MIN_INDEPENDENT_ROWS or (d < _MIN_DIMENSION and K * K * d <= _MAX_DRAWN_SIZE):
         codes = normalise(rng.standard_normal((3, K, d)))
         return float(np.mean([minimum_one_vs_rest(W, tolerance=1e-3).lower for W in codes]))
-    if d < _LEAST_DIMENSION:
+    if d < _MIN_DIMENSION:
         return None
     draws = rng.standard_normal((min(400, max(16, int(2e5 / K))), K - 1)) / math.sqrt(d)
     distances = list(map(_hull_distance, draws))
     largest = NormalDist().inv_cdf((K - 0.375) / (K + 0.25))  # Blom's approximation
-    least = float(np.mean(distances) - np.std(distances) * largest)
-    return least if least >= _LEAST_DISTANCE else None
+    smallest = float(np.mean(distances) - np.std(distances) * largest)
+    return smallest if smallest >= _MIN_DISTANCE else None
 
 
 def _hull_distance(g: np.ndarray) -> float:
@@ -139,7 +146,7 @@ def _hull_distance(g: np.ndarray) -> float:
     return s - n * t - t
 
 
-def _of_code(code: BestKnown) -> Gnc2Reference:
+def _code_reference(code: BestKnown) -> Gnc2Reference:
     size = f"({code.d}, {code.K})"
     if code.kind == "theorem":
         name, source, version = code.source, code.source.partition(": ")[0], None
@@ -170,8 +177,8 @@ def _certified(
             f"K = {K}, d = {d} give a code of at least {K} points in at most {d} dimensions"
         )
     rho = minimum_one_vs_rest(normalise(code.weights), deadline=deadline)
-    made = code.provenance.get("command") or "a code"
-    source = f"{made}; certified distance of {rows} points in {columns} dimensions"
+    command = code.provenance.get("command") or "a code"
+    source = f"{command}; certified distance of {rows} points in {columns} dimensions"
     version = code.attrs.get("gnc_version")
     return Gnc2Reference(
         rho.lower,

@@ -1,4 +1,4 @@
-"""A call of `measure`: the declaration of its arguments, and which of them go together."""
+"""A call of `measure`: the declaration of its arguments, and the pairs that exclude each other."""
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -41,35 +41,40 @@ if TYPE_CHECKING:
 
 
 def _selection(value: Any) -> list[tuple[str, Any]]:
-    """Pairs of a key and what it must be, from a dictionary, pairs, or texts of `KEY=VALUE`."""
+    """Return pairs of a key and its values, from a dictionary, pairs, or texts of `KEY=VALUE`."""
     items = value.items() if isinstance(value, Mapping) else value
     pairs = [parsing.pair(item) if isinstance(item, str) else item for item in items]
-    return [(key, _wanted(wanted)) for key, wanted in pairs]
+    return [(key, _values(text)) for key, text in pairs]
 
 
-def _wanted(value: Any) -> Any:
-    """The values that `0..100..10`, `1,5` or `train,test` stand for; others as they are."""
+def _values(value: Any) -> Any:
+    """Return a list for `1,5` or `train,test`, a set for a range, else the value.
+
+    Some row must have each value of a list; a range may hold values that no row has.
+    """
     if not isinstance(value, str):
         return value
     try:
-        return parsing.integers(value) if ".." in value else [w.strip() for w in value.split(",")]
+        return (
+            {*parsing.integers(value)} if ".." in value else [w.strip() for w in value.split(",")]
+        )
     except UsageError:
         return value
 
 
 def _reference(value: Any) -> float | str:
-    """`0.66` is a distance; a file of that name is `./0.66`."""
+    """Return a distance, or the path of a file (`./0.66` for a file named `0.66`)."""
     try:
         distance = parsing.number(value)
     except UsageError:
-        return os.fspath(value)
+        return str(os.fspath(value))
     if not 0.0 < distance <= 2.0:
-        raise UsageError(f"{distance:g} is no one-vs-rest distance; give one above 0, up to 2")
+        raise UsageError(f"{distance:g} is not a one-vs-rest distance; give one above 0, up to 2")
     return distance
 
 
 def _dims(value: Any) -> tuple[int, ...]:
-    """Numbers of dimensions, ascending."""
+    """Return numbers of dimensions, ascending."""
     items = value.split(",") if isinstance(value, str) else list(value)
     dims = sorted(d for item in items for d in parsing.integers(item, minimum=2))
     if not dims or len({*dims}) < len(dims):
@@ -78,14 +83,14 @@ def _dims(value: Any) -> tuple[int, ...]:
 
 
 def _sets(value: Any) -> Any:
-    """The path of a file, or what draws sets; sets of Python as its lines."""
+    """Return the path of a file or `random:K:N`; for sets given in Python the lines of a file."""
     if isinstance(value, (str, os.PathLike)):
-        return os.fspath(value)
+        return str(os.fspath(value))
     return Lines(tuple(", ".join(map(str, classes)) for classes in value))
 
 
 def _marks(value: Any) -> tuple[str, ...]:
-    """Labels as texts, from one or several numbers or words."""
+    """Return labels as texts, from one or several numbers or words."""
     items = value if isinstance(value, Iterable) and not isinstance(value, str) else [value]
     marks = tuple(str(item).strip() for item in items)
     if not all(marks):
@@ -93,8 +98,8 @@ def _marks(value: Any) -> tuple[str, ...]:
     return marks
 
 
-_WHAT = "What to measure"
-_HOW = "Conventions"
+_INPUT = "What to measure"
+_CONVENTIONS = "Conventions"
 _GNC2 = "Classifier and margin"
 _REACH = "Which classes can win"
 _OUTPUT = "Output"
@@ -117,7 +122,7 @@ class Measure(Call):
             "(hf:org/name@revision from its hub). One row of the result per file and snapshot; "
             "'-' is HDF5 on stdin.",
             PATHS,
-            _WHAT,
+            _INPUT,
             argument=True,
             repeatable=True,
             reads=True,
@@ -129,7 +134,7 @@ class Measure(Call):
         Parameter(
             "Features (N, d): a file, or its dataset KEY; with one FILES a dataset of it. "
             "Repeatable; several files and globs are shards of one set.",
-            group=_WHAT,
+            group=_INPUT,
             metavar="F[:KEY]",
             repeatable=True,
             reads=True,
@@ -139,7 +144,7 @@ class Measure(Call):
         Any,
         Parameter(
             "Labels (N,), whole numbers 0..K-1, booleans or words. As --features.",
-            group=_WHAT,
+            group=_INPUT,
             metavar="F[:KEY]",
             repeatable=True,
             reads=True,
@@ -150,7 +155,7 @@ class Measure(Call):
         Parameter(
             "Classifier (K, d), one row per class. Repeatable; globs such as 'rank_*.pt' "
             "are joined.",
-            group=_WHAT,
+            group=_INPUT,
             metavar="F[:KEY]",
             repeatable=True,
             reads=True,
@@ -160,7 +165,7 @@ class Measure(Call):
         Any,
         Parameter(
             "Bias (K,) of the classifier, for accuracy. Repeatable.",
-            group=_WHAT,
+            group=_INPUT,
             metavar="F[:KEY]",
             repeatable=True,
             reads=True,
@@ -171,18 +176,18 @@ class Measure(Call):
         Any,
         Parameter(
             "Logits (N, K) for accuracy, in place of weights and bias. Repeatable.",
-            group=_WHAT,
+            group=_INPUT,
             metavar="F[:KEY]",
             repeatable=True,
             reads=True,
         ),
     ] = None
     transpose_weights: Annotated[
-        bool, Parameter("The classifier is stored as (d, K).", group=_WHAT)
+        bool, Parameter("The classifier is stored as (d, K).", group=_INPUT)
     ] = False
     transpose_features: Annotated[
         bool,
-        Parameter("Features are stored as (d, N), and so are those of other files.", group=_WHAT),
+        Parameter("Features are stored as (d, N), and so are those of other files.", group=_INPUT),
     ] = False
     labels_are: Annotated[
         str,
@@ -190,7 +195,7 @@ class Measure(Call):
             "zero-based: 0 to K - 1; one-based: 1 to K; one-hot: (N, K), one 1 in each row. "
             "Default zero-based.",
             one_of(LabelForm),
-            _WHAT,
+            _INPUT,
         ),
         Subjects("row", "samples", "labels"),
     ] = LabelForm.ZERO_BASED
@@ -200,7 +205,7 @@ class Measure(Call):
             "Leave out the samples of this label, a number or a word as stored, such as 255. "
             "Repeatable; -1 and -100 are always left out.",
             Kind("LABEL", _marks, noun="a label or a list of labels"),
-            _WHAT,
+            _INPUT,
             repeatable=True,
         ),
         Subjects("row", "samples", "labels"),
@@ -212,7 +217,7 @@ class Measure(Call):
             "accuracy, agreement, NC4, sample margins and --reach. Default: linear, and margins of "
             "unit rows.",
             one_of(HeadForm),
-            _WHAT,
+            _INPUT,
         ),
         Subjects("row", "labels"),
     ] = None
@@ -221,7 +226,7 @@ class Measure(Call):
         Parameter(
             "Number of classes; an error if the files have another. Default: that of the files.",
             whole(2, MOST_CLASSES),
-            _WHAT,
+            _INPUT,
             short="-K",
         ),
         Subjects("row", "labels"),
@@ -232,7 +237,7 @@ class Measure(Call):
             "Only snapshots whose attribute KEY has this value, one of these values or lies "
             "in this range: split=test, epoch=10,20, epoch=0..100..10. Repeatable.",
             Kind("KEY=VALUE", _selection, noun="a dictionary or pairs of a key and values"),
-            _WHAT,
+            _INPUT,
             repeatable=True,
         ),
     ] = Read(None)
@@ -242,7 +247,7 @@ class Measure(Call):
             "auto: unit rows where the metric needs them; off: use rows as stored (sample margins "
             "still use unit rows; there is no reference or ratio). Default auto.",
             one_of(Normalize),
-            _HOW,
+            _CONVENTIONS,
         ),
         Subjects("row", "labels"),
     ] = Normalize.AUTO
@@ -253,7 +258,7 @@ class Measure(Call):
             "of test data; own: those of the set itself. Default: own, but for the other splits "
             "of a run those of split train.",
             PATH_TEXT,
-            _HOW,
+            _CONVENTIONS,
             metavar="FILE",
             reads=True,
         ),
@@ -262,10 +267,10 @@ class Measure(Call):
     prefix_dims: Annotated[
         Read[Sequence[int] | None, tuple[int, ...] | None],
         Parameter(
-            "Measure the first 8, 16, 32, ... dimensions of the rows, each scaled to norm 1 anew, "
+            "Measure the first 8, 16, 32, ... dimensions of the rows, scaled to norm 1 again, "
             "one row of the result per prefix.",
             Kind("P,P,...", _dims, noun="whole numbers"),
-            _HOW,
+            _CONVENTIONS,
         ),
         Subjects("row"),
     ] = Read(None)
@@ -275,7 +280,7 @@ class Measure(Call):
             "classic: show NC1 to NC4 and CDNV, compute them for more than 5000 classes too, "
             "and add energies and effective ranks. Default none.",
             one_of(Variants),
-            _HOW,
+            _CONVENTIONS,
         ),
         Subjects("row", "samples", "labels"),
     ] = Variants.NONE
@@ -284,7 +289,7 @@ class Measure(Call):
         Parameter(
             "Features of other data (out of distribution), for NECO's orthogonality "
             "deviation. Repeatable, as --features.",
-            group=_HOW,
+            group=_CONVENTIONS,
             metavar="F[:KEY]",
             repeatable=True,
             reads=True,
@@ -332,7 +337,7 @@ class Measure(Call):
     class_names: Annotated[
         Read[Path | Sequence[str] | None, str | Lines | None],
         Parameter(
-            "Names for tables and pictures, one per line in the order of the labels.",
+            "Names for tables and plots, one per line in the order of the labels.",
             LINES,
             group=_GNC2,
             metavar="FILE",
@@ -404,7 +409,7 @@ class Measure(Call):
     resume: Annotated[
         bool,
         Parameter(
-            "Go on with --out rows.jsonl: rows that it has already are not measured again.",
+            "Continue --out rows.jsonl: rows that it has already are not measured again.",
             group=_OUTPUT,
         ),
     ] = False
@@ -465,10 +470,10 @@ class Measure(Call):
 
     @property
     def proves(self) -> bool:
-        """Whether something is proved of the network: which classes it can choose."""
+        """True if `--reach` or `--sets` asks for proofs of the classes that can win."""
         return self.reach or self.sets is not None
 
     @property
     def keeps_rows(self) -> bool:
-        """Whether `out` keeps rows as JSON lines, each as soon as it is there."""
+        """True if `out` keeps rows as JSON lines, each written as soon as it is measured."""
         return self.out is not None and PurePath(self.out).suffix.lower() == ".jsonl"

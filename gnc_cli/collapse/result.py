@@ -13,39 +13,39 @@ from gnc_cli.metrics.spectrum import FeatureSpectrum
 from gnc_cli.metrics.variants import Evenness, Neco
 from gnc_cli.records import HIGHER, LABEL, LOWER, NOT_IN_JSON, OFF_DASHBOARD, QUESTION, Result
 
-OF_THE_FILE = ("created", "gnc_version")
-"""Attributes that tell files apart, not runs."""
+FILE_ATTRIBUTES = ("created", "gnc_version")
+"""Attributes that differ between files of one run."""
 NAMES = {
     "gnc1": "GNC1",
     "gnc1_centred": "GNC1 centred",
     "gnc3": "GNC3",
     "gnc3_centred": "GNC3 centred",
 }
-"""How tables call the two forms of GNC1 and GNC3."""
+"""Names of the two forms of GNC1 and GNC3 in tables."""
 FORMS = {"gnc1": "gnc1", "gnc3": "gnc3"}
 """The paper's forms."""
-NOISE_TO_COME = "gnc1 measures noise once"
-"""Begins a warning for gates and programs: tables show the centred form in place of this one."""
+NOISE_TO_COME = "gnc1 is dominated by noise once"
+"""Start of a warning for gates and programs; tables show the centred form in place of GNC1."""
 NO_ETF = "the NC2 angles and the ETF errors are left out: no simplex ETF of"
-"""Begins the warning of a prefix that has none, likewise not for tables."""
+"""Start of the warning of a prefix without an ETF, which tables do not show either."""
 NO_SPREAD = (
     "gnc1, gnc1_centred, nc1, nc1_trace_quotient, cdnv and ncc_accuracy are null, as no class has "
     "two samples: the spread within classes is not known"
 )
-"""The warning where every sample is alone in its class, for gates too."""
+"""The warning if each class has at most one sample, for gates too."""
 STAND_IN = "class means stand in"
-"""In `Policy.weights`: GNC2 is that of the class means."""
-_NEAR_0 = 0.01
-"""Up to this squared length the mean of the class means counts as 0, so that GNC3 can reach 0."""
+"""Value of `Policy.weights` if GNC2 is that of the class means."""
+_MAX_MEAN_SQUARED = 0.01
+"""Squared length up to which the mean of the class means counts as 0, so that GNC3 can reach 0."""
 
 
 _ETF: dict[str, Any] = {"etf": True}
-"""Metadata of a figure that needs a simplex ETF, K <= d + 1: None for a prefix without."""
+"""Metadata of a value that needs a simplex ETF, K <= d + 1: None for a prefix without one."""
 
 
 @dataclass(frozen=True)
 class Gnc2Reference:
-    """What GNC2 is held against: a one-vs-rest distance that is known to be within reach."""
+    """The reference of GNC2: a one-vs-rest distance that is known to be attainable."""
 
     value: float
     """The one-vs-rest distance that GNC2 is compared with."""
@@ -58,7 +58,7 @@ class Gnc2Reference:
     data_version: str | None
     """Date and sha256 of the table, or the version of gnc that built the code."""
     proven: bool
-    """The value is rho*(d, K) itself: no classifier has a larger distance."""
+    """True if the value is rho*(d, K): no classifier has a larger distance."""
     how: str | None = None
     """The command that found the code behind it, or writes the stored one, where this project
     found it."""
@@ -69,7 +69,7 @@ class MeasureMargins:
     """The largest margins that losses on the sphere could still ask of this classifier."""
 
     cosface: float
-    """Additive cosine margin, features at their best: the certified lower end of GNC2."""
+    """Additive cosine margin for the best features: the certified lower end of GNC2."""
     arcface_rad: float | None
     """Additive angle: the minimal angle between two weights, radians. Features on their weights
     attain it. None where a weight is zero."""
@@ -77,30 +77,32 @@ class MeasureMargins:
     """The scale s = 1/tau from which softmax can reach `probability` on every class; None where
     no margin is left."""
     probability: float
-    """Softmax probability that `scale` is given for: 0.9. `gnc bounds --margin` has the scale of
-    any."""
+    """Softmax probability of `scale`: 0.9. `gnc bounds --margin` has the scale for any
+    probability."""
 
 
 @dataclass(frozen=True)
 class Coherence:
-    """How far the class weights, or their lines through the origin, are from orthogonal."""
+    """Cosines of the class weights without their signs: deviations from orthogonal lines."""
 
     largest: float | None = field(metadata=LOWER)
-    """Coherence: the largest absolute cosine of two weights; None where K^2 d is above 1e11 without
-    `--variants classic` or `--per-class`, or where there was no time."""
+    """Coherence: the largest absolute cosine of two weights; None if K^2 d is above 1e11 without
+    `--variants classic` or `--per-class`, or if time ran out."""
     possible: Bracket | None
     """The least coherence of K lines in d dimensions (2 K antipodal points); None with
     `largest`."""
     mean_square: float = field(metadata=LOWER)
     """Mean of the squared cosines of two weights."""
     welch: float
-    """Least mean square possible, max(0, (K - d) / (d (K - 1))) by Welch. Tight frames have it."""
+    """Least possible mean square, max(0, (K - d) / (d (K - 1))) by Welch; tight frames attain
+    it."""
 
 
 @dataclass(frozen=True)
 class HeadAccuracies:
-    """Accuracy of the stored weights by each form of a head; equal where all rows have one norm and
-    there is no bias.
+    """Accuracy of the stored weights by each form of a head.
+
+    They are equal if all rows have the same norm and there is no bias.
     """
 
     linear: float
@@ -113,8 +115,10 @@ class HeadAccuracies:
 
 @dataclass(frozen=True)
 class SampleMargins:
-    """One-vs-rest margins `min_j <w_y - w_j, h>` of the samples: of unit features and unit weights;
-    with `--head linear` or `euclidean` of raw ones, with the biases of that head.
+    """One-vs-rest margins `min_j <w_y - w_j, h>` of the samples.
+
+    Features and weights are unit; with `--head linear` or `euclidean` they are raw, with the biases
+    of that head.
     """
 
     positive_share: float
@@ -127,21 +131,21 @@ class SampleMargins:
 
 @dataclass(frozen=True)
 class ClassCounts:
-    """How the samples fall on the classes."""
+    """Numbers of samples per class."""
 
     present: int
-    """Classes with at least one sample."""
+    """Number of classes with at least one sample."""
     missing: int = field(metadata=LOWER)
-    """Classes without a sample; they enter no mean."""
+    """Number of classes without a sample, which are in no mean."""
     min_count: int | None
     """Samples of the smallest class present; None without features."""
     max_count: int | None
     """Samples of the largest class; None without features."""
     single_sample: int | None
-    """Classes with one sample, which adds nothing to the spread within classes. Where all are such,
-    `gnc1`, `nc1`, `cdnv` and the like are None."""
+    """Number of classes with one sample, which adds nothing to the spread within classes. If all
+    are such, `gnc1`, `nc1`, `cdnv` and the like are None."""
     missing_labels: tuple[int, ...] = ()
-    """The first ten of the missing."""
+    """Labels of the first ten classes without a sample."""
 
 
 @dataclass(frozen=True)
@@ -151,9 +155,9 @@ class ClassRow:
     label: int
     """Label of the class, from 0, as the file has it."""
     name: str | None
-    """Its name by `--class-names`; None without names."""
+    """Name of the class by `--class-names`; None without names."""
     count: int | None
-    """Samples of the class; None without features."""
+    """Number of samples of the class; None without features."""
     mean_norm: float | None
     """Norm of the mean of its unit features, at most 1."""
     spread: float | None
@@ -176,7 +180,7 @@ class ClassRow:
 
 @dataclass(frozen=True)
 class DuplicatePair:
-    """Two classes whose weights nearly coincide."""
+    """Pair of classes whose weights nearly coincide."""
 
     a: int
     """Label of one class."""
@@ -192,8 +196,9 @@ class DuplicatePair:
 
 @dataclass(frozen=True)
 class ClassMerge:
-    """A class to merge into another, as `--merge-list` lists it: pairs of duplicates join the two,
-    one pair or a chain of them.
+    """A class to merge into another, as `--merge-list` lists it.
+
+    One pair of duplicates, or a chain of them, connects the two classes.
     """
 
     keep: int
@@ -214,116 +219,118 @@ class ClassMerge:
 
 @dataclass(frozen=True)
 class WithoutDuplicates:
-    """What is left when one class is kept of each group of duplicates."""
+    """GNC2 with one class kept of each group of duplicates."""
 
     cosine: float
-    """Two classes above it are duplicates."""
+    """Cosine above which two classes are duplicates."""
     pairs: int
-    """How many pairs there are in all."""
+    """Number of all pairs of duplicates."""
     classes: int
-    """Classes kept."""
+    """Number of classes kept."""
     gnc2: Bracket | None
-    """GNC2 of these; None where fewer than two are left."""
+    """GNC2 of the classes kept; None if fewer than two are left."""
 
 
 @dataclass(frozen=True)
 class Precision:
-    """In which arithmetic the numbers were found."""
+    """Arithmetic in which the values were computed."""
 
     storage: str | None
     """Dtype of the features; None without samples."""
     sums: str = "float64"
     """Dtype in which sums over samples were taken."""
     decisions: str = "float32 products, near ties again in float64"
-    """How nearest class means and classes were decided."""
+    """Arithmetic of the decisions on nearest class means and classes."""
 
 
 @dataclass(frozen=True)
 class Policy:
-    """What was done; results of equal policy can be compared."""
+    """Conventions of a result; results of equal policy can be compared."""
 
     normalize: str
     """`auto` or `off`."""
     spaces: dict[str, str]
-    """Which rows each metric is of: `unit rows`, `raw rows`, `logits` or `none`; with `--head` the
+    """Kind of rows of each metric: `unit rows`, `raw rows`, `logits` or `none`; with `--head` the
     form of the head."""
     weights: str
     """`given`, or `class means stand in`; `none` for features without labels."""
     head: str | None
-    """Dataset of the weights and why it was taken: by a model's config.json, or as the only one
-    that can be a classifier; of a model of the hub also its commit. None where it was named."""
+    """Dataset of the weights and the reason for its choice: a model's config.json, or that no other
+    can be a classifier; of a model of the hub also its commit. None if the user named it."""
     class_means: dict[str, str] | None
-    """Whose class means each metric takes: `own`, the file of `--means-from`, or `split train` of
+    """Set of the class means of each metric: `own`, the file of `--means-from`, or `split train` of
     the same epoch of a run; None without samples."""
     classes: str | None
     """The file of `--classes`."""
     min_count: int | None
-    """The least number of samples of `--min-count`; None where it was not given."""
+    """The least number of samples of `--min-count`; None without this option."""
     classes_left_out: int
-    """Classes left out by `classes` and `min_count`."""
+    """Number of classes left out by `classes` and `min_count`."""
     precision: Precision
     """Dtypes of the features, the sums and the decisions."""
     variants: str
     """`none` or `classic`."""
     ood: str | None
-    """The files of `--ood`, as they were named; `array` where an array was given, None without."""
+    """The files of `--ood`, as the user named them; `array` for an array, None without `--ood`."""
 
 
 @dataclass(frozen=True)
 class VariantMetrics:
-    """Further metrics of others, each where it was asked for."""
+    """Metrics of other authors, each if it was asked for."""
 
     classic: Evenness | None = None
     """Energies and effective ranks; None without `--variants classic`."""
     neco: Neco | None = None
-    """None without `--ood`."""
+    """NECO of out-of-distribution features; None without `--ood`."""
 
 
 @dataclass(frozen=True)
 class ReachRow:
-    """A class, or several that are to win together."""
+    """A class, or a set of classes that are to win together."""
 
     labels: tuple[int, ...]
-    """As the file has them."""
+    """Labels of the classes in the file."""
     names: tuple[str, ...] | None
-    """By `--class-names`, or of the model's tokens; None without names."""
+    """Names of the classes, by `--class-names` or the model's tokens; None without names."""
     margin: Bracket
     """The largest margin over all other classes that a feature in the ball gives."""
     twin: int | None = None
-    """Another class with the same row and no smaller bias: it can only tie."""
+    """Another class with the same row and no smaller bias, so that this one can only tie."""
     twin_name: str | None = None
     """Name of that class; None without names."""
 
 
 @dataclass(frozen=True)
 class ReachSummary:
-    """Which classes, or sets of them, can be the largest logits, proved for features in a ball."""
+    """Classes, or sets of them, that can be the largest logits, proved for features in a ball."""
 
     feature_norm: Number
     """Radius R of the ball: `--feature-norm`, else the largest norm among the features, else
     infinite (null). Margins are then per unit of the norm."""
     biased: bool
-    """Whether biases differ; equal biases have no effect."""
+    """True if biases differ; equal biases have no effect."""
     subjects: int
     """Number of classes, or of sets of classes, that the verdicts are about."""
     rivals: int
-    """Classes of the head, which they must win against."""
+    """Number of classes of the head, which the subjects must win against."""
     can_win: int
-    """Proved: a feature in the ball makes them the largest logits."""
+    """Number of subjects proved to win: a feature in the ball makes them the largest logits."""
     unreachable: Bracket = field(metadata=LOWER)
-    """How many cannot win: those proved, and these with the undecided ones."""
+    """Number of subjects that cannot win: those proved, and these with the undecided ones."""
     ties: Bracket = field(metadata=LOWER)
-    """How many can only tie, as another class has the same row and bias. The ends are likewise."""
+    """Number of subjects that can only tie, as another class has the same row and bias: those
+    proved, and these with the undecided ones."""
     undecided: int = field(metadata=LOWER)
-    """How many are in none of these: the bracket of their margin holds 0."""
+    """Number of undecided subjects, whose margin has a bracket that contains 0."""
     unreachable_rows: tuple[ReachRow, ...]
-    """Those that cannot win."""
+    """Subjects that cannot win."""
     tied_rows: tuple[ReachRow, ...]
-    """Those that can only tie."""
+    """Subjects that can only tie."""
     undecided_rows: tuple[ReachRow, ...]
-    """Those not decided."""
+    """Undecided subjects."""
     hardest_rows: tuple[ReachRow, ...]
-    """Ten that win by the least; none where biases differ and R is infinite."""
+    """The ten subjects that win by the smallest margin; empty if biases differ and R is
+    infinite."""
     best_possible: float | None
     """Largest margin that the hardest set of k classes can have among m unit rows without bias. It
     is R m / sqrt(k (m - 1)(m - k)), m = `rivals` (arXiv 2601.20844). None for other rows, or sets
@@ -332,13 +339,14 @@ class ReachSummary:
 
 @dataclass(frozen=True)
 class MeasureResult(Result):
-    """Collapse metrics of one set of features, weights or both: the result of `gnc measure`. Of
-    features without labels all is None but `features` and what names the set.
+    """Collapse metrics of one set of features, weights or both: the result of `gnc measure`.
+
+    For features without labels all metrics but `features` are None.
     """
 
     file: str | None = field(metadata=LABEL)
-    """As the user named it; several shards joined by a comma; the folder of a run's snapshots; None
-    for arrays."""
+    """Name of the file as the user gave it; several shards joined by a comma; the folder of a run's
+    snapshots; None for arrays."""
     snapshot: str | None = field(metadata=LABEL)
     """The group of `/snapshots` in the file, or the name of the file in that folder."""
     epoch: int | float | None = field(metadata=LABEL)
@@ -350,13 +358,13 @@ class MeasureResult(Result):
     split: str | None = field(metadata=LABEL | QUESTION)
     """Set of samples (`train`, `test`) that the file or the snapshot names, or None."""
     N: int | None
-    """Samples, without labels those that are not zero; None where there are only weights."""
+    """Number of samples, without labels of rows that are not zero; None for weights only."""
     d: int = field(metadata=LABEL | QUESTION)
     """Dimension of the features and weights."""
     K: int | None = field(metadata=LABEL | QUESTION)
-    """Classes measured; None for features without labels."""
+    """Number of classes measured; None for features without labels."""
     prefix_of: int | None = field(metadata=LABEL | QUESTION)
-    """With `--prefix-dims` the dimension of the whole rows, of which the first d are measured."""
+    """Dimension of the whole rows, of which `--prefix-dims` measures the first d; None without."""
     gnc1: float | None = field(metadata=LOWER)
     """Variability within classes, tr(Sigma_W pinv(Sigma_B)) / K of unit features, Sigma_B not
     centred, as in the paper. At collapse it is 0 where K = d + 1 or K >= 2d - 1; it is noise where
@@ -375,7 +383,7 @@ class MeasureResult(Result):
     """Quantiles of the classes' one-vs-rest distances; None in `gnc train` and from
     `GNCMetrics` without `detail`."""
     gnc2_reference: Gnc2Reference | None
-    """None where nothing is known, or rows are taken as they are."""
+    """The distance that GNC2 is compared with; None if no code is known, or with raw rows."""
     gnc2_possible: Bracket | None
     """rho*(d, K), the largest GNC2 of any K unit rows, as `gnc bounds` brackets it; None without
     `--prefix-dims`."""
@@ -443,49 +451,49 @@ class MeasureResult(Result):
     """Cosines of the class weights without their signs; None where rows are not unit, and from
     `GNCMetrics` without `detail`."""
     rattlers: Rattlers | None = field(metadata=LOWER)
-    """How many class weights are free to move, by either distance."""
+    """Number of class weights that are free to move, by either distance."""
     variants: VariantMetrics
-    """What `--variants` and `--ood` add."""
+    """Metrics of `--variants` and `--ood`."""
     classes: ClassCounts | None
-    """How the samples fall on the classes."""
+    """Numbers of samples per class; None for features without labels."""
     worst_classes: tuple[ClassRow, ...]
     """The ten classes nearest to the hull of the others, the nearest first."""
     duplicates: tuple[DuplicatePair, ...] | None = field(metadata=LOWER)
     """Pairs of classes above the cosine of `--duplicates`, the closest first, at most 1000."""
     without_duplicates: WithoutDuplicates | None
-    """What is left without duplicates; None without `--duplicates`, or where time ran out."""
+    """GNC2 without duplicates; None without `--duplicates`, or if time ran out."""
     policy: Policy = field(metadata=OFF_DASHBOARD | QUESTION)
-    """What was done with which rows."""
+    """Conventions of the metrics: rows, weights, class means and classes."""
     warnings: tuple[str, ...]
-    """What to be careful about."""
+    """Warnings about values that may mislead."""
     notes: tuple[str, ...] = ()
-    """Notes on how the files were read: what was left out, ignored, put together or assumed; and
-    which simplices the weights nearly form where d + 2 <= K <= 2 d."""
+    """Notes on the reading of the files (data left out, ignored, joined or assumed), and the
+    simplices that the weights nearly form if d + 2 <= K <= 2 d."""
     features: FeatureSpectrum | None = None
-    """Spectrum of the features: how many dimensions they use. None without features, in `gnc train`
-    and from `GNCMetrics`."""
+    """Spectrum of the features, with the number of dimensions that they use. None without features,
+    in `gnc train` and from `GNCMetrics`."""
     reach: ReachSummary | None = None
-    """Which classes can win; None without `--reach`."""
+    """Classes that can win; None without `--reach`."""
     reach_sets: ReachSummary | None = None
-    """Which sets of classes can win together; None without `--sets`."""
+    """Sets of classes that can win together; None without `--sets`."""
     undecided: tuple[str, ...] = ()
-    """Keys of figures that the time limit left undecided: gates on them end with exit code 4."""
+    """Keys of values that the time limit left undecided: gates on them end with exit code 4."""
     attrs: dict[str, Any] = field(default_factory=dict, metadata=OFF_DASHBOARD)
-    """What else the file says of the row: seed and the like."""
+    """Further attributes of the row in the file: seed and the like."""
     out: str | None = None
-    """The file that the result was written to."""
+    """The file that the result was written to; None without `--out`."""
     per_class: Any = field(default=None, metadata=NOT_IN_JSON, repr=False, compare=False)
     """Every `ClassRow`, by label."""
     merges: Any = field(default=None, metadata=NOT_IN_JSON, repr=False, compare=False)
-    """Every `ClassMerge`, group by group; None without `--duplicates`, or where time ran out."""
+    """Every `ClassMerge`, group by group; None without `--duplicates`, or if time ran out."""
     one_vs_rest: Any = field(default=None, metadata=NOT_IN_JSON, repr=False, compare=False)
-    """Lower and upper ends of the classes that were looked at, two arrays (m,)."""
+    """Lower and upper ends of the distances of the m measured classes, two arrays (m,)."""
     witnesses: Any = field(default=None, metadata=NOT_IN_JSON, repr=False, compare=False)
     """The proofs of `reach` and `reach_sets`: arrays by name, as `--out` writes them."""
     cut_short: bool = field(default=False, metadata=NOT_IN_JSON)
-    """The time limit came before everything asked for was there."""
+    """True if the time limit came before the result was complete."""
     interrupted: bool = field(default=False, metadata=NOT_IN_JSON)
-    """A signal came before GNC2 was closed."""
+    """True if a signal came before the bracket of GNC2 closed."""
 
     command = "measure"
 
@@ -498,42 +506,43 @@ class MeasureResult(Result):
 
     @property
     def messages(self) -> tuple[str, ...]:
-        """What a person should be careful about."""
-        aside = (NOISE_TO_COME, NO_ETF)
-        shown = (warning for warning in self.warnings if not warning.startswith(aside))
-        return tuple(f"warning: {warning}" for warning in shown)
+        """Warnings for a person."""
+        hidden = (NOISE_TO_COME, NO_ETF)
+        return tuple(f"warning: {text}" for text in self.warnings if not text.startswith(hidden))
 
     @property
     def forms(self) -> dict[str, str]:
-        """The keys of the GNC1 and the GNC3 that mean something here: the paper's, or the centred
-        ones where collapse does not bring the paper's to 0.
+        """Keys of the informative GNC1 and GNC3: the paper's, or the centred ones.
+
+        The centred form is used if the paper's does not tend to 0 at collapse.
         """
         return {key: f"{key}_centred" if reason else key for key, reason in self._reasons().items()}
 
     @property
     def centring_reason(self) -> str:
-        """Why `forms` has a centred one; empty where it has none."""
+        """Reason for the centred forms in `forms`; empty if there are none."""
         reasons = self._reasons().items()
         return "; ".join(f"{key.upper()}, as {reason}" for key, reason in reasons if reason)
 
     def _reasons(self) -> dict[str, str]:
         present = math.inf if self.classes is None else self.classes.present
-        few = self.gnc1_centred is not None and present <= self.d
-        off = self.gnc3_centred is not None and (self.global_mean_squared or 0.0) > _NEAR_0
+        squared = self.global_mean_squared or 0.0
+        centre_gnc1 = self.gnc1_centred is not None and present <= self.d
+        centre_gnc3 = self.gnc3_centred is not None and squared > _MAX_MEAN_SQUARED
         return {
-            "gnc1": f"K = {present} <= d" if few else "",
-            "gnc3": f"the class means have a mean of squared length {self.global_mean_squared:.2g}"
-            if off
+            "gnc1": f"K = {present} <= d" if centre_gnc1 else "",
+            "gnc3": f"the class means have a mean of squared length {squared:.2g}"
+            if centre_gnc3
             else "",
         }
 
     @property
     def key(self) -> tuple[str | None, str | None, int | None]:
-        """What tells rows of one series apart: file, snapshot and prefix."""
+        """File, snapshot and prefix, which distinguish the rows of a series."""
         return self.file, self.snapshot, None if self.prefix_of is None else self.d
 
     def order(self) -> tuple[float, float]:
-        """For sorting: by epoch, then step; rows without them come last."""
+        """Return the sort key: epoch, then step; rows without them come last."""
         epoch, step = self.epoch, self.step
         return math.inf if epoch is None else epoch, math.inf if step is None else step
 
@@ -545,13 +554,13 @@ class MeasureSeries(Result):
     rows: tuple[MeasureResult, ...]
     """One per file and snapshot; with `--resume` also those that the file had already."""
     skipped: int
-    """Sets that were not measured again, since `--resume` found them in the file."""
+    """Number of sets that were not measured again, since `--resume` found them in the file."""
     out: str | None = None
-    """The file that the rows were written to; None where there is none."""
+    """The file that the rows were written to; None without `--out`."""
     interrupted: bool = field(default=False, metadata=NOT_IN_JSON)
-    """Stopped before all sets were measured."""
+    """True if a signal came before all sets were measured."""
     single: bool = field(default=False, metadata=NOT_IN_JSON)
-    """Whether there was one set to measure: the command prints the only row."""
+    """True if there was one set to measure, whose row the command prints."""
 
     command = "measure"
 
@@ -562,18 +571,18 @@ class MeasureSeries(Result):
 
     @property
     def centring_reason(self) -> str:
-        """Why, in words."""
+        """Reason for the centred forms in `forms`; empty if there are none."""
         return next((row.centring_reason for row in reversed(self.rows) if row.N is not None), "")
 
     def lines(self) -> list[dict[str, Any]]:
-        """Each row as a result of its own, as `on_row` gets it."""
+        """Return each row as a single result, as `on_row` gets it."""
         return [row.to_json() for row in self.rows]
 
     judged_rows = lines
 
     @classmethod
     def judged_kinds(cls) -> tuple[type, ...]:
-        """The records that `judged_rows` are made of."""
+        """Return the types of the records behind `judged_rows`."""
         return (MeasureResult,)
 
     @property
@@ -583,52 +592,52 @@ class MeasureSeries(Result):
 
     @property
     def messages(self) -> tuple[str, ...]:
-        """Each warning once, with the number of rows that it is of, and with the shares of the row
-        of the lowest accuracy; how far an interrupted series came.
+        """Each warning once with its number of rows, and the state of an interrupted series.
+
+        The shares in a warning are those of the row with the lowest accuracy.
         """
-        alike: dict[str, list[str]] = {}
+        variants: dict[str, list[str]] = {}
         for row in sorted(self.rows, key=lambda r: math.inf if r.accuracy is None else r.accuracy):
             for warning in row.messages:
-                alike.setdefault(re.sub(r"[\d.]+%", "%", warning), []).append(warning)
+                variants.setdefault(re.sub(r"[\d.]+%", "%", warning), []).append(warning)
         total, lines = len(self.rows), []
-        for texts in alike.values():
+        for texts in variants.values():
             worst = ", this is the worst" if len({*texts}) > 1 else ""
             lines.append(texts[0] + f" ({len(texts)} of {total} rows{worst})" * (total > 1))
         if self.interrupted and self.rows:
-            rest = "; --resume goes on" if str(self.out).endswith(".jsonl") else ""
+            rest = "; continue with --resume" if str(self.out).endswith(".jsonl") else ""
             lines.append(f"interrupted: {total} row{'' if total == 1 else 's'} measured{rest}")
         return tuple(lines)
 
 
-MAIN = {
-    each.name: each.metadata["classic"]
-    for each in fields(MeasureResult)
-    if "classic" in each.metadata
+MAIN_CLASSIC = {
+    f.name: f.metadata["classic"] for f in fields(MeasureResult) if "classic" in f.metadata
 }
-"""The classic metrics that tables and pictures of several sets show, by key, as they call them."""
+"""Names, by key, of the classic metrics that tables and plots of several sets show."""
 CLASSIC = {
-    each.name: each.metadata.get("further", MAIN.get(each.name))
-    for each in fields(MeasureResult)
-    if each.metadata.keys() & {"classic", "further"}
+    f.name: f.metadata.get("further", MAIN_CLASSIC.get(f.name))
+    for f in fields(MeasureResult)
+    if f.metadata.keys() & {"classic", "further"}
 }
-"""All classic metrics likewise."""
+"""Names, by key, of all classic metrics."""
 
 
 def value_under(row: Any, key: str) -> Any:
-    """Return the value under a dotted key of a record; None where a record on the way is None."""
+    """Return the value under a dotted key of a record; None if a record on the path is None."""
     for part in key.split("."):
         row = getattr(row, part, None)
     return row
 
 
-def told_apart(paths: Iterable[str]) -> dict[str, str]:
-    """What to call each of several paths: their names without the folders and ends that all share,
-    but at least the name of a file.
+def distinct_names(paths: Iterable[str]) -> dict[str, str]:
+    """Return short distinct names of paths: without the folders and ends that all share.
+
+    A name is at least that of the file.
 
     Example:
-        >>> list(told_apart(["runs/a/snapshots.h5", "runs/b/snapshots.h5"]).values())
+        >>> list(distinct_names(["runs/a/snapshots.h5", "runs/b/snapshots.h5"]).values())
         ['a', 'b']
-        >>> list(told_apart(["runs/a.h5", "runs/b.h5"]).values())
+        >>> list(distinct_names(["runs/a.h5", "runs/b.h5"]).values())
         ['a.h5', 'b.h5']
     """
     parts = {path: path.replace(os.sep, "/").split("/") for path in paths}

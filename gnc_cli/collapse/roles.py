@@ -1,6 +1,6 @@
-"""Which dataset of a file plays which role: features, labels, weights, bias or logits.
+"""Roles of the datasets of a file: features, labels, weights, bias or logits.
 
-By the user's key, by its name in one of many spellings, or as the only one that fits.
+A role is found by the user's key, by one of many names, or as the only dataset that fits.
 """
 
 import re
@@ -46,18 +46,18 @@ _WRAPPERS = {
     "state_dict_softmax_fc",
     "training",
 }
-"""What training frameworks put before the names of a model's parameters."""
+"""Prefixes that training frameworks put before the names of a model's parameters."""
 _SPLITS = {
     **dict.fromkeys(("train", "training"), "train"),
     **dict.fromkeys(("test", "testing"), "test"),
     **dict.fromkeys(("val", "valid", "validation", "dev"), "val"),
 }
 """The split by the name of a group, in lower case."""
-_NUMBERED = re.compile(r"(^|[./])(arr_)?\d+$")
-"""Names that count arrays, as numpy.savez and lists do."""
+_NUMBERED_NAME = re.compile(r"(^|[./])(arr_)?\d+$")
+"""Names that count arrays, as numpy.savez and lists have them."""
 _STATISTICS = re.compile(r"(running|moving)_(mean|var)")
-"""Names of what a normalisation keeps."""
-_WHOLE = re.compile(r"int|bool|[<>|=][iub]\d")
+"""Names of the statistics of a normalisation layer."""
+_WHOLE_NUMBER_DTYPE = re.compile(r"int|bool|[<>|=][iub]\d")
 """Dtypes of whole numbers."""
 _RANKS = {"features": (2,), "labels": (1, 2), "weights": (2,), "bias": (1,), "logits": (2,)}
 
@@ -68,25 +68,29 @@ class Piece(NamedTuple):
     path: str
     name: str
     head: str | None = None
-    """Of weights: why they were taken, where nobody named them."""
+    """Reason for the choice of weights that the user did not name."""
     model: str | None = None
-    """Of weights: the folder of the model that they are of."""
+    """Folder of the model that the weights are from."""
     note: str | None = None
-    """Steps of a model's head beside W h + b that change no winner."""
+    """Steps of a model's head after W h + b that change no winner."""
     tied: str | None = None
     """The input embedding of the file that config.json ties to a model's head."""
-    named: bool = False
-    """The user's key is the dataset."""
+    by_key: bool = False
+    """True if the user's key is the dataset."""
 
 
 def dataset_for(catalogue: Catalogue, role: str, key: str | None) -> str:
-    """The dataset that `--role FILE` or `--role FILE:key` means; the key may name a group."""
+    """Return the dataset that `--role FILE` or `--role FILE:key` means; a key may name a group.
+
+    Raises:
+        DataError: there is none; the message lists the datasets.
+    """
     group = "" if key is None else _group(catalogue, key)
     name = None
     if group is not None:
         name = find_role(catalogue, role, group) or _only_dataset(catalogue, role, group)
     if name is None and key is not None:
-        return catalogue.named(key)  # also of a group that holds no such thing, as checks will say
+        return catalogue.named(key)  # also a group without such a dataset: later checks refuse it
     if name is None:
         raise DataError(
             f"{catalogue.path!r} has no dataset that is called {role}; choose with "
@@ -98,50 +102,66 @@ def dataset_for(catalogue: Catalogue, role: str, key: str | None) -> str:
 def roles_of_file(
     catalogue: Catalogue,
     key: str | None,
-    elsewhere: Collection[str],
+    option_roles: Collection[str],
     role: str | None = None,
-    taken: Collection[str] = (),
+    option_names: Collection[str] = (),
 ) -> dict[str, str]:
-    """The datasets of a file by role, as far as they go.
+    """Return the datasets of a file by role, as far as it has them.
 
     Args:
+        catalogue: the datasets of the file.
         key: a dataset, or a group in which to look.
-        elsewhere: roles that come from elsewhere.
-        role: for which an option names the file: `FILE:key` is then that dataset alone. None: a
-            dataset is what its name says, else features where labels have as many rows, and
-            weights otherwise; the others come along.
+        option_roles: roles of datasets that options name.
+        role: the role for which an option names the file: `FILE:key` is then only that dataset.
+            None: a dataset has the role of its name, else it is features if labels have the same
+            number of rows, else weights; the other datasets of the group have roles too.
+        option_names: datasets of the file that options name.
+
+    Raises:
+        DataError: several datasets may have a role, or none has.
     """
     group = "" if key is None else _group(catalogue, key)
     if role is None and group is not None:
-        return roles_of_group(catalogue, group, elsewhere, taken=taken)
+        return roles_of_group(catalogue, group, option_roles, option_names=option_names)
     name = catalogue.named(key or "") if role is None else dataset_for(catalogue, role, key)
     if role is not None and group is None:
         return {role: name}
-    near = name[: name.rfind("/") + 1]
-    picked = {role or _role_of(catalogue, name, near, elsewhere): name}
-    return roles_of_group(catalogue, near, elsewhere, picked, taken)
+    parent = name[: name.rfind("/") + 1]
+    keyed_roles = {role or _role_of(catalogue, name, parent, option_roles): name}
+    return roles_of_group(catalogue, parent, option_roles, keyed_roles, option_names)
 
 
 def roles_of_group(
     catalogue: Catalogue,
     group: str,
-    elsewhere: Collection[str],
-    picked: dict[str, str] | None = None,
-    taken: Collection[str] = (),
+    option_roles: Collection[str],
+    keyed_roles: dict[str, str] | None = None,
+    option_names: Collection[str] = (),
 ) -> dict[str, str]:
-    """The datasets of a group (`snapshots/final/`) by role; labels and weights that it lacks are
-    the root's. The user's key has `picked` some, others come from `elsewhere`.
+    """Return the datasets of a group (`snapshots/final/`) by role.
+
+    Labels and weights that the group lacks are the root's.
+
+    Args:
+        catalogue: the datasets of the file.
+        group: prefix of the names in the group; empty for the root.
+        option_roles: roles of datasets that options name.
+        keyed_roles: datasets by role that the user's key names.
+        option_names: datasets of the file that options name.
+
+    Raises:
+        DataError: several datasets may have a role, or the group has neither features nor weights.
     """
-    roles = dict(picked or {})
+    roles = dict(keyed_roles or {})
 
     def missing(role: str) -> bool:
-        return role not in roles and role not in elsewhere
+        return role not in roles and role not in option_roles
 
     def look(role: str, place: str) -> None:
         if missing(role) and (name := find_role(catalogue, role, place)) not in (
             None,
             *roles.values(),
-            *taken,
+            *option_names,
         ):
             roles[role] = str(name)
 
@@ -150,8 +170,8 @@ def roles_of_group(
     if missing("features"):
         look("labels", "")
         if not missing("labels"):
-            _find_unnamed_features(catalogue, group, roles, taken)
-    by_option = {"features", "logits"} & {*elsewhere}
+            _find_unnamed_features(catalogue, group, roles, option_names)
+    by_option = {"features", "logits"} & {*option_roles}
     if group and by_option:
         look("labels", "")
         look("weights", "")
@@ -160,28 +180,28 @@ def roles_of_group(
     ):
         nameless = missing("features") and missing("labels")
         pair = _unnamed_pair(catalogue, group) if nameless else {}
-        only = (
+        weights = (
             None if pair or not missing("weights") else _only_dataset(catalogue, "weights", group)
         )
-        only = None if only in taken else only
-        head = {only, bias_of(catalogue, only)} if only else set()
-        if by_option and (not only or catalogue.entries.keys() - head):
+        weights = None if weights in option_names else weights
+        head = {weights, bias_of(catalogue, weights)} if weights else set()
+        if by_option and (not weights or catalogue.entries.keys() - head):
             return roles
-        if taken and not only and not pair:
+        if option_names and not weights and not pair:
             return roles
-        if pair is None or "labels" in roles or not (pair or only):
+        if pair is None or "labels" in roles or not (pair or weights):
             raise DataError(
                 f"{catalogue.path!r}{_place(group)} has neither features nor weights by name; "
                 f"choose with {spelled('features')} or "
                 f"{spelled('weights', catalogue.path + ':KEY')} among {catalogue}"
             )
-        if only and (question := catalogue.entries[only].question):
+        if weights and (question := catalogue.entries[weights].question):
             raise DataError(
                 f"{catalogue.path!r}: {question}; {spelled('weights', catalogue.path)} takes all "
                 "as the points of a code"
             )
-        roles |= pair or {"weights": str(only)}
-    if group:  # after its own have been looked for
+        roles |= pair or {"weights": str(weights)}
+    if group:  # datasets of the group come before those of the root
         look("labels", "")
         look("weights", "")
     if (
@@ -190,7 +210,7 @@ def roles_of_group(
         and (bias := bias_of(catalogue, roles["weights"])) is not None
     ):
         roles["bias"] = bias
-    if not (roles.keys() | set(elsewhere)) & {"features", "logits"}:
+    if not (roles.keys() | set(option_roles)) & {"features", "logits"}:
         roles.pop("labels", None)
     return roles
 
@@ -198,7 +218,7 @@ def roles_of_group(
 def feature_groups(catalogue: Catalogue) -> dict[str, str]:
     """Return the prefix of the names in each group that holds features, by the group's name.
 
-    Features are called so, or have a label for each row.
+    Features have such a name, or a label for each row.
     """
     groups = {}
     words = [word for tier in NAMES["labels"] for word in tier]
@@ -208,16 +228,17 @@ def feature_groups(catalogue: Catalogue) -> dict[str, str]:
         labels = [
             catalogue.entries.get(place + word) for place in (group, "") for word in words if tier
         ]
-        alike = any(y is not None and y.shape[:1] == entry.shape[:1] for y in labels)
+        labelled = any(y is not None and y.shape[:1] == entry.shape[:1] for y in labels)
         matrix = entry.real and len(entry.shape) == 2 and not NO_PARAMETER.search(group)
-        if cut and matrix and (tier == 0 or (tier is not None and alike)):
+        if cut and matrix and (tier == 0 or (tier is not None and labelled)):
             groups[group[:-1]] = group
     return groups
 
 
 def add_sets(catalogue: Catalogue, groups: Mapping[str, str]) -> None:
-    """Let groups that hold features be snapshots, where the root has no features: `train` and
-    `test`, whose names say the split, and the epoch if they have one.
+    """Add groups that hold features to the snapshots, if the root has no features.
+
+    Names such as `train` and `test` give the split, and the epoch if they have one.
     """
     if (
         not groups
@@ -235,9 +256,10 @@ def add_sets(catalogue: Catalogue, groups: Mapping[str, str]) -> None:
 
 
 def _unnamed_pair(catalogue: Catalogue, group: str) -> dict[str, str] | None:
-    """Features and labels of a group whose names say nothing: one matrix, and one vector of as many
-    whole numbers, of which some are equal and some are not. Empty where there is no such vector;
-    None where the vector may be something else.
+    """Return features and labels of a group whose names do not tell the roles.
+
+    They are one matrix, and one vector with a whole number for each row, of which some are equal
+    and some are not. Empty if there is no such vector; None if the vector may be something else.
     """
     members = {
         name: entry
@@ -249,7 +271,7 @@ def _unnamed_pair(catalogue: Catalogue, group: str) -> dict[str, str] | None:
     if len(matrices) != 1 or re.split("[./_]", matrices[0])[-1] in WEIGHT_WORDS:
         return {}
     rows = members[matrices[0]].shape[0]
-    if not all(_NUMBERED.search(name) for name in (*matrices, *vectors)):
+    if not all(_NUMBERED_NAME.search(name) for name in (*matrices, *vectors)):
         vectors = [name for name in vectors if members[name].shape[0] == rows]
     if not vectors or any("bias" in _roles_by_name(name.removeprefix(group)) for name in vectors):
         return {}
@@ -264,13 +286,17 @@ def _unnamed_pair(catalogue: Catalogue, group: str) -> dict[str, str] | None:
         )
     ):
         return None
-    note = f"taken as the labels of {matrices[0]!r}, as no name says what it is"
+    note = f"taken as the labels of {matrices[0]!r}, as no name tells its role"
     catalogue.entries[vectors[0]] = replace(members[vectors[0]], note=note)
     return {"features": matrices[0], "labels": vectors[0]}
 
 
 def find_role(catalogue: Catalogue, role: str, group: str = "") -> str | None:
-    """The dataset of a group whose name says that it plays `role`; None where there is none."""
+    """Return the dataset of a group whose name tells that it has `role`; None if there is none.
+
+    Raises:
+        DataError: there are several.
+    """
     candidates: dict[tuple[int, int], list[str]] = {}
     groups: list[str] = []
     for name, entry in _members(catalogue, group):
@@ -282,7 +308,7 @@ def find_role(catalogue: Catalogue, role: str, group: str = "") -> str | None:
         elif tier == 0 or entry.problem or len(entry.shape) in _RANKS[role]:
             candidates.setdefault((tier, wrappers), []).append(name)
     if not candidates:
-        # Perhaps the group is what the user takes for a dataset; the checks will say what it is.
+        # The user may take the group for a dataset; later checks say that it is a group.
         return next(iter(groups), None)
     best = candidates[min(candidates)]
     if len(best) > 1:
@@ -300,32 +326,36 @@ def find_role(catalogue: Catalogue, role: str, group: str = "") -> str | None:
 
 
 def bias_of(catalogue: Catalogue, weights: str) -> str | None:
-    """The bias that belongs to a dataset of weights: of the same layer, else the only one of the
-    same place with an entry for each row, and with no weights of its own layer.
+    """Return the bias that belongs to a dataset of weights; None if there is none.
+
+    It is that of the same layer, else the only one of the same group with an entry for each row,
+    and without weights in its own layer.
     """
-    last = (*WEIGHT_WORDS, "classifier", "prototypes")
-    own = _of_layer(catalogue, weights, last, BIAS_WORDS)
-    if bias := next(iter(own), None) or head_bias(catalogue.entries, weights):
+    endings = (*WEIGHT_WORDS, "classifier", "prototypes")
+    biases = _layer_entries(catalogue, weights, endings, BIAS_WORDS)
+    if bias := next(iter(biases), None) or head_bias(catalogue.entries, weights):
         return bias
     second = re.sub(r"\bvars/0$", "vars/1", weights)  # of a layer of Keras 3
     if second != weights and second in catalogue.entries:
         return second
     shape = catalogue.entries[weights].shape
-    near, K = weights[: weights.rfind("/") + 1], shape[1:] if is_kernel(weights) else shape[:1]
-    alone = [
+    group, K = weights[: weights.rfind("/") + 1], shape[1:] if is_kernel(weights) else shape[:1]
+    biases = [
         name
-        for name, entry in _members(catalogue, near)
+        for name, entry in _members(catalogue, group)
         if entry.shape == K
-        and "bias" in _roles_by_name(name.removeprefix(near))
-        and not _of_layer(catalogue, name, BIAS_WORDS, WEIGHT_WORDS)
+        and "bias" in _roles_by_name(name.removeprefix(group))
+        and not _layer_entries(catalogue, name, BIAS_WORDS, WEIGHT_WORDS)
     ]
-    return alone[0] if len(alone) == 1 else None
+    return biases[0] if len(biases) == 1 else None
 
 
-def unused_vectors(catalogue: Catalogue, weights: str, K: int, used: Collection[str]) -> list[str]:
-    """Return the vectors of K floats that may be a bias of the head and play no role.
+def unused_vectors(
+    catalogue: Catalogue, weights: str, K: int, role_names: Collection[str]
+) -> list[str]:
+    """Return the vectors of K floats that may be a bias of the head and are not in `role_names`.
 
-    They belong to no other layer with a weight, to no stack of layers, and are no statistics.
+    They belong to no other layer with a weight, to no stack of layers, and are not statistics.
     """
     inside = weights.startswith(catalogue.snapshots_in)
     group = weights[: weights.rfind("/") + 1] if inside else ""
@@ -334,8 +364,8 @@ def unused_vectors(catalogue: Catalogue, weights: str, K: int, used: Collection[
         for name, entry in _members(catalogue, group)
         if entry.shape in ((K,), (1, K))
         and entry.real
-        and not _WHOLE.search(entry.dtype)
-        and name not in used
+        and not _WHOLE_NUMBER_DTYPE.search(entry.dtype)
+        and name not in role_names
         and not NO_PARAMETER.search(name)
         and not _STATISTICS.search(name)
     }
@@ -352,37 +382,36 @@ def unused_vectors(catalogue: Catalogue, weights: str, K: int, used: Collection[
     ]
 
 
-def _of_layer(
-    catalogue: Catalogue, name: str, last: Collection[str], words: Iterable[str]
+def _layer_entries(
+    catalogue: Catalogue, name: str, endings: Collection[str], words: Iterable[str]
 ) -> list[str]:
-    """The entries called as `name` but for its last word, which is one of `last`, here `words`."""
+    """Return the entries named as `name` with its last word, one of `endings`, in `words`."""
     cut = max(name.rfind(sign) for sign in "./_") + 1
     word, colon, number = name[cut:].partition(":")
     tails = (colon + number, "") if number in READINGS else (colon + number,)
-    names = (name[:cut] + each + tail for tail in tails for each in words if word in last)
-    return [each for each in names if each in catalogue.entries]
+    names = (name[:cut] + last + tail for tail in tails for last in words if word in endings)
+    return [entry for entry in names if entry in catalogue.entries]
 
 
 def _only_dataset(catalogue: Catalogue, role: str, group: str) -> str | None:
-    """The one dataset of a group that has the rank of `role`, whatever its name, or the one that
-    can be a classifier; else None.
+    """Return the only dataset of a group with the rank of `role`, or that can be a classifier.
+
+    Its name does not count; None if there is not exactly one.
     """
     members = dict(_members(catalogue, group))
     fitting = [n for n, entry in members.items() if entry.real and len(entry.shape) in _RANKS[role]]
     if role == "labels" and len(fitting) > 1:
         fitting = [n for n in fitting if len(members[n].shape) == 1 and "int" in members[n].dtype]
     if not group and not fitting:
-        # Whatever it is: the checks will say what is wrong.
+        # Later checks say what is wrong with it.
         fitting = [name for name, entry in members.items() if entry.problem != GROUP]
     if role == "weights" and len(fitting) > 1:
         return only_head(catalogue, members)
     return fitting[0] if len(fitting) == 1 else None
 
 
-def how_found(catalogue: Catalogue, weights: str) -> str | None:
-    """Which entry of a state dict was taken for the classifier, and why; None elsewhere where the
-    name says it.
-    """
+def head_reason(catalogue: Catalogue, weights: str) -> str | None:
+    """Return the reason for the choice of a classifier in a state dict; None if it is obvious."""
     tier = _tier("weights", _unwrapped(weights)[0])
     if tier == len(NAMES["weights"]) - 1:
         return f"{weights}: input embedding, as there is no output head of that name"
@@ -398,9 +427,13 @@ def how_found(catalogue: Catalogue, weights: str) -> str | None:
 
 
 def _find_unnamed_features(
-    catalogue: Catalogue, group: str, roles: dict[str, str], taken: Collection[str]
+    catalogue: Catalogue, group: str, roles: dict[str, str], option_names: Collection[str]
 ) -> None:
-    """Where there are labels, the one matrix of as many rows whose name says nothing."""
+    """Add the only matrix without a telling name as features, if it has a row for each label.
+
+    Raises:
+        DataError: there are several.
+    """
     rows = catalogue.entries[roles["labels"]].shape[:1] if "labels" in roles else None
     rest = [
         name
@@ -408,7 +441,7 @@ def _find_unnamed_features(
         if entry.real
         and len(entry.shape) == 2
         and rows in (None, entry.shape[:1])
-        and name not in (*roles.values(), *taken)
+        and name not in (*roles.values(), *option_names)
         and not _roles_by_name(name.removeprefix(group))
     ]
     if len(rest) == 1:
@@ -421,17 +454,17 @@ def _find_unnamed_features(
         )
 
 
-def _role_of(catalogue: Catalogue, name: str, near: str, elsewhere: Collection[str]) -> str:
-    """What a dataset is that the user named without saying."""
+def _role_of(catalogue: Catalogue, name: str, group: str, option_roles: Collection[str]) -> str:
+    """Return the role of a dataset that the user named without its role."""
     roles = ("weights", "features", "logits", "labels", "bias")
-    if by_name := _roles_by_name(name.removeprefix(near)):
+    if by_name := _roles_by_name(name.removeprefix(group)):
         return min(by_name, key=roles.index)
-    if "labels" in elsewhere:
+    if "labels" in option_roles:
         return "features"
-    labels = find_role(catalogue, "labels", near) or find_role(catalogue, "labels")
+    labels = find_role(catalogue, "labels", group) or find_role(catalogue, "labels")
     rows = catalogue.entries[name].shape[:1]
-    alike = labels is not None and catalogue.entries[labels].shape[:1] == rows
-    return "features" if alike and "features" not in elsewhere else "weights"
+    labelled = labels is not None and catalogue.entries[labels].shape[:1] == rows
+    return "features" if labelled and "features" not in option_roles else "weights"
 
 
 def _roles_by_name(name: str) -> set[str]:
@@ -440,10 +473,10 @@ def _roles_by_name(name: str) -> set[str]:
 
 def _members(catalogue: Catalogue, group: str) -> Iterable[tuple[str, Entry]]:
     covered = catalogue.snapshots_in == "snapshots/" and not catalogue.prefixes
-    elsewhere = () if covered else map(catalogue.snapshot_prefix, catalogue.snapshots)
-    apart = ("state/", "snapshots/", *elsewhere)
+    snapshots = () if covered else map(catalogue.snapshot_prefix, catalogue.snapshots)
+    separate = ("state/", "snapshots/", *snapshots)
     for name, entry in catalogue.entries.items():
-        if name.startswith(group) and not name.removeprefix(group).startswith(apart):
+        if name.startswith(group) and not name.removeprefix(group).startswith(separate):
             yield name, entry
 
 
@@ -452,19 +485,19 @@ def _tier(role: str, bare: str) -> int | None:
 
 
 def _unwrapped(name: str) -> tuple[str, int]:
-    """The name without the wrappers before it, and how many there were."""
+    """Return the name without its wrappers, and their number."""
     parts = name.replace("/", ".").removesuffix(":0").split(".")
     bare = [*dropwhile(_WRAPPERS.__contains__, parts[:-1]), parts[-1]]
     return ".".join(bare), len(parts) - len(bare)
 
 
 def _group(catalogue: Catalogue, key: str) -> str | None:
-    """`key/` or `key.` where the key is no dataset but begins the names of some."""
+    """Return `key/` or `key.` if the key is not a dataset but a prefix of datasets; else None."""
     name = key.strip("/")
     if name in catalogue.entries and catalogue.entries[name].problem != GROUP:
         return None
-    begun = (p for p in (f"{name}/", f"{name}.") if any(e.startswith(p) for e in catalogue.entries))
-    return next(begun, None)
+    groups = (f"{name}/", f"{name}.")
+    return next((g for g in groups if any(e.startswith(g) for e in catalogue.entries)), None)
 
 
 def _place(group: str) -> str:

@@ -1,11 +1,11 @@
-"""One call of `measure`: its sources, row after row, and the files that are written."""
+"""One call of `measure`: it measures its sources row by row, and writes the output files."""
 
 import os
 import time
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from gnc_cli import __version__
 from gnc_cli.collapse.class_rows import write_merges, write_per_class
@@ -28,17 +28,17 @@ if TYPE_CHECKING:
 
 def run(call: Measure) -> MeasureResult:
     """Measure the one set of a call; see `api.measure`."""
-    series = run_series(call, several=False)
+    series = run_series(call, allow_several=False)
     if not series.rows:
         raise StoppedError("interrupted before the samples were read; nothing was measured")
     return series.rows[0]
 
 
-def run_series(call: Measure, *, several: bool = True) -> MeasureSeries:
-    """Measure every set of a call, and write what it asks for; see `api.measure_series`.
+def run_series(call: Measure, *, allow_several: bool = True) -> MeasureSeries:
+    """Measure every set of a call, and write its output files; see `api.measure_series`.
 
     Raises:
-        UsageError: the call may have several rows, and `several` is False.
+        UsageError: the call may have several rows, and `allow_several` is False.
     """
     started = time.monotonic()
     selection, conventions = selection_of(call), conventions_of(call)
@@ -64,13 +64,13 @@ def run_series(call: Measure, *, several: bool = True) -> MeasureSeries:
         if call.keeps_rows
         else None
     )
-    if reason is not None and not several:
+    if reason is not None and not allow_several:
         raise UsageError(f"measure() returns one result, and {reason}; call measure_series()")
-    drawn: list[Source] = []
+    page_sources: list[Source] = []
     if call.plot is not None and is_page(call.plot):
-        from gnc_cli.collapse.page import drawn_sources
+        from gnc_cli.collapse.page import drawable_sources
 
-        drawn = drawn_sources(call.plot, sources)
+        page_sources = drawable_sources(call.plot, sources)
     with Processes.current() as processes:
         measurer = Measurer(selection, conventions, budget, processes)
         with run_on_all(processes, lambda: _ledger(call, measurer)) as ledger:
@@ -84,7 +84,7 @@ def run_series(call: Measure, *, several: bool = True) -> MeasureSeries:
             failure.partial = series
             raise failure
         if processes.first and series.rows:
-            _write(series.rows[0] if series.single else series, call, drawn)
+            _write(series.rows[0] if series.single else series, call, page_sources)
     return series
 
 
@@ -93,19 +93,23 @@ class _KeptRow:
     """A line of a rows file."""
 
     stamp: str
-    """Of the input that it is of."""
+    """`Measurer.stamp` of the input that was measured."""
     cut_short: float | None
-    """The time limit that cut it short."""
+    """The time limit in seconds that cut it short; None if none did."""
     row: MeasureResult
 
     @classmethod
     def read(cls, line: dict[str, Any]) -> "_KeptRow":
-        """The line's JSON object as a record; ValueError names the field that is wrong."""
-        return read_plain(cls, {**line, "row": line})
+        """Return the line's JSON object as a record.
+
+        Raises:
+            ValueError: a field is wrong; the message names it.
+        """
+        return cast("_KeptRow", read_plain(cls, {**line, "row": line}))
 
 
 def selection_of(call: Measure) -> Selection:
-    """Return the datasets that are measured, and how they are read."""
+    """Return the datasets that are measured, and the options for reading them."""
     return Selection(
         files=call.files,
         roles={role: data for role in ROLES if (data := getattr(call, role)) is not None},
@@ -120,16 +124,20 @@ def selection_of(call: Measure) -> Selection:
 
 
 def conventions_of(call: Measure) -> Conventions:
-    """Return how the numbers of a row are formed; a wrong line of the table is known before
-    anything is read.
+    """Return the conventions of a call.
+
+    The user's table of codes and the file of `--reference` are checked before any set is read.
+
+    Raises:
+        DataError: one of them cannot be used.
     """
-    beside = (call.classes, call.class_names, call.reference, call.sets)
+    inputs = (call.classes, call.class_names, call.reference, call.sets)
     reference: Any = call.reference
-    if isinstance(reference, str):  # what is wrong with the file is known before the first row
+    if isinstance(reference, str):
         from gnc_cli.io.codefile import read_points
 
         reference = (reference, read_points(reference))
-    of_samples = call.chosen("samples") + (["head"] if call.head and not call.proves else [])
+    sample_options = call.chosen("samples") + (["head"] if call.head and not call.proves else [])
     return Conventions(
         unit=call.normalize != Normalize.OFF,
         classic=call.variants == Variants.CLASSIC,
@@ -148,13 +156,16 @@ def conventions_of(call: Measure) -> Conventions:
         feature_norm=call.feature_norm,
         sets=call.sets,
         seed=call.seed,
-        files=tuple(file for file in beside if isinstance(file, str)),
-        given={"samples": tuple(of_samples), "labels": tuple(sorted(call.chosen("labels")))},
+        files=tuple(file for file in inputs if isinstance(file, str)),
+        requirements={
+            "samples": tuple(sample_options),
+            "labels": tuple(sorted(call.chosen("labels"))),
+        },
     )
 
 
 def _ledger(call: Measure, measurer: Measurer) -> "AbstractContextManager[Ledger[_KeptRow] | None]":
-    """The rows of `--out rows.jsonl`, which the first process keeps."""
+    """Return the ledger of `--out rows.jsonl`, which only the first process has."""
     if not (call.keeps_rows and measurer.processes.first):
         return nullcontext()
     from gnc_cli.io.ledger import Ledger
@@ -170,7 +181,7 @@ def _ledger(call: Measure, measurer: Measurer) -> "AbstractContextManager[Ledger
 
 
 def _identity(call: Measure, measurer: Measurer) -> dict[str, Any]:
-    """Return what must be equal for two rows to stand in one file."""
+    """Return the options that must be equal for two rows in one file."""
     names = [name for name, p in declared(Measure).items() if "row" in p.belongs_to]
     options = {
         name: asdict(value) if isinstance(value := getattr(call, name), Lines) else value
@@ -190,26 +201,26 @@ def _measure_all(
     measurer: Measurer,
     ledger: "Ledger[_KeptRow] | None",
 ) -> tuple[MeasureSeries, DataError | None]:
-    """One row after the other; those that the ledger holds already are not measured again.
+    """Measure one row after the other, except those that the ledger has already.
 
     Returns:
         The series, and the DataError that ended it, if one did.
     """
     processes = measurer.processes
     limit, interruption = call.time_limit, Deadline(None, call.interrupt)
-    kept_rows = [] if ledger is None else ledger.rows
-    earlier = {kept.row.key: kept for kept in kept_rows}
-    written = [kept.row.key for kept in kept_rows]
-    done: dict[Any, tuple[str, float | None]] = processes.all_gather(
-        {key: (kept.stamp, kept.cut_short) for key, kept in earlier.items()}
+    ledger_rows = [] if ledger is None else ledger.rows
+    earlier = {line.row.key: line for line in ledger_rows}
+    ledger_keys = [line.row.key for line in ledger_rows]
+    stamps: dict[Any, tuple[str, float | None]] = processes.all_gather(
+        {key: (line.stamp, line.cut_short) for key, line in earlier.items()}
     )[0]
     fresh: list[MeasureResult] = []
     interrupted, skipped, failure = False, 0, None
-    for at, source in enumerate(sources):
+    for index, source in enumerate(sources):
         keys = [(source.file, source.snapshot, d) for d in call.prefix_dims or (None,)]
         try:
             stamp = measurer.stamp(source) if call.keeps_rows else ""
-            if all(_is_done(done.get(key), stamp, limit) for key in keys):
+            if all(_is_current(stamps.get(key), stamp, limit) for key in keys):
                 skipped += len(keys)
                 continue
             with source.open() as samples:
@@ -224,7 +235,7 @@ def _measure_all(
             failure = error
             break
         if any(processes.all_gather(interruption.interrupted)):
-            # Its brackets are valid, and wide.
+            # The brackets of an interrupted row are valid, but wide.
             fresh += [replace(row, interrupted=True) for row in measured]
             interrupted = True
             break
@@ -233,16 +244,16 @@ def _measure_all(
             if ledger is not None:
                 cut_short = limit if row.cut_short else None
                 ledger.append(row.to_json() | {"stamp": stamp, "cut_short": cut_short})
-                written.append(row.key)
+                ledger_keys.append(row.key)
             if call.on_row is not None:
                 call.on_row(row)
         if call.progress is not None and len(sources) > 1:
-            call.progress("rows", at + 1, len(sources), (at + 1) / len(sources))
-    last = {key: number for number, key in enumerate(written)}
-    if ledger is not None and len(last) < len(written):
-        ledger.drop({*range(len(written))} - {*last.values()})
-    # The last row of each set, by epoch and step; else as the files stand.
-    rows = {key: kept.row for key, kept in earlier.items()}
+            call.progress("rows", index + 1, len(sources), (index + 1) / len(sources))
+    last = {key: number for number, key in enumerate(ledger_keys)}
+    if ledger is not None and len(last) < len(ledger_keys):
+        ledger.drop({*range(len(ledger_keys))} - {*last.values()})
+    # The last row of each set, by epoch and step, then in the order of the files.
+    rows = {key: line.row for key, line in earlier.items()}
     rows |= {row.key: row for row in fresh}
     series = MeasureSeries(
         seconds=0.0,
@@ -254,42 +265,50 @@ def _measure_all(
     return series, failure
 
 
-def _is_done(row: tuple[str, float | None] | None, stamp: str, limit: float | None) -> bool:
-    """Whether a row that was kept is of the set as it is now, and was not cut short by less time
-    than there is now; `row` is its stamp and the limit that cut it short.
+def _is_current(row: tuple[str, float | None] | None, stamp: str, limit: float | None) -> bool:
+    """Return True if a kept row need not be measured again.
+
+    `row` is its stamp, and the time limit that cut it short. The set must be unchanged, and the
+    limit not smaller than the present one.
     """
-    known, cut_by = row or (None, None)
-    return known == stamp and (cut_by is None or (limit is not None and limit <= cut_by))
+    row_stamp, row_limit = row or (None, None)
+    return row_stamp == stamp and (row_limit is None or (limit is not None and limit <= row_limit))
 
 
-def _write(result: MeasureResult | MeasureSeries, call: Measure, drawn: Sequence[Source]) -> None:
-    """The files asked for; the rows of a ledger are in it already."""
+def _write(
+    result: MeasureResult | MeasureSeries, call: Measure, page_sources: Sequence[Source]
+) -> None:
+    """Write the output files of a call; the rows of a ledger are written already."""
     if result.out is not None and not call.keeps_rows:
         from gnc_cli.io.row_files import write_rows
 
         write_rows(result.out, result, beside=getattr(result, "witnesses", None), force=call.force)
     if call.per_class is not None and isinstance(result, MeasureResult):
-        made = {
+        provenance = {
             "command": "gnc measure",
             "file": result.file,
             "snapshot": result.snapshot,
             "policy": result.policy,
             "result": {"gnc1": result.gnc1, "gnc2": result.gnc2},
         }
-        write_per_class(call.per_class, result.per_class, force=call.force, provenance=made)
+        write_per_class(call.per_class, result.per_class, force=call.force, provenance=provenance)
     if (
         call.merge_list is not None
         and isinstance(result, MeasureResult)
-        and result.merges is not None  # else time came first, which a warning says
+        and result.merges is not None  # None if time ran out, as a warning says
     ):
         write_merges(call.merge_list, result.merges, force=call.force)
-    if drawn and call.plot is not None:
+    if page_sources and call.plot is not None:
         from gnc_cli.collapse.page import write_snapshots
 
         names = [] if call.class_names is None else read_lines(call.class_names)
         measured = {(r.file, r.snapshot): r for r in getattr(result, "rows", [result])}
         write_snapshots(
-            call.plot, drawn, names, lambda s: measured.get((s.file, s.snapshot)), result.forms
+            call.plot,
+            page_sources,
+            names,
+            lambda s: measured.get((s.file, s.snapshot)),
+            result.forms,
         )
     elif call.plot is not None:
         result.plot(call.plot)

@@ -1,8 +1,8 @@
 """Passes over the samples of one set: by blocks, in threads, and in processes under torchrun.
 
-The first pass finds class moments, the second decides on every sample by them. Each reads the rows
-once for all prefixes. Every process takes a share of the rows; the shares are merged in order of
-rank, so that all hold the same statistics. An error in one of them ends all.
+The first pass computes class moments, the second decides on every sample by them. Each reads the
+rows once for all prefixes. Every process takes a share of the rows; the shares are merged in order
+of rank, so that all processes have the same statistics. An error in one process ends all.
 """
 
 import threading
@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from gnc_cli.collapse.conventions import OWN, Budget, Conventions, HeadForm
+from gnc_cli.collapse.conventions import OWN_MEANS, Budget, Conventions, HeadForm
 from gnc_cli.collapse.prepared import Prepared
 from gnc_cli.errors import DataError
 from gnc_cli.metrics.class_moments import ClassMoments, stream_moments
@@ -40,66 +40,68 @@ from gnc_cli.runtime.distributed import Processes, run_on_all, share
 from gnc_cli.runtime.threads import accelerator, limit_threads, threads_for
 
 Spaces = Mapping[str, ClassMoments]
-"""Class moments by space, `unit` or `raw` rows: that of the GNC metrics first."""
+"""Class moments by space (`unit` or `raw` rows), that of the GNC metrics first."""
 _S = TypeVar("_S", ClassMoments, Decisions, Directions)
 
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """Class moments of one set, and of the set whose class means count."""
+    """Class moments of one set, and of the training set whose class means count."""
 
-    own: Spaces
-    """Moments of the set itself; about the means of `train`, where there are any."""
+    samples: Spaces
+    """Moments of the set itself; about the means of `train`, if there is a training set."""
     train: Spaces | None = None
-    """Moments of other data, whose class means count."""
-    means_of: str = OWN
+    """Moments of a training set, whose class means count; None: those of the set itself."""
+    means_of: str = OWN_MEANS
     """Name of the set whose class means count, in the policy."""
 
     @property
     def gnc(self) -> ClassMoments:
         """Moments in the space of the GNC metrics."""
-        return next(iter(self.own.values()))
+        return next(iter(self.samples.values()))
 
     @property
     def raw(self) -> ClassMoments | None:
-        """Moments of raw rows, for the classic metrics and NECO's."""
-        return self.own.get("raw")
+        """Moments of raw rows, for the classic metrics and NECO."""
+        return self.samples.get("raw")
 
     @property
     def centres(self) -> Spaces:
         """Moments of the set whose class means count."""
-        return self.train or self.own
+        return self.train or self.samples
 
-    def judge(self, *, unit: bool, answered: bool, own: bool = True, **more: Any) -> Judge:
-        """Return what decides on samples by these class means.
+    def judge(
+        self, *, unit: bool, answered: bool, own_means: bool = True, **classifier: Any
+    ) -> Judge:
+        """Return the judge that decides on samples by these class means.
 
         Args:
             unit: the GNC metrics are of unit rows.
             answered: the samples have an answer of a classifier.
-            own: the means are those of the samples.
-            more: fields of `Judge` about the classifier.
+            own_means: the means are those of the samples, unless there is a training set.
+            classifier: fields of `Judge` about the classifier.
         """
         means, raw = next(iter(self.centres.values())), self.centres.get("raw")
         return Judge(
             means=means.means,
             present=means.present,
             raw_means=raw.means if raw is not None and unit and answered else None,
-            own_counts=means.counts if own and self.train is None else None,
+            own_counts=means.counts if own_means and self.train is None else None,
             unit=unit,
-            **more,
+            **classifier,
         )
 
 
 @dataclass(frozen=True, eq=False)
 class Statistics:
-    """All that the samples say; nothing where there are only weights."""
+    """Statistics of the samples of a set; all None for weights without samples."""
 
     moments: Moments | None = None
     decisions: Decisions | None = None
     decided_by: str = "none"
     """Rows by which the classifier names classes: `raw rows`, `logits`, those of a form of a head,
     or `none`."""
-    judged_by: str = OWN
+    judged_by: str = OWN_MEANS
     """Name of the set whose class means are compared with a sample."""
     storage: str | None = None
     """Dtype of the features."""
@@ -107,7 +109,7 @@ class Statistics:
     ood: ClassMoments | None = None
     """Moments of raw out-of-distribution features, as one class."""
     ood_name: str | None = None
-    """Name of these in results."""
+    """Name of the out-of-distribution features in results."""
 
 
 def read_moments(
@@ -117,11 +119,15 @@ def read_moments(
     spaces: tuple[str, ...],
     train: Sequence[Spaces] | None = None,
 ) -> list[Spaces]:
-    """Return class moments by prefix of one set, read once for all.
+    """Return class moments of each prefix of one set, which is read once for all.
 
     Args:
         parts: prefixes, the widest last.
-        train: by prefix, of the set whose class means the moments are about, if it is another.
+        budget: threads, and the event that interrupts.
+        processes: the processes that share the rows.
+        spaces: kinds of rows, of `unit` and `raw`.
+        train: by prefix, the training set whose class means the moments are about; None: the means
+            of the set itself.
 
     Raises:
         DataError: a feature is not finite, or zero where it must be scaled.
@@ -133,13 +139,13 @@ def read_moments(
         for by_space in train or [{} for _ in parts]
     ]
     reading = _pass(widest, budget, processes, sum(part.d for part in parts))
-    where = [part.where["features"] for part in parts]
-    # Each worker multiplies alone; threads inside the products would wait for each other.
+    locations = [part.locations["features"] for part in parts]
+    # One thread per worker: BLAS threads of several workers would wait for each other.
     with limit_threads(1):
         moments = run_on_all(
             processes,
             lambda: stream_moments(
-                sets, _data(widest)[1], widest.K, spaces, centres, where, reading
+                sets, _data(widest)[1], widest.K, spaces, centres, locations, reading
             ),
         )
     by_part = zip(*processes.exchange(moments), strict=True)
@@ -153,21 +159,22 @@ def read_statistics(
     budget: Budget,
     processes: Processes,
 ) -> list[Statistics]:
-    """Return the statistics by prefix: decisions by the moments, and the spectrum of the features,
-    read once for all.
+    """Return the decisions by the moments, and the spectrum, of each prefix of one set.
+
+    The rows are read once for all prefixes.
 
     Raises:
         DataError: logits or weights are not finite.
         TimeoutError: interrupted.
     """
-    # A block that a thread reads for decisions is kept for the directions.
+    # Each thread keeps the block that it read for decisions, to sum its directions.
     parts = [
         replace(part, features=ColumnRows(_data(part)[0], slice(None), threading.local()))
         for part in parts
     ]
     widest = parts[-1]
-    rows, where = _data(widest)[0], widest.where["features"]
-    target = accelerator(budget.device, worthwhile=False)  # where a GPU is asked for by name
+    rows, location = _data(widest)[0], widest.locations["features"]
+    target = accelerator(budget.device, worthwhile=False)  # a GPU only if the user names it
     device = None if target is None else str(target)
     reading = _pass(widest, budget, processes, widest.K * len(parts))
 
@@ -175,13 +182,13 @@ def read_statistics(
         pairs = list(zip(parts, moments, strict=True))
         deciders: list[Decider] = [_decider(*pair, conventions, device) for pair in pairs]
         deciders += [_direction_sums(*pair, conventions.seed) for pair in pairs]
-        return stream_deciders(deciders, rows, where, reading)
+        return stream_deciders(deciders, rows, location, reading)
 
     with limit_threads(1):
         shares = processes.exchange(run_on_all(processes, decide))
-    sums = [_joined(of_decider) for of_decider in zip(*shares, strict=True)]
+    sums = [_joined(decider_shares) for decider_shares in zip(*shares, strict=True)]
     by_part = zip(parts, moments, sums[: len(parts)], sums[len(parts) :], strict=True)
-    return [_statistics(*sums_of_part, conventions, budget) for sums_of_part in by_part]
+    return [_statistics(*part_sums, conventions, budget) for part_sums in by_part]
 
 
 def read_spectrum(
@@ -193,21 +200,21 @@ def read_spectrum(
         DataError: a feature is not finite, or all are zero.
         TimeoutError: interrupted.
     """
-    (rows, labels), where = _data(samples), samples.where["features"]
+    (rows, labels), location = _data(samples), samples.locations["features"]
     reading = _pass(samples, budget, processes, samples.d)
 
-    def total(sums_of: Decider, stage: str) -> Any:
+    def total(decider: Decider, stage: str) -> Any:
         with limit_threads(1):
             sums = run_on_all(
-                processes, lambda: stream_deciders([sums_of], rows, where, reading, stage)[0]
+                processes, lambda: stream_deciders([decider], rows, location, reading, stage)[0]
             )
         return _joined(processes.exchange(sums))
 
-    moments: ClassMoments = total(partial(moment_sums, rows, labels, where), "moments")
+    moments: ClassMoments = total(partial(moment_sums, rows, labels, location), "moments")
     if not moments.N:
-        raise DataError(f"{where} holds zero rows alone; give features that are not zero")
+        raise DataError(f"{location} holds only zero rows; give features that are not zero")
     mean = total_moments(moments)[0]
-    directions = total(direction_sums(rows, labels, where, mean, seed), "directions")
+    directions = total(direction_sums(rows, labels, location, mean, seed), "directions")
     with limit_threads(threads_for(float(samples.d) ** 3, budget.threads)):
         return feature_spectrum(moments, directions, rows.shape[0], seed), moments.N
 
@@ -223,15 +230,15 @@ def check_train(train: Spaces, prepared: Prepared, name: str) -> None:
     unknown = present[~next(iter(train.values())).present[present]]
     if unknown.size:
         raise DataError(
-            f"{name} has no sample of class {prepared.kept[unknown[0]]}, which the data have; "
+            f"{name} has no sample of class {prepared.classes[unknown[0]]}, which the data have; "
             f"leave such classes out with {spelled('classes', 'FILE')}, samples of a label that "
-            f"is no class with {spelled('ignore_label', 'L')}, or take the data's own means with "
-            f"{spelled('means_from', OWN)}"
+            f"is not a class with {spelled('ignore_label', 'L')}, or take the data's own means "
+            f"with {spelled('means_from', OWN_MEANS)}"
         )
 
 
 def _data(samples: Prepared) -> tuple[Rows, np.ndarray]:
-    """Return the features, (N, d), and their labels, (N,), which there are."""
+    """Return the features, (N, d), and their labels, (N,), which must not be None."""
     assert samples.features is not None and samples.labels is not None
     return samples.features, samples.labels
 
@@ -241,8 +248,9 @@ def _joined(parts: Iterable[_S]) -> _S:
 
 
 def _pass(samples: Prepared, budget: Budget, processes: Processes, columns: int) -> Pass:
-    """Return how a process reads its share, in threads for products of this many columns. No time
-    limit counts: samples are read to their end or not at all.
+    """Return the share of rows of a process, with threads for products of this many columns.
+
+    It has no time limit: all samples are read, or the pass is interrupted.
     """
     rows, _ = _data(samples)
     return Pass(
@@ -256,7 +264,7 @@ def _pass(samples: Prepared, budget: Budget, processes: Processes, columns: int)
 def _decider(
     samples: Prepared, moments: Moments, conventions: Conventions, device: str | None
 ) -> Decider:
-    """Return what decides on the samples by class means and by the head."""
+    """Return the decider on the samples, by class means and by the head."""
     weights, bias, form = samples.weights, samples.bias, conventions.head
     if weights is not None:
         weights, bias = equivalent_head(form, weights, bias)
@@ -269,13 +277,13 @@ def _decider(
         raw_margins=form in (HeadForm.LINEAR, HeadForm.EUCLIDEAN),
         compared=form is None and samples.logits is None,
     )
-    return BlockDecider(judge, *_data(samples), samples.logits, samples.where["features"])
+    return BlockDecider(judge, *_data(samples), samples.logits, samples.locations["features"])
 
 
 def _direction_sums(samples: Prepared, moments: Moments, seed: int) -> Decider:
-    """Return what sums the directions of the samples."""
+    """Return the decider that sums the directions of the samples."""
     mean = None if moments.raw is None else total_moments(moments.raw)[0]
-    return direction_sums(*_data(samples), samples.where["features"], mean, seed)
+    return direction_sums(*_data(samples), samples.locations["features"], mean, seed)
 
 
 def _statistics(

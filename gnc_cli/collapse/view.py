@@ -1,14 +1,14 @@
-"""The tables that `gnc measure` shows: one set as a sheet, several sets one line each."""
+"""The tables that `gnc measure` shows: a report of one set, or one line per set."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from gnc_cli.brackets import Bracket
-from gnc_cli.collapse.conventions import OWN
+from gnc_cli.collapse.conventions import OWN_MEANS
 from gnc_cli.collapse.result import (
     CLASSIC,
-    MAIN,
+    MAIN_CLASSIC,
     NAMES,
     STAND_IN,
     ClassCounts,
@@ -20,7 +20,7 @@ from gnc_cli.collapse.result import (
     ReachRow,
     ReachSummary,
     WithoutDuplicates,
-    told_apart,
+    distinct_names,
 )
 from gnc_cli.console.details import details
 from gnc_cli.console.table import Cell, Styled, Table, facts
@@ -39,15 +39,16 @@ from gnc_cli.metrics.spectrum import ALL_ROWS, FeatureSpectrum
 Columns = Mapping[str, Sequence[str | None]]
 """Headings with the cells below them; one without cells is left out."""
 
-_PAIRS = 10
-"""Pairs of duplicates that are shown; --json has more."""
-_OF_A_KIND = 5
-"""Classes that a line of `--reach` names; --json has all."""
-_FEW = 5
-"""Samples of the smallest class, below which the sheet says how many there are."""
+_MAX_PAIRS = 10
+"""Number of pairs of duplicates that are shown, as fit on a screen; --json has more."""
+_MAX_REACH_CLASSES = 5
+"""Number of classes that a line of `--reach` names, as fit into it; --json has all."""
+_MIN_CLASS_SAMPLES = 5
+"""Number of samples of the smallest class below which the report shows it: the spread within a
+class of so few samples is unreliable."""
 _PLACES = ("epoch", "step", "layer", "split")
-_SHOWN = ("N", "out", "notes", "warnings", "without_duplicates", "policy.head")
-"""What stands in the title, in tables of its own and in what is said below."""
+_REPORTED_KEYS = ("N", "out", "notes", "warnings", "without_duplicates", "policy.head")
+"""Keys that the title, a separate table or the notes below show."""
 _SPECTRUM = {
     "effective_rank": "effective rank",
     "participation_ratio": "participation ratio",
@@ -58,7 +59,7 @@ _SPECTRUM = {
     "uniformity": "uniformity",
     "near_duplicates": None,
 }
-"""Figures of features without labels by key, with their columns where there are several sets."""
+"""Metrics of features without labels by key, with their columns in the table of several sets."""
 _KINDS = {
     "theorem": "optimal",
     "table": "best known",
@@ -68,16 +69,17 @@ _KINDS = {
     "pinned": "pinned",
 }
 _ABOVE_REFERENCE = "better than the code known to gnc"
-"""A ratio above 1: no record, where only gnc's own codes and constructions were compared."""
-_ROUNDING = 1e-9
-"""A ratio of 1 is computed to this."""
+"""Remark on a ratio above 1: it is not a record, since only codes known to gnc were compared."""
+_RATIO_TOLERANCE = 1e-9
+"""Excess of a ratio over 1 that rounding can cause."""
 
 
 def view(result: MeasureResult | MeasureSeries, verbose: bool) -> list[Table]:
-    """The tables for a person.
+    """Return the tables for a person.
 
     Args:
-        verbose: every figure, the worst classes, whole sources and the keys of the JSON.
+        result: one set, or several.
+        verbose: every value, the worst classes, whole sources and the keys of the JSON.
     """
     if isinstance(result, MeasureResult):
         return _set(result, verbose)
@@ -90,7 +92,7 @@ def view(result: MeasureResult | MeasureSeries, verbose: bool) -> list[Table]:
 def _set(r: MeasureResult, verbose: bool) -> list[Table]:
     places = _place(r)
     if not verbose:
-        # What the name of the snapshot says, and the step of an epoch.
+        # The name of the snapshot has the epoch and the split; the epoch implies the step.
         implied = [key for key in ("epoch", "split") if places.get(key, "-") in (r.snapshot or "")]
         implied += ["step"] if "epoch" in places else []
         places = {key: value for key, value in places.items() if key not in implied}
@@ -99,41 +101,41 @@ def _set(r: MeasureResult, verbose: bool) -> list[Table]:
     title = f"{r.file or 'arrays'}{f': {r.snapshot}' if r.snapshot else ''}   {samples}, "
     title += f"d = {count(r.d)}, " + ("no labels" if r.K is None else f"K = {count(r.K)}")
     title += f"   {place}" if place else ""
-    rows = [] if r.gnc2 is None else _sheet(r, r.gnc2)
+    rows = [] if r.gnc2 is None else _report(r, r.gnc2)
     rows += [] if r.K or r.features is None else _spectrum(r, r.features)
     tables = [facts(title, rows, forms_note(r), verbose=verbose)]
     reaches = {"reach": r.reach, "reach_sets": r.reach_sets}
-    further = [_reach(key, reach, verbose) for key, reach in reaches.items() if reach is not None]
+    extras = [_reach(key, reach, verbose) for key, reach in reaches.items() if reach is not None]
     if r.duplicates is not None and r.without_duplicates is not None:
-        further.insert(0, _duplicates(r.duplicates, r.without_duplicates))
+        extras.insert(0, _duplicates(r.duplicates, r.without_duplicates))
     if verbose:
-        tables.append(details(r, [*tables, *further], *_SHOWN))
+        tables.append(details(r, [*tables, *extras], *_REPORTED_KEYS))
         tables += [_worst(r.worst_classes)] if r.worst_classes else []
-    else:  # what was asked for beyond the sheet
+    else:  # metrics of `--variants` and `--ood`
         tables.append(details(r.variants, (), title="variants"))
-    return [*tables, *further, Table(notes=_notes([r], r.out))]
+    return [*tables, *extras, Table(notes=_notes([r], r.out))]
 
 
-def _sheet(r: MeasureResult, rho: Bracket) -> list[tuple[str, str, str, str]]:
-    """The answers, with what a remark must say and no conventions."""
+def _report(r: MeasureResult, rho: Bracket) -> list[tuple[str, str, str, str]]:
+    """Return the main metrics with necessary remarks, without conventions."""
     raw = "raw features" if r.policy.normalize == "off" else ""
-    ones, threes = r.forms.values()
-    stand_in = "" if _of_weights(r) else "class means stand in for weights; "
+    gnc1, gnc3 = r.forms.values()
+    stand_in = "" if _has_weights(r) else "class means stand in for weights; "
     inside = rho.lower == 0.0 and rho.upper <= 1e-9
     proof = "a class lies in the hull of the others" if inside else certified(rho)
     ratio = "-" if r.gnc2_ratio is None else at_least(rho, r.gnc2_ratio, share_text(r.gnc2_ratio))
-    whose = (r.policy.class_means or {}).get("ncc", OWN)
-    nearest = "nearest class mean" + ("" if whose == OWN else f" of {whose}")
-    decided = "" if r.accuracy is None else f"; classifier {share_text(r.accuracy)}{_form(r)}"
-    alone = r.accuracy if r.ncc_accuracy is None else None
+    source = (r.policy.class_means or {}).get("ncc", OWN_MEANS)
+    nearest = "nearest class mean" + ("" if source == OWN_MEANS else f" of {source}")
+    classifier = "" if r.accuracy is None else f"; classifier {share_text(r.accuracy)}{_form(r)}"
+    accuracy = r.accuracy if r.ncc_accuracy is None else None
     classic = CLASSIC if _asks_classic([r]) else {}
     rows = [
-        (NAMES[ones], figure(getattr(r, ones)), raw, ones),
+        (NAMES[gnc1], figure(getattr(r, gnc1)), raw, gnc1),
         ("GNC2", lower_end(rho, 12), stand_in + proof, "gnc2"),
         ("  ratio", ratio, _compared(r), "gnc2_ratio"),
-        (NAMES[threes], figure(getattr(r, threes)), raw, threes),
-        ("NCC accuracy", share_text(r.ncc_accuracy), nearest + decided, "ncc_accuracy"),
-        ("accuracy", share_text(alone), f"classifier{_form(r)}", "accuracy"),
+        (NAMES[gnc3], figure(getattr(r, gnc3)), raw, gnc3),
+        ("NCC accuracy", share_text(r.ncc_accuracy), nearest + classifier, "ncc_accuracy"),
+        ("accuracy", share_text(accuracy), f"classifier{_form(r)}", "accuracy"),
         *([] if r.classes is None or r.N is None else _counts(r.classes, r.K)),
         *((name, figure(getattr(r, key)), raw, key) for key, name in classic.items()),
     ]
@@ -141,7 +143,7 @@ def _sheet(r: MeasureResult, rho: Bracket) -> list[tuple[str, str, str, str]]:
 
 
 def _compared(r: MeasureResult) -> str:
-    """What the ratio is of."""
+    """Return the remark on the ratio: the reference, and the ratio of random rows."""
     if r.gnc2_reference is None:
         return ""
     by_chance = "" if (v := r.gnc2_ratio_random) is None else f"; random rows {v:.2f}"
@@ -150,25 +152,25 @@ def _compared(r: MeasureResult) -> str:
 
 
 def _counts(c: ClassCounts, K: int | None) -> Iterable[tuple[str, str, str, str]]:
-    """Classes without samples, and how few the smallest has."""
+    """Yield lines on classes without samples, and on a smallest class of few samples."""
     if c.missing:
-        more = ", ..." if c.missing > len(c.missing_labels) else ""
-        missing = f"without samples: {', '.join(map(str, c.missing_labels))}{more}"
+        ellipsis = ", ..." if c.missing > len(c.missing_labels) else ""
+        missing = f"without samples: {', '.join(map(str, c.missing_labels))}{ellipsis}"
         missing = brief(missing, 48) or f"{count(c.missing)} without samples"
         yield "classes", f"{count(c.present)} of {count(K)}", missing, "classes.present"
-    if c.min_count is not None and 0 < c.min_count < _FEW:
+    if c.min_count is not None and 0 < c.min_count < _MIN_CLASS_SAMPLES:
         single = f"classes of one sample, which add nothing to GNC1: {count(c.single_sample)}"
         extent = f"{count(c.min_count)} to {count(c.max_count)}"
         yield "samples per class", extent, single if c.single_sample else "", "classes.min_count"
 
 
 def _spectrum(r: MeasureResult, f: FeatureSpectrum) -> list[tuple[str, str, str, str]]:
-    """The dimensions of features without labels; the direction of collapse in words."""
+    """Return lines on the dimensions of features without labels, with their values at collapse."""
     pairs = "all pairs"
     if f.uniformity_error is not None:
         error = figure(f.uniformity_error, 2)
         pairs = f"{count(f.uniformity_rows)} rows drawn, standard error {error}"
-    few = "" if f.near_duplicates is not None else f"not counted beyond {count(ALL_ROWS)} rows; "
+    limit = "" if f.near_duplicates is not None else f"not counted beyond {count(ALL_ROWS)} rows; "
     rows = (
         (
             "effective rank",
@@ -205,7 +207,7 @@ def _spectrum(r: MeasureResult, f: FeatureSpectrum) -> list[tuple[str, str, str,
         (
             "near-duplicates",
             count(f.near_duplicates),
-            f"{few}rows whose cosine with another is at least {f.near_duplicate_cosine:g}",
+            f"{limit}rows whose cosine with another is at least {f.near_duplicate_cosine:g}",
         ),
     )
     return [(*row, f"features.{key}") for row, key in zip(rows, _SPECTRUM, strict=True)]
@@ -228,63 +230,63 @@ def _worst(rows: Sequence[ClassRow]) -> Table:
     return _table("classes nearest to the hull of the others", columns, ("class", "nearest"))
 
 
-def _duplicates(pairs: Sequence[DuplicatePair], left: WithoutDuplicates) -> Table:
+def _duplicates(pairs: Sequence[DuplicatePair], rest: WithoutDuplicates) -> Table:
     rows = [
         (f"{p.cosine:.9f}", f"{class_name(p.a, p.a_name)}, {class_name(p.b, p.b_name)}")
-        for p in pairs[:_PAIRS]
+        for p in pairs[:_MAX_PAIRS]
     ]
-    notes = [f"... and {count(left.pairs - len(rows))} more"] if left.pairs > len(rows) else []
+    notes = [f"... and {count(rest.pairs - len(rows))} more"] if rest.pairs > len(rows) else []
     notes.append(
         "one class is left without them, and no GNC2: raise the cosine"
-        if left.gnc2 is None
-        else f"GNC2 without them {lower_end(left.gnc2, 12)}, {count(left.classes)} classes, "
-        f"{certified(left.gnc2)}"
+        if rest.gnc2 is None
+        else f"GNC2 without them {lower_end(rest.gnc2, 12)}, {count(rest.classes)} classes, "
+        f"{certified(rest.gnc2)}"
     )
-    title = f"duplicates: {plural(left.pairs, 'pair')} of classes above {left.cosine:g}"
+    title = f"duplicates: {plural(rest.pairs, 'pair')} of classes above {rest.cosine:g}"
     return Table(title, ("cosine", "classes"), rows, notes, text=frozenset({1}))
 
 
 def _reach(key: str, reach: ReachSummary, verbose: bool) -> Table:
-    ball, where = f"in the ball |h| <= {reach.feature_norm:.6g}", " of the ball"
+    ball, domain = f"in the ball |h| <= {reach.feature_norm:.6g}", " of the ball"
     if math.isinf(reach.feature_norm):
-        ball, where = "of any norm, margins per unit of it", ""
+        ball, domain = "of any norm, margins per unit of it", ""
     kinds = {
         "cannot win": ("unreachable", reach.unreachable.lower, reach.unreachable_rows),
         "can only tie": ("ties", reach.ties.lower, reach.tied_rows),
         "not decided": ("undecided", reach.undecided, reach.undecided_rows),
     }
-    why = f"with some feature{where}; after ReLU or LayerNorm maybe with none"
+    remark = f"with some feature{domain}; after ReLU or LayerNorm maybe with none"
     rows = [
-        ("can win", count(reach.can_win), why if reach.can_win else "", f"{key}.can_win"),
+        ("can win", count(reach.can_win), remark if reach.can_win else "", f"{key}.can_win"),
         *(
-            (kind, count(int(n)), _some_of(named), f"{key}.{end}")
-            for kind, (end, n, named) in kinds.items()
+            (kind, count(int(n)), _subject_text(subjects), f"{key}.{end}")
+            for kind, (end, n, subjects) in kinds.items()
         ),
         *(
-            ("" if place else "least margins", proved(row.margin, 6), _some_of([row]), "")
-            for place, row in enumerate(reach.hardest_rows[:_OF_A_KIND])
+            ("" if place else "least margins", proved(row.margin, 6), _subject_text([row]), "")
+            for place, row in enumerate(reach.hardest_rows[:_MAX_REACH_CLASSES])
         ),
     ]
     if reach.best_possible is not None:
-        of = f"the most that the least margin of {count(reach.rivals)} unit rows can be"
-        rows.append(("possible", f"{reach.best_possible:.6f}", of, f"{key}.best_possible"))
+        remark = f"largest possible least margin of {count(reach.rivals)} unit rows"
+        rows.append(("possible", f"{reach.best_possible:.6f}", remark, f"{key}.best_possible"))
     sets = plural(reach.subjects, "set")
     subjects = f"{count(reach.subjects)} classes" if key == "reach" else sets
     title = f"reach of {subjects} against all {count(reach.rivals)} classes, features {ball}"
     return facts(title, rows, verbose=verbose)
 
 
-def _some_of(rows: Sequence[ReachRow]) -> str:
-    """The first of some classes or sets, with the bound of those that are not decided."""
+def _subject_text(rows: Sequence[ReachRow]) -> str:
+    """Return the first few classes or sets, with the bound of undecided ones."""
     texts = []
-    for row in rows[:_OF_A_KIND]:
+    for row in rows[:_MAX_REACH_CLASSES]:
         text = " + ".join(map(class_name, row.labels, row.names or [None] * len(row.labels)))
         twin = "" if row.twin is None else f" = {class_name(row.twin, row.twin_name)}"
         is_open = row.margin.lower <= 0.0 < row.margin.upper < math.inf
         bound = f" (reach at most {rounded(row.margin.upper, True, 2)})" if is_open else ""
         texts.append(text + twin + bound)
-    more = f", {count(len(rows) - len(texts))} more" if len(rows) > len(texts) else ""
-    return ", ".join(texts) + more
+    rest = f", {count(len(rows) - len(texts))} more" if len(rows) > len(texts) else ""
+    return ", ".join(texts) + rest
 
 
 # Several sets -------------------------------------------------------------------------------------
@@ -293,33 +295,33 @@ def _some_of(rows: Sequence[ReachRow]) -> str:
 def _series(series: MeasureSeries, verbose: bool) -> list[Table]:
     rows = series.rows
     files = {row.file for row in rows}
-    # Prefixes of one set: what they share stands above the table.
+    # Values that all prefixes of one set share are in the title.
     prefixes = all(r.prefix_of is not None for r in rows)
     shared = prefixes and len({(r.prefix_of, r.N, r.K) for r in rows}) == 1
     one = f"   {rows[0].file or 'arrays'}" if len(files) == 1 else ""
-    known = f", {series.skipped} of them measured before" if series.skipped else ""
+    skipped = f", {series.skipped} of them measured before" if series.skipped else ""
     places = [_place(row) for row in rows]
-    # What file, epoch and split tell apart needs no name beside them.
-    alike = len({(r.key[2], r.file, *p.items()) for r, p in zip(rows, places, strict=True)})
-    snapshots = len({r.snapshot for r in rows}) > 1 and (verbose or alike < len(rows))
+    # Rows that file, epoch and split distinguish need no names of their snapshots.
+    distinct = len({(r.key[2], r.file, *p.items()) for r, p in zip(rows, places, strict=True)})
+    snapshots = len({r.snapshot for r in rows}) > 1 and (verbose or distinct < len(rows))
     sizes = len({(r.d, r.K) for r in rows}) > 1
-    names = told_apart(r.file or "arrays" for r in rows)
+    names = distinct_names(r.file or "arrays" for r in rows)
     forms = series.forms
-    mixed = len({_of_weights(r) for r in rows if r.K}) > 1
-    where: Columns = {
+    mixed = len({_has_weights(r) for r in rows if r.K}) > 1
+    place_columns: Columns = {
         "file": [names[r.file or "arrays"] for r in rows if len(files) > 1],
         "snapshot": [r.snapshot for r in rows if snapshots],
         **{key: [place.get(key) for place in places] for key in _PLACES},
         "d": [count(r.d) for r in rows if prefixes],
     }
     columns: Columns = {
-        **where,
+        **place_columns,
         "d": [count(r.d) for r in rows if sizes or prefixes],
         "K": _column(rows if sizes and not shared else [], "K", count),
         "N": _column([] if shared else rows, "N", count),
         NAMES[forms["gnc1"]]: _column(rows, forms["gnc1"], short),
         "GNC2": [
-            None if r.gnc2 is None else proved(r.gnc2, 6) + ("" if _of_weights(r) else "*") * mixed
+            None if r.gnc2 is None else proved(r.gnc2, 6) + ("" if _has_weights(r) else "*") * mixed
             for r in rows
         ],
         "ratio": [
@@ -344,7 +346,7 @@ def _series(series: MeasureSeries, verbose: bool) -> list[Table]:
             if name is not None
         },
     }
-    title = f"Collapse{one}   {plural(len(rows), 'row')}{known}"
+    title = f"Collapse{one}   {plural(len(rows), 'row')}{skipped}"
     if shared:
         samples = "" if rows[0].N is None else f"N = {count(rows[0].N)}, "
         classes = "no labels" if rows[0].K is None else f"K = {count(rows[0].K)}"
@@ -352,8 +354,8 @@ def _series(series: MeasureSeries, verbose: bool) -> list[Table]:
     words = ("file", "snapshot", "layer", "split")
     tables = [_table(title, columns, words)]
     if _asks_classic(rows):
-        classic = {name: _column(rows, key, short) for key, name in MAIN.items()}
-        tables.append(_table("Classic metrics of raw rows", {**where, **classic}, words))
+        classic = {name: _column(rows, key, short) for key, name in MAIN_CLASSIC.items()}
+        tables.append(_table("Classic metrics of raw rows", {**place_columns, **classic}, words))
     letters = None if verbose else 50
     references = dict.fromkeys(
         f": GNC2 / {r.gnc2_reference.value:.9f}, {reference_text(r.gnc2_reference, letters)}"
@@ -364,7 +366,7 @@ def _series(series: MeasureSeries, verbose: bool) -> list[Table]:
         f": those of {r.policy.class_means['ncc']} for GNC1 and NCC"
         + (f" of split {r.split}" if r.split else "")
         for r in rows
-        if r.policy.class_means is not None and r.policy.class_means["ncc"] != OWN
+        if r.policy.class_means is not None and r.policy.class_means["ncc"] != OWN_MEANS
     )
     unbiased = any(r.accuracy is not None and "no bias" in _form(r) for r in rows)
     stand_in = any(row.policy.weights == STAND_IN for row in rows)
@@ -394,10 +396,10 @@ def _series(series: MeasureSeries, verbose: bool) -> list[Table]:
 
 
 def _table(title: str, columns: Columns, words: Sequence[str]) -> Table:
-    """A table of columns, without those that hold nothing."""
-    held = {name: cells for name, cells in columns.items() if any(cells)}
-    places = frozenset(at for at, name in enumerate(held) if name in words)
-    return Table(title, list(held), list(zip(*held.values(), strict=True)), text=places)
+    """Return a table of the columns that are not empty; those in `words` are aligned as text."""
+    filled = {name: cells for name, cells in columns.items() if any(cells)}
+    places = frozenset(index for index, name in enumerate(filled) if name in words)
+    return Table(title, list(filled), list(zip(*filled.values(), strict=True)), text=places)
 
 
 def _column(rows: Iterable[Any], key: str, text: Callable[[Any], str]) -> list[str | None]:
@@ -409,7 +411,7 @@ def _column(rows: Iterable[Any], key: str, text: Callable[[Any], str]) -> list[s
 
 
 def _notes(rows: Sequence[MeasureResult], out: str | None) -> list[Cell]:
-    """Return the heads, notes on the reading of files, the file written."""
+    """Return notes on the heads, the reading of files, and the file written."""
     heads = dict.fromkeys(f"  {row.policy.head}" for row in rows if row.policy.head is not None)
     notes = dict.fromkeys(f"  {note}" for row in rows for note in row.notes)
     return [
@@ -425,12 +427,12 @@ def _notes_named(name: str, *texts: Any) -> list[Cell]:
 
 
 def forms_note(result: Any) -> list[Cell]:
-    """Why GNC1 or GNC3 is shown centred."""
+    """Return the reason for a centred GNC1 or GNC3; empty if neither is centred."""
     return _notes_named("centred", result.centring_reason and f": {result.centring_reason}")
 
 
-def _of_weights(row: MeasureResult) -> bool:
-    """Whether GNC2 is that of a classifier's weights, not of class means in their place."""
+def _has_weights(row: MeasureResult) -> bool:
+    """Return True if GNC2 is that of a classifier's weights, not of class means."""
     return row.policy.weights == "given"
 
 
@@ -439,7 +441,7 @@ def _asks_classic(rows: Sequence[MeasureResult]) -> bool:
 
 
 def _place(row: MeasureResult) -> dict[str, str]:
-    """Epoch, step, layer and split, as far as the file says them."""
+    """Return epoch, step, layer and split, as far as the file has them."""
     return {
         key: f"{value:g}" if isinstance(value, float) else str(value)
         for key in _PLACES
@@ -448,14 +450,14 @@ def _place(row: MeasureResult) -> dict[str, str]:
 
 
 def _form(r: MeasureResult) -> str:
-    """`, no bias`, `, cosine head` and the like; empty for W h + b and for logits."""
-    decided = r.policy.spaces.get("accuracy", "")  # null rows have none
-    words = decided.replace("raw rows", "").replace(" of ", "").strip(", ")
+    """Return `, no bias`, `, cosine head` and the like; empty for W h + b and for logits."""
+    space = r.policy.spaces.get("accuracy", "")  # missing in null rows
+    words = space.replace("raw rows", "").replace(" of ", "").strip(", ")
     return f", {words}" if words not in ("", "logits") else ""
 
 
 def figure(value: float | None, digits: int = 6) -> str:
-    """A number to `digits` significant digits, with an exponent below 0.001; a dash for None."""
+    """Format a number to `digits` significant digits, below 0.001 with an exponent; - for None."""
     if value is None or math.isnan(value):
         return "-"
     if 0.0 < abs(value) < 1e-3:
@@ -464,7 +466,9 @@ def figure(value: float | None, digits: int = 6) -> str:
 
 
 def share_text(value: float | None, digits: int = 6) -> str:
-    """A share of samples to a number of decimals; a dash for None. Only the whole is 1.
+    """Format a share of samples with this number of decimals or more; `-` for None.
+
+    Only a share of exactly 1 is printed as 1.
 
     >>> share_text(0.99996, 4)
     '0.999960'
@@ -472,13 +476,14 @@ def share_text(value: float | None, digits: int = 6) -> str:
     if value is None:
         return "-"
     text = f"{value:.{digits}f}"
-    enough = value == 1.0 or digits > 8 or float(text) < 1.0
-    return text if enough else share_text(value, digits + digits // 2)
+    distinct = value == 1.0 or digits > 8 or float(text) < 1.0
+    return text if distinct else share_text(value, digits + digits // 2)
 
 
 def at_least(bracket: Bracket, value: float, text: str, digits: int = 6) -> str:
-    """`text` for `value`, which follows from the lower end; rounded down and marked where the upper
-    end is not near.
+    """Return `text` for a `value` of the lower end, or `>=` and a rounded lower bound.
+
+    The bound is used if the bracket is wider than the printed digits.
 
     >>> at_least(Bracket(0.703, 1.186), 0.7030007, "0.703001")
     '>=0.703000'
@@ -488,16 +493,17 @@ def at_least(bracket: Bracket, value: float, text: str, digits: int = 6) -> str:
     return f">={lower_end(Bracket(value, math.inf), digits)}"
 
 
-def proved(bracket: Bracket, most: int) -> str:
-    """The certified lower end to `most` digits, at least 6; marked where that is all."""
-    return at_least(bracket, bracket.lower, lower_end(bracket, most))
+def proved(bracket: Bracket, max_digits: int) -> str:
+    """Format the certified lower end to at most `max_digits` digits; `>=` marks a wide bracket."""
+    return at_least(bracket, bracket.lower, lower_end(bracket, max_digits))
 
 
 def reference_text(reference: Gnc2Reference, letters: int | None) -> str:
-    """What GNC2 is held against: how good it is, by name, of which table or version.
+    """Return the status of the reference of GNC2 with its name, source and version.
 
     Args:
-        letters: only how good it is, with the name where both take no more.
+        reference: the reference.
+        letters: only the status, with the name if both take at most this many letters; None: all.
     """
     kind = "optimal" if reference.proven else _KINDS.get(reference.kind, reference.kind)
     parts = [reference.id] if reference.id != reference.kind else []
@@ -509,12 +515,12 @@ def reference_text(reference: Gnc2Reference, letters: int | None) -> str:
 
 
 def _above_one(r: MeasureResult) -> bool:
-    """Return whether the weights are better than the code of gnc that they are compared with."""
+    """Return True if the weights are better than the code of gnc that they are compared with."""
     kind = None if r.gnc2_reference is None else r.gnc2_reference.kind
-    known = kind in ("table", "solved", "construction")
-    return known and r.gnc2_ratio is not None and r.gnc2_ratio > 1.0 + _ROUNDING
+    is_code = kind in ("table", "solved", "construction")
+    return is_code and r.gnc2_ratio is not None and r.gnc2_ratio > 1.0 + _RATIO_TOLERANCE
 
 
 def class_name(label: int, name: str | None) -> str:
-    """`cat (3)`, or the label alone."""
+    """Return the text `cat (3)`, or the label if the class has no name."""
     return str(label) if name is None else f"{name} ({label})"

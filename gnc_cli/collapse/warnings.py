@@ -1,4 +1,4 @@
-"""Warnings of a result: what to be careful about in its numbers, and why.
+"""Warnings of a result about numbers that may mislead, with the reason.
 
 Each function returns the warning, or None where there is no reason for it.
 """
@@ -17,19 +17,21 @@ from gnc_cli.metrics.gnc1 import Gnc1
 from gnc_cli.parameters import spelled
 from gnc_cli.runtime.deadline import Deadline
 
-CLOSED = 1e-6
+MAX_OPEN_SHARE = 1e-6
 """Share of the upper end that a bracket of GNC2 may leave open without a warning."""
-_MEANS_SEPARATE = 0.5
-"""Share of samples nearest to their own class mean from which on a trained classifier should name
-at least half as many right."""
-_OTHER_FORM = 0.02
-"""Difference of the accuracies of two forms of a head above which the head may be of the other."""
-_NOISE = 5.0
-"""Eigenvalues of Sigma_B up to this many times the noise of the class means may be noise."""
+_MIN_NCC_ACCURACY = 0.5
+"""NCC accuracy above which a trained classifier should have at least half of it: the features
+separate the classes, so its rows are likely to be permuted."""
+_MAX_FORM_GAIN = 0.02
+"""Gain in accuracy of another form of the head above which the head is likely to have that form:
+forms that differ in rounding or bias alone differ by less."""
+_NOISE_FACTOR = 5.0
+"""Eigenvalues of Sigma_B up to this many times the sampling noise of the class means may be noise:
+the largest of several noisy eigenvalues exceeds their mean."""
 
 
 def digits_warning(raw: np.ndarray) -> str | None:
-    """Say that weights have the digits of a 16-bit float."""
+    """Say that weights, shape (K, d), have the digits of a 16-bit float."""
     dtype = stored_digits(raw)
     if dtype not in ("bfloat16", "float16"):
         return None
@@ -53,37 +55,37 @@ def floor_warning(moments: ClassMoments, storage: str, unit: bool) -> str | None
         return None
     if trace == 0.0:
         return "the features have no spread at all within classes: GNC1 is 0, or below rounding"
-    further = "; save float64 features to see further" if storage != "float64" else ""
+    step = "; save float64 features to see further" if storage != "float64" else ""
     return (
         f"the spread within classes, {trace**0.5:.1e} of the feature's length, is at the floor of "
-        f"{storage} storage: GNC1 is rounding{further}"
+        f"{storage} storage: GNC1 is rounding{step}"
     )
 
 
-def noise_warning(forms: Mapping[str, Gnc1 | None], between: ClassMoments) -> str | None:
-    """Say that GNC1 divides by the noise of the class means, or would at collapse.
+def noise_warning(forms: Mapping[str, Gnc1 | None], moments: ClassMoments) -> str | None:
+    """Say that GNC1 divides by the sampling noise of the class means, or would at collapse.
 
-    Along a unit vector v the mean of n samples is off by `v^T Sigma_W v / n` squared on average;
-    that is the eigenvalue along v where the true class means have no component, and K GNC1 then
-    has n from v. K true class means that sum to 0 leave d - K + 1 dimensions; the noise of all of
-    these is in the one eigenvalue that is added, a mean over K: `n K / (d - K + 1)` from v.
+    Along a unit vector v the mean of n samples deviates by `v^T Sigma_W v / n` squared on average.
+    Where the true class means have no component along v, this is the eigenvalue of Sigma_B there,
+    and v adds n to K GNC1. K true class means that sum to 0 leave d - K + 1 such dimensions, whose
+    noise is in the one eigenvalue that is added, a mean over K: v adds `n K / (d - K + 1)`.
     """
-    counts = between.counts[between.present]
-    dimensions = max(1.0, (between.d - len(counts) + 1) / len(counts))
+    counts = moments.counts[moments.present]
+    dimensions = max(1.0, (moments.d - len(counts) + 1) / len(counts))
     noise = 1.0 / float((1.0 / counts).mean() * dimensions)
-    names = [key for key, form in forms.items() if form and form.largest >= noise / _NOISE]
+    names = [key for key, form in forms.items() if form and form.largest >= noise / _NOISE_FACTOR]
     if names:
-        verb = "measures" if len(names) == 1 else "measure"
+        verb = "is" if len(names) == 1 else "are"
         return (
-            f"{' and '.join(names)} {verb} noise: an eigenvalue of Sigma_B that is kept is of the "
-            "size of the noise of the class means"
+            f"{' and '.join(names)} {verb} dominated by noise: Sigma_B has an eigenvalue no larger "
+            "than the sampling noise of the class means"
         )
     centred = forms["gnc1_centred"]
-    if centred is None or len(counts) > between.d or not centred.value:
+    if centred is None or len(counts) > moments.d or not centred.value:
         return None
     return (
         f"{NOISE_TO_COME} the class means have mean 0, as at the optimum for K = {len(counts)} <= "
-        f"d = {between.d}: gnc1_centred tends to 0"
+        f"d = {moments.d}: gnc1_centred tends to 0"
     )
 
 
@@ -97,10 +99,8 @@ def coincidence_warning(weights: bool, pair: list[int], names: list[str] | None)
 
 
 def form_warning(shares: HeadAccuracies | None) -> str | None:
-    """Say that another form of the head names clearly more samples right than the linear one, by
-    which the accuracy goes.
-    """
-    if shares is None or max(shares.cosine, shares.euclidean) <= shares.linear + _OTHER_FORM:
+    """Say that another form of the head has a clearly higher accuracy than the linear one."""
+    if shares is None or max(shares.cosine, shares.euclidean) <= shares.linear + _MAX_FORM_GAIN:
         return None
     best = "cosine" if shares.cosine >= shares.euclidean else "euclidean"
     return (
@@ -113,22 +113,21 @@ def form_warning(shares: HeadAccuracies | None) -> str | None:
 def order_warning(
     accuracy: float | None, ncc_accuracy: float | None, shares: HeadAccuracies | None
 ) -> str | None:
-    """Say that the features tell the classes apart, and the classifier does not."""
-    if accuracy is None or ncc_accuracy is None or ncc_accuracy < _MEANS_SEPARATE:
+    """Say that the features separate the classes, and the classifier does not."""
+    if accuracy is None or ncc_accuracy is None or ncc_accuracy < _MIN_NCC_ACCURACY:
         return None
     if max([accuracy, *(vars(shares).values() if shares else ())]) >= ncc_accuracy / 2.0:
         return None
     return (
-        f"the nearest class mean names the class of {ncc_accuracy:.1%} of the samples, the "
-        f"classifier that of {accuracy:.1%}: are the rows of the weights, or the columns of the "
-        "logits, in the order of the labels, and of this network? (So does a classifier look that "
-        "is not trained.)"
+        f"nearest-class-mean accuracy is {ncc_accuracy:.1%}, the classifier's {accuracy:.1%}: "
+        "check that the rows of the weights, or the columns of the logits, are in the order of the "
+        "labels and of this network; an untrained classifier looks like this too"
     )
 
 
 def width_warning(rho: Bracket | None, deadline: Deadline) -> str | None:
     """Say why the bracket of GNC2 is wide."""
-    if rho is None or rho.width <= CLOSED * rho.upper or rho.upper <= CLOSED:
+    if rho is None or rho.width <= MAX_OPEN_SHARE * rho.upper or rho.upper <= MAX_OPEN_SHARE:
         return None
     if deadline.interrupted:
         return "interrupted before the bracket of GNC2 closed; it is valid, and wide"
@@ -141,14 +140,14 @@ def width_warning(rho: Bracket | None, deadline: Deadline) -> str | None:
 
 
 def label_warnings(
-    labels: np.ndarray | None, ignored: tuple[str, ...], alone: bool
+    labels: np.ndarray | None, ignored: tuple[str, ...], labels_only: bool
 ) -> list[str | None]:
-    """Say that labels may be no class numbers, and how many samples are left out.
+    """Say that labels may not be class numbers, and how many samples are left out.
 
     Args:
-        labels: as in the file.
-        ignored: labels that are left out, besides -1 and -100.
-        alone: the labels alone say what K is.
+        labels: as in the file, shape (N,); None without labels.
+        ignored: labels that are left out, in addition to -1 and -100.
+        labels_only: K follows from the labels only.
     """
     if labels is None:
         return []
@@ -156,4 +155,4 @@ def label_warnings(
     if count or ignored:
         *marks, last = (*IGNORED, *ignored)
         omitted = f"{count} of {len(labels)} samples have label {', '.join(marks)} or {last}"
-    return [suspicion(labels) if alone else None, omitted and f"{omitted}: left out"]
+    return [suspicion(labels) if labels_only else None, omitted and f"{omitted}: left out"]

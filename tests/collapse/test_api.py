@@ -242,7 +242,7 @@ def test_coherence_is_that_of_all_pairs(
     assert found.possible.lower >= np.sqrt(found.welch) - 1e-11  # Welch's first bound
     assert found.possible.upper == (0.0 if K == 4 else found.largest)
     assert measure(weights=W, normalize="off").coherence is None
-    monkeypatch.setattr("gnc_cli.collapse.metric_groups._PRODUCTS_OF_PAIRS", 100.0)
+    monkeypatch.setattr("gnc_cli.collapse.metric_groups._MAX_PAIR_PRODUCTS", 100.0)
     assert measure(weights=W).coherence == replace(found, largest=None, possible=None)
     assert measure(weights=W, per_class=tmp_path / "c.csv").coherence == found
 

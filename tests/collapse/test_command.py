@@ -153,7 +153,7 @@ BAD_OPTIONS: list[tuple[tuple[str, ...], str]] = [
     (("run.h5", "--duplicates", "-2"), "at least -1"),
     (("run.h5", "--duplicates", "0.9", "--normalize", "off"), "--normalize off"),
     (("run.h5", "--min-count", "0"), "at least 1"),
-    (("run.h5", "--reference", "3"), "--reference 3 is no one-vs-rest distance"),
+    (("run.h5", "--reference", "3"), "--reference 3 is not a one-vs-rest distance"),
     (("run.h5", "--out", "-"), "--csv"),
     (("run.h5", "--out", "rows.npz"), ".json"),
     (("run.h5", "--per-class", "c.json"), ".h5"),

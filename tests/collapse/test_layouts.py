@@ -111,7 +111,7 @@ def test_the_only_bias_belongs_to_the_weights(tmp_path: Path) -> None:
 def test_permuted_rows_are_a_hint(order: list[int]) -> None:
     found: Any = measure(features=H, labels=Y, weights=W[order])
     (warning,) = told(found)
-    assert "the classifier that of" in warning and "order of the labels" in warning
+    assert "the classifier's" in warning and "order of the labels" in warning
     assert not told(measure(features=H, labels=Y, weights=W))
 
 
@@ -481,7 +481,7 @@ def labels_file(folder: Path, labels: np.ndarray) -> Path:
 def test_rows_of_many_files_are_known_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gnc_cli.collapse.dataset._MOST_OPEN", 1)
+    monkeypatch.setattr("gnc_cli.collapse.dataset._MAX_OPEN_FILES", 1)
     files = []
     for number in range(3):
         bits = (H.astype("f4").view("u4") >> 16).astype("u2") + np.uint16(number)

@@ -173,7 +173,7 @@ def test_proofs_are_written(tmp_path: Path, head: dict[str, np.ndarray]) -> None
 
 
 BAD: list[tuple[dict[str, Any], str]] = [
-    ({"sets": "random:30:2"}, "needs 1 to 29 classes a set"),
+    ({"sets": "random:30:2"}, "requires 1 to 29 classes per set"),
     ({"sets": "random:2"}, "give random:2:1000 for 1000 sets of 2"),
     ({"sets": [range(K)]}, "the set holds all 30 classes"),
     ({"sets": [[0, K]]}, "'30' is no class; expected a label from 0 to 29"),

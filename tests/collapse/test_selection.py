@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gnc_cli import measure_series
 from gnc_cli.collapse.files import File, expand, natural_key
 from gnc_cli.collapse.sources import Source
 from gnc_cli.errors import DataError, UsageError
@@ -54,7 +55,7 @@ def test_snapshots_are_rows_in_order_of_their_epoch(tmp_path: Path) -> None:
     with sources[0].open() as samples:
         assert samples.labels is not None and samples.labels.tolist() == [1, 0, 1, 0]
         assert np.array_equal(samples.weights, W)
-        assert samples.where["features"].endswith("'snapshots/c/features'")
+        assert samples.locations["features"].endswith("'snapshots/c/features'")
     with sources[2].open() as samples:
         assert samples.labels is not None and samples.labels.tolist() == Y.tolist()
         assert np.array_equal(samples.weights, 3 * W)
@@ -134,6 +135,18 @@ def test_selecting_nothing(tmp_path: Path) -> None:
         sources_of([path], select=[("epoch", "7")])
     with pytest.raises(UsageError, match="select epok.*epoch, file, snapshot"):
         sources_of([path], select=[("epok", "7")])
+
+
+def test_a_value_that_no_row_has_is_named(tmp_path: Path) -> None:
+    """`split=train,epoch=5` is two values of `split`, and once measured every epoch."""
+    snapshots = {str(e): {"features": H, "epoch": e, "split": "train"} for e in (0, 5)}
+    path = str(run(tmp_path / "a.h5", snapshots, {"labels": Y}))
+    with pytest.raises(DataError, match=r"no row has split epoch=5.* train; give .*epoch=5.* by"):
+        measure_series(path, select=["split=train,epoch=5"])
+    with pytest.raises(DataError, match="no row has epoch 7, and there are 0, 5; drop it"):
+        sources_of([path], select=[("epoch", [5, 7])])
+    rows = measure_series(path, select=["split=train", "epoch=0..9"]).rows
+    assert [row.epoch for row in rows] == [0, 5]
 
 
 @given(st.lists(st.integers(0, 10**6), min_size=1), st.text("ab_", max_size=3))

@@ -37,7 +37,7 @@ def read(source: Source) -> dict[str, Any]:
             if found[name] is not None:
                 found[name] = found[name].read(0, found[name].shape[0])
         found = {name: array for name, array in found.items() if array is not None}
-        assert found.keys() == samples.where.keys()
+        assert found.keys() == samples.locations.keys()
     kinds = {"labels": np.int64, "weights": np.float64, "bias": np.float64}
     assert all(found[name].dtype == kinds[name] for name in kinds.keys() & found.keys())
     return found

@@ -105,7 +105,7 @@ def test_training_means_of_other_words_are_refused(
     train = table(data).rename_columns(["emb", "_", "y"])
     parquet.write_table(train, tmp_path / "train.parquet")
     options: dict[str, Any] = {"means_from": tmp_path / "train.parquet"}
-    with pytest.raises(DataError, match="and those measured are other words"):
+    with pytest.raises(DataError, match="and those measured are different words"):
         measure(tmp_path / "test.parquet", **options)
     result = measure(tmp_path / "test.parquet", **options, class_names=WORDS.tolist(), K=K)
     means = measure(features=data["features"], labels=data["labels"]).ncc_accuracy

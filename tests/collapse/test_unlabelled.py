@@ -129,10 +129,10 @@ def test_weights_without_labels_name_a_step_that_works(
 ) -> None:
     del data["labels"]
     path = save(tmp_path / "f.h5", data)
-    with pytest.raises(DataError, match="no labels; give .*or the features alone: features="):
+    with pytest.raises(DataError, match="no labels; give .*or the features only: features="):
         measure(path)
     assert measure(features=f"{path}:features").K is None
-    with pytest.raises(DataError, match="holds zero rows alone"):
+    with pytest.raises(DataError, match="holds only zero rows"):
         measure(features=np.zeros((3, 2)))
 
 

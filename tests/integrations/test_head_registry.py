@@ -262,7 +262,7 @@ def test_heads_of_two_matrices_prove_nothing(gnc: Any, tmp_path: Path, name: str
     )
     run = gnc("measure", str(tmp_path), "--reach")
     assert run.exit_code == 3 and "nothing is proved of the network" in run.stderr
-    (named,) = re.findall(r"(--weights \S+) for this layer alone", run.stderr)
+    (named,) = re.findall(r"(--weights \S+) for this layer only", run.stderr)
     assert gnc("measure", *named.split(), "--reach").exit_code == 0
 
 
