@@ -43,6 +43,9 @@ _BLOCK_BYTES = 64 << 20
 """Working memory for products with all rows."""
 _FEW_DIMENSIONS = 24
 """Below, exact projections are as fast as approximate ones, and too short for threads."""
+_NUMPY_ONLY = 3e6
+"""Classes times squares of dimensions (of 64 at least) up to which SciPy's solvers save less time
+than they take to load, half a second."""
 _FIRST_BATCH = 8
 """Classes in the first batch; each has twice as many as the last. A good upper bound early prunes
 the rest, and a deadline leaves few classes half done."""
@@ -161,12 +164,14 @@ class HullSearch:
         moderate = 1e-9 < float(self.norms.max()) < 1e9
         self.small = W.astype(np.float32) if K > _SINGLE and moderate else None
         self.products = products(W, self.small)
+        self.numpy_only = len(classes) * max(d, 64) ** 2 <= _NUMPY_ONLY
         self._libraries: ThreadpoolController | None = None
         self.batch = max(1, _BLOCK_BYTES // (2 * 8 * K))
         self.start = min(K - 1, max(40, min(2 * d, 96)))
         # Near a simplex most rows carry the projection: begin with all of them there.
-        if self.start < K - 1 <= d and 2 * np.count_nonzero(min_norm_point(W[0] - W[1:])[1]) > K:
-            self.start = K - 1
+        if self.start < K - 1 <= d:
+            weights = min_norm_point(W[0] - W[1:], numpy_only=self.numpy_only)[1]
+            self.start = K - 1 if 2 * np.count_nonzero(weights) > K else self.start
         self.directions = unit_or_zero(W[classes])
         self.lower = np.zeros(len(classes))
         other = np.where(classes == 0, 1, 0)
@@ -337,7 +342,8 @@ class HullSearch:
         if self.W.shape[1] < _FEW_DIMENSIONS:
             return nullcontext()
         if self._libraries is None:
-            import scipy.linalg  # noqa: F401  # its own BLAS is to be found too
+            if not self.numpy_only:
+                import scipy.linalg  # noqa: F401  # its own BLAS is to be found too
             from threadpoolctl import ThreadpoolController
 
             self._libraries = ThreadpoolController()
@@ -349,7 +355,7 @@ class HullSearch:
         earlier = self.supports[k]
         # A single row is a first bound, not a guess of the rows that carry the projection.
         start = np.flatnonzero(np.isin(rows, earlier)) if earlier.size > 1 else None
-        x, weights = min_norm_point(V, start)
+        x, weights = min_norm_point(V, start, numpy_only=self.numpy_only)
         if careful:
             scale = float(np.linalg.norm(V, axis=1).max())
             weights = wolfe(V / scale, weights) if scale > 0.0 else weights

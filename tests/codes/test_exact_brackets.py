@@ -128,10 +128,12 @@ def check_every_bracket(W: np.ndarray) -> None:
 
 
 def check_as_large(W: np.ndarray) -> None:
-    """As `check_every_bracket`, by what large codes are looked at with: float32, small batches."""
+    """As `check_every_bracket`, by what large codes are looked at with: float32, small batches,
+    SciPy's solvers."""
     with pytest.MonkeyPatch.context() as patch:
-        for name, value in {"_SINGLE": 0, "_FEW_DIMENSIONS": 0, "_FIRST_BATCH": 1}.items():
-            patch.setattr(module, name, value)
+        for name in ("_SINGLE", "_FEW_DIMENSIONS", "_NUMPY_ONLY"):
+            patch.setattr(module, name, 0)
+        patch.setattr(module, "_FIRST_BATCH", 1)
         check_every_bracket(W)
 
 
