@@ -15,6 +15,7 @@ what a careful projection on it has reached.
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -169,9 +170,9 @@ class HullSearch:
         self.batch = max(1, _BLOCK_BYTES // (2 * 8 * K))
         self.start = min(K - 1, max(40, min(2 * d, 96)))
         # Near a simplex most rows carry the projection: begin with all of them there.
-        if self.start < K - 1 <= d:
-            weights = min_norm_point(W[0] - W[1:], numpy_only=self.numpy_only)[1]
-            self.start = K - 1 if 2 * np.count_nonzero(weights) > K else self.start
+        project = partial(min_norm_point, numpy_only=self.numpy_only)
+        if self.start < K - 1 <= d and 2 * np.count_nonzero(project(W[0] - W[1:])[1]) > K:
+            self.start = K - 1
         self.directions = unit_or_zero(W[classes])
         self.lower = np.zeros(len(classes))
         other = np.where(classes == 0, 1, 0)

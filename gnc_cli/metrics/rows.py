@@ -368,8 +368,7 @@ def read_by_class(
     for a, b in pairwise(np.unique(cuts).tolist()):
         part = order[a:b]
         raw = np.array(stored[part], dtype=np.float64, order="C")
-        made = _in_spaces(raw, norms[part], spaces)
-        yield RowBlock(part, chosen[a:b], made, norms[part])
+        yield RowBlock(part, chosen[a:b], _in_spaces(raw, norms[part], spaces), norms[part])
 
 
 def _check_norms(norms: np.ndarray, index: np.ndarray, spaces: Sequence[str], where: str) -> None:
@@ -385,14 +384,11 @@ def _check_norms(norms: np.ndarray, index: np.ndarray, spaces: Sequence[str], wh
 
 def _in_spaces(raw: np.ndarray, norms: np.ndarray, spaces: Sequence[str]) -> dict[str, np.ndarray]:
     """Return float64 rows (n, d) by space; `raw` is overwritten where it is not asked for."""
-    made: dict[str, np.ndarray] = {}
-    if "unit" in spaces:
-        made["unit"] = np.multiply(
-            raw, (1.0 / norms)[:, None], out=None if "raw" in spaces else raw
-        )
-    if "raw" in spaces:
-        made["raw"] = raw
-    return made
+    out = None if "raw" in spaces else raw
+    return {
+        space: raw if space == "raw" else np.multiply(raw, (1.0 / norms)[:, None], out=out)
+        for space in spaces
+    }
 
 
 def refuse_rows(
