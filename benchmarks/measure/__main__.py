@@ -34,10 +34,11 @@ TITLES = {
     "recipe": "### GNC2 beside the subgradient recipe",
 }
 NOTES = {
-    "plain": "`script` is blocked NumPy in float64 without GNC2, margins, leave-one-out accuracy and "
-    "spectrum; with `classic` it computes NC1 to NC4 as well. `measure` does so with `none`, too, up "
-    "to 5000 classes: the rows `classic` compare equal work. `sample part` is all of `measure`, its "
-    "start included, but GNC2. Best of the rounds; ratios are medians, with their range.",
+    "plain": "`script` is blocked NumPy in float64 without GNC2, margins, leave-one-out accuracy "
+    "and spectrum; with `classic` it computes NC1 to NC4 as well. `measure` does so with `none`, "
+    "too, up to 5000 classes: the rows `classic` compare equal work. `sample part` is all of "
+    "`measure`, its start included, but GNC2. Best of the rounds; ratios are medians, with their "
+    "range.",
     "start": "Processor time of whole processes on one thread, medians.",
     "moments": "`needed` is the raw read through h5py, `D^T D`, `M^T M` and `eigh`; `script` is "
     "plain NumPy in float64, two passes, the features already in memory. In turns in one process. "
