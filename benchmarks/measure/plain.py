@@ -105,7 +105,7 @@ def script(file: str, variants: str) -> dict[str, float]:
     if variants == "classic":
         figures |= {"nc1": gnc1(within[1], raw_centred), "nc4": raw_agree / N}
         figures |= classic(raw_centred, W, spread / counts[:, 0])
-        figures |= evenness(unit_rows(means[0]), "", "_means")
+        figures |= evenness(unit_rows(means[1]), "", "_means")
         figures |= evenness(units, "_weights", "_weights")
     return figures
 
@@ -172,8 +172,9 @@ def ours(file: str, variants: str) -> tuple[dict[str, float], float]:
 
     assemble.gnc2_detail = timed  # type: ignore[assignment]
     result = measure(file, threads=1, variants=variants)
-    found = {name.rpartition(".")[2]: value for name, value in result.flat().items()}
-    return {name.removeprefix("gnc/"): value for name, value in found.items()}, spent
+    values = {k: v for k, v in result.flat().items() if isinstance(v, float) and "classes" not in k}
+    found = {name.rpartition(".")[2].removeprefix("gnc/"): value for name, value in values.items()}
+    return found, spent
 
 
 def processor_time(*args: str) -> tuple[float, str]:
@@ -249,7 +250,7 @@ def main() -> None:
     options = parser.parse_args()
     if options.run == "ours":
         found, spent = ours(options.file, options.variants)
-        print(spent, {name: value for name, value in found.items() if isinstance(value, float)})
+        print(spent, found)
         return
     if options.run == "script":
         print(script(options.file, options.variants))
