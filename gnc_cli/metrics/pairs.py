@@ -282,21 +282,7 @@ def _cosines(W: np.ndarray, i: np.ndarray, j: np.ndarray, threshold: float) -> n
 
 def _join(parents: np.ndarray, i: np.ndarray, j: np.ndarray) -> None:
     """Union of the groups of paired rows, in place; every row points at the first of its group."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    a, b = parents[i], parents[j]
-    apart = a != b
-    if not apart.any():
-        return
-    # Only the groups that meet here are looked at, by their first rows.
-    heads, places = np.unique(np.concatenate([a[apart], b[apart]]), return_inverse=True)
-    n, m = len(heads), int(apart.sum())
-    places = places.astype(np.int32)  # SciPy before 1.12 joins no others
-    graph = coo_array((np.ones(m, dtype=bool), (places[:m], places[m:])), shape=(n, n))
-    groups = connected_components(graph, directed=False)[1]
-    first = np.full(int(groups.max()) + 1, len(parents))
-    np.minimum.at(first, groups, heads)
-    moved = np.arange(len(parents))
-    moved[heads] = first[groups]
-    parents[:] = moved[parents]
+    while (apart := (a := parents[i]) != (b := parents[j])).any():
+        np.minimum.at(parents, np.maximum(a, b)[apart], np.minimum(a, b)[apart])
+        while (parents[parents] < parents).any():
+            parents[:] = parents[parents]

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -26,6 +27,10 @@ T = TypeVar("T")
 
 _BLOCK_BYTES = 16 << 20
 """Of a block as float64: large enough for fast products, small enough for the cache."""
+_ROWS_AT_ONCE = 256
+"""Rows that are worked on at a time where they shall stay in the cache."""
+_WIDEST = 4
+"""Blocks, as stored, that are sorted by class together."""
 
 
 class Rows(Protocol):
@@ -266,10 +271,14 @@ class Pass:
     progress: Progress | None = None
     """Called after each block with stage, rows done, rows, share done."""
 
-    def spans(self, rows: Rows) -> list[tuple[int, int]]:
-        """Return the ends (start, stop) of the blocks."""
+    def spans(self, rows: Rows, wanted: int = 0) -> list[tuple[int, int]]:
+        """Return the ends (start, stop) of the blocks, of about `wanted` rows where that is more
+        than usual, but of four usual blocks at most.
+        """
         first, end = self.span or (0, rows.shape[0])
         step = block_rows(rows, self.block)
+        if self.block is None:
+            step *= max(1, min(_WIDEST, -(-wanted // step)))
         return [(first + start, first + stop) for start, stop in blocks(end - first, step)]
 
     def watched(
@@ -340,21 +349,50 @@ def read_block(
     stored = rows.read(start, stop)[kept] if stop > start else np.empty((0, rows.shape[1]))
     raw = np.array(stored, dtype=np.float64, order="C")
     norms = row_norms(raw)
-    index = np.arange(start, stop)[kept]
+    _check_norms(norms, np.arange(start, stop)[kept], spaces, where)
+    labels = chosen[kept].astype(np.int64, copy=False)
+    return RowBlock(kept, labels, _in_spaces(raw, norms, spaces), norms)
+
+
+def read_by_class(
+    rows: Rows, labels: np.ndarray, spaces: Sequence[str], where: str, start: int, stop: int
+) -> Iterator[RowBlock]:
+    """Yield the rows of `read_block` sorted by class, in blocks of about half the usual size: no
+    class is in two of them, and rows of one class stay in order.
+    """
+    chosen, step = labels[start:stop], max(1, block_rows(rows) // 2)
+    order = np.argsort(chosen, kind="stable")[np.count_nonzero(chosen < 0) :]
+    stored = rows.read(start, stop) if stop > start else np.empty((0, rows.shape[1]))
+    parts = (stored[a:b].astype(np.float64) for a, b in blocks(len(stored), _ROWS_AT_ONCE))
+    norms = np.concatenate([np.zeros(0), *map(row_norms, parts)])
+    kept = np.sort(order)
+    _check_norms(norms[kept], start + kept, spaces, where)
+    chosen = chosen[order].astype(np.int64)
+    cuts = np.append(np.searchsorted(chosen, chosen[::step]), len(chosen))
+    for a, b in pairwise(np.unique(cuts).tolist()):
+        part = order[a:b]
+        raw = np.array(stored[part], dtype=np.float64, order="C")
+        yield RowBlock(part, chosen[a:b], _in_spaces(raw, norms[part], spaces), norms[part])
+
+
+def _check_norms(norms: np.ndarray, index: np.ndarray, spaces: Sequence[str], where: str) -> None:
+    """Refuse rows, numbered by `index`, that `read_block` refuses, by their norms, (n,)."""
     refuse_rows(~np.isfinite(norms), index, f"{where} holds NaN or infinity", "mend or remove it")
-    made: dict[str, np.ndarray] = {}
     if "unit" in spaces:
         what = f"{where} holds zero rows, which have no direction"
         advice = f"remove them, or measure with {spelled('normalize', 'off')}"
         refuse_rows(norms == 0.0, index, what, advice, ZeroRowsError)
         what = f"{where} holds rows whose squares leave the numbers of float64"
         refuse_rows((norms < 1e-150) | (norms > 1e150), index, what, "divide all rows by one norm")
-        unit = raw.copy() if "raw" in spaces else raw
-        unit *= (1.0 / norms)[:, None]
-        made["unit"] = unit
-    if "raw" in spaces:
-        made["raw"] = raw
-    return RowBlock(kept, chosen[kept].astype(np.int64, copy=False), made, norms)
+
+
+def _in_spaces(raw: np.ndarray, norms: np.ndarray, spaces: Sequence[str]) -> dict[str, np.ndarray]:
+    """Return float64 rows (n, d) by space; `raw` is overwritten where it is not asked for."""
+    out = None if "raw" in spaces else raw
+    return {
+        space: raw if space == "raw" else np.multiply(raw, (1.0 / norms)[:, None], out=out)
+        for space in spaces
+    }
 
 
 def refuse_rows(
