@@ -152,7 +152,8 @@ def test_wolfe_on_small_integers(V: np.ndarray, start: int) -> None:
     lower, upper = ends(V, weights @ V, weights)
     assert upper <= first
     assert upper - lower < 1e-12 or upper < 1e-7
-    assert upper == pytest.approx(witness(V), abs=3e-6)
+    # The witness minimises the square, of which 1e-8 is within its tolerance at the origin.
+    assert upper == pytest.approx(witness(V), abs=3e-6 if upper > 1e-7 else 1e-4)
 
 
 @given(
