@@ -151,7 +151,7 @@ class Accumulated:
         """Decisions of the second pass, else those of the logits."""
         if self.judged is not None or not self.answered.any():
             return self.judged
-        return Decisions(counted=self.answered, right=self.right)
+        return Decisions(samples=self.answered, right=self.right)
 
     @property
     def stale(self) -> bool:
@@ -167,9 +167,9 @@ class Accumulated:
             )
         if self.judged is None or not self.own:
             return
-        if not np.array_equal(self.judged.counted, self.gnc.counts):
+        if not np.array_equal(self.judged.samples, self.gnc.counts):
             raise UsageError(
-                f"judge() has seen {int(self.judged.counted.sum())} samples, not the "
+                f"judge() has seen {int(self.judged.samples.sum())} samples, not the "
                 f"{self.gnc.N} of update(), each once: judge() the same batches in every "
                 "process, then sync(); or judge(own=False) other data"
             )

@@ -70,7 +70,7 @@ class ClassRows(Sequence[ClassRow]):
             cosine = float(detail.nearest_cosine[row])
         count = None if self._counts is None else int(self._counts[k])
         alone = count == 1 and not self._centred
-        counted = int(decisions.counted[k]) if count and decisions is not None else 0
+        counted = int(decisions.samples[k]) if count and decisions is not None else 0
         if counted and decisions is not None:
             accuracy = None if decisions.right is None else float(decisions.right[k]) / counted
             margin = None if decisions.margin_min is None else float(decisions.margin_min[k])

@@ -180,7 +180,7 @@ class GNCMetrics:
             device=str(weights.device) if on_cuda(weights) else None,
         )
         decisions = stream_decisions(
-            ArrayRows(rows), known, judge, where="the batch", reading=Pass(workers=workers)
+            ArrayRows(rows), known, judge, name="the batch", reading=Pass(workers=workers)
         )
         self._part = replace(
             self._part,

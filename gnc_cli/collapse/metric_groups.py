@@ -174,7 +174,7 @@ def decision_group(decisions: Decisions | None) -> MetricGroup:
     """Return the accuracies of the classifier and of the nearest class mean."""
     if decisions is None:
         return MetricGroup()
-    counted, margins, forms = decisions.counted, None, None
+    counted, margins, forms = decisions.samples, None, None
     total = int(counted.sum())
     if total and decisions.forms is not None:
         forms = HeadAccuracies(*(decisions.forms / total).tolist())
@@ -349,7 +349,7 @@ def classic_group(
         figures |= values or {}
         if (decisions := statistics.decisions) is not None:
             agree = decisions.agree_raw if conventions.unit else decisions.agree
-            figures["nc4"] = _share(agree, decisions.counted)
+            figures["nc4"] = _share(agree, decisions.samples)
     if conventions.classic:
         energies, late_evenness = _within_time(
             lambda: evenness(means_of.means[means_of.present], W, **effort),

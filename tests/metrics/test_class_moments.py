@@ -268,10 +268,10 @@ def test_progress_and_deadline() -> None:
 def test_moments_over_a_row_of_numbers_write_into_it(rng: np.random.Generator) -> None:
     X, y = rng.standard_normal((60, 3)), rng.integers(0, 4, 60)
     numbers = np.zeros(ClassMoments.size(3, 5))
-    over, plain = ClassMoments.over(numbers, 3, 5), ClassMoments(3, 5)
+    over, plain = ClassMoments.from_buffer(numbers, 3, 5), ClassMoments(3, 5)
     feed(over, X, y, 25)
     feed(plain, X, y, 25)
-    again = ClassMoments.over(numbers.copy(), 3, 5)
+    again = ClassMoments.from_buffer(numbers.copy(), 3, 5)
     plain.merge(again)  # counts are whole numbers on both sides
     feed(over, X, y, 60)
     assert plain.counts.dtype == np.int64 and np.array_equal(over.counts, plain.counts)
