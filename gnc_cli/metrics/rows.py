@@ -382,7 +382,9 @@ def read_by_class(
     classes, step = labels[start:stop], max(1, block_rows(rows) // 2)
     order = np.argsort(classes, kind="stable")[np.count_nonzero(classes < 0) :]
     stored = rows.read(start, stop) if stop > start else np.empty((0, rows.shape[1]))
-    parts = (stored[a:b].astype(np.float64) for a, b in blocks(len(stored), _ROWS_AT_ONCE))
+    parts = (
+        stored[a:b].astype(np.float64, order="C") for a, b in blocks(len(stored), _ROWS_AT_ONCE)
+    )
     norms = np.concatenate([np.zeros(0), *map(row_norms, parts)])
     present = np.sort(order)
     _check_norms(norms[present], start + present, spaces, name)

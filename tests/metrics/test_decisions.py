@@ -16,7 +16,7 @@ from gnc_cli.metrics.rows import ONE_THREAD, ArrayRows, Pass
 from gnc_cli.runtime.deadline import Deadline
 
 FIELDS = (
-    "counted",
+    "samples",
     "right",
     "ncc_right",
     "loo_right",
