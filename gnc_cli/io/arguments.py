@@ -225,10 +225,10 @@ def check_apart(targets: Mapping[str, Any], sources: Mapping[str, Any] | None) -
                 raise UsageError(
                     f"{earlier_option} and {option} both write {path!r}; give each its own"
                 )
-        for earlier_option, name in inputs:
+        for input_option, name in inputs:
             if any(_same(path, file) for file in _files(name)):
                 raise UsageError(
-                    f"{option} {path!r} would overwrite the input {earlier_option} {name!r}; "
+                    f"{option} {path!r} would overwrite the input {input_option} {name!r}; "
                     "write to another file"
                 )
 
