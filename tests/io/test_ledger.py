@@ -135,7 +135,7 @@ def test_a_file_of_something_else_is_refused(tmp_path: Path, line: str, end: str
     path = tmp_path / "rows.jsonl"
     path.write_text(line + end, encoding="latin-1")
     before = path.read_bytes()
-    with pytest.raises(DataError, match="line 1, is no row"):
+    with pytest.raises(DataError, match="line 1, is not a row"):
         Ledger(path, dict, "d", OPTIONS, resume=True)
     assert path.read_bytes() == before
 
